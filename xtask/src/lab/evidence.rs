@@ -6,6 +6,7 @@ use model::record::requests::{Provenance, RequestFile};
 use model::record::{Context, Finding, Request};
 use model::run::RunDirectory;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// All of it.
@@ -78,6 +79,15 @@ pub(super) struct FioJob {
 pub(super) struct FioOperations {
     pub(super) total_ios: u64,
     pub(super) io_bytes: u64,
+    pub(super) clat_ns: FioTimes,
+}
+
+/// Their times, from submission to completion.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+pub(super) struct FioTimes {
+    /// By per cent, as `50.000000`.
+    pub(super) percentile: BTreeMap<String, f64>,
 }
 
 impl FioReport {
@@ -85,7 +95,14 @@ impl FioReport {
         self.jobs.iter().map(of).fold(FioOperations::default(), |sum, one| FioOperations {
             total_ios: sum.total_ios + one.total_ios,
             io_bytes: sum.io_bytes + one.io_bytes,
+            ..FioOperations::default()
         })
+    }
+
+    /// The median of the first job's reads; 0 if there is none.
+    pub(super) fn read_p50_ms(&self) -> f64 {
+        let percentile = self.jobs.first().map(|job| &job.read.clat_ns.percentile);
+        percentile.and_then(|all| all.get("50.000000")).map_or(0.0, |ns| ns / 1e6)
     }
 }
 

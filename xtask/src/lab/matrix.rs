@@ -1,7 +1,7 @@
 //! What is printed at the end: the matrix of stacks and kernels, each failure spelled out, each lack
 //! in its own words, and a last line like a test runner's.
 
-use super::judge::Outcome;
+use super::judge::{Fault, Outcome};
 use super::results::Row;
 use super::runner::All;
 use super::table::{Kernel, Table};
@@ -106,12 +106,18 @@ pub(super) fn text(rows: &[Row]) -> String {
     for row in rows {
         if let Outcome::Failed(faults) = &row.outcome {
             _ = writeln!(text, "\nFAILED {}: {}: {}", row.kernel, row.stack, row.case);
-            for fault in faults {
-                _ = writeln!(text, "  wanted    {}\n  measured  {}", fault.wanted, fault.measured);
-            }
+            text += &self::faults(faults);
         }
     }
     text
+}
+
+/// What was wanted, and what was measured.
+pub(super) fn faults(faults: &[Fault]) -> String {
+    let lines = faults.iter().map(|Fault { wanted, measured }| {
+        format!("  wanted    {wanted}\n  measured  {measured}\n")
+    });
+    lines.collect()
 }
 
 /// Sentences, each with the places where it was said.
@@ -168,7 +174,6 @@ pub(super) fn markdown(table: &Table, rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::Fault;
     use super::*;
 
     fn row(kernel: &str, stack: &str, case: &str, outcome: Outcome) -> Row {

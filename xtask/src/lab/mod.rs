@@ -49,6 +49,9 @@ struct Options {
     /// Guests that run at once; each takes a core.
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
+    /// Run nothing: judge what the last guests left.
+    #[arg(long)]
+    judge: bool,
     /// Run nothing: print the last results as docs/kernels.md has them.
     #[arg(long)]
     table: bool,
@@ -71,6 +74,12 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
         print!("{}", matrix::markdown(&table, &results::read(cache.at())?));
         return Ok(ExitCode::SUCCESS);
     }
+    let plans = plan::plans(&table, &options.choice())?;
+    anyhow::ensure!(!plans.is_empty(), "no case is chosen");
+    if options.judge {
+        print!("{}", matrix::text(&runner::judged_again(cache.at(), &plans)));
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(program) = cache.missing_program() {
         println!("lab: skipped: {program} is not installed");
         return Ok(ExitCode::SUCCESS);
@@ -78,8 +87,6 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
     let began = Instant::now();
     let lbolt = options.lbolt.clone().unwrap_or_else(|| target.join("release/lbolt"));
     let lbolt = stripped(&lbolt, cache.at())?;
-    let plans = plan::plans(&table, &options.choice())?;
-    anyhow::ensure!(!plans.is_empty(), "no case is chosen");
     let runner = Runner::new(&cache, &table.machine, lbolt)?;
     let boots = match runner.boots(&plans) {
         Ok(boots) => boots,

@@ -77,9 +77,17 @@ pub(super) fn plans<'a>(table: &'a Table, choice: &Choice) -> anyhow::Result<Vec
     let mut plans = vec![];
     for guest in &table.guest {
         for kernel in table.kernel.iter().filter(|kernel| choice.has_kernel(kernel)) {
+            // All are numbered, so that a place is the same whatever is chosen.
+            let all = table.stack.iter().filter(|stack| stack.guest == guest.name);
+            let all = all.flat_map(|stack| stack.all().into_iter().map(move |one| (stack, one)));
             let mut stacks = vec![];
-            for stack in table.stack.iter().filter(|stack| stack.guest == guest.name) {
-                parts(table, choice, kernel, stack, &mut stacks)?;
+            for (number, (stack, (name, each))) in all.enumerate() {
+                let place = format!("{number:02}-{}", slug(&name));
+                let cases = cases(table, choice, kernel, stack, (&name, &place))?;
+                if choice.has_stack(&name, stack, each) && !cases.is_empty() {
+                    let (setup, teardown) = (setup(stack, each), teardown(stack));
+                    stacks.push(Part { place, setup, teardown, cases });
+                }
             }
             if !stacks.is_empty() {
                 plans.push(Plan { kernel, guest, stacks });
@@ -89,32 +97,22 @@ pub(super) fn plans<'a>(table: &'a Table, choice: &Choice) -> anyhow::Result<Vec
     Ok(plans)
 }
 
-fn parts<'a>(
+fn cases<'a>(
     table: &'a Table,
     choice: &Choice,
     kernel: &'a Kernel,
     stack: &'a Stack,
-    parts: &mut Vec<Part<'a>>,
-) -> anyhow::Result<()> {
-    for (name, each) in stack.all() {
-        if !choice.has_stack(&name, stack, each) {
-            continue;
-        }
-        let place = format!("{:02}-{}", parts.len(), slug(&name));
-        let mut cases = vec![];
-        let plain = stack.commands.iter().map(|command| (command, None));
-        for (command, on) in plain.chain(stack.on.iter().map(|on| (&on.command, Some(on)))) {
-            let place = format!("{place}/{:02}", cases.len());
-            cases.push(case(table, kernel, stack, (&name, &place), (command, on))?);
-        }
-        cases.retain(|(case, is_short)| choice.has_case(&case.name, *is_short));
-        let cases: Vec<_> = cases.into_iter().map(|(case, _)| case).collect();
-        if !cases.is_empty() {
-            let (setup, teardown) = (setup(stack, each), teardown(stack));
-            parts.push(Part { place, setup, teardown, cases });
-        }
-    }
-    Ok(())
+    (name, place): (&str, &str),
+) -> anyhow::Result<Vec<Case<'a>>> {
+    let plain = stack.commands.iter().map(|command| (command, None));
+    let all = plain.chain(stack.on.iter().map(|on| (&on.command, Some(on))));
+    let cases = all.enumerate().map(|(number, (command, on))| {
+        let place = format!("{place}/{number:02}");
+        case(table, kernel, stack, (name, &place), (command, on))
+    });
+    let mut cases = cases.collect::<anyhow::Result<Vec<_>>>()?;
+    cases.retain(|(case, is_short)| choice.has_case(&case.name, *is_short));
+    Ok(cases.into_iter().map(|(case, _)| case).collect())
 }
 
 /// The case, and whether the short lab has it.

@@ -4,6 +4,7 @@
 use super::cache::{Boot, Cache};
 use super::evidence::Evidence;
 use super::judge::{Fault, Outcome, judge};
+use super::matrix;
 use super::plan::{Case, Plan};
 use super::results::Row;
 use super::table::Machine;
@@ -118,7 +119,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     fn run(&self) -> anyhow::Result<Vec<Row>> {
-        let at = self.runner.cache.at().join("guests").join(self.plan.name().replace(' ', "-"));
+        let at = guest(self.runner.cache.at(), self.plan);
         if at.exists() {
             std::fs::remove_dir_all(&at)?;
         }
@@ -184,19 +185,40 @@ impl Turn<'_> {
             Outcome::Failed(_) => "FAILED",
         };
         self.say(&format!("{}: {}: {word} ({count} of {})", case.stack, case.name, self.total));
-        let row = Row {
-            kernel: case.kernel.to_owned(),
-            stack: case.stack.clone(),
-            case: case.name.clone(),
-            outcome,
-            why: case.why.iter().map(|why| (*why).to_owned()).collect(),
-        };
-        rows.insert(case.place.clone(), row);
+        if let Outcome::Failed(faults) = &outcome {
+            eprint!("{}", matrix::faults(faults));
+        }
+        rows.insert(case.place.clone(), row(case, outcome));
     }
 
     fn say(&self, what: &str) {
         eprintln!("lab: {}: {what}", self.plan.name());
     }
+}
+
+fn row(case: &Case, outcome: Outcome) -> Row {
+    Row {
+        kernel: case.kernel.to_owned(),
+        stack: case.stack.clone(),
+        case: case.name.clone(),
+        outcome,
+        why: case.why.iter().map(|why| (*why).to_owned()).collect(),
+    }
+}
+
+/// Where a plan's guest is.
+fn guest(at: &Path, plan: &Plan) -> PathBuf {
+    at.join("guests").join(plan.name().replace(' ', "-"))
+}
+
+/// The cases whose evidence the last guests left, judged again.
+pub(super) fn judged_again(at: &Path, plans: &[Plan]) -> Vec<Row> {
+    let of = |plan: &Plan| {
+        let out = guest(at, plan).join("share/out");
+        let ended = plan.cases().filter(|case| out.join(&case.place).join("code").exists());
+        ended.map(|case| row(case, judged(case, &out.join(&case.place)))).collect::<Vec<_>>()
+    };
+    plans.iter().flat_map(of).collect()
 }
 
 fn judged(case: &Case, evidence: &Path) -> Outcome {

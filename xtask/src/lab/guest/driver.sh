@@ -13,7 +13,6 @@ mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 mount -t securityfs security /sys/kernel/security 2>/dev/null
 mount -t cgroup2 cgroup /sys/fs/cgroup 2>/dev/null
 mount -t bpf bpf /sys/fs/bpf 2>/dev/null
-mount -t configfs config /sys/kernel/config 2>/dev/null
 ip link set lo up
 hostname lab
 ulimit -n 65536

@@ -29,7 +29,7 @@ disk() {
     local one
     for one in /sys/block/*; do
       case $1:$(cat "$one/serial" "$one/device/serial" 2>/dev/null):$(readlink -f "$one") in
-        "$1:$1"*|sata:*/ata[0-9]*|scsi:*/virtio*/host*) found=/dev/${one##*/}; return 0 ;;
+        "$1:$1:"*|"$1:$1 "*|sata:*/ata[0-9]*|scsi:*/virtio*/host*) found=/dev/${one##*/}; return 0 ;;
       esac
     done
     return 1
@@ -149,9 +149,11 @@ encrypted() {
     echo word | cryptsetup open "$1" crypt -d -
 }
 
+encrypted_gone() { until_true 10 cryptsetup close crypt; }
+
 # mirror DEVICE DEVICE: md9, a raid1.
 mirror() { mdadm --create /dev/md9 --run --assume-clean --bitmap=none -l1 -n2 "$1" "$2"; }
-mirror_gone() { mdadm --stop /dev/md9; mdadm --zero-superblock "$@"; wipefs -qa "$@"; }
+mirror_gone() { until_true 10 mdadm --stop /dev/md9; mdadm --zero-superblock "$@"; wipefs -qa "$@"; }
 
 # cached DEVICE CACHE: bcache0.
 cached() {

@@ -1,6 +1,6 @@
 //! Evidence that is made up: each kind of assertion holds, and fails for its own reason alone.
 
-use super::super::evidence::{Counters, FioJob, FioOperations, FioReport};
+use super::super::evidence::{Counters, FioJob, FioOperations, FioReport, FioTimes};
 use super::*;
 use crate::lab::plan::Case;
 use crate::lab::table::Pattern;
@@ -158,7 +158,11 @@ fn a_device_of_bios_counts_no_flush_and_an_empty_one_as_a_write_or_not_at_all() 
 
 #[test]
 fn only_fios_own_requests_are_held_against_its_report() {
-    let operations = |total_ios| FioOperations { total_ios, io_bytes: total_ios * 4096 };
+    let operations = |total_ios| FioOperations {
+        total_ios,
+        io_bytes: total_ios * 4096,
+        ..FioOperations::default()
+    };
     let job = FioJob { read: operations(2), ..FioJob::default() };
     let (other, _) = read(9);
     let rows = vec![read(1), read(2), (other, "udev-worker".to_owned())];
@@ -181,7 +185,7 @@ fn calls_of_fsync_are_fios_and_there_must_be_any() {
     let call = |command: &str| Call { command: command.into(), ..Call::default() };
     let mut run = run(vec![]);
     run.context.calls = vec![call(LOAD), call("systemd")];
-    let sync = FioOperations { total_ios: 1, io_bytes: 0 };
+    let sync = FioOperations { total_ios: 1, ..FioOperations::default() };
     let fio = Some(FioReport { jobs: vec![FioJob { sync, ..FioJob::default() }] });
     let mut evidence = Evidence { run: Some(run), fio, ..Evidence::default() };
     let case = case(&[Kind::Fsyncs]);
@@ -222,17 +226,26 @@ fn a_capture_by_perf_and_a_suspect_finding_are_faults() {
 fn a_published_median_is_within_a_tenth_of_the_delay() {
     let subject: Subject =
         serde_json::from_value(serde_json::json!({"device": "dm-0", "op": "read"})).unwrap();
-    let published = |ms: f64| {
+    let evidence = |ms: Option<f64>, fio_ms: f64| {
         let mut run = run(vec![]);
-        run.findings = vec![Finding::new(&subject, "response_p50_ns", Some(ms * 1e6), 1, "")];
-        Evidence { run: Some(run), ..Evidence::default() }
+        let finding = |ms| Finding::new(&subject, "response_p50_ns", Some(ms * 1e6), 1, "");
+        run.findings = ms.map(finding).into_iter().collect();
+        let percentile = [("50.000000".to_owned(), fio_ms * 1e6)].into();
+        let read = FioOperations { clat_ns: FioTimes { percentile }, ..FioOperations::default() };
+        let fio = Some(FioReport { jobs: vec![FioJob { read, ..FioJob::default() }] });
+        Evidence { run: Some(run), fio, ..Evidence::default() }
     };
     let case = case(&[Kind::Delay]);
     for (ms, is_held) in [(17.9, false), (18.1, true), (21.9, true), (22.1, false)] {
-        assert_eq!(faults(&case, &published(ms)).is_empty(), is_held, "{ms}");
+        assert_eq!(faults(&case, &evidence(Some(ms), 20.1)).is_empty(), is_held, "{ms}");
     }
-    let evidence = Evidence { run: Some(run(vec![])), ..Evidence::default() };
-    assert_eq!(faults(&case, &evidence), fault("p50 of reads 20 ms, ± 10 %", "none published"));
+    // As late as fio says, and no later.
+    assert_eq!(judge(&case, &evidence(Some(26.0), 25.0)), Outcome::Passed);
+    assert_eq!(
+        faults(&case, &evidence(Some(29.0), 25.0)),
+        fault("p50 of reads 18.0 to 27.5 ms", "29.00 ms")
+    );
+    assert_eq!(faults(&case, &evidence(None, 1.0))[0].measured, "none published");
 }
 
 #[test]
