@@ -7,7 +7,8 @@ mod tests;
 use super::evidence::{End, Evidence, Run};
 use super::plan::Case;
 use super::table::Kind;
-use model::record::{Finding, Op, Verdict};
+use model::doubt::Code;
+use model::record::{Finding, Op, Request, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -125,13 +126,17 @@ fn by_bpf(run: &Run) -> Vec<Fault> {
 
 fn once(run: &Run) -> Vec<Fault> {
     let counts = &run.provenance.counts;
+    // What a driver is asked past the block layer was never queued.
+    let is_unqueued =
+        |row: &Request| row.queued_ns.is_none() && row.parent_id.is_none() && row.op != Op::Other;
+    let unqueued = run.requests.iter().filter(|(row, _)| is_unqueued(row)).count();
     let amiss = [
         ("lost", counts.lost),
         ("orphaned", counts.orphaned),
         ("unanswered", counts.unanswered),
         ("reused", counts.reused),
         ("ambiguous", counts.ambiguous),
-        ("queue time missed", counts.queue_time_missed),
+        ("requests without a time of queueing", unqueued as u64),
     ];
     let mut faults: Vec<_> = amiss
         .into_iter()
@@ -151,10 +156,28 @@ fn once(run: &Run) -> Vec<Fault> {
     faults
 }
 
+/// Doubts of how fast something was, or how long: in an emulator they are right.
+const OF_SPEED: [Code; 10] = [
+    Code::WideInterval,
+    Code::IntervalExceedsValue,
+    Code::FewTicks,
+    Code::StolenTime,
+    Code::OtherPrograms,
+    Code::HarnessShare,
+    Code::TotalBelowOwn,
+    Code::TaskClocksExceedBusy,
+    Code::DepthNotReached,
+    Code::RateNotReached,
+];
+
 fn trusted(run: &Run) -> Vec<Fault> {
+    let is_of_speed = |finding: &Finding| {
+        let codes = finding.doubts.iter().map(|doubt| doubt.code);
+        !finding.doubts.is_empty() && codes.into_iter().all(|code| OF_SPEED.contains(&code))
+    };
     let suspect = run.findings.iter().filter(|finding| finding.verdict == Verdict::Suspect);
     // One doubt stands at many figures.
-    let said: BTreeSet<String> = suspect.map(said).collect();
+    let said: BTreeSet<String> = suspect.filter(|one| !is_of_speed(one)).map(said).collect();
     said.into_iter().map(|said| Fault::new("nothing suspect", said)).collect()
 }
 
