@@ -68,7 +68,7 @@ LAB_PACKAGES := qemu-system-x86 busybox-static kmod fio e2fsprogs
 lab: ## lbolt on five of Debian's kernels and their storage stacks, in QEMU: 45 minutes; LAB=short: 3 minutes once built
 ifeq ($(LAB),short)
 	@./setup $(LAB_PACKAGES)
-	$(LINTED) cargo build --workspace --locked
+	$(LINTED) cargo build --workspace --bins --tests --locked
 	$(BUILT)/debug/xtask lab --short --lbolt $(BUILT)/debug/lbolt $(LAB_OPTIONS)
 else
 	@./setup $(LAB_PACKAGES) debootstrap

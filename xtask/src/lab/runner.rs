@@ -63,18 +63,21 @@ impl<'a> Runner<'a> {
         Ok(Self { cache, machine, lbolt, stop, again, ended })
     }
 
-    /// What each kernel is booted from.
-    /// Errors: it cannot be had.
-    pub(super) fn boots<'p>(&self, plans: &'p [Plan]) -> anyhow::Result<BTreeMap<&'p str, Boot>> {
+    /// What each kernel is booted from; one that cannot be had is left out, which is said.
+    pub(super) fn boots<'p>(&self, plans: &'p [Plan]) -> BTreeMap<&'p str, Boot> {
         let mut boots = BTreeMap::new();
+        let mut tried = BTreeSet::new();
         for kernel in plans.iter().map(|plan| plan.kernel) {
-            if !boots.contains_key(kernel.name.as_str()) {
-                let boot = self.cache.boot(kernel, self.machine);
-                let boot = boot.with_context(|| format!("kernel {}", kernel.name))?;
-                boots.insert(kernel.name.as_str(), boot);
+            if tried.insert(&kernel.name) {
+                match self.cache.boot(kernel, self.machine) {
+                    Ok(boot) => _ = boots.insert(kernel.name.as_str(), boot),
+                    Err(error) => {
+                        println!("lab: skipped: kernel {} cannot be had: {error:#}", kernel.name);
+                    }
+                }
             }
         }
-        Ok(boots)
+        boots
     }
 
     /// Runs the plans, so many at once.
@@ -85,6 +88,8 @@ impl<'a> Runner<'a> {
         boots: &BTreeMap<&str, Boot>,
         jobs: usize,
     ) -> anyhow::Result<All> {
+        let plans: Vec<_> =
+            plans.iter().filter(|plan| boots.contains_key(plan.kernel.name.as_str())).collect();
         let total = plans.iter().map(|plan| plan.cases().count()).sum();
         let (next, rows) = (AtomicUsize::new(0), Mutex::new(vec![]));
         let work = || -> anyhow::Result<()> {
