@@ -1,5 +1,5 @@
-//! What is printed at the end: the matrix of stacks and kernels, each failure spelled out, each lack
-//! in its own words, and a last line like a test runner's.
+//! What is printed at the end: the matrix of stacks and kernels, each failure spelled out, each
+//! lack in its own words, and a last line like a test runner's.
 
 use super::judge::{Fault, Outcome};
 use super::results::Row;

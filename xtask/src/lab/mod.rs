@@ -1,6 +1,6 @@
-//! `lab`: lbolt on the kernels and storage stacks that people run. Debian's kernels are booted under
-//! QEMU; `lab.toml` says which stacks are made there, what is run on them, and what must hold: what
-//! lbolt says against the kernel's own counts, fio's, and known delays.
+//! `lab`: lbolt on the kernels and storage stacks that people run. Debian's kernels are booted
+//! under QEMU; `lab.toml` says which stacks are made there, what is run on them, and what must
+//! hold: what lbolt says against the kernel's own counts, fio's, and known delays.
 //!
 //! Non-goals: speed. Nothing that is timed in an emulator tells how fast anything is.
 

@@ -1,7 +1,8 @@
 //! A guest: QEMU with the disks of the table, the shared folder of a plan, and a limit of time.
 //!
-//! Emulated, by one thread for both CPUs: with several, the emulator crashes in code that the kernel
-//! patches. So nothing that is timed in a guest means anything, but delays far above the emulator's.
+//! Emulated, by one thread for both CPUs: with several, the emulator crashes in code that the
+//! kernel patches. So nothing that is timed in a guest means anything, but delays far above the
+//! emulator's.
 
 use super::cache::Boot;
 use super::plan::{Case, Plan};

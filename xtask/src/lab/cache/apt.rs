@@ -1,5 +1,5 @@
-//! Debian's packages, by apt with the sources that this machine has. A kernel of another suite comes
-//! from the same places under that suite's name, with lists of its own.
+//! Debian's packages, by apt with the sources that this machine has. A kernel of another suite
+//! comes from the same places under that suite's name, with lists of its own.
 
 use crate::command::{output, watch};
 use crate::lab::table::Kernel;

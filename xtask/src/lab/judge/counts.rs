@@ -1,9 +1,9 @@
 //! What the trace counts, against the kernel's counts and fio's.
 //!
-//! The kernel counts (block/blk-mq.c, `blk_account_io_done`; block/blk-flush.c, `flush_end_io`) what
-//! was requested, a flush sequence once and an empty flush as a write of no sectors, failed requests
-//! too; flushes are those that the disk was given. A device that is made of bios counts no flush;
-//! whether an empty one is a write of it depends on its driver (dm counts it, md does not).
+//! The kernel counts (block/blk-mq.c, `blk_account_io_done`; block/blk-flush.c, `flush_end_io`)
+//! what was requested, a flush sequence once and an empty flush as a write of no sectors, failed
+//! requests too; flushes are those that the disk was given. A device that is made of bios counts no
+//! flush; whether an empty one is a write of it depends on its driver (dm counts it, md does not).
 //!
 //! The counts are read before and after the whole command, and again right around the load. What is
 //! in the trace lies between: at least the inner difference, at most the outer one. They are equal
