@@ -144,6 +144,8 @@ pub(super) enum Kind {
     Fsyncs,
     /// The published p50 is the stack's delay.
     Delay,
+    /// The times of the layers sum to the top's.
+    Layers,
     /// The device is as it was.
     Unchanged,
     /// The device is no longer as it was.

@@ -1,6 +1,7 @@
 //! Whether what must hold of a case holds of its evidence. Each kind of assertion is here once.
 
 mod counts;
+mod layers;
 #[cfg(test)]
 mod tests;
 
@@ -84,6 +85,10 @@ fn held(kind: Kind, case: &Case, evidence: &Evidence) -> Result<Vec<Fault>, &'st
         Kind::Counts | Kind::Bytes => {
             let counters = evidence.counters.as_ref().ok_or("the kernel's counts")?;
             counts::counts(run()?, counters, kind == Kind::Bytes)
+        }
+        Kind::Layers => {
+            let counters = evidence.counters.as_ref().ok_or("the kernel's counts")?;
+            layers::layers(run()?, &counters[0])
         }
         Kind::Fio => counts::fio(run()?, fio()?),
         Kind::FioBytes => counts::fio_bytes(run()?, fio()?),

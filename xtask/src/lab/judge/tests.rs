@@ -294,3 +294,24 @@ fn a_lack_must_be_said_in_its_sentence() {
     let found = faults(&self::case(&[Kind::Bpf]), &evidence);
     assert_eq!(found, fault("exit code 0", "the stack could not be set up: no"));
 }
+
+#[test]
+fn the_times_of_all_layers_sum_to_the_tops() {
+    // Two requests of 100 ns each.
+    let mut run = run(vec![read(1), read(2)]);
+    // A subject that has a layer comes with the analysis; its words are judged here.
+    let own = |device: &str, ns: f64| {
+        Finding::new(&Subject::device(device), "layer_own_ns", Some(ns), 2, "")
+    };
+    let devices = [counters(2, 0, 0), Counters { number: 1, ..counters(2, 0, 0) }];
+    run.findings = vec![own("sda", 150.0), own("sda", 49.0), own("other", 7.0)];
+    assert_eq!(layers::layers(&run, &devices), []);
+    run.findings[1].value = Some(47.0);
+    let found = layers::layers(&run, &devices);
+    assert_eq!(found[0].wanted, "sda: the layers' times sum to 0.000 ms");
+    run.findings.truncate(1);
+    run.findings[0].value = Some(200.0);
+    assert_eq!(layers::layers(&run, &devices), fault("sda: 2 layers", "1"));
+    run.findings.clear();
+    assert_eq!(layers::layers(&run, &devices).len(), 2);
+}
