@@ -128,7 +128,7 @@ fn limit() -> u32 {
 pub(super) enum Kind {
     /// Captured by BPF, and not by perf.
     Bpf,
-    /// Requests, bytes, flushes and discards are what the kernel counted.
+    /// Requests, flushes and discards are what the kernel counted.
     Counts,
     /// Bytes are what the kernel counted.
     Bytes,

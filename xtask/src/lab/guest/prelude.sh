@@ -113,6 +113,9 @@ file_load() {
   return $code
 }
 
+# make_ext4 OPTION... DEVICE: all of it at once, so that nothing is written to it later.
+make_ext4() { mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$@"; }
+
 # mounted TYPE DEVICE: mounts it on $at.
 mounted() { mkdir -p "$at" && mount -t "$1" "$2" "$at"; }
 

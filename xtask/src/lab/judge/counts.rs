@@ -48,7 +48,7 @@ fn flushed(run: &Run, device: u32) -> u64 {
 /// A count of the kernel's, by a name.
 type Named = (&'static str, fn(&Counters) -> u64);
 
-/// The trace against the kernel's counts, device by device; of bytes only, or of all.
+/// The trace against the kernel's counts, device by device: of bytes, or of requests.
 pub(super) fn counts(run: &Run, counters: &[Vec<Counters>; 4], is_of_bytes: bool) -> Vec<Fault> {
     let [before, within_before, within_after, after] = counters;
     let all = before.iter().zip(within_before).zip(within_after.iter().zip(after));
@@ -79,7 +79,7 @@ fn of_device(
     } else if !range(&writes, [before, begin, end, after]).contains(&write.requests) {
         held.push(with_empty);
     }
-    held.retain(|((name, _), _)| !is_of_bytes || name.starts_with("bytes"));
+    held.retain(|((name, _), _)| name.starts_with("bytes") == is_of_bytes);
     let amiss = held.into_iter().filter_map(|(named, traced)| {
         let range = range(&named, [before, begin, end, after]);
         (!range.contains(&traced)).then(|| fault(&before.mapped, named.0, &range, traced))
