@@ -127,8 +127,8 @@ pub(super) fn unpack(kernel: &Kernel, at: &Path, place: &Path) -> anyhow::Result
     let version = image.trim_start_matches("linux-image-");
     std::fs::create_dir_all(place)?;
     apt.unpack(&image, place)?;
-    // Newer suites have the kernel and its modules in packages of their own, below /usr.
-    for part in ["linux-binary", "linux-modules"] {
+    // Newer suites have the kernel, its modules and their lists in packages of their own.
+    for part in ["linux-binary", "linux-modules", "linux-base"] {
         let package = format!("{part}-{version}");
         if apt.knows(&package) {
             apt.unpack(&package, place)?;
