@@ -11,12 +11,14 @@ mod file_map;
 pub(crate) mod fixture;
 pub(crate) mod loop_info;
 mod loops;
+pub(crate) mod lvm;
 mod mounts;
 pub(crate) mod node;
 mod space_map;
 mod stat;
 mod swaps;
 mod tree;
+mod writers;
 
 pub use file_map::{FileExtent, file_map};
 pub use loops::{BackingFile, FileIdentity, Loop};
