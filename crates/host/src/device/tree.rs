@@ -204,6 +204,12 @@ impl Tree {
         Ok(text.map(|flag| flag == "1"))
     }
 
+    /// Whether its driver takes bios (dm, md, zram) rather than requests (blk-mq).
+    /// Errors: no such device.
+    pub fn takes_bios(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
+        Ok(!self.folder(self.whole_disk(device)?)?.join("mq").exists())
+    }
+
     /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has
     /// a volatile cache that must be flushed); none where it has no such setting.
     /// Errors: no such device.
