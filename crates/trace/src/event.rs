@@ -63,6 +63,14 @@ pub enum Step {
         /// serves; none where that is not known.
         tag: Option<u64>,
     },
+    /// It serves a request of a device that lies on this one: it was sent on from there (the
+    /// tracepoint block_bio_remap). Comes behind its start.
+    Above {
+        /// The upper device, as [`Event::device`].
+        device: u32,
+        /// Where it was on that device; none of a flush.
+        offset_bytes: Option<u64>,
+    },
     /// It was handed to the driver (blktrace's D).
     Issue {
         /// Whose flush this is: the tag of the request that it serves.
@@ -100,10 +108,11 @@ impl Step {
         match self {
             Self::Queue(_) => 0,
             Self::Start { .. } => 1,
-            Self::Merge { .. } => 2,
-            Self::Issue { .. } => 3,
-            Self::Requeue => 4,
-            Self::Complete { .. } => 5,
+            Self::Above { .. } => 2,
+            Self::Merge { .. } => 3,
+            Self::Issue { .. } => 4,
+            Self::Requeue => 5,
+            Self::Complete { .. } => 6,
         }
     }
 }

@@ -88,6 +88,11 @@ impl Inexact {
             Step::Start { queued_ns, origin, .. } => {
                 self.start(place, &event, queued_ns, origin, window);
             }
+            Step::Above { device, offset_bytes } => {
+                if let Some(waiting) = self.waiting.get(&place).and_then(|there| there.last()) {
+                    window.layers.tell(&waiting.open, (device, offset_bytes));
+                }
+            }
             Step::Issue { origin, .. } => self.issue(place, &event, origin, window),
             Step::Requeue => {
                 counts.requeued += 1;
@@ -107,6 +112,7 @@ impl Inexact {
             |is: fn(&Waiting) -> bool| self.waiting.get(&place).is_some_and(|w| w.iter().any(is));
         match event.step {
             Step::Queue(_) | Step::Start { .. } => true,
+            Step::Above { .. } => false,
             Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
             Step::Requeue => is_there(|w| !w.is_unissued()),
             Step::Complete { .. } => self.choose(place, event.extent.length_bytes).is_some(),
@@ -125,6 +131,7 @@ impl Inexact {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
+        window.layers.begin(&open);
         self.put(place, Waiting { open, completed_bytes: 0, data_ns: None }, window);
     }
 

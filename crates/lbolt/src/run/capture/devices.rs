@@ -5,6 +5,7 @@ use crate::print::exit::{Fault, failure};
 use crate::print::output::note;
 use host::device::{DeviceNumber, Tree};
 use model::record::major_minor;
+use model::record::requests::DeviceStack;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +17,8 @@ pub(crate) struct Devices {
     pub(crate) numbers: Vec<u32>,
     /// The names of all devices when the capture began.
     names: BTreeMap<u32, String>,
+    /// What each device lies on directly, as whole disks; nothing of those at the bottom.
+    stack: DeviceStack,
 }
 
 impl Devices {
@@ -25,6 +28,12 @@ impl Devices {
         self.numbers.sort_unstable();
         self.numbers.dedup();
         self.names.extend(other.names);
+        self.stack.extend(other.stack);
+    }
+
+    /// What each device lies on directly.
+    pub(crate) fn stack(&self) -> &DeviceStack {
+        &self.stack
     }
 
     /// What devices are called now, as others tell; one that is gone is called as before.
@@ -146,7 +155,18 @@ pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
             failure(Fault::Usage, sentence)
         })
     });
-    Ok(Devices { numbers: numbers.collect::<anyhow::Result<_>>()?, names })
+    let mut stack = DeviceStack::default();
+    let stacked = all.iter().filter_map(|device| stacked(&tree, *device));
+    stacked.for_each(|(upper, lowers)| stack.add(upper, lowers));
+    Ok(Devices { numbers: numbers.collect::<anyhow::Result<_>>()?, names, stack })
+}
+
+/// What a device lies on directly, as whole disks, whose numbers requests have; none at the bottom.
+fn stacked(tree: &Tree, device: DeviceNumber) -> Option<(u32, Vec<u32>)> {
+    let disk = |lower: DeviceNumber| tree.whole_disk(lower).unwrap_or(lower);
+    let lowers = tree.slaves(device).ok()?.into_iter().map(disk).map(kernel_number);
+    let lowers: std::collections::BTreeSet<u32> = lowers.collect();
+    (!lowers.is_empty()).then(|| (kernel_number(device), lowers.into_iter().collect()))
 }
 
 /// The device whose node this is, or on which it lies.

@@ -200,6 +200,8 @@ impl<'a> Session<'a> {
             }
             let zero_ns = session.zero_ns();
             session.check.borrow_mut().begin(devices, zero_ns);
+            let stack = devices.stack().iter();
+            stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
             session.devices.add(devices.clone());
             session.tracer = Some(tracer);
             Ok(why_not_bpf)
@@ -452,6 +454,7 @@ pub(crate) fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>)
 pub(crate) fn note_devices(provenance: &mut Provenance, devices: &Devices) {
     let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
     provenance.notes.extend(names);
+    provenance.note_stack(devices.stack());
     areas::note(provenance, devices);
 }
 
