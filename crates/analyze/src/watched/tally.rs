@@ -141,7 +141,7 @@ impl Tally {
     /// A request is done with.
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let Some(begin_ns) = row.arrival_ns() else { return };
-        let Some(span) = spans.of(begin_ns).filter(|_| row.parent_id.is_none()) else { return };
+        let Some(span) = spans.of(begin_ns).filter(|_| row.is_asked()) else { return };
         let role = self.actors.of_request(row, commands);
         if row.flags.contains(Flags::OWN) || self.own.roles.contains(&role) {
             self.own.requests += 1;

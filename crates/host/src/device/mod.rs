@@ -9,6 +9,7 @@
 mod file_map;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod given_name;
 pub(crate) mod loop_info;
 mod loops;
 mod mounts;

@@ -381,6 +381,8 @@ quantities! {
     class "storm_flushes_count" "1" "of them flushes, and writes that ask for one";
     class "storm_bytes" "B" "what they wrote";
     class "storm_depth_max" "1" "most requests outstanding, as one of them arrived";
+    class "beneath_count" "1"
+        "of a device: requests that serve requests to a device that lies on it";
     class "blame_percent" "%" "a process's share of the storms' writes and flushes";
     class "reads_behind_count" "1"
         "reads that arrived in a storm and found writes or flushes outstanding";

@@ -105,7 +105,7 @@ impl Devices {
 }
 
 /// The kernel's dev_t of a device.
-pub(super) fn kernel_number(device: DeviceNumber) -> u32 {
+pub(crate) fn kernel_number(device: DeviceNumber) -> u32 {
     // The kernel tells no number that it could not have itself.
     model::record::device_number(device.major, device.minor).unwrap_or_default()
 }
@@ -132,10 +132,10 @@ fn describe(tree: &Tree, number: u32, name: &str) -> Value {
 pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
     let tree = Tree::system();
     let all = tree.all().unwrap_or_default();
-    let names = all.iter().filter_map(|d| Some((kernel_number(*d), tree.name(*d).ok()?)));
-    let names: BTreeMap<u32, String> = names.collect();
+    let names = tree.shown_names().unwrap_or_default().into_iter();
+    let names: BTreeMap<u32, String> = names.map(|(d, name)| (kernel_number(d), name)).collect();
     let numbers = typed.iter().map(|text| {
-        let found = tree.by_name(text).or_else(|| on_path(&tree, Path::new(text)));
+        let found = tree.by_any_name(text).or_else(|| on_path(&tree, Path::new(text)));
         found.map(kernel_number).ok_or_else(|| {
             let known = names.values().cloned().collect::<Vec<_>>().join(", ");
             let sentence = match Path::new(text).exists() {

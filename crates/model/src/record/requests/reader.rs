@@ -201,6 +201,12 @@ impl RequestFile {
         }
     }
 
+    /// Whether any row tells a column, as far as the file's own statistics tell.
+    pub fn tells(&self, column: &'static str) -> bool {
+        let mut groups = 0..self.groups();
+        self.input.has_column(column) && groups.any(|group| !self.is_default(group, column))
+    }
+
     /// Reads groups; of the columns those that are named, or all if none is. What is not read has
     /// the value that a request has by default.
     /// Errors: a file that is gone or damaged.
