@@ -5,7 +5,7 @@ use crate::print::exit::{Fault, failure};
 use crate::print::output::note;
 use host::device::{DeviceNumber, Tree};
 use model::record::major_minor;
-use model::record::requests::DeviceStack;
+use model::record::requests::{DeviceStack, LAYERS_MOST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,6 +86,31 @@ impl Devices {
                 directory.display()
             ));
         }
+    }
+
+    /// Says so where a stack that is captured is deeper than its times can be divided.
+    pub(crate) fn warn_of_depth(&self) {
+        let is_captured = |top: &u32| self.numbers.is_empty() || self.numbers.contains(top);
+        let tops = self.stack.iter().map(|(upper, _)| upper).filter(is_captured);
+        let deepest = tops.map(|top| (self.stack.depth(top), top)).max();
+        if let Some((depth, top)) = deepest.filter(|(depth, _)| *depth > LAYERS_MOST) {
+            note(&format!(
+                "{} is the top of {depth} layers of devices: the time of its requests is divided \
+                 among the upper {LAYERS_MOST}, and what is deeper counts as the last one's own; \
+                 every request is captured",
+                self.name(top)
+            ));
+        }
+    }
+
+    /// With the names of devices that have come since, and what they lie on.
+    pub(crate) fn learn(&mut self, now: Self) {
+        for (number, name) in now.names {
+            self.names.entry(number).or_insert(name);
+        }
+        let new = now.stack.iter().filter(|(upper, _)| !self.stack.is_upper(*upper));
+        let new: Vec<(u32, Vec<u32>)> = new.map(|(upper, on)| (upper, on.to_vec())).collect();
+        new.into_iter().for_each(|(upper, on)| self.stack.add(upper, on));
     }
 
     /// The captured device that a directory's file system lies on, if there is one.

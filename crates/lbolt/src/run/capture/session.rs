@@ -9,7 +9,7 @@ use super::diskstats::DiskstatsCheck;
 use super::now_ns;
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
-use super::{Devices, areas};
+use super::{Devices, areas, resolve};
 use host::device::Tree;
 use model::record::requests::Provenance;
 use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Request};
@@ -395,6 +395,8 @@ impl<'a> Session<'a> {
         let context = self.witness.map(|witness| witness.take().conclude(durable));
         let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
         self.cost.written();
+        // A device may have been made meanwhile.
+        self.devices.learn(resolve(&[]).unwrap_or_default());
         Ended {
             costs: self.cost.findings(&provenance.counts),
             checks: self.check.borrow().findings(&self.devices),

@@ -201,6 +201,11 @@ impl RequestFile {
         }
     }
 
+    /// Whether the file has a column.
+    pub fn has_column(&self, column: &str) -> bool {
+        self.input.has_column(column)
+    }
+
     /// Whether any row tells a column, as far as the file's own statistics tell.
     pub fn tells(&self, column: &'static str) -> bool {
         let mut groups = 0..self.groups();
