@@ -71,6 +71,14 @@ pub enum Step {
         /// Where it was on that device; none of a flush.
         offset_bytes: Option<u64>,
     },
+    /// What was known by its bio at its start is known by its request from now on (before Linux
+    /// 6.5, where no tracepoint tells of both at the start).
+    Became {
+        /// Its identity so far.
+        bio: u64,
+        /// Its place in its hardware queue's tags.
+        tag: Option<u64>,
+    },
     /// It was handed to the driver (blktrace's D).
     Issue {
         /// Whose flush this is: the tag of the request that it serves.
@@ -108,7 +116,7 @@ impl Step {
         match self {
             Self::Queue(_) => 0,
             Self::Start { .. } => 1,
-            Self::Above { .. } => 2,
+            Self::Above { .. } | Self::Became { .. } => 2,
             Self::Merge { .. } => 3,
             Self::Issue { .. } => 4,
             Self::Requeue => 5,

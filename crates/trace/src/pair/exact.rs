@@ -55,6 +55,7 @@ impl Exact {
             Step::Above { device, offset_bytes } => {
                 self.above(identity, (device, offset_bytes), around.window);
             }
+            Step::Became { bio, tag } => self.become_request(identity, bio, tag),
             Step::Issue { serves, in_sequence, .. } => {
                 self.issue(identity, &event, serves, in_sequence, around);
             }
@@ -90,6 +91,17 @@ impl Exact {
             layers.begin_all(known.filter(|upper| upper.device == place.0));
         }
         layers.tell(open, place);
+    }
+
+    /// What began under its bio's address goes on under its request's.
+    fn become_request(&mut self, identity: u64, bio: u64, tag: Option<u64>) {
+        let Some(mut tracked) = self.tracked.remove(&bio) else { return };
+        tracked.tag = tag;
+        if let Some(tag) = tag {
+            self.tagged.insert(tag, identity);
+        }
+        self.know(identity);
+        self.tracked.insert(identity, tracked);
     }
 
     /// Puts a request among those outstanding. One that was there with its identity was completed

@@ -102,6 +102,8 @@ impl Inexact {
             }
             Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
             Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
+            // Of tracers that know identities.
+            Step::Became { .. } => {}
         }
     }
 
@@ -112,9 +114,9 @@ impl Inexact {
             |is: fn(&Waiting) -> bool| self.waiting.get(&place).is_some_and(|w| w.iter().any(is));
         match event.step {
             Step::Queue(_) | Step::Start { .. } => true,
-            Step::Above { .. } => false,
             Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
             Step::Requeue => is_there(|w| !w.is_unissued()),
+            Step::Above { .. } | Step::Became { .. } => false,
             Step::Complete { .. } => self.choose(place, event.extent.length_bytes).is_some(),
         }
     }
