@@ -220,6 +220,19 @@ fn the_parts_of_a_split_request_serve_it() {
     assert_eq!(joins, (4, 0, 0));
 }
 
+/// The same where the kernel tells nothing: parts sum to no more than the whole.
+#[test]
+fn by_place_the_parts_of_a_split_request_serve_it_until_it_is_served() {
+    let upper = Of(MD, 1, Op::Read, 0, 65536);
+    let mut events = vec![at(1, upper, START)];
+    for (identity, offset) in [(3, 0), (4, 32768), (5, 4 << 20)] {
+        events.push(at(9, Of(LEGS[0], identity, Op::Read, offset, 32768), START));
+    }
+    let (rows, joins) = paired(known(), events);
+    assert_eq!(aboves(&rows), [None, Some(0), Some(0), None]);
+    assert_eq!(joins, (0, 2, 1));
+}
+
 proptest! {
     /// Whatever is in flight at once: by bio each request finds its own.
     #[test]

@@ -8,7 +8,8 @@
 //! - *By place*: some drivers send bios of their own without a word (md's flushes; dm-crypt and
 //!   dm-delay before Linux 5.17), and some tracers do not tell. There a request serves the one of a
 //!   device above that began last before it, does the same with as many bytes, and has no such
-//!   request on this device yet. Where the kernel tells of a pair of devices and an operation, what
+//!   request on this device yet; else one with more bytes than those have that serve it there (it
+//!   was split). Where the kernel tells of a pair of devices and an operation, what
 //!   it does not tell of is not joined by place.
 //!
 //! Every row of a device beneath another, whose rows are in the trace too, is counted: joined by
@@ -44,8 +45,8 @@ struct Upper {
     offset_bytes: Option<u64>,
     length_bytes: u32,
     began_ns: i64,
-    /// What serves it: on which device, and doing what.
-    beneath: SmallVec<[(u32, Op); 4]>,
+    /// What serves it: on which device, doing what, and with how many bytes.
+    beneath: SmallVec<[(u32, Op, u64); 4]>,
 }
 
 /// A request of a device beneath others, of which it is not known yet whom it serves.
@@ -165,7 +166,7 @@ impl Layers {
         let found = classes.iter().find_map(|is_it| open.iter().rposition(|row| is_it(row)));
         match found.and_then(|place| open.get_mut(place)) {
             Some(row) => {
-                row.beneath.push((device, op));
+                row.add(device, op, request.extent.length_bytes);
                 self.joined.insert(request.id, row.id);
                 self.joins.by_bio += 1;
             }
@@ -197,22 +198,30 @@ impl Layers {
         let above = self.above.get(&lower.device).cloned().unwrap_or_default();
         let op = lower.op;
         let is_untold = |upper: &&u32| !self.told.contains(&(**upper, lower.device, op));
-        let fits = |row: &Upper| {
-            row.began_ns <= lower.began_ns
-                && row.serves(op)
-                && (op == Op::Flush || row.op == op && row.length_bytes == lower.length_bytes)
-                && !row.has_beneath(lower.device, op)
+        let length = u64::from(lower.length_bytes);
+        let is_whole = |row: &Upper| {
+            let is_alike =
+                op == Op::Flush || row.op == op && row.length_bytes == lower.length_bytes;
+            is_alike && row.serves(op) && !row.has_beneath(lower.device, op)
         };
-        let last = |upper: &u32| {
-            let open = self.open.get(upper)?;
-            let place = open.iter().rposition(fits)?;
-            Some((open.get(place)?.began_ns, *upper, place))
+        let is_part = |row: &Upper| {
+            let served = row.bytes_beneath(lower.device, op);
+            row.op == op && length > 0 && served + length <= row.length_bytes.into()
         };
-        let found = above.iter().filter(is_untold).filter_map(last).max();
+        let last = |fits: &dyn Fn(&Upper) -> bool| {
+            let of = |upper: &u32| {
+                let open = self.open.get(upper)?;
+                let is_it = |row: &Upper| row.began_ns <= lower.began_ns && fits(row);
+                let place = open.iter().rposition(is_it)?;
+                Some((open.get(place)?.began_ns, *upper, place))
+            };
+            above.iter().filter(is_untold).filter_map(of).max()
+        };
+        let found = last(&is_whole).or_else(|| last(&is_part));
         let row = found.and_then(|(_, upper, place)| self.open.get_mut(&upper)?.get_mut(place));
         match row {
             Some(row) => {
-                row.beneath.push((lower.device, op));
+                row.add(lower.device, op, lower.length_bytes);
                 self.joined.insert(lower.id, row.id);
                 self.joins.by_place += 1;
             }
@@ -279,7 +288,20 @@ impl Upper {
     }
 
     fn has_beneath(&self, device: u32, op: Op) -> bool {
-        self.beneath.contains(&(device, op))
+        self.beneath.iter().any(|(on, does, _)| (*on, *does) == (device, op))
+    }
+
+    fn bytes_beneath(&self, device: u32, op: Op) -> u64 {
+        let there = self.beneath.iter().filter(|(on, does, _)| (*on, *does) == (device, op));
+        there.map(|(_, _, bytes)| bytes).sum()
+    }
+
+    fn add(&mut self, device: u32, op: Op, length_bytes: u32) {
+        let bytes = u64::from(length_bytes);
+        match self.beneath.iter_mut().find(|(on, does, _)| (*on, *does) == (device, op)) {
+            Some((_, _, sum)) => *sum += bytes,
+            None => self.beneath.push((device, op, bytes)),
+        }
     }
 
     /// Whether it can need a request that does this.
