@@ -84,6 +84,16 @@ pub enum CaptureError {
     Rings(rustix::io::Errno),
 }
 
+impl CaptureError {
+    /// All that the kernel's verifier said, where it refused.
+    pub fn log(&self) -> Option<&str> {
+        match self {
+            Self::Load(refused) => refused.log(),
+            _ => None,
+        }
+    }
+}
+
 impl From<LoadError> for CaptureError {
     fn from(refused: LoadError) -> Self {
         Self::Load(refused)
@@ -203,6 +213,7 @@ pub struct Capture {
     attached: Vec<Hook>,
     /// Why it is not the quicker build of the programs; none if it is.
     plain: Option<LoadError>,
+    untold: Vec<String>,
     /// Counted until the stop.
     runs_left_out: Option<BTreeMap<String, u64>>,
 }
@@ -219,12 +230,19 @@ impl Capture {
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
         let kernel = Kernel::look()?;
         let (begun, plain) = programs::load(&kernel, options)?;
-        let Begun { mut loaded, records, own_tgid, starts } = begun;
+        let Begun { mut loaded, records, own_tgid, starts, maps } = begun;
         let decoder = Decoder::new(&kernel, [own_tgid, options.own_process]);
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let attached = programs::attach(&mut loaded, &kernel, options, starts)?;
-        Ok(Self { loaded, records, decoder, second, attached, plain, runs_left_out: None })
+        drop(maps);
+        let untold = kernel.untold(options.calls);
+        Ok(Self { loaded, records, decoder, second, attached, plain, untold, runs_left_out: None })
+    }
+
+    /// What was asked for and this kernel does not tell, as sentences.
+    pub fn untold(&self) -> &[String] {
+        &self.untold
     }
 
     /// Why the programs are those that run on any kernel, and not the quicker ones; none if they

@@ -87,6 +87,8 @@ pub(super) struct Begun {
     pub(super) records: Records,
     pub(super) own_tgid: u32,
     pub(super) starts: Starts,
+    /// Their descriptors stand in the programs until these are loaded.
+    pub(super) maps: Vec<MapData>,
 }
 
 /// Loads the build that this kernel takes; if that is the plain one, with the reason.
@@ -124,10 +126,10 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     for hook in ENDS.iter().chain(&STARTS_OF_REQUESTS).chain(&BIOS) {
         loaded.verify(hook)?;
     }
-    let rings = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
-    let rings = Rings::map(rings.0.fd().as_fd(), rings.1.fd().as_fd(), shape);
-    let records = Records::Own(rings.map_err(CaptureError::Rings)?);
-    Ok(Begun { loaded, records, own_tgid, starts: Starts::Requests })
+    let (rings, cells) = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
+    let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
+    let records = Records::Own(mapped.map_err(CaptureError::Rings)?);
+    Ok(Begun { loaded, records, own_tgid, starts: Starts::Requests, maps: vec![rings, cells] })
 }
 
 fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun, CaptureError> {
@@ -145,7 +147,7 @@ fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun,
         None => return Err(LoadError::NoProgram("cells").into()),
     };
     let records = Records::Kernel(Box::new(KernelRing::new(ring, counts)));
-    Ok(Begun { loaded, records, own_tgid, starts })
+    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new() })
 }
 
 /// What either build is told: what it is to look for, and what this kernel is.

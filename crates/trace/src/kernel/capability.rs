@@ -24,6 +24,8 @@ pub struct Capability {
     needs: &'static [Need],
     /// The file system, or the like, without which nobody needs it: its module.
     of_module: Option<&'static str>,
+    /// Whether only a capture of calls lacks anything without it.
+    pub(crate) is_of_calls: bool,
     /// What a trace cannot tell without it.
     pub lost: &'static str,
     /// What to do.
@@ -49,6 +51,7 @@ const TABLE: [Capability; 13] = [
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
         of_module: None,
+        is_of_calls: false,
         lost: "each step of a request costs about twice as much CPU time to record; commands of \
                drivers have no start",
         remedy: "use Linux 6.5 or later",
@@ -63,6 +66,7 @@ const TABLE: [Capability; 13] = [
             Fact(&["op_flush"]),
         ],
         of_module: None,
+        is_of_calls: false,
         lost: "requests are captured by perf alone, and matched by place",
         remedy: "use Linux 5.10 or later",
     },
@@ -70,6 +74,7 @@ const TABLE: [Capability; 13] = [
         name: "flush sequences",
         needs: &[Fact(&["in_flush_sequence", "mq_flush_data_end_io"])],
         of_module: None,
+        is_of_calls: false,
         lost: "the data and the flushes of an fsync are not put together, and count as the request \
                itself",
         remedy: "set kernel.kptr_restrict to 1 or 0",
@@ -78,6 +83,7 @@ const TABLE: [Capability; 13] = [
         name: "sync and meta flags",
         needs: &[Enumerator("__REQ_SYNC"), Enumerator("__REQ_META"), Enumerator("__REQ_FUA")],
         of_module: None,
+        is_of_calls: false,
         lost: "requests that somebody waits for look like all others",
         remedy: "report this with the kernel's version",
     },
@@ -85,6 +91,7 @@ const TABLE: [Capability; 13] = [
         name: "files of direct I/O",
         needs: &[Fact(&["iomap_dio_bio_end_io"])],
         of_module: None,
+        is_of_calls: false,
         lost: "requests past the page cache have no file",
         remedy: "set kernel.kptr_restrict to 1 or 0",
     },
@@ -92,6 +99,7 @@ const TABLE: [Capability; 13] = [
         name: "layers",
         needs: &[Tracepoint(&["block_bio_remap"]), Fact(&["remapped_bio"])],
         of_module: None,
+        is_of_calls: false,
         lost: "requests of stacked devices are joined by place and time alone",
         remedy: "report this with the kernel's version",
     },
@@ -99,6 +107,7 @@ const TABLE: [Capability; 13] = [
         name: "throttling by cgroups",
         needs: &[Fact(&["throttled"])],
         of_module: None,
+        is_of_calls: false,
         lost: "requests that a cgroup's limit held back are not marked",
         remedy: "use a kernel with CONFIG_BLK_CGROUP",
     },
@@ -106,6 +115,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of ext4",
         needs: &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
         of_module: Some("ext4"),
+        is_of_calls: true,
         lost: "fsync and fdatasync on ext4 are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -118,6 +128,7 @@ const TABLE: [Capability; 13] = [
             Fact(&["ext4_sync_tid"]),
         ],
         of_module: Some("jbd2"),
+        is_of_calls: true,
         lost: "which commit an fsync waited for is not known",
         remedy: "use a kernel whose modules tell their types (Linux 5.11 or later, with \
                  CONFIG_DEBUG_INFO_BTF_MODULES)",
@@ -126,6 +137,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of xfs",
         needs: &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
         of_module: Some("xfs"),
+        is_of_calls: true,
         lost: "fsync and fdatasync on xfs are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -133,6 +145,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of btrfs",
         needs: &[Tracepoint(&["btrfs_sync_file"])],
         of_module: Some("btrfs"),
+        is_of_calls: true,
         lost: "fsync and fdatasync on btrfs are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -140,6 +153,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of f2fs",
         needs: &[Tracepoint(&["f2fs_sync_file_enter"])],
         of_module: Some("f2fs"),
+        is_of_calls: true,
         lost: "fsync and fdatasync on f2fs are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -147,12 +161,19 @@ const TABLE: [Capability; 13] = [
         name: "who changed a file",
         needs: &[Tracepoint(&["writeback_mark_inode_dirty"])],
         of_module: None,
+        is_of_calls: true,
         lost: "writeback is not traced to the process whose data it is",
         remedy: "report this with the kernel's version",
     },
 ];
 
 impl Capability {
+    /// What is lost for lack of something, and the remedy.
+    fn sentence(&self, lacking: &str) -> String {
+        let Self { name, lost, remedy, .. } = self;
+        format!("this kernel lacks {name} ({lacking}): {lost}; {remedy}")
+    }
+
     /// Whether the kernel, as it is now, has it.
     fn status(&self, kernel: &Kernel) -> Status {
         let missing = self.needs.iter().find_map(|need| need.missing(kernel));
@@ -196,12 +217,15 @@ impl Kernel {
         ROWS.iter().map(|row| (row, row.status(self)))
     }
 
-    /// Rows that this kernel lacks.
-    pub fn lacks(&self) -> impl Iterator<Item = (&'static Capability, String)> {
-        self.capabilities().filter_map(|(row, status)| match status {
-            Status::Lacks(what) => Some((row, what)),
+    /// What a capture on this kernel cannot tell, each with the reason and the remedy as a
+    /// sentence; `with_calls` tells whether it is to capture calls, too.
+    pub(crate) fn untold(&self, with_calls: bool) -> Vec<String> {
+        let asked_for = self.capabilities().filter(|(row, _)| with_calls || !row.is_of_calls);
+        let lacking = asked_for.filter_map(|(row, status)| match status {
+            Status::Lacks(what) => Some(row.sentence(&what)),
             Status::Has | Status::NotLoaded(_) => None,
-        })
+        });
+        lacking.collect()
     }
 }
 

@@ -12,10 +12,12 @@ mod btf;
 mod capability;
 mod facts;
 mod functions;
+mod tested;
 mod tracefs;
 
 pub use capability::{Capability, Status};
 pub(crate) use facts::Words;
+pub use tested::{Standing, TESTED, standing};
 pub(crate) use tracefs::Tracefs;
 
 use btf::Types;
