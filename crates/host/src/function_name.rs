@@ -13,8 +13,10 @@ use blazesym::{MaybeDefault, Pid};
 /// What an address without a name is called.
 pub const UNKNOWN: &str = "[unknown]";
 
-/// How the function is called by which a tracepoint calls its programs.
-const TRACEPOINT: &str = "__traceiter_";
+/// How the functions are called by which a tracepoint calls its programs, and a program is run:
+/// frames up to the outermost of them are the tracer's own. Which of them are there differs by
+/// kernel (include/linux/tracepoint.h, include/trace/bpf_probe.h, kernel/trace/bpf_trace.c).
+const TRACER: [&str; 3] = ["__traceiter_", "__bpf_trace_", "bpf_trace_run"];
 
 /// Finds functions, and remembers where they are.
 #[derive(Debug)]
@@ -38,8 +40,7 @@ impl Functions {
         let unknown = || UNKNOWN.to_owned();
         let name = |address: &u64| self.name(&self.kernel, *address).unwrap_or_else(unknown);
         let mut named: Vec<String> = addresses.iter().map(name).collect();
-        let tracer = named.iter().rposition(|name| name.starts_with(TRACEPOINT));
-        named.drain(..tracer.map_or(0, |last| last + 1));
+        named.drain(..of_the_tracer(&named));
         named
     }
 
@@ -85,9 +86,26 @@ fn harmless(name: &str) -> String {
     name.replace(|c: char| c == ';' || c.is_control() || c.is_whitespace(), "_")
 }
 
+/// How many of the innermost frames are the tracer's.
+fn of_the_tracer(named: &[String]) -> usize {
+    let is_tracer = |name: &String| TRACER.iter().any(|begin| name.starts_with(begin));
+    named.iter().rposition(is_tracer).map_or(0, |last| last + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frames_of_the_tracer_are_left_out_whatever_the_kernel_calls_them() {
+        let of = |names: &[&str]| {
+            of_the_tracer(&names.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        // Linux 6.18; and 6.12, where the program's own address looks like another function's.
+        assert_eq!(of(&["__traceiter_block_io_start", "blk_mq_submit_bio"]), 1);
+        assert_eq!(of(&["__init_scratch_end", "bpf_trace_run1", "blk_mq_submit_bio"]), 2);
+        assert_eq!(of(&["blk_mq_submit_bio", "submit_bio"]), 0);
+    }
 
     #[test]
     fn own_functions_have_names_and_nobodys_are_unknown() {

@@ -63,6 +63,22 @@ pub enum Step {
         /// serves; none where that is not known.
         tag: Option<u64>,
     },
+    /// It serves a request of a device that lies on this one: it was sent on from there (the
+    /// tracepoint block_bio_remap). Comes behind its start.
+    Above {
+        /// The upper device, as [`Event::device`].
+        device: u32,
+        /// Where it was on that device; none of a flush.
+        offset_bytes: Option<u64>,
+    },
+    /// What was known by its bio at its start is known by its request from now on (before Linux
+    /// 6.5, where no tracepoint tells of both at the start).
+    Became {
+        /// Its identity so far.
+        bio: u64,
+        /// Its place in its hardware queue's tags.
+        tag: Option<u64>,
+    },
     /// It was handed to the driver (blktrace's D).
     Issue {
         /// Whose flush this is: the tag of the request that it serves.
@@ -100,10 +116,11 @@ impl Step {
         match self {
             Self::Queue(_) => 0,
             Self::Start { .. } => 1,
-            Self::Merge { .. } => 2,
-            Self::Issue { .. } => 3,
-            Self::Requeue => 4,
-            Self::Complete { .. } => 5,
+            Self::Above { .. } | Self::Became { .. } => 2,
+            Self::Merge { .. } => 3,
+            Self::Issue { .. } => 4,
+            Self::Requeue => 5,
+            Self::Complete { .. } => 6,
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod event;
 pub mod export;
 pub mod import;
 pub mod intake;
+pub mod kernel;
 pub mod output;
 pub mod pair;
 pub mod process;

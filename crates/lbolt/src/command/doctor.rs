@@ -13,6 +13,7 @@ use model::text::visible;
 use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
+use trace::kernel::{Kernel, Standing, Status, TESTED, standing};
 
 /// Runs the command.
 /// Errors: leftovers that cannot be looked for or removed.
@@ -68,7 +69,8 @@ fn diagnoses() -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["", "what", "seen", "what is lost, and the remedy"]);
-    for d in examine().into_iter().chain([request_capture(), cpu_trace(), idle_load()]) {
+    let of_capture = [kernel(), request_capture()].into_iter().chain(capabilities());
+    for d in examine().into_iter().chain(of_capture).chain([cpu_trace(), idle_load()]) {
         let health = match d.health {
             Health::Yes => "yes",
             Health::Partly => "partly",
@@ -77,6 +79,64 @@ fn diagnoses() -> String {
         table.add_row([health, &visible(&d.subject), &visible(&d.seen), &visible(&d.remedy)]);
     }
     table.trim_fmt()
+}
+
+/// Whether this kernel is one of those that lbolt is held against.
+fn kernel() -> Diagnosis {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let name = |(major, minor): (u32, u32)| format!("Linux {major}.{minor}");
+    let untested = "what it has was looked up, and not tried: compare `lbolt record` with the \
+                    kernel's own counts, which it prints";
+    let (health, seen, remedy) = match standing(&release) {
+        Some(Standing::Tested) => (Health::Yes, format!("{release}, tested"), ""),
+        Some(Standing::Between(below, above)) => {
+            let between = format!("{release}, not tested; {} and {} are", name(below), name(above));
+            (Health::Partly, between, untested)
+        }
+        Some(Standing::Newer) => {
+            (Health::Partly, format!("{release}, newer than all that are tested"), untested)
+        }
+        Some(Standing::Older) => (
+            Health::No,
+            format!("{release}, older than {}", name(TESTED[0])),
+            "requests are captured by perf alone, if at all",
+        ),
+        None => (Health::Partly, release, untested),
+    };
+    Diagnosis { subject: "kernel".into(), health, seen, remedy: remedy.into() }
+}
+
+/// What a capture by BPF can tell on this kernel: a line for all that it can, and one for each
+/// thing that it cannot.
+fn capabilities() -> Vec<Diagnosis> {
+    let Ok(kernel) = Kernel::look() else { return Vec::new() };
+    let mut known = Vec::new();
+    let mut lines = Vec::new();
+    for (row, status) in kernel.capabilities() {
+        match status {
+            Status::Has => known.push(row.name),
+            Status::NotLoaded(module) => lines.push(Diagnosis {
+                subject: format!("capture: {}", row.name),
+                health: Health::Partly,
+                seen: format!("the module {module} is not loaded"),
+                remedy: "nothing is lost: there is nothing to see".into(),
+            }),
+            Status::Lacks(what) => lines.push(Diagnosis {
+                subject: format!("capture: {}", row.name),
+                health: Health::No,
+                seen: what,
+                remedy: format!("{}; {}", row.lost, row.remedy),
+            }),
+        }
+    }
+    let seen = known.join(", ");
+    let all = Diagnosis {
+        subject: "capture tells of".into(),
+        health: Health::Yes,
+        seen,
+        remedy: String::new(),
+    };
+    std::iter::once(all).chain(lines).collect()
 }
 
 /// The capture of requests by either method, each of which is begun and let go again.

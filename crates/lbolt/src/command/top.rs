@@ -93,9 +93,7 @@ fn take(
     };
     loop {
         match watching.messages.recv_timeout(LOOK) {
-            Ok(Message::Begun { why_not_bpf }) => why_not_bpf.into_iter().for_each(|why| {
-                say(format!("by perf, which is inexact: BPF failed to {why}"));
-            }),
+            Ok(Message::Begun { limits }) => limits.into_iter().for_each(say),
             Ok(Message::Second(second)) => {
                 let _ = give.send(top::Message::Rows(of_this_second(second)));
             }
@@ -152,12 +150,7 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
     let began = Instant::now();
     loop {
         match watching.messages.recv_timeout(LOOK) {
-            Ok(Message::Begun { why_not_bpf }) => why_not_bpf.iter().for_each(|why| {
-                note(&format!(
-                    "captured by perf, whose events name no requests: they are matched by place, \
-                     which is inexact. BPF would be exact, but failed to {why}"
-                ));
-            }),
+            Ok(Message::Begun { limits }) => limits.iter().for_each(|limit| note(limit)),
             Ok(Message::Second(second)) => {
                 screen.add(&of_this_second(second));
                 print(&screen.text(width))?;

@@ -62,8 +62,12 @@ fn watch(
     let began = Instant::now();
     loop {
         match watching.messages.recv_timeout(LOOK) {
-            Ok(Message::Begun { why_not_bpf }) => {
-                say_begun(history, why_not_bpf);
+            Ok(Message::Begun { limits }) => {
+                limits.iter().for_each(|limit| note(limit));
+                note(&format!(
+                    "watching; each minute goes to {}; end it with ^C",
+                    history.display()
+                ));
                 load.begin()?;
             }
             Ok(Message::Second(second)) => {
@@ -149,14 +153,4 @@ fn of_capture(options: &WatchOptions) -> capture::Options {
 
 fn of_usage(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Usage, format!("failed to {error}"))
-}
-
-fn say_begun(history: &Path, why_not_bpf: Option<String>) {
-    if let Some(why) = why_not_bpf {
-        note(&format!(
-            "watched by perf, whose events name no requests: they are matched by place, which is \
-             inexact, and no calls are known. BPF would be exact, but failed to {why}"
-        ));
-    }
-    note(&format!("watching; each minute goes to {}; end it with ^C", history.display()));
 }

@@ -1,5 +1,6 @@
 //! Why an object could not be loaded, as a clause with its remedy.
 
+use crate::kernel::NoTypes;
 use aya::programs::ProgramError;
 use std::error::Error;
 use std::io;
@@ -8,16 +9,18 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum LoadError {
-    #[error(
-        "load BPF: the kernel shows no types of itself in /sys/kernel/btf/vmlinux ({0}); \
-         use a kernel built with CONFIG_DEBUG_INFO_BTF"
-    )]
-    NoTypes(String),
+    #[error(transparent)]
+    NoTypes(#[from] NoTypes),
     #[error(
         "load BPF: not permitted; run as root or with CAP_BPF and CAP_PERFMON, outside user \
-         namespaces, on a kernel whose lockdown is at most integrity"
+         namespaces"
     )]
     NotPermitted,
+    #[error(
+        "load BPF: the kernel is locked down (/sys/kernel/security/lockdown: confidentiality), \
+         so that no program may read its memory; boot it with lockdown=integrity"
+    )]
+    LockedDown,
     /// No memory for a map or a program; before Linux 5.11 the limit of locked memory counts.
     #[error(
         "load BPF: no memory is granted for {0}; raise the memory limit of the control group, \
@@ -25,10 +28,16 @@ pub enum LoadError {
     )]
     NoMemory(&'static str),
     #[error(
-        "load BPF: the kernel's verifier refused {program}: {line}; use another kernel (5.12 or \
-         later), and report this with its version"
+        "load BPF: the kernel's verifier refused the program {program}: {line}; report this with \
+         the kernel's version and the verifier's log"
     )]
-    Refused { program: &'static str, line: String },
+    Refused {
+        program: &'static str,
+        /// Its reason.
+        line: String,
+        /// All that it said.
+        log: String,
+    },
     #[error("load BPF: the kernel has no tracepoint {name}; use Linux {since} or later")]
     NoTracepoint { name: &'static str, since: &'static str },
     #[error(
@@ -38,7 +47,7 @@ pub enum LoadError {
     WhoAmI(String),
     #[error("load BPF: the object has no {0}; rebuild it with `cargo xtask bpf`")]
     NoProgram(&'static str),
-    #[error("load BPF: {what}: {why}; use Linux 5.12 or later")]
+    #[error("load BPF: {what}: {why}")]
     Other { what: &'static str, why: String },
 }
 
@@ -50,6 +59,7 @@ impl LoadError {
             .find_map(io::Error::raw_os_error)
             .map(rustix::io::Errno::from_raw_os_error);
         match errno {
+            Some(rustix::io::Errno::PERM) if is_locked_down() => return Self::LockedDown,
             Some(rustix::io::Errno::PERM) => return Self::NotPermitted,
             Some(rustix::io::Errno::NOMEM) => return Self::NoMemory(what),
             _ => {}
@@ -58,10 +68,35 @@ impl LoadError {
             ProgramError::LoadError { verifier_log, .. } => Some(verifier_log.to_string()),
             _ => None,
         });
-        match log.as_deref().and_then(telling_line) {
-            Some(line) => Self::Refused { program: what, line: line.to_owned() },
+        let Some(log) = log else { return Self::Other { what, why: sentence(error) } };
+        match telling_line(&log) {
+            // The kernel has that helper, and does not give it.
+            Some(line) if line.contains(READING) && is_locked_down() => Self::LockedDown,
+            Some(line) => Self::Refused { program: what, line: line.to_owned(), log },
             None => Self::Other { what, why: sentence(error) },
         }
+    }
+
+    /// All that the verifier said, where it refused.
+    pub fn log(&self) -> Option<&str> {
+        match self {
+            Self::Refused { log, .. } => Some(log),
+            _ => None,
+        }
+    }
+}
+
+/// By which programs read the kernel's memory.
+const READING: &str = "bpf_probe_read_kernel";
+
+/// Whether lockdown forbids to read the kernel's memory (LOCKDOWN_BPF_READ_KERNEL). Where securityfs
+/// is not mounted, the command line tells what was asked for at boot.
+fn is_locked_down() -> bool {
+    let in_force = std::fs::read_to_string("/sys/kernel/security/lockdown");
+    let at_boot = || std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    match in_force {
+        Ok(text) => text.contains("[confidentiality]"),
+        Err(_) => at_boot().split_whitespace().any(|word| word == "lockdown=confidentiality"),
     }
 }
 
@@ -80,11 +115,13 @@ fn sentence(error: &(dyn Error + 'static)) -> String {
     said
 }
 
-/// The verifier's reason: the last line of its log before its statistics.
+/// Words of the lines in which the verifier counts what it did, whatever it decided.
+const STATISTICS: [&str; 5] =
+    ["processed ", "verification time", "stack depth", "max_states_per_insn", "combined stack"];
+
+/// The verifier's reason: the last line of its log before its statistics, which differ by kernel.
 fn telling_line(log: &str) -> Option<&str> {
-    let is_statistics = |line: &&str| {
-        ["processed ", "verification time", "stack depth"].iter().any(|s| line.starts_with(s))
-    };
+    let is_statistics = |line: &&str| STATISTICS.iter().any(|words| line.contains(words));
     log.lines().map(str::trim).rfind(|line| !line.is_empty() && !is_statistics(line))
 }
 
@@ -99,6 +136,9 @@ mod tests {
                    processed 3 insns (limit 1000000) max_states_per_insn 0\n";
         assert_eq!(telling_line(log), Some("R2 invalid mem access 'scalar'"));
         assert_eq!(telling_line("processed 1 insns\n"), None);
+        // As Linux 7.2 has it.
+        let log = "invalid func unknown#195896080\ninsns processed 271\n";
+        assert_eq!(telling_line(log), Some("invalid func unknown#195896080"));
     }
 
     #[test]

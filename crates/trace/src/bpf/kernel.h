@@ -21,6 +21,45 @@ typedef unsigned long long u64;
 #define FIELD_OFFSET 0
 #define FIELD_EXISTS 2
 
+/* Whether the running kernel's type has the field. */
+#define HAS(type, field) __builtin_preserve_field_info(((type *)0)->field, FIELD_EXISTS)
+
+/* A field of what is no pointer to the verifier, but a number; 0 where there is no such field. */
+#define FIELD_OF(number, type, field)                                                              \
+	({                                                                                         \
+		typeof(((type *)0)->field) value = 0;                                              \
+		if (HAS(type, field))                                                              \
+			bpf_probe_read_kernel(&value, sizeof(value),                               \
+					      (void *)(number) + __builtin_preserve_field_info(    \
+								 ((type *)0)->field,               \
+								 FIELD_OFFSET));                   \
+		value;                                                                             \
+	})
+
+/* The same of a pointer to a type that has the field. */
+#define READ(pointer, field)                                                                       \
+	({                                                                                         \
+		typeof((pointer)->field) got;                                                      \
+		bpf_probe_read_kernel(&got, sizeof(got), &(pointer)->field);                       \
+		got;                                                                               \
+	})
+
+/*
+ * The capture is built twice. PLAIN (block_plain.bpf.o) runs on every kernel since 5.8: its
+ * programs are raw tracepoints, whose arguments are numbers to the verifier, so that each
+ * field costs a call. The arguments of the other one have the kernel's types, whose fields
+ * it loads itself, and it counts by atomic operations with a result (5.12).
+ */
+#ifdef PLAIN
+#define TRACEPOINT(name) SEC("raw_tp/" #name) int name(u64 *context)
+#define GET(pointer, field) READ(pointer, field)
+#else
+#define TRACEPOINT(name) SEC("tp_btf/" #name) int name(u64 *context)
+#define GET(pointer, field) ((pointer)->field)
+#endif
+/* Of a file system, which may be a module: tp_btf knows the kernel's own tracepoints alone. */
+#define TRACEPOINT_OF_MODULE(name) SEC("raw_tp/" #name) int name(u64 *context)
+
 /* A map is described by the types of a struct's members. */
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE(name, type) type *name
@@ -29,12 +68,15 @@ typedef unsigned long long u64;
 #define ARRAY 2
 #define PER_CPU_ARRAY 6
 #define STACK_TRACE 7
+#define RING_BUFFER 27
 #define TASK_STORAGE 29
 /* map_flags */
 #define NO_PREALLOC 1
 #define MAPPABLE 1024
 /* flags of bpf_task_storage_get */
 #define CREATE 1
+/* flags of bpf_ringbuf_submit */
+#define NO_WAKEUP 1
 /* flags of bpf_get_stackid */
 #define USER_STACK 256
 
@@ -64,8 +106,20 @@ static u64 (*bpf_get_current_task)(void) = (void *)35;
 static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
 static long (*bpf_get_ns_current_pid_tgid)(u64 dev, u64 ino, struct bpf_pidns_info *info,
 					   u32 size) = (void *)120;
+static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 				     u64 flags) = (void *)156;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+
+/* The thread on the CPU; its type is known to the verifier since 5.11. */
+INLINE struct task_struct *this_task(void)
+{
+#ifdef PLAIN
+	return (struct task_struct *)bpf_get_current_task();
+#else
+	return bpf_get_current_task_btf();
+#endif
+}
 
 #endif

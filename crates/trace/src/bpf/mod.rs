@@ -1,8 +1,8 @@
 //! Loading a committed BPF object and attaching its programs to the kernel's tracepoints.
 //!
-//! Tracepoints by their kernel types (`tp_btf`) alone: they work under lockdown=integrity, where
-//! kprobes and fentry do not. The objects are moved to the running kernel's types at loading
-//! (CO-RE), so that no compiler is needed here.
+//! Tracepoints alone: they work under lockdown=integrity, where kprobes and fentry do not. By their
+//! kernel types (`tp_btf`) or raw (`raw_tp`), as the object says. The objects are moved to the
+//! running kernel's types at loading (CO-RE), so that no compiler is needed here.
 //!
 //! Non-goals: other kinds of programs; what a map holds.
 
@@ -13,9 +13,15 @@ pub(crate) mod whoami;
 pub use cost::{RunCounting, RunTime};
 pub use error::LoadError;
 
-use aya::programs::{BtfTracePoint, ProgramError};
+use crate::kernel::NoTypes;
+use aya::programs::{Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
+use std::time::Duration;
+
+/// How long a program is waited for that runs at a switch of threads.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A program of an object and the tracepoint that it is for.
 #[derive(Debug, Clone, Copy)]
@@ -34,14 +40,14 @@ impl Hook {
         Self { program: name, tracepoint: name, is_required: true, since: "5.12" }
     }
 
-    /// The same, of a tracepoint that is younger than all else that an object needs.
-    pub(crate) const fn since(self, kernel: &'static str) -> Self {
-        Self { since: kernel, ..self }
-    }
-
     /// A program for a tracepoint that not every kernel has.
     pub(crate) const fn optional(name: &'static str) -> Self {
         Self { program: name, tracepoint: name, is_required: false, since: "5.12" }
+    }
+
+    /// A program at the switches of threads.
+    pub(crate) const fn at_a_switch(program: &'static str) -> Self {
+        Self { program, ..Self::required("sched_switch") }
     }
 }
 
@@ -63,7 +69,8 @@ impl Loaded {
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn with(object: &[u8], mut loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
-        let types = Btf::from_sys_fs().map_err(|e| LoadError::NoTypes(e.to_string()))?;
+        let types = Btf::from_sys_fs().map_err(|e| NoTypes(e.to_string()))?;
+        let _lifted = LockedMemory::lift();
         // A task storage is not read from here, and aya has no type for it.
         loader.allow_unsupported_maps();
         let ebpf = load(loader, &types, object)?;
@@ -74,33 +81,77 @@ impl Loaded {
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn attach(&mut self, hook: &Hook) -> Result<bool, LoadError> {
         let name = hook.program;
-        let program = program(&mut self.ebpf, name)?;
-        match program.load(hook.tracepoint, &self.types) {
-            Ok(()) => {}
-            Err(ProgramError::Btf(_)) if !hook.is_required => return Ok(false),
-            Err(ProgramError::Btf(_)) => {
-                return Err(LoadError::NoTracepoint { name: hook.tracepoint, since: hook.since });
+        let program = self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
+        let _lifted = LockedMemory::lift();
+        let attached = match program {
+            Program::BtfTracePoint(program) => {
+                program.load(hook.tracepoint, &self.types).and_then(|()| program.attach().map(drop))
             }
-            Err(e) => return Err(LoadError::new(name, &e)),
+            Program::RawTracePoint(program) => {
+                program.load().and_then(|()| program.attach(hook.tracepoint).map(drop))
+            }
+            _ => return Err(LoadError::NoProgram(name)),
+        };
+        match attached {
+            Ok(()) => Ok(true),
+            Err(e) if !is_no_tracepoint(&e) => Err(LoadError::new(name, &e)),
+            Err(_) if hook.is_required => {
+                Err(LoadError::NoTracepoint { name: hook.tracepoint, since: hook.since })
+            }
+            // A raw one is loaded before it is known that there is no such tracepoint.
+            Err(_) => self.remove(hook).or(Ok(())).map(|()| false),
         }
-        program.attach().map_err(|e| LoadError::new(name, &e))?;
-        Ok(true)
     }
 
-    /// Lets a program run at a few switches of threads, of this one too, and removes it.
+    /// Has the kernel verify a program by its types, without attaching it.
     /// Errors: whatever stands in the way, with its remedy.
-    pub(crate) fn run_at_a_switch(&mut self, hook: &Hook) -> Result<(), LoadError> {
+    pub(crate) fn verify(&mut self, hook: &Hook) -> Result<(), LoadError> {
+        let name = hook.program;
+        let _lifted = LockedMemory::lift();
+        match self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))? {
+            Program::BtfTracePoint(program) => program
+                .load(hook.tracepoint, &self.types)
+                .and_then(|()| program.unload())
+                .map_err(|e| LoadError::new(name, &e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets a program run at switches of threads, of this one too, until it has done what it is
+    /// for, and removes it; false if it has not for a second.
+    /// Errors: whatever stands in the way, with its remedy.
+    pub(crate) fn run_at_switches(
+        &mut self,
+        hook: &Hook,
+        is_done: impl Fn(&Self) -> Result<bool, LoadError>,
+    ) -> Result<bool, LoadError> {
         self.attach(hook)?;
-        // Sleeping switches this thread out, which the program sees.
-        std::thread::sleep(std::time::Duration::from_micros(100));
-        self.remove(hook)
+        let begin = std::time::Instant::now();
+        let mut pause = Duration::from_micros(100);
+        // Sleeping switches this thread out, which the program sees; but not if the time is over
+        // before the thread is off the CPU, as on a slow machine.
+        let done = loop {
+            std::thread::sleep(pause);
+            match is_done(self) {
+                Ok(false) if begin.elapsed() < PATIENCE => pause *= 2,
+                done => break done,
+            }
+        };
+        self.remove(hook)?;
+        done
     }
 
     /// Detaches one program and removes it from the kernel.
     /// Errors: a program that is not loaded.
     pub(crate) fn remove(&mut self, hook: &Hook) -> Result<(), LoadError> {
         let name = hook.program;
-        program(&mut self.ebpf, name)?.unload().map_err(|e| LoadError::new(name, &e))
+        let program = self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
+        let unloaded = match program {
+            Program::BtfTracePoint(program) => program.unload(),
+            Program::RawTracePoint(program) => program.unload(),
+            _ => return Err(LoadError::NoProgram(name)),
+        };
+        unloaded.map_err(|e| LoadError::new(name, &e))
     }
 }
 
@@ -109,12 +160,40 @@ fn load<'a>(mut loader: EbpfLoader<'a>, types: &'a Btf, object: &[u8]) -> Result
     loader.btf(Some(types)).load(object).map_err(|e| LoadError::new("the object", &e))
 }
 
-fn program<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut BtfTracePoint, LoadError> {
-    let program = ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
-    program.try_into().map_err(|_| LoadError::NoProgram(name))
+/// Whether a program could not be attached because there is nothing to attach it to.
+fn is_no_tracepoint(error: &ProgramError) -> bool {
+    match error {
+        ProgramError::Btf(_) => true,
+        ProgramError::SyscallError(refused) => {
+            refused.io_error.kind() == std::io::ErrorKind::NotFound
+        }
+        _ => false,
+    }
 }
 
-/// DeviceSelection for first, because without it the kernel's errors mislead.
+/// Before Linux 5.11 maps and programs count as locked memory, of which even root has little by
+/// custom (64 KiB). The limit is lifted while they are made, and is as before when this is
+/// dropped: commands that are started have it, too.
+#[derive(Debug)]
+struct LockedMemory(Rlimit);
+
+impl LockedMemory {
+    /// None where it may not be lifted.
+    fn lift() -> Option<Self> {
+        let before = getrlimit(Resource::Memlock);
+        let all = Rlimit { current: None, maximum: None };
+        setrlimit(Resource::Memlock, all).ok().map(|()| Self(before))
+    }
+}
+
+impl Drop for LockedMemory {
+    fn drop(&mut self) {
+        // Whoever may lift it may lower it.
+        let _ = setrlimit(Resource::Memlock, self.0.clone());
+    }
+}
+
+/// Asked for first, because without it the kernel's errors mislead.
 fn check_permission() -> Result<(), LoadError> {
     let held = rustix::thread::capabilities(None).map_err(|_| LoadError::NotPermitted)?.effective;
     let needed = CapabilitySet::BPF | CapabilitySet::PERFMON;

@@ -19,9 +19,15 @@ struct {
 	MAP_TYPE(value, struct self);
 } self SEC(".maps");
 
-SEC("tp_btf/sched_switch") int find_self(void *context)
+#ifdef PLAIN
+#define AT_SWITCH SEC("raw_tp/sched_switch")
+#else
+#define AT_SWITCH SEC("tp_btf/sched_switch")
+#endif
+
+AT_SWITCH int find_self(void *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = this_task();
 	struct bpf_pidns_info within = {};
 	u32 zero = 0;
 	struct self *own = bpf_map_lookup_elem(&self, &zero);
@@ -30,7 +36,7 @@ SEC("tp_btf/sched_switch") int find_self(void *context)
 	    !bpf_get_ns_current_pid_tgid(own->namespace_dev, own->namespace_ino, &within,
 					 sizeof(within)) &&
 	    within.tgid == own->tgid_within)
-		own->tgid = (u32)task->tgid;
+		own->tgid = (u32)GET(task, tgid);
 	return 0;
 }
 

@@ -6,7 +6,11 @@ use super::{Hook, LoadError, Loaded};
 use aya::maps::Array;
 
 /// Runs only while its object is being loaded.
-const FIND_SELF: Hook = Hook { program: "find_self", ..Hook::required("sched_switch") };
+const FIND_SELF: Hook = Hook::at_a_switch("find_self");
+
+/// The inode of the first PID namespace, which is the same on every machine: PROC_PID_INIT_INO of
+/// include/linux/proc_ns.h (of user space, too, since Linux 6.18: uapi/linux/nsfs.h).
+const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// `struct self` of self.h: the namespace's device and inode, our number within, and without.
 type OwnNumbers = [u64; 4];
@@ -17,16 +21,24 @@ const TGID: usize = 3;
 pub(crate) fn find_self(loaded: &mut Loaded) -> Result<u32, LoadError> {
     let unknown = |e: rustix::io::Errno| LoadError::WhoAmI(std::io::Error::from(e).to_string());
     let namespace = rustix::fs::stat("/proc/self/ns/pid").map_err(unknown)?;
+    if namespace.st_ino == FIRST_NAMESPACE {
+        return Ok(std::process::id());
+    }
     let device = kernel_device(namespace.st_dev);
     let within = u64::from(std::process::id());
     numbers(loaded)?
         .set(0, [device, namespace.st_ino, within, 0], 0)
         .map_err(|e| LoadError::new("self", &e))?;
-    loaded.run_at_a_switch(&FIND_SELF)?;
-    let found = numbers(loaded)?.get(&0, 0).map_err(|e| LoadError::new("self", &e))?;
-    match u32::try_from(found[TGID]) {
-        Ok(0) | Err(_) => Err(LoadError::WhoAmI("it was not seen there".into())),
-        Ok(tgid) => Ok(tgid),
+    let found = |loaded: &Loaded| -> Result<u32, LoadError> {
+        let map = loaded.ebpf.map("self").ok_or(LoadError::NoProgram("self"))?;
+        let map = Array::<_, OwnNumbers>::try_from(map).map_err(|e| LoadError::new("self", &e))?;
+        let numbers = map.get(&0, 0).map_err(|e| LoadError::new("self", &e))?;
+        Ok(u32::try_from(numbers[TGID]).unwrap_or(0))
+    };
+    loaded.run_at_switches(&FIND_SELF, |loaded| Ok(found(loaded)? != 0))?;
+    match found(loaded)? {
+        0 => Err(LoadError::WhoAmI("it was not seen there within a second".into())),
+        tgid => Ok(tgid),
     }
 }
 

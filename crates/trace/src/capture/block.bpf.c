@@ -9,10 +9,18 @@
  * overwritten, or written by two CPUs at once, is found by its check word to be
  * another's, and is counted as missed.
  *
- * Source: block/blk-core.c (submit_bio_noacct_nocheck), blk-mq.c (blk_mq_submit_bio,
- * blk_mq_start_request, blk_update_request), blk-merge.c, blk-flush.c of Linux 6.18.
+ * Before 6.5 no tracepoint tells of a request's allocation but block_getrq, and that names
+ * the bio alone. There the bio starts, and its request is told at the first step that has
+ * both (BECAME).
  *
- * Non-goals: pairing steps (user space); kernels without block_io_start (before 6.5).
+ * Of a bio that a device made of others hands on (device mapper, md), it is remembered where
+ * it was there, and told after its start on the device beneath (ABOVE).
+ *
+ * Source: block/blk-core.c (submit_bio_noacct_nocheck), blk-mq.c (blk_mq_submit_bio,
+ * blk_mq_start_request, blk_update_request), blk-merge.c, blk-flush.c, drivers/md/dm.c,
+ * raid1.c of Linux 5.10, 6.1, 6.12, 6.18.
+ *
+ * Non-goals: pairing steps (user space).
  */
 #include "../bpf/kernel.h"
 #include "../bpf/self.h"
@@ -28,16 +36,148 @@ volatile const struct filter {
 	u32 disk;   /* the whole disk that it is on */
 } filters[FILTERS];
 
+#ifdef PLAIN
+/* Where the device's part of a disk is, in sectors, by the places of `filters`. */
+volatile const struct extent {
+	u64 first;
+	u64 behind;
+} filter_extents[FILTERS];
+#endif
+
 /*
  * An address as a number to reckon with, which the verifier allows of none but a
- * difference of two. It is the same in all programs.
+ * difference of two. It is the same in all programs. With what is between them it is the
+ * address.
  */
 INLINE u64 number_of(const volatile void *address)
 {
 	u64 number = (u64)address;
 
+#ifndef PLAIN
 	asm volatile("%0 -= %1" : "+r"(number) : "r"(&filters_used));
+#endif
 	return number;
+}
+
+INLINE u64 base_of_numbers(void)
+{
+#ifdef PLAIN
+	return 0;
+#else
+	return bpf_get_current_task() - number_of(bpf_get_current_task_btf());
+#endif
+}
+
+/* --- Which devices ---------------------------------------------------------- */
+
+INLINE u32 device_of(struct gendisk *disk)
+{
+	return (u32)GET(disk, major) << 20 | (u32)GET(disk, first_minor);
+}
+
+INLINE u32 device_of_number(u64 disk)
+{
+	return (u32)FIELD_OF(disk, struct gendisk, major) << 20 |
+	       (u32)FIELD_OF(disk, struct gendisk, first_minor);
+}
+
+/* `part` is 0 where it is not known, as of a flush: that is for the whole disk. */
+INLINE int is_asked_for(u32 disk, u32 part)
+{
+	for (u32 i = 0; i < FILTERS && i < filters_used; i++) {
+		if (filters[i].device == disk || filters[i].device == part)
+			return 1;
+		if (!part && filters[i].disk == disk)
+			return 1;
+	}
+	return !filters_used;
+}
+
+#ifdef PLAIN
+/* The same where a bio knows its disk and not its partition (before 5.12): by its place. */
+INLINE int is_asked_for_at(u32 disk, u64 sector, u32 bytes)
+{
+	for (u32 i = 0; i < FILTERS && i < filters_used; i++) {
+		if (filters[i].disk == disk && (!bytes || (sector >= filter_extents[i].first &&
+							   sector < filter_extents[i].behind)))
+			return 1;
+	}
+	return !filters_used;
+}
+#endif
+
+INLINE struct gendisk *disk_of_bio(struct bio *bio)
+{
+#ifdef PLAIN
+	if (!HAS(struct bio, bi_bdev))
+		return GET((struct bio___5_10 *)bio, bi_disk);
+#endif
+	return GET(GET(bio, bi_bdev), bd_disk);
+}
+
+/* The partition that a bio is for, by its number; the disk where it does not tell. */
+INLINE u32 part_of_bio(struct bio *bio)
+{
+#ifdef PLAIN
+	if (!HAS(struct bio, bi_bdev))
+		return device_of(disk_of_bio(bio));
+#endif
+	return GET(GET(bio, bi_bdev), bd_dev);
+}
+
+INLINE struct gendisk *disk_of_request(struct request *request)
+{
+#ifdef PLAIN
+	if (!HAS(struct request_queue, disk))
+		return GET((struct request___5_10 *)request, rq_disk);
+#endif
+	return GET(GET(request, q), disk);
+}
+
+/* The whole disk of a request that is to be traced; 0 if it is not. */
+INLINE u32 traced_device(struct request *request)
+{
+	struct gendisk *disk = disk_of_request(request);
+	struct block_device *part;
+	struct bio *bio;
+	u32 device;
+
+	if (!disk)
+		return 0; /* a command to what is no disk, or not yet one */
+	device = device_of(disk);
+	if (!filters_used)
+		return device;
+#ifdef PLAIN
+	if (!HAS(struct bio, bi_bdev))
+		return is_asked_for_at(device, GET(request, __sector), GET(request, __data_len)) ?
+			       device :
+			       0;
+#endif
+	bio = GET(request, bio);
+	part = bio ? GET(bio, bi_bdev) : GET(request, part);
+	return is_asked_for(device, part ? GET(part, bd_dev) : 0) ? device : 0;
+}
+
+INLINE u32 traced_device_of_bio(struct bio *bio)
+{
+	u32 device = device_of(disk_of_bio(bio));
+
+	if (!filters_used)
+		return device;
+#ifdef PLAIN
+	if (!HAS(struct bio, bi_bdev))
+		return is_asked_for_at(device, GET(bio, bi_iter.bi_sector),
+				       GET(bio, bi_iter.bi_size)) ?
+			       device :
+			       0;
+#endif
+	return is_asked_for(device, part_of_bio(bio)) ? device : 0;
+}
+
+/* Whether it goes past requests: zram, device mapper, md. */
+INLINE int has_bios_alone(struct gendisk *disk)
+{
+	return GET(GET(disk, fops), submit_bio) != 0;
 }
 
 #include "file.h"
@@ -137,54 +277,7 @@ INLINE struct slot recall(u64 bio, int and_forget)
 	return copy;
 }
 
-/* --- Which devices ---------------------------------------------------------- */
-
-INLINE u32 device_of(struct gendisk *disk)
-{
-	return (u32)disk->major << 20 | (u32)disk->first_minor;
-}
-
-/* `part` is 0 where it is not known, as of a flush: that is for the whole disk. */
-INLINE int is_asked_for(u32 disk, u32 part)
-{
-	for (u32 i = 0; i < FILTERS && i < filters_used; i++) {
-		if (filters[i].device == disk || filters[i].device == part)
-			return 1;
-		if (!part && filters[i].disk == disk)
-			return 1;
-	}
-	return !filters_used;
-}
-
-/* The whole disk of a request that is to be traced; 0 if it is not. */
-INLINE u32 traced_device(struct request *request)
-{
-	struct gendisk *disk = request->q->disk;
-	struct block_device *part;
-	u32 device;
-
-	if (!disk)
-		return 0; /* a command to what is no disk, or not yet one */
-	device = device_of(disk);
-	if (!filters_used)
-		return device;
-	part = request->bio ? request->bio->bi_bdev : request->part;
-	return is_asked_for(device, part ? part->bd_dev : 0) ? device : 0;
-}
-
-INLINE u32 traced_device_of_bio(struct bio *bio)
-{
-	struct block_device *part = bio->bi_bdev;
-	u32 device = device_of(part->bd_disk);
-
-	return !filters_used || is_asked_for(device, part->bd_dev) ? device : 0;
-}
-
-/* Whether it goes past requests: zram, device mapper, md. */
-INLINE int has_bios_alone(struct gendisk *disk)
-{
-	return disk->fops->submit_bio != 0;
-}
+#include "above.h"
 
 /* --- Records ---------------------------------------------------------------- */
 
@@ -192,9 +285,9 @@ INLINE void describe(struct step *step, enum kind kind, struct request *request,
 {
 	step->time_ns = bpf_ktime_get_ns();
 	step->identity = (u64)request;
-	step->sector = request->__sector;
-	step->length_bytes = request->__data_len;
-	step->command_flags = request->cmd_flags;
+	step->sector = GET(request, __sector);
+	step->length_bytes = GET(request, __data_len);
+	step->command_flags = GET(request, cmd_flags);
 	step->device = device;
 	step->cpu = bpf_get_smp_processor_id();
 	step->kind = kind;
@@ -208,29 +301,38 @@ INLINE void describe(struct step *step, enum kind kind, struct request *request,
  */
 INLINE u64 tag_of(struct request *request)
 {
-	int tag = request->internal_tag;
-	struct blk_mq_hw_ctx *queue = request->mq_hctx;
+	int tag = GET(request, internal_tag);
+	struct blk_mq_hw_ctx *queue = GET(request, mq_hctx);
 
 	if (tag < 0)
-		tag = request->tag;
+		tag = GET(request, tag);
 	return tag < 0 || !queue ? 0 : (number_of(queue) << 8) + (u32)tag + 1;
 }
 
-/* Whether the flush machinery has the request, whose steps are then its data's (blk-flush.c). */
+INLINE int is_flush(struct request *request)
+{
+	return (GET(request, cmd_flags) & OPERATION) == facts.op_flush;
+}
+
+/*
+ * Whether the flush machinery has the request, whose steps are then its data's (blk-flush.c):
+ * by its flag, or by who is told of its end.
+ */
 INLINE u8 is_in_sequence(struct request *request)
 {
-	u64 bit = RQF_FLUSH_SEQ_BEFORE;
-
-	if ((request->cmd_flags & OPERATION) == FLUSH)
+	if (is_flush(request))
 		return 0;
-	if (__builtin_preserve_enum_value(*(enum rqf_flags *)__RQF_FLUSH_SEQ, 0))
-		bit = __builtin_preserve_enum_value(*(enum rqf_flags *)__RQF_FLUSH_SEQ, 1);
-	return request->rq_flags >> bit & 1 ? MARK_IN_SEQUENCE : 0;
+	if (facts.in_flush_sequence != UNKNOWN)
+		return GET(request, rq_flags) & facts.in_flush_sequence ? MARK_IN_SEQUENCE : 0;
+	return (u64)FIELD_OF(number_of(request) + base_of_numbers(), struct request, end_io) ==
+			       facts.mq_flush_data_end_io ?
+		       MARK_IN_SEQUENCE :
+		       0;
 }
 
 INLINE u64 this_thread(struct task_struct *task)
 {
-	return (u64)(u32)task->tgid << 32 | (u32)task->pid;
+	return (u64)(u32)GET(task, tgid) << 32 | (u32)GET(task, pid);
 }
 
 /*
@@ -241,16 +343,18 @@ INLINE u64 this_thread(struct task_struct *task)
 INLINE u64 cgroup_of(struct bio *bio, struct task_struct *task)
 {
 	struct cgroup *cgroup;
+	struct blkcg_gq *group;
 
-	if (__builtin_preserve_field_info(bio->bi_blkg, FIELD_EXISTS)) {
-		cgroup = bio->bi_blkg->blkcg->css.cgroup;
-		if (cgroup && cgroup->root->hierarchy_id == 0)
-			return cgroup->kn->id;
+	if (HAS(struct bio, bi_blkg)) {
+		group = GET(bio, bi_blkg);
+		cgroup = GET(GET(group, blkcg), css.cgroup);
+		if (cgroup && GET(GET(cgroup, root), hierarchy_id) == 0)
+			return GET(GET(cgroup, kn), id);
 	}
-	if (task->flags & PF_KTHREAD)
+	if (GET(task, flags) & PF_KTHREAD)
 		return 0;
-	cgroup = task->cgroups->dfl_cgrp;
-	return cgroup->level > 0 ? cgroup->kn->id : 0;
+	cgroup = GET(GET(task, cgroups), dfl_cgrp);
+	return GET(cgroup, level) > 0 ? GET(GET(cgroup, kn), id) : 0;
 }
 
 /* Which file it is of, and whether its first page is a process's own. */
@@ -263,19 +367,20 @@ INLINE void describe_file(struct start *start, struct bio *bio)
 	start->generation = file.generation;
 	start->file_system = file.file_system;
 	start->file_kind = file.kind;
-	if ((bio->bi_opf & OPERATION) == READ && mapping & PAGE_MAPPING_ANON)
+	if ((GET(bio, bi_opf) & OPERATION) == facts.op_read && mapping & PAGE_MAPPING_ANON)
 		start->step.marks |= MARK_ANONYMOUS;
 }
 
 /* Two words; a name that changes meanwhile may be of both halves. */
 INLINE void copy_command(u8 *into, struct task_struct *task)
 {
+#ifdef PLAIN
+	bpf_probe_read_kernel(into, sizeof(task->comm), &task->comm);
+#else
 	((u64 *)into)[0] = *(u64 *)&task->comm[0];
 	((u64 *)into)[1] = *(u64 *)&task->comm[8];
+#endif
 }
-
-/* The bits of bio.bi_flags, of an enum without a name: user space finds it (bio_flag.rs). */
-volatile const u32 throttled_flag;
 
 /*
  * Whether it has been through the throttling of cgroups. If a workqueue's thread queues
@@ -284,19 +389,19 @@ volatile const u32 throttled_flag;
  */
 INLINE int is_throttled(struct bio *bio)
 {
-	return (bio->bi_flags & throttled_flag) != 0;
+	return facts.throttled != UNKNOWN && GET(bio, bi_flags) & facts.throttled;
 }
 
 /* Who asked; `thread` is who queued it. */
 INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = this_task();
 
 	start->kernel_stack = start->user_stack = 0;
 	if (stacks_wanted)
 		sign_with_stacks(start, task, context);
 	start->cgroup = cgroup_of(bio, task);
-	if (task->flags & PF_WQ_WORKER && is_throttled(bio))
+	if (GET(task, flags) & PF_WQ_WORKER && is_throttled(bio))
 		start->step.marks |= MARK_THROTTLED;
 	start->pid = thread;
 	start->tgid = thread >> 32;
@@ -304,12 +409,43 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context
 	copy_command(start->command, task);
 }
 
+INLINE void describe_bio(struct step *step, enum kind kind, struct bio *bio, u32 device)
+{
+	step->identity = (u64)bio;
+	step->sector = GET(bio, bi_iter.bi_sector);
+	step->length_bytes = GET(bio, bi_iter.bi_size);
+	step->command_flags = GET(bio, bi_opf);
+	step->device = device;
+	step->cpu = bpf_get_smp_processor_id();
+	step->kind = kind;
+	step->marks = 0;
+}
+
+/* After the start of what has this identity: where its bio came from. */
+INLINE void tell_above(const void *identity, struct bio *bio, u32 device)
+{
+	struct place above;
+	struct room room;
+
+	if (!remaps_seen)
+		return;
+	above = take_above(number_of(bio));
+	if (!above.device || !reserve(&room))
+		return;
+	describe_bio(&room.cell->issue.step, ABOVE, bio, device);
+	room.cell->issue.step.time_ns = bpf_ktime_get_ns();
+	room.cell->issue.step.identity = (u64)identity;
+	room.cell->issue.step.sector = above.sector;
+	room.cell->issue.serves = above.device;
+	commit(&room);
+}
+
 /* --- The steps of a request ------------------------------------------------- */
 
-SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
+TRACEPOINT(block_io_start)
 {
 	struct request *request = (struct request *)context[0];
-	struct bio *bio = request->bio;
+	struct bio *bio = GET(request, bio);
 	u32 device = traced_device(request);
 	struct slot queued;
 	struct start *start;
@@ -319,7 +455,7 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 		return 0;
 	queued = recall(number_of(bio), 1);
 	if (!queued.time_ns) {
-		queued.thread = this_thread(bpf_get_current_task_btf());
+		queued.thread = this_thread(this_task());
 		if (bio) /* a driver's command has none */
 			count_missed_time();
 	}
@@ -331,34 +467,135 @@ SEC("tp_btf/block_io_start") int block_io_start(u64 *context)
 	start->tag = tag_of(request);
 	sign(start, bio, queued.thread, context);
 	commit(&room);
+	if (bio)
+		tell_above(request, bio, device);
 	return 0;
 }
 
-SEC("tp_btf/block_rq_issue") int block_rq_issue(u64 *context)
+#ifdef PLAIN
+/* The start of a bio that is about to become a request (before 6.5). */
+TRACEPOINT(block_getrq)
 {
-	struct request *request = (struct request *)context[0];
+	struct bio *bio = ARGUMENT(struct bio, getrq_bio);
+	u32 device = traced_device_of_bio(bio);
+	struct slot queued;
+	struct start *start;
+	struct room room;
+
+	if (!device)
+		return 0;
+	/* It is forgotten when it is known what it became. */
+	queued = recall(number_of(bio), 0);
+	if (!queued.time_ns) {
+		queued.thread = this_thread(this_task());
+		count_missed_time();
+	}
+	if (!reserve(&room))
+		return 0;
+	start = &room.cell->start;
+	describe_bio(&start->step, START, bio, device);
+	start->step.time_ns = bpf_ktime_get_ns();
+	start->queued_ns = queued.time_ns;
+	start->tag = 0;
+	sign(start, bio, queued.thread, context);
+	commit(&room);
+	tell_above(bio, bio, device);
+	return 0;
+}
+
+/* Whether it is known at its start which request a bio becomes. */
+volatile const u32 starts_are_requests;
+
+/* Tells which bio a request was, at the first step at which both are known. */
+INLINE void tell_become(struct request *request, u32 device)
+{
+	struct bio *bio;
+	struct room room;
+
+	if (starts_are_requests)
+		return;
+	bio = GET(request, bio);
+	if (!bio || !recall(number_of(bio), 1).time_ns || !reserve(&room))
+		return;
+	describe(&room.cell->issue.step, BECAME, request, device);
+	room.cell->issue.step.sector = (u64)bio;
+	room.cell->issue.serves = tag_of(request);
+	commit(&room);
+}
+
+/* A flush is issued for a request that has done no step of its own yet, and has its tag. */
+INLINE void tell_become_served(struct request *flush, u32 device)
+{
+	int tag = GET(flush, internal_tag);
+	struct blk_mq_hw_ctx *queue = GET(flush, mq_hctx);
+	struct blk_mq_tags *tags;
+	struct request *served = 0;
+
+	if (starts_are_requests || !queue)
+		return;
+	tags = tag < 0 ? GET(queue, tags) : GET(queue, sched_tags);
+	if (tag < 0)
+		tag = GET(flush, tag);
+	if (tag < 0 || !tags)
+		return;
+	bpf_probe_read_kernel(&served, sizeof(served), GET(tags, static_rqs) + tag);
+	if (served)
+		tell_become(served, device);
+}
+
+TRACEPOINT(block_rq_insert)
+{
+	struct request *request = ARGUMENT(struct request, inserted_request);
+	u32 device = traced_device(request);
+
+	if (device)
+		tell_become(request, device);
+	return 0;
+}
+#else
+INLINE void tell_become(struct request *request, u32 device)
+{
+}
+
+INLINE void tell_become_served(struct request *flush, u32 device)
+{
+}
+#endif
+
+TRACEPOINT(block_rq_issue)
+{
+	struct request *request = ARGUMENT(struct request, issued_request);
 	u32 device = traced_device(request);
 	struct issue *issue;
 	struct room room;
 
-	if (!device || !reserve(&room))
+	if (!device)
+		return 0;
+	if (is_flush(request))
+		tell_become_served(request, device);
+	else
+		tell_become(request, device);
+	if (!reserve(&room))
 		return 0;
 	issue = &room.cell->issue;
 	describe(&issue->step, ISSUE, request, device);
 	issue->step.marks = is_in_sequence(request);
-	issue->serves = (request->cmd_flags & OPERATION) == FLUSH ? tag_of(request) : 0;
+	issue->serves = is_flush(request) ? tag_of(request) : 0;
 	commit(&room);
 	return 0;
 }
 
-SEC("tp_btf/block_rq_complete") int block_rq_complete(u64 *context)
+TRACEPOINT(block_rq_complete)
 {
 	struct request *request = (struct request *)context[0];
 	u32 device = traced_device(request);
 	struct complete *complete;
 	struct room room;
 
-	if (!device || !reserve(&room))
+	if (!device)
+		return 0;
+	tell_become(request, device);
+	if (!reserve(&room))
 		return 0;
 	complete = &room.cell->complete;
 	describe(&complete->step, COMPLETE, request, device);
@@ -375,51 +612,43 @@ INLINE int bare(struct request *request, enum kind kind)
 	u32 device = traced_device(request);
 	struct room room;
 
-	if (!device || !reserve(&room))
+	if (!device)
+		return 0;
+	tell_become(request, device);
+	if (!reserve(&room))
 		return 0;
 	describe(&room.cell->step, kind, request, device);
 	commit(&room);
 	return 0;
 }
 
-SEC("tp_btf/block_rq_requeue") int block_rq_requeue(u64 *context)
+TRACEPOINT(block_rq_requeue)
 {
-	return bare((struct request *)context[0], REQUEUE);
+	return bare(ARGUMENT(struct request, requeued_request), REQUEUE);
 }
 
-SEC("tp_btf/block_rq_merge") int block_rq_merge(u64 *context)
+TRACEPOINT(block_rq_merge)
 {
-	return bare((struct request *)context[0], MERGE);
+	return bare(ARGUMENT(struct request, merged_request), MERGE);
 }
 
 /* --- Bios ------------------------------------------------------------------- */
 
-INLINE void describe_bio(struct step *step, enum kind kind, struct bio *bio, u32 device)
+TRACEPOINT(block_bio_queue)
 {
-	step->identity = (u64)bio;
-	step->sector = bio->bi_iter.bi_sector;
-	step->length_bytes = bio->bi_iter.bi_size;
-	step->command_flags = bio->bi_opf;
-	step->device = device;
-	step->cpu = bpf_get_smp_processor_id();
-	step->kind = kind;
-	step->marks = 0;
-}
-
-SEC("tp_btf/block_bio_queue") int block_bio_queue(u64 *context)
-{
-	struct bio *bio = (struct bio *)context[0];
+	struct bio *bio = ARGUMENT(struct bio, queued_bio);
 	u32 device = traced_device_of_bio(bio);
 	u64 now_ns, thread;
 	struct start *start;
 	struct room room = {};
 
+	see_queued(number_of(bio));
 	if (!device)
 		return 0;
-	if (has_bios_alone(bio->bi_bdev->bd_disk) && !reserve(&room))
+	if (has_bios_alone(disk_of_bio(bio)) && !reserve(&room))
 		room.cell = 0;
 	now_ns = bpf_ktime_get_ns(); /* after the room is taken: see ring.h */
-	thread = this_thread(bpf_get_current_task_btf());
+	thread = this_thread(this_task());
 	remember(number_of(bio), now_ns, thread);
 	if (!room.cell)
 		return 0;
@@ -429,36 +658,71 @@ SEC("tp_btf/block_bio_queue") int block_bio_queue(u64 *context)
 	start->tag = 0;
 	sign(start, bio, thread, context);
 	commit(&room);
+	tell_above(bio, bio, device);
 	return 0;
 }
 
 /*
  * A bio is split: what comes first gets a bio of its own, linked to the whole, and goes
- * ahead; it was queued when the whole was.
+ * ahead; it was queued when the whole was, and comes from where it did.
  */
-SEC("tp_btf/block_split") int block_split(u64 *context)
+TRACEPOINT(block_split)
 {
-	struct bio *first = (struct bio *)context[0];
-	u64 base = bpf_get_current_task() - number_of(bpf_get_current_task_btf());
+	struct bio *first = ARGUMENT(struct bio, split_bio);
+	u64 number;
 	struct slot whole;
 
-	if (!traced_device_of_bio(first) || has_bios_alone(first->bi_bdev->bd_disk))
+	if (!traced_device_of_bio(first) || has_bios_alone(disk_of_bio(first)))
 		return 0;
-	whole = recall((u64)first->bi_private - base, 0);
+	number = (u64)GET(first, bi_private) - base_of_numbers();
+	whole = recall(number, 0);
 	if (whole.time_ns)
 		remember(number_of(first), whole.time_ns, whole.thread);
+	copy_above(number_of(first), number);
+	return 0;
+}
+
+/*
+ * Whether a bio comes from a partition of its own disk, which is no device above that. It is
+ * named as the bio's own; before 5.12 it is known by its number, which is next to the disk's
+ * or, of disks with many partitions, of a major number of their own (uapi/linux/major.h).
+ */
+#define BLOCK_EXT_MAJOR 259
+
+INLINE int is_from_partition(struct bio *bio, u32 from)
+{
+#ifdef PLAIN
+	struct gendisk *disk = disk_of_bio(bio);
+
+	if (!HAS(struct bio, bi_bdev))
+		return from >> 20 == BLOCK_EXT_MAJOR ||
+		       from - device_of(disk) < (u32)GET(disk, minors);
+#endif
+	return from == part_of_bio(bio);
+}
+
+/* A device made of others hands a bio on: with the device and the place that it had there. */
+TRACEPOINT(block_bio_remap)
+{
+	struct bio *bio = ARGUMENT(struct bio, remapped_bio);
+	struct place above;
+
+	above.device = BEHIND(remapped_bio, 1);
+	above.sector = BEHIND(remapped_bio, 2);
+	if (!is_from_partition(bio, above.device))
+		remember_above(number_of(bio), above);
 	return 0;
 }
 
 /* Of a device without requests; elsewhere its request told all. What was split off is not told. */
-SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
+TRACEPOINT(block_bio_complete)
 {
 	struct bio *bio = (struct bio *)context[1];
 	struct complete *complete;
 	struct room room;
 	u32 device;
 
-	if (!has_bios_alone(bio->bi_bdev->bd_disk))
+	if (!has_bios_alone(disk_of_bio(bio)))
 		return 0;
 	device = traced_device_of_bio(bio);
 	if (!device || !recall(number_of(bio), 1).time_ns || !reserve(&room))
@@ -466,7 +730,7 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 	complete = &room.cell->complete;
 	describe_bio(&complete->step, COMPLETE, bio, device);
 	complete->step.time_ns = bpf_ktime_get_ns();
-	complete->status = bio->bi_status;
+	complete->status = GET(bio, bi_status);
 	complete->done_bytes = ALL_BYTES;
 	commit(&room);
 	return 0;
@@ -475,31 +739,24 @@ SEC("tp_btf/block_bio_complete") int block_bio_complete(u64 *context)
 #include "sync.h"
 #include "syscall.h"
 
-/* --- What the numbers mean -------------------------------------------------- */
+/* --- Whether programs run in process 1 (second.rs) --------------------------- */
 
-/* The words of mod.rs's Learnt: where in command_flags this kernel has each. */
-struct bits {
-	u64 sync, meta, idle, fua, preflush, readahead, background, swap;
-	u64 process_1_switches; /* away from its threads, where programs run then: second.rs */
-};
-
-struct bits bits;
-
-#define BIT(name) __builtin_preserve_enum_value(*(enum req_flag_bits *)name, 1)
+/* How often a thread of process 1 was switched out. */
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u64);
+} process_1 SEC(".maps");
 
 /* Runs only while the capture is loaded. */
-SEC("tp_btf/sched_switch") int find_bits(void *context)
+AT_SWITCH int see_process_1(void *context)
 {
-	bits.sync = BIT(__REQ_SYNC);
-	bits.meta = BIT(__REQ_META);
-	bits.idle = BIT(__REQ_IDLE);
-	bits.fua = BIT(__REQ_FUA);
-	bits.preflush = BIT(__REQ_PREFLUSH);
-	bits.readahead = BIT(__REQ_RAHEAD);
-	bits.background = BIT(__REQ_BACKGROUND);
-	bits.swap = BIT(__REQ_SWAP);
-	if (bpf_get_current_task_btf()->tgid == 1)
-		__sync_fetch_and_add(&bits.process_1_switches, 1);
+	u32 zero = 0;
+	u64 *switches = bpf_map_lookup_elem(&process_1, &zero);
+
+	if (switches && GET(this_task(), tgid) == 1)
+		__sync_fetch_and_add(switches, 1);
 	return 0;
 }
 

@@ -15,7 +15,8 @@ struct block_device_operations {
 struct gendisk {
 	int major;
 	int first_minor;
-	const struct block_device_operations *fops;
+	int minors; /* of its partitions and itself, where they have numbers next to its own */
+	struct block_device_operations *fops;
 } RELOCATED;
 
 struct block_device {
@@ -60,6 +61,10 @@ struct page {
 	unsigned long compound_head;
 } RELOCATED;
 
+struct page___7 { /* since 7.0 under another name, and the rest may be a mask */
+	unsigned long compound_info;
+} RELOCATED;
+
 struct bio_vec {
 	struct page *bv_page;
 } RELOCATED;
@@ -81,11 +86,13 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 } RELOCATED;
 
+struct bio___5_10 { /* before 5.12 */
+	struct gendisk *bi_disk;
+} RELOCATED;
+
 struct request_queue {
 	struct gendisk *disk;
 } RELOCATED;
-
-struct blk_mq_hw_ctx;
 
 struct request {
 	struct request_queue *q;
@@ -98,30 +105,80 @@ struct request {
 	u64 __sector;
 	struct bio *bio;
 	struct block_device *part;
+	void *end_io;
 } RELOCATED;
 
-/* Bits of rq_flags; an enum since Linux 6.11, the fourth bit before. */
-enum rqf_flags {
-	__RQF_FLUSH_SEQ,
-};
-#define RQF_FLUSH_SEQ_BEFORE 4
+struct request___5_10 { /* before 5.17 */
+	struct gendisk *rq_disk;
+} RELOCATED;
 
-/* req_op: these have had their numbers since Linux 4.10, under changing names of the type. */
+struct blk_mq_hw_ctx {
+	struct blk_mq_tags *tags;
+	struct blk_mq_tags *sched_tags; /* none where there is no scheduler */
+} RELOCATED;
+
+struct blk_mq_tags {
+	struct request **static_rqs; /* by tag */
+} RELOCATED;
+
+/* The part of cmd_flags and bi_opf that is the operation: REQ_OP_MASK, in all kernels. */
 #define OPERATION 0xff
-#define READ 0
-#define FLUSH 2
 
-/* Bits of cmd_flags: their numbers change from kernel to kernel. */
-enum req_flag_bits {
-	__REQ_SYNC,
-	__REQ_META,
-	__REQ_IDLE,
-	__REQ_FUA,
-	__REQ_PREFLUSH,
-	__REQ_RAHEAD,
-	__REQ_BACKGROUND,
-	__REQ_SWAP,
-};
+/*
+ * What user space knows of the running kernel when it loads the programs, by name: from its
+ * types, those of its modules, and /proc/kallsyms. The words of kernel/facts.rs, in its
+ * order; what is not found is UNKNOWN, and a capability that is missing there.
+ */
+#define UNKNOWN 0xffffffffffffffff
+
+volatile const struct facts {
+	/* enum req_op */
+	u64 op_read;
+	u64 op_flush;
+	/* request.rq_flags of what the flush machinery has: a mask (since 6.11 a name tells) */
+	u64 in_flush_sequence;
+	/* bio.bi_flags of what has been through the throttling of cgroups: a mask */
+	u64 throttled;
+	/* which argument is the bio or the request: the queue was the first one before 5.11 */
+	u64 queued_bio;
+	u64 split_bio;
+	u64 remapped_bio;
+	u64 getrq_bio;
+	u64 inserted_request;
+	u64 issued_request;
+	u64 merged_request;
+	u64 requeued_request;
+	/* who is told of the end of a bio or a request (file.h, is_in_sequence) */
+	u64 iomap_dio_bio_end_io;
+	u64 end_bio_bh_io_sync;
+	u64 journal_end_buffer_io_sync;
+	u64 xlog_bio_end_io;
+	u64 xfs_buf_bio_end_io;
+	u64 bio_chain_endio;
+	u64 mq_flush_data_end_io;
+	/* where in a file system's own types a field is (sync.h) */
+	u64 ext4_vfs_inode;
+	u64 ext4_sync_tid;
+	u64 ext4_datasync_tid;
+	u64 xfs_vnode;
+	u64 journal_device;
+	u64 transaction_number;
+} facts;
+
+/* An argument that is loaded just there: the compiler would make one load of two, at a place that
+ * it computes, and the verifier allows of none but those that it knows. */
+#define LOAD(place)                                                                                \
+	({                                                                                         \
+		u64 loaded;                                                                        \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                                              \
+			     : "=r"(loaded)                                                        \
+			     : "r"(context), "i"((place) * 8));                                    \
+		loaded;                                                                            \
+	})
+
+/* What is `behind` an argument whose place changes by kernel: the first or the second. */
+#define BEHIND(fact, behind) (facts.fact == 1 ? LOAD(1 + (behind)) : LOAD(behind))
+#define ARGUMENT(type, fact) ((type *)BEHIND(fact, 0))
 
 /* page.mapping: memory of a process's own, include/linux/page-flags.h. */
 #define PAGE_MAPPING_ANON 1

@@ -1,7 +1,7 @@
 //! From the rings' bytes to events: the kernel's numbers become the model's names.
 //!
-//! Source: block/blk-core.c (`blk_errors`) and include/linux/blk_types.h of Linux 6.18; where the
-//! flags have their bits, the running kernel's own types say.
+//! Source: block/blk-core.c (`blk_errors`) and include/linux/blk_types.h of Linux 5.10 to 7.2; which
+//! number an operation has and where the flags have their bits, the running kernel's types say.
 //!
 //! Non-goals: which events belong together (`pair`). So [`Flags::MERGED`] is not set here: a
 //! request is known to be merged when it is issued with more than it was started with.
@@ -10,6 +10,7 @@ use super::raw::{self, Complete, Issue, Start, Step as RawStep, Sync, kind};
 use super::syscalls;
 use crate::event::{Durability, DurabilityEvent, Event, Extent, Origin, Stage, Step};
 use crate::intake::{KERNEL, RowsError, Steps};
+use crate::kernel::Kernel;
 use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op, Stacks};
 use rustix::io::Errno;
 
@@ -20,17 +21,19 @@ const NO_SECTOR: u64 = u64::MAX;
 /// The part of a request's command flags that is its operation.
 const OPERATION: u32 = 0xff;
 
-/// Operations by their numbers; what is not here is [`Op::Other`]. These numbers are the same in
-/// all kernels that have the tracepoints.
-const OPERATIONS: [(u32, Op); 7] = [
-    (0, Op::Read),
-    (1, Op::Write),
-    (2, Op::Flush),
-    (3, Op::Discard),
-    // Secure erase; append to a zone; zeroes that are not sent.
-    (5, Op::Discard),
-    (7, Op::Write),
-    (9, Op::Discard),
+/// Operations by their names in the kernel, where their numbers stand: these differ by kernel (7 is
+/// a write of the same block, or an append to a zone). What is not here is [`Op::Other`].
+const OPERATIONS: [(&str, Op); 8] = [
+    ("REQ_OP_READ", Op::Read),
+    ("REQ_OP_WRITE", Op::Write),
+    ("REQ_OP_FLUSH", Op::Flush),
+    ("REQ_OP_DISCARD", Op::Discard),
+    ("REQ_OP_SECURE_ERASE", Op::Discard),
+    ("REQ_OP_ZONE_APPEND", Op::Write),
+    // Before Linux 5.18.
+    ("REQ_OP_WRITE_SAME", Op::Write),
+    // Zeroes that are not sent.
+    ("REQ_OP_WRITE_ZEROES", Op::Discard),
 ];
 
 /// What a blk_status_t means; what is not here is EIO, as in the kernel. From 14 on kernels
@@ -52,8 +55,17 @@ const ERRORS: [(i32, Errno); 14] = [
     (19, Errno::INVAL),
 ];
 
-/// `struct bits` of block.bpf.c, by its words.
-pub(super) const BITS: usize = 8;
+/// The bits of the command flags by their names in the kernel (enum req_flag_bits).
+const BITS: [&str; 8] = [
+    "__REQ_SYNC",
+    "__REQ_META",
+    "__REQ_IDLE",
+    "__REQ_FUA",
+    "__REQ_PREFLUSH",
+    "__REQ_RAHEAD",
+    "__REQ_BACKGROUND",
+    "__REQ_SWAP",
+];
 const SYNC: usize = 0;
 const META: usize = 1;
 const IDLE: usize = 2;
@@ -93,17 +105,28 @@ use Undecoded::Malformed;
 /// What is known of this kernel and this process when records are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decoder {
-    /// The bits of the command flags, each as a mask.
-    masks: [u32; BITS],
+    /// The bits of the command flags, each as a mask; 0 of one that the kernel does not name.
+    masks: [u32; BITS.len()],
+    /// The number of each operation.
+    operations: [Option<u64>; OPERATIONS.len()],
     /// Our processes in the first PID namespace; 0 is none.
     own_tgids: [u32; 2],
 }
 
 impl Decoder {
-    /// `bits` are the numbers of the bits, as `struct bits` has them.
-    pub(super) fn new(bits: [u64; BITS], own_tgids: [u32; 2]) -> Self {
-        let mask = |bit: u64| u32::try_from(bit).ok().and_then(|bit| 1u32.checked_shl(bit));
-        Self { masks: bits.map(|bit| mask(bit).unwrap_or(0)), own_tgids }
+    /// For the running kernel.
+    pub(super) fn new(kernel: &Kernel, own_tgids: [u32; 2]) -> Self {
+        Self::by(|name| kernel.enumerator(name), own_tgids)
+    }
+
+    /// `value` tells what an enumerator is.
+    fn by(value: impl Fn(&str) -> Option<u64>, own_tgids: [u32; 2]) -> Self {
+        let mask = |name| 1u32.checked_shl(u32::try_from(value(name)?).ok()?);
+        Self {
+            masks: BITS.map(|name| mask(name).unwrap_or(0)),
+            operations: OPERATIONS.map(|(name, _)| value(name)),
+            own_tgids,
+        }
     }
 
     /// The events of a record, in their order; how many they are.
@@ -131,6 +154,19 @@ impl Decoder {
                 let origin = Origin::default();
                 let step = Step::Issue { serves, in_sequence, origin };
                 steps.event(self.event(&raw.step, step))?;
+            }
+            kind::ABOVE => {
+                let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
+                let device = u32::try_from(raw.serves).map_err(|_| Malformed)?;
+                let is_placed = self.extent(&raw.step).op != Op::Flush;
+                let offset_bytes =
+                    is_placed.then(|| raw.step.sector.checked_mul(SECTOR_BYTES)).flatten();
+                steps.event(self.event(&raw.step, Step::Above { device, offset_bytes }))?;
+            }
+            kind::BECAME => {
+                let raw: Issue = raw::whole(bytes).ok_or(Malformed)?;
+                let (bio, tag) = (raw.step.sector, unless_zero(raw.serves));
+                steps.event(self.event(&raw.step, Step::Became { bio, tag }))?;
             }
             kind::REQUEUE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
@@ -240,9 +276,9 @@ impl Decoder {
     }
 
     fn extent(&self, raw: &RawStep) -> Extent {
-        let number = raw.command_flags & OPERATION;
-        let op = OPERATIONS.iter().find(|(known, _)| *known == number);
-        let op = op.map_or(Op::Other, |(_, op)| *op);
+        let number = Some(u64::from(raw.command_flags & OPERATION));
+        let op = self.operations.iter().position(|known| *known == number);
+        let op = op.map_or(Op::Other, |place| OPERATIONS[place].1);
         // What fsync asks for where there is nothing to write: a write of nothing that flushes
         // first.
         let is_empty = raw.length_bytes == 0 && raw.command_flags & self.masks[PREFLUSH] != 0;
@@ -313,13 +349,26 @@ mod tests {
     use proptest::prelude::*;
 
     /// The bits as Linux 6.18 has them.
-    const BITS_6_18: [u64; BITS] = [11, 12, 15, 17, 18, 19, 20, 24];
+    const BITS_6_18: [u64; BITS.len()] = [11, 12, 15, 17, 18, 19, 20, 24];
+    /// The operations as it has them, by their places; it has no WRITE_SAME.
+    const OPERATIONS_6_18: [Option<u64>; OPERATIONS.len()] =
+        [Some(0), Some(1), Some(2), Some(3), Some(5), Some(7), None, Some(9)];
+
+    fn of_6_18(name: &str) -> Option<u64> {
+        let bit = BITS.iter().position(|known| *known == name).map(|place| BITS_6_18[place]);
+        let op = || OPERATIONS.iter().position(|(known, _)| *known == name);
+        bit.or_else(|| OPERATIONS_6_18[op()?])
+    }
+
+    fn decoder() -> Decoder {
+        Decoder::by(of_6_18, [OWN, 0])
+    }
     const OWN: u32 = 4711;
 
     /// None of what is malformed.
     fn decode(bytes: &[u8]) -> Option<Vec<Event>> {
         let mut steps = Collected::default();
-        let told = Decoder::new(BITS_6_18, [OWN, 0]).decode(bytes, &mut steps).ok()?;
+        let told = decoder().decode(bytes, &mut steps).ok()?;
         assert_eq!(told, (steps.events.len() + steps.durability.len()) as u64);
         Some(steps.events)
     }
@@ -360,6 +409,42 @@ mod tests {
         bytes.extend(done_bytes.to_ne_bytes());
         bytes.extend(status.to_ne_bytes());
         bytes
+    }
+
+    /// The bytes of a record of an issue, or of those that are like it.
+    fn issue(kind: u8, sector: u64, command_flags: u32, serves: u64) -> Vec<u8> {
+        let mut bytes = step(kind, sector, command_flags, 0);
+        bytes.extend(serves.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_number_means_what_the_running_kernel_calls_it() {
+        // Linux 5.10: 7 is a write of the same block; 6.18: an append to a zone; both write.
+        let of_5_10 = |name: &str| match name {
+            "REQ_OP_WRITE_SAME" => Some(7),
+            "REQ_OP_ZONE_APPEND" => Some(13),
+            _ => of_6_18(name),
+        };
+        let op = |decoder: Decoder, number: u32| {
+            let mut steps = Collected::default();
+            decoder.decode(&step(kind::MERGE, 8, number, 0), &mut steps).unwrap();
+            steps.events[0].extent.op
+        };
+        let old = Decoder::by(of_5_10, [OWN, 0]);
+        assert_eq!([op(old, 7), op(old, 13), op(decoder(), 7)], [Op::Write; 3]);
+        assert_eq!([op(decoder(), 13), op(decoder(), 34)], [Op::Other; 2]);
+    }
+
+    #[test]
+    fn where_a_bio_came_from_and_what_it_became_are_told_after_its_start() {
+        let of = |bytes: Vec<u8>| decode(&bytes).unwrap()[0].step;
+        let above = |offset_bytes| Step::Above { device: 9 << 20 | 1, offset_bytes };
+        assert_eq!(of(issue(kind::ABOVE, 16, 1, 9 << 20 | 1)), above(Some(8192)));
+        assert_eq!(of(issue(kind::ABOVE, 16, 2, 9 << 20 | 1)), above(None));
+        assert_eq!(decode(&issue(kind::ABOVE, 16, 1, 1 << 32)), None, "no device");
+        let became = Step::Became { bio: 0xffff_8881_0000_1000, tag: Some(5) };
+        assert_eq!(of(issue(kind::BECAME, 0xffff_8881_0000_1000, 1, 5)), became);
     }
 
     #[test]
@@ -410,7 +495,7 @@ mod tests {
     fn calls_commits_and_changes_are_steps_of_their_own() {
         let told = |bytes: &[u8]| {
             let mut steps = Collected::default();
-            let told = Decoder::new(BITS_6_18, [OWN, 0]).decode(bytes, &mut steps);
+            let told = decoder().decode(bytes, &mut steps);
             told.ok().map(|_| steps.durability[0])
         };
         let begin = told(&sync(kind::SYNC_BEGIN, raw::MARK_DATASYNC, 0, 0)).unwrap();
@@ -497,7 +582,7 @@ mod tests {
         assert_eq!(flags(0, raw::MARK_ANONYMOUS), Flags::DIRECT);
         assert_eq!(flags(1, raw::MARK_ANONYMOUS), Flags::default());
         // A kernel that known nonsense gives no flags.
-        let lost = Decoder::new([u64::MAX; BITS], [OWN, 0]);
+        let lost = Decoder::by(|name| of_6_18(name).filter(|_| !name.starts_with("__")), [OWN, 0]);
         let mut seen = Collected::default();
         lost.decode(&step(kind::MERGE, 8, u32::MAX, 0), &mut seen).unwrap();
         assert_eq!(seen.events[0].extent.flags, Flags::default());
@@ -507,8 +592,9 @@ mod tests {
     fn operations_and_places() {
         let extent =
             |sector, flags| decode(&step(kind::REQUEUE, sector, flags, 0)).unwrap()[0].extent;
-        for (number, op) in OPERATIONS {
-            assert_eq!(extent(8, number).op, op);
+        for (number, (_, op)) in OPERATIONS_6_18.into_iter().zip(OPERATIONS) {
+            let Some(number) = number else { continue };
+            assert_eq!(extent(8, number as u32).op, op);
         }
         assert_eq!(extent(8, 34).op, Op::Other);
         assert_eq!(extent(u64::MAX, 0).offset_bytes, None);
@@ -542,7 +628,7 @@ mod tests {
         fn any_name_is_kept_to_its_end(name in prop::collection::vec(1u8.., 0..=16)) {
             let mut steps = Collected::default();
             let bytes = start(kind::START, 0, 1, &name);
-            Decoder::new(BITS_6_18, [OWN, 0]).decode(&bytes, &mut steps).unwrap();
+            decoder().decode(&bytes, &mut steps).unwrap();
             let Step::Start { origin, .. } = steps.events[0].step else { panic!() };
             prop_assert_eq!(origin.command.is_some(), !name.is_empty());
             if let Some(command) = origin.command {

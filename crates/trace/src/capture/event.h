@@ -21,6 +21,16 @@ enum kind {
 	CHANGED = 10, /* a process changed a file's data, which may be written later by others */
 	CALLED = 11, /* a system call that makes files durable; its result is which (syscall.h) */
 	RETURNED = 12,
+	/*
+	 * Where in a device above a request or a bio came from, after its start: a struct issue
+	 * whose sector is the place there, and which serves that device, by its dev_t.
+	 */
+	ABOVE = 13,
+	/*
+	 * Which request a bio became, where none is known at its start (before 6.5): a struct issue
+	 * whose sector is the bio, and which serves as the request's tag.
+	 */
+	BECAME = 14,
 };
 
 /* What a request's data belongs to; 0: not known. */

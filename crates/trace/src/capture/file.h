@@ -4,13 +4,14 @@
  * - Direct: the bio belongs to a struct iomap_dio, which has the file. The page is the
  *   program's own buffer and says nothing.
  * - Of a bio that was split, the parts are linked to the whole.
- * - A journal's: its end is the log's (xfs), or its buffer's end is the journal's (jbd2).
+ * - A journal's: its end is the log's (xfs), or the journal's (jbd2), or its buffer's is
+ *   (before 7.0).
  * - Else the first page's mapping has its host. What has no such page, as a flush or a
  *   driver's buffer, is found by the inode not having that mapping, and has no file.
  *
  * Source: fs/iomap/direct-io.c, fs/buffer.c, fs/jbd2/commit.c, fs/xfs/xfs_log.c,
- * xfs_buf.c, include/linux/fs.h of Linux 6.18. Where the functions are, user space reads
- * in /proc/kallsyms (symbols.rs); what is not there is 0, and is never found.
+ * xfs_buf.c, include/linux/fs.h, page-flags.h of Linux 5.10 to 7.2. Where the functions
+ * are, user space says (facts); what is not known is never found.
  *
  * Non-goals: the files of what is merged later; names.
  */
@@ -51,30 +52,10 @@ struct buffer_head {
 	void *b_end_io;
 } RELOCATED;
 
-/* The words of symbols.rs, in its order. */
-volatile const struct symbols {
-	u64 iomap_dio_bio_end_io;
-	u64 end_bio_bh_io_sync;
-	u64 journal_end_buffer_io_sync;
-	u64 xlog_bio_end_io;
-	u64 xfs_buf_bio_end_io;
-	u64 bio_chain_endio;
-} symbols;
-
 /* i_mode, include/uapi/linux/stat.h */
 #define MODE_KIND 0170000
 #define MODE_BLOCK_DEVICE 0060000
 #define MODE_REGULAR 0100000
-
-/* A field of what is no pointer to the verifier, but a number. */
-#define FIELD_OF(number, type, field)                                                              \
-	({                                                                                         \
-		typeof(((type *)0)->field) value = 0;                                              \
-		bpf_probe_read_kernel(&value, sizeof(value),                                       \
-				      (void *)(number) + __builtin_preserve_field_info(            \
-								 ((type *)0)->field, FIELD_OFFSET)); \
-		value;                                                                             \
-	})
 
 /*
  * An inode's first bytes, read at once: all that is asked of it lies there (6.18: within
@@ -133,40 +114,46 @@ INLINE void identify(struct identity *found, struct head *head)
 }
 
 /*
- * What a bio's first page is mapped by: an address with two low bits; of a huge page the
- * first one knows. A bio holds its pages, so that they can be looked at.
+ * The first page of a huge one, by what another page of it says: where that is; or, since 7.0,
+ * which bits of the page's own address are its, as a mask (compound_info_has_mask). Each mask
+ * has an upper half of ones, and no page such an address.
  */
+INLINE u64 first_page(u64 page, u64 word)
+{
+	return word >> 32 == 0xffffffff ? page & word : word - 1;
+}
+
+/* What a bio's first page is mapped by: an address with two low bits. A bio holds its pages. */
 INLINE u64 mapping_of(struct bio *bio)
 {
-	struct page *page = bio->bi_io_vec->bv_page;
-	u64 head;
+	struct page *page = GET(GET(bio, bi_io_vec), bv_page);
+	u64 number = number_of(page) + base_of_numbers(), word;
 
-	if (!(number_of((void *)page->compound_head) & 1)) {
-		u64 base = bpf_get_current_task() - number_of(bpf_get_current_task_btf());
-
-		return page->mapping ? number_of(page->mapping) + base : 0;
-	}
-	if (bpf_probe_read_kernel(&head, sizeof(head), &page->compound_head))
-		return 0;
-	return (u64)FIELD_OF(head - 1, struct page, mapping);
+	if (HAS(struct page, compound_head))
+		word = (u64)FIELD_OF(number, struct page, compound_head);
+	else
+		word = (u64)FIELD_OF(number, struct page___7, compound_info);
+	if (word & 1)
+		number = first_page(number, word);
+	return (u64)FIELD_OF(number, struct page, mapping);
 }
 
 INLINE struct identity file_of(struct bio *bio, u64 mapping)
 {
-	u64 end = (u64)bio->bi_end_io, own = (u64)bio->bi_private;
+	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private);
 	struct identity found = {};
 	struct head head;
 
 	if (!end)
 		return found;
 	/* What was split off from a bio is linked to it, which knows whose it is. */
-	if (end == symbols.bio_chain_endio) {
+	if (end == facts.bio_chain_endio) {
 		u64 whole = own;
 
 		end = (u64)FIELD_OF(whole, struct bio, bi_end_io);
 		own = (u64)FIELD_OF(whole, struct bio, bi_private);
 	}
-	if (end == symbols.iomap_dio_bio_end_io) {
+	if (end == facts.iomap_dio_bio_end_io) {
 		u64 iocb = (u64)FIELD_OF(own, struct iomap_dio, iocb);
 		u64 file = (u64)FIELD_OF(iocb, struct kiocb, ki_filp);
 
@@ -174,15 +161,16 @@ INLINE struct identity file_of(struct bio *bio, u64 mapping)
 		identify(&found, &head);
 		return found;
 	}
-	if (end == symbols.xlog_bio_end_io)
+	if (end == facts.xlog_bio_end_io)
 		found.kind = FILE_JOURNAL;
-	if (end == symbols.xfs_buf_bio_end_io)
+	if (end == facts.xfs_buf_bio_end_io)
 		found.kind = FILE_METADATA;
-	if (end == symbols.end_bio_bh_io_sync &&
-	    (u64)FIELD_OF(own, struct buffer_head, b_end_io) == symbols.journal_end_buffer_io_sync)
+	if (end == facts.journal_end_buffer_io_sync ||
+	    (end == facts.end_bio_bh_io_sync &&
+	     (u64)FIELD_OF(own, struct buffer_head, b_end_io) == facts.journal_end_buffer_io_sync))
 		found.kind = FILE_JOURNAL;
 	if (found.kind) {
-		found.file_system = bio->bi_bdev->bd_dev;
+		found.file_system = part_of_bio(bio);
 		return found;
 	}
 	if (!mapping || mapping & PAGE_MAPPING_FLAGS)

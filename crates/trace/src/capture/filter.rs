@@ -37,11 +37,13 @@ pub fn device_number(st_rdev: u64) -> u32 {
     record::device_number(major, minor).unwrap_or_default()
 }
 
-/// `filters` of block.bpf.c: each device and the whole disk that it is on.
+/// `filters` of block.bpf.c: each device and the whole disk that it is on; and `filter_extents`:
+/// the sectors there that it has, first and behind the last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     pub(super) used: u32,
     pub(super) words: [u32; 2 * DEVICES_MOST],
+    pub(super) extents: [u64; 2 * DEVICES_MOST],
 }
 
 impl Filter {
@@ -51,9 +53,10 @@ impl Filter {
             return Err(CaptureError::TooManyDevices(devices.len()));
         }
         let mut filter = Self { used: devices.len() as u32, ..Self::default() };
-        for (pair, &device) in filter.words.chunks_exact_mut(2).zip(devices) {
-            pair[0] = device;
-            pair[1] = disk_of(device)?;
+        let places = filter.words.chunks_exact_mut(2).zip(filter.extents.chunks_exact_mut(2));
+        for ((numbers, sectors), &device) in places.zip(devices) {
+            numbers.copy_from_slice(&[device, disk_of(device)?]);
+            sectors.copy_from_slice(&extent_of(device));
         }
         Ok(filter)
     }
@@ -80,6 +83,19 @@ pub(super) fn disk_of(device: u32) -> Result<u32, DeviceError> {
         let source = std::io::Error::new(std::io::ErrorKind::InvalidData, "not major:minor");
         unknown(source)
     })
+}
+
+/// The sectors of its disk that a device has: a partition some, a disk all.
+fn extent_of(device: u32) -> [u64; 2] {
+    let path = path_of(device);
+    let sectors = |file: &str| {
+        let text = std::fs::read_to_string(format!("{path}/{file}")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    match sectors("start").zip(sectors("size")) {
+        Some((start, size)) => [start, start.saturating_add(size)],
+        None => [0, u64::MAX],
+    }
 }
 
 /// A device's number as sysfs writes it.

@@ -2,8 +2,8 @@
 //!
 //! Programs at the block layer's tracepoints (block.bpf.c) put a record of each step into a ring of
 //! the CPU's own, which user space empties by itself, woken by nobody. Source: the tracepoints of
-//! Linux 6.5 and later; times are CLOCK_MONOTONIC in ns; identities are the kernel's pointers to
-//! the requests.
+//! Linux 5.10 to 7.2; times are CLOCK_MONOTONIC in ns; identities are the kernel's pointers to
+//! the requests. Which programs a kernel gets is decided in `programs`.
 //!
 //! What is where it is, and why:
 //!
@@ -29,7 +29,8 @@
 //!   thread's own of version 2, unless that is the root.
 //!
 //! - *Files* are found by who is told of a bio's end (file.h), calls that make them durable by the
-//!   file systems' own tracepoints (sync.h), where these are a part of the kernel and no modules.
+//!   file systems' own tracepoints (sync.h), also where these are modules.
+//! - *A device above* tells where it hands a bio on (above.h).
 //!
 //! - *What is lost* is counted: records, times, and programs left out because they were running
 //!   already ([`Losses`]). A kernel may also keep every program from running while a thread of
@@ -38,16 +39,16 @@
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
-mod bio_flag;
 mod decode;
 mod filter;
 mod ftrace;
+mod kernel_ring;
 pub mod perf;
+mod programs;
 mod raw;
 mod ring;
 mod ring_page;
 mod second;
-mod symbols;
 mod syscalls;
 mod tracer;
 
@@ -55,69 +56,24 @@ pub use filter::{DEVICES_MOST, DeviceError, device_number};
 pub use ftrace::{abandoned, remove_abandoned};
 pub use tracer::{Method, Tracer, TracerError};
 
-use crate::bpf::{Hook, LoadError, Loaded, RunTime, whoami};
+use crate::bpf::{Hook, LoadError, Loaded, RunTime};
 use crate::intake::{RowsError, Steps};
-use aya::EbpfLoader;
-use aya::maps::{Array, Map, MapData, MapError, StackTraceMap};
-use decode::{BITS, Decoder, Undecoded};
-use filter::Filter;
-use ring::{CELL_BYTES, Rings, Shape};
+use crate::kernel::{Kernel, NoTypes};
+use aya::maps::{MapError, StackTraceMap};
+use decode::{Decoder, Undecoded};
+use kernel_ring::KernelRing;
+use programs::Begun;
+use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
 use std::collections::BTreeMap;
-use std::os::fd::AsFd as _;
-
-/// The object that block.bpf.c is compiled to.
-const OBJECT: &[u8] = aya::include_bytes_aligned!("block.bpf.o");
-
-/// Whether this machine's processors see each other's stores in the order in which they are made
-/// (x86's "total store order"; Intel's manual, volume 3A, 9.2).
-const STORES_IN_ORDER: u32 = cfg!(target_arch = "x86_64") as u32;
-
-/// The first kernel that has all tracepoints (block_io_start is the youngest).
-const SINCE: &str = "6.5";
-
-/// All programs of the capture. Completions come first: what is seen to begin is seen to end.
-const HOOKS: [Hook; 8] = [
-    Hook::required("block_rq_complete").since(SINCE),
-    Hook::required("block_bio_complete").since(SINCE),
-    Hook::required("block_rq_merge").since(SINCE),
-    Hook::required("block_rq_requeue").since(SINCE),
-    Hook::required("block_rq_issue").since(SINCE),
-    Hook::required("block_io_start").since(SINCE),
-    Hook::required("block_split").since(SINCE),
-    Hook::required("block_bio_queue").since(SINCE),
-];
-
-/// What tells of calls that make files durable, where the kernel has these file systems. Ends come
-/// first, as completions do.
-const OF_CALLS: [Hook; 10] = [
-    Hook::optional("ext4_sync_file_exit"),
-    Hook::optional("ext4_sync_file_enter"),
-    Hook::optional("jbd2_end_commit"),
-    Hook::optional("jbd2_commit_logging"),
-    Hook::optional("jbd2_commit_flushing"),
-    Hook::optional("jbd2_commit_locking"),
-    Hook::optional("jbd2_start_commit"),
-    // Its end is told by no tracepoint.
-    Hook::optional("xfs_file_fsync"),
-    Hook::optional("xfs_dir_fsync"),
-    Hook::optional("writeback_mark_inode_dirty"),
-];
-
-/// The same by system calls, which every one of the machine pays for.
-const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
-
-/// Runs only while the capture is loaded, to learn where this kernel has its flags.
-const FIND_BITS: Hook =
-    Hook { program: "find_bits", ..Hook::required("sched_switch").since(SINCE) };
 
 /// Why there is no capture. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum CaptureError {
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(LoadError),
     #[error("capture {0} devices: at most {DEVICES_MOST} can be named; name none for all of them")]
     TooManyDevices(usize),
     #[error(transparent)]
@@ -128,8 +84,27 @@ pub enum CaptureError {
     Rings(rustix::io::Errno),
 }
 
-/// Stacks that are kept, by a hash: what has the place of another has none.
-const STACKS_MOST: u32 = 1 << 14;
+impl CaptureError {
+    /// All that the kernel's verifier said, where it refused.
+    pub fn log(&self) -> Option<&str> {
+        match self {
+            Self::Load(refused) => refused.log(),
+            _ => None,
+        }
+    }
+}
+
+impl From<LoadError> for CaptureError {
+    fn from(refused: LoadError) -> Self {
+        Self::Load(refused)
+    }
+}
+
+impl From<NoTypes> for CaptureError {
+    fn from(none: NoTypes) -> Self {
+        Self::Load(none.into())
+    }
+}
 
 /// What is captured, and with how much space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,13 +174,46 @@ pub struct Losses {
     pub second: u64,
 }
 
+/// Where the programs leave their records.
+#[derive(Debug)]
+enum Records {
+    /// In rings of ours, one for each CPU.
+    Own(Rings),
+    /// In the kernel's.
+    Kernel(Box<KernelRing>),
+}
+
+impl Records {
+    fn drain<E>(
+        &mut self,
+        until_ns: Option<u64>,
+        each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        match self {
+            Self::Own(rings) => rings.drain(until_ns, each),
+            Self::Kernel(ring) => ring.drain(until_ns, each),
+        }
+    }
+
+    /// By CPU: records, and times of queueing.
+    fn lost(&self) -> (Vec<u64>, Vec<u64>) {
+        match self {
+            Self::Own(rings) => rings.lost().unzip(),
+            Self::Kernel(ring) => ring.lost().unzip(),
+        }
+    }
+}
+
 /// The capture in the kernel; dropping it detaches and removes all of it.
 pub struct Capture {
     loaded: Loaded,
-    rings: Rings,
+    records: Records,
     decoder: Decoder,
     second: Second,
     attached: Vec<Hook>,
+    /// Why it is not the quicker build of the programs; none if it is.
+    plain: Option<LoadError>,
+    untold: Vec<String>,
     /// Counted until the stop.
     runs_left_out: Option<BTreeMap<String, u64>>,
 }
@@ -220,44 +228,27 @@ impl Capture {
     /// Loads and attaches the programs; from now on steps are recorded.
     /// Errors: whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
-        let filter = Filter::new(&options.devices)?;
-        let possible = aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok());
-        let shape = Shape::new(cpus(), possible.unwrap_or(0), options.ring_bytes);
-        let waiting_calls = syscalls::numbers();
-        let stacks_wanted = u32::from(options.stacks);
-        let (symbols, throttled_flag) = (symbols::read(), bio_flag::throttled());
-        let mut loader = EbpfLoader::new();
-        loader
-            .override_global("filters_used", &filter.used, true)
-            .override_global("filters", &filter.words, true)
-            .override_global("cells_cpus", &shape.cpus, true)
-            .override_global("cells_each", &shape.each, true)
-            .override_global("stores_in_order", &STORES_IN_ORDER, true)
-            .override_global("symbols", &symbols, true)
-            .override_global("throttled_flag", &throttled_flag, true)
-            .override_global("waiting_calls", &waiting_calls, true)
-            .override_global("stacks_wanted", &stacks_wanted, true)
-            .map_max_entries("stacks", if options.stacks { STACKS_MOST } else { 1 })
-            .map_max_entries("rings", shape.rings)
-            .map_max_entries("cells", shape.cells());
-        let mut loaded = Loaded::with(OBJECT, loader)?;
-        let own_tgid = whoami::find_self(&mut loaded)?;
-        let decoder = Decoder::new(find_bits(&mut loaded)?, [own_tgid, options.own_process]);
-        let rings = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
-        let rings = Rings::map(rings.0.fd().as_fd(), rings.1.fd().as_fd(), shape);
-        let rings = rings.map_err(CaptureError::Rings)?;
+        let kernel = Kernel::look()?;
+        let (begun, plain) = programs::load(&kernel, options)?;
+        let Begun { mut loaded, records, own_tgid, starts, maps } = begun;
+        let decoder = Decoder::new(&kernel, [own_tgid, options.own_process]);
         // First, for the same reason as completions: what is seen to begin is seen to end.
-        let switches = |loaded: &Loaded| Ok(learnt(loaded)?[PROCESS_1_SWITCHES]);
-        let second = Second::open(&mut loaded, own_tgid, options, switches)?;
-        let mut attached = Vec::new();
-        let of_calls = OF_CALLS.iter().filter(|_| options.calls);
-        let of_syscalls = OF_SYSCALLS.iter().filter(|_| options.calls && options.syscalls);
-        for hook in HOOKS.iter().chain(of_calls).chain(of_syscalls) {
-            if loaded.attach(hook)? {
-                attached.push(*hook);
-            }
-        }
-        Ok(Self { loaded, rings, decoder, second, attached, runs_left_out: None })
+        let second = Second::open(&mut loaded, own_tgid, options)?;
+        let attached = programs::attach(&mut loaded, &kernel, options, starts)?;
+        drop(maps);
+        let untold = kernel.untold(options.calls);
+        Ok(Self { loaded, records, decoder, second, attached, plain, untold, runs_left_out: None })
+    }
+
+    /// What was asked for and this kernel does not tell, as sentences.
+    pub fn untold(&self) -> &[String] {
+        &self.untold
+    }
+
+    /// Why the programs are those that run on any kernel, and not the quicker ones; none if they
+    /// are the quicker ones.
+    pub fn why_plain(&self) -> Option<&LoadError> {
+        self.plain.as_ref()
     }
 
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond
@@ -269,7 +260,7 @@ impl Capture {
         // What the rings hand over is no younger than what the second source handed over before.
         let until_ns = self.runs_left_out.is_none().then(ring::now_ns);
         drained.events += self.second.drain(steps)?;
-        let records = self.rings.drain(until_ns, |record| {
+        let records = self.records.drain(until_ns, |record| {
             match decoder.decode(record, steps) {
                 Ok(events) => drained.events += events,
                 Err(Undecoded::Malformed) => drained.malformed += 1,
@@ -298,7 +289,7 @@ impl Capture {
     /// What could not be kept.
     /// Errors: a kernel that refuses.
     pub fn losses(&self) -> Result<Losses, CaptureError> {
-        let (records, queue_times) = self.rings.lost().unzip();
+        let (records, queue_times) = self.records.lost();
         Ok(Losses {
             records,
             queue_times,
@@ -331,49 +322,9 @@ impl Capture {
     }
 }
 
-/// An array that both sides share.
-fn array(loaded: &mut Loaded, name: &'static str) -> Result<MapData, CaptureError> {
-    match loaded.ebpf.take_map(name) {
-        Some(Map::Array(map)) => Ok(map),
-        _ => Err(LoadError::NoProgram(name).into()),
-    }
-}
-
-/// The words of block.bpf.c's `struct bits`: bits of the command flags, and then how often process
-/// 1 was seen.
-type Learnt = [u64; BITS + 1];
-const PROCESS_1_SWITCHES: usize = BITS;
-
-/// What the program at the switches of threads has learnt so far.
-fn learnt(loaded: &Loaded) -> Result<Learnt, CaptureError> {
-    let map = loaded.ebpf.map(".bss").ok_or(LoadError::NoProgram("bits"))?;
-    Ok(Array::try_from(map)?.get(&0, 0)?)
-}
-
-/// Where this kernel has the bits of the command flags.
-fn find_bits(loaded: &mut Loaded) -> Result<[u64; BITS], CaptureError> {
-    loaded.run_at_a_switch(&FIND_BITS)?;
-    let learnt = learnt(loaded)?;
-    Ok(std::array::from_fn(|word| learnt[word]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_words_of_the_header_are_those_read_here() {
-        const PROGRAM: &str =
-            concat!(include_str!("block.bpf.c"), include_str!("sync.h"), include_str!("syscall.h"));
-        assert!(PROGRAM.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
-        assert!(
-            PROGRAM.contains("u64 sync, meta, idle, fua, preflush, readahead, background, swap;")
-        );
-        for hook in HOOKS.iter().chain(&OF_CALLS).chain(&OF_SYSCALLS).chain([&FIND_BITS]) {
-            let section = format!("SEC(\"tp_btf/{}\") int {}(", hook.tracepoint, hook.program);
-            assert!(PROGRAM.contains(&section), "{section}");
-        }
-    }
 
     fn are_loaded(ids: &[u32]) -> usize {
         let loaded = aya::programs::loaded_programs().filter_map(Result::ok);
@@ -395,9 +346,9 @@ mod tests {
             let programs = capture.loaded.ebpf.programs();
             programs.filter_map(|(_, program)| Some(program.info().ok()?.id())).collect()
         };
+        let attached = dropped.attached.len() + stopped.attached.len();
         let ids = [ids(&dropped), ids(&stopped)].concat();
-        assert_eq!(ids.len(), 2 * HOOKS.len());
-        assert_eq!(are_loaded(&ids), 2 * HOOKS.len());
+        assert_eq!((ids.len(), are_loaded(&ids)), (attached, attached));
         drop(dropped);
         stopped.stop().unwrap();
         // The kernel lets go of a program when no CPU can be in it any more.

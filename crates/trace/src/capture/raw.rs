@@ -150,6 +150,8 @@ pub(super) mod kind {
     pub(in super::super) const CHANGED: u8 = 10;
     pub(in super::super) const CALLED: u8 = 11;
     pub(in super::super) const RETURNED: u8 = 12;
+    pub(in super::super) const ABOVE: u8 = 13;
+    pub(in super::super) const BECAME: u8 = 14;
 }
 
 /// A read into memory of a program's own.
@@ -224,6 +226,8 @@ mod tests {
             ("CHANGED", CHANGED),
             ("CALLED", CALLED),
             ("RETURNED", RETURNED),
+            ("ABOVE", ABOVE),
+            ("BECAME", BECAME),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }

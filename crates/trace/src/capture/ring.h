@@ -10,6 +10,9 @@
  * still turn up. An interrupt between the two takes later cells and has earlier
  * times, so that the reader puts a CPU's records in order.
  *
+ * Where the kernel has no atomic operations with a result (PLAIN), a cell is a record of the
+ * kernel's own ring, with its lock; what it had no space for is counted in `rings` all the same.
+ *
  * Non-goals: waking the reader; records of several sizes.
  */
 #ifndef LBOLT_RING_H
@@ -47,6 +50,12 @@ struct {
 	MAP_TYPE(value, struct ring);
 } rings SEC(".maps");
 
+#ifdef PLAIN
+struct {
+	MAP_NUMBER(type, RING_BUFFER);
+	MAP_NUMBER(max_entries, 4096);
+} cells SEC(".maps");
+#else
 struct {
 	MAP_NUMBER(type, ARRAY);
 	MAP_NUMBER(map_flags, MAPPABLE);
@@ -54,6 +63,7 @@ struct {
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct cell);
 } cells SEC(".maps");
+#endif
 
 /*
  * Written before the programs are loaded: CPUs that have cells, those online then; cells of each,
@@ -79,6 +89,31 @@ INLINE struct ring *ring_here(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
+INLINE void count_lost(void)
+{
+	struct ring *ring = ring_here();
+
+	if (ring)
+		__sync_fetch_and_add(&ring->records, 1);
+}
+
+#ifdef PLAIN
+/* Without room it is counted as lost. */
+INLINE int reserve(struct room *room)
+{
+	room->cell = bpf_ringbuf_reserve(&cells, sizeof(struct cell), 0);
+	if (!room->cell) {
+		count_lost();
+		return 0;
+	}
+	return 1;
+}
+
+INLINE void commit(struct room *room)
+{
+	bpf_ringbuf_submit(room->cell, NO_WAKEUP);
+}
+#else
 /* Without room it is counted as lost. */
 INLINE int reserve(struct room *room)
 {
@@ -89,7 +124,7 @@ INLINE int reserve(struct room *room)
 		return 0;
 	if (cpu >= cells_cpus ||
 	    ring->taken - *(volatile u64 *)&ring->given_back + SPARE >= cells_each) {
-		__sync_fetch_and_add(&ring->records, 1);
+		count_lost();
 		return 0;
 	}
 	room->number = __sync_fetch_and_add(&ring->taken, 1);
@@ -112,6 +147,7 @@ INLINE void commit(struct room *room)
 		__sync_lock_test_and_set(&room->cell->number, room->number + 1);
 	}
 }
+#endif
 
 INLINE void count_missed_time(void)
 {

@@ -25,10 +25,10 @@ pub(super) const CELL_BYTES: usize = 8 + RECORD_BYTES;
 pub(super) const RECORD_BYTES: usize = 120;
 
 /// `struct ring` in words: what was taken, what was given back, and what was lost.
-const RING_BYTES: usize = 192;
+pub(super) const RING_BYTES: usize = 192;
 const TAKEN: usize = 0;
 const GIVEN_BACK: usize = 64;
-const LOST: usize = 128;
+pub(super) const LOST: usize = 128;
 
 /// Cells of a CPU at the least: twice what ring.h keeps spare.
 const EACH_LEAST: u32 = 16;
@@ -141,10 +141,10 @@ impl Reader {
     }
 }
 
-type Record = [u8; RECORD_BYTES];
+pub(super) type Record = [u8; RECORD_BYTES];
 
 /// Every record begins with its time.
-fn time_ns(record: &Record) -> u64 {
+pub(super) fn time_ns(record: &Record) -> u64 {
     record.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 

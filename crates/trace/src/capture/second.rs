@@ -14,14 +14,18 @@
 //! known: a completion that is lost elsewhere is counted when the request's identity is used again.
 
 use super::ftrace::Instance;
-use super::{CaptureError, CaptureOptions, FIND_BITS};
-use crate::bpf::Loaded;
+use super::{CaptureError, CaptureOptions};
+use crate::bpf::{Hook, LoadError, Loaded};
 use crate::intake::{RowsError, Steps};
 use crate::process;
+use aya::maps::Array;
 use std::io;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+/// Counts how often it sees process 1, while the capture is loaded.
+const SEE_PROCESS_1: Hook = Hook::at_a_switch("see_process_1");
 
 /// The machine's first process, in the first PID namespace.
 const PROCESS: u32 = 1;
@@ -54,20 +58,18 @@ pub(super) enum Second {
 }
 
 impl Second {
-    /// Opens it where it is needed. `process_1_switches` says how often the program saw process 1
-    /// so far.
+    /// Opens it where it is needed.
     /// Errors: a kernel that refuses the program by which that is found out.
     pub(super) fn open(
         loaded: &mut Loaded,
         own_tgid: u32,
         options: &CaptureOptions,
-        process_1_switches: impl Fn(&Loaded) -> Result<u64, CaptureError>,
     ) -> Result<Self, CaptureError> {
         static VERDICT: OnceLock<Verdict> = OnceLock::new();
         let verdict = match VERDICT.get() {
             Some(verdict) => *verdict,
             None => {
-                let found = try_out(loaded, own_tgid, process_1_switches)?;
+                let found = try_out(loaded, own_tgid)?;
                 *VERDICT.get_or_init(|| found)
             }
         };
@@ -125,15 +127,11 @@ impl Second {
 }
 
 /// Waits for process 1 to run: does a program see what the process's own counters see?
-fn try_out(
-    loaded: &mut Loaded,
-    own_tgid: u32,
-    process_1_switches: impl Fn(&Loaded) -> Result<u64, CaptureError>,
-) -> Result<Verdict, CaptureError> {
+fn try_out(loaded: &mut Loaded, own_tgid: u32) -> Result<Verdict, CaptureError> {
     if own_tgid != std::process::id() {
         return Ok(Verdict::Hidden);
     }
-    loaded.attach(&FIND_BITS)?;
+    loaded.attach(&SEE_PROCESS_1)?;
     let before = process::switches(PROCESS).unwrap_or(0);
     make_an_orphan();
     let began = Instant::now();
@@ -144,12 +142,18 @@ fn try_out(
             break ran;
         }
     };
-    loaded.remove(&FIND_BITS)?;
+    loaded.remove(&SEE_PROCESS_1)?;
     Ok(match (process_1_switches(loaded)?, ran) {
         (1.., _) => Verdict::Sees,
         (0, true) => Verdict::Blind,
         (0, false) => Verdict::Unknown,
     })
+}
+
+/// How often the program saw process 1 so far.
+fn process_1_switches(loaded: &Loaded) -> Result<u64, CaptureError> {
+    let map = loaded.ebpf.map("process_1").ok_or(LoadError::NoProgram("process_1"))?;
+    Ok(Array::try_from(map)?.get(&0, 0)?)
 }
 
 /// A process whose parent ends is given to process 1, most of which run at once to hear of its end.

@@ -30,7 +30,7 @@ INLINE u32 stack_here(void *context, u64 flags)
 INLINE void sign_with_stacks(struct start *start, struct task_struct *task, void *context)
 {
 	start->kernel_stack = stack_here(context, 0);
-	if (!(task->flags & PF_KTHREAD))
+	if (!(GET(task, flags) & PF_KTHREAD))
 		start->user_stack = stack_here(context, USER_STACK);
 }
 

@@ -7,7 +7,11 @@
  * transaction a call of ext4 waited for stands in its inode (fs/ext4/fsync.c,
  * ext4_fsync_journal); with fast commits it may have waited for less.
  *
- * Source: include/trace/events/ext4.h, jbd2.h; fs/xfs/xfs_trace.h of Linux 6.18.
+ * Their types are a module's own on most machines, and not in the kernel's: user space says
+ * where a field is (facts), and their arguments are numbers.
+ *
+ * Source: include/trace/events/ext4.h, jbd2.h, btrfs.h, f2fs.h; fs/xfs/xfs_trace.h of Linux
+ * 6.18.
  *
  * Non-goals: which requests were made for a call; system calls (syscall.h); a program at the
  * exit of xfs's function, for which not every kernel gives leave.
@@ -15,27 +19,10 @@
 #ifndef LBOLT_SYNC_H
 #define LBOLT_SYNC_H
 
-struct ext4_inode_info {
-	struct inode vfs_inode;
-	u32 i_sync_tid;
-	u32 i_datasync_tid;
-} RELOCATED;
-
-struct xfs_inode {
-	struct inode i_vnode;
-} RELOCATED;
-
-struct journal_s {
-	struct block_device *j_fs_dev;
-} RELOCATED;
-
-struct transaction_s {
-	u32 t_tid;
-} RELOCATED;
-
 INLINE struct sync *step_of_call(struct room *room, enum kind kind, u32 file_system, u64 inode)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = this_task();
+	struct cgroup *cgroup = GET(GET(task, cgroups), dfl_cgrp);
 	struct sync *sync;
 
 	if (!reserve(room))
@@ -50,67 +37,94 @@ INLINE struct sync *step_of_call(struct room *room, enum kind kind, u32 file_sys
 	sync->step.marks = 0;
 	sync->inode = inode;
 	sync->transaction = 0;
-	sync->cgroup = task->cgroups->dfl_cgrp->level > 0 ? task->cgroups->dfl_cgrp->kn->id : 0;
-	sync->pid = task->pid;
-	sync->tgid = task->tgid;
+	sync->cgroup = GET(cgroup, level) > 0 ? GET(GET(cgroup, kn), id) : 0;
+	sync->pid = GET(task, pid);
+	sync->tgid = GET(task, tgid);
 	sync->result = sync->generation = 0;
 	copy_command(sync->command, task);
 	return sync;
 }
 
-INLINE struct sync *begin_sync(struct room *room, enum kind kind, struct block_device *device,
-			       u32 file_system, u64 inode)
+/*
+ * Whether the file system of a super block lies on a device that is asked for. One on several
+ * devices names none: user space asks for it by its own number.
+ */
+INLINE int is_file_system_asked_for(u64 super)
 {
-	if (!is_asked_for(device_of(device->bd_disk), device->bd_dev))
-		return 0;
-	return step_of_call(room, kind, file_system, inode);
+	u64 device = (u64)FIELD_OF(super, struct super_block, s_bdev);
+	u32 number = FIELD_OF(super, struct super_block, s_dev);
+	u64 disk;
+
+	if (!device)
+		return is_asked_for(number, number);
+	disk = (u64)FIELD_OF(device, struct block_device, bd_disk);
+	return is_asked_for(device_of_number(disk), FIELD_OF(device, struct block_device, bd_dev));
 }
 
-INLINE struct sync *begin_call(struct room *room, enum kind kind, struct inode *inode)
+/* A call for a file, by its inode's address. */
+INLINE struct sync *begin_call(struct room *room, enum kind kind, u64 inode)
 {
-	struct super_block *super = inode->i_sb;
-	struct sync *sync = begin_sync(room, kind, super->s_bdev, super->s_dev, inode->i_ino);
+	struct head head = head_of(inode);
+	u64 super = (u64)IN_HEAD(&head, i_sb);
+	struct sync *sync;
 
+	if (!is_file_system_asked_for(super))
+		return 0;
+	sync = step_of_call(room, kind, FIELD_OF(super, struct super_block, s_dev),
+			    IN_HEAD(&head, i_ino));
 	if (sync)
-		sync->generation = inode->i_generation;
+		sync->generation = IN_HEAD(&head, i_generation);
 	return sync;
 }
 
-SEC("tp_btf/ext4_sync_file_enter") int ext4_sync_file_enter(u64 *context)
+/* The begin of a call of which the tracepoint tells the file and what is asked for. */
+INLINE int begin_of_file(u64 file, u64 is_datasync)
 {
-	struct inode *inode = ((struct file *)context[0])->f_inode;
 	struct room room;
-	struct sync *sync = begin_call(&room, SYNC_BEGIN, inode);
+	struct sync *sync = begin_call(&room, SYNC_BEGIN, (u64)FIELD_OF(file, struct file, f_inode));
 
 	if (!sync)
 		return 0;
-	sync->step.marks = context[1] ? MARK_DATASYNC : 0;
+	sync->step.marks = is_datasync ? MARK_DATASYNC : 0;
 	commit(&room);
 	return 0;
 }
 
-SEC("tp_btf/ext4_sync_file_exit") int ext4_sync_file_exit(u64 *context)
+TRACEPOINT_OF_MODULE(ext4_sync_file_enter)
 {
-	struct inode *inode = (struct inode *)context[0];
-	u64 base = bpf_get_current_task() - number_of(bpf_get_current_task_btf()), own;
+	return begin_of_file(context[0], context[1]);
+}
+
+TRACEPOINT_OF_MODULE(ext4_sync_file_exit)
+{
+	u64 own = context[0] - facts.ext4_vfs_inode;
 	struct room room;
-	struct sync *sync = begin_call(&room, SYNC_END, inode);
+	u32 of_all = 0, of_data = 0;
+	struct sync *sync = begin_call(&room, SYNC_END, context[0]);
 
 	if (!sync)
 		return 0;
-	own = number_of(inode) + base -
-	      __builtin_preserve_field_info(((struct ext4_inode_info *)0)->vfs_inode, FIELD_OFFSET);
 	/* User space knows which of the two the call was for. */
-	sync->transaction = (u64)FIELD_OF(own, struct ext4_inode_info, i_datasync_tid) << 32 |
-			    FIELD_OF(own, struct ext4_inode_info, i_sync_tid);
+	if (facts.ext4_vfs_inode != UNKNOWN) {
+		bpf_probe_read_kernel(&of_all, sizeof(of_all), (void *)own + facts.ext4_sync_tid);
+		bpf_probe_read_kernel(&of_data, sizeof(of_data),
+				      (void *)own + facts.ext4_datasync_tid);
+	}
+	sync->transaction = (u64)of_data << 32 | of_all;
 	sync->result = -(int)context[1];
 	commit(&room);
 	return 0;
 }
 
-INLINE int begin_of_xfs(u64 *context)
+/* Its end is told by no tracepoint. */
+TRACEPOINT_OF_MODULE(btrfs_sync_file)
 {
-	struct inode *inode = &((struct xfs_inode *)context[0])->i_vnode;
+	return begin_of_file(context[0], context[1]);
+}
+
+/* The begin of a call of which nothing is told but the inode. */
+INLINE int begin_untold(u64 inode)
+{
 	struct room room;
 	struct sync *sync = begin_call(&room, SYNC_BEGIN, inode);
 
@@ -121,14 +135,31 @@ INLINE int begin_of_xfs(u64 *context)
 	return 0;
 }
 
-SEC("tp_btf/xfs_file_fsync") int xfs_file_fsync(u64 *context)
+TRACEPOINT_OF_MODULE(f2fs_sync_file_enter)
 {
-	return begin_of_xfs(context);
+	return begin_untold(context[0]);
 }
 
-SEC("tp_btf/xfs_dir_fsync") int xfs_dir_fsync(u64 *context)
+TRACEPOINT_OF_MODULE(f2fs_sync_file_exit)
 {
-	return begin_of_xfs(context);
+	struct room room;
+	struct sync *sync = begin_call(&room, SYNC_END, context[0]);
+
+	if (!sync)
+		return 0;
+	sync->result = -(int)context[3];
+	commit(&room);
+	return 0;
+}
+
+TRACEPOINT_OF_MODULE(xfs_file_fsync)
+{
+	return begin_untold(context[0] + facts.xfs_vnode);
+}
+
+TRACEPOINT_OF_MODULE(xfs_dir_fsync)
+{
+	return begin_untold(context[0] + facts.xfs_vnode);
 }
 
 /* Who changed which file last, by a hash: each is told of once while it stays there. */
@@ -142,63 +173,72 @@ struct {
 } changes SEC(".maps");
 
 /* Fired for each page that becomes dirty, so that it must cost next to nothing. */
-SEC("tp_btf/writeback_mark_inode_dirty") int writeback_mark_inode_dirty(u64 *context)
+TRACEPOINT(writeback_mark_inode_dirty)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = this_task();
 	struct inode *inode = (struct inode *)context[0];
-	u64 key = hash_of(number_of(inode) ^ (u64)(u32)task->tgid << 32 ^ inode->i_generation);
+	u64 key = hash_of(number_of(inode) ^ (u64)(u32)GET(task, tgid) << 32 ^
+			  GET(inode, i_generation));
 	u64 *known;
 	u32 place = key >> (64 - CHANGES_BITS);
 	struct room room;
 
 	known = bpf_map_lookup_elem(&changes, &place);
-	if (!known || *known == key || task->flags & PF_KTHREAD)
+	if (!known || *known == key || GET(task, flags) & PF_KTHREAD)
 		return 0;
 	*known = key;
-	if ((inode->i_mode & MODE_KIND) != MODE_REGULAR || !inode->i_sb->s_bdev)
+	if ((GET(inode, i_mode) & MODE_KIND) != MODE_REGULAR)
 		return 0;
-	if (begin_call(&room, CHANGED, inode))
+	if (begin_call(&room, CHANGED, number_of(inode) + base_of_numbers()))
 		commit(&room);
 	return 0;
 }
 
+/* Of a stage of a commit: the journal's device, and the transaction's number. */
 INLINE int commit_stage(u64 *context, enum stage stage)
 {
-	struct journal_s *journal = (struct journal_s *)context[0];
-	struct transaction_s *transaction = (struct transaction_s *)context[1];
+	u64 device = 0, disk;
+	u32 transaction = 0, number;
 	struct room room;
-	struct sync *sync = begin_sync(&room, COMMIT, journal->j_fs_dev,
-				       journal->j_fs_dev->bd_dev, 0);
+	struct sync *sync;
 
+	bpf_probe_read_kernel(&device, sizeof(device), (void *)context[0] + facts.journal_device);
+	bpf_probe_read_kernel(&transaction, sizeof(transaction),
+			      (void *)context[1] + facts.transaction_number);
+	disk = (u64)FIELD_OF(device, struct block_device, bd_disk);
+	number = FIELD_OF(device, struct block_device, bd_dev);
+	if (!is_asked_for(device_of_number(disk), number))
+		return 0;
+	sync = step_of_call(&room, COMMIT, number, 0);
 	if (!sync)
 		return 0;
-	sync->transaction = transaction->t_tid;
+	sync->transaction = transaction;
 	sync->result = stage;
 	commit(&room);
 	return 0;
 }
 
-SEC("tp_btf/jbd2_start_commit") int jbd2_start_commit(u64 *context)
+TRACEPOINT_OF_MODULE(jbd2_start_commit)
 {
 	return commit_stage(context, STAGE_STARTED);
 }
 
-SEC("tp_btf/jbd2_commit_locking") int jbd2_commit_locking(u64 *context)
+TRACEPOINT_OF_MODULE(jbd2_commit_locking)
 {
 	return commit_stage(context, STAGE_LOCKING);
 }
 
-SEC("tp_btf/jbd2_commit_flushing") int jbd2_commit_flushing(u64 *context)
+TRACEPOINT_OF_MODULE(jbd2_commit_flushing)
 {
 	return commit_stage(context, STAGE_FLUSHING);
 }
 
-SEC("tp_btf/jbd2_commit_logging") int jbd2_commit_logging(u64 *context)
+TRACEPOINT_OF_MODULE(jbd2_commit_logging)
 {
 	return commit_stage(context, STAGE_LOGGING);
 }
 
-SEC("tp_btf/jbd2_end_commit") int jbd2_end_commit(u64 *context)
+TRACEPOINT_OF_MODULE(jbd2_end_commit)
 {
 	return commit_stage(context, STAGE_ENDED);
 }

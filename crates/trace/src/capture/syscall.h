@@ -67,12 +67,12 @@ INLINE u32 place_of(u64 number)
 /* The inode that a descriptor of this thread is of, as a number; 0 if it is none. */
 INLINE u64 inode_of(struct task_struct *task, u32 descriptor)
 {
-	struct fdtable *table = task->files->fdt;
+	struct fdtable *table = GET(GET(task, files), fdt);
 	u64 file = 0;
 
-	if (descriptor >= table->max_fds)
+	if (descriptor >= GET(table, max_fds))
 		return 0;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+	bpf_probe_read_kernel(&file, sizeof(file), GET(table, fd) + descriptor);
 	return file ? (u64)FIELD_OF(file, struct file, f_inode) : 0;
 }
 
@@ -83,19 +83,14 @@ INLINE struct sync *begin_waiting(struct room *room, struct task_struct *task, u
 	struct sync *sync;
 
 	if (place < WITH_DESCRIPTOR) {
-		u64 inode = inode_of(task, first_argument(regs)), super, device, disk;
+		u64 inode = inode_of(task, first_argument(regs));
 		struct head head;
 
 		if (!inode)
 			return 0;
 		head = head_of(inode);
 		identify(&file, &head);
-		super = (u64)IN_HEAD(&head, i_sb);
-		device = (u64)FIELD_OF(super, struct super_block, s_bdev);
-		disk = (u64)FIELD_OF(device, struct block_device, bd_disk);
-		if (!device || !is_asked_for((u32)FIELD_OF(disk, struct gendisk, major) << 20 |
-						     (u32)FIELD_OF(disk, struct gendisk, first_minor),
-					     FIELD_OF(device, struct block_device, bd_dev)))
+		if (!is_file_system_asked_for((u64)IN_HEAD(&head, i_sb)))
 			return 0;
 	}
 	sync = step_of_call(room, CALLED, file.file_system, file.inode);
@@ -106,18 +101,17 @@ INLINE struct sync *begin_waiting(struct room *room, struct task_struct *task, u
 	return sync;
 }
 
-SEC("tp_btf/sys_enter") int sys_enter(u64 *context)
+TRACEPOINT(sys_enter)
 {
 	u32 place = place_of(context[1]);
 	struct room room;
 
-	if (place < WAITING_CALLS &&
-	    begin_waiting(&room, bpf_get_current_task_btf(), place, context[0]))
+	if (place < WAITING_CALLS && begin_waiting(&room, this_task(), place, context[0]))
 		commit(&room);
 	return 0;
 }
 
-SEC("tp_btf/sys_exit") int sys_exit(u64 *context)
+TRACEPOINT(sys_exit)
 {
 	long result = (long)context[1];
 	struct room room;

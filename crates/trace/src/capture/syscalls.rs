@@ -17,7 +17,10 @@ const CALLS: [(libc::c_long, CallKind); 6] = [
 ];
 
 /// The words of `waiting_calls`.
-pub(super) fn numbers() -> [u64; CALLS.len()] {
+pub(super) type Numbers = [u64; CALLS.len()];
+
+/// Their values.
+pub(super) fn numbers() -> Numbers {
     CALLS.map(|(number, _)| number as u64)
 }
 

@@ -5,7 +5,7 @@
 
 use super::perf::{PerfCapture, PerfError};
 use super::{Capture, CaptureError, CaptureOptions, Drained, Losses};
-use crate::bpf::RunTime;
+use crate::bpf::{LoadError, RunTime};
 use crate::intake::{RowsError, Steps};
 
 /// How requests are to be captured.
@@ -41,6 +41,17 @@ pub enum Tracer {
     Inexact(PerfCapture),
 }
 
+/// What BPF alone tells, each with how it is asked for.
+const OF_BPF_ALONE: [(fn(&CaptureOptions) -> bool, &str); 3] = [
+    (
+        |options| options.calls,
+        "perf tells of no calls that make files durable, no commits and no files: waits for an \
+         fsync are not seen",
+    ),
+    (|options| options.syscalls, "perf tells of no system calls: --syscalls has no effect"),
+    (|options| options.stacks, "perf tells of no stacks: --stacks has no effect"),
+];
+
 impl Tracer {
     /// Begins to capture; if perf was not requested and it is perf, with the reason.
     /// Errors: whatever stands in the way, with its remedy.
@@ -65,6 +76,26 @@ impl Tracer {
         match PerfCapture::load(options) {
             Ok(capture) => Ok((Self::Inexact(capture), Some(refused))),
             Err(perf) => Err(TracerError::Neither { bpf: refused, perf }),
+        }
+    }
+
+    /// What was asked for and cannot be told here, as sentences.
+    pub fn untold(&self, options: &CaptureOptions) -> Vec<String> {
+        let by_perf = || {
+            let asked_for = OF_BPF_ALONE.iter().filter(|(is_asked_for, _)| is_asked_for(options));
+            asked_for.map(|(_, sentence)| (*sentence).to_owned()).collect()
+        };
+        match self {
+            Self::Exact(capture) => capture.untold().to_vec(),
+            Self::Inexact(_) => by_perf(),
+        }
+    }
+
+    /// Why it is the plain build of the BPF programs, and what the verifier said of the other one.
+    pub fn why_plain(&self) -> Option<&LoadError> {
+        match self {
+            Self::Exact(capture) => capture.why_plain(),
+            Self::Inexact(_) => None,
         }
     }
 
@@ -126,5 +157,21 @@ impl Tracer {
             Self::Exact(capture) => Ok(capture.stop()?),
             Self::Inexact(capture) => Ok(capture.stop()?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_perf_does_not_tell_is_said_where_it_was_asked_for() {
+        let said = |options: CaptureOptions| -> usize {
+            OF_BPF_ALONE.iter().filter(|(is_asked_for, _)| is_asked_for(&options)).count()
+        };
+        let none = CaptureOptions::default();
+        assert_eq!(said(none.clone()), 0);
+        assert_eq!(said(CaptureOptions { calls: true, ..none.clone() }), 1);
+        assert_eq!(said(CaptureOptions { calls: true, syscalls: true, stacks: true, ..none }), 3);
     }
 }

@@ -51,6 +51,8 @@ impl Exact {
             Step::Start { queued_ns, origin, tag } => {
                 self.start(identity, &event, (queued_ns, origin, tag), around);
             }
+            Step::Above { .. } => {}
+            Step::Became { bio, tag } => self.become_request(identity, bio, tag),
             Step::Issue { serves, in_sequence, .. } => {
                 self.issue(identity, &event, serves, in_sequence, around);
             }
@@ -74,6 +76,17 @@ impl Exact {
             self.tagged.insert(tag, identity);
         }
         self.track(identity, Tracked { open, tag, data: None }, event.time_ns, around);
+    }
+
+    /// What began under its bio's address goes on under its request's.
+    fn become_request(&mut self, identity: u64, bio: u64, tag: Option<u64>) {
+        let Some(mut tracked) = self.tracked.remove(&bio) else { return };
+        tracked.tag = tag;
+        if let Some(tag) = tag {
+            self.tagged.insert(tag, identity);
+        }
+        self.know(identity);
+        self.tracked.insert(identity, tracked);
     }
 
     /// Puts a request among those outstanding. One that was there with its identity was completed

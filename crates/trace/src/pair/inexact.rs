@@ -97,6 +97,8 @@ impl Inexact {
             }
             Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
             Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
+            // Of tracers that know identities.
+            Step::Above { .. } | Step::Became { .. } => {}
         }
     }
 
@@ -109,6 +111,7 @@ impl Inexact {
             Step::Queue(_) | Step::Start { .. } => true,
             Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
             Step::Requeue => is_there(|w| !w.is_unissued()),
+            Step::Above { .. } | Step::Became { .. } => false,
             Step::Complete { .. } => self.choose(place, event.extent.length_bytes).is_some(),
         }
     }

@@ -37,7 +37,11 @@ impl Kind {
             Step::Issue { .. } => Some(Self::Issue),
             Step::Merge { .. } => Some(Self::Merge),
             Step::Complete { .. } => Some(Self::Complete),
-            Step::Queue(_) | Step::Start { .. } | Step::Requeue => None,
+            Step::Queue(_)
+            | Step::Start { .. }
+            | Step::Above { .. }
+            | Step::Became { .. }
+            | Step::Requeue => None,
         }
     }
 }

@@ -18,7 +18,6 @@ use model::run::{RunInfo, footer};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use trace::capture::Method;
 use trace::intake::{FanOut, ForEach, Rows, RowsError};
 use trace::output::{OutputError, RequestsFile};
 
@@ -190,7 +189,7 @@ fn serve(
     let mut file = LazyFile { path, file: None };
     let mut summary = TraceSummary::default();
     let summed = ForEach::new(|row| summary.add(row));
-    let options = Options { method: Method::Bpf, zero_ns: Some(origin_ns), ..Options::default() };
+    let options = Options { zero_ns: Some(origin_ns), ..Options::default() };
     let mut session = Session::new(options, FanOut(&mut file, summed));
     session.set_jobs(is_job);
     let info = session.run(|session| obey(session, orders, replies));
@@ -237,7 +236,8 @@ fn begin(session: &mut Session<'_>, devices: &Devices) -> Captured {
     if session.is_refused() {
         return Err("no requests captured: their records took no more".into());
     }
-    let begun = session.resume(devices);
-    begun.map_err(|e| format!("no requests captured: failed to {e}"))?;
+    let limits = session.resume(devices);
+    let limits = limits.map_err(|e| format!("no requests captured: failed to {e}"))?;
+    limits.sentences().for_each(|sentence| note(&sentence));
     Ok(session.lost())
 }

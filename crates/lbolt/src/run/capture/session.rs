@@ -21,7 +21,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use trace::capture::{CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes};
+use trace::capture::{
+    CaptureError, CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes,
+};
 use trace::intake::{Durable, Epoch, FanOut, ForEach, Intake, Rows, RowsError};
 
 /// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
@@ -98,6 +100,28 @@ pub(crate) struct Session<'a> {
     kept: Instant,
     /// Why the output took no more.
     refused: Option<RowsError>,
+}
+
+/// What a machine keeps a capture from.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    /// Why it is not by BPF, where that was requested.
+    pub(crate) why_not_bpf: Option<String>,
+    /// What was asked for and cannot be told, as sentences.
+    pub(crate) untold: Vec<String>,
+}
+
+impl Limits {
+    /// All of it, as sentences.
+    pub(crate) fn sentences(self) -> impl Iterator<Item = String> {
+        let by_perf = self.why_not_bpf.map(|why| {
+            format!(
+                "captured by perf, whose events name no requests: they are matched by place, \
+                 which is inexact. BPF would be exact, but failed to {why}"
+            )
+        });
+        by_perf.into_iter().chain(self.untold)
+    }
 }
 
 /// What a session leaves besides the rows.
@@ -177,11 +201,11 @@ impl<'a> Session<'a> {
         self.intake.set_jobs(is_job);
     }
 
-    /// Into the kernel: captures these devices, if it does not capture them already. Says why it
-    /// is not by BPF, where that was requested.
-    pub(crate) fn resume(&mut self, devices: &Devices) -> Result<Option<String>, TracerError> {
+    /// Into the kernel: captures these devices, if it does not capture them already. Says what
+    /// this machine keeps it from, the first time.
+    pub(crate) fn resume(&mut self, devices: &Devices) -> Result<Limits, TracerError> {
         if self.tracer.is_some() && self.numbers == devices.numbers {
-            return Ok(None);
+            return Ok(Limits::default());
         }
         self.pause();
         self.numbers.clone_from(&devices.numbers);
@@ -196,18 +220,37 @@ impl<'a> Session<'a> {
                 own_process: session.options.own_process,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
-            let why_not_bpf = why_not_bpf.map(|why| why.to_string());
+            let limits = Limits {
+                why_not_bpf: why_not_bpf.as_ref().map(ToString::to_string),
+                untold: tracer.untold(&options),
+            };
             session.intake.note("method", tracer.name().to_owned());
-            if let Some(why) = &why_not_bpf {
-                session.intake.note("method.why", format!("BPF failed to {why}"));
+            session.note_limits(&limits);
+            let refused = why_not_bpf.as_ref().and_then(CaptureError::log);
+            let refused = refused.or_else(|| tracer.why_plain()?.log());
+            if let Some(log) = refused {
+                session.intake.note("verifier.log", log.to_owned());
             }
+            if let Some(why) = tracer.why_plain() {
+                session.intake.note("method.plain", format!("the other build failed to {why}"));
+            }
+            let is_first = session.zero_ns.is_none();
             let zero_ns = session.zero_ns();
             session.check.borrow_mut().begin(devices, zero_ns);
             session.presence.begin(devices);
             session.devices.add(devices.clone());
             session.tracer = Some(tracer);
-            Ok(why_not_bpf)
+            Ok(if is_first { limits } else { Limits::default() })
         })
+    }
+
+    fn note_limits(&mut self, limits: &Limits) {
+        if let Some(why) = &limits.why_not_bpf {
+            self.intake.note("method.why", format!("BPF failed to {why}"));
+        }
+        for (place, sentence) in limits.untold.iter().enumerate() {
+            self.intake.note(&format!("untold.{place}"), sentence.clone());
+        }
     }
 
     /// Times are CLOCK_MONOTONIC's, counted from zero; where that is, in ns.

@@ -42,12 +42,8 @@ impl Until<'_> {
         session: &mut Session<'_>,
         devices: &Devices,
     ) -> anyhow::Result<End> {
-        if let Some(why) = session.resume(devices).map_err(of_records)? {
-            note(&format!(
-                "captured by perf, whose events name no requests: they are matched by place, \
-                 which is inexact. BPF would be exact, but failed to {why}"
-            ));
-        }
+        let limits = session.resume(devices).map_err(of_records)?;
+        limits.sentences().for_each(|sentence| note(&sentence));
         session.aside(|_| self.load.begin())?;
         let began = Instant::now();
         Ok(session.run(|session| {

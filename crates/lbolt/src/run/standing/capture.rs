@@ -162,11 +162,11 @@ pub(super) fn run(
     tally.borrow_mut().leave_out(&[std::process::id(), options.own_process]);
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
-    let why_not_bpf = session.resume(&devices).map_err(of_records)?;
+    let limits = session.resume(&devices).map_err(of_records)?.sentences().collect();
     host::memory::give_back();
     let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.learn(&mut session);
-    watcher.send(Message::Begun { why_not_bpf });
+    watcher.send(Message::Begun { limits });
     let mut seen = 0;
     session.run(|session| {
         let requests = shared.tally.borrow().requests();

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 /// What a capture tells.
 pub(crate) enum Message {
-    /// It has begun; why not by BPF, where that was requested.
-    Begun { why_not_bpf: Option<String> },
+    /// It has begun; what this machine keeps it from, as sentences.
+    Begun { limits: Vec<String> },
     /// What has come since the last time.
     Second(Second),
     /// What was waited for has happened, or was requested.
@@ -47,7 +47,7 @@ impl Message {
     /// As a frame: its head and its body.
     pub(super) fn into_frame(self) -> (Value, Vec<u8>) {
         match self {
-            Self::Begun { why_not_bpf } => (json!({"begun": {"why": why_not_bpf}}), Vec::new()),
+            Self::Begun { limits } => (json!({"begun": {"limits": limits}}), Vec::new()),
             Self::Second(Second { rows, span }) => {
                 let Span { number, from_ns, until_ns, from_unix_ns, until_unix_ns } = span;
                 let times = [from_ns, until_ns, from_unix_ns, until_unix_ns];
@@ -77,7 +77,10 @@ impl Message {
     pub(super) fn from_frame(head: &Value, body: Vec<u8>) -> Option<Self> {
         let (kind, head) = head.as_object()?.iter().next()?;
         match kind.as_str() {
-            "begun" => Some(Self::Begun { why_not_bpf: text(head.get("why")?) }),
+            "begun" => {
+                let limits = head.get("limits")?.as_array()?.iter().filter_map(text);
+                Some(Self::Begun { limits: limits.collect() })
+            }
             "second" => {
                 let times = head.get("times")?.as_array()?;
                 let time = |place: usize| times.get(place).and_then(Value::as_i64);
@@ -205,9 +208,8 @@ mod tests {
 
     #[test]
     fn messages_come_as_they_were_sent() {
-        let why_not_bpf = Some("load".to_owned());
-        let begun = sent(Message::Begun { why_not_bpf });
-        assert!(matches!(begun, Message::Begun { why_not_bpf: Some(why) } if why == "load"));
+        let begun = sent(Message::Begun { limits: vec!["no calls".to_owned()] });
+        assert!(matches!(begun, Message::Begun { limits } if limits == ["no calls"]));
         let span = Span { number: 3, from_ns: -1, until_ns: 5, from_unix_ns: 7, until_unix_ns: 9 };
         let rows = vec![Watched { count: 4, ..Watched::default() }];
         let second = sent(Message::Second(Second { rows: rows.clone(), span }));

@@ -26,12 +26,11 @@ mod error;
 mod format;
 mod ioctl;
 mod selection;
-mod tracefs;
 
+pub(super) use crate::kernel::Tracefs;
 pub(super) use decode::{Decoder, Kind, Layout, Seen};
 pub use error::PerfError;
 pub(super) use selection::DeviceSelection;
-pub(super) use tracefs::Tracefs;
 
 use super::{CaptureOptions, Drained, Losses};
 use crate::event::Event;

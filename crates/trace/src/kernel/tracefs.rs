@@ -1,22 +1,25 @@
 //! The tracing file system, where tracepoints have their numbers and formats: as it is mounted, or
 //! mounted detached, where nobody else sees it and it goes with its descriptor.
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{Access, AtFlags, CWD, Dir, Mode, OFlags, accessat, openat};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::io;
 use std::os::fd::OwnedFd;
 
+/// No flags.
+const FLAGS: AtFlags = AtFlags::empty();
+
 /// Where it is mounted by custom.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 #[derive(Debug)]
-pub(in crate::capture) struct Tracefs(OwnedFd);
+pub(crate) struct Tracefs(OwnedFd);
 
 impl Tracefs {
     /// Opens it where it is mounted, or mounts it.
     /// Errors: what the mount was refused with.
-    pub(in crate::capture) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         let is_it = |root: &OwnedFd| open(root, "events/block").is_ok();
         let mounted = PLACES.iter().filter_map(|place| open(CWD, place).ok()).find(is_it);
         mounted.map_or_else(Self::mount, |root| Ok(Self(root)))
@@ -28,14 +31,24 @@ impl Tracefs {
         Ok(Self(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?))
     }
 
-    pub(in crate::capture) fn root(&self) -> &OwnedFd {
+    /// Whether there is a tracepoint of this name, of whichever system.
+    pub(crate) fn has(&self, tracepoint: &str) -> bool {
+        let Ok(systems) = open(&self.0, "events").and_then(Dir::read_from) else { return false };
+        systems.filter_map(Result::ok).any(|system| {
+            let system = system.file_name().to_string_lossy();
+            accessat(&self.0, format!("events/{system}/{tracepoint}"), Access::EXISTS, FLAGS)
+                .is_ok()
+        })
+    }
+
+    pub(crate) fn root(&self) -> &OwnedFd {
         &self.0
     }
 
     /// The text of a file of a tracepoint of the block layer; none if the kernel has no such
     /// tracepoint.
     /// Errors: a file that is there and cannot be read.
-    pub(super) fn read(&self, tracepoint: &str, file: &str) -> io::Result<Option<String>> {
+    pub(crate) fn read(&self, tracepoint: &str, file: &str) -> io::Result<Option<String>> {
         match open(&self.0, &format!("events/block/{tracepoint}/{file}")) {
             Ok(file) => io::read_to_string(std::fs::File::from(file)).map(Some),
             Err(Errno::NOENT) => Ok(None),

@@ -1,0 +1,269 @@
+//! The programs of the capture: which of its two builds a kernel gets, what they are told of it, and
+//! at which of its points they are attached.
+//!
+//! The *typed* build loads the kernel's fields itself and counts by atomic operations with a result;
+//! the *plain* one runs on every kernel since 5.8. A kernel that refuses the first gets the second.
+//! Both are the same source, and see the same, but for the start of a request where there is no
+//! block_io_start (before 6.5): there it is block_getrq, which the plain build alone has.
+//!
+//! Non-goals: what the programs do (block.bpf.c); which points exist (`kernel`).
+
+use super::filter::Filter;
+use super::kernel_ring::KernelRing;
+use super::ring::{Rings, Shape};
+use super::{CaptureError, CaptureOptions, Records, syscalls};
+use crate::bpf::{Hook, LoadError, Loaded, whoami};
+use crate::kernel::{Kernel, Words};
+use aya::EbpfLoader;
+use aya::maps::{Array, Map, MapData};
+use std::os::fd::AsFd as _;
+
+/// What block.bpf.c is compiled to, once for each build.
+const TYPED: &[u8] = aya::include_bytes_aligned!("block.bpf.o");
+const PLAIN: &[u8] = aya::include_bytes_aligned!("block_plain.bpf.o");
+
+/// Whether this machine's processors see each other's stores in the order in which they are made
+/// (x86's "total store order"; Intel's manual, volume 3A, 9.2).
+const STORES_IN_ORDER: u32 = cfg!(target_arch = "x86_64") as u32;
+
+/// Stacks that are kept, by a hash: what has the place of another has none.
+const STACKS_MOST: u32 = 1 << 14;
+
+/// Where a request starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Starts {
+    /// Where it is allocated: it is known from then on.
+    Requests,
+    /// Where its bio asks for one: it is known at its first step after that.
+    Bios,
+}
+
+/// Ends. They come first: what is seen to begin is seen to end.
+const ENDS: [Hook; 5] = [
+    Hook::required("block_rq_complete"),
+    Hook::required("block_bio_complete"),
+    Hook::required("block_rq_merge"),
+    Hook::required("block_rq_requeue"),
+    Hook::required("block_rq_issue"),
+];
+const STARTS_OF_REQUESTS: [Hook; 1] = [Hook::required(START)];
+const STARTS_OF_BIOS: [Hook; 2] =
+    [Hook::required("block_rq_insert"), Hook::required("block_getrq")];
+const BIOS: [Hook; 3] = [
+    Hook::required("block_split"),
+    Hook::required("block_bio_queue"),
+    Hook::optional("block_bio_remap"),
+];
+
+/// Since Linux 6.5.
+const START: &str = "block_io_start";
+
+/// What tells of calls that make files durable, where the kernel has these file systems, and which
+/// facts each needs (`struct facts`).
+const OF_CALLS: [(Hook, &[&str]); 13] = [
+    (Hook::optional("ext4_sync_file_exit"), &[]),
+    (Hook::optional("ext4_sync_file_enter"), &[]),
+    (Hook::optional("jbd2_end_commit"), COMMITS),
+    (Hook::optional("jbd2_commit_logging"), COMMITS),
+    (Hook::optional("jbd2_commit_flushing"), COMMITS),
+    (Hook::optional("jbd2_commit_locking"), COMMITS),
+    (Hook::optional("jbd2_start_commit"), COMMITS),
+    (Hook::optional("f2fs_sync_file_exit"), &[]),
+    (Hook::optional("f2fs_sync_file_enter"), &[]),
+    // Their ends are told by no tracepoint.
+    (Hook::optional("xfs_file_fsync"), &["xfs_vnode"]),
+    (Hook::optional("xfs_dir_fsync"), &["xfs_vnode"]),
+    (Hook::optional("btrfs_sync_file"), &[]),
+    (Hook::optional("writeback_mark_inode_dirty"), &[]),
+];
+const COMMITS: &[&str] = &["journal_device", "transaction_number"];
+
+/// The same by system calls, which every one of the machine pays for.
+const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
+
+/// The programs, loaded and not attached.
+pub(super) struct Begun {
+    pub(super) loaded: Loaded,
+    pub(super) records: Records,
+    pub(super) own_tgid: u32,
+    pub(super) starts: Starts,
+    /// Their descriptors stand in the programs until these are loaded.
+    pub(super) maps: Vec<MapData>,
+}
+
+/// Loads the build that this kernel takes; if that is the plain one, with the reason.
+/// Errors: whatever stands in the way of both, with its remedy.
+pub(super) fn load(
+    kernel: &Kernel,
+    options: &CaptureOptions,
+) -> Result<(Begun, Option<LoadError>), CaptureError> {
+    let told = Told::new(kernel, options)?;
+    if !kernel.has_tracepoint(START) {
+        let why = LoadError::NoTracepoint { name: START, since: "6.5" };
+        return Ok((plain(&told, options, Starts::Bios)?, Some(why)));
+    }
+    match typed(&told, options) {
+        Ok(begun) => Ok((begun, None)),
+        // What is not the programs' own fault is the same for the others.
+        Err(CaptureError::Load(why @ (LoadError::Refused { .. } | LoadError::Other { .. }))) => {
+            Ok((plain(&told, options, Starts::Requests)?, Some(why)))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
+    let shape = Shape::new(super::cpus(), possible_cpus(), options.ring_bytes);
+    let mut loader = EbpfLoader::new();
+    loader
+        .override_global("cells_cpus", &shape.cpus, true)
+        .override_global("cells_each", &shape.each, true)
+        .override_global("stores_in_order", &STORES_IN_ORDER, true)
+        .map_max_entries("rings", shape.rings)
+        .map_max_entries("cells", shape.cells());
+    let (mut loaded, own_tgid) = told.load(loader, TYPED)?;
+    // The verifier sees a program when it is loaded: here, where there is another build.
+    for hook in ENDS.iter().chain(&STARTS_OF_REQUESTS).chain(&BIOS) {
+        loaded.verify(hook)?;
+    }
+    let (rings, cells) = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
+    let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
+    let records = Records::Own(mapped.map_err(CaptureError::Rings)?);
+    Ok(Begun { loaded, records, own_tgid, starts: Starts::Requests, maps: vec![rings, cells] })
+}
+
+fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun, CaptureError> {
+    let starts_are_requests = u32::from(starts == Starts::Requests);
+    let mut loader = EbpfLoader::new();
+    loader
+        .override_global("starts_are_requests", &starts_are_requests, true)
+        .override_global("filter_extents", &told.filter.extents, true)
+        .map_max_entries("rings", possible_cpus().max(super::cpus()))
+        .map_max_entries("cells", KernelRing::bytes(options.ring_bytes));
+    let (mut loaded, own_tgid) = told.load(loader, PLAIN)?;
+    let counts = Array::try_from(Map::Array(array(&mut loaded, "rings")?))?;
+    let ring = match loaded.ebpf.take_map("cells") {
+        Some(ring) => ring.try_into()?,
+        None => return Err(LoadError::NoProgram("cells").into()),
+    };
+    let records = Records::Kernel(Box::new(KernelRing::new(ring, counts)));
+    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new() })
+}
+
+/// What either build is told: what it is to look for, and what this kernel is.
+#[derive(Debug)]
+struct Told {
+    filter: Filter,
+    facts: Words,
+    waiting_calls: syscalls::Numbers,
+    stacks_wanted: u32,
+}
+
+impl Told {
+    fn new(kernel: &Kernel, options: &CaptureOptions) -> Result<Self, CaptureError> {
+        Ok(Self {
+            filter: Filter::new(&options.devices)?,
+            facts: kernel.words(),
+            waiting_calls: syscalls::numbers(),
+            stacks_wanted: u32::from(options.stacks),
+        })
+    }
+
+    /// Loads an object; with our process's number in the first PID namespace.
+    fn load<'a>(
+        &'a self,
+        mut loader: EbpfLoader<'a>,
+        object: &[u8],
+    ) -> Result<(Loaded, u32), CaptureError> {
+        let stacks = if self.stacks_wanted == 0 { 1 } else { STACKS_MOST };
+        loader
+            .override_global("filters_used", &self.filter.used, true)
+            .override_global("filters", &self.filter.words, true)
+            .override_global("facts", &self.facts, true)
+            .override_global("waiting_calls", &self.waiting_calls, true)
+            .override_global("stacks_wanted", &self.stacks_wanted, true)
+            .map_max_entries("stacks", stacks);
+        let mut loaded = Loaded::with(object, loader)?;
+        let own_tgid = whoami::find_self(&mut loaded)?;
+        Ok((loaded, own_tgid))
+    }
+}
+
+/// Attaches all programs that are asked for and that this kernel has points for.
+/// Errors: whatever stands in the way, with its remedy.
+pub(super) fn attach(
+    loaded: &mut Loaded,
+    kernel: &Kernel,
+    options: &CaptureOptions,
+    starts: Starts,
+) -> Result<Vec<Hook>, CaptureError> {
+    let starts: &[Hook] = match starts {
+        Starts::Requests => &STARTS_OF_REQUESTS,
+        Starts::Bios => &STARTS_OF_BIOS,
+    };
+    let knows = |facts: &[&str]| facts.iter().all(|name| kernel.knows(name));
+    let of_calls = OF_CALLS.iter().filter(|(_, facts)| options.calls && knows(facts));
+    let of_syscalls = OF_SYSCALLS.iter().filter(|_| options.calls && options.syscalls);
+    let all = ENDS.iter().chain(starts).chain(&BIOS);
+    let mut attached = Vec::new();
+    for hook in all.chain(of_calls.map(|(hook, _)| hook)).chain(of_syscalls) {
+        if loaded.attach(hook)? {
+            attached.push(*hook);
+        }
+    }
+    Ok(attached)
+}
+
+fn possible_cpus() -> u32 {
+    aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+}
+
+/// An array that both sides share.
+fn array(loaded: &mut Loaded, name: &'static str) -> Result<MapData, CaptureError> {
+    match loaded.ebpf.take_map(name) {
+        Some(Map::Array(map)) => Ok(map),
+        _ => Err(LoadError::NoProgram(name).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::filter::DEVICES_MOST;
+
+    #[test]
+    fn the_programs_and_words_are_those_of_the_source() {
+        const SOURCE: &str =
+            concat!(include_str!("block.bpf.c"), include_str!("sync.h"), include_str!("syscall.h"));
+        assert!(SOURCE.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
+        let of_calls = OF_CALLS.iter().map(|(hook, _)| hook);
+        let all = ENDS.iter().chain(&STARTS_OF_REQUESTS).chain(&STARTS_OF_BIOS).chain(&BIOS);
+        for hook in all.chain(of_calls).chain(&OF_SYSCALLS) {
+            let (typed, module) = (
+                format!("\nTRACEPOINT({})\n", hook.program),
+                format!("\nTRACEPOINT_OF_MODULE({})\n", hook.program),
+            );
+            assert!(SOURCE.contains(&typed) || SOURCE.contains(&module), "{}", hook.program);
+            assert_eq!(hook.program, hook.tracepoint);
+        }
+    }
+
+    /// What the newest kernels take, too: all that is left of the other build is its slowness.
+    #[test]
+    fn root_the_plain_build_is_taken_by_this_kernel() {
+        let options = CaptureOptions { calls: true, ..CaptureOptions::default() };
+        let Ok(kernel) = Kernel::look() else { return println!("skipped: no types here") };
+        let told = Told::new(&kernel, &options).unwrap();
+        for starts in [Starts::Requests, Starts::Bios] {
+            let begun = match plain(&told, &options, starts) {
+                Err(CaptureError::Load(e @ LoadError::NotPermitted)) => {
+                    return println!("skipped: failed to {e}");
+                }
+                begun => begun.unwrap(),
+            };
+            let mut loaded = begun.loaded;
+            let attached = attach(&mut loaded, &kernel, &options, starts).unwrap();
+            assert!(attached.len() > ENDS.len());
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What a capture can tell on this kernel and what not: a table, each row with what it needs, what is
+//! lost without it, and the remedy. `doctor` prints it; a capture says which rows its kernel lacks.
+//!
+//! Non-goals: rights (`bpf`), which may be lacking where the kernel lacks nothing.
+
+use super::Kernel;
+
+/// What a capability needs of a kernel.
+#[derive(Debug, Clone, Copy)]
+enum Need {
+    /// One of these tracepoints.
+    Tracepoint(&'static [&'static str]),
+    /// One of these facts, by its name in `struct facts`.
+    Fact(&'static [&'static str]),
+    /// An enumerator.
+    Enumerator(&'static str),
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Capability {
+    /// What it is, in the field's words.
+    pub name: &'static str,
+    needs: &'static [Need],
+    /// The file system, or the like, without which nobody needs it: its module.
+    of_module: Option<&'static str>,
+    /// Whether only a capture of calls lacks anything without it.
+    pub(crate) is_of_calls: bool,
+    /// What a trace cannot tell without it.
+    pub lost: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// How a capability stands on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// The kernel has all that it needs.
+    Has,
+    /// Its module is not loaded, so there is nothing that it could tell of.
+    NotLoaded(&'static str),
+    /// The first thing that the kernel lacks.
+    Lacks(String),
+}
+
+use Need::{Enumerator, Fact, Tracepoint};
+
+/// All rows.
+const TABLE: [Capability; 13] = [
+    Capability {
+        name: "typed programs",
+        needs: &[Tracepoint(&["block_io_start"])],
+        of_module: None,
+        is_of_calls: false,
+        lost: "each step of a request costs about twice as much CPU time to record; commands of \
+               drivers have no start",
+        remedy: "use Linux 6.5 or later",
+    },
+    Capability {
+        name: "request steps",
+        needs: &[
+            Tracepoint(&["block_io_start", "block_getrq"]),
+            Tracepoint(&["block_rq_issue"]),
+            Tracepoint(&["block_rq_complete"]),
+            Fact(&["op_read"]),
+            Fact(&["op_flush"]),
+        ],
+        of_module: None,
+        is_of_calls: false,
+        lost: "requests are captured by perf alone, and matched by place",
+        remedy: "use Linux 5.10 or later",
+    },
+    Capability {
+        name: "flush sequences",
+        needs: &[Fact(&["in_flush_sequence", "mq_flush_data_end_io"])],
+        of_module: None,
+        is_of_calls: false,
+        lost: "the data and the flushes of an fsync are not put together, and count as the request \
+               itself",
+        remedy: "set kernel.kptr_restrict to 1 or 0",
+    },
+    Capability {
+        name: "sync and meta flags",
+        needs: &[Enumerator("__REQ_SYNC"), Enumerator("__REQ_META"), Enumerator("__REQ_FUA")],
+        of_module: None,
+        is_of_calls: false,
+        lost: "requests that somebody waits for look like all others",
+        remedy: "report this with the kernel's version",
+    },
+    Capability {
+        name: "files of direct I/O",
+        needs: &[Fact(&["iomap_dio_bio_end_io"])],
+        of_module: None,
+        is_of_calls: false,
+        lost: "requests past the page cache have no file",
+        remedy: "set kernel.kptr_restrict to 1 or 0",
+    },
+    Capability {
+        name: "layers",
+        needs: &[Tracepoint(&["block_bio_remap"]), Fact(&["remapped_bio"])],
+        of_module: None,
+        is_of_calls: false,
+        lost: "requests of stacked devices are joined by place and time alone",
+        remedy: "report this with the kernel's version",
+    },
+    Capability {
+        name: "throttling by cgroups",
+        needs: &[Fact(&["throttled"])],
+        of_module: None,
+        is_of_calls: false,
+        lost: "requests that a cgroup's limit held back are not marked",
+        remedy: "use a kernel with CONFIG_BLK_CGROUP",
+    },
+    Capability {
+        name: "calls of ext4",
+        needs: &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
+        of_module: Some("ext4"),
+        is_of_calls: true,
+        lost: "fsync and fdatasync on ext4 are not seen",
+        remedy: "trace system calls too (--syscalls)",
+    },
+    Capability {
+        name: "commits of ext4's journal",
+        needs: &[
+            Tracepoint(&["jbd2_start_commit"]),
+            Fact(&["journal_device"]),
+            Fact(&["transaction_number"]),
+            Fact(&["ext4_sync_tid"]),
+        ],
+        of_module: Some("jbd2"),
+        is_of_calls: true,
+        lost: "which commit an fsync waited for is not known",
+        remedy: "use a kernel whose modules tell their types (Linux 5.11 or later, with \
+                 CONFIG_DEBUG_INFO_BTF_MODULES)",
+    },
+    Capability {
+        name: "calls of xfs",
+        needs: &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
+        of_module: Some("xfs"),
+        is_of_calls: true,
+        lost: "fsync and fdatasync on xfs are not seen",
+        remedy: "trace system calls too (--syscalls)",
+    },
+    Capability {
+        name: "calls of btrfs",
+        needs: &[Tracepoint(&["btrfs_sync_file"])],
+        of_module: Some("btrfs"),
+        is_of_calls: true,
+        lost: "fsync and fdatasync on btrfs are not seen",
+        remedy: "trace system calls too (--syscalls)",
+    },
+    Capability {
+        name: "calls of f2fs",
+        needs: &[Tracepoint(&["f2fs_sync_file_enter"])],
+        of_module: Some("f2fs"),
+        is_of_calls: true,
+        lost: "fsync and fdatasync on f2fs are not seen",
+        remedy: "trace system calls too (--syscalls)",
+    },
+    Capability {
+        name: "who changed a file",
+        needs: &[Tracepoint(&["writeback_mark_inode_dirty"])],
+        of_module: None,
+        is_of_calls: true,
+        lost: "writeback is not traced to the process whose data it is",
+        remedy: "report this with the kernel's version",
+    },
+];
+
+impl Capability {
+    /// What is lost for lack of something, and the remedy.
+    fn sentence(&self, lacking: &str) -> String {
+        let Self { name, lost, remedy, .. } = self;
+        format!("this kernel lacks {name} ({lacking}): {lost}; {remedy}")
+    }
+
+    /// Whether the kernel, as it is now, has it.
+    fn status(&self, kernel: &Kernel) -> Status {
+        let missing = self.needs.iter().find_map(|need| need.missing(kernel));
+        match (missing, self.of_module) {
+            (None, _) => Status::Has,
+            (Some(_), Some(module)) if !is_there(module) => Status::NotLoaded(module),
+            (Some(what), _) => Status::Lacks(what),
+        }
+    }
+}
+
+impl Need {
+    /// What there is not, in words.
+    fn missing(self, kernel: &Kernel) -> Option<String> {
+        let (is_there, kind, names): (_, _, &[&str]) = match self {
+            Tracepoint(names) => {
+                (names.iter().any(|name| kernel.has_tracepoint(name)), "tracepoint", names)
+            }
+            Fact(names) => {
+                (names.iter().any(|name| kernel.knows(name)), "known place or value of", names)
+            }
+            Enumerator(name) => {
+                return kernel.enumerator(name).is_none().then(|| format!("no value of {name}"));
+            }
+        };
+        (!is_there).then(|| format!("no {kind} {}", names.join(" or ")))
+    }
+}
+
+/// Whether a module is loaded, or a part of the kernel.
+fn is_there(module: &str) -> bool {
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let is_file_system = known.lines().any(|line| line.split_whitespace().last() == Some(module));
+    is_file_system || std::path::Path::new("/sys/module").join(module).exists()
+}
+
+impl Kernel {
+    /// The whole table, as it stands on this machine.
+    pub fn capabilities(&self) -> impl Iterator<Item = (&'static Capability, Status)> {
+        static ROWS: [Capability; TABLE.len()] = TABLE;
+        ROWS.iter().map(|row| (row, row.status(self)))
+    }
+
+    /// What a capture on this kernel cannot tell, each with the reason and the remedy as a
+    /// sentence; `with_calls` tells whether it is to capture calls, too.
+    pub(crate) fn untold(&self, with_calls: bool) -> Vec<String> {
+        let asked_for = self.capabilities().filter(|(row, _)| with_calls || !row.is_of_calls);
+        let lacking = asked_for.filter_map(|(row, status)| match status {
+            Status::Lacks(what) => Some(row.sentence(&what)),
+            Status::Has | Status::NotLoaded(_) => None,
+        });
+        lacking.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::facts::FACTS;
+
+    #[test]
+    fn each_row_needs_facts_that_there_are_and_says_what_is_lost() {
+        for row in &TABLE {
+            for need in row.needs {
+                let Fact(names) = need else { continue };
+                for name in *names {
+                    assert!(FACTS.iter().any(|(known, _)| known == name), "{name}");
+                }
+            }
+            assert!(!row.lost.is_empty() && !row.remedy.is_empty(), "{}", row.name);
+            assert!(!row.lost.ends_with('.') && !row.remedy.ends_with('.'), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn this_kernel_is_told_whole() {
+        let Ok(kernel) = Kernel::look() else { return println!("skipped: no types here") };
+        assert_eq!(kernel.capabilities().count(), TABLE.len());
+        // The enumerators have had these names since Linux 4.10.
+        assert!(kernel.knows("op_read") && kernel.knows("op_flush"));
+        assert_eq!(kernel.enumerator("no such enumerator"), None);
+    }
+}

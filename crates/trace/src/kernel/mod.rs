@@ -1,0 +1,112 @@
+//! What the running kernel is: its types and its modules' by name, its functions, its tracepoints.
+//!
+//! The one place where anything is looked up in a kernel. Nothing is guessed: what is not found is
+//! a capability that is missing, with its consequence and its remedy (`capability`).
+//!
+//! Source: /sys/kernel/btf (since Linux 5.4; of modules since 5.11), /proc/kallsyms, and tracefs
+//! for the tracepoints of modules that tell no types.
+//!
+//! Non-goals: what a program may do (`bpf`), which devices there are (crate `host`).
+
+mod btf;
+mod capability;
+mod facts;
+mod functions;
+mod tested;
+mod tracefs;
+
+pub use capability::{Capability, Status};
+pub(crate) use facts::Words;
+pub use tested::{Standing, TESTED, standing};
+pub(crate) use tracefs::Tracefs;
+
+use btf::Types;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Where the kernel shows its types and its modules'.
+const TYPES: &str = "/sys/kernel/btf";
+
+/// Modules whose types or tracepoints are used, where they are no part of the kernel.
+const MODULES: [&str; 5] = ["ext4", "jbd2", "xfs", "btrfs", "f2fs"];
+
+/// A kernel that shows no types of itself. A clause with its remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "load BPF: the kernel shows no types of itself in /sys/kernel/btf/vmlinux ({0}); \
+     use a kernel built with CONFIG_DEBUG_INFO_BTF"
+)]
+pub struct NoTypes(pub String);
+
+/// The running kernel.
+pub struct Kernel {
+    types: &'static Types<'static>,
+    modules: Vec<Types<'static>>,
+    functions: HashMap<&'static str, u64>,
+    tracefs: Option<Tracefs>,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Kernel").field("types", &self.types).finish_non_exhaustive()
+    }
+}
+
+impl Kernel {
+    /// Looks at the running kernel, and at the modules that are loaded now.
+    /// Errors: a kernel that shows no types of itself.
+    pub fn look() -> Result<Self, NoTypes> {
+        let types = own_types()?;
+        let of_module = |name: &&str| {
+            let bytes = std::fs::read(Path::new(TYPES).join(name)).ok()?;
+            Types::new(bytes, Some(types)).ok()
+        };
+        let names: Vec<&'static str> = facts::functions().collect();
+        Ok(Self {
+            types,
+            modules: MODULES.iter().filter_map(of_module).collect(),
+            functions: functions::read(&names),
+            tracefs: Tracefs::open().ok(),
+        })
+    }
+
+    /// The value of an enumerator of the kernel's own types.
+    pub(crate) fn enumerator(&self, name: &str) -> Option<u64> {
+        self.types.enumerator(name)
+    }
+
+    fn argument(&self, tracepoint: &str, of: &str) -> Option<u64> {
+        self.types.argument(tracepoint, of)
+    }
+
+    fn function(&self, name: &str) -> Option<u64> {
+        self.functions.get(name).copied()
+    }
+
+    fn offset(&self, of: &str, field: &str) -> Option<u64> {
+        self.all_types().find_map(|types| types.offset(of, field))
+    }
+
+    /// Whether there is such a tracepoint, in the kernel or in a module that is loaded.
+    pub(crate) fn has_tracepoint(&self, name: &str) -> bool {
+        let by_types = self.all_types().any(|types| types.has_tracepoint(name));
+        by_types || self.tracefs.as_ref().is_some_and(|tracefs| tracefs.has(name))
+    }
+
+    fn all_types(&self) -> impl Iterator<Item = &Types<'static>> {
+        std::iter::once(self.types).chain(&self.modules)
+    }
+}
+
+/// The kernel's own types, which are read once: they do not change while it runs.
+fn own_types() -> Result<&'static Types<'static>, NoTypes> {
+    static OWN: OnceLock<Types<'static>> = OnceLock::new();
+    if let Some(types) = OWN.get() {
+        return Ok(types);
+    }
+    let path = Path::new(TYPES).join("vmlinux");
+    let bytes = std::fs::read(path).map_err(|e| NoTypes(e.to_string()))?;
+    let types = Types::new(bytes, None).map_err(|e| NoTypes(e.to_string()))?;
+    Ok(OWN.get_or_init(|| types))
+}
