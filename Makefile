@@ -1,6 +1,6 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check metrics bench planted fuzz gallery docs dist bless install uninstall setup clean
+.PHONY: survey test check metrics bench planted lab fuzz gallery docs dist bless install uninstall setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
@@ -58,6 +58,23 @@ planted: ## whether the verdict names planted causes, and nobody in calm loads: 
 	@./setup $(PLANTED_PACKAGES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- planted --lbolt $(BUILT)/release/lbolt $(PLANTED_OPTIONS)
+
+# LAB=short: what every submission must pass. LAB_DIR: where kernels and roots are kept; LAB_OPTIONS: others of
+# `cargo xtask lab --help`. The short lab tries the debug build, as clippy compiles it: `make test` finds all of it made.
+LAB ?=
+LAB_OPTIONS ?=
+LAB_PACKAGES := qemu-system-x86 busybox-static kmod fio e2fsprogs
+
+lab: ## lbolt on five of Debian's kernels and their storage stacks, in QEMU: 45 minutes; LAB=short: 3 minutes once built
+ifeq ($(LAB),short)
+	@./setup $(LAB_PACKAGES)
+	$(LINTED) cargo build --workspace --bins --tests --locked
+	$(BUILT)/debug/xtask lab --short --lbolt $(BUILT)/debug/lbolt $(LAB_OPTIONS)
+else
+	@./setup $(LAB_PACKAGES) debootstrap
+	cargo build --release --locked
+	cargo run --release --locked -p xtask -- lab --lbolt $(BUILT)/release/lbolt $(LAB_OPTIONS)
+endif
 
 # How long each format is fuzzed; FUZZ_OPTIONS are others of `cargo xtask fuzz --help`.
 FUZZ_SECONDS_BINARY ?= 600

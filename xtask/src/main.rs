@@ -1,8 +1,8 @@
 //! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
-//! `planted` judges the verdict by planted causes, `fuzz` feeds the importers with arbitrary bytes,
-//! `fit` fits the models, `docs` writes man pages and completions, `dist` makes packages and proves
-//! them, `bpf` rebuilds the BPF objects, `viewer` the page, `gallery` makes pictures of pages,
-//! `bless` rewrites the generated pages of docs/.
+//! `planted` judges the verdict by planted causes, `lab` tries kernels and storage stacks, `fuzz`
+//! feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man pages and
+//! completions, `dist` makes packages and proves them, `bpf` rebuilds the BPF objects, `viewer` the
+//! page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of docs/.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
@@ -11,12 +11,14 @@
 mod bench;
 mod bpf;
 mod cli_page;
+mod command;
 mod dist;
 mod docs;
 mod fit;
 mod fuzz;
 mod gallery;
 mod history;
+mod lab;
 mod pages;
 mod planted;
 mod served;
@@ -33,6 +35,7 @@ usage: cargo xtask COMMAND
   fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
   fit      fit the models to the papers' tables (--help for its options)
   gallery  pages and their pictures, for docs/gallery (--lbolt PATH; needs chromium)
+  lab      try lbolt on kernels and storage stacks in QEMU (--help for its options)
   history  make a history of so many days at real size (DIR DAYS [FINE])
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
@@ -48,6 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "bench" => return bench::run(&root(), std::env::args().skip(2)),
         "fit" => return fit::run(&root(), std::env::args().skip(2)),
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
+        "lab" => return lab::run(&root(), std::env::args().skip(2)),
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "history" => history::run(std::env::args().skip(2))?,
         "gallery" => gallery::make(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,

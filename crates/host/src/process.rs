@@ -46,12 +46,18 @@ fn started_of(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
+/// Of a line of proc_pid_stat(5): the parent's number, its fourth field.
+pub(crate) fn parent_of(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// Whether there is a thread of that number.
 pub fn is_there(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
 }
 
-fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
+/// The same, where `proc` is mounted.
+pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let directory = proc.join(process.to_string());
     let command = std::fs::read(directory.join("comm")).ok()?;
     Some(Seen {
@@ -109,7 +115,7 @@ mod tests {
         child.wait().unwrap();
         assert!(later >= own && started(child.id()).is_none());
         let named = "7 (a) b ) c) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1";
-        assert_eq!(started_of(named), Some(4242));
+        assert_eq!((started_of(named), parent_of(named)), (Some(4242), Some(1)));
         assert_eq!([started_of("7 (a"), started_of("7 (a) S 1")], [None, None]);
     }
 

@@ -238,7 +238,12 @@ codes! {
     NothingTraced "nothing_traced" [];
     CompletionsLost "completions_lost" ["lost" "device" "completed"];
     DiskstatsDisagree "diskstats_disagree"
-        ["device" "completed" "between" "during" "outside" "lost" "more" "side"];
+        ["device" "what" "completed" "between" "during" "outside" "lost" "more" "side"];
+    DeviceGone "device_gone" ["device"];
+    DeviceBack "device_back" ["device" "other"];
+    DeviceReplaced "device_replaced" ["device"];
+    DeviceResized "device_resized" ["device"];
+    TableChanged "table_changed" ["device"];
     BeyondModelSize "beyond_model_size" ["larger" "requests" "bytes" "by"];
     BeyondModelDepth "beyond_model_depth" ["outstanding" "bound" "by"];
     ReplayLate "replay_late" ["p50_ns" "p99_ns" "p50_bound_ns" "p99_bound_ns"];

@@ -220,9 +220,32 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::DiskstatsDisagree,
-        "{device} completed {completed} requests by the kernel's count; the trace holds {between} \
+        "{device} completed {completed}[ {what}] by the kernel's count; the trace holds {between} \
          of that time, {during} while the counters were read, {outside} before or after, and \
          {lost} whose completions were lost: {more} more {side}",
+    ),
+    (
+        Code::DeviceGone,
+        "{device} vanished during the capture: its requests until then are recorded, and those \
+         under way have no completion",
+    ),
+    (
+        Code::DeviceBack,
+        "{device} vanished during the capture and came back as {other}: its requests until then \
+         are recorded; to record what follows, begin again with {other}",
+    ),
+    (
+        Code::DeviceReplaced,
+        "{device} is another device than when the capture began: its requests are of both",
+    ),
+    (
+        Code::DeviceResized,
+        "{device} changed its size during the capture: its requests are recorded as ever",
+    ),
+    (
+        Code::TableChanged,
+        "{device} got another table during the capture: its requests are recorded, and what lies \
+         beneath it is known as at the end",
     ),
     (
         Code::BeyondModelSize,

@@ -10,7 +10,7 @@ use crate::grid::{Grid, Labels};
 use crate::number::significant;
 use crate::sheet::{Sheet, lines};
 use crate::words::hang;
-use model::record::{Finding, Subject};
+use model::record::{Finding, Subject, Verdict};
 use model::units::show_time_ns;
 use std::collections::HashMap;
 
@@ -98,6 +98,30 @@ const COUNTS: &[(&str, &str, bool)] = &[
 
 /// The kernel's own count, which stands beside the trace's.
 const KERNEL_COUNT: &str = "kernel_completed_count";
+
+/// A device that is gone or another one at the capture's end.
+const DEVICE_CHANGED: &str = "device_changed_count";
+
+/// What the kernel and a trace count otherwise, with words for it.
+const APART: &[(&str, &str)] = &[
+    ("kernel_parts_count", "more by the kernel: parts that the driver split"),
+    ("kernel_preflushes_count", "more by the kernel: writes counted again for their preflush"),
+    ("kernel_empty_flushes_count", "flushes without data, which its driver does not count"),
+    ("kernel_failed_count", "failed before the kernel counted them"),
+    ("kernel_commands_count", "commands of udev, smartd and the like, which it does not count"),
+];
+
+/// A device's requests by the kernel's own count, beside the trace's and what is known of the
+/// difference.
+fn kernel_count(findings: &[Finding], counted: &Finding) -> Option<String> {
+    let of = |(quantity, words): &(&str, &str)| {
+        let of_it = |f: &&Finding| f.quantity == *quantity && f.subject == counted.subject;
+        Some(format!("; {} {words}", show_count(findings.iter().find(of_it)?.value?)))
+    };
+    let apart: String = APART.iter().filter_map(of).collect();
+    let device = counted.subject.get("device")?;
+    Some(format!("{device} {} ({} in the trace{apart})", show_count(counted.value?), counted.count))
+}
 
 /// What the tracer cost, where it was measured: before the number, quantity, behind it.
 const COSTS: &[(&str, &str, &str)] = &[
@@ -211,11 +235,12 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let line = |head: &str, parts: Vec<String>| {
         (!parts.is_empty()).then(|| format!("{head}: {}", parts.join(", ")))
     };
-    let doubts = findings.iter().filter(|f| f.quantity == KERNEL_COUNT);
-    let doubts = doubts.flat_map(|f| f.doubts.iter().map(sentence));
-    let counted = findings.iter().filter(|f| f.quantity == KERNEL_COUNT).filter_map(|f| {
-        Some(format!("{} {:.0} ({} in the trace)", f.subject.get("device")?, f.value?, f.count))
-    });
+    let kernel = || findings.iter().filter(|f| f.quantity == KERNEL_COUNT);
+    let doubted = |verdict| kernel().filter(move |f| f.verdict == verdict);
+    let sentences = |verdict| doubted(verdict).flat_map(|f| f.doubts.iter().map(sentence));
+    let changed = findings.iter().filter(|f| f.quantity == DEVICE_CHANGED);
+    let changed = changed.flat_map(|f| f.doubts.iter().map(sentence));
+    let counted = kernel().filter_map(|counted| kernel_count(findings, counted));
     let is_unknown = |quantity: &str| {
         let counted = findings.iter().find(|finding| finding.quantity == quantity);
         counted.is_some_and(|finding| finding.value.is_none())
@@ -223,11 +248,13 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let unknown = COUNTS.iter().filter(|(quantity, ..)| is_unknown(quantity));
     let unknown = unknown.map(|(_, words, _)| (*words).to_owned());
     [
+        line("Changed meanwhile", changed.collect()),
         line("In the trace", counts.collect()),
         joined_share(&value),
         line("Unknown, for the file's footer does not tell", unknown.collect()),
         line("Completed by the kernel's own count", counted.collect()),
-        line("Suspect", doubts.collect()),
+        line("Not counted by the kernel", sentences(Verdict::NotMeasured).collect()),
+        line("Suspect", sentences(Verdict::Suspect).collect()),
         line("Tracer", costs.collect()),
     ]
     .into_iter()

@@ -1,8 +1,8 @@
 //! A tree as one file: a tarball, or a Debian package. The same tree makes the same bytes.
 
-use super::command::{bytes, output};
 use super::names::Target;
 use super::origin::Origin;
+use crate::command::{bytes, output};
 use flate2::{Compression, GzBuilder};
 use std::fs::File;
 use std::io::Write as _;

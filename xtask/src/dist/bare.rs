@@ -2,7 +2,7 @@
 //! smallest set of packages, used, and purged (`bare.sh`). The root is made by debootstrap from the
 //! mirror that this machine's apt has, once; each proof has a copy of it.
 
-use super::command::{is_there, output, watch};
+use crate::command::{is_there, output, watch};
 use anyhow::Context as _;
 use model::record::TOOL_VERSION;
 use std::fs;

@@ -1,8 +1,8 @@
 //! The static programs: cargo with zig as the C compiler and linker, for each processor on any
 //! machine. No path of this machine is in them.
 
-use super::command::{is_there, output, watch};
 use super::names::Target;
+use crate::command::{is_there, output, watch};
 use anyhow::ensure;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,8 +2,8 @@
 //! library and is for the right processor, lintian's errors, and what a program for another
 //! processor says under an emulator.
 
-use super::command::{is_there, output};
 use super::names::Target;
+use crate::command::{is_there, output};
 use anyhow::{Context as _, ensure};
 use model::record::TOOL_VERSION;
 use std::path::Path;

@@ -10,7 +10,6 @@ mod archive;
 mod bare;
 mod build;
 mod check;
-mod command;
 mod control;
 mod names;
 mod notices;
@@ -130,7 +129,7 @@ fn installed(built: &Path, package: &Path) -> anyhow::Result<String> {
 }
 
 fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> anyhow::Result<String> {
-    if !command::is_there(target.emulator) {
+    if !crate::command::is_there(target.emulator) {
         return Ok(format!("not run: {} is not installed", target.emulator));
     }
     check::emulated(binary, target, native)?;

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: the C library and Rust's own, which packaging/debian/copyright names.
 
-use super::command::output;
+use crate::command::output;
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Of what the packages are made: when and by whom. Both are of the last commit, so that the same
 //! commit makes the same bytes; who packages may say otherwise, in the usual variables.
 
-use super::command::output;
+use crate::command::output;
 use anyhow::Context as _;
 use std::env::var;
 use std::path::Path;

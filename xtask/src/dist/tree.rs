@@ -1,9 +1,9 @@
 //! The files of a package, as `make install` puts them: one list of files for all ways to install.
 
-use super::command::output;
 use super::control;
 use super::names::Target;
 use super::origin::Origin;
+use crate::command::output;
 use anyhow::Context as _;
 use flate2::{Compression, GzBuilder};
 use std::fs;

@@ -87,7 +87,7 @@ fn tried(rig: &Rig, case: &Case) -> Outcome {
 }
 
 /// A flag that SIGINT and SIGTERM set: the case's processes are then killed, and all is undone.
-fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;

@@ -16,6 +16,8 @@ pub(crate) struct Fixture {
     /// What loop devices tell of their files, where that is not what their paths tell.
     told: HashMap<DeviceNumber, Option<FileIdentity>>,
     looped: HashMap<DeviceNumber, PathBuf>,
+    /// What is on devices, by the kernel's name; others cannot be read.
+    contents: HashMap<String, Vec<u8>>,
 }
 
 impl Fixture {
@@ -23,7 +25,8 @@ impl Fixture {
         let root = tempfile::tempdir().unwrap();
         let (folders, paths) = (HashMap::new(), HashMap::new());
         let (told, looped) = (HashMap::new(), HashMap::new());
-        let fixture = Self { root, folders, paths, told, looped };
+        let contents = HashMap::new();
+        let fixture = Self { root, folders, paths, told, looped, contents };
         fixture.write("proc/self/mountinfo", "");
         fixture.write("proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
         fixture
@@ -115,6 +118,44 @@ impl Fixture {
         self.process(&pid.to_string(), namespace, root)
     }
 
+    /// A process with a device open, by a descriptor with these flags (in octal).
+    pub(crate) fn opened(
+        mut self,
+        pid: u32,
+        command: &str,
+        file: u32,
+        device: &str,
+        flags: &str,
+    ) -> Self {
+        let process = format!("proc/{pid}");
+        self.write(format!("{process}/comm"), &format!("{command}\n"));
+        self.write(format!("{process}/fdinfo/{file}"), &format!("pos:\t0\nflags:\t{flags}\n"));
+        let node = PathBuf::from("/dev").join(device);
+        let link = PathBuf::from(format!("/{process}/fd/{file}"));
+        let real = self.root.path().join(link.strip_prefix("/").unwrap());
+        fs::create_dir_all(real.parent().unwrap()).unwrap();
+        symlink(&node, real).unwrap();
+        let facts = self.paths[&node].clone();
+        self.paths.insert(link, facts);
+        self
+    }
+
+    pub(crate) fn child_of(self, pid: u32, parent: u32) -> Self {
+        self.write(format!("proc/{pid}/stat"), &format!("{pid} (a) b) S {parent} 7 7 0 -1\n"));
+        self
+    }
+
+    pub(crate) fn thread(self, pid: u32, thread: u32) -> Self {
+        self.write(format!("proc/{pid}/task/{thread}/comm"), "a\n");
+        self
+    }
+
+    /// What is on a device, from its beginning.
+    pub(crate) fn contents(mut self, name: &str, bytes: Vec<u8>) -> Self {
+        self.contents.insert(name.to_owned(), bytes);
+        self
+    }
+
     pub(crate) fn swap(self, path: &str, kind: &str) -> Self {
         self.append("proc/swaps", &format!("{path}\t\t{kind}\t8\t0\t-2\n"));
         self
@@ -143,6 +184,7 @@ impl Fixture {
     }
 
     pub(crate) fn tree(self) -> Tree {
+        let contents = self.numbered_contents();
         let Self { root, paths, told, looped, .. } = self;
         let identities = looped.into_iter().map(|(device, file)| {
             let told = told.get(&device).copied().unwrap_or_else(|| {
@@ -164,6 +206,19 @@ impl Fixture {
             .with_loop_files(move |device| {
                 identities.get(&device).copied().flatten().ok_or(rustix::io::Errno::ACCESS)
             })
+            .with_contents(move |device, offset, bytes| {
+                let all: &Vec<u8> = contents.get(&device).ok_or(rustix::io::Errno::ACCESS)?;
+                let from = all.len().min(offset as usize);
+                Ok(all[from..all.len().min(from.saturating_add(bytes))].to_vec())
+            })
+    }
+
+    fn numbered_contents(&self) -> HashMap<DeviceNumber, Vec<u8>> {
+        let number = |name: &String| {
+            let text = fs::read_to_string(self.root.path().join(&self.folders[name]).join("dev"));
+            text.unwrap().trim().parse().unwrap()
+        };
+        self.contents.iter().map(|(name, bytes)| (number(name), bytes.clone())).collect()
     }
 
     fn device(mut self, name: &str, folder: PathBuf, major: u32, minor: u32) -> Self {

@@ -10,14 +10,17 @@ mod file_map;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod given_name;
+mod identity;
 pub(crate) mod loop_info;
 mod loops;
+pub(crate) mod lvm;
 mod mounts;
 pub(crate) mod node;
 mod space_map;
 mod stat;
 mod swaps;
 mod tree;
+mod writers;
 
 pub use file_map::{FileExtent, file_map};
 pub use loops::{BackingFile, FileIdentity, Loop};

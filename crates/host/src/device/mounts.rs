@@ -168,7 +168,7 @@ impl Tree {
         devices
     }
 
-    fn pids(&self) -> Result<Vec<u32>, DeviceError> {
+    pub(super) fn pids(&self) -> Result<Vec<u32>, DeviceError> {
         let names = super::tree::names(&self.path("proc"))?;
         let mut pids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
         pids.sort_unstable();

@@ -23,6 +23,8 @@ pub struct PathFacts {
 }
 
 type Stat = dyn Fn(&Path) -> std::io::Result<PathFacts> + Send + Sync;
+type Contents =
+    dyn Fn(&Tree, DeviceNumber, u64, usize) -> rustix::io::Result<Vec<u8>> + Send + Sync;
 type Identify = dyn Fn(&Tree, DeviceNumber) -> rustix::io::Result<FileIdentity> + Send + Sync;
 
 /// sysfs and procfs, under a root.
@@ -31,6 +33,7 @@ pub struct Tree {
     root: PathBuf,
     stat: Arc<Stat>,
     identify: Arc<Identify>,
+    contents: Arc<Contents>,
 }
 
 impl fmt::Debug for Tree {
@@ -50,7 +53,8 @@ impl Tree {
         let root = root.into();
         let under = root.clone();
         let stat = Arc::new(move |path: &Path| stat_under(&under, path));
-        Self { root, stat, identify: Arc::new(super::loops::ask) }
+        let (identify, contents) = (Arc::new(super::loops::ask), Arc::new(super::lvm::read));
+        Self { root, stat, identify, contents }
     }
 
     /// The same tree, but paths outside of sysfs and procfs are examined by
@@ -68,6 +72,15 @@ impl Tree {
         F: Fn(DeviceNumber) -> rustix::io::Result<FileIdentity> + Send + Sync + 'static,
     {
         Self { identify: Arc::new(move |_, device| identify(device)), ..self }
+    }
+
+    /// The same tree, but devices are not read: `contents` tells what is at an offset.
+    pub fn with_contents<F>(self, contents: F) -> Self
+    where
+        F: Fn(DeviceNumber, u64, usize) -> rustix::io::Result<Vec<u8>> + Send + Sync + 'static,
+    {
+        let contents = move |_: &Self, device, offset, bytes| contents(device, offset, bytes);
+        Self { contents: Arc::new(contents), ..self }
     }
 
     /// What a `stat` of `path` tells.
@@ -191,6 +204,12 @@ impl Tree {
         Ok(text.map(|flag| flag == "1"))
     }
 
+    /// Whether its driver takes bios (dm, md, zram) rather than requests (blk-mq).
+    /// Errors: no such device.
+    pub fn takes_bios(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
+        Ok(!self.folder(self.whole_disk(device)?)?.join("mq").exists())
+    }
+
     /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has
     /// a volatile cache that must be flushed); none where it has no such setting.
     /// Errors: no such device.
@@ -262,6 +281,16 @@ impl Tree {
         (self.identify)(self, device)
     }
 
+    /// So many bytes of a device from an offset; fewer at its end.
+    pub(super) fn contents(
+        &self,
+        device: DeviceNumber,
+        offset: u64,
+        bytes: usize,
+    ) -> rustix::io::Result<Vec<u8>> {
+        (self.contents)(self, device, offset, bytes)
+    }
+
     /// Where a path of the tree really lies.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
@@ -310,8 +339,10 @@ impl Tree {
 
 fn stat_under(root: &Path, path: &Path) -> std::io::Result<PathFacts> {
     let relative = path.strip_prefix("/").unwrap_or(path);
-    let canonical = std::fs::canonicalize(root.join(relative))?;
-    let meta = std::fs::metadata(&canonical)?;
+    let path = root.join(relative);
+    // The link of an open file leads to it whatever its text says, so the file is examined first.
+    let meta = std::fs::metadata(&path)?;
+    let canonical = std::fs::canonicalize(&path).unwrap_or(path);
     let is_block = meta.file_type().is_block_device();
     let inside = canonical.strip_prefix(root).map(|inner| Path::new("/").join(inner));
     Ok(PathFacts {

@@ -8,6 +8,7 @@
 //! the other.
 
 use super::files::{Likeness, LoopFile};
+use crate::device::lvm::ActiveGroup;
 use crate::device::{DeviceError, DeviceNumber, MountTable, Tree};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -82,7 +83,7 @@ impl Family {
         device: DeviceNumber,
     ) -> Result<Self, DeviceError> {
         let loops = tree.loops()?.into_iter().map(|found| LoopFile::new(tree, mounts, found));
-        let walk = Walk { tree, loops: loops.collect() };
+        let walk = Walk { tree, loops: loops.collect(), groups: tree.active_groups()? };
         let ground = walk.down(device)?;
         let is_ground = |device| ground.iter().any(|step: &Step| step.part.device == device);
         let mut family = Self {
@@ -97,6 +98,7 @@ impl Family {
 struct Walk<'a> {
     tree: &'a Tree,
     loops: Vec<LoopFile>,
+    groups: Vec<ActiveGroup>,
 }
 
 impl Walk<'_> {
@@ -200,9 +202,25 @@ impl Walk<'_> {
                     queue.push_back((Part { device, phrase }, Reach::Whole));
                 }
             }
+            if let Some(group) = self.active_group(&part, reach)? {
+                family.holds.push((part.clone(), group));
+            }
             family.parts.push(part);
         }
         Ok(())
+    }
+
+    /// The active volume group that it is a part of, though none of its volumes may lie on it.
+    fn active_group(&self, part: &Part, reach: Reach) -> Result<Option<String>, DeviceError> {
+        if reach == Reach::Extents {
+            return Ok(None);
+        }
+        let found = self.tree.membership(part.device, &self.groups)?;
+        let described = found.map(|found| {
+            let volume = self.described(found.volume)?;
+            Ok(format!("the volume group {}, which is active ({volume})", found.group))
+        });
+        described.transpose()
     }
 
     fn partitions(&self, part: &Part, reach: Reach) -> Result<Vec<(Part, Reach)>, DeviceError> {

@@ -11,12 +11,13 @@
 //! What cannot be found out is a refusal, never a permit. The lists of mounts, swap
 //! and holders give the words; what no list shows (a mount of a namespace without
 //! processes, a ZFS pool, a program with the device open for itself) has claimed the
-//! device from the kernel, which then refuses our claim.
+//! device from the kernel, which then refuses our claim. Who has it open for writing without a
+//! claim (a virtual machine, an nbd-server) is found among the processes.
 //!
 //! Non-goals: asking (there is no prompt), freeing a device for its user,
 //! guarding files: those are protected by names of our own. What uses a device without
-//! a claim and without a loop device (a virtual machine's disk, an iSCSI target of the
-//! plain kind) is not found.
+//! a claim inside of the kernel (an NVMe target), and processes that cannot be seen (of other
+//! users where we are not root, or of the machine around a container), are not found.
 
 mod claim;
 mod family;
@@ -32,6 +33,7 @@ pub use refusal::Refusal;
 use crate::device::{DeviceError, DeviceNumber, MountTable, PathFacts, Swap, SwapKind, Tree};
 use family::Family;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Leave to write to one block device. Only [`examine`] gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +113,7 @@ fn cannot_tell(node: &Path) -> impl Fn(DeviceError) -> Refusal {
     }
 }
 
-/// Mounts first, then swap, then holders: the reason nearest to the user's data
+/// Mounts first, then swap, then holders, then processes: the reason nearest to the user's data
 /// is the one that helps. Gives what is to be claimed beside the device.
 fn refuse_what_is_in_use(
     tree: &Tree,
@@ -128,10 +130,34 @@ fn refuse_what_is_in_use(
     let of_btrfs = |part: &Part| btrfs.iter().find(|b| b.members.contains(&part.device));
     let holder = |part: &Part| of_btrfs(part).map(|b| format!("the btrfs file system {}", b.uuid));
     let by_btrfs = family.parts.iter().find_map(|part| Some((part.clone(), holder(part)?)));
-    match by_btrfs.or_else(|| family.holds.first().cloned()) {
-        Some((part, by)) => Err(Refusal::Held { node: node.to_owned(), part, by }),
-        None => Ok(family.claims),
+    if let Some((part, by)) = by_btrfs.or_else(|| family.holds.first().cloned()) {
+        return Err(Refusal::Held { node: node.to_owned(), part, by });
     }
+    refuse_open_for_writing(tree, &family, node)?;
+    Ok(family.claims)
+}
+
+/// Half a second in all: some have a device open for a moment only, to look at it.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(10);
+
+fn refuse_open_for_writing(tree: &Tree, family: &Family, node: &Path) -> Result<(), Refusal> {
+    let devices: Vec<DeviceNumber> = family.parts.iter().map(|part| part.device).collect();
+    let mut left = TRIES;
+    while let Some(writer) = tree.writer(&devices).map_err(cannot_tell(node))? {
+        let part = family.parts.iter().find(|part| part.device == writer.device);
+        if let Some(part) = part.filter(|_| left == 0) {
+            return Err(Refusal::OpenForWriting {
+                node: node.to_owned(),
+                part: part.clone(),
+                command: writer.command,
+                pid: writer.pid,
+            });
+        }
+        left = left.saturating_sub(1);
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 fn refuse_mounted(family: &Family, mounts: &MountTable, node: &Path) -> Result<(), Refusal> {

@@ -39,6 +39,12 @@ pub enum Refusal {
     /// Built into something else. Never overridden.
     #[error("{node} is refused: {part} is held by {by}; take that down or choose another device")]
     Held { node: PathBuf, part: Part, by: String },
+    /// A process has it open for writing, without a claim. Never overridden.
+    #[error(
+        "{node} is refused: {part} is open for writing by {command} (process {pid}); \
+        stop that process or choose another device"
+    )]
+    OpenForWriting { node: PathBuf, part: Part, command: String, pid: u32 },
     #[error(
         "{node} is refused: --destroy names {other}, which is another device; \
         to write to {node}, say --destroy {node}"

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::fixture::Fixture;
+use crate::device::lvm::tests as lvm;
 
 const SDA: DeviceNumber = DeviceNumber::new(8, 0);
 const SDA1: DeviceNumber = DeviceNumber::new(8, 1);
@@ -350,6 +351,55 @@ fn what_a_loop_leads_to_is_claimed_and_what_dm_has_claimed_is_not() {
     assert_eq!(claims(one_file().stacked("dm-0", 253, 0, &["loop0"]), DM0), "7:1");
     assert_eq!(claims(twins().tells_node(0, 8, 2), LOOP0), "8:2");
     assert_eq!(claims(two_disks().stacked("dm-0", 253, 0, &["sda1", "sdb"]), DM0), "");
+}
+
+/// A group over both disks, whose only active volume lies on sda1; sdb holds none of it.
+fn active_group(own: &str) -> Fixture {
+    let [group, first, second] = ["g", "1", "2"].map(|letter| letter.repeat(32));
+    let text = lvm::group("vg", &group, &[&first, &second]);
+    let empty = || vec![0; 4096];
+    two_disks()
+        .stacked("dm-0", 253, 0, &["sda1"])
+        .attribute("dm-0", "dm/uuid", &format!("LVM-{group}{}\n", "v".repeat(32)))
+        .attribute("dm-0", "dm/name", "vg-root\n")
+        .contents("sda", empty())
+        .contents("sda1", lvm::image(&first, &text, 512, 0))
+        .contents("sda2", empty())
+        .contents("sdb", lvm::image(&second, if own.is_empty() { &text } else { own }, 512, 0))
+        .contents("dm-0", empty())
+}
+
+#[test]
+fn a_member_of_an_active_volume_group_is_refused_though_no_volume_lies_on_it() {
+    let held = "it is held by the volume group vg, which is active (dm-0 (vg-root)); take that";
+    refuses(active_group(""), SDB, held);
+    refuses(active_group(""), SDA1, "it is held by dm-0 (vg-root)");
+    permits(active_group(""), SDA2);
+    permits(active_group(""), DM0);
+    let other = lvm::group("other", &"o".repeat(32), &[&"2".repeat(32)]);
+    permits(active_group(&other), SDB);
+    let partition = || active_group(&other).partition("sdb", "sdb1", 8, 17);
+    let member = lvm::image(&"3".repeat(32), &lvm::group("vg", &"g".repeat(32), &[]), 512, 0);
+    let held = "its partition sdb1 is held by the volume group vg, which is active";
+    refuses(partition().contents("sdb1", member), SDB, held);
+    let unreadable = "cannot tell whether it is in use (failed to read /dev/sdb1: Permission";
+    refuses(partition(), SDB, unreadable);
+}
+
+#[test]
+fn what_a_process_has_open_for_writing_is_refused() {
+    let server = |device: &str, flags| {
+        let disks = two_disks().stacked("dm-0", 253, 0, &["sda2"]);
+        disks.opened(812, "nbd-server", 5, device, flags)
+    };
+    let sentence = verdict(server("sdb", "0100002"), SDB).unwrap_err();
+    let expected = "/dev/sdb is refused: it is open for writing by nbd-server (process 812); \
+        stop that process or choose another device";
+    assert_eq!(sentence, expected);
+    permits(server("sdb", "0100000"), SDB);
+    refuses(server("sda", "02"), SDA1, "its whole disk sda is open for writing by nbd-server");
+    permits(server("sda2", "02"), SDA1);
+    refuses(server("sda2", "02"), DM0, "sda2, on which it lies, is open for writing");
 }
 
 #[test]

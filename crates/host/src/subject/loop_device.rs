@@ -16,6 +16,8 @@ const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// So many loop devices are looked through for a number that is free.
+const NUMBERS: libc::c_int = 1024;
 /// Another program may take the free device between asking and configuring.
 const TRIES: u32 = 64;
 
@@ -58,11 +60,7 @@ impl LoopDevice {
     /// Errors: as [`Self::attach`].
     pub(crate) fn attach_new(file: BorrowedFd<'_>, block_bytes: u32) -> Result<Self, SubjectError> {
         let control = control()?;
-        // SAFETY: LOOP_CTL_ADD takes a number, of which -1 means any, and returns one or -1.
-        let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_ADD, -1) };
-        if number < 0 {
-            return Err(failed("make a loop device")(last_errno()));
-        }
+        let number = add(&control).map_err(failed("make a loop device"))?;
         match Self::attach_to(number, file, block_bytes) {
             Ok(Some(device)) => Ok(device),
             refused => {
@@ -83,7 +81,12 @@ impl LoopDevice {
         let open = rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed(format!("open {}", path.display())))?;
         match configure(&open, file, block_bytes) {
-            Ok(()) => Self { path, open }.verified().map(Some),
+            // To be kept it need not be open for writing, which looks like somebody who writes.
+            Ok(()) => {
+                let open = rustix::fs::open(&path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+                    .map_err(failed(format!("open {}", path.display())))?;
+                Self { path, open }.verified().map(Some)
+            }
             Err(rustix::io::Errno::BUSY) => Ok(None),
             Err(errno) => Err(failed("attach the image to a loop device")(errno)),
         }
@@ -126,6 +129,29 @@ pub fn remove(path: &Path) -> Result<(), SubjectError> {
             errno => Err(failed(format!("remove {}", path.display()))(errno)),
         },
     }
+}
+
+/// In a request for a new device: of whatever number.
+const ANY: libc::c_int = -1;
+
+/// Makes a loop device that was not there, and gives its number. Before Linux 5.14 a request for
+/// any is refused with EEXIST where there is a free one (drivers/block/loop.c,
+/// `loop_control_ioctl`, `loop_lookup`): then each number is tried.
+fn add(control: &OwnedFd) -> rustix::io::Result<libc::c_int> {
+    let mut refused = rustix::io::Errno::EXIST;
+    for number in std::iter::once(ANY).chain(0..NUMBERS) {
+        // SAFETY: LOOP_CTL_ADD takes a number and returns that of the new device, or -1.
+        let made =
+            unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_ADD, libc::c_long::from(number)) };
+        if made >= 0 {
+            return Ok(made);
+        }
+        refused = last_errno();
+        if refused != rustix::io::Errno::EXIST {
+            break;
+        }
+    }
+    Err(refused)
 }
 
 fn control() -> Result<OwnedFd, SubjectError> {

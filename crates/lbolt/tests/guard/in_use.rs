@@ -82,6 +82,24 @@ const WAYS: &[Way] = &[
         words: &["in use as swap"],
     },
     Way { name: "open exclusively", needs: &[], set_up: exclusive, words: &["it", CLAIMED] },
+    Way {
+        name: "open for writing",
+        needs: &[],
+        set_up: open_for_writing,
+        words: &["it is open for writing by sh (process ", "stop that process"],
+    },
+    Way {
+        name: "its disk, open for writing",
+        needs: &["addpart"],
+        set_up: disk_open_for_writing,
+        words: &["its whole disk loop", "is open for writing by sh (process "],
+    },
+    Way {
+        name: "its twin, open for writing",
+        needs: &[],
+        set_up: twin_open_for_writing,
+        words: &["loop", "over the same file, is open for writing by sh (process "],
+    },
     Way { name: "its partition", needs: &["addpart"], set_up: partition, words: &["it", CLAIMED] },
     Way {
         name: "its disk",
@@ -388,6 +406,32 @@ fn exclusive(lab: &Lab) -> InUse {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     let user = rustix::fs::open(&device.node, flags, Mode::empty()).unwrap();
     in_use(device, image, vec![Box::new(user)])
+}
+
+/// A process that has the device open, as a virtual machine or nbd-server has, until this is
+/// dropped.
+fn writer(node: &str) -> Box<dyn Any> {
+    Box::new(Mounted::by("exec 3<>\"$1\"", &[node]).unwrap())
+}
+
+fn open_for_writing(lab: &Lab) -> InUse {
+    let (device, image) = blank(lab, "image");
+    let user = writer(&device.node);
+    in_use(device, image, vec![user])
+}
+
+fn disk_open_for_writing(lab: &Lab) -> InUse {
+    let (device, image) = blank(lab, "image");
+    let node = device.partition().unwrap();
+    let user = writer(&device.node);
+    InUse { target: node, ..in_use(device, image, vec![user]) }
+}
+
+fn twin_open_for_writing(lab: &Lab) -> InUse {
+    let (device, image) = blank(lab, "image");
+    let twin = twin_of(&image);
+    let user = writer(&twin.node);
+    in_use(device, image, vec![user, Box::new(twin)])
 }
 
 fn partition(lab: &Lab) -> InUse {

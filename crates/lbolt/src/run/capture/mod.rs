@@ -15,6 +15,7 @@ mod diskstats;
 mod last_seconds;
 mod load;
 mod passes;
+mod presence;
 mod session;
 mod slowdown;
 mod stack_names;
@@ -32,6 +33,7 @@ pub(crate) use trigger::Alarm;
 pub(crate) use until::{End, Until};
 pub(crate) use witness::NewThread;
 
+use devices::kernel_number;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What a clock shows, in ns.

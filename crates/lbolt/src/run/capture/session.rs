@@ -7,6 +7,7 @@
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
+use super::presence::Presence;
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
 use super::{Devices, areas, resolve};
@@ -91,6 +92,7 @@ pub(crate) struct Session<'a> {
     zero_ns: Option<i64>,
     cost: Cost,
     check: Rc<RefCell<DiskstatsCheck>>,
+    presence: Presence,
     witness: Option<Rc<RefCell<Witness>>>,
     stack_names: StackNames,
     live: Option<Arc<Live>>,
@@ -159,6 +161,7 @@ impl<'a> Session<'a> {
             zero_ns: None,
             cost: Cost::begin(),
             check,
+            presence: Presence::default(),
             witness,
             stack_names: StackNames::default(),
             live: None,
@@ -236,6 +239,7 @@ impl<'a> Session<'a> {
             session.check.borrow_mut().begin(devices, zero_ns);
             let stack = devices.stack().iter();
             stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
+            session.presence.begin(devices);
             session.devices.add(devices.clone());
             session.tracer = Some(tracer);
             Ok(if is_first { limits } else { Limits::default() })
@@ -350,6 +354,7 @@ impl<'a> Session<'a> {
         let Some(tracer) = &self.tracer else { return };
         self.cost.end(tracer);
         self.check.borrow_mut().end();
+        self.presence.end(&self.devices);
         if let Some(second) = tracer.second_source() {
             self.intake.note("second_source", second);
         }
@@ -442,7 +447,11 @@ impl<'a> Session<'a> {
         self.devices.learn(resolve(&[]).unwrap_or_default());
         Ended {
             costs: self.cost.findings(&provenance.counts),
-            checks: self.check.borrow().findings(&self.devices),
+            checks: [
+                self.check.borrow().findings(&self.devices, provenance.counts.lost),
+                self.presence.findings(&self.devices),
+            ]
+            .concat(),
             has_begun: self.zero_ns.is_some(),
             context: context.unwrap_or_default(),
             provenance,

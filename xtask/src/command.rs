@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 /// What it prints, as bytes. What it complains of is in the error.
 /// Errors: it cannot be started, or fails.
-pub(super) fn bytes(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn bytes(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     let said = command.stdin(Stdio::null()).output();
     let said = said.with_context(|| format!("failed to run {}", name(command)))?;
     let [text, complaint] = [&said.stdout, &said.stderr].map(|all| String::from_utf8_lossy(all));
@@ -15,13 +15,13 @@ pub(super) fn bytes(command: &mut Command) -> anyhow::Result<Vec<u8>> {
 
 /// What it prints, as text.
 /// Errors: as above.
-pub(super) fn output(command: &mut Command) -> anyhow::Result<String> {
+pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&bytes(command)?).into_owned())
 }
 
 /// Runs it in sight of the user.
 /// Errors: as above.
-pub(super) fn watch(command: &mut Command) -> anyhow::Result<()> {
+pub(crate) fn watch(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status();
     let status = status.with_context(|| format!("failed to run {}", name(command)))?;
     ensure!(status.success(), "{} failed: {status}", name(command));
@@ -29,7 +29,7 @@ pub(super) fn watch(command: &mut Command) -> anyhow::Result<()> {
 }
 
 /// Whether a program is there.
-pub(super) fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     places.any(|place| place.join(program).is_file())

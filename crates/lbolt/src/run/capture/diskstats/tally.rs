@@ -1,0 +1,380 @@
+//! What a trace holds of one disk's requests of one kind, as far as the kernel's count of them is
+//! concerned, and whether the two agree.
+//!
+//! The kernel counts requests and sectors of reads, writes and discards, and flush commands
+//! (`op_stat_group`, include/linux/blk_types.h). What it counts otherwise than a trace does is
+//! known, and is named rather than doubted:
+//!
+//! - A driver that takes requests (blk-mq) counts each once, a flush sequence as a write, and the
+//!   flush commands of its own apart (block/blk-flush.c, `blk_account_io_flush`). Commands that are
+//!   passed through are counted as reads and writes up to Linux 5.15, and not since (block/blk.h,
+//!   `blk_do_io_stat`; from 6.13 on those of NVMe where `queue/iostats_passthrough` is 1). Write
+//!   zeroes and secure erases are counted as writes. A request that fails may move fewer bytes.
+//! - A driver that takes bios (dm, md, zram, bcache) counts by itself (`bdev_start_io_acct`), up to
+//!   6.3 as they come and since then as they go. dm counts each part into which a target makes it
+//!   split a bio, a write with a preflush twice (drivers/md/dm.c, `dm_io_acct`; up to 5.17 its
+//!   bytes, too), and none that a target refuses. md counts no empty flush since 5.14
+//!   (drivers/md/md.c, `md_account_bio`, `md_flush_request`).
+//!
+//! Read in Linux 5.10, 6.1, 6.12 and 6.18, and held against guests of 5.10, 6.1, 6.12 and 7.2.
+//!
+//! Non-goals: when the counters are read (`super`); sentences (`report::doubt`).
+
+use model::record::{Flags, Op, Request};
+use std::ops::{Add, AddAssign};
+
+/// The kernel counts bytes in these.
+const SECTOR_BYTES: u64 = 512;
+
+/// Requests and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) requests: u64,
+    pub(super) bytes: u64,
+}
+
+impl Amount {
+    fn of(row: &Request) -> Self {
+        Self { requests: 1, bytes: u64::from(row.length_bytes) }
+    }
+}
+
+impl Add for Amount {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { requests: self.requests + other.requests, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Where a request lies among the readings of the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Time {
+    Between,
+    /// The kernel may have counted it between the readings or not.
+    During,
+    Outside,
+    /// Its completion was lost.
+    Lost,
+}
+
+/// By what the driver is given: requests (blk-mq) or bios.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Driver {
+    #[default]
+    Requests,
+    Bios,
+}
+
+/// What the trace holds of one kind of request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    between: Amount,
+    during: Amount,
+    outside: u64,
+    lost: Amount,
+    /// Of those between and during: flushes without data.
+    empty_flushes: u64,
+    /// Writes with data that are to be preceded by a flush.
+    preflushes: Amount,
+    failed: Amount,
+    /// Parts beyond the first into which they could be split.
+    parts: u64,
+}
+
+impl Tally {
+    fn take(&mut self, row: &Request, time: Time) {
+        let amount = Amount::of(row);
+        match time {
+            Time::Between => self.between += amount,
+            Time::During => self.during += amount,
+            Time::Outside => self.outside += 1,
+            Time::Lost => self.lost += amount,
+        }
+        if matches!(time, Time::Outside | Time::Lost) {
+            return;
+        }
+        self.empty_flushes += u64::from(row.op == Op::Flush);
+        self.parts += (amount.bytes / SECTOR_BYTES).saturating_sub(1);
+        if row.error != 0 {
+            self.failed += amount;
+        }
+        if row.flags.contains(Flags::PREFLUSH) && row.op != Op::Flush {
+            self.preflushes += amount;
+        }
+    }
+}
+
+impl Add for Tally {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            between: self.between + other.between,
+            during: self.during + other.during,
+            outside: self.outside + other.outside,
+            lost: self.lost + other.lost,
+            empty_flushes: self.empty_flushes + other.empty_flushes,
+            preflushes: self.preflushes + other.preflushes,
+            failed: self.failed + other.failed,
+            parts: self.parts + other.parts,
+        }
+    }
+}
+
+/// What the trace holds of one disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    reads: Tally,
+    writes: Tally,
+    discards: Tally,
+    /// Flush commands that the driver of a disk was given.
+    flushes: Tally,
+    /// Commands that are none of these.
+    commands: Tally,
+}
+
+impl Held {
+    pub(super) fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Adds a row. The parts of a flush sequence are counted with it, but for its commands.
+    pub(super) fn take(&mut self, row: &Request, driver: Driver, time: Time) {
+        let is_command = row.op == Op::Flush && row.issued_ns.is_some();
+        match row.op {
+            Op::Flush if is_command && driver == Driver::Requests => self.flushes.take(row, time),
+            _ if row.parent_id.is_some() => {}
+            Op::Read => self.reads.take(row, time),
+            Op::Write | Op::Flush => self.writes.take(row, time),
+            Op::Discard => self.discards.take(row, time),
+            Op::Other => self.commands.take(row, time),
+        }
+    }
+}
+
+/// What the kernel counted meanwhile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) reads: Amount,
+    pub(super) writes: Amount,
+    pub(super) discards: Amount,
+    /// None before Linux 5.5.
+    pub(super) flushes: Option<u64>,
+}
+
+impl Counted {
+    /// What was added since.
+    pub(super) fn since(self, before: Self) -> Self {
+        let less = |now: Amount, before: Amount| Amount {
+            requests: now.requests.saturating_sub(before.requests),
+            bytes: now.bytes.saturating_sub(before.bytes),
+        };
+        Self {
+            reads: less(self.reads, before.reads),
+            writes: less(self.writes, before.writes),
+            discards: less(self.discards, before.discards),
+            flushes: self.flushes.zip(before.flushes).map(|(now, was)| now.saturating_sub(was)),
+        }
+    }
+
+    pub(super) fn all(self) -> Amount {
+        self.reads + self.writes + self.discards
+    }
+}
+
+impl AddAssign for Counted {
+    fn add_assign(&mut self, other: Self) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.discards += other.discards;
+        self.flushes = match (self.flushes, other.flushes) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// What a trace and the kernel count otherwise, requests of each kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Explained {
+    /// Parts of bios that the driver split.
+    pub(super) parts: u64,
+    /// Writes that the driver counts a second time, for their preflush.
+    pub(super) preflushes: u64,
+    /// Empty flushes that the driver does not count.
+    pub(super) empty_flushes: u64,
+    /// Requests that failed before the driver counted them.
+    pub(super) failed: u64,
+    /// Commands that were passed through, and the kernel does not count.
+    pub(super) commands: u64,
+    /// Completions that are known to be lost.
+    pub(super) lost: u64,
+}
+
+/// A difference that nothing explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unexplained {
+    /// What was counted.
+    pub(super) what: &'static str,
+    pub(super) counted: u64,
+    pub(super) between: u64,
+    pub(super) during: u64,
+    pub(super) outside: u64,
+    pub(super) lost: u64,
+    /// How many more, and whether they are in the trace.
+    pub(super) more: u64,
+    pub(super) is_in_trace: bool,
+}
+
+/// How the trace and the kernel compare.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Comparison {
+    /// What the trace holds, as near to the kernel's count as what was completed while the
+    /// counters were read allows.
+    pub(super) held: Amount,
+    pub(super) explained: Explained,
+    pub(super) unexplained: Vec<Unexplained>,
+}
+
+/// Compares what the trace holds of a disk with what the kernel counted; so many events of the
+/// capture are known to be lost.
+pub(super) fn compare(
+    held: &Held,
+    counted: &Counted,
+    driver: Driver,
+    events_lost: u64,
+) -> Comparison {
+    let commands = held.commands.between + held.commands.during;
+    let mut ledger =
+        Ledger { driver, events_lost, commands, is_lossy: false, found: Comparison::default() };
+    ledger.compare(["reads", "bytes read"], held.reads, counted.reads);
+    // Write zeroes and secure erases are discards in the trace and writes to the kernel.
+    let (both, written) = (held.writes + held.discards, counted.writes + counted.discards);
+    ledger.compare(["writes and discards", "bytes written or discarded"], both, written);
+    ledger.compare_discards(held.discards, counted.discards.requests);
+    if let (Driver::Requests, Some(flushes)) = (driver, counted.flushes) {
+        ledger.compare_flushes(held.flushes, flushes);
+    }
+    ledger.found.explained.commands = ledger.commands.requests;
+    ledger.found
+}
+
+/// What is still to be explained is paid from what is known of the requests.
+struct Ledger {
+    driver: Driver,
+    events_lost: u64,
+    /// Commands that the kernel is not known to have counted.
+    commands: Amount,
+    /// Whether completions of the present kind of request may be lost.
+    is_lossy: bool,
+    found: Comparison,
+}
+
+/// Takes as much of a debt as there is.
+fn pay(debt: &mut u64, purse: u64) -> u64 {
+    let paid = purse.min(*debt);
+    *debt -= paid;
+    paid
+}
+
+impl Ledger {
+    fn compare(&mut self, [requests, bytes]: [&'static str; 2], tally: Tally, counted: Amount) {
+        let most = tally.between + tally.during;
+        self.found.held += Amount {
+            requests: counted.requests.clamp(tally.between.requests, most.requests),
+            bytes: counted.bytes.clamp(tally.between.bytes, most.bytes),
+        };
+        let of_requests = |amount: Amount| amount.requests;
+        let of_bytes = |amount: Amount| amount.bytes;
+        let left = self.explain_requests(&tally, counted.requests);
+        self.judge(requests, &tally, counted.requests, left, of_requests);
+        let left = self.explain_bytes(&tally, counted.bytes);
+        self.judge(bytes, &tally, counted.bytes, left, of_bytes);
+    }
+
+    /// What nothing explains: more by the kernel, more in the trace.
+    fn explain_requests(&mut self, tally: &Tally, counted: u64) -> (u64, u64) {
+        let (least, most) = (tally.between.requests, (tally.between + tally.during).requests);
+        let (mut by_kernel, mut in_trace) =
+            (counted.saturating_sub(most), least.saturating_sub(counted));
+        let explained = &mut self.found.explained;
+        if self.driver == Driver::Bios {
+            explained.preflushes += pay(&mut by_kernel, tally.preflushes.requests);
+            explained.parts += pay(&mut by_kernel, tally.parts);
+            explained.empty_flushes += pay(&mut in_trace, tally.empty_flushes);
+            explained.failed += pay(&mut in_trace, tally.failed.requests);
+        }
+        self.commands.requests -= pay(&mut by_kernel, self.commands.requests);
+        let lost = pay(&mut by_kernel, tally.lost.requests + self.events_lost);
+        explained.lost += lost;
+        // A lost completion may hide among the parts.
+        self.is_lossy = lost > 0 || self.driver == Driver::Bios;
+        (by_kernel, in_trace)
+    }
+
+    fn explain_bytes(&mut self, tally: &Tally, counted: u64) -> (u64, u64) {
+        let (least, most) = (tally.between.bytes, (tally.between + tally.during).bytes);
+        let (mut by_kernel, mut in_trace) =
+            (counted.saturating_sub(most), least.saturating_sub(counted));
+        pay(&mut in_trace, tally.failed.bytes);
+        if self.driver == Driver::Bios {
+            pay(&mut by_kernel, tally.preflushes.bytes);
+        }
+        self.commands.bytes -= pay(&mut by_kernel, self.commands.bytes);
+        // Nobody knows how large a request was whose event was lost.
+        let lost = match (self.is_lossy, self.events_lost) {
+            (false, _) => 0,
+            (true, 0) => tally.lost.bytes,
+            (true, _) => u64::MAX,
+        };
+        if pay(&mut by_kernel, lost) > 0 {
+            self.found.explained.lost = self.found.explained.lost.max(1);
+        }
+        (by_kernel, in_trace)
+    }
+
+    /// The kernel counts no more discards than there are in the trace, whatever it counts as
+    /// writes.
+    fn compare_discards(&mut self, tally: Tally, counted: u64) {
+        let parts = if self.driver == Driver::Bios { tally.parts } else { 0 };
+        let known = (tally.between + tally.during + tally.lost).requests + parts + self.events_lost;
+        let left = (counted.saturating_sub(known), 0);
+        self.judge("discards", &tally, counted, left, |amount| amount.requests);
+    }
+
+    fn compare_flushes(&mut self, tally: Tally, counted: u64) {
+        let (least, most) = (tally.between.requests, (tally.between + tally.during).requests);
+        let mut by_kernel = counted.saturating_sub(most);
+        let lost = pay(&mut by_kernel, tally.lost.requests + self.events_lost);
+        self.found.explained.lost += lost;
+        let left = (by_kernel, least.saturating_sub(counted));
+        self.judge("flush commands", &tally, counted, left, |amount| amount.requests);
+    }
+
+    fn judge(
+        &mut self,
+        what: &'static str,
+        tally: &Tally,
+        counted: u64,
+        (by_kernel, in_trace): (u64, u64),
+        of: fn(Amount) -> u64,
+    ) {
+        if by_kernel + in_trace > 0 {
+            self.found.unexplained.push(Unexplained {
+                what,
+                counted,
+                between: of(tally.between),
+                during: of(tally.during),
+                outside: tally.outside,
+                lost: of(tally.lost),
+                more: by_kernel + in_trace,
+                is_in_trace: in_trace > 0,
+            });
+        }
+    }
+}

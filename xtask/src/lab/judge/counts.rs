@@ -1,0 +1,151 @@
+//! What the trace counts, against the kernel's counts and fio's.
+//!
+//! The kernel counts (block/blk-mq.c, `blk_account_io_done`; block/blk-flush.c, `flush_end_io`)
+//! what was requested, a flush sequence once and an empty flush as a write of no sectors, failed
+//! requests too; flushes are those that the disk was given. A device that is made of bios counts no
+//! flush; whether an empty one is a write of it depends on its driver (dm counts it, md does not).
+//!
+//! The counts are read before and after the whole command, and again right around the load. What is
+//! in the trace lies between: at least the inner difference, at most the outer one. They are equal
+//! where nobody else used the device.
+
+use super::{Fault, LOAD};
+use crate::lab::evidence::{Counters, FioReport, Run};
+use model::record::{CallKind, Op, Request};
+
+/// Requests and bytes of an operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sum {
+    requests: u64,
+    bytes: u64,
+}
+
+fn sum<'a>(rows: impl Iterator<Item = &'a Request>) -> Sum {
+    rows.fold(Sum::default(), |sum, row| Sum {
+        requests: sum.requests + 1,
+        bytes: sum.bytes + u64::from(row.length_bytes),
+    })
+}
+
+/// What was requested of a device and completed.
+fn requested(run: &Run, device: u32, op: Op) -> Sum {
+    let is_of = |row: &&Request| {
+        row.device == device
+            && row.op == op
+            && row.parent_id.is_none()
+            && row.completed_ns.is_some()
+    };
+    sum(run.requests.iter().map(|(row, _)| row).filter(is_of))
+}
+
+/// Flushes that the device was given.
+fn flushed(run: &Run, device: u32) -> u64 {
+    let is_of =
+        |row: &&Request| row.device == device && row.op == Op::Flush && row.issued_ns.is_some();
+    sum(run.requests.iter().map(|(row, _)| row).filter(is_of)).requests
+}
+
+/// A count of the kernel's, by a name.
+type Named = (&'static str, fn(&Counters) -> u64);
+
+/// The trace against the kernel's counts, device by device: of bytes, or of requests.
+pub(super) fn counts(run: &Run, counters: &[Vec<Counters>; 4], is_of_bytes: bool) -> Vec<Fault> {
+    let [before, within_before, within_after, after] = counters;
+    let all = before.iter().zip(within_before).zip(within_after.iter().zip(after));
+    all.flat_map(|((a, b), (c, d))| of_device(run, [a, b, c, d], is_of_bytes)).collect()
+}
+
+fn of_device(
+    run: &Run,
+    [before, begin, end, after]: [&Counters; 4],
+    is_of_bytes: bool,
+) -> Vec<Fault> {
+    let device = before.number;
+    let [read, write, discard] =
+        [Op::Read, Op::Write, Op::Discard].map(|op| requested(run, device, op));
+    let empty = requested(run, device, Op::Flush).requests;
+    let mut held: Vec<(Named, u64)> = vec![
+        (("reads", |c| c.reads), read.requests),
+        (("bytes read", |c| c.read_sectors * 512), read.bytes),
+        (("bytes written", |c| c.write_sectors * 512), write.bytes),
+        (("discards", |c| c.discards), discard.requests),
+        (("bytes discarded", |c| c.discard_sectors * 512), discard.bytes),
+    ];
+    let writes: Named = ("writes, empty flushes among them", |c| c.writes);
+    let with_empty = (writes, write.requests + empty);
+    if before.is_of_requests {
+        held.push((("flushes", |c| c.flushes), flushed(run, device)));
+        held.push(with_empty);
+    } else if !range(&writes, [before, begin, end, after]).contains(&write.requests) {
+        held.push(with_empty);
+    }
+    held.retain(|((name, _), _)| name.starts_with("bytes") == is_of_bytes);
+    let amiss = held.into_iter().filter_map(|(named, traced)| {
+        let range = range(&named, [before, begin, end, after]);
+        (!range.contains(&traced)).then(|| fault(&before.mapped, named.0, &range, traced))
+    });
+    amiss.collect()
+}
+
+/// Between the inner and the outer difference.
+fn range(
+    (_, get): &Named,
+    [before, begin, end, after]: [&Counters; 4],
+) -> std::ops::RangeInclusive<u64> {
+    get(end).wrapping_sub(get(begin))..=get(after).wrapping_sub(get(before))
+}
+
+fn fault(device: &str, what: &str, range: &std::ops::RangeInclusive<u64>, traced: u64) -> Fault {
+    let (least, most) = range.clone().into_inner();
+    let counted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    Fault::new(
+        format!("{device}: {what}: {counted}, by the kernel"),
+        format!("{traced}, by the trace"),
+    )
+}
+
+/// The requests of fio's own threads against its report. What was merged is one request, so their
+/// number is held only where nothing was.
+pub(super) fn fio(run: &Run, report: &FioReport) -> Vec<Fault> {
+    let mut faults = vec![];
+    let reported = [
+        (Op::Read, report.sum(|job| &job.read)),
+        (Op::Write, report.sum(|job| &job.write)),
+        (Op::Discard, report.sum(|job| &job.trim)),
+    ];
+    for (op, reported) in reported {
+        let own = run
+            .requests
+            .iter()
+            .filter(|(row, command)| command == LOAD && row.op == op && row.parent_id.is_none());
+        let own = sum(own.map(|(row, _)| row));
+        let name = op.name();
+        if own.bytes != reported.io_bytes {
+            let wanted = format!("bytes of fio's {name}s: {}, by fio", reported.io_bytes);
+            faults.push(Fault::new(wanted, own.bytes.to_string()));
+        }
+        if run.provenance.counts.merged == 0 && own.requests != reported.total_ios {
+            let wanted = format!("fio's {name}s: {}, by fio", reported.total_ios);
+            faults.push(Fault::new(wanted, own.requests.to_string()));
+        }
+    }
+    faults
+}
+
+/// What was written through the page cache, by whomever, against fio's report.
+pub(super) fn fio_bytes(run: &Run, report: &FioReport) -> Vec<Fault> {
+    let is_data = |row: &&Request| row.op == Op::Write && row.parent_id.is_none();
+    let written = sum(run.requests.iter().map(|(row, _)| row).filter(is_data)).bytes;
+    let reported = report.sum(|job| &job.write).io_bytes;
+    let fault = || Fault::new(format!("bytes written: {reported}, by fio"), written.to_string());
+    (written != reported).then(fault).into_iter().collect()
+}
+
+/// fio's calls of fsync against its report.
+pub(super) fn fsyncs(run: &Run, report: &FioReport) -> Vec<Fault> {
+    let is_one = |kind| matches!(kind, CallKind::Fsync | CallKind::Fdatasync | CallKind::Untold);
+    let calls = run.context.calls.iter().filter(|call| call.command == LOAD && is_one(call.kind));
+    let (calls, reported) = (calls.count() as u64, report.sum(|job| &job.sync).total_ios);
+    let fault = || Fault::new(format!("fsync calls: {reported}, by fio"), calls.to_string());
+    (calls != reported || calls == 0).then(fault).into_iter().collect()
+}

@@ -1,0 +1,51 @@
+//! The time of a stack's top device, divided among its layers: what is published against the
+//! response times of the rows themselves.
+
+use super::Fault;
+use crate::lab::evidence::{Counters, Run};
+use model::record::Finding;
+
+/// The layers' own times may be off by so much of the top's time, in sum.
+const SHARE: f64 = 0.01;
+/// A layer's own time, of the top's response times.
+const OWN: &str = "layer_own_ns";
+
+/// The time of the top's requests, by the rows.
+fn top_ns(run: &Run, device: u32) -> f64 {
+    let of = run
+        .requests
+        .iter()
+        .map(|(row, _)| row)
+        .filter(|row| row.device == device && row.parent_id.is_none());
+    of.filter_map(|row| Some((row.completed_ns? - row.arrival_ns()?) as f64)).sum()
+}
+
+/// The first device is the top; all of them must be layers.
+pub(super) fn layers(run: &Run, devices: &[Counters]) -> Vec<Fault> {
+    let Some(top) = devices.first() else {
+        return vec![Fault::new("a top device", "none was counted")];
+    };
+    let is_of_top = |finding: &&Finding| {
+        let subject = serde_json::to_value(&finding.subject).unwrap_or_default();
+        let name = subject["device"].as_str().unwrap_or_default();
+        name == top.mapped || name == top.name
+    };
+    let own: Vec<f64> = run
+        .findings
+        .iter()
+        .filter(|finding| finding.quantity == OWN)
+        .filter(is_of_top)
+        .filter_map(|finding| finding.value)
+        .collect();
+    let mut faults = vec![];
+    if own.len() != devices.len() {
+        let wanted = format!("{}: {} layers", top.mapped, devices.len());
+        faults.push(Fault::new(wanted, own.len().to_string()));
+    }
+    let (sum, wanted) = (own.iter().sum::<f64>(), top_ns(run, top.number));
+    if wanted == 0.0 || (sum / wanted - 1.0).abs() > SHARE {
+        let text = format!("{}: the layers' times sum to {:.3} ms", top.mapped, wanted / 1e6);
+        faults.push(Fault::new(text, format!("{:.3} ms", sum / 1e6)));
+    }
+    faults
+}

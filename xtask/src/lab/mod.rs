@@ -1,0 +1,122 @@
+//! `lab`: lbolt on the kernels and storage stacks that people run. Debian's kernels are booted
+//! under QEMU; `lab.toml` says which stacks are made there, what is run on them, and what must
+//! hold: what lbolt says against the kernel's own counts, fio's, and known delays.
+//!
+//! Non-goals: speed. Nothing that is timed in an emulator tells how fast anything is.
+
+mod cache;
+mod evidence;
+mod judge;
+mod matrix;
+mod plan;
+mod results;
+mod runner;
+mod table;
+mod vm;
+
+use anyhow::Context as _;
+use cache::Cache;
+use clap::Parser;
+use plan::Choice;
+use runner::Runner;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+use table::Table;
+
+/// Tries lbolt on kernels and storage stacks, and prints what holds.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask lab")]
+struct Options {
+    /// Only what each submission must pass: minutes.
+    #[arg(long)]
+    short: bool,
+    /// Only these kernels.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    kernel: Vec<String>,
+    /// Only stacks with such a part in their names.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    stack: Vec<String>,
+    /// Only cases with such a part in their names.
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    case: Vec<String>,
+    /// The program that is tried [default: target/release/lbolt].
+    #[arg(long, value_name = "FILE")]
+    lbolt: Option<PathBuf>,
+    /// Where kernels, roots and results are kept [default: target/lab].
+    #[arg(long, value_name = "DIR", env = "LAB_DIR")]
+    at: Option<PathBuf>,
+    /// Guests that run at once; each takes a core.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    jobs: usize,
+    /// Run nothing: judge what the last guests left.
+    #[arg(long)]
+    judge: bool,
+    /// Run nothing: print the last results as docs/kernels.md has them.
+    #[arg(long)]
+    table: bool,
+}
+
+/// Runs the chosen cases and prints the matrix.
+pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
+    let words = std::iter::once("lab".to_owned()).chain(words);
+    let options = match Options::try_parse_from(words) {
+        Ok(options) => options,
+        Err(error) => {
+            error.print()?;
+            return Ok(ExitCode::from(if error.use_stderr() { 2 } else { 0 }));
+        }
+    };
+    let table = Table::read()?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
+    let cache = Cache::new(options.at.as_ref().unwrap_or(&target.join("lab")), options.short)?;
+    if options.table {
+        print!("{}", matrix::markdown(&table, &results::read(cache.at())?));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plans = plan::plans(&table, &options.choice())?;
+    anyhow::ensure!(!plans.is_empty(), "no case is chosen");
+    if options.judge {
+        print!("{}", matrix::text(&runner::judged_again(cache.at(), &plans)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(program) = cache.missing_program() {
+        println!("lab: skipped: {program} is not installed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let began = Instant::now();
+    let lbolt = options.lbolt.clone().unwrap_or_else(|| target.join("release/lbolt"));
+    let lbolt = stripped(&lbolt, cache.at())?;
+    let runner = Runner::new(&cache, &table.machine, lbolt)?;
+    let boots = runner.boots(&plans);
+    if boots.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let all = runner.run(&plans, &boots, options.jobs)?;
+    results::add(cache.at(), &all.rows)?;
+    print!("{}", matrix::text(&all.rows));
+    println!("{}", matrix::last_line(&all, began.elapsed()));
+    Ok(if all.is_passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Options {
+    fn choice(&self) -> Choice {
+        Choice {
+            is_short: self.short,
+            kernels: self.kernel.clone(),
+            stacks: self.stack.clone(),
+            cases: self.case.clone(),
+        }
+    }
+}
+
+/// The program without what is for debuggers: a guest reads it slowly.
+fn stripped(lbolt: &Path, at: &Path) -> anyhow::Result<PathBuf> {
+    let to = at.join(format!("lbolt-{}", std::process::id()));
+    let stripped = Command::new("strip").arg("-o").arg(&to).arg(lbolt).status();
+    if !stripped.is_ok_and(|status| status.success()) {
+        let missing = || format!("{} is not there; cargo build makes it", lbolt.display());
+        std::fs::copy(lbolt, &to).with_context(missing)?;
+    }
+    Ok(to)
+}
