@@ -33,7 +33,6 @@ pub(crate) use trigger::Alarm;
 pub(crate) use until::{End, Until};
 pub(crate) use witness::NewThread;
 
-use devices::kernel_number;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What a clock shows, in ns.
