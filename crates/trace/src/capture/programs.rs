@@ -74,7 +74,7 @@ const OF_CALLS: [(Hook, &[&str]); 15] = [
     (Hook::optional("xfs_file_fsync"), &["xfs_vnode"]),
     (Hook::optional("xfs_dir_fsync"), &["xfs_vnode"]),
     (Hook::optional("btrfs_sync_file"), &[]),
-    // Since Linux 7.1 it has an end.
+    // Of newer kernels (7.2), with an end.
     (Hook::optional("btrfs_sync_file_exit"), &[]),
     (Hook::optional("btrfs_sync_file_enter"), &[]),
     (Hook::optional("writeback_mark_inode_dirty"), &[]),

@@ -129,7 +129,7 @@ INLINE int end_untold(u64 inode, u64 result)
 	return 0;
 }
 
-/* Its end is told by a tracepoint since 7.1 alone. */
+/* Newer kernels (7.2) have two points in its place. */
 TRACEPOINT_OF_MODULE(btrfs_sync_file)
 {
 	return begin_of_file(context[0], context[1]);
