@@ -115,11 +115,11 @@ fn capabilities() -> Vec<Diagnosis> {
     for (row, status) in kernel.capabilities() {
         match status {
             Status::Has => known.push(row.name),
-            Status::NotLoaded(module) => lines.push(Diagnosis {
+            Status::NotMounted(name) => lines.push(Diagnosis {
                 subject: format!("capture: {}", row.name),
                 health: Health::Partly,
-                seen: format!("the module {module} is not loaded"),
-                remedy: "nothing is lost: there is nothing to see".into(),
+                seen: format!("not found, and no {name} is mounted"),
+                remedy: "nothing is lost now; its module may not be loaded yet".into(),
             }),
             Status::Lacks(what) => lines.push(Diagnosis {
                 subject: format!("capture: {}", row.name),

@@ -98,6 +98,8 @@ INLINE int is_asked_for(u32 disk, u32 part)
 INLINE int is_asked_for_at(u32 disk, u64 sector, u32 bytes)
 {
 	for (u32 i = 0; i < FILTERS && i < filters_used; i++) {
+		if (filters[i].device == disk)
+			return 1;
 		if (filters[i].disk == disk && (!bytes || (sector >= filter_extents[i].first &&
 							   sector < filter_extents[i].behind)))
 			return 1;

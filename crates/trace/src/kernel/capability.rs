@@ -32,8 +32,8 @@ pub struct Capability {
     /// What it is, in the field's words.
     pub name: &'static str,
     needs: &'static [Need],
-    /// The file system, or the like, without which nobody needs it: its module.
-    of_module: Option<&'static str>,
+    /// The file system without which nobody needs it.
+    of_file_system: Option<&'static str>,
     /// When a capture says that it is missing.
     said: Said,
     /// What a trace cannot tell without it.
@@ -47,8 +47,9 @@ pub struct Capability {
 pub enum Status {
     /// The kernel has all that it needs.
     Has,
-    /// Its module is not loaded, so there is nothing that it could tell of.
-    NotLoaded(&'static str),
+    /// The kernel lacks something, and no such file system is mounted that it could tell of; its
+    /// module may not be loaded.
+    NotMounted(&'static str),
     /// The first thing that the kernel lacks.
     Lacks(String),
 }
@@ -60,7 +61,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
-        of_module: None,
+        of_file_system: None,
         said: Said::InDoctor,
         lost: "each step of a request costs more CPU time to record, and commands of drivers have \
                no start",
@@ -75,7 +76,7 @@ const TABLE: [Capability; 13] = [
             Fact(&["op_read"]),
             Fact(&["op_flush"]),
         ],
-        of_module: None,
+        of_file_system: None,
         said: Said::Always,
         lost: "requests are captured by perf alone, and matched by place",
         remedy: "use Linux 5.10 or later",
@@ -83,7 +84,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "flush sequences",
         needs: &[Fact(&["in_flush_sequence", "mq_flush_data_end_io"])],
-        of_module: None,
+        of_file_system: None,
         said: Said::Always,
         lost: "the data and the flushes of an fsync are not put together, and count as the request \
                itself",
@@ -92,7 +93,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "sync and meta flags",
         needs: &[Enumerator("__REQ_SYNC"), Enumerator("__REQ_META"), Enumerator("__REQ_FUA")],
-        of_module: None,
+        of_file_system: None,
         said: Said::Always,
         lost: "requests that somebody waits for look like all others",
         remedy: "report this with the kernel's version",
@@ -100,7 +101,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "files of direct I/O",
         needs: &[Fact(&["iomap_dio_bio_end_io"])],
-        of_module: None,
+        of_file_system: None,
         said: Said::Always,
         lost: "requests past the page cache have no file",
         remedy: "set kernel.kptr_restrict to 1 or 0",
@@ -108,7 +109,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "layers",
         needs: &[Tracepoint(&["block_bio_remap"]), Fact(&["remapped_bio"])],
-        of_module: None,
+        of_file_system: None,
         said: Said::Always,
         lost: "requests of stacked devices are joined by place and time alone",
         remedy: "report this with the kernel's version",
@@ -116,7 +117,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "throttling by cgroups",
         needs: &[Fact(&["throttled"])],
-        of_module: None,
+        of_file_system: None,
         said: Said::Always,
         lost: "requests that a cgroup's limit held back are not marked",
         remedy: "use a kernel with CONFIG_BLK_CGROUP",
@@ -124,7 +125,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "calls of ext4",
         needs: &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
-        of_module: Some("ext4"),
+        of_file_system: Some("ext4"),
         said: Said::WithCalls,
         lost: "fsync and fdatasync on ext4 are not seen",
         remedy: "trace system calls too (--syscalls)",
@@ -137,7 +138,7 @@ const TABLE: [Capability; 13] = [
             Fact(&["transaction_number"]),
             Fact(&["ext4_sync_tid"]),
         ],
-        of_module: Some("jbd2"),
+        of_file_system: Some("ext4"),
         said: Said::WithCalls,
         lost: "which commit an fsync waited for is not known",
         remedy: "use a kernel whose modules tell their types (Linux 5.11 or later, with \
@@ -146,7 +147,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "calls of xfs",
         needs: &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
-        of_module: Some("xfs"),
+        of_file_system: Some("xfs"),
         said: Said::WithCalls,
         lost: "fsync and fdatasync on xfs are not seen",
         remedy: "trace system calls too (--syscalls)",
@@ -154,7 +155,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "calls of btrfs",
         needs: &[Tracepoint(&["btrfs_sync_file", "btrfs_sync_file_enter"])],
-        of_module: Some("btrfs"),
+        of_file_system: Some("btrfs"),
         said: Said::WithCalls,
         lost: "fsync and fdatasync on btrfs are not seen",
         remedy: "trace system calls too (--syscalls)",
@@ -162,7 +163,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "calls of f2fs",
         needs: &[Tracepoint(&["f2fs_sync_file_enter"])],
-        of_module: Some("f2fs"),
+        of_file_system: Some("f2fs"),
         said: Said::WithCalls,
         lost: "fsync and fdatasync on f2fs are not seen",
         remedy: "trace system calls too (--syscalls)",
@@ -170,7 +171,7 @@ const TABLE: [Capability; 13] = [
     Capability {
         name: "who changed a file",
         needs: &[Tracepoint(&["writeback_mark_inode_dirty"])],
-        of_module: None,
+        of_file_system: None,
         said: Said::WithCalls,
         lost: "writeback is not traced to the process whose data it is",
         remedy: "report this with the kernel's version",
@@ -187,9 +188,9 @@ impl Capability {
     /// Whether the kernel, as it is now, has it.
     fn status(&self, kernel: &Kernel) -> Status {
         let missing = self.needs.iter().find_map(|need| need.missing(kernel));
-        match (missing, self.of_module) {
+        match (missing, self.of_file_system) {
             (None, _) => Status::Has,
-            (Some(_), Some(module)) if !is_there(module) => Status::NotLoaded(module),
+            (Some(_), Some(name)) if !is_mounted(name) => Status::NotMounted(name),
             (Some(what), _) => Status::Lacks(what),
         }
     }
@@ -213,11 +214,10 @@ impl Need {
     }
 }
 
-/// Whether a module is loaded, or a part of the kernel.
-fn is_there(module: &str) -> bool {
-    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let is_file_system = known.lines().any(|line| line.split_whitespace().last() == Some(module));
-    is_file_system || std::path::Path::new("/sys/module").join(module).exists()
+/// Whether a file system of this type is mounted anywhere that we see.
+fn is_mounted(file_system: &str) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    mounts.lines().any(|line| line.split_whitespace().nth(2) == Some(file_system))
 }
 
 impl Kernel {
@@ -238,7 +238,7 @@ impl Kernel {
         let asked_for = self.capabilities().filter(|(row, _)| is_said(row.said));
         let lacking = asked_for.filter_map(|(row, status)| match status {
             Status::Lacks(what) => Some(row.sentence(&what)),
-            Status::Has | Status::NotLoaded(_) => None,
+            Status::Has | Status::NotMounted(_) => None,
         });
         lacking.collect()
     }
