@@ -236,7 +236,8 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::DeviceReplaced,
-        "{device} is another device than when the capture began: its requests are of both",
+        "{device} vanished during the capture, and another device, or the same anew, has its \
+         number: its requests are of both",
     ),
     (
         Code::DeviceResized,

@@ -1,11 +1,12 @@
 //! `lbolt response`: what each request of a trace went through, and which of them fared badly.
 
-use super::print;
+use super::{note, print};
 use crate::cli::{Format, ResponseOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::ticker::Ticker;
 use crate::resolve::selection;
 use crate::run::Watch;
+use crate::run::capture::CHANGED;
 use crate::run::response::{Analysed, analyse, analyse_part};
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, terminal_width};
@@ -21,8 +22,14 @@ pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
         return Err(failure(Fault::Usage, sentence));
     }
     let mut analysed = analysed(options)?;
+    analysed.provenance.notes.range(CHANGED.to_owned()..).map_while(changed).for_each(note);
     let findings = analysed.findings();
     print(&shown(options, &mut analysed, &findings)?)
+}
+
+/// What became of a device during the capture, of a note of the trace.
+fn changed<'a>((key, sentence): (&String, &'a String)) -> Option<&'a str> {
+    key.starts_with(CHANGED).then_some(sentence)
 }
 
 /// The trace, or the part of it that is selected, analysed.

@@ -27,6 +27,7 @@ pub(crate) use devices::{Devices, kernel_number, resolve};
 pub(crate) use last_seconds::LastSeconds;
 pub(crate) use load::Load;
 pub(crate) use passes::PassCapture;
+pub(crate) use presence::CHANGED;
 pub(crate) use session::{Ended, Live, Options, Session, SoFar, note_cgroups, note_devices};
 pub(crate) use slowdown::slowdown;
 pub(crate) use trigger::Alarm;

@@ -13,6 +13,11 @@ use model::doubt::{Code, Doubt, Judgement};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
+/// The finding of a device that is gone or another one.
+pub(super) const DEVICE_CHANGED: &str = "device_changed_count";
+/// What happened to a device is noted with the trace, under this and the device's name.
+pub(crate) const CHANGED: &str = "changed.";
+
 /// What a device was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
@@ -82,7 +87,7 @@ impl Presence {
         let finding = |(device, doubt): (&DeviceNumber, &Doubt)| {
             let subject = Subject::device(&devices.name(kernel_number(*device)));
             let method = "sysfs, when the capture began and when it ended";
-            Finding::new(&subject, "device_changed_count", Some(1.0), 1, method)
+            Finding::new(&subject, DEVICE_CHANGED, Some(1.0), 1, method)
                 .judged(Judgement::of(vec![doubt.clone()]))
         };
         self.changed.iter().map(finding).collect()
@@ -165,7 +170,7 @@ mod tests {
         assert_eq!(detached, gone);
         let other = [("diskseq", "8\n"), ("size", "16\n"), ("wwid", "eui.2\n")];
         let replaced = became(&disk, &[("259:1", "nvme1n1", &other)]);
-        assert!(replaced.contains("another device"), "{replaced}");
+        assert!(replaced.contains("another device, or the same anew,"), "{replaced}");
         let larger = [("diskseq", "7\n"), ("size", "32\n"), ("wwid", "eui.1\n")];
         let resized = became(&disk, &[("259:1", "nvme1n1", &larger)]);
         assert!(resized.contains("size"), "{resized}");

@@ -7,7 +7,7 @@
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
-use super::presence::Presence;
+use super::presence::{CHANGED, DEVICE_CHANGED, Presence};
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
 use super::{Devices, areas, resolve};
@@ -492,6 +492,12 @@ impl Ended {
             }
         }
         note_devices(&mut self.provenance, &self.devices);
+        let changed = self.checks.iter().filter(|f| f.quantity == DEVICE_CHANGED);
+        for finding in changed {
+            let device = finding.subject.get("device").unwrap_or_default();
+            let sentence = report::doubt::sentences(&finding.doubts);
+            self.provenance.notes.insert(format!("{CHANGED}{device}"), sentence);
+        }
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) struct DiskstatsCheck {
     /// One after a stretch began, the next before it ended, and so on.
     readings: Vec<Reading>,
     /// The disks' own counts when the present stretch began.
-    begun: Vec<(DeviceNumber, Counted)>,
+    begun: Vec<(DeviceNumber, Reckoning)>,
     /// What was added in the stretches before, by the disks' own counts.
     counted: BTreeMap<DeviceNumber, Counted>,
     /// Disks whose drivers take bios.
@@ -98,22 +98,24 @@ impl DiskstatsCheck {
                 self.uncounted.insert(*disk);
             }
         }
-        self.begun = self
-            .read(|| disks.into_iter().filter_map(|d| Some((d, counters(&tree, d)?))).collect());
+        self.begun =
+            self.read(|| disks.into_iter().filter_map(|d| Some((d, reckon(&tree, d)?))).collect());
     }
 
-    /// The stretch is over. A disk that is gone has no count.
+    /// The stretch is over. A disk that is gone has no count, nor has one that came meanwhile.
     pub(super) fn end(&mut self) {
         let tree = Tree::system();
         let begun = std::mem::take(&mut self.begun);
         let ended: Vec<_> = self.read(|| {
-            begun
-                .iter()
-                .filter_map(|(d, before)| Some((*d, *before, counters(&tree, *d)?)))
-                .collect()
+            begun.iter().filter_map(|(d, before)| Some((*d, *before, reckon(&tree, *d)?))).collect()
         });
         for (device, before, now) in ended {
-            *self.counted.entry(device).or_default() += now.since(before);
+            match before.disk == now.disk && !now.counted.is_behind(&before.counted) {
+                true => {
+                    *self.counted.entry(device).or_default() += now.counted.since(before.counted)
+                }
+                false => drop(self.counted.remove(&device)),
+            }
         }
     }
 
@@ -156,6 +158,18 @@ impl DiskstatsCheck {
         };
         self.counted.iter().flat_map(of).collect()
     }
+}
+
+/// The count of one disk.
+#[derive(Debug, Clone, Copy)]
+struct Reckoning {
+    /// Which disk it is: another may have its number later. None before Linux 5.15.
+    disk: Option<u64>,
+    counted: Counted,
+}
+
+fn reckon(tree: &Tree, device: DeviceNumber) -> Option<Reckoning> {
+    Some(Reckoning { disk: tree.sequence(device), counted: counters(tree, device)? })
 }
 
 /// What a disk has completed, by the kernel's count.

@@ -188,6 +188,13 @@ impl Counted {
         }
     }
 
+    /// Whether a counter is lower than it was: it is another disk's.
+    pub(super) fn is_behind(&self, before: &Self) -> bool {
+        let kinds = |counted: &Self| [counted.reads, counted.writes, counted.discards];
+        let mut pairs = kinds(self).into_iter().zip(kinds(before));
+        pairs.any(|(now, was)| now.requests < was.requests || now.bytes < was.bytes)
+    }
+
     pub(super) fn is_any(self) -> bool {
         self.all() != Amount::default() || self.flushes.is_some_and(|flushes| flushes > 0)
     }

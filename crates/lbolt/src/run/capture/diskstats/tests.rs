@@ -205,6 +205,12 @@ fn what_drivers_of_bios_count_otherwise_is_named() {
 }
 
 #[test]
+fn a_counter_that_is_lower_than_before_is_another_disks() {
+    assert!(reads(3, 4096).is_behind(&reads(4, 4096)) && reads(4, 0).is_behind(&reads(4, 512)));
+    assert!(!reads(4, 4096).is_behind(&reads(4, 4096)) && !reads(5, 8192).is_behind(&reads(4, 0)));
+}
+
+#[test]
 fn a_disk_of_which_the_kernel_counts_nothing_has_no_number_and_a_remedy() {
     let found = |driver: Driver, is_uncounted: bool, rows: Vec<Request>, counted| {
         let number = DeviceNumber::new(253, 0);
