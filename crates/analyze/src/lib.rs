@@ -12,6 +12,7 @@ pub mod density;
 pub mod explore;
 pub mod history;
 pub mod joined;
+pub mod layers;
 pub mod opened;
 pub mod overhead;
 pub mod profile;

@@ -250,6 +250,7 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     [
         line("Changed meanwhile", changed.collect()),
         line("In the trace", counts.collect()),
+        joined_share(&value),
         line("Unknown, for the file's footer does not tell", unknown.collect()),
         line("Completed by the kernel's own count", counted.collect()),
         line("Not counted by the kernel", sentences(Verdict::NotMeasured).collect()),
@@ -261,10 +262,40 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     .collect()
 }
 
+/// How many of the requests beneath another device are known to serve one of its requests.
+fn joined_share(value: &impl Fn(&str) -> Option<f64>) -> Option<String> {
+    let count = |quantity| value(quantity).unwrap_or(0.0);
+    let (bio, place) = (count("joined_by_bio_count"), count("joined_by_place_count"));
+    let all = bio + place + count("not_joined_count");
+    let percent = 100.0 * (bio + place) / all;
+    (all > 0.0).then(|| {
+        format!(
+            "Layers: of {all:.0} requests beneath another device {} % are joined to the one that \
+             they serve: {bio:.0} as the kernel tells, {place:.0} by place and time",
+            significant(percent)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sheet::NOT_MEASURED;
+
+    #[test]
+    fn the_share_that_is_joined_is_told_where_devices_lie_on_others() {
+        let run = &Subject::this_run();
+        let found = |quantity: &str, value| Finding::new(run, quantity, Some(value), 1, "");
+        let counts = |not| {
+            let all = [("joined_by_bio_count", 90.0), ("joined_by_place_count", 9.0)];
+            let all = all.into_iter().chain([("not_joined_count", not)]);
+            said(&all.map(|(name, value)| found(name, value)).collect::<Vec<_>>())
+        };
+        let line = "Layers: of 100 requests beneath another device 99.0 % are joined to the one \
+            that they serve: 90 as the kernel tells, 9 by place and time";
+        assert_eq!(counts(1.0), [line]);
+        assert!(said(&[found("joined_by_bio_count", 0.0)]).is_empty());
+    }
 
     #[test]
     fn every_quantity_shown_is_in_the_models_table() {

@@ -40,7 +40,7 @@ impl Stretches {
     pub fn add(&mut self, row: &Request) {
         let stretch = self.rows / self.length;
         self.rows += 1;
-        if !row.flags.contains(Flags::OWN) && row.parent_id.is_none() {
+        if !row.flags.contains(Flags::OWN) && row.is_asked() {
             self.traffic.of((stretch, row.op)).add(&Share::of(row));
         }
     }

@@ -13,13 +13,21 @@ pub(super) struct Combination {
     /// Those that tell the origin.
     pub(super) flags: Flags,
     pub(super) size: u8,
+    /// Whether it serves requests of a device above: of all devices together it counts no more.
+    pub(super) is_beneath: bool,
 }
 
 impl Combination {
     #[inline(always)]
     pub(super) fn of(row: &Request) -> Self {
         let flags = Flags(row.flags.0 & ORIGIN_FLAGS);
-        Self { device: row.device, op: row.op, flags, size: size(row.length_bytes) }
+        Self {
+            device: row.device,
+            op: row.op,
+            flags,
+            size: size(row.length_bytes),
+            is_beneath: row.above_id.is_some(),
+        }
     }
 }
 
@@ -32,11 +40,25 @@ pub(super) struct Dimension {
     pub(super) label: fn(u64, &dyn Fn(u32) -> String) -> String,
     /// A class that says nothing if all are in it.
     pub(super) silent: Option<u64>,
+    /// Whether its classes are of one device each, whose requests are all its own.
+    pub(super) is_of_device: bool,
 }
 
 pub(super) const DIMENSIONS: [Dimension; 5] = [
-    Dimension { name: "direction", class: |c| c.op as u64, label: direction, silent: None },
-    Dimension { name: "device", class: |c| c.device.into(), label: device, silent: None },
+    Dimension {
+        name: "direction",
+        class: |c| c.op as u64,
+        label: direction,
+        silent: None,
+        is_of_device: false,
+    },
+    Dimension {
+        name: "device",
+        class: |c| c.device.into(),
+        label: device,
+        silent: None,
+        is_of_device: true,
+    },
     Dimension {
         name: "device and direction",
         class: |c| u64::from(c.device) << 8 | c.op as u64,
@@ -44,14 +66,22 @@ pub(super) const DIMENSIONS: [Dimension; 5] = [
             format!("{} {}", device(class >> 8, name), direction(class & 0xff, name))
         },
         silent: None,
+        is_of_device: true,
     },
     Dimension {
         name: "origin",
         class: |c| origin(c.flags).into(),
         label: origin_label,
         silent: Some(UNTOLD as u64),
+        is_of_device: false,
     },
-    Dimension { name: "size", class: |c| c.size.into(), label: size_label, silent: None },
+    Dimension {
+        name: "size",
+        class: |c| c.size.into(),
+        label: size_label,
+        silent: None,
+        is_of_device: false,
+    },
 ];
 
 fn direction(class: u64, _: &dyn Fn(u32) -> String) -> String {

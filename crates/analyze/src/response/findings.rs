@@ -68,8 +68,9 @@ impl Response {
         for device in self.devices.sorted() {
             let subject = Subject::class("device", &(names.device)(device.number));
             findings.extend(of_device(&subject, device, frame.span_ns));
+            findings.extend(self.of_beneath(&subject, device));
         }
-        findings.extend(self.of_run(&whole, frame.span_ns));
+        findings.extend(self.of_run(frame.span_ns));
         findings.extend(self.storms(names));
         findings
     }
@@ -112,14 +113,16 @@ impl Response {
     }
 
     fn whole(&self) -> Traffic {
-        self.totals.joint.by(|_| Some(())).pop().map(|(_, traffic)| traffic).unwrap_or_default()
+        let whole = self.totals.joint.by(|c| (!c.is_beneath).then_some(()));
+        whole.into_iter().next().map(|(_, traffic)| traffic).unwrap_or_default()
     }
 
     /// What all requests have something of.
     fn by_dimension(&self, names: &Names<'_>, frame: Frame) -> Vec<Finding> {
         let mut findings = Vec::new();
         for dimension in &DIMENSIONS {
-            let classes = self.totals.joint.by(|c| Some((dimension.class)(c)));
+            let is_in = |c: &Combination| dimension.is_of_device || !c.is_beneath;
+            let classes = self.totals.joint.by(|c| is_in(c).then(|| (dimension.class)(c)));
             let is_silent =
                 matches!(classes.as_slice(), [(key, _)] if dimension.silent == Some(*key));
             for (key, traffic) in classes.iter().filter(|_| !is_silent) {
@@ -195,12 +198,24 @@ impl Response {
             .collect()
     }
 
+    /// How many of a device's requests serve those of devices above.
+    fn of_beneath(&self, subject: &Subject, device: &Device) -> Option<Finding> {
+        let is_it = |c: &Combination| c.device == device.number && c.is_beneath;
+        let beneath = self.totals.joint.by(|c| is_it(c).then_some(()));
+        let count = beneath.first().map_or(0, |(_, traffic)| traffic.requested());
+        let method = "rows with above_id";
+        (count > 0).then(|| found(subject, "beneath_count", Some(count as f64), count, method))
+    }
+
     /// Over all devices.
-    fn of_run(&self, whole: &Traffic, span_ns: Option<f64>) -> Vec<Finding> {
+    fn of_run(&self, span_ns: Option<f64>) -> Vec<Finding> {
         let run = Subject::this_run();
         let outstanding: Vec<&Outstanding> = self.devices.iter().map(|d| &d.outstanding).collect();
         let mut findings = depth(&run, &outstanding, span_ns);
         let depth_time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
+        // The depth is of each layer's requests.
+        let whole = self.totals.joint.by(|_| Some(())).into_iter().next();
+        let whole = whole.map(|(_, traffic)| traffic).unwrap_or_default();
         // Where some completions tell no response, the two are not of the same requests.
         let responses = whole.response.as_ref().map_or(0, Buckets::count);
         let sum_ns = whole.response_sum_ns();

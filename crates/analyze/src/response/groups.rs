@@ -35,6 +35,7 @@ impl Key {
         // None is a number that no class has.
         let or_none = |class: Option<u8>| u64::from(class.unwrap_or(u8::MAX));
         let what = u64::from(c.flags.0) << 32 | (c.op as u64) << 24 | u64::from(c.size) << 16;
+        let what = u64::from(c.is_beneath) << 63 | what;
         let when = or_none(self.period) << 8 | or_none(self.found);
         (u64::from(c.device) << 32 | u64::from(self.process), what | when)
     }

@@ -90,7 +90,7 @@ pub(super) fn findings(joint: &ByClass<Combination>) -> Vec<Finding> {
 }
 
 fn of_direction(joint: &ByClass<Combination>, op: Op) -> Vec<Finding> {
-    let by_size = joint.by(|c| (c.op == op).then_some(c.size)).into_iter();
+    let by_size = joint.by(|c| (c.op == op && !c.is_beneath).then_some(c.size)).into_iter();
     let is_enough = |traffic: &Traffic| traffic.requested() >= ENOUGH;
     let classes: Vec<Traffic> = by_size.map(|(_, traffic)| traffic).filter(is_enough).collect();
     let subject = Subject::class("direction", op.name());

@@ -114,6 +114,10 @@ impl Default for Totals {
 impl Totals {
     fn settle(&mut self, key: &Key, tally: &Tally) {
         self.joint.of(key.combination).settle(tally);
+        // Of all devices together each request counts once, at the top of its stack.
+        if key.combination.is_beneath {
+            return;
+        }
         self.processes.settle(key.process, tally);
         if let Some(period) = key.period {
             self.periods.settle_into(period.into(), tally);

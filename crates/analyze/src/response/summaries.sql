@@ -77,6 +77,8 @@ LEFT JOIN cgroup_counts ON cgroup_counts.run = timed.run
 WHERE NOT (dimensions.classed_by = 'cgroup' AND timed.cgroup IS NULL)
     AND NOT (dimensions.classed_by = 'region' AND timed.offset_bytes IS NULL)
     AND NOT (dimensions.classed_by = 'start' AND timed.arrival_ns IS NULL)
+    -- Where devices lie on others, a request counts once of all devices together: at the top.
+    AND (timed.above_id IS NULL OR dimensions.classed_by IN ('device', 'device and direction', 'region'))
 UNION ALL
 -- The reads, by how many writes they found outstanding on their device.
 SELECT
@@ -90,7 +92,7 @@ FROM (
         CASE kinds.classed_by WHEN 'writes outstanding' THEN found_writes ELSE found_background_writes END AS writes
     FROM arrivals
     CROSS JOIN (VALUES ('writes outstanding'), ('background writes outstanding')) AS kinds (classed_by)
-    WHERE op = 'read'
+    WHERE op = 'read' AND above_id IS NULL
 ) AS reads;
 
 -- How many, how much, how long. The mean of a response and of each of its parts is its sum over response_count: so the

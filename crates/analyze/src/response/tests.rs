@@ -428,3 +428,37 @@ fn rows_out_of_order_are_counted() {
     let found = analysed(&[row(Op::Read, 5, 1), row(Op::Read, 1, 1), row(Op::Read, 9, 1)]);
     assert_eq!(of_run(&found, "late_count"), Some(1.0));
 }
+
+/// A mirror of two disks: what is asked of it counts once of all devices together, and of each
+/// device all that it did.
+#[test]
+fn of_all_devices_together_a_request_counts_once_at_the_top() {
+    let mut rows = Vec::new();
+    for number in 0..10u64 {
+        let top =
+            Request { request_id: number * 4, device: 9, ..row(Op::Write, number as i64, 10) };
+        let leg = |leg: u64| Request {
+            request_id: number * 4 + leg,
+            device: leg as u32,
+            above_id: Some(top.request_id),
+            ..row(Op::Write, number as i64, 8)
+        };
+        // The second leg's is a flush sequence, whose part serves whom the sequence does.
+        let whole = Request { flags: Flags::FUA, issued_ns: None, ..leg(2) };
+        let part = Request { parent_id: Some(whole.request_id), queued_ns: None, ..leg(3) };
+        rows.extend([top, leg(1), whole, Request { device: 2, ..part }]);
+    }
+    rows.sort_by_key(|row| (row.arrival_ns(), row.request_id));
+    let found = analysed(&rows);
+    let of = |by: &str, class: &str, quantity: &str| value(&found, by, class, quantity);
+    assert_eq!(of("whole", "all", "requested_count"), Some(10.0));
+    assert_eq!(of("whole", "all", "response_mean_ns"), Some(10e6));
+    assert_eq!(of("direction", "write", "requested_count"), Some(10.0));
+    assert_eq!(of("size", "to 4k", "requested_count"), Some(10.0));
+    for device in ["disk9", "disk1", "disk2"] {
+        assert_eq!(of("device", device, "requested_count"), Some(10.0), "{device}");
+    }
+    assert_eq!(of("device", "disk2", "response_mean_ns"), Some(8e6));
+    let beneath = ["disk9", "disk1", "disk2"].map(|d| of("device", d, "beneath_count"));
+    assert_eq!(beneath, [None, Some(10.0), Some(10.0)]);
+}

@@ -3,7 +3,8 @@
 --
 -- They ask for a table or view `requests`: the columns of requests.parquet, and one more, `run`, which tells traces
 -- apart (the file's name will do). Times are ns since each run's start: runs share no clock, and nothing here goes
--- across them. `lbolt sql --requests PATH` writes that view.
+-- across them. `lbolt sql --requests PATH` writes that view, with an `above_id` that is null for traces of before
+-- version 0.2.0, which had none.
 --
 -- Standard SQL, as far as DuckDB and Spark SQL both have it. Where they differ from the standard: `&` is the bits that
 -- two numbers have in common, STRING is text of any length, LN and POWER give doubles, GREATEST passes over nulls,
@@ -26,6 +27,7 @@ SELECT
     run,
     CAST(request_id AS BIGINT) AS request_id,
     CAST(parent_id AS BIGINT) AS parent_id,
+    CAST(above_id AS BIGINT) AS above_id,
     CAST(device AS BIGINT) AS device,
     CAST(op AS STRING) AS op,
     CAST(flags AS BIGINT) AS flags,

@@ -40,7 +40,7 @@ impl Fold {
 
     /// Takes a request.
     pub fn add(&mut self, row: &Request) {
-        let is_read = row.op == Op::Read && row.parent_id.is_none();
+        let is_read = row.op == Op::Read && row.is_asked();
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
         if !is_read || !row.flags.contains(Flags::JOB) {
             return;

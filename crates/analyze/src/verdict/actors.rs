@@ -21,6 +21,8 @@ pub(crate) struct RoleId(pub(crate) u16);
 /// More roles than this are one.
 const MOST: usize = 1000;
 const OTHERS: &str = "others";
+/// For whom a device beneath others works, where it is counted by itself.
+const ABOVE: &str = "devices above";
 
 /// The journal's: it acts for everybody.
 pub(crate) const JOURNAL: RoleId = RoleId(0);
@@ -188,6 +190,11 @@ impl Actors {
             true => self.own_number(command, is_of_kernel(&role(None, command))),
             false => self.number(&role(None, command), false),
         }
+    }
+
+    /// The role of all requests that serve those of a device above, whoever asked there.
+    pub(crate) fn of_devices_above(&mut self) -> RoleId {
+        self.number(ABOVE, true)
     }
 
     /// Whose request it is, and whether somebody else made it for him.

@@ -138,7 +138,6 @@ struct Calm {
 /// What is known of a device's time.
 #[derive(Debug)]
 pub(crate) struct Scene<'a> {
-    pub(crate) device: u32,
     pub(crate) book: &'a Book,
     pub(crate) actors: &'a Actors,
     /// CPU time that was stolen, by slice of the book.
@@ -182,7 +181,7 @@ pub(crate) fn blame(scene: &Scene<'_>) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
     let mut waits: BTreeMap<Victim, Waits> = BTreeMap::new();
     let mut sums: BTreeMap<(Victim, Cause), Sum> = BTreeMap::new();
     for (class, cells) in &scene.book.waits {
-        let victim = Victim { role: class.role, kind: class.kind, device: scene.device };
+        let victim = Victim { role: class.role, kind: class.kind, device: class.device };
         let calm = calm(class, cells, scene);
         let sum = waits.entry(victim).or_default();
         let count: f64 = cells.values().map(|cell| cell.count).sum();

@@ -70,18 +70,18 @@ impl Ledger {
         let cpus = self.cpus.within(&time_ns);
         let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), self.requests, COUNTED);
         let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
-        for (number, device) in &self.devices {
+        for device in self.devices.values() {
             let book = &device.book;
             let stolen_ns = self.cpus.stolen_by_slice(book.width_ns);
-            let scene = Scene { device: *number, book, actors: &self.actors, stolen_ns };
+            let scene = Scene { book, actors: &self.actors, stolen_ns };
             let (waits, mut losses) = blame(&scene);
             losses.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then(a.victim.cmp(&b.victim)));
             for (victim, waits) in &waits {
-                findings.extend(self.of_waits(victim, waits, &name(*number)));
+                findings.extend(self.of_waits(victim, waits, &name(victim.device)));
             }
             for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
                 let Some(waits) = waits.get(&loss.victim) else { continue };
-                findings.extend(self.of_loss(loss, waits, span_ns, &name(*number)));
+                findings.extend(self.of_loss(loss, waits, span_ns, &name(loss.victim.device)));
             }
         }
         findings.extend(of_cpus(&cpus));

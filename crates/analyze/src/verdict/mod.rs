@@ -16,6 +16,11 @@
 //! - `findings`: what is published.
 //! - `so_far`: what is known while requests still come.
 //!
+//! Where devices lie on others, a wait counts once, at the top of the stack; what is in flight is
+//! looked at in the layer where most of the top's time goes ([`crate::layers`]), of whose devices
+//! (the legs of a mirror) the slowest alone. What is in flight in a layer beneath is of the role
+//! that asked for it at the top.
+//!
 //! Of a selected time ([`Selection`]) the waits that begin in it are told of; what is in flight
 //! around it is known as load.
 //!
@@ -42,6 +47,7 @@ pub(crate) use findings::{file_name, paths, without_segment};
 pub use role::role;
 pub(crate) use so_far::{LostSoFar, WaitsSoFar};
 
+use crate::requests::sequences::Open;
 use crate::selection::Selection;
 use book::Book;
 use calls::Steps;
@@ -49,6 +55,7 @@ use cpus::Cpus;
 use disk::{Act, Disk, Part, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
+use model::record::requests::DeviceStack;
 use model::record::{Call, Commands, Context, FileKey, Request};
 use stacks::Ways;
 use std::collections::BTreeMap;
@@ -60,6 +67,12 @@ use waits::{Class, Kind, size_of};
 pub struct Ledger {
     actors: Actors,
     devices: BTreeMap<u32, Device>,
+    /// In which layer of its stack most of a device's waiting goes by, where not in its own: what
+    /// is in flight there is to blame.
+    queues: BTreeMap<u32, u32>,
+    stack: DeviceStack,
+    /// Whose requests those beneath are made for, while they are in flight.
+    askers: Open<RoleId>,
     /// On which device a file system lies.
     homes: HashMap<u32, u32>,
     /// Calls with both ends, in the order of their begins; and how many have begun.
@@ -103,6 +116,9 @@ impl Ledger {
         Self {
             actors,
             devices: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            stack: DeviceStack::default(),
+            askers: Open::default(),
             homes: HashMap::new(),
             has_calls: !calls.is_empty(),
             calls,
@@ -122,6 +138,12 @@ impl Ledger {
         }
     }
 
+    /// The same with what lies on what, and in which layer of each stack most of the time goes.
+    #[must_use]
+    pub fn with_stack(self, stack: DeviceStack, queues: BTreeMap<u32, u32>) -> Self {
+        Self { stack, queues, ..self }
+    }
+
     /// Whether requests matter that arrive from a moment on and are completed until another one,
     /// when all that arrived before them has been added.
     pub fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
@@ -138,7 +160,7 @@ impl Ledger {
     /// Takes the next request, in the order of arrival.
     pub fn add(&mut self, row: &Request, commands: &Commands) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
-        if let Some(FileKey { number, .. }) = row.file {
+        if let Some(FileKey { number, .. }) = row.file.filter(|_| row.above_id.is_none()) {
             self.homes.entry(number.file_system).or_insert(row.device);
         }
         self.begin_calls(begin_ns);
@@ -146,17 +168,19 @@ impl Ledger {
             return;
         }
         self.requests += 1;
-        let call = self.call_of(row.pid, begin_ns);
+        let call = self.call_of(row.pid, begin_ns).filter(|_| row.above_id.is_none());
         self.steps.add(row, call);
         // The whole sequence has a row of its own; its parts would count its time again.
         if row.parent_id.is_some() || row.is_orphan() {
             return;
         }
-        let role = self.actors.of_request(row, commands);
+        let role = self.role_of(row, commands, (begin_ns, end_ns));
         let is_selected = self.selection.has(row);
         if is_selected {
-            self.files.add(row);
-            self.ways.add(row, role, (begin_ns, end_ns));
+            if row.above_id.is_none() {
+                self.files.add(row);
+                self.ways.add(row, role, (begin_ns, end_ns));
+            }
             self.last_ns = self.last_ns.max(end_ns);
             self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
         }
@@ -167,17 +191,34 @@ impl Ledger {
         let role = held.map_or(role, |(whose, _)| whose);
         let class = kind.map(|kind| Class { device: row.device, role, kind, size });
         let act = Act { role, op: row.op };
+        let queue = self.queues.get(&row.device).copied();
         let Device { disk, book } = device(&mut self.devices, row.device);
-        match (held, class) {
+        match (held, class, queue) {
             // It began before it was queued, and the time until then is the limit's.
-            (Some((_, since_ns)), Some(class)) => {
+            (Some((_, since_ns)), Some(class), _) => {
                 let own = (Part::Act(act), (end_ns - begin_ns) as f64);
                 let parts = vec![(Part::Throttled, (begin_ns - since_ns) as f64), own];
                 book.waited(&Waited { class, begin_ns: since_ns, end_ns, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
             }
+            // Where its time goes by in a layer beneath, it waits behind what is in flight there.
+            (_, Some(class), Some(queue)) if queue != row.device => {
+                disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
+                let Device { disk, book } = device(&mut self.devices, queue);
+                disk.wait((begin_ns, end_ns), class, book);
+            }
             _ => disk.request((begin_ns, end_ns), act, row.length_bytes, class, book),
         }
+    }
+
+    /// Whose request it is: one beneath another is that one's, whichever thread sent it on.
+    fn role_of(&mut self, row: &Request, commands: &Commands, span: (i64, i64)) -> RoleId {
+        let above = row.above_id.and_then(|id| self.askers.get(id)).copied();
+        let role = above.unwrap_or_else(|| self.actors.of_request(row, commands));
+        if self.stack.is_upper(row.device) {
+            self.askers.begin(row.request_id, span.0, span.1, role);
+        }
+        role
     }
 
     /// The call that a thread is in.
@@ -201,7 +242,8 @@ impl Ledger {
             }
             let Some(home) = self.homes.get(&file_system).copied() else { continue };
             let class = Class { device: home, role, kind: Kind::Call(call.kind), size: 0 };
-            let Device { disk, book } = device(&mut self.devices, home);
+            let queue = self.queues.get(&home).copied().unwrap_or(home);
+            let Device { disk, book } = device(&mut self.devices, queue);
             disk.wait((call.begin_ns, end_ns), class, book);
             self.last_ns = self.last_ns.max(end_ns);
         }

@@ -82,21 +82,21 @@ impl Ledger {
     /// All waits and losses by the requests that were added so far.
     pub(crate) fn so_far(&self) -> (Vec<WaitsSoFar>, Vec<LostSoFar>) {
         let (mut waits, mut lost) = (Vec::new(), Vec::new());
-        for (number, device) in &self.devices {
+        for device in self.devices.values() {
             let book = &device.book;
             let stolen_ns = self.cpus.stolen_by_slice(book.width_ns);
-            let scene = Scene { device: *number, book, actors: &self.actors, stolen_ns };
+            let scene = Scene { book, actors: &self.actors, stolen_ns };
             let (of_device, losses) = blame(&scene);
             let name = |kind: waits::Kind| kind.name();
             waits.extend(of_device.iter().map(|(victim, of)| WaitsSoFar {
-                device: *number,
+                device: victim.device,
                 role: self.role(victim.role),
                 wait: name(victim.kind),
                 count: of.count,
                 sum_ns: of.sum_ns,
             }));
             lost.extend(losses.iter().map(|loss| LostSoFar {
-                device: *number,
+                device: loss.victim.device,
                 role: self.role(loss.victim.role),
                 wait: name(loss.victim.kind),
                 cause: self.cause(loss.cause),

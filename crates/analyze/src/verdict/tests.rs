@@ -3,6 +3,7 @@
 use super::*;
 use model::record::{CpuTime, Finding, Flags, Op, Process, Subject};
 
+mod layered;
 mod selection;
 
 const MS: i64 = 1_000_000;

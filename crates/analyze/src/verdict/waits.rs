@@ -31,7 +31,7 @@ impl Kind {
     /// Of a request that its thread waits for, as far as its flags tell; of a journal's or of a
     /// kernel's thread nobody asks. `has_calls`: flushes are parts of calls, which are known.
     pub(crate) fn of_request(row: &Request, has_calls: bool) -> Option<Self> {
-        let is_waited_for = row.parent_id.is_none() && !row.flags.contains(Flags::OWN);
+        let is_waited_for = row.is_asked() && !row.flags.contains(Flags::OWN);
         match row.op {
             _ if !is_waited_for => None,
             Op::Read => Some(Self::Read),
@@ -78,6 +78,11 @@ mod tests {
         assert_eq!(kind(&row(Op::Write, Flags::BACKGROUND)), None);
         assert_eq!(kind(&row(Op::Read, Flags::OWN)), None);
         assert_eq!(kind(&Request { parent_id: Some(1), ..direct }), None);
+        assert_eq!(
+            kind(&Request { above_id: Some(1), ..direct }),
+            None,
+            "the one above is waited for"
+        );
         let flush = row(Op::Flush, Flags::SYNC);
         assert_eq!((kind(&flush), Kind::of_request(&flush, false)), (None, Some(Kind::Flush)));
     }

@@ -142,7 +142,11 @@ impl Tally {
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let Some(begin_ns) = row.arrival_ns() else { return };
         let Some(span) = spans.of(begin_ns).filter(|_| row.parent_id.is_none()) else { return };
-        let role = self.actors.of_request(row, commands);
+        // Whoever asked is counted at the top of the stack, and once.
+        let role = match row.above_id {
+            None => self.actors.of_request(row, commands),
+            Some(_) => self.actors.of_devices_above(),
+        };
         if row.flags.contains(Flags::OWN) || self.own.roles.contains(&role) {
             self.own.requests += 1;
             self.own.bytes += u64::from(row.length_bytes);
@@ -150,7 +154,7 @@ impl Tally {
         }
         self.requests += 1;
         let file_system = row.file.map_or(0, |file| file.number.file_system);
-        if file_system != 0 {
+        if file_system != 0 && row.above_id.is_none() {
             self.homes.entry(file_system).or_insert(row.device);
         }
         let what = What::Requests(row.op);
@@ -163,7 +167,7 @@ impl Tally {
         if let Some(response) = share.response {
             sum.responses.record_binned(response);
         }
-        if let Some(file) = row.file.filter(|_| self.with_files) {
+        if let Some(file) = row.file.filter(|_| self.with_files && row.above_id.is_none()) {
             let took_ns = share.response.map_or(0, |response| response.value_ns());
             let of = (share.bytes(), took_ns);
             self.of_file((row.device, file, what), of, row.pid.unwrap_or(0));

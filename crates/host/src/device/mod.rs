@@ -9,6 +9,7 @@
 mod file_map;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod given_name;
 mod identity;
 pub(crate) mod loop_info;
 mod loops;

@@ -42,6 +42,7 @@ pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
         return print_json(&describe(options, &devices));
     }
     devices.warn_of_own_writes(&std::path::absolute(&place)?);
+    devices.warn_of_depth();
     let control = control()?;
     let mut load = Load::new(&options.command);
     let slowdown = match options.measure_overhead {
@@ -115,7 +116,7 @@ fn record(
     let (state, done) = outcome(refused);
     let (provenance, more) = (ended.provenance, [ended.costs, ended.checks].concat());
     run.set_context(ended.context);
-    let taken = run.finish(state, &provenance, &ended.commands, |d| devices.name(d), more)?;
+    let taken = run.finish(state, &provenance, &ended.commands, |d| ended.devices.name(d), more)?;
     // The records are whole now, however long the command still takes.
     match &end {
         End::Trigger(why) => say(&format!("written because {why}")),

@@ -7,6 +7,7 @@ use crate::cli::{SqlEngine, SqlOptions, SqlPart};
 use crate::print::exit::{Fault, failure};
 use crate::run::trace::parquet_of;
 use analyze::response::sql::{SUMMARIES, VIEWS};
+use model::record::requests::RequestFile;
 use std::path::Path;
 
 /// Runs the command.
@@ -14,6 +15,7 @@ use std::path::Path;
 pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
     let places = options.requests.iter().map(|path| place(path));
     let places = places.collect::<anyhow::Result<Vec<_>>>()?;
+    let places: Vec<Place> = places.into_iter().map(Place::of).collect();
     let mut parts = Vec::new();
     if !places.is_empty() {
         parts.push(requests_view(&places, options.engine));
@@ -26,6 +28,25 @@ pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
     }
     print(&parts.join("\n"))
 }
+
+/// Where an engine finds requests.
+struct Place {
+    text: String,
+    /// Whether these tell which device lies on which: traces of earlier versions do not. Of what
+    /// only the engine can read, it is taken that they do.
+    has_above: bool,
+}
+
+impl Place {
+    fn of(text: String) -> Self {
+        let known = RequestFile::open(Path::new(&text));
+        let has_above = known.map_or(true, |file| file.has_column(ABOVE));
+        Self { text, has_above }
+    }
+}
+
+/// The youngest column, which the views ask for.
+const ABOVE: &str = "above_id";
 
 /// Where an engine finds requests. Patterns and places elsewhere are its own to read.
 fn place(path: &Path) -> anyhow::Result<String> {
@@ -51,20 +72,30 @@ fn place(path: &Path) -> anyhow::Result<String> {
 }
 
 /// The statement that makes the view `requests`, each row with the run that it is of.
-fn requests_view(places: &[String], engine: SqlEngine) -> String {
+fn requests_view(places: &[Place], engine: SqlEngine) -> String {
     let rows = match engine {
         SqlEngine::Duckdb => {
-            let quoted: Vec<_> =
-                places.iter().map(|p| format!("'{}'", p.replace('\'', "''"))).collect();
-            format!(
-                "SELECT *, filename AS run FROM read_parquet([{}], filename = true)",
-                quoted.join(", ")
-            )
+            let of = |has_above: bool| {
+                let same = places.iter().filter(|place| place.has_above == has_above);
+                let quoted: Vec<_> =
+                    same.map(|place| format!("'{}'", place.text.replace('\'', "''"))).collect();
+                let null = if has_above { "" } else { " CAST(NULL AS UBIGINT) AS above_id," };
+                (!quoted.is_empty()).then(|| {
+                    let quoted = quoted.join(", ");
+                    format!(
+                        "SELECT *,{null} filename AS run FROM read_parquet([{quoted}], filename = \
+                         true)"
+                    )
+                })
+            };
+            let both = [of(true), of(false)];
+            both.into_iter().flatten().collect::<Vec<_>>().join("\nUNION ALL BY NAME\n")
         }
         SqlEngine::Spark => {
-            let of = |place: &String| {
-                let quoted = place.replace('`', "``");
-                format!("SELECT *, _metadata.file_path AS run FROM parquet.`{quoted}`")
+            let of = |place: &Place| {
+                let quoted = place.text.replace('`', "``");
+                let null = if place.has_above { "" } else { " CAST(NULL AS BIGINT) AS above_id," };
+                format!("SELECT *,{null} _metadata.file_path AS run FROM parquet.`{quoted}`")
             };
             places.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
         }

@@ -7,6 +7,7 @@ use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
 use crate::run::trace::{OF_ARRIVAL, TraceFile, device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch, verdict};
+use analyze::layers::Layers;
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
 use analyze::selection::Selection;
@@ -36,6 +37,7 @@ const OF_CARRY: &[&str] = &[
     "issued_ns",
     "completed_ns",
     "parent_id",
+    "above_id",
 ];
 /// What the analysis asks of a row.
 const OF_ANALYSIS: &[&str] = &[
@@ -54,6 +56,7 @@ const OF_ANALYSIS: &[&str] = &[
     "cgroup",
     "command",
     "parent_id",
+    "above_id",
 ];
 
 /// A trace, analysed.
@@ -62,6 +65,7 @@ pub(crate) struct Analysed {
     pub(crate) provenance: Provenance,
     commands: Commands,
     ledger: Ledger,
+    layers: Layers,
     /// What was selected, as findings.
     selected: Vec<Finding>,
 }
@@ -76,6 +80,7 @@ impl Analysed {
             commands: &self.commands,
         });
         analysed.extend(self.ledger.findings(&|device| device_name(device, provenance)));
+        analysed.extend(self.layers.findings(&|device| device_name(device, provenance)));
         doubt(&mut analysed, &provenance.counts, self.response.late());
         let mut findings = count_findings(provenance);
         findings.extend(analysed);
@@ -199,7 +204,8 @@ fn of_file(
         (whole, ledger.join())
     });
     let whole = whole?;
-    let ledger = ledger.map_err(|_| anyhow::anyhow!("the verdict's thread ended early"))??;
+    let ended = ledger.map_err(|_| anyhow::anyhow!("the verdict's thread ended early"))?;
+    let (ledger, layers) = ended?;
     let Part { mut response, commands, counts } = whole;
     let mut provenance = file.provenance();
     counts.tell(&mut provenance);
@@ -207,7 +213,7 @@ fn of_file(
         counts.tell_instead(&mut provenance);
     }
     provenance.tell("unsorted", response.late());
-    Ok(Analysed { response, commands, provenance, ledger, selected: Vec::new() })
+    Ok(Analysed { response, commands, provenance, ledger, layers, selected: Vec::new() })
 }
 
 /// Contiguous groups of rows that can be of the selection: at most so many parts; one where the
@@ -347,5 +353,6 @@ fn of_foreign(
     if provenance.counts.rejected > 0 {
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
-    Ok(Analysed { response, provenance, commands, ledger, selected: Vec::new() })
+    let layers = Layers::default();
+    Ok(Analysed { response, provenance, commands, ledger, layers, selected: Vec::new() })
 }

@@ -5,6 +5,7 @@
 
 use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
+use analyze::layers::Layers;
 use analyze::selection::Selection;
 use analyze::verdict::{Ends, Ledger};
 use model::record::requests::RequestFile;
@@ -32,6 +33,41 @@ const OF_LEDGER: &[&str] = &[
     "generation",
     "kernel_stack",
     "user_stack",
+    "above_id",
+];
+/// The same, and what tells which row is above which: a number that takes time to read.
+const OF_STACKED: &[&str] = &[
+    "request_id",
+    "device",
+    "op",
+    "flags",
+    "length_bytes",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "pid",
+    "command",
+    "parent_id",
+    "file_kind",
+    "file_system",
+    "inode",
+    "generation",
+    "kernel_stack",
+    "user_stack",
+    "above_id",
+];
+/// What tells where the time of a stack of devices goes.
+const OF_LAYERS: &[&str] = &[
+    "request_id",
+    "device",
+    "flags",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "parent_id",
+    "above_id",
 ];
 /// What tells the ends of calls.
 const OF_ENDS: &[&str] = &[
@@ -54,28 +90,39 @@ pub(crate) fn context_of(requests: &Path) -> anyhow::Result<Context> {
     read.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))
 }
 
-/// The rows of a file through the ledger, but for groups that it is not concerned with.
+/// The rows of a file through the ledger, but for groups that it is not concerned with. Where
+/// devices lie on others, first through their layers: who waits is held against what is in flight
+/// where most of the time goes.
 /// Errors: a file that cannot be read; interruption.
 pub(super) fn of_file(
     file: &RequestFile,
     mut context: Context,
     selection: Selection,
     watch: &Watch,
-) -> anyhow::Result<Ledger> {
+) -> anyhow::Result<(Ledger, Layers)> {
     if let Some(mut ends) = Ends::of(&context) {
         each(file, 0..file.groups(), OF_ENDS, watch, |row, _| ends.add(row))?;
         ends.tell(&mut context);
     }
-    let mut ledger = Ledger::new(context, selection);
+    let (stack, mut layers) = (file.provenance().stack(), Layers::default());
+    let mut ledger = Ledger::new(context, selection.clone());
+    let mut columns = OF_LEDGER;
+    if !stack.is_empty() && file.tells("above_id") {
+        layers = Layers::new(stack.clone());
+        let add = |row: &Request, _: &Commands| layers.add(row, selection.has(row));
+        each(file, 0..file.groups(), OF_LAYERS, watch, add)?;
+        ledger = ledger.with_stack(stack, layers.slowest());
+        columns = OF_STACKED;
+    }
     for group in 0..file.groups() {
         let arrived_ns = file.arrivals_ns(group).map_or(i64::MIN, |(first_ns, _)| first_ns);
         let completed_ns = file.completed_ns_max(group).unwrap_or(i64::MAX);
         if ledger.concerns(arrived_ns, completed_ns) {
             let groups = group..group + 1;
-            each(file, groups, OF_LEDGER, watch, |row, commands| ledger.add(row, commands))?;
+            each(file, groups, columns, watch, |row, commands| ledger.add(row, commands))?;
         }
     }
-    Ok(ledger)
+    Ok((ledger, layers))
 }
 
 fn each(

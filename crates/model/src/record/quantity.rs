@@ -282,6 +282,12 @@ quantities! {
     traced "recovered_count" "1"
         "steps that the tracer's programs did not see, and a second source did (process 1, by \
          perf)";
+    traced "joined_by_bio_count" "1"
+        "rows that serve a row of the device above, as the kernel tells";
+    traced "joined_by_place_count" "1"
+        "rows that serve a row of the device above, by operation, place and time alone";
+    traced "not_joined_count" "1"
+        "rows of a device beneath another one, for which no row above was found";
     traced "requeued_count" "1" "times that a driver gave a request back";
     traced "partially_completed_count" "1" "completions for a part of a request";
     traced "merged_count" "1" "requests and bios that became a part of another";
@@ -389,6 +395,8 @@ quantities! {
     class "storm_flushes_count" "1" "of them flushes, and writes that ask for one";
     class "storm_bytes" "B" "what they wrote";
     class "storm_depth_max" "1" "most requests outstanding, as one of them arrived";
+    class "beneath_count" "1"
+        "of a device: requests that serve requests to a device that lies on it";
     class "blame_percent" "%" "a process's share of the storms' writes and flushes";
     class "reads_behind_count" "1"
         "reads that arrived in a storm and found writes or flushes outstanding";

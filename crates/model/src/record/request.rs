@@ -5,6 +5,10 @@
 //! with its number as `parent_id`. Hence two rules: *what was requested* are the rows without a
 //! parent; *what the device did* are the rows with `issued_ns`.
 //!
+//! Where devices lie on others (device mapper, md), a request to the upper one makes requests to
+//! those beneath, whose rows have its number as `above_id`. What was requested of such a stack as a
+//! whole are the rows without either.
+//!
 //! Times are in ns since the run's start. What a source cannot know is null, never zero.
 //!
 //! Non-goals: files of requests (`super::requests`); derived columns (response time, depth, seeks
@@ -253,6 +257,7 @@ pub struct Request {
     pub cgroup: Option<u64>,
     pub command: Option<CommandId>,
     pub parent_id: Option<u64>,
+    pub above_id: Option<u64>,
     /// Columns `file_kind`, `file_system` and `inode`.
     pub file: Option<FileKey>,
     pub stacks: Stacks,
@@ -276,6 +281,12 @@ impl Request {
             completed_by_ns: less(self.completed_by_ns),
             ..self
         }
+    }
+
+    /// Whether somebody asked for it: it is no part of a flush sequence, and serves no request of a
+    /// device above.
+    pub fn is_asked(&self) -> bool {
+        self.parent_id.is_none() && self.above_id.is_none()
     }
 
     /// A completion whose request was never seen.

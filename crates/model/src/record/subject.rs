@@ -12,7 +12,7 @@ mod storm;
 
 use crate::engine::EngineKind;
 use crate::workload::{Access, Arithmetic};
-pub use blame::{Blame, File, Stack, Wait};
+pub use blame::{Blame, File, Layer, Stack, Wait};
 pub use change::Change;
 pub use commit::Commit;
 pub use curve::Curve;
@@ -60,6 +60,8 @@ pub enum Subject {
     File(File),
     /// Functions by which requests were queued.
     Stack(Stack),
+    /// A device of a stack, in the time of the requests to its top.
+    Layer(Layer),
     /// A number that a paper printed, or a model's beside it.
     Published(Published),
 }
@@ -359,6 +361,7 @@ impl Subject {
                 names.into_iter().for_each(named);
             }
             Self::File(of) => [&mut of.device, &mut of.file].into_iter().for_each(named),
+            Self::Layer(of) => [&mut of.device, &mut of.layer].into_iter().for_each(named),
             Self::Stack(of) => {
                 let names = [&mut of.device, &mut of.kernel, &mut of.role, &mut of.user];
                 names.into_iter().for_each(named);

@@ -4,6 +4,7 @@
 //! Non-goals: computing a figure; the whole of a trace (`response`).
 
 mod chart;
+mod layers;
 mod selected;
 mod sentences;
 mod stacks;

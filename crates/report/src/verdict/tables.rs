@@ -2,8 +2,8 @@
 //!
 //! Non-goals: sentences.
 
-use super::stacks;
 use super::told::{Told, Values};
+use super::{layers, stacks};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::{show_bytes, significant};
 use model::record::Finding;
@@ -30,7 +30,7 @@ pub struct Shown {
 pub(super) const ROWS: usize = 5;
 
 /// The tables by name.
-pub const TABLES: [&str; 6] = ["device", "wait", "cause", "file", "call", "stack"];
+pub const TABLES: [&str; 7] = ["device", "layer", "wait", "cause", "file", "call", "stack"];
 
 /// These are shown only where they are requested.
 const ON_REQUEST: [&str; 2] = ["call", "stack"];
@@ -86,7 +86,8 @@ pub(super) fn all(
     width: Option<u16>,
 ) -> Vec<(String, Grid)> {
     let tables = [
-        ("Devices".to_owned(), devices(findings, shown)),
+        ("Devices".to_owned(), devices(told, findings, shown)),
+        ("Layers: where the time of their requests goes".to_owned(), layers::table(told, shown)),
         ("Who waited".to_owned(), waits(told, shown)),
         ("Behind whom".to_owned(), causes(told, shown)),
         (files_heading(told), files(told, shown)),
@@ -118,7 +119,7 @@ pub(super) fn bytes(bytes: f64) -> String {
     if bytes > 0.0 { show_bytes(bytes) } else { String::new() }
 }
 
-fn devices(findings: &[Finding], shown: &Shown) -> Grid {
+fn devices(told: &Told<'_>, findings: &[Finding], shown: &Shown) -> Grid {
     let mut names: Vec<&str> = Vec::new();
     let of = |finding: &Finding| match finding.subject.by_class() {
         Some(("device", class)) => Some(class.to_owned()),
@@ -132,13 +133,21 @@ fn devices(findings: &[Finding], shown: &Shown) -> Grid {
             _ => {}
         }
     }
-    names.truncate(shown.rows());
     let value = |name: &str, quantity: &str| {
         let is_it = |finding: &&Finding| {
             finding.quantity == quantity && of(finding).as_deref() == Some(name)
         };
         findings.iter().find(is_it).and_then(|finding| finding.value)
     };
+    // What mostly serves a device above is shown as a layer of that one.
+    let serves = |name: &str| {
+        let beneath = value(name, "beneath_count").unwrap_or(0.0);
+        beneath > 0.5 * value(name, "requested_count").unwrap_or(0.0)
+    };
+    if shown.by.is_none() && shown.device.is_none() {
+        names.retain(|name| !(serves(name) && layers::is_layer(told, name)));
+    }
+    names.truncate(shown.rows());
     let figures = |head: &str, quantity: &str, show: &dyn Fn(f64) -> String| {
         let text = |name: &&str| value(name, quantity).map_or_else(String::new, show);
         column(head, names.iter().map(text).collect())

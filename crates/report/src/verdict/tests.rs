@@ -1,7 +1,7 @@
 //! The screen of made findings.
 
 use super::*;
-use model::record::subject::{Blame, File, Stack, Wait};
+use model::record::subject::{Blame, File, Layer, Stack, Wait};
 use model::record::{Interval, Subject};
 
 fn wait(victim: &str, kind: &str, values: &[(&str, f64)]) -> Vec<Finding> {
@@ -238,4 +238,54 @@ fn stacks_of_the_blamed_come_first_and_are_folded_with_their_role() {
         "dd;main;write;do_syscall_64;ext4_writepages;submit_bio_wait 7\n",
     ];
     assert_eq!(text, lines.concat());
+}
+
+/// A stack is one thing: its layers stand in a table of their own, and not among the devices.
+#[test]
+fn a_stack_is_shown_layer_by_layer_and_its_top_among_the_devices() {
+    let device = |name: &str, beneath: f64| {
+        let values = [("requested_count", 1000.0), ("beneath_count", beneath)];
+        of(&Subject::class("device", name), &values)
+    };
+    let layer = |name: &str, own: f64, unfollowed: f64| {
+        let subject = Subject::Layer(Layer { device: "crypt".into(), layer: name.into() });
+        let values = [
+            ("layer_requests_count", 1000.0),
+            ("layer_response_ns", 1e9),
+            ("layer_own_mean_ns", own * 1e4),
+            ("layer_own_p99_ns", own * 3e4),
+            ("layer_own_percent", own),
+            ("layer_unfollowed_percent", unfollowed),
+        ];
+        of(&subject, &values)
+    };
+    let told = |unfollowed: f64| {
+        [
+            of_run(),
+            device("crypt", 0.0),
+            device("md9", 1000.0),
+            device("nvme0n1", 900.0),
+            device("nvme1n1", 100.0),
+            layer("crypt", 20.0, 0.0),
+            layer("md9", 5.0, unfollowed),
+            layer("nvme0n1", 45.0, 0.0),
+            layer("nvme1n1", 30.0 - unfollowed, 0.0),
+        ]
+        .concat()
+    };
+    let findings = told(0.0);
+    let text = screen(&findings, &Shown::default(), None);
+    let (devices, layers) = text.split_once("Layers").unwrap();
+    assert!(devices.contains("crypt") && !devices.contains("md9"), "{text}");
+    // Most of what it did was asked of it directly.
+    assert!(!devices.contains("nvme0n1") && devices.contains("nvme1n1"), "{text}");
+    let at = |name: &str| layers.find(name).unwrap();
+    assert!(at("crypt") < at("md9") && at("md9") < at("nvme0n1"), "{text}");
+    assert!(layers.contains("20.0 %") && layers.contains("200 µs"), "{text}");
+    assert!(!layers.contains("not followed"), "{text}");
+    let text = screen(&told(3.0), &Shown::default(), None);
+    assert!(text.contains("not followed") && text.contains("3.00 %"), "{text}");
+    let by = |by: &str| Shown { by: Some(by.into()), ..Shown::default() };
+    let text = screen(&findings, &by("device"), None);
+    assert!(text.contains("md9"), "all of them, where devices are asked for: {text}");
 }

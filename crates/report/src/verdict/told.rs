@@ -3,7 +3,7 @@
 //! Non-goals: words.
 
 use super::tables::Shown;
-use model::record::subject::{Blame, File, Stack, Wait};
+use model::record::subject::{Blame, File, Layer, Stack, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
@@ -62,6 +62,7 @@ pub(super) struct Told<'a> {
     pub(super) losses: Vec<Loss<'a>>,
     pub(super) files: Vec<(&'a File, Values<'a>)>,
     pub(super) stacks: Vec<(&'a Stack, Values<'a>)>,
+    pub(super) layers: Vec<(&'a Layer, Values<'a>)>,
     pub(super) run: Values<'a>,
 }
 
@@ -72,6 +73,7 @@ impl<'a> Told<'a> {
             losses: Vec::new(),
             files: Vec::new(),
             stacks: Vec::new(),
+            layers: Vec::new(),
             run: Values::default(),
         };
         for finding in findings {
@@ -115,6 +117,7 @@ impl<'a> Told<'a> {
             Subject::Wait(of) => add_to(&mut self.waits, of, finding),
             Subject::File(of) => add_to(&mut self.files, of, finding),
             Subject::Stack(of) => add_to(&mut self.stacks, of, finding),
+            Subject::Layer(of) => add_to(&mut self.layers, of, finding),
             Subject::Run(_) => {
                 self.run.0.insert(&finding.quantity, finding);
             }

@@ -634,31 +634,39 @@ TRACEPOINT(block_rq_merge)
 
 /* --- Bios ------------------------------------------------------------------- */
 
-TRACEPOINT(block_bio_queue)
+/* A bio is the request where there are no others. Its time is read after the room is taken (ring.h). */
+INLINE void start_whole(struct bio *bio, u32 device, void *context)
 {
-	struct bio *bio = ARGUMENT(struct bio, queued_bio);
-	u32 device = traced_device_of_bio(bio);
-	u64 now_ns, thread;
+	u64 thread = this_thread(this_task());
 	struct start *start;
-	struct room room = {};
+	struct room room;
 
-	see_queued(number_of(bio));
-	if (!device)
-		return 0;
-	if (has_bios_alone(disk_of_bio(bio)) && !reserve(&room))
-		room.cell = 0;
-	now_ns = bpf_ktime_get_ns(); /* after the room is taken: see ring.h */
-	thread = this_thread(this_task());
-	remember(number_of(bio), now_ns, thread);
-	if (!room.cell)
-		return 0;
+	if (!reserve(&room)) {
+		remember(number_of(bio), bpf_ktime_get_ns(), thread);
+		return;
+	}
 	start = &room.cell->start;
 	describe_bio(&start->step, WHOLE_START, bio, device);
-	start->step.time_ns = start->queued_ns = now_ns;
+	start->step.time_ns = start->queued_ns = bpf_ktime_get_ns();
+	remember(number_of(bio), start->queued_ns, thread);
 	start->tag = 0;
 	sign(start, bio, thread, context);
 	commit(&room);
 	tell_above(bio, bio, device);
+}
+
+TRACEPOINT(block_bio_queue)
+{
+	struct bio *bio = ARGUMENT(struct bio, queued_bio);
+	u32 device = traced_device_of_bio(bio);
+
+	see_queued(number_of(bio));
+	if (!device)
+		return 0;
+	if (has_bios_alone(disk_of_bio(bio)))
+		start_whole(bio, device, context);
+	else
+		remember(number_of(bio), bpf_ktime_get_ns(), this_thread(this_task()));
 	return 0;
 }
 

@@ -144,6 +144,11 @@ impl<'a> Intake<'a> {
         self.zero_ns = Some(time_ns);
     }
 
+    /// Says that a device lies directly on others: their requests may serve its own.
+    pub fn lies_on(&mut self, upper: u32, lowers: &[u32]) {
+        self.pairing.lies_on(upper, lowers);
+    }
+
     /// Says that lbolt itself runs jobs meanwhile: what they ask for is theirs, and not its own.
     pub fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
         self.is_job = Some(is_job);

@@ -16,6 +16,16 @@ enum Need {
     Enumerator(&'static str),
 }
 
+/// When a capture says that its kernel lacks something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Always,
+    /// Where calls are captured, too.
+    WithCalls,
+    /// Never: it makes the capture dearer, and leaves nothing out.
+    InDoctor,
+}
+
 /// A row of the table.
 #[derive(Debug)]
 pub struct Capability {
@@ -24,8 +34,8 @@ pub struct Capability {
     needs: &'static [Need],
     /// The file system, or the like, without which nobody needs it: its module.
     of_module: Option<&'static str>,
-    /// Whether only a capture of calls lacks anything without it.
-    pub(crate) is_of_calls: bool,
+    /// When a capture says that it is missing.
+    said: Said,
     /// What a trace cannot tell without it.
     pub lost: &'static str,
     /// What to do.
@@ -51,9 +61,9 @@ const TABLE: [Capability; 13] = [
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
         of_module: None,
-        is_of_calls: false,
-        lost: "each step of a request costs about twice as much CPU time to record; commands of \
-               drivers have no start",
+        said: Said::InDoctor,
+        lost: "each step of a request costs more CPU time to record, and commands of drivers have \
+               no start",
         remedy: "use Linux 6.5 or later",
     },
     Capability {
@@ -66,7 +76,7 @@ const TABLE: [Capability; 13] = [
             Fact(&["op_flush"]),
         ],
         of_module: None,
-        is_of_calls: false,
+        said: Said::Always,
         lost: "requests are captured by perf alone, and matched by place",
         remedy: "use Linux 5.10 or later",
     },
@@ -74,7 +84,7 @@ const TABLE: [Capability; 13] = [
         name: "flush sequences",
         needs: &[Fact(&["in_flush_sequence", "mq_flush_data_end_io"])],
         of_module: None,
-        is_of_calls: false,
+        said: Said::Always,
         lost: "the data and the flushes of an fsync are not put together, and count as the request \
                itself",
         remedy: "set kernel.kptr_restrict to 1 or 0",
@@ -83,7 +93,7 @@ const TABLE: [Capability; 13] = [
         name: "sync and meta flags",
         needs: &[Enumerator("__REQ_SYNC"), Enumerator("__REQ_META"), Enumerator("__REQ_FUA")],
         of_module: None,
-        is_of_calls: false,
+        said: Said::Always,
         lost: "requests that somebody waits for look like all others",
         remedy: "report this with the kernel's version",
     },
@@ -91,7 +101,7 @@ const TABLE: [Capability; 13] = [
         name: "files of direct I/O",
         needs: &[Fact(&["iomap_dio_bio_end_io"])],
         of_module: None,
-        is_of_calls: false,
+        said: Said::Always,
         lost: "requests past the page cache have no file",
         remedy: "set kernel.kptr_restrict to 1 or 0",
     },
@@ -99,7 +109,7 @@ const TABLE: [Capability; 13] = [
         name: "layers",
         needs: &[Tracepoint(&["block_bio_remap"]), Fact(&["remapped_bio"])],
         of_module: None,
-        is_of_calls: false,
+        said: Said::Always,
         lost: "requests of stacked devices are joined by place and time alone",
         remedy: "report this with the kernel's version",
     },
@@ -107,7 +117,7 @@ const TABLE: [Capability; 13] = [
         name: "throttling by cgroups",
         needs: &[Fact(&["throttled"])],
         of_module: None,
-        is_of_calls: false,
+        said: Said::Always,
         lost: "requests that a cgroup's limit held back are not marked",
         remedy: "use a kernel with CONFIG_BLK_CGROUP",
     },
@@ -115,7 +125,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of ext4",
         needs: &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
         of_module: Some("ext4"),
-        is_of_calls: true,
+        said: Said::WithCalls,
         lost: "fsync and fdatasync on ext4 are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -128,7 +138,7 @@ const TABLE: [Capability; 13] = [
             Fact(&["ext4_sync_tid"]),
         ],
         of_module: Some("jbd2"),
-        is_of_calls: true,
+        said: Said::WithCalls,
         lost: "which commit an fsync waited for is not known",
         remedy: "use a kernel whose modules tell their types (Linux 5.11 or later, with \
                  CONFIG_DEBUG_INFO_BTF_MODULES)",
@@ -137,7 +147,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of xfs",
         needs: &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
         of_module: Some("xfs"),
-        is_of_calls: true,
+        said: Said::WithCalls,
         lost: "fsync and fdatasync on xfs are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -145,7 +155,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of btrfs",
         needs: &[Tracepoint(&["btrfs_sync_file"])],
         of_module: Some("btrfs"),
-        is_of_calls: true,
+        said: Said::WithCalls,
         lost: "fsync and fdatasync on btrfs are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -153,7 +163,7 @@ const TABLE: [Capability; 13] = [
         name: "calls of f2fs",
         needs: &[Tracepoint(&["f2fs_sync_file_enter"])],
         of_module: Some("f2fs"),
-        is_of_calls: true,
+        said: Said::WithCalls,
         lost: "fsync and fdatasync on f2fs are not seen",
         remedy: "trace system calls too (--syscalls)",
     },
@@ -161,7 +171,7 @@ const TABLE: [Capability; 13] = [
         name: "who changed a file",
         needs: &[Tracepoint(&["writeback_mark_inode_dirty"])],
         of_module: None,
-        is_of_calls: true,
+        said: Said::WithCalls,
         lost: "writeback is not traced to the process whose data it is",
         remedy: "report this with the kernel's version",
     },
@@ -220,7 +230,12 @@ impl Kernel {
     /// What a capture on this kernel cannot tell, each with the reason and the remedy as a
     /// sentence; `with_calls` tells whether it is to capture calls, too.
     pub(crate) fn untold(&self, with_calls: bool) -> Vec<String> {
-        let asked_for = self.capabilities().filter(|(row, _)| with_calls || !row.is_of_calls);
+        let is_said = |said: Said| match said {
+            Said::Always => true,
+            Said::WithCalls => with_calls,
+            Said::InDoctor => false,
+        };
+        let asked_for = self.capabilities().filter(|(row, _)| is_said(row.said));
         let lacking = asked_for.filter_map(|(row, status)| match status {
             Status::Lacks(what) => Some(row.sentence(&what)),
             Status::Has | Status::NotLoaded(_) => None,

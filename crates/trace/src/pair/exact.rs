@@ -8,6 +8,7 @@
 //! the data have its number as their parent, and its origin.
 
 use super::Around;
+use super::layers::Place;
 use super::open::{Open, orphan};
 use super::second::Kind;
 use super::window::Window;
@@ -51,7 +52,9 @@ impl Exact {
             Step::Start { queued_ns, origin, tag } => {
                 self.start(identity, &event, (queued_ns, origin, tag), around);
             }
-            Step::Above { .. } => {}
+            Step::Above { device, offset_bytes } => {
+                self.above(identity, (device, offset_bytes), around.window);
+            }
             Step::Became { bio, tag } => self.become_request(identity, bio, tag),
             Step::Issue { serves, in_sequence, .. } => {
                 self.issue(identity, &event, serves, in_sequence, around);
@@ -75,7 +78,19 @@ impl Exact {
         if let Some(tag) = tag {
             self.tagged.insert(tag, identity);
         }
+        around.window.layers.begin(&open);
         self.track(identity, Tracked { open, tag, data: None }, event.time_ns, around);
+    }
+
+    /// The kernel tells from where on the device above it was sent on.
+    fn above(&mut self, identity: u64, place: Place, window: &mut Window) {
+        let Some(Tracked { open, .. }) = self.tracked.get(&identity) else { return };
+        let layers = &mut window.layers;
+        if layers.learn(open.device, place.0) {
+            let known = self.tracked.values().map(|tracked| &tracked.open);
+            layers.begin_all(known.filter(|upper| upper.device == place.0));
+        }
+        layers.tell(open, place);
     }
 
     /// What began under its bio's address goes on under its request's.

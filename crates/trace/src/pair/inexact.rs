@@ -88,6 +88,11 @@ impl Inexact {
             Step::Start { queued_ns, origin, .. } => {
                 self.start(place, &event, queued_ns, origin, window);
             }
+            Step::Above { device, offset_bytes } => {
+                if let Some(waiting) = self.waiting.get(&place).and_then(|there| there.last()) {
+                    window.layers.tell(&waiting.open, (device, offset_bytes));
+                }
+            }
             Step::Issue { origin, .. } => self.issue(place, &event, origin, window),
             Step::Requeue => {
                 counts.requeued += 1;
@@ -98,7 +103,7 @@ impl Inexact {
             Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
             Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
             // Of tracers that know identities.
-            Step::Above { .. } | Step::Became { .. } => {}
+            Step::Became { .. } => {}
         }
     }
 
@@ -128,6 +133,7 @@ impl Inexact {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
+        window.layers.begin(&open);
         self.put(place, Waiting { open, completed_bytes: 0, data_ns: None }, window);
     }
 

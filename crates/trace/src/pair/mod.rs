@@ -6,6 +6,8 @@
 //! left a choice is counted. What a second source saw is requested where the first one shows that
 //! it missed something ([`second`]).
 //!
+//! Which request of the device above a request serves is found by [`layers`].
+//!
 //! A request keeps its place among the others from when it was first seen, so that rows come out in
 //! that order ([`window`]), and memory is bounded by what is outstanding.
 //!
@@ -13,12 +15,15 @@
 
 mod exact;
 mod inexact;
+mod layers;
 mod open;
 mod second;
 mod window;
 
 #[cfg(test)]
 mod flush_tests;
+#[cfg(test)]
+mod layer_tests;
 #[cfg(test)]
 mod place_tests;
 #[cfg(test)]
@@ -57,6 +62,7 @@ impl Pairing {
     /// Takes an event in; then [`Self::pop`] until there is none.
     #[inline]
     pub fn event(&mut self, event: Event, counts: &mut Counts) {
+        self.window.layers.look(event.time_ns);
         match event.identity {
             Some(identity) => {
                 self.was_exact = true;
@@ -68,6 +74,12 @@ impl Pairing {
                 self.inexact.event(event, &mut self.window, counts);
             }
         }
+        self.window.layers.count(counts);
+    }
+
+    /// Says that a device lies directly on others.
+    pub fn lies_on(&mut self, upper: u32, lowers: &[u32]) {
+        lowers.iter().for_each(|lower| _ = self.window.layers.learn(*lower, upper));
     }
 
     /// Takes a step in that a second source saw, where the first may have been blind.
@@ -120,9 +132,11 @@ impl Pairing {
     /// Lets all go that is outstanding: its completion is not in the trace.
     pub fn finish(&mut self, counts: &mut Counts) {
         let Self { exact, second, window, .. } = self;
+        window.layers.look(i64::MAX);
         exact.finish(&mut Around { window, counts, second });
         self.inexact.finish(&mut self.window);
         self.second.finish(&mut self.window);
+        self.window.layers.count(counts);
         self.window.flush();
     }
 

@@ -92,6 +92,7 @@ impl Open {
             cgroup: self.origin.cgroup,
             command: self.origin.command,
             parent_id: self.parent_id,
+            above_id: None,
             file: self.origin.file,
             stacks: self.origin.stacks,
         }

@@ -4,6 +4,7 @@
 //! A request that outlasts so many others that the window is full gives its place up, and is let go
 //! when it is done: after later ones.
 
+use super::layers::Layers;
 use model::record::Request;
 use std::collections::VecDeque;
 
@@ -29,6 +30,8 @@ pub(super) struct Window {
     ready: VecDeque<Request>,
     /// What was done with since it was last asked, where somebody watches.
     watched: Option<Vec<Request>>,
+    /// Which requests serve those of a device above.
+    pub(super) layers: Layers,
 }
 
 impl Window {
@@ -55,7 +58,8 @@ impl Window {
 
     /// A request is done with.
     #[inline]
-    pub(super) fn done(&mut self, request: Request) {
+    pub(super) fn done(&mut self, mut request: Request) {
+        request.above_id = self.layers.end(&request);
         if let Some(watched) = &mut self.watched {
             watched.push(request);
         }
@@ -84,6 +88,7 @@ impl Window {
 
     /// A request is seen no more, and is no row.
     pub(super) fn drop(&mut self, id: u64) {
+        self.layers.forget(id);
         self.set(id, Slot::Gone);
     }
 

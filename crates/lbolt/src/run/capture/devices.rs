@@ -5,6 +5,7 @@ use crate::print::exit::{Fault, failure};
 use crate::print::output::note;
 use host::device::{DeviceNumber, Tree};
 use model::record::major_minor;
+use model::record::requests::{DeviceStack, LAYERS_MOST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +17,8 @@ pub(crate) struct Devices {
     pub(crate) numbers: Vec<u32>,
     /// The names of all devices when the capture began.
     names: BTreeMap<u32, String>,
+    /// What each device lies on directly, as whole disks; nothing of those at the bottom.
+    stack: DeviceStack,
 }
 
 impl Devices {
@@ -25,6 +28,12 @@ impl Devices {
         self.numbers.sort_unstable();
         self.numbers.dedup();
         self.names.extend(other.names);
+        self.stack.extend(other.stack);
+    }
+
+    /// What each device lies on directly.
+    pub(crate) fn stack(&self) -> &DeviceStack {
+        &self.stack
     }
 
     /// What devices are called now, as others tell; one that is gone is called as before.
@@ -79,6 +88,31 @@ impl Devices {
         }
     }
 
+    /// Says so where a stack that is captured is deeper than its times can be divided.
+    pub(crate) fn warn_of_depth(&self) {
+        let is_captured = |top: &u32| self.numbers.is_empty() || self.numbers.contains(top);
+        let tops = self.stack.iter().map(|(upper, _)| upper).filter(is_captured);
+        let deepest = tops.map(|top| (self.stack.depth(top), top)).max();
+        if let Some((depth, top)) = deepest.filter(|(depth, _)| *depth > LAYERS_MOST) {
+            note(&format!(
+                "{} is the top of {depth} layers of devices: the time of its requests is divided \
+                 among the upper {LAYERS_MOST}, and what is deeper counts as the last one's own; \
+                 every request is captured",
+                self.name(top)
+            ));
+        }
+    }
+
+    /// With the names of devices that have come since, and what they lie on.
+    pub(crate) fn learn(&mut self, now: Self) {
+        for (number, name) in now.names {
+            self.names.entry(number).or_insert(name);
+        }
+        let new = now.stack.iter().filter(|(upper, _)| !self.stack.is_upper(*upper));
+        let new: Vec<(u32, Vec<u32>)> = new.map(|(upper, on)| (upper, on.to_vec())).collect();
+        new.into_iter().for_each(|(upper, on)| self.stack.add(upper, on));
+    }
+
     /// The captured device that a directory's file system lies on, if there is one.
     fn beneath(&self, directory: &Path) -> Option<String> {
         let tree = Tree::system();
@@ -96,7 +130,7 @@ impl Devices {
 }
 
 /// The kernel's dev_t of a device.
-pub(super) fn kernel_number(device: DeviceNumber) -> u32 {
+pub(crate) fn kernel_number(device: DeviceNumber) -> u32 {
     // The kernel tells no number that it could not have itself.
     model::record::device_number(device.major, device.minor).unwrap_or_default()
 }
@@ -123,10 +157,10 @@ fn describe(tree: &Tree, number: u32, name: &str) -> Value {
 pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
     let tree = Tree::system();
     let all = tree.all().unwrap_or_default();
-    let names = all.iter().filter_map(|d| Some((kernel_number(*d), tree.name(*d).ok()?)));
-    let names: BTreeMap<u32, String> = names.collect();
+    let names = tree.shown_names().unwrap_or_default().into_iter();
+    let names: BTreeMap<u32, String> = names.map(|(d, name)| (kernel_number(d), name)).collect();
     let numbers = typed.iter().map(|text| {
-        let found = tree.by_name(text).or_else(|| on_path(&tree, Path::new(text)));
+        let found = tree.by_any_name(text).or_else(|| on_path(&tree, Path::new(text)));
         found.map(kernel_number).ok_or_else(|| {
             let known = names.values().cloned().collect::<Vec<_>>().join(", ");
             let sentence = match Path::new(text).exists() {
@@ -146,7 +180,18 @@ pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
             failure(Fault::Usage, sentence)
         })
     });
-    Ok(Devices { numbers: numbers.collect::<anyhow::Result<_>>()?, names })
+    let mut stack = DeviceStack::default();
+    let stacked = all.iter().filter_map(|device| stacked(&tree, *device));
+    stacked.for_each(|(upper, lowers)| stack.add(upper, lowers));
+    Ok(Devices { numbers: numbers.collect::<anyhow::Result<_>>()?, names, stack })
+}
+
+/// What a device lies on directly, as whole disks, whose numbers requests have; none at the bottom.
+fn stacked(tree: &Tree, device: DeviceNumber) -> Option<(u32, Vec<u32>)> {
+    let disk = |lower: DeviceNumber| tree.whole_disk(lower).unwrap_or(lower);
+    let lowers = tree.slaves(device).ok()?.into_iter().map(disk).map(kernel_number);
+    let lowers: std::collections::BTreeSet<u32> = lowers.collect();
+    (!lowers.is_empty()).then(|| (kernel_number(device), lowers.into_iter().collect()))
 }
 
 /// The device whose node this is, or on which it lies.

@@ -23,7 +23,7 @@ mod trigger;
 mod until;
 mod witness;
 
-pub(crate) use devices::{Devices, resolve};
+pub(crate) use devices::{Devices, kernel_number, resolve};
 pub(crate) use last_seconds::LastSeconds;
 pub(crate) use load::Load;
 pub(crate) use passes::PassCapture;
@@ -33,7 +33,6 @@ pub(crate) use trigger::Alarm;
 pub(crate) use until::{End, Until};
 pub(crate) use witness::NewThread;
 
-use devices::kernel_number;
 use rustix::time::{ClockId, clock_gettime};
 
 /// What a clock shows, in ns.

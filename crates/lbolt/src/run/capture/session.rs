@@ -10,7 +10,7 @@ use super::now_ns;
 use super::presence::Presence;
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
-use super::{Devices, areas};
+use super::{Devices, areas, resolve};
 use host::device::Tree;
 use model::record::requests::Provenance;
 use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Request};
@@ -238,6 +238,8 @@ impl<'a> Session<'a> {
             let zero_ns = session.zero_ns();
             session.check.borrow_mut().begin(devices, zero_ns);
             session.presence.begin(devices);
+            let stack = devices.stack().iter();
+            stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
             session.devices.add(devices.clone());
             session.tracer = Some(tracer);
             Ok(if is_first { limits } else { Limits::default() })
@@ -441,6 +443,8 @@ impl<'a> Session<'a> {
         let context = self.witness.map(|witness| witness.take().conclude(durable));
         let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
         self.cost.written();
+        // A device may have been made meanwhile.
+        self.devices.learn(resolve(&[]).unwrap_or_default());
         Ended {
             costs: self.cost.findings(&provenance.counts),
             checks: [
@@ -504,6 +508,7 @@ pub(crate) fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>)
 pub(crate) fn note_devices(provenance: &mut Provenance, devices: &Devices) {
     let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
     provenance.notes.extend(names);
+    provenance.note_stack(devices.stack());
     areas::note(provenance, devices);
 }
 

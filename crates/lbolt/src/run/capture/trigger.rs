@@ -53,7 +53,7 @@ impl Alarm {
         let Some((from, to)) = row.queued_ns.or(row.started_ns).zip(row.completed_ns) else {
             return;
         };
-        if row.parent_id.is_none() && !row.flags.contains(Flags::OWN) {
+        if row.is_asked() && !row.flags.contains(Flags::OWN) {
             self.took(Of::Requests(row.op), from, to);
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: partitions, of which the kernel does not count flushes.
 
-use crate::run::capture::Devices;
+use crate::run::capture::{Devices, kernel_number};
 use analyze::watched::Span;
 use host::device::{BlockStat, DeviceNumber, Tree};
 use model::record::{Watched, WatchedKey, Watching, operations};
@@ -37,8 +37,8 @@ impl Disks {
         let tree = Tree::system();
         let mut now = BTreeMap::new();
         for device in devices.captured() {
-            if let (Ok(stat), Ok(name)) = (tree.stat(device), tree.name(device)) {
-                now.insert(device, (name, stat));
+            if let Ok(stat) = tree.stat(device) {
+                now.insert(device, (devices.name(kernel_number(device)), stat));
             }
         }
         let mut rows = Vec::new();

@@ -196,7 +196,7 @@ impl Seen {
     }
 
     fn see(&mut self, row: &Request) {
-        let is_read = row.op == Op::Read && row.parent_id.is_none();
+        let is_read = row.op == Op::Read && row.is_asked();
         let (Some(begin_ns), Some(end_ns), Some(pid)) =
             (row.arrival_ns(), row.completed_ns, row.pid)
         else {

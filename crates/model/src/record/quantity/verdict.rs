@@ -4,6 +4,7 @@ const WAIT: &[&[&str]] = &[&["device", "victim", "wait"]];
 const BLAME: &[&[&str]] = &[&["cause", "device", "is_role", "storm", "victim", "wait"]];
 const FILE: &[&[&str]] = &[&["device", "file"]];
 const STACK: &[&[&str]] = &[&["device", "kernel", "role", "user"]];
+const LAYER: &[&[&str]] = &[&["device", "layer"]];
 const RUN: &[&[&str]] = &[&["run"]];
 
 quantities! {
@@ -12,6 +13,7 @@ quantities! {
         blame: BLAME, "record, response";
         file: FILE, "record, response";
         stack: STACK, "response";
+        layer: LAYER, "record, response";
         run: RUN, "record, response";
     }
 
@@ -53,6 +55,20 @@ quantities! {
     stack "stack_requests_count" "1" "requests that were queued by these functions";
     stack "stack_bytes" "B" "what they read and wrote";
     stack "stack_response_ns" "ns" "their response times, summed";
+    layer "layer_requests_count" "1"
+        "requests to the layer that serve requests to the top of its stack; of the top all";
+    layer "layer_response_ns" "ns"
+        "their response times, summed, within those of the requests that they serve";
+    layer "layer_own_ns" "ns"
+        "what of the top's response times is the layer's own: none beneath served it then";
+    layer "layer_own_mean_ns" "ns" "its mean over the layer's requests";
+    layer "layer_own_p99_ns" "ns" "its 99th percentile over them";
+    layer "layer_own_percent" "%"
+        "layer_own_ns as a share of the top's response times: with layer_unfollowed_percent those \
+         of all layers sum to 100";
+    layer "layer_unfollowed_ns" "ns"
+        "time of requests to a layer that lies on others, beneath which no request is known";
+    layer "layer_unfollowed_percent" "%" "this as a share of the top's response times";
     run "files_known_percent" "%" "bytes of requests whose file is known";
     run "verdict_span_ns" "ns"
         "the time that was looked at, from the run's start or from where a selection begins";

@@ -44,6 +44,7 @@ pub struct RequestBatch {
     generation: Cells<UInt32Type>,
     kernel_stack: Cells<UInt32Type>,
     user_stack: Cells<UInt32Type>,
+    above_id: Cells<UInt64Type>,
 }
 
 impl RequestBatch {
@@ -79,6 +80,7 @@ impl RequestBatch {
             generation: from.some("generation")?,
             kernel_stack: from.some("kernel_stack")?,
             user_stack: from.some("user_stack")?,
+            above_id: from.some("above_id")?,
         };
         match batch.absurdity() {
             Some(problem) => {
@@ -166,6 +168,7 @@ impl RequestBatch {
         self.pid.some(&chunk, rows, |row, value| row.pid = value);
         self.cgroup.some(&chunk, rows, |row, value| row.cgroup = value);
         self.parent_id.some(&chunk, rows, |row, value| row.parent_id = value);
+        self.above_id.some(&chunk, rows, |row, value| row.above_id = value);
         let op = |key: Option<i32>| key.and_then(|key| self.op.meaning(key)).unwrap_or(Op::Other);
         self.op.keys.some(&chunk, rows, |row, key| row.op = op(key));
         let command = |key: Option<i32>| key.and_then(|key| self.command.meaning(key));

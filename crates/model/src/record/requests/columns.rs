@@ -75,7 +75,7 @@ const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) 
 }
 
 /// Every column, in order.
-pub const COLUMNS: [RequestColumn; 23] = [
+pub const COLUMNS: [RequestColumn; 24] = [
     known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
     known(
         "device",
@@ -144,6 +144,12 @@ pub const COLUMNS: [RequestColumn; 23] = [
         "by which of the kernel's functions it was queued (--stacks); they are in stacks.parquet",
     ),
     or_null("user_stack", CellType::UInt32, "the same of the program's own functions"),
+    or_null(
+        "above_id",
+        CellType::UInt64,
+        "the request that this one serves, to the device that lies on this one (device mapper, \
+         md); null: none is known. What was requested of a stack has neither this nor a parent_id",
+    ),
 ];
 
 pub(super) fn schema() -> Schema {

@@ -6,6 +6,7 @@
 //! - [`RequestFile`]: Parquet in, rows out, a batch at a time, whole or by parts.
 //! - [`Groups`]: a file put together from what a killed writer left.
 //! - [`Area`]: a named part of a device, told by the provenance.
+//! - [`DeviceStack`]: which devices lie on which, told by the provenance.
 //! - [`Provenance`]: what the footer says of where the rows come from and what was lost on the way.
 //!
 //! Non-goals: order (whoever writes sorts), derived columns.
@@ -16,6 +17,7 @@ mod columns;
 mod provenance;
 mod reader;
 mod salvage;
+mod stack;
 mod writer;
 
 pub use areas::{AREA_KINDS, Area};
@@ -24,6 +26,7 @@ pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
 pub use provenance::{Counts, Provenance};
 pub use reader::{RequestFile, RequestReader};
 pub use salvage::{Groups, Piece, Tail};
+pub use stack::{DeviceStack, LAYERS_MOST};
 pub use writer::{BATCH_ROWS, RequestWriter};
 
 use super::request::Request;

@@ -19,6 +19,9 @@ pub struct Counts {
     pub ambiguous: u64,
     pub reused: u64,
     pub recovered: u64,
+    pub joined_by_bio: u64,
+    pub joined_by_place: u64,
+    pub not_joined: u64,
     pub requeued: u64,
     pub partially_completed: u64,
     pub merged: u64,
@@ -74,6 +77,19 @@ impl Counts {
             "steps that the tracer's programs did not see, and a second source did (process 1, by \
              perf)"
         ),
+        count!(
+            joined_by_bio,
+            "rows that serve a row of the device above, as the kernel tells (block_bio_remap)"
+        ),
+        count!(
+            joined_by_place,
+            "rows that serve a row of the device above, by operation, place and time alone"
+        ),
+        count!(
+            not_joined,
+            "rows of a device that lies beneath another one, for which no row above was found: \
+             requested of that device itself, or by a driver for itself"
+        ),
         count!(requeued, "times that a driver gave a request back"),
         count!(partially_completed, "completions for a part of a request"),
         count!(merged, "requests and bios that became a part of another"),
@@ -96,7 +112,8 @@ impl Counts {
 }
 
 /// Counts that files of earlier versions do not have.
-const YOUNGER: [&str; 2] = ["before_start", "recovered"];
+const YOUNGER: [&str; 5] =
+    ["before_start", "recovered", "joined_by_bio", "joined_by_place", "not_joined"];
 
 /// Where rows come from, and what is missing from them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -156,7 +173,8 @@ impl Provenance {
             let count = footer.get(&format!("lbolt.count.{name}"));
             match count.and_then(|count| count.parse().ok()) {
                 Some(count) => *field(&mut found.counts) = count,
-                // The version that wrote it counted them among `orphaned` and `reused`.
+                // The version that wrote it counted them among `orphaned` and `reused`, or joined
+                // nothing.
                 None if YOUNGER.contains(name) && footer.contains_key("lbolt.count.reused") => {}
                 None => _ = found.unknown.insert(name),
             }

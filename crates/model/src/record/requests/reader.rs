@@ -22,8 +22,9 @@ const READ_ROWS: usize = 2 * 1024;
 const WORDS: [&str; 3] = ["op", "command", "file_kind"];
 /// One of these is there at least: else nobody could tell when a row was requested.
 const ARRIVALS: [&str; 3] = ["queued_ns", "started_ns", "issued_ns"];
-/// Earlier versions did not write these: they knew of no lost completion, and of no files.
-const YOUNGEST: [&str; 7] = [
+/// Earlier versions did not write these: they knew of no lost completion, of no files, and of no
+/// devices above.
+const YOUNGEST: [&str; 8] = [
     "completed_by_ns",
     "file_kind",
     "file_system",
@@ -31,6 +32,7 @@ const YOUNGEST: [&str; 7] = [
     "generation",
     "kernel_stack",
     "user_stack",
+    "above_id",
 ];
 /// Requested by some readers only, who miss it by themselves.
 const NUMBER: &str = "request_id";
@@ -197,6 +199,17 @@ impl RequestFile {
             }
             _ => false,
         }
+    }
+
+    /// Whether the file has a column.
+    pub fn has_column(&self, column: &str) -> bool {
+        self.input.has_column(column)
+    }
+
+    /// Whether any row tells a column, as far as the file's own statistics tell.
+    pub fn tells(&self, column: &'static str) -> bool {
+        let mut groups = 0..self.groups();
+        self.input.has_column(column) && groups.any(|group| !self.is_default(group, column))
     }
 
     /// Reads groups; of the columns those that are named, or all if none is. What is not read has

@@ -229,6 +229,7 @@ fn batch(
         })),
         Arc::new(optional::<UInt32Type>(rows, |r| stack(r.stacks.kernel))),
         Arc::new(optional::<UInt32Type>(rows, |r| stack(r.stacks.user))),
+        Arc::new(optional::<UInt64Type>(rows, |r| r.above_id)),
     ];
     Ok(RecordBatch::try_new(schema.clone(), columns)?)
 }

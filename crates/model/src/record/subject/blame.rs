@@ -59,3 +59,13 @@ pub struct File {
     /// Its name, or what is known of it.
     pub file: String,
 }
+
+/// See [`super::Subject::Layer`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// The device at the top.
+    pub device: String,
+    /// The one whose time it is: the top itself, or one beneath it.
+    pub layer: String,
+}

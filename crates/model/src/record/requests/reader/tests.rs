@@ -25,6 +25,7 @@ fn full(number: u64, commands: &mut Commands) -> Request {
         cgroup: Some(9),
         command: Some(commands.number(format!("dd{}", number % 3).as_bytes())),
         parent_id: Some(4),
+        above_id: Some(11),
         file: Some(FileKey {
             kind: FileKind::ALL[number as usize % 4],
             number: FileNumber { file_system: 8, inode: number + 1, generation: 1 },
