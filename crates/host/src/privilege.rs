@@ -5,7 +5,7 @@
 //! Non-goals: other users' protection from each other (`state`, `scratch`).
 
 use rustix::io;
-use rustix::process::{Gid, Uid, geteuid};
+use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,
     set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
@@ -23,9 +23,13 @@ const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
     .union(CapabilitySet::SYSLOG)
     .union(CapabilitySet::SYS_ADMIN);
 
-/// Keeps of this process's privileges those that a capture needs.
+/// Keeps of this process's privileges those that a capture needs. Its memory may be locked without
+/// a limit: before Linux 5.11 the maps of BPF count as locked, and those who have given up the
+/// right to it could no longer raise the limit, which is 64 KiB by custom.
 /// Errors: what the kernel refuses; nothing has changed then.
 pub fn keep_what_captures() -> io::Result<()> {
+    // Without the right to it the limit stays, and may suffice.
+    let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
     keep(OF_CAPTURE)
 }
 
@@ -83,6 +87,7 @@ mod tests {
             capabilities(None).unwrap().permitted
         });
         assert!(OF_CAPTURE.contains(left) && !left.contains(CapabilitySet::NET_ADMIN));
+        assert_eq!(rustix::process::getrlimit(Resource::Memlock).current, None);
     }
 
     #[test]

@@ -40,8 +40,8 @@ struct Place {
 impl Place {
     fn of(text: String) -> Self {
         let known = RequestFile::open(Path::new(&text));
-        let has_above = known.map_or(true, |file| file.has_column(ABOVE));
-        Self { text, has_above }
+        let is_older = known.is_ok_and(|file| !file.has_column(ABOVE));
+        Self { text, has_above: !is_older }
     }
 }
 

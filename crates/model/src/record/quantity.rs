@@ -313,7 +313,8 @@ quantities! {
         "times that the device was found gone or another one at the capture's end";
     kernel "kernel_completed_bytes" "B" "their bytes; the finding's count is the trace's";
     kernel "kernel_parts_count" "1"
-        "parts that the kernel counts beyond the trace's requests: a driver of bios split them (dm)";
+        "parts that the kernel counts beyond the trace's requests: a driver of bios splits them \
+         (dm)";
     kernel "kernel_preflushes_count" "1"
         "writes that the kernel counts a second time for the flush before them (dm)";
     kernel "kernel_empty_flushes_count" "1"
@@ -321,8 +322,8 @@ quantities! {
     kernel "kernel_failed_count" "1"
         "requests that failed before the kernel counted them (dm)";
     kernel "kernel_commands_count" "1"
-        "commands passed through to the device (by udev, smartd, nvme-cli) that the kernel does not \
-         count";
+        "commands passed through to the device (by udev, smartd, nvme-cli) that the kernel does \
+         not count";
     traffic "requested_count" "1"
         "requests that were made: of a flush sequence the whole, not its parts";
     traffic "requested_bytes" "B" "bytes requested";

@@ -60,6 +60,19 @@ impl Filter {
         }
         Ok(filter)
     }
+
+    /// With file systems that lie on the devices and name none, as many as there is room for; where
+    /// no device is named, nothing is left out anyway.
+    pub(super) fn with_file_systems(mut self, numbers: &[u32]) -> Self {
+        let first = self.used as usize;
+        let room = if first == 0 { 0 } else { DEVICES_MOST - first };
+        for (place, number) in numbers.iter().take(room).enumerate() {
+            let at = 2 * (first + place);
+            self.words[at..at + 2].fill(*number);
+            self.used += 1;
+        }
+        self
+    }
 }
 
 /// The directory of a device in sysfs.
@@ -112,6 +125,17 @@ mod tests {
     #[test]
     fn no_device_is_no_filter() {
         assert_eq!(Filter::new(&[]).unwrap(), Filter::default());
+    }
+
+    #[test]
+    fn file_systems_are_added_to_devices_and_not_to_all() {
+        let none = Filter::default().with_file_systems(&[43]);
+        assert_eq!(none, Filter::default());
+        let one = Filter { used: 1, ..Filter::default() };
+        let both = one.with_file_systems(&[43]);
+        assert_eq!((both.used, &both.words[..4]), (2, &[0, 0, 43, 43][..]));
+        let full = one.with_file_systems(&[7; 2 * DEVICES_MOST]);
+        assert_eq!(full.used as usize, DEVICES_MOST);
     }
 
     #[test]

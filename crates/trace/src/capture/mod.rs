@@ -112,6 +112,10 @@ pub struct CaptureOptions {
     /// Whole disks and partitions, by the kernel's dev_t ([`device_number`]); all if there are
     /// none.
     pub devices: Vec<u32>,
+    /// File systems on several of these devices, which name none (btrfs): their own numbers, for
+    /// calls that make their files durable. Without them such calls are left out where devices
+    /// are named.
+    pub file_systems: Vec<u32>,
     /// Space for records that are not read yet, of all CPUs together; the next smaller number that
     /// can be is taken.
     pub ring_bytes: u32,
@@ -129,6 +133,7 @@ impl Default for CaptureOptions {
     fn default() -> Self {
         Self {
             devices: Vec::new(),
+            file_systems: Vec::new(),
             ring_bytes: default_ring_bytes(),
             calls: false,
             syscalls: false,

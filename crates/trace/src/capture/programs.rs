@@ -60,7 +60,7 @@ const START: &str = "block_io_start";
 
 /// What tells of calls that make files durable, where the kernel has these file systems, and which
 /// facts each needs (`struct facts`).
-const OF_CALLS: [(Hook, &[&str]); 13] = [
+const OF_CALLS: [(Hook, &[&str]); 15] = [
     (Hook::optional("ext4_sync_file_exit"), &[]),
     (Hook::optional("ext4_sync_file_enter"), &[]),
     (Hook::optional("jbd2_end_commit"), COMMITS),
@@ -74,6 +74,9 @@ const OF_CALLS: [(Hook, &[&str]); 13] = [
     (Hook::optional("xfs_file_fsync"), &["xfs_vnode"]),
     (Hook::optional("xfs_dir_fsync"), &["xfs_vnode"]),
     (Hook::optional("btrfs_sync_file"), &[]),
+    // Of newer kernels (7.2), with an end.
+    (Hook::optional("btrfs_sync_file_exit"), &[]),
+    (Hook::optional("btrfs_sync_file_enter"), &[]),
     (Hook::optional("writeback_mark_inode_dirty"), &[]),
 ];
 const COMMITS: &[&str] = &["journal_device", "transaction_number"];
@@ -162,7 +165,7 @@ struct Told {
 impl Told {
     fn new(kernel: &Kernel, options: &CaptureOptions) -> Result<Self, CaptureError> {
         Ok(Self {
-            filter: Filter::new(&options.devices)?,
+            filter: Filter::new(&options.devices)?.with_file_systems(&options.file_systems),
             facts: kernel.words(),
             waiting_calls: syscalls::numbers(),
             stacks_wanted: u32::from(options.stacks),

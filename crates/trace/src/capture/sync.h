@@ -116,10 +116,33 @@ TRACEPOINT_OF_MODULE(ext4_sync_file_exit)
 	return 0;
 }
 
-/* Its end is told by no tracepoint. */
+/* The end of a call of which nothing is told but the inode and the result. */
+INLINE int end_untold(u64 inode, u64 result)
+{
+	struct room room;
+	struct sync *sync = begin_call(&room, SYNC_END, inode);
+
+	if (!sync)
+		return 0;
+	sync->result = -(int)result;
+	commit(&room);
+	return 0;
+}
+
+/* Newer kernels (7.2) have two points in its place. */
 TRACEPOINT_OF_MODULE(btrfs_sync_file)
 {
 	return begin_of_file(context[0], context[1]);
+}
+
+TRACEPOINT_OF_MODULE(btrfs_sync_file_enter)
+{
+	return begin_of_file(context[0], context[1]);
+}
+
+TRACEPOINT_OF_MODULE(btrfs_sync_file_exit)
+{
+	return end_untold((u64)FIELD_OF(context[0], struct file, f_inode), context[1]);
 }
 
 /* The begin of a call of which nothing is told but the inode. */
@@ -142,14 +165,7 @@ TRACEPOINT_OF_MODULE(f2fs_sync_file_enter)
 
 TRACEPOINT_OF_MODULE(f2fs_sync_file_exit)
 {
-	struct room room;
-	struct sync *sync = begin_call(&room, SYNC_END, context[0]);
-
-	if (!sync)
-		return 0;
-	sync->result = -(int)context[3];
-	commit(&room);
-	return 0;
+	return end_untold(context[0], context[3]);
 }
 
 TRACEPOINT_OF_MODULE(xfs_file_fsync)

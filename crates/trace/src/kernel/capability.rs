@@ -153,7 +153,7 @@ const TABLE: [Capability; 13] = [
     },
     Capability {
         name: "calls of btrfs",
-        needs: &[Tracepoint(&["btrfs_sync_file"])],
+        needs: &[Tracepoint(&["btrfs_sync_file", "btrfs_sync_file_enter"])],
         of_module: Some("btrfs"),
         said: Said::WithCalls,
         lost: "fsync and fdatasync on btrfs are not seen",

@@ -147,8 +147,7 @@ impl Layers {
         self.learn(request.device, upper);
         let (device, op) = (request.device, request.extent.op);
         self.told.insert((upper, device, op));
-        let waits = self.waiting.iter().position(|lower| lower.id == request.id);
-        waits.map(|place| self.waiting.remove(place));
+        self.waiting.retain(|lower| lower.id != request.id);
         if self.joined.contains_key(&request.id) {
             return;
         }

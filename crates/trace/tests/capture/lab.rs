@@ -31,6 +31,7 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<String> {
 pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
     match Capture::load(&CaptureOptions {
         devices: devices.to_vec(),
+        file_systems: Vec::new(),
         ring_bytes,
         calls: true,
         syscalls: true,

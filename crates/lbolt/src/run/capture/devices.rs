@@ -61,6 +61,25 @@ impl Devices {
         self.names.keys().filter(is_captured).map(|number| device_number(*number))
     }
 
+    /// File systems that lie on these devices and name none of them (btrfs), by their own numbers;
+    /// none where all devices are captured.
+    pub(crate) fn file_systems(&self) -> Vec<u32> {
+        let tree = Tree::system();
+        let table = tree.mount_table().unwrap_or_default();
+        let is_here = |device: &DeviceNumber| {
+            let disk = tree.whole_disk(*device).unwrap_or(*device);
+            [*device, disk].iter().any(|d| self.numbers.contains(&kernel_number(*d)))
+        };
+        let mut numbers: Vec<u32> = table
+            .iter()
+            .filter(|(mount, devices)| mount.device.is_anonymous() && devices.iter().any(is_here))
+            .map(|(mount, _)| kernel_number(mount.device))
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
     /// The numbers and names of the devices that may be in the trace.
     pub(crate) fn names(&self) -> impl Iterator<Item = (u32, &str)> {
         let is_captured = |number: &u32| self.numbers.is_empty() || self.numbers.contains(number);

@@ -213,6 +213,7 @@ impl<'a> Session<'a> {
             let Options { method, ring_bytes, .. } = session.options;
             let options = CaptureOptions {
                 devices: devices.numbers.clone(),
+                file_systems: devices.file_systems(),
                 ring_bytes,
                 calls: session.options.with_context,
                 syscalls: session.options.with_syscalls,

@@ -78,7 +78,7 @@ pub(super) struct DiskstatsCheck {
     counted: BTreeMap<DeviceNumber, Counted>,
     /// Disks whose drivers take bios.
     of_bios: BTreeSet<u32>,
-    /// Disks that the kernel is told not to count.
+    /// Disks whose setting says that they are not counted; zram counts all the same.
     uncounted: BTreeSet<DeviceNumber>,
     held: BTreeMap<u32, Held>,
 }
@@ -142,12 +142,14 @@ impl DiskstatsCheck {
             let number = super::devices::kernel_number(*device);
             let held = self.held.get(&number).copied().unwrap_or_default();
             let name = devices.name(number);
-            let is_any = *counted != Counted::default() || held.is_any();
-            match (is_any, self.uncounted.contains(device)) {
-                (false, _) => Vec::new(),
-                (true, true) => vec![uncounted(&name)],
-                (true, false) => {
-                    let compared = compare(&held, counted, self.driver(number), events_lost);
+            let driver = self.driver(number);
+            // Some drivers of bios count nothing (brd).
+            let may_be_silent = self.uncounted.contains(device) || driver == Driver::Bios;
+            match (counted.is_any(), held.is_any()) {
+                (false, false) => Vec::new(),
+                (false, true) if may_be_silent && held.has_data() => vec![uncounted(&name)],
+                _ => {
+                    let compared = compare(&held, counted, driver, events_lost);
                     findings(&name, counted.all(), &compared)
                 }
             }
@@ -180,11 +182,11 @@ const METHOD: &str = "the kernel's own counters, before and after; count is what
                       of that time";
 const COMPLETED: &str = "kernel_completed_count";
 
-/// A disk that the kernel is told not to count.
+/// A disk of which the kernel counts nothing.
 fn uncounted(device: &str) -> Finding {
     let reason = format!(
-        "the kernel does not count {device}'s requests, for its queue/iostats is 0 \
-         (echo 1 > /sys/block/{device}/queue/iostats)"
+        "the kernel counts none of {device}'s requests: its queue/iostats is 0, or its driver \
+         counts none (echo 1 > /sys/block/{device}/queue/iostats)"
     );
     Finding::new(&Subject::device(device), COMPLETED, None, 0, METHOD)
         .judged(Judgement::not_measured(Doubt::refused(reason)))

@@ -143,6 +143,12 @@ impl Held {
         *self != Self::default()
     }
 
+    /// Whether anything that moves data was completed between the readings.
+    pub(super) fn has_data(&self) -> bool {
+        let kinds = [self.reads, self.writes, self.discards];
+        kinds.iter().any(|tally| tally.between.bytes > 0)
+    }
+
     /// Adds a row. The parts of a flush sequence are counted with it, but for its commands.
     pub(super) fn take(&mut self, row: &Request, driver: Driver, time: Time) {
         let is_command = row.op == Op::Flush && row.issued_ns.is_some();
@@ -180,6 +186,10 @@ impl Counted {
             discards: less(self.discards, before.discards),
             flushes: self.flushes.zip(before.flushes).map(|(now, was)| now.saturating_sub(was)),
         }
+    }
+
+    pub(super) fn is_any(self) -> bool {
+        self.all() != Amount::default() || self.flushes.is_some_and(|flushes| flushes > 0)
     }
 
     pub(super) fn all(self) -> Amount {

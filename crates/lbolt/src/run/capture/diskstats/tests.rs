@@ -205,9 +205,31 @@ fn what_drivers_of_bios_count_otherwise_is_named() {
 }
 
 #[test]
-fn a_disk_that_the_kernel_does_not_count_has_no_number_and_a_remedy() {
-    let found = uncounted("dm-0");
-    assert_eq!((found.verdict, found.value), (Verdict::NotMeasured, None));
-    let said = report::doubt::sentences(&found.doubts);
-    assert!(said.contains("echo 1 > /sys/block/dm-0/queue/iostats"), "{said}");
+fn a_disk_of_which_the_kernel_counts_nothing_has_no_number_and_a_remedy() {
+    let found = |driver: Driver, is_uncounted: bool, rows: Vec<Request>, counted| {
+        let number = DeviceNumber::new(253, 0);
+        let key = super::super::kernel_number(number);
+        let mut check = DiskstatsCheck::default();
+        check.readings.extend([(10, 12), (20, 22)]);
+        check.counted.insert(number, counted);
+        check.of_bios.extend((driver == Driver::Bios).then_some(key));
+        check.uncounted.extend(is_uncounted.then_some(number));
+        rows.iter().for_each(|row| check.add(&Request { device: key, ..*row }));
+        let found = check.findings(&Devices::default(), 0);
+        found.first().map(|f| (f.verdict, report::doubt::sentences(&f.doubts)))
+    };
+    let rows = || of(3, row(Op::Read, BLOCK));
+    for (driver, is_uncounted) in [(Driver::Requests, true), (Driver::Bios, false)] {
+        let (verdict, said) = found(driver, is_uncounted, rows(), reads(0, 0)).unwrap();
+        assert_eq!(verdict, Verdict::NotMeasured);
+        assert!(said.contains("echo 1 > /sys/block/253:0/queue/iostats"), "{said}");
+    }
+    let (verdict, _) = found(Driver::Requests, false, rows(), reads(0, 0)).unwrap();
+    assert_eq!(verdict, Verdict::Suspect);
+    // zram counts whatever its setting says, and md no flush.
+    let (verdict, _) = found(Driver::Bios, true, rows(), reads(3, 3 * 4096)).unwrap();
+    assert_eq!(verdict, Verdict::Ok);
+    let (verdict, _) = found(Driver::Bios, false, of(3, row(Op::Flush, 0)), reads(0, 0)).unwrap();
+    assert_eq!(verdict, Verdict::Ok);
+    assert_eq!(found(Driver::Bios, false, Vec::new(), reads(0, 0)), None);
 }
