@@ -210,3 +210,105 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn chosen<'a>(table: &'a Table, choice: &Choice) -> Vec<(String, String, String)> {
+        let plans = plans(table, choice).unwrap();
+        let of = |plan: &Plan<'a>| {
+            let name = plan.name();
+            let cases =
+                plan.cases().map(|case| (name.clone(), case.stack.clone(), case.name.clone()));
+            cases.collect::<Vec<_>>()
+        };
+        plans.iter().flat_map(of).collect()
+    }
+
+    fn words(list: &[&str]) -> Vec<String> {
+        list.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_short_lab_is_one_kernel_with_sata_and_ext4() {
+        let table = Table::read().unwrap();
+        let all = chosen(&table, &Choice { is_short: true, ..Choice::default() });
+        let stacks: BTreeSet<_> =
+            all.iter().map(|(guest, stack, _)| (&**guest, &**stack)).collect();
+        assert_eq!(stacks, [("6.12 disks", "sata mq-deadline"), ("6.12 files", "ext4")].into());
+        assert!(all.iter().any(|(_, _, case)| case == "file writes, fsync"), "{all:?}");
+        // Without udev, LVM and the like, and in minutes.
+        assert!((4..10).contains(&all.len()), "{all:?}");
+    }
+
+    #[test]
+    fn every_transport_has_every_scheduler_and_every_kernel_every_stack() {
+        let table = Table::read().unwrap();
+        let all = chosen(&table, &Choice::default());
+        for transport in ["nvme", "virtio-blk", "virtio-scsi", "sata"] {
+            for scheduler in ["none", "mq-deadline", "bfq", "kyber"] {
+                let name = format!("{transport} {scheduler}");
+                let kernels = table.kernel.iter().map(|kernel| format!("{} disks", kernel.name));
+                for guest in kernels {
+                    let is_it = |one: &&(String, String, String)| one.0 == guest && one.1 == name;
+                    assert!(all.iter().filter(is_it).count() >= 2, "{guest}: {name}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_is_of_one_case_and_the_same_whatever_is_chosen() {
+        let table = Table::read().unwrap();
+        let places = |choice: &Choice| -> Vec<(String, PathBuf)> {
+            let plans = plans(&table, choice).unwrap();
+            let of = |plan: &Plan| {
+                plan.cases().map(|case| (plan.name(), case.place.clone())).collect::<Vec<_>>()
+            };
+            plans.iter().flat_map(of).collect()
+        };
+        let all = places(&Choice::default());
+        let once: BTreeSet<_> = all.iter().cloned().collect();
+        assert_eq!(once.len(), all.len());
+        let some =
+            Choice { stacks: words(&["zram"]), cases: words(&["fsync"]), ..Choice::default() };
+        let some = places(&some);
+        assert!(!some.is_empty() && some.len() < all.len());
+        assert!(some.iter().all(|place| once.contains(place)), "{some:?}");
+    }
+
+    #[test]
+    fn an_exception_takes_assertions_from_its_cases_alone() {
+        let table = Table::read().unwrap();
+        let plans = plans(&table, &Choice::default()).unwrap();
+        let crypt = |case: &&Case| case.stack == "dm crypt";
+        let mut held = plans.iter().flat_map(Plan::cases).filter(crypt);
+        assert!(held.all(|case| !case.holds.contains(&Kind::Counts) && !case.why.is_empty()));
+        let mut linear =
+            plans.iter().flat_map(Plan::cases).filter(|case| case.stack == "dm linear");
+        assert!(linear.all(|case| case.holds.contains(&Kind::Counts) && case.why.is_empty()));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_wanted() {
+        let table = Table::read().unwrap();
+        let choice =
+            Choice { kernels: words(&["6.1"]), stacks: words(&["nvme none"]), ..Choice::default() };
+        let plans = plans(&table, &choice).unwrap();
+        let at = tempfile::tempdir().unwrap();
+        plans[0].write(at.path(), &|case| case.name == "reads").unwrap();
+        let stack = at.path().join("00-nvme-none");
+        let mut names: Vec<_> = std::fs::read_dir(&stack)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["00-reads.case.sh", "00-reads.limit", "setup.sh", "teardown.sh"]);
+        let setup = std::fs::read_to_string(stack.join("setup.sh")).unwrap();
+        assert!(setup.contains("\neach=none\nmodules nvme\n"), "{setup}");
+        let case = std::fs::read_to_string(stack.join("00-reads.case.sh")).unwrap();
+        assert!(case.starts_with(PRELUDE) && case.contains("recorded load"), "{case}");
+    }
+}

@@ -316,3 +316,15 @@ fn the_times_of_all_layers_sum_to_the_tops() {
     run.findings.clear();
     assert_eq!(layers::layers(&run, &devices).len(), 2);
 }
+
+#[test]
+fn what_is_passed_through_may_be_counted_as_read() {
+    let (row, command) = read(2);
+    let passed = (Request { op: Op::Other, ..row }, command);
+    let mut evidence = Evidence { run: Some(run(vec![read(1), passed])), ..Evidence::default() };
+    for (reads, is_held) in [(0, false), (1, true), (2, true), (3, false)] {
+        evidence.counters = alone(counters(reads, 0, 0));
+        let found = faults(&case(&[Kind::Counts, Kind::Bytes]), &evidence);
+        assert_eq!(found.is_empty(), is_held, "{reads}: {found:?}");
+    }
+}
