@@ -89,8 +89,8 @@ impl LoadError {
 /// By which programs read the kernel's memory.
 const READING: &str = "bpf_probe_read_kernel";
 
-/// Whether lockdown forbids to read the kernel's memory (LOCKDOWN_BPF_READ_KERNEL). Where securityfs
-/// is not mounted, the command line tells what was asked for at boot.
+/// Whether lockdown forbids to read the kernel's memory (LOCKDOWN_BPF_READ_KERNEL). Where
+/// securityfs is not mounted, the command line tells what was asked for at boot.
 fn is_locked_down() -> bool {
     let in_force = std::fs::read_to_string("/sys/kernel/security/lockdown");
     let at_boot = || std::fs::read_to_string("/proc/cmdline").unwrap_or_default();

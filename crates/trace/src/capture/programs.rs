@@ -1,8 +1,8 @@
-//! The programs of the capture: which of its two builds a kernel gets, what they are told of it, and
-//! at which of its points they are attached.
+//! The programs of the capture: which of its two builds a kernel gets, what they are told of it,
+//! and at which of its points they are attached.
 //!
-//! The *typed* build loads the kernel's fields itself and counts by atomic operations with a result;
-//! the *plain* one runs on every kernel since 5.8. A kernel that refuses the first gets the second.
+//! The *typed* build loads the kernel's fields itself and counts by atomic operations with a
+//! result; the *plain* one runs on every kernel since 5.8. A kernel that refuses the first gets the second.
 //! Both are the same source, and see the same, but for the start of a request where there is no
 //! block_io_start (before 6.5): there it is block_getrq, which the plain build alone has.
 //!

@@ -4,8 +4,8 @@
 //! [`UNKNOWN`], and no program guesses in its place: it leaves out what depends on it, which
 //! `capability` says in words.
 //!
-//! Source: include/linux/blk-mq.h, blk_types.h, block/blk-flush.c, fs/ext4/ext4.h, fs/xfs/xfs_inode.h,
-//! include/linux/jbd2.h, include/trace/events/block.h of Linux 5.10 to 7.2.
+//! Source: include/linux/blk-mq.h, blk_types.h, block/blk-flush.c, fs/ext4/ext4.h,
+//! fs/xfs/xfs_inode.h, include/linux/jbd2.h, include/trace/events/block.h of Linux 5.10 to 7.2.
 //!
 //! Non-goals: fields of the kernel's own types, which the loader moves.
 
