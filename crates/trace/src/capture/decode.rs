@@ -342,5 +342,4 @@ fn errno(status: i32) -> i32 {
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

@@ -2,9 +2,9 @@
 //! and at which of its points they are attached.
 //!
 //! The *typed* build loads the kernel's fields itself and counts by atomic operations with a
-//! result; the *plain* one runs on every kernel since 5.8. A kernel that refuses the first gets the second.
-//! Both are the same source, and see the same, but for the start of a request where there is no
-//! block_io_start (before 6.5): there it is block_getrq, which the plain build alone has.
+//! result; the *plain* one runs on every kernel since 5.8. A kernel that refuses the first gets the
+//! second. Both are the same source, and see the same, but for the start of a request where there
+//! is no block_io_start (before 6.5): there it is block_getrq, which the plain build alone has.
 //!
 //! Non-goals: what the programs do (block.bpf.c); which points exist (`kernel`).
 

@@ -1,5 +1,6 @@
 //! What a capture can tell on this kernel and what not: a table, each row with what it needs, what
-//! is lost without it, and the remedy. `doctor` prints it; a capture says which rows its kernel lacks.
+//! is lost without it, and the remedy. `doctor` prints it; a capture says which rows its kernel
+//! lacks.
 //!
 //! Non-goals: rights (`bpf`), which may be lacking where the kernel lacks nothing.
 
