@@ -41,6 +41,7 @@ fn wanted() -> Vec<(Request, Option<&'static str>)> {
             parent_id: (n % 20 == 19).then(|| n - 1),
             file: None,
             stacks: Stacks::default(),
+            above_id: None,
         };
         (request, (!n.is_multiple_of(13)).then(|| ["dd", "fio", "postgres"][n as usize % 3]))
     };

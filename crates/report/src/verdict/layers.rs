@@ -63,7 +63,7 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     let unfollowed = |(_, values): &&(_, Values<'_>)| {
         values.or_zero("layer_unfollowed_percent") > UNFOLLOWED_PERCENT
     };
-    if rows.iter().any(|row| unfollowed(&row)) {
+    if rows.iter().any(unfollowed) {
         let some = |value: f64| if value > 0.0 { percent(value) } else { String::new() };
         figures.push(column("not followed", of("layer_unfollowed_percent", &some)));
     }

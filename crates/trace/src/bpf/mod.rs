@@ -189,7 +189,7 @@ impl LockedMemory {
 impl Drop for LockedMemory {
     fn drop(&mut self) {
         // Whoever may lift it may lower it.
-        let _ = setrlimit(Resource::Memlock, self.0.clone());
+        let _ = setrlimit(Resource::Memlock, self.0);
     }
 }
 

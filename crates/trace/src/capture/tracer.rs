@@ -41,8 +41,10 @@ pub enum Tracer {
     Inexact(PerfCapture),
 }
 
+type IsAskedFor = fn(&CaptureOptions) -> bool;
+
 /// What BPF alone tells, each with how it is asked for.
-const OF_BPF_ALONE: [(fn(&CaptureOptions) -> bool, &str); 3] = [
+const OF_BPF_ALONE: [(IsAskedFor, &str); 3] = [
     (
         |options| options.calls,
         "perf tells of no calls that make files durable, no commits and no files: waits for an \

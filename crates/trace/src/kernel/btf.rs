@@ -225,8 +225,7 @@ fn rest_bytes(kind: u32, count: usize) -> Option<usize> {
         kind::ARRAY => 12,
         kind::STRUCT | kind::UNION | kind::SECTION | kind::ENUM64 => 12 * count,
         kind::ENUM | kind::FUNCTION_TYPE => 8 * count,
-        0 => return None,
-        ..=kind::LAST => 0,
+        1..=kind::LAST => 0,
         _ => return None,
     })
 }

@@ -162,7 +162,7 @@ impl Layers {
             &|row| row.serves(op) && is_there(row) && is_new(row),
             &|row| row.serves(op) && is_there(row),
         ];
-        let found = classes.iter().find_map(|is_it| open.iter().rposition(|row| is_it(row)));
+        let found = classes.iter().find_map(|is_it| open.iter().rposition(is_it));
         match found.and_then(|place| open.get_mut(place)) {
             Some(row) => {
                 row.add(device, op, request.extent.length_bytes);
