@@ -9,8 +9,8 @@
 //!   flush commands of its own apart (block/blk-flush.c, `blk_account_io_flush`). Whether commands
 //!   that are passed through count as reads and writes depends on the kernel (block/blk.h,
 //!   `blk_do_io_stat`: 5.10 lets them, 6.1 and 6.12 do not; since 6.13 NVMe's do where
-//!   `queue/iostats_passthrough` is 1), so both is taken. Write zeroes and secure erases are counted
-//!   as writes. A request that fails may move fewer bytes.
+//!   `queue/iostats_passthrough` is 1), so either is right. Write zeroes and secure erases count as
+//!   writes. A request that fails may move fewer bytes.
 //! - A driver that takes bios (dm, md, zram, bcache) counts by itself (block/blk-core.c,
 //!   `bdev_start_io_acct`), on older kernels as they come (5.10) and on newer ones as they go
 //!   (6.12). dm counts each part into which a target makes it split a bio, a write with a preflush
