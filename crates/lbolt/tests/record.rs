@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Loop, Mounted};
+use crate::common::{Ended, Lab, Loop, Mounted, is_root, tool};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Flags, Op, Request};
 use std::path::Path;
@@ -316,4 +316,27 @@ fn root_a_full_disk_keeps_what_fits() {
     assert_eq!(provenance.counts.requests, rows.len() as u64);
     assert!(provenance.counts.unwritten > 0);
     assert!(ended.out.contains("no space on the disk"), "{}", ended.out);
+}
+
+#[test]
+fn root_a_device_that_vanishes_is_said_to_have_by_record_and_by_response() {
+    if !is_root() {
+        return;
+    }
+    let lab = Lab::new();
+    let image = lab.file("image", vec![b'A'; 1 << 20]);
+    let Some(node) = tool("losetup", &["--find", "--show", image.to_str().unwrap()]) else {
+        println!("skipped: needs losetup and a free loop device");
+        return;
+    };
+    let ended = record(&lab, &format!("-d {node} -o run"), &format!("losetup --detach {node}"));
+    if ended.is_none() {
+        tool("losetup", &["--detach", &node]);
+    }
+    let Some(ended) = ended else { return };
+    let name = node.trim_start_matches("/dev/");
+    let said = format!("{name} vanished during the capture");
+    assert!(ended.out.contains(&said), "{}{}", ended.out, ended.err);
+    let response = lab.run("response run");
+    assert!(response.err.contains(&said), "{}", response.err);
 }

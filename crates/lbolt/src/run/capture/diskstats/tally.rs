@@ -6,17 +6,20 @@
 //! known, and is named rather than doubted:
 //!
 //! - A driver that takes requests (blk-mq) counts each once, a flush sequence as a write, and the
-//!   flush commands of its own apart (block/blk-flush.c, `blk_account_io_flush`). Commands that are
-//!   passed through are counted as reads and writes up to Linux 5.15, and not since (block/blk.h,
-//!   `blk_do_io_stat`; from 6.13 on those of NVMe where `queue/iostats_passthrough` is 1). Write
-//!   zeroes and secure erases are counted as writes. A request that fails may move fewer bytes.
-//! - A driver that takes bios (dm, md, zram, bcache) counts by itself (`bdev_start_io_acct`), up to
-//!   6.3 as they come and since then as they go. dm counts each part into which a target makes it
-//!   split a bio, a write with a preflush twice (drivers/md/dm.c, `dm_io_acct`; up to 5.17 its
-//!   bytes, too), and none that a target refuses. md counts no empty flush since 5.14
-//!   (drivers/md/md.c, `md_account_bio`, `md_flush_request`).
+//!   flush commands of its own apart (block/blk-flush.c, `blk_account_io_flush`). Whether commands
+//!   that are passed through count as reads and writes depends on the kernel (block/blk.h,
+//!   `blk_do_io_stat`: 5.10 lets them, 6.1 and 6.12 do not; since 6.13 NVMe's do where
+//!   `queue/iostats_passthrough` is 1), so either is right. Write zeroes and secure erases count as
+//!   writes. A request that fails may move fewer bytes.
+//! - A driver that takes bios (dm, md, zram, bcache) counts by itself (block/blk-core.c,
+//!   `bdev_start_io_acct`), on older kernels as they come (5.10) and on newer ones as they go
+//!   (6.12). dm counts each part into which a target makes it split a bio, a write with a preflush
+//!   twice (drivers/md/dm.c, `dm_io_acct`; before "payload will be accounted after this flush" of
+//!   5.18 its bytes, too), and none that a target refuses (6.12). md counts an empty flush on 5.10
+//!   (drivers/md/md.c, `md_submit_bio`) and none on 6.12 (`md_account_bio`, `md_flush_request`).
 //!
-//! Read in Linux 5.10, 6.1, 6.12 and 6.18, and held against guests of 5.10, 6.1, 6.12 and 7.2.
+//! No version of the kernel is asked for: each of these is an allowance of so many requests and so
+//! many bytes as the trace itself holds of them. Held against guests of 5.10 and 6.12.
 //!
 //! Non-goals: when the counters are read (`super`); sentences (`report::doubt`).
 

@@ -36,7 +36,9 @@ fn what_was_under_way_at_a_reading_is_counted_by_a_driver_of_bios_before_or_afte
         (row(Some(5), Some(9)), Time::Outside, Time::Outside),
         (row(Some(15), None), Time::During, Time::Outside),
         (row(Some(25), None), Time::Outside, Time::Outside),
-        (row(None, Some(15)), Time::During, Time::Between),
+        (row(None, Some(15)), Time::During, Time::During),
+        (Request { length_bytes: 1, ..row(None, Some(15)) }, Time::During, Time::Between),
+        (row(None, Some(25)), Time::During, Time::Outside),
         (Request { completed_by_ns: Some(19), ..row(Some(15), None) }, Time::Lost, Time::Lost),
     ];
     for (row, of_bios, of_requests) in cases {
