@@ -160,6 +160,9 @@ impl Evidence {
         let fio = text("fio.json")
             .and_then(|text| Some(serde_json::from_str::<FioReport>(&text[text.find('{')?..])));
         let run = place.join("run");
+        let run = run.join("run.json").exists().then(|| Run::read(&run)).transpose();
+        // What was killed may have left half a run.
+        let run = if end == End::Exit(0) { run? } else { run.unwrap_or_default() };
         Ok(Self {
             end,
             stdout: text("stdout").unwrap_or_default(),
@@ -167,7 +170,7 @@ impl Evidence {
             counters,
             // Without its end it is of a load that was killed; whoever needs it will miss it.
             fio: fio.and_then(Result::ok),
-            run: run.join("run.json").exists().then(|| Run::read(&run)).transpose()?,
+            run,
             sum: text("sum").map(|text| text.trim().to_owned()),
         })
     }
