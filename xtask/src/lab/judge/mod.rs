@@ -88,7 +88,8 @@ fn held(kind: Kind, case: &Case, evidence: &Evidence) -> Result<Vec<Fault>, &'st
         }
         Kind::Layers => {
             let counters = evidence.counters.as_ref().ok_or("the kernel's counts")?;
-            layers::layers(run()?, &counters[0])
+            let published = evidence.response.as_ref().ok_or("what lbolt response says")?;
+            layers::layers(run()?, published, &counters[0])
         }
         Kind::Fio => counts::fio(run()?, fio()?),
         Kind::FioBytes => counts::fio_bytes(run()?, fio()?),
