@@ -290,6 +290,9 @@ fn a_lack_must_be_said_in_its_sentence() {
     let mut evidence = Evidence { end: End::Exit(2), ..Evidence::default() };
     evidence.stderr = "no BPF; use Linux 6.1".into();
     assert_eq!(judge(&case, &evidence), Outcome::Lacks("use Linux 6.1".into()));
+    let more = Case { is_rest_held: true, ..case };
+    assert_eq!(faults(&more, &evidence)[0].wanted, "exit code 0");
+    let case = Case { is_rest_held: false, ..more };
     evidence.stderr = "no".into();
     let wanted = "the sentence \"use Linux 6.1\"";
     assert_eq!(faults(&case, &evidence), fault(wanted, "exit code 2: no"));
