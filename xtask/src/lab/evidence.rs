@@ -19,6 +19,8 @@ pub(super) struct Evidence {
     pub(super) counters: Option<[Vec<Counters>; 4]>,
     pub(super) fio: Option<FioReport>,
     pub(super) run: Option<Run>,
+    /// What `lbolt response` says of the run.
+    pub(super) response: Option<Published>,
     /// `unchanged` or `changed`.
     pub(super) sum: Option<String>,
 }
@@ -106,6 +108,20 @@ impl FioReport {
     }
 }
 
+/// Findings, as JSON.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Published {
+    pub(super) findings: Vec<PublishedFinding>,
+}
+
+/// One of them.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct PublishedFinding {
+    pub(super) subject: serde_json::Value,
+    pub(super) quantity: String,
+    pub(super) value: Option<f64>,
+}
+
 /// A run of lbolt.
 #[derive(Debug, Default)]
 pub(super) struct Run {
@@ -159,7 +175,11 @@ impl Evidence {
         // fio says first what went wrong, if anything did.
         let fio = text("fio.json")
             .and_then(|text| Some(serde_json::from_str::<FioReport>(&text[text.find('{')?..])));
+        let response = text("response.json").map(|text| serde_json::from_str(&text));
         let run = place.join("run");
+        let run = run.join("run.json").exists().then(|| Run::read(&run)).transpose();
+        // What was killed may have left half a run.
+        let run = if end == End::Exit(0) { run? } else { run.unwrap_or_default() };
         Ok(Self {
             end,
             stdout: text("stdout").unwrap_or_default(),
@@ -167,7 +187,8 @@ impl Evidence {
             counters,
             // Without its end it is of a load that was killed; whoever needs it will miss it.
             fio: fio.and_then(Result::ok),
-            run: run.join("run.json").exists().then(|| Run::read(&run)).transpose()?,
+            run,
+            response: response.transpose().context("response.json")?,
             sum: text("sum").map(|text| text.trim().to_owned()),
         })
     }

@@ -157,19 +157,38 @@ pub(super) fn last_line(all: &All, took: Duration) -> String {
     )
 }
 
-/// The table of docs/kernels.md: every stack of the table, tested or not.
+/// What the page says before its table.
+const PAGE: &str = "\
+# Kernels and stacks
+
+What lbolt was tried on by `make lab` ([lab.md](lab.md)), and whether all that the lab holds there
+held: requests and bytes equal to the kernel's own counts and to fio's to the last one, captured by
+BPF, no finding suspect without a reason, fsync calls equal to fio's. `cargo xtask lab --table`
+prints this page of the last results.
+
+- *works*: every case passed. *In part*: some cases passed, and in the others the kernel lacks
+  something, which lbolt says; *lacks*: so it is in all of them.
+- *fails*: a case failed. *Not tested*: no case was run.
+";
+
+/// docs/kernels.md: every stack of the table, tested or not.
 pub(super) fn markdown(table: &Table, rows: &[Row]) -> String {
-    let stacks: Vec<String> = table.stack.iter().flat_map(|stack| stack.names()).collect();
+    let mut stacks: Vec<String> = vec![];
+    for name in table.stack.iter().flat_map(|stack| stack.names()) {
+        if !stacks.contains(&name) {
+            stacks.push(name);
+        }
+    }
     let word = |cell: Cell| cell.word().to_owned();
     let of = |kernel: &Kernel| column(&kernel.name, &stacks, rows, &kernel.name, word);
-    let mut listing =
-        listing("Kernels and stacks".to_owned(), &stacks, table.kernel.iter().map(of).collect());
+    let title = "Stacks on Debian's kernels".to_owned();
+    let mut listing = listing(title, &stacks, table.kernel.iter().map(of).collect());
     let lacks = said(rows, |row| match &row.outcome {
         Outcome::Lacks(sentence) => Some(one_line(sentence)),
         _ => None,
     });
     listing.notes = lacks.into_iter().map(|(why, places)| format!("*{why}*: {places}.")).collect();
-    listing.markdown()
+    format!("{PAGE}\n{}", listing.markdown())
 }
 
 #[cfg(test)]

@@ -19,8 +19,10 @@ pub(super) struct Case<'a> {
     pub(super) says: &'a [Pattern],
     pub(super) silent: &'a [Pattern],
     pub(super) delay_ms: Option<f64>,
-    /// What must be said instead of all this.
+    /// What must be said, because the kernel lacks something.
     pub(super) lacks: Option<&'a Pattern>,
+    /// Whether all else must hold for all that.
+    pub(super) is_rest_held: bool,
     /// Why less is held.
     pub(super) why: Vec<&'a str>,
 }
@@ -145,6 +147,7 @@ fn case<'a>(
         silent: &command.silent,
         delay_ms: stack.delay_ms,
         lacks: of.iter().find_map(|one| one.lacks.as_ref()),
+        is_rest_held: of.iter().all(|one| one.lacks.is_none() || !one.without.is_empty()),
         why: of.iter().map(|one| one.why.as_str()).collect(),
     };
     Ok((case, command.short))

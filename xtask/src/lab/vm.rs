@@ -17,7 +17,7 @@ const PRELUDE: &str = include_str!("guest/prelude.sh");
 const DRIVER: &str = include_str!("guest/driver.sh");
 
 /// A guest in which nothing happens for so long is stuck.
-const SILENCE: Duration = Duration::from_secs(420);
+const SILENCE: Duration = Duration::from_secs(1200);
 /// How often is looked for what it has done.
 const TICK: Duration = Duration::from_millis(500);
 

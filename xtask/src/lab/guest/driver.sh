@@ -40,7 +40,7 @@ for stack in /lab/plan/*/; do
   cases=()
   for script in "$stack"*.case.sh; do cases+=("/lab/out/$name/$(basename "$script" .case.sh)"); done
   echo "$name" >/lab/out/now
-  timeout -k 5 180 bash "${stack}setup.sh" >"/lab/out/$name/setup" 2>&1
+  timeout -k 5 400 bash "${stack}setup.sh" >"/lab/out/$name/setup" 2>&1
   code=$?
   settle
   if [ $code != 0 ]; then
@@ -58,7 +58,7 @@ for stack in /lab/plan/*/; do
       over "$code" "$out"
     done
   fi
-  timeout -k 5 60 bash "${stack}teardown.sh" >"/lab/out/$name/teardown" 2>&1
+  timeout -k 5 200 bash "${stack}teardown.sh" >"/lab/out/$name/teardown" 2>&1
   settle
 done
 dmesg >/lab/out/dmesg 2>&1

@@ -67,7 +67,10 @@ loops_gone() {
 counters() {
   local one name
   for one in ${counted:-$device}; do
-    name=$(basename "$(readlink -f "$one")")
+    # Below /dev/mapper there are links or nodes.
+    name=$(stat -L -c '0x%t 0x%T' "$one")
+    # shellcheck disable=SC2086 # two numbers
+    name=$(basename "$(readlink -f "/sys/dev/block/$(printf '%d:%d' $name)")")
     echo "$one $name $(cat "/sys/class/block/$name/dev")" \
       "$([ -d "/sys/block/$name/mq" ] && echo requests || echo bios)" \
       "$(cat "/sys/class/block/$name/dm/name" 2>/dev/null || echo -)" \

@@ -2,8 +2,7 @@
 //! response times of the rows themselves.
 
 use super::Fault;
-use crate::lab::evidence::{Counters, Run};
-use model::record::Finding;
+use crate::lab::evidence::{Counters, Published, PublishedFinding, Run};
 
 /// The layers' own times may be off by so much of the top's time, in sum.
 const SHARE: f64 = 0.01;
@@ -21,22 +20,16 @@ fn top_ns(run: &Run, device: u32) -> f64 {
 }
 
 /// The first device is the top; all of them must be layers.
-pub(super) fn layers(run: &Run, devices: &[Counters]) -> Vec<Fault> {
+pub(super) fn layers(run: &Run, published: &Published, devices: &[Counters]) -> Vec<Fault> {
     let Some(top) = devices.first() else {
         return vec![Fault::new("a top device", "none was counted")];
     };
-    let is_of_top = |finding: &&Finding| {
-        let subject = serde_json::to_value(&finding.subject).unwrap_or_default();
-        let name = subject["device"].as_str().unwrap_or_default();
-        name == top.mapped || name == top.name
+    let is_of_top = |finding: &&PublishedFinding| {
+        let name = finding.subject["device"].as_str().unwrap_or_default();
+        finding.quantity == OWN && (name == top.mapped || name == top.name)
     };
-    let own: Vec<f64> = run
-        .findings
-        .iter()
-        .filter(|finding| finding.quantity == OWN)
-        .filter(is_of_top)
-        .filter_map(|finding| finding.value)
-        .collect();
+    let own = published.findings.iter().filter(is_of_top).filter_map(|finding| finding.value);
+    let own: Vec<f64> = own.collect();
     let mut faults = vec![];
     if own.len() != devices.len() {
         let wanted = format!("{}: {} layers", top.mapped, devices.len());

@@ -44,15 +44,19 @@ const SHOWN: usize = 400;
 
 /// Judges a case.
 pub(super) fn judge(case: &Case, evidence: &Evidence) -> Outcome {
-    if let Some(sentence) = case.lacks {
-        return match sentence.find(&evidence.printed()) {
-            Some(said) => Outcome::Lacks(said.to_owned()),
-            None => {
-                let wanted = format!("the sentence \"{}\"", sentence.source());
-                Outcome::Failed(vec![Fault::new(wanted, ended(evidence))])
-            }
-        };
+    let Some(sentence) = case.lacks else { return rest(case, evidence) };
+    let Some(said) = sentence.find(&evidence.printed()).map(str::to_owned) else {
+        let wanted = format!("the sentence \"{}\"", sentence.source());
+        return Outcome::Failed(vec![Fault::new(wanted, ended(evidence))]);
+    };
+    match case.is_rest_held.then(|| rest(case, evidence)) {
+        Some(failed @ Outcome::Failed(_)) => failed,
+        _ => Outcome::Lacks(said),
     }
+}
+
+/// All but what the kernel lacks.
+fn rest(case: &Case, evidence: &Evidence) -> Outcome {
     let mut faults = vec![];
     if evidence.end != End::Exit(case.exit) {
         faults.push(Fault::new(format!("exit code {}", case.exit), ended(evidence)));
@@ -88,7 +92,8 @@ fn held(kind: Kind, case: &Case, evidence: &Evidence) -> Result<Vec<Fault>, &'st
         }
         Kind::Layers => {
             let counters = evidence.counters.as_ref().ok_or("the kernel's counts")?;
-            layers::layers(run()?, &counters[0])
+            let published = evidence.response.as_ref().ok_or("what lbolt response says")?;
+            layers::layers(run()?, published, &counters[0])
         }
         Kind::Fio => counts::fio(run()?, fio()?),
         Kind::FioBytes => counts::fio_bytes(run()?, fio()?),

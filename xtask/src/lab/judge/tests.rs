@@ -1,6 +1,8 @@
 //! Evidence that is made up: each kind of assertion holds, and fails for its own reason alone.
 
-use super::super::evidence::{Counters, FioJob, FioOperations, FioReport, FioTimes};
+use super::super::evidence::{
+    Counters, FioJob, FioOperations, FioReport, FioTimes, Published, PublishedFinding,
+};
 use super::*;
 use crate::lab::plan::Case;
 use crate::lab::table::Pattern;
@@ -288,6 +290,9 @@ fn a_lack_must_be_said_in_its_sentence() {
     let mut evidence = Evidence { end: End::Exit(2), ..Evidence::default() };
     evidence.stderr = "no BPF; use Linux 6.1".into();
     assert_eq!(judge(&case, &evidence), Outcome::Lacks("use Linux 6.1".into()));
+    let more = Case { is_rest_held: true, ..case };
+    assert_eq!(faults(&more, &evidence)[0].wanted, "exit code 0");
+    let case = Case { is_rest_held: false, ..more };
     evidence.stderr = "no".into();
     let wanted = "the sentence \"use Linux 6.1\"";
     assert_eq!(faults(&case, &evidence), fault(wanted, "exit code 2: no"));
@@ -299,22 +304,22 @@ fn a_lack_must_be_said_in_its_sentence() {
 #[test]
 fn the_times_of_all_layers_sum_to_the_tops() {
     // Two requests of 100 ns each.
-    let mut run = run(vec![read(1), read(2)]);
-    // A subject that has a layer comes with the analysis; its words are judged here.
-    let own = |device: &str, ns: f64| {
-        Finding::new(&Subject::device(device), "layer_own_ns", Some(ns), 2, "")
+    let run = run(vec![read(1), read(2)]);
+    let published = |own: &[(&str, f64)]| {
+        let finding = |(device, ns): &(&str, f64)| PublishedFinding {
+            subject: serde_json::json!({"device": device, "layer": "any"}),
+            quantity: "layer_own_ns".into(),
+            value: Some(*ns),
+        };
+        Published { findings: own.iter().map(finding).collect() }
     };
     let devices = [counters(2, 0, 0), Counters { number: 1, ..counters(2, 0, 0) }];
-    run.findings = vec![own("sda", 150.0), own("sda", 49.0), own("other", 7.0)];
-    assert_eq!(layers::layers(&run, &devices), []);
-    run.findings[1].value = Some(47.0);
-    let found = layers::layers(&run, &devices);
-    assert_eq!(found[0].wanted, "sda: the layers' times sum to 0.000 ms");
-    run.findings.truncate(1);
-    run.findings[0].value = Some(200.0);
-    assert_eq!(layers::layers(&run, &devices), fault("sda: 2 layers", "1"));
-    run.findings.clear();
-    assert_eq!(layers::layers(&run, &devices).len(), 2);
+    let found = |own: &[(&str, f64)]| layers::layers(&run, &published(own), &devices);
+    assert_eq!(found(&[("sda", 150.0), ("sda", 49.0), ("other", 7.0)]), []);
+    let off = found(&[("sda", 150.0), ("sda", 47.0)]);
+    assert_eq!(off[0].wanted, "sda: the layers' times sum to 0.000 ms");
+    assert_eq!(found(&[("sda", 200.0)]), fault("sda: 2 layers", "1"));
+    assert_eq!(found(&[]).len(), 2);
 }
 
 #[test]
