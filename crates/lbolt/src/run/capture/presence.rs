@@ -126,8 +126,11 @@ fn back_as(tree: &Tree, before: &Seen) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A machine with these devices: number, name, attributes.
-    fn machine(devices: &[(&str, &str, &[(&str, &str)])]) -> (tempfile::TempDir, Tree) {
+    /// A device of a made machine: number, name, attributes.
+    type Made<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
+    /// A machine with these devices.
+    fn machine(devices: &[Made<'_>]) -> (tempfile::TempDir, Tree) {
         let root = tempfile::tempdir().unwrap();
         for (number, name, attributes) in devices {
             let folder = root.path().join("sys/dev/block").join(number);
@@ -147,7 +150,7 @@ mod tests {
 
     const DISK: DeviceNumber = DeviceNumber::new(259, 1);
 
-    fn became(before: &[(&str, &str)], now: &[(&str, &str, &[(&str, &str)])]) -> String {
+    fn became(before: &[(&str, &str)], now: &[Made<'_>]) -> String {
         let (_root, tree) = machine(&[("259:1", "nvme1n1", before)]);
         let begun = BTreeMap::from([(DISK, Seen::of(&tree, DISK).unwrap())]);
         let mut presence = Presence { begun, ..Presence::default() };
