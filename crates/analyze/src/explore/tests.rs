@@ -119,7 +119,7 @@ fn check(index: &Index, rows: &[Request], brush: &Brush, most: usize) {
     }
     let columns = view.times_ns.len() - 1;
     assert_eq!(view.responses.counts.len(), columns * view.responses.edges.len().max(1) - columns);
-    assert_eq!(view.places.counts.len(), columns * (view.places.edges.len() - 1));
+    assert_eq!(view.places.counts.len(), columns * (view.places.edges.len().saturating_sub(1)));
     let shown = view.brush.shown_device.unwrap();
     let placed = expected.iter().filter(|row| {
         index.devices()[usize::from(shown)] == row.device && row.offset_bytes.is_some()

@@ -87,7 +87,7 @@ impl LoadError {
 }
 
 /// By which programs read the kernel's memory.
-const READING: &str = "bpf_probe_read_kernel";
+const READING: &str = "bpf_probe_read";
 
 /// Whether lockdown forbids to read the kernel's memory (LOCKDOWN_BPF_READ_KERNEL). Where
 /// securityfs is not mounted, the command line tells what was asked for at boot.
