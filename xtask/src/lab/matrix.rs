@@ -40,14 +40,16 @@ impl Cell {
         if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
     }
 
-    /// For the page: whether it works.
-    fn word(self) -> &'static str {
+    /// For the page: whether it works, and how many cases say so.
+    fn word(self) -> String {
+        let Self { passed, failed, lacks } = self;
+        let all = passed + failed + lacks;
         match self {
-            Self { passed: 0, failed: 0, lacks: 0 } => "not tested",
-            Self { failed: 1.., .. } => "fails",
-            Self { passed: 0, .. } => "lacks",
-            Self { lacks: 1.., .. } => "in part",
-            Self { .. } => "works",
+            Self { failed: 1.., .. } => format!("fails ({failed} of {all})"),
+            Self { passed: 0, lacks: 0, .. } => "not tested".to_owned(),
+            Self { passed: 0, .. } => format!("lacks ({all})"),
+            Self { lacks: 1.., .. } => format!("in part ({passed} of {all})"),
+            Self { .. } => format!("works ({all})"),
         }
     }
 }
@@ -166,9 +168,9 @@ held: requests and bytes equal to the kernel's own counts and to fio's to the la
 BPF, no finding suspect without a reason, fsync calls equal to fio's. `cargo xtask lab --table`
 prints this page of the last results.
 
-- *works*: every case passed. *In part*: some cases passed, and in the others the kernel lacks
-  something, which lbolt says; *lacks*: so it is in all of them.
-- *fails*: a case failed. *Not tested*: no case was run.
+- *works*: every case that was run passed; their number is in brackets. *In part*: some passed, and
+  in the others the kernel lacks something, which lbolt says; *lacks*: so it is in all of them.
+- *fails*: so many cases failed. *Not tested*: no case was run.
 ";
 
 /// docs/kernels.md: every stack of the table, tested or not.
@@ -179,8 +181,7 @@ pub(super) fn markdown(table: &Table, rows: &[Row]) -> String {
             stacks.push(name);
         }
     }
-    let word = |cell: Cell| cell.word().to_owned();
-    let of = |kernel: &Kernel| column(&kernel.name, &stacks, rows, &kernel.name, word);
+    let of = |kernel: &Kernel| column(&kernel.name, &stacks, rows, &kernel.name, Cell::word);
     let title = "Stacks on Debian's kernels".to_owned();
     let mut listing = listing(title, &stacks, table.kernel.iter().map(of).collect());
     let lacks = said(rows, |row| match &row.outcome {

@@ -93,19 +93,23 @@ impl<'a> Runner<'a> {
         let total = plans.iter().map(|plan| plan.cases().count()).sum();
         let (next, rows) = (AtomicUsize::new(0), Mutex::new(vec![]));
         let work = || -> anyhow::Result<()> {
-            while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(plan) = plans.get(number) else { return Ok(()) };
                 let boot = boots.get(plan.kernel.name.as_str()).context("a kernel without boot")?;
                 let found = Turn { runner: self, plan, boot, total }.run()?;
-                rows.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+                rows.lock().unwrap_or_else(PoisonError::into_inner).push((number, found));
             }
-            Ok(())
         };
         std::thread::scope(|scope| -> anyhow::Result<()> {
             let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
             let dead = |_| Err(anyhow::anyhow!("a thread died"));
             workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(dead))
         })?;
-        let rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // In the order of the table, whichever guest ended first.
+        rows.sort_by_key(|(number, _)| *number);
+        let rows = rows.into_iter().flat_map(|(_, found)| found).collect();
         Ok(All { rows, again: self.again.load(Ordering::Relaxed), is_stopped: self.is_stopped() })
     }
 
