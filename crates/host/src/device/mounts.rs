@@ -123,6 +123,15 @@ impl Tree {
         Ok(nearest.filter(|m| m.fs_type == "btrfs").and_then(|m| self.device_of_source(m)))
     }
 
+    /// All block devices under the file system that holds `path`: several of a btrfs; none of
+    /// tmpfs and its like.
+    /// Errors: as [`Tree::device_of_path`].
+    pub fn devices_of_path(&self, path: &Path) -> Result<Vec<DeviceNumber>, DeviceError> {
+        let Some(first) = self.device_of_path(path)? else { return Ok(Vec::new()) };
+        let whole = self.btrfs()?.into_iter().find(|btrfs| btrfs.members.contains(&first));
+        Ok(whole.map_or_else(|| vec![first], |btrfs| btrfs.members))
+    }
+
     /// The mounted btrfs file systems; sysfs lists them only while mounted.
     pub(crate) fn btrfs(&self) -> Result<Vec<Btrfs>, DeviceError> {
         let folder = self.path("sys/fs/btrfs");
@@ -347,6 +356,26 @@ mod tests {
         let device = tree.device_of_path(Path::new("/data/sub/f")).unwrap();
         assert_eq!(device, Some(DeviceNumber::new(8, 0)));
         assert_eq!(tree.device_of_path(Path::new("/elsewhere")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_path_lies_on_all_devices_of_a_btrfs() {
+        let tree = Fixture::new()
+            .disk("sda", 8, 0)
+            .disk("sdb", 8, 16)
+            .disk("sdc", 8, 32)
+            .btrfs("12-34", &["sda", "sdb"])
+            .mount(0, 33, "/data", "btrfs", "/dev/sda")
+            .mount(8, 32, "/one", "ext4", "/dev/sdc")
+            .file("/data/f", 0, 33, 1)
+            .file("/one/f", 8, 32, 1)
+            .tree();
+        let under = |path: &str| {
+            let mut devices = tree.devices_of_path(Path::new(path)).unwrap();
+            devices.sort_unstable();
+            devices.iter().map(|device| device.minor).collect::<Vec<_>>()
+        };
+        assert_eq!((under("/data/f"), under("/one/f")), (vec![0, 16], vec![32]));
     }
 
     proptest! {

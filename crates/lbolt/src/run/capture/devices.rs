@@ -179,30 +179,18 @@ pub(crate) fn resolve(typed: &[String]) -> anyhow::Result<Devices> {
     let names = tree.shown_names().unwrap_or_default().into_iter();
     let names: BTreeMap<u32, String> = names.map(|(d, name)| (kernel_number(d), name)).collect();
     let numbers = typed.iter().map(|text| {
-        let found = tree.by_any_name(text).or_else(|| on_path(&tree, Path::new(text)));
-        found.map(kernel_number).ok_or_else(|| {
-            let known = names.values().cloned().collect::<Vec<_>>().join(", ");
-            let sentence = match Path::new(text).exists() {
-                true => format!(
-                    "failed to tell on which block device {text:?} lies: its file system is of \
-                     none that the kernel \
-                     names (overlay, tmpfs, btrfs and network file systems are); name the device \
-                     beneath it, one of \
-                     {known}"
-                ),
-                false => format!(
-                    "failed to find the block device {text:?}; there are {known}. Name one, its \
-                     node in /dev, or a \
-                     directory on it"
-                ),
-            };
-            failure(Fault::Usage, sentence)
-        })
+        let named = tree.by_any_name(text).map(|device| vec![device]);
+        let found = named.unwrap_or_else(|| on_path(&tree, Path::new(text)));
+        if !found.is_empty() {
+            return Ok(found.into_iter().map(kernel_number).collect::<Vec<u32>>());
+        }
+        Err(no_device(text, &names))
     });
     let mut stack = DeviceStack::default();
     let stacked = all.iter().filter_map(|device| stacked(&tree, *device));
     stacked.for_each(|(upper, lowers)| stack.add(upper, lowers));
-    Ok(Devices { numbers: numbers.collect::<anyhow::Result<_>>()?, names, stack })
+    let numbers = numbers.collect::<anyhow::Result<Vec<_>>>()?.concat();
+    Ok(Devices { numbers, names, stack })
 }
 
 /// What a device lies on directly, as whole disks, whose numbers requests have; none at the bottom.
@@ -213,10 +201,28 @@ fn stacked(tree: &Tree, device: DeviceNumber) -> Option<(u32, Vec<u32>)> {
     (!lowers.is_empty()).then(|| (kernel_number(device), lowers.into_iter().collect()))
 }
 
-/// The device whose node this is, or on which it lies.
-fn on_path(tree: &Tree, path: &Path) -> Option<DeviceNumber> {
-    if !path.exists() {
-        return None;
+/// Why what was typed is no device.
+fn no_device(text: &str, names: &BTreeMap<u32, String>) -> anyhow::Error {
+    let known = names.values().cloned().collect::<Vec<_>>().join(", ");
+    let sentence = match Path::new(text).exists() {
+        true => format!(
+            "failed to tell on which block device {text:?} lies: its file system is of none that \
+             the kernel names (overlay, tmpfs and network file systems are); name the device \
+             beneath it, one of {known}"
+        ),
+        false => format!(
+            "failed to find the block device {text:?}; there are {known}. Name one, its node in \
+             /dev, or a directory on it"
+        ),
+    };
+    failure(Fault::Usage, sentence)
+}
+
+/// The device whose node this is, or those on which it lies.
+fn on_path(tree: &Tree, path: &Path) -> Vec<DeviceNumber> {
+    match tree.device_at(path) {
+        _ if !path.exists() => Vec::new(),
+        Some(device) => vec![device],
+        None => tree.devices_of_path(path).unwrap_or_default(),
     }
-    tree.device_at(path).or_else(|| tree.device_of_path(path).ok()?)
 }
