@@ -143,6 +143,7 @@ fn what_null_says_no_more_than_unknown_of_may_be_missing_and_nothing_else() {
                     "generation",
                     "kernel_stack",
                     "user_stack",
+                    "above_id",
                 ];
                 let told = [column.name].into_iter().filter(|name| !young.contains(name));
                 assert_eq!(missing, told.collect::<Vec<_>>());
