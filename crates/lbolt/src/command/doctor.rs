@@ -88,7 +88,9 @@ fn kernel() -> Diagnosis {
     let untested = "what it has was looked up, and not tried: compare `lbolt record` with the \
                     kernel's own counts, which it prints";
     let (health, seen, remedy) = match standing(&release) {
-        Some(Standing::Tested) => (Health::Yes, format!("{release}, tested"), ""),
+        Some(Standing::Tested) => {
+            (Health::Yes, format!("{release}, tried; docs/kernels.md says on what"), "")
+        }
         Some(Standing::Between(below, above)) => {
             let between = format!("{release}, not tested; {} and {} are", name(below), name(above));
             (Health::Partly, between, untested)

@@ -9,7 +9,7 @@ use aya::maps::Array;
 const FIND_SELF: Hook = Hook::at_a_switch("find_self");
 
 /// The inode of the first PID namespace, which is the same on every machine: PROC_PID_INIT_INO of
-/// include/linux/proc_ns.h (of user space, too, since Linux 6.18: uapi/linux/nsfs.h).
+/// include/linux/proc_ns.h.
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 /// `struct self` of self.h: the namespace's device and inode, our number within, and without.

@@ -1,6 +1,7 @@
-//! The kernels that `make lab` holds lbolt against, and where another one stands among them.
+//! The kernels that lbolt was tried on, and where another one stands among them: those of `make
+//! lab`, and 6.18, on which it is developed. Not every stack was tried on each, and not all held.
 //!
-//! Source: xtask/lab.toml, which a test compares; docs/kernels.md says what works on each.
+//! Source: docs/kernels.md, which says what was tried and what works.
 //!
 //! Non-goals: what a kernel has (`capability`), which is looked up and not concluded from a number.
 
