@@ -4,7 +4,8 @@
 //! what was requested, a flush sequence once and an empty flush as a write of no sectors, failed
 //! requests too; flushes are those that the disk was given. A device that is made of bios counts no
 //! flush; whether an empty one is a write of it depends on its driver (dm counts it, md does not).
-//! Commands that are passed through are reads up to Linux 5.15, and nothing since.
+//! Commands that are passed through are reads of their whole sectors up to Linux 5.15, and nothing
+//! since.
 //!
 //! The counts are read before and after the whole command, and again right around the load. What is
 //! in the trace lies between: at least the inner difference, at most the outer one. They are equal
@@ -24,8 +25,14 @@ struct Sum {
 fn sum<'a>(rows: impl Iterator<Item = &'a Request>) -> Sum {
     rows.fold(Sum::default(), |sum, row| Sum {
         requests: sum.requests + 1,
-        bytes: sum.bytes + u64::from(row.length_bytes),
+        bytes: sum.bytes + counted_bytes(row),
     })
+}
+
+/// Of a command the kernel counts whole sectors, of each its own (`blk_account_io_completion`).
+fn counted_bytes(row: &Request) -> u64 {
+    let bytes = u64::from(row.length_bytes);
+    if row.op == Op::Other { bytes & !511 } else { bytes }
 }
 
 /// What was requested of a device and completed.

@@ -122,6 +122,26 @@ fn counts_are_the_kernels_to_the_last_request() {
 }
 
 #[test]
+fn of_a_command_whole_sectors_are_counted() {
+    let command = |id: u64, length_bytes| {
+        let (row, name) = read(id);
+        (Request { op: Op::Other, offset_bytes: None, length_bytes, ..row }, name)
+    };
+    let rows = vec![read(1), command(2, 36), command(3, 36), command(4, 512)];
+    let evidence = |read_sectors| Evidence {
+        run: Some(run(rows.clone())),
+        counters: alone(Counters { read_sectors, ..counters(4, 0, 0) }),
+        ..Evidence::default()
+    };
+    let case = case(&[Kind::Bytes]);
+    assert_eq!(judge(&case, &evidence(9)), Outcome::Passed);
+    assert_eq!(
+        faults(&case, &evidence(10)),
+        fault("sda: bytes read: 5120, by the kernel", "4096, by the trace")
+    );
+}
+
+#[test]
 fn a_request_without_its_completion_is_not_counted() {
     let (lost, command) = read(2);
     let lost = Request { completed_ns: None, completed_by_ns: Some(5_000), ..lost };
