@@ -28,10 +28,14 @@ export lab=/lab
 
 settle() { [ ! -x /bin/udevadm ] || udevadm settle -t 10; }
 
-# over CODE FOLDER...: these cases have ended so.
+# over CODE FOLDER...: these cases have ended so. Whoever sees the file sees all of it.
 over() {
   local code=$1; shift
-  for folder in "$@"; do mkdir -p "$folder"; echo "$code" >"$folder/code"; done
+  for folder in "$@"; do
+    mkdir -p "$folder"
+    echo "$code" >"$folder/code.new"
+    mv "$folder/code.new" "$folder/code"
+  done
 }
 
 for stack in /lab/plan/*/; do
