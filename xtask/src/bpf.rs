@@ -43,7 +43,10 @@ fn objects(root: &Path) -> anyhow::Result<Vec<Object>> {
 /// Rebuilds every object.
 pub(crate) fn build(root: &Path) -> anyhow::Result<()> {
     for object in objects(root)? {
-        compile(root, &object, &object.path)?;
+        // A clang that fails takes away what it has begun to write.
+        let new = object.path.with_extension("new");
+        compile(root, &object, &new)?;
+        std::fs::rename(&new, &object.path)?;
         println!("wrote {}", object.path.strip_prefix(root)?.display());
     }
     std::fs::write(root.join(COMPILER), clang_version()? + "\n")?;

@@ -229,6 +229,16 @@ impl Tree {
         BlockStat::parse(&text).ok_or_else(|| malformed(&path, "not a line of 11 or more counters"))
     }
 
+    /// Flushes that its disk completed, of all partitions, for none is counted of a partition; none
+    /// where the kernel counts none, as of what takes bios (block/blk-flush.c, `flush_end_io`).
+    /// Errors: no such device, or a line that is not understood.
+    pub fn flushes(&self, device: DeviceNumber) -> Result<Option<u64>, DeviceError> {
+        match self.takes_bios(device)? {
+            true => Ok(None),
+            false => Ok(self.stat(self.whole_disk(device)?)?.flush_requests),
+        }
+    }
+
     /// The devices at the bottom of what `device` is built on: through loop
     /// devices, dm, md and bcache, down to disks and partitions. A loop device
     /// on an unlinked file, or on a file of tmpfs, is its own bottom.
@@ -438,6 +448,19 @@ mod tests {
         assert_eq!(tree.stat(SDA).unwrap().read_bytes, 4096);
         assert_eq!(tree.scheduler(SDB).unwrap(), None);
         assert_eq!(tree.all().unwrap(), [SDA, SDA1, SDB]);
+    }
+
+    #[test]
+    fn flushes_are_a_disks_and_are_not_counted_of_what_takes_bios() {
+        let stat = |flushes: u32| format!("1 0 8 0 0 0 0 0 0 0 0 0 0 0 0 {flushes} 0\n");
+        let tree = two_disks()
+            .attribute("sda", "mq/0/nr_tags", "32\n")
+            .attribute("sda", "stat", &stat(7))
+            .attribute("sda1", "stat", &stat(0))
+            .attribute("sdb", "stat", &stat(0))
+            .tree();
+        let flushes = [SDA, SDA1, SDB].map(|device| tree.flushes(device).unwrap());
+        assert_eq!(flushes, [Some(7), Some(7), None]);
     }
 
     #[test]

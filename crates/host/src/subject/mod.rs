@@ -160,7 +160,7 @@ impl<S: Backend> Host<S> {
             read_bytes: stat.read_bytes,
             write_bytes: stat.write_bytes,
             requests: stat.read_requests + stat.write_requests,
-            flushes: stat.flush_requests,
+            flushes: self.tree.flushes(device.number).map_err(|e| gone(&e))?,
             in_flight_ns: stat.in_flight_ms * 1_000_000,
         })
     }

@@ -4,6 +4,7 @@
 //! Non-goals: what a program's tracepoint costs around it, and what its use of the caches costs
 //! others.
 
+use super::again::first_of;
 use super::{LoadError, Loaded};
 use aya::programs::Program;
 use std::collections::BTreeMap;
@@ -50,11 +51,16 @@ impl Loaded {
     }
 
     /// How often each program that is attached was left out because it was running on that CPU
-    /// already: the kernel lets none interrupt itself. By the programs' names, if it ever was.
+    /// already (the kernel lets none interrupt itself), and no second one made that good. By the
+    /// programs' names, if it ever was.
     /// Errors: a kernel that does not tell.
     pub(crate) fn runs_left_out(&self) -> Result<BTreeMap<String, u64>, LoadError> {
         let of = |(name, program): (&str, &Program)| {
-            left_out(program).map(|count| Ok((name.to_owned(), count?)))
+            if first_of(name).is_some() {
+                return None;
+            }
+            let left = |count: u64| count.saturating_sub(self.made_good(name));
+            left_out(program).map(|count| Ok((name.to_owned(), left(count?))))
         };
         let mut runs: BTreeMap<String, u64> =
             self.ebpf.programs().filter_map(of).collect::<Result<_, LoadError>>()?;

@@ -51,20 +51,21 @@ typedef unsigned long long u64;
  * it loads itself, and it counts by atomic operations with a result (5.12).
  */
 #ifdef PLAIN
-#define TRACEPOINT(name) SEC("raw_tp/" #name) int name(u64 *context)
+#define AT_TRACEPOINT(name) AT_RAW_TRACEPOINT(name)
 #define GET(pointer, field) READ(pointer, field)
 #else
-#define TRACEPOINT(name) SEC("tp_btf/" #name) int name(u64 *context)
+#define AT_TRACEPOINT(name) SEC("tp_btf/" #name)
 #define GET(pointer, field) ((pointer)->field)
 #endif
 /* Of a file system, which may be a module: tp_btf knows the kernel's own tracepoints alone. */
-#define TRACEPOINT_OF_MODULE(name) SEC("raw_tp/" #name) int name(u64 *context)
+#define AT_RAW_TRACEPOINT(name) SEC("raw_tp/" #name)
 
 /* A map is described by the types of a struct's members. */
 #define MAP_NUMBER(name, value) int(*name)[value]
 #define MAP_TYPE(name, type) type *name
 
 /* enum bpf_map_type */
+#define HASH 1
 #define ARRAY 2
 #define PER_CPU_ARRAY 6
 #define STACK_TRACE 7

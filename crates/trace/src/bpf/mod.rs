@@ -6,6 +6,7 @@
 //!
 //! Non-goals: other kinds of programs; what a map holds.
 
+mod again;
 mod cost;
 mod error;
 pub(crate) mod whoami;
@@ -14,6 +15,7 @@ pub use cost::{RunCounting, RunTime};
 pub use error::LoadError;
 
 use crate::kernel::NoTypes;
+use again::again;
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -32,17 +34,24 @@ pub(crate) struct Hook {
     pub(crate) is_required: bool,
     /// The first kernel that has it.
     pub(crate) since: &'static str,
+    /// Whether it may interrupt itself, and has a second program there.
+    pub(crate) is_twice: bool,
 }
 
 impl Hook {
     /// A program that has to be attached, named as its tracepoint is.
     pub(crate) const fn required(name: &'static str) -> Self {
-        Self { program: name, tracepoint: name, is_required: true, since: "5.12" }
+        Self { program: name, tracepoint: name, is_required: true, since: "5.12", is_twice: false }
     }
 
     /// A program for a tracepoint that not every kernel has.
     pub(crate) const fn optional(name: &'static str) -> Self {
-        Self { program: name, tracepoint: name, is_required: false, since: "5.12" }
+        Self { program: name, tracepoint: name, is_required: false, since: "5.12", is_twice: false }
+    }
+
+    /// It interrupts itself on every kernel.
+    pub(crate) const fn twice(self) -> Self {
+        Self { is_twice: true, ..self }
     }
 
     /// A program at the switches of threads.
@@ -80,8 +89,19 @@ impl Loaded {
     /// Attaches one program; false if it is optional and the kernel has no such tracepoint.
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn attach(&mut self, hook: &Hook) -> Result<bool, LoadError> {
+        self.attach_as(hook, hook.program)
+    }
+
+    /// Attaches the second program of a point, for what its first one is left out for.
+    /// Errors: whatever stands in the way, with its remedy.
+    pub(crate) fn attach_again(&mut self, hook: &Hook) -> Result<(), LoadError> {
+        self.count_made_good(hook.program)?;
+        self.attach_as(hook, &again(hook.program)).map(drop)
+    }
+
+    fn attach_as(&mut self, hook: &Hook, program: &str) -> Result<bool, LoadError> {
         let name = hook.program;
-        let program = self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
+        let program = self.ebpf.program_mut(program).ok_or(LoadError::NoProgram(name))?;
         let _lifted = LockedMemory::lift();
         let attached = match program {
             Program::BtfTracePoint(program) => {
@@ -144,8 +164,17 @@ impl Loaded {
     /// Detaches one program and removes it from the kernel.
     /// Errors: a program that is not loaded.
     pub(crate) fn remove(&mut self, hook: &Hook) -> Result<(), LoadError> {
-        let name = hook.program;
-        let program = self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
+        self.remove_as(hook.program, hook.program)
+    }
+
+    /// The same of the second program of a point.
+    /// Errors: a program that is not loaded.
+    pub(crate) fn remove_again(&mut self, hook: &Hook) -> Result<(), LoadError> {
+        self.remove_as(hook.program, &again(hook.program))
+    }
+
+    fn remove_as(&mut self, name: &'static str, program: &str) -> Result<(), LoadError> {
+        let program = self.ebpf.program_mut(program).ok_or(LoadError::NoProgram(name))?;
         let unloaded = match program {
             Program::BtfTracePoint(program) => program.unload(),
             Program::RawTracePoint(program) => program.unload(),

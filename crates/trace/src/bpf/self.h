@@ -19,11 +19,7 @@ struct {
 	MAP_TYPE(value, struct self);
 } self SEC(".maps");
 
-#ifdef PLAIN
-#define AT_SWITCH SEC("raw_tp/sched_switch")
-#else
-#define AT_SWITCH SEC("tp_btf/sched_switch")
-#endif
+#define AT_SWITCH AT_TRACEPOINT(sched_switch)
 
 AT_SWITCH int find_self(void *context)
 {

@@ -68,6 +68,14 @@ INLINE u64 base_of_numbers(void)
 #endif
 }
 
+/* A multiplier whose high bits are all of them moved by each bit of the address: 2^64 / phi. */
+INLINE u64 hash_of(u64 number)
+{
+	return number * 0x9e3779b97f4a7c15;
+}
+
+#include "twice.h"
+
 /* --- Which devices ---------------------------------------------------------- */
 
 INLINE u32 device_of(struct gendisk *disk)
@@ -193,9 +201,17 @@ INLINE int has_bios_alone(struct gendisk *disk)
 /* A bio. A slot that holds none holds zeroes. */
 struct slot {
 	u64 time_ns;
-	u64 thread; /* its number, and its process's in the high half */
+	u64 thread; /* its number, and its process's in the high half; and WHOLE */
 	u64 check;  /* of the bio's address, the time and the thread */
 };
+
+/* Of what was told as a bio, and not as a request: no process has such a number. */
+#define WHOLE (1ull << 63)
+
+INLINE int is_whole(const struct slot *slot)
+{
+	return (slot->thread & WHOLE) != 0;
+}
 
 struct set {
 	struct slot slots[WAYS];
@@ -207,12 +223,6 @@ struct {
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct set);
 } queued SEC(".maps");
-
-/* A multiplier whose high bits are all of them moved by each bit of the address: 2^64 / phi. */
-INLINE u64 hash_of(u64 number)
-{
-	return number * 0x9e3779b97f4a7c15;
-}
 
 INLINE struct set *set_of(u64 hash)
 {
@@ -253,8 +263,14 @@ INLINE void remember(u64 bio, u64 time_ns, u64 thread)
 	into->check = hash ^ time_ns ^ thread;
 }
 
-/* What is remembered of a bio; its time is 0 if nothing is. */
-INLINE struct slot recall(u64 bio, int and_forget)
+/* What recall forgets. */
+enum forgets { NOTHING, OF_REQUESTS, OF_WHOLES };
+
+/*
+ * What is remembered of a bio; its time is 0 if nothing is. One that was told as a bio is
+ * remembered until it is complete, even if a device hands it on as it is to another one.
+ */
+INLINE struct slot recall(u64 bio, enum forgets forgets)
 {
 	u64 hash = hash_of(bio);
 	struct set *set = set_of(hash);
@@ -270,7 +286,7 @@ INLINE struct slot recall(u64 bio, int and_forget)
 		copy.thread = slot->thread;
 		copy.check = slot->check;
 		if (copy.time_ns && holds(&copy, hash)) {
-			if (and_forget)
+			if (forgets && is_whole(&copy) == (forgets == OF_WHOLES))
 				slot->time_ns = slot->thread = slot->check = 0;
 			return copy;
 		}
@@ -406,7 +422,7 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context
 	if (GET(task, flags) & PF_WQ_WORKER && is_throttled(bio))
 		start->step.marks |= MARK_THROTTLED;
 	start->pid = thread;
-	start->tgid = thread >> 32;
+	start->tgid = (thread & ~WHOLE) >> 32;
 	describe_file(start, bio);
 	copy_command(start->command, task);
 }
@@ -455,7 +471,7 @@ TRACEPOINT(block_io_start)
 
 	if (!device)
 		return 0;
-	queued = recall(number_of(bio), 1);
+	queued = recall(number_of(bio), OF_REQUESTS);
 	if (!queued.time_ns) {
 		queued.thread = this_thread(this_task());
 		if (bio) /* a driver's command has none */
@@ -487,7 +503,7 @@ TRACEPOINT(block_getrq)
 	if (!device)
 		return 0;
 	/* It is forgotten when it is known what it became. */
-	queued = recall(number_of(bio), 0);
+	queued = recall(number_of(bio), NOTHING);
 	if (!queued.time_ns) {
 		queued.thread = this_thread(this_task());
 		count_missed_time();
@@ -517,7 +533,7 @@ INLINE void tell_become(struct request *request, u32 device)
 	if (starts_are_requests)
 		return;
 	bio = GET(request, bio);
-	if (!bio || !recall(number_of(bio), 1).time_ns || !reserve(&room))
+	if (!bio || !recall(number_of(bio), OF_REQUESTS).time_ns || !reserve(&room))
 		return;
 	describe(&room.cell->issue.step, BECAME, request, device);
 	room.cell->issue.step.sector = (u64)bio;
@@ -636,6 +652,9 @@ TRACEPOINT(block_rq_merge)
 
 /* --- Bios ------------------------------------------------------------------- */
 
+/* Until the first one, completions of bios cost nothing. */
+u32 wholes_seen;
+
 /* A bio is the request where there are no others. Its time is read after the room is taken (ring.h). */
 INLINE void start_whole(struct bio *bio, u32 device, void *context)
 {
@@ -647,10 +666,11 @@ INLINE void start_whole(struct bio *bio, u32 device, void *context)
 		remember(number_of(bio), bpf_ktime_get_ns(), thread);
 		return;
 	}
+	wholes_seen = 1;
 	start = &room.cell->start;
 	describe_bio(&start->step, WHOLE_START, bio, device);
 	start->step.time_ns = start->queued_ns = bpf_ktime_get_ns();
-	remember(number_of(bio), start->queued_ns, thread);
+	remember(number_of(bio), start->queued_ns, thread | WHOLE);
 	start->tag = 0;
 	sign(start, bio, thread, context);
 	commit(&room);
@@ -684,8 +704,9 @@ TRACEPOINT(block_split)
 
 	if (!traced_device_of_bio(first) || has_bios_alone(disk_of_bio(first)))
 		return 0;
-	number = (u64)GET(first, bi_private) - base_of_numbers();
-	whole = recall(number, 0);
+	/* Not GET: a void pointer that the verifier knows as such is no number to it (6.17). */
+	number = (u64)READ(first, bi_private) - base_of_numbers();
+	whole = recall(number, NOTHING);
 	if (whole.time_ns)
 		remember(number_of(first), whole.time_ns, whole.thread);
 	copy_above(number_of(first), number);
@@ -724,21 +745,24 @@ TRACEPOINT(block_bio_remap)
 	return 0;
 }
 
-/* Of a device without requests; elsewhere its request told all. What was split off is not told. */
-TRACEPOINT(block_bio_complete)
+/*
+ * Of what was told as a bio; elsewhere its request told all. It may be on another device by now
+ * (bcache hands its bios on as they are). What was split off is not told.
+ */
+TRACEPOINT_OF_INTERRUPTS(block_bio_complete)
 {
 	struct bio *bio = (struct bio *)context[1];
 	struct complete *complete;
+	struct slot queued;
 	struct room room;
-	u32 device;
 
-	if (!has_bios_alone(disk_of_bio(bio)))
+	if (!wholes_seen)
 		return 0;
-	device = traced_device_of_bio(bio);
-	if (!device || !recall(number_of(bio), 1).time_ns || !reserve(&room))
+	queued = recall(number_of(bio), OF_WHOLES);
+	if (!queued.time_ns || !is_whole(&queued) || !reserve(&room))
 		return 0;
 	complete = &room.cell->complete;
-	describe_bio(&complete->step, COMPLETE, bio, device);
+	describe_bio(&complete->step, COMPLETE, bio, device_of(disk_of_bio(bio)));
 	complete->step.time_ns = bpf_ktime_get_ns();
 	complete->status = GET(bio, bi_status);
 	complete->done_bytes = ALL_BYTES;

@@ -314,6 +314,9 @@ impl Capture {
     pub fn stop(&mut self) -> Result<(), CaptureError> {
         self.runs_left_out = Some(self.loaded.runs_left_out()?);
         for hook in std::mem::take(&mut self.attached).iter().rev() {
+            if hook.is_twice {
+                self.loaded.remove_again(hook)?;
+            }
             self.loaded.remove(hook)?;
         }
         // A second source that cannot be closed is closed when it is dropped.
@@ -351,9 +354,10 @@ mod tests {
             let programs = capture.loaded.ebpf.programs();
             programs.filter_map(|(_, program)| Some(program.info().ok()?.id())).collect()
         };
-        let attached = dropped.attached.len() + stopped.attached.len();
+        let programs = |hook: &Hook| 1 + usize::from(hook.is_twice);
+        let attached = dropped.attached.iter().chain(&stopped.attached).map(programs).sum();
         let ids = [ids(&dropped), ids(&stopped)].concat();
-        assert_eq!((ids.len(), are_loaded(&ids)), (attached, attached));
+        assert_eq!((ids.len(), are_loaded(&ids)), (attached, attached), "{:?}", stopped.attached);
         drop(dropped);
         stopped.stop().unwrap();
         // The kernel lets go of a program when no CPU can be in it any more.

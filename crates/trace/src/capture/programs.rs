@@ -41,7 +41,7 @@ pub(super) enum Starts {
 /// Ends. They come first: what is seen to begin is seen to end.
 const ENDS: [Hook; 5] = [
     Hook::required("block_rq_complete"),
-    Hook::required("block_bio_complete"),
+    Hook::required("block_bio_complete").twice(),
     Hook::required("block_rq_merge"),
     Hook::required("block_rq_requeue"),
     Hook::required("block_rq_issue"),
@@ -158,6 +158,8 @@ fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun,
 struct Told {
     filter: Filter,
     facts: Words,
+    /// Whether each point has two programs (twice.h).
+    twice: u32,
     waiting_calls: syscalls::Numbers,
     stacks_wanted: u32,
 }
@@ -167,6 +169,7 @@ impl Told {
         Ok(Self {
             filter: Filter::new(&options.devices)?.with_file_systems(&options.file_systems),
             facts: kernel.words(),
+            twice: kernel.preempts_programs().into(),
             waiting_calls: syscalls::numbers(),
             stacks_wanted: u32::from(options.stacks),
         })
@@ -183,6 +186,7 @@ impl Told {
             .override_global("filters_used", &self.filter.used, true)
             .override_global("filters", &self.filter.words, true)
             .override_global("facts", &self.facts, true)
+            .override_global("twice", &self.twice, true)
             .override_global("waiting_calls", &self.waiting_calls, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)
             .map_max_entries("stacks", stacks);
@@ -210,9 +214,15 @@ pub(super) fn attach(
     let all = ENDS.iter().chain(starts).chain(&BIOS);
     let mut attached = Vec::new();
     for hook in all.chain(of_calls.map(|(hook, _)| hook)).chain(of_syscalls) {
-        if loaded.attach(hook)? {
-            attached.push(*hook);
+        if !loaded.attach(hook)? {
+            continue;
         }
+        let is_twice = hook.is_twice || kernel.preempts_programs();
+        // After the first one: they run in the order in which they are attached.
+        if is_twice {
+            loaded.attach_again(hook)?;
+        }
+        attached.push(Hook { is_twice, ..*hook });
     }
     Ok(attached)
 }
@@ -233,6 +243,7 @@ fn array(loaded: &mut Loaded, name: &'static str) -> Result<MapData, CaptureErro
 mod tests {
     use super::*;
     use crate::capture::filter::DEVICES_MOST;
+    use std::io::Write as _;
 
     #[test]
     fn the_programs_and_words_are_those_of_the_source() {
@@ -242,12 +253,13 @@ mod tests {
         let of_calls = OF_CALLS.iter().map(|(hook, _)| hook);
         let all = ENDS.iter().chain(&STARTS_OF_REQUESTS).chain(&STARTS_OF_BIOS).chain(&BIOS);
         for hook in all.chain(of_calls).chain(&OF_SYSCALLS) {
-            let (typed, module) = (
-                format!("\nTRACEPOINT({})\n", hook.program),
-                format!("\nTRACEPOINT_OF_MODULE({})\n", hook.program),
-            );
-            assert!(SOURCE.contains(&typed) || SOURCE.contains(&module), "{}", hook.program);
+            let is_there =
+                |macro_name: &str| SOURCE.contains(&format!("\n{macro_name}({})\n", hook.program));
+            let is_plain = is_there("TRACEPOINT") || is_there("TRACEPOINT_OF_MODULE");
+            assert!(is_plain || hook.is_twice, "{}", hook.program);
+            assert_eq!(is_there("TRACEPOINT_OF_INTERRUPTS"), hook.is_twice, "{}", hook.program);
             assert_eq!(hook.program, hook.tracepoint);
+            assert!(hook.program.len() < 32, "a name of twice.h: {}", hook.program);
         }
     }
 
@@ -267,6 +279,52 @@ mod tests {
             let mut loaded = begun.loaded;
             let attached = attach(&mut loaded, &kernel, &options, starts).unwrap();
             assert!(attached.len() > ENDS.len());
+        }
+    }
+
+    /// Steps of an issue that were recorded, and those of them that the second program recorded.
+    fn issues(begun: Begun, with_first: bool) -> (u64, u64) {
+        const ISSUE: Hook = Hook::required("block_rq_issue");
+        let Begun { mut loaded, mut records, .. } = begun;
+        if with_first {
+            assert!(loaded.attach(&ISSUE).unwrap());
+        }
+        loaded.attach_again(&ISSUE).unwrap();
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        for _ in 0..20 {
+            file.write_all(&[1; 4096]).unwrap();
+            file.sync_all().unwrap();
+        }
+        loaded.remove_again(&ISSUE).unwrap();
+        let made_good = loaded.made_good(ISSUE.program);
+        let mut count = 0;
+        records
+            .drain::<std::convert::Infallible>(None, |_| {
+                count += 1;
+                Ok(())
+            })
+            .unwrap();
+        (count, made_good)
+    }
+
+    #[test]
+    fn root_what_the_first_program_of_a_point_is_left_out_for_the_second_one_does() {
+        let options = CaptureOptions::default();
+        let Ok(kernel) = Kernel::look() else { return println!("skipped: no types here") };
+        let told = Told { twice: 1, ..Told::new(&kernel, &options).unwrap() };
+        for with_first in [true, false] {
+            let builds = [typed(&told, &options), plain(&told, &options, Starts::Requests)];
+            for build in builds {
+                let begun = match build {
+                    Err(CaptureError::Load(LoadError::NotPermitted)) => {
+                        return println!("skipped: programs may not be loaded here");
+                    }
+                    begun => begun.unwrap(),
+                };
+                let (recorded, made_good) = issues(begun, with_first);
+                assert!(recorded >= 20, "{recorded}");
+                assert_eq!(made_good, if with_first { 0 } else { recorded }, "{recorded}");
+            }
         }
     }
 }

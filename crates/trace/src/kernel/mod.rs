@@ -31,6 +31,10 @@ const TYPES: &str = "/sys/kernel/btf";
 /// Modules whose types or tracepoints are used, where they are no part of the kernel.
 const MODULES: [&str; 5] = ["ext4", "jbd2", "xfs", "btrfs", "f2fs"];
 
+/// What tracepoints are guarded by since Linux 7.0, where they leave preemption on. Kernels up to
+/// 6.12 have it for something else, and no `struct tracepoint_ext` (kernel/tracepoint.c).
+const TRACEPOINTS_GUARD: &str = "tracepoint_srcu";
+
 /// A kernel that shows no types of itself. A clause with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -62,7 +66,7 @@ impl Kernel {
             let bytes = std::fs::read(Path::new(TYPES).join(name)).ok()?;
             Types::new(bytes, Some(types)).ok()
         };
-        let names: Vec<&'static str> = facts::functions().collect();
+        let names: Vec<&'static str> = facts::functions().chain([TRACEPOINTS_GUARD]).collect();
         Ok(Self {
             types,
             modules: MODULES.iter().filter_map(of_module).collect(),
@@ -92,6 +96,12 @@ impl Kernel {
     pub(crate) fn has_tracepoint(&self, name: &str) -> bool {
         let by_types = self.all_types().any(|types| types.has_tracepoint(name));
         by_types || self.tracefs.as_ref().is_some_and(|tracefs| tracefs.has(name))
+    }
+
+    /// Whether a program at a tracepoint may be preempted, and another step on its CPU miss it.
+    pub(crate) fn preempts_programs(&self) -> bool {
+        let is_guarded = self.function(TRACEPOINTS_GUARD).is_some();
+        is_guarded && self.offset("tracepoint_ext", "regfunc").is_some()
     }
 
     fn all_types(&self) -> impl Iterator<Item = &Types<'static>> {

@@ -134,6 +134,18 @@ fn by_bpf(run: &Run) -> Vec<Fault> {
     (matching != "by identity").then(fault).into_iter().collect()
 }
 
+/// Requests that began before the load's last one ended, and have no end. What somebody else asked
+/// for later, as udev does of a device that was written, may be on its way when the capture ends.
+fn unanswered(run: &Run) -> u64 {
+    let of_load = run.requests.iter().filter(|(_, command)| command == LOAD);
+    let Some(end_ns) = of_load.filter_map(|(row, _)| row.completed_ns).max() else {
+        return run.provenance.counts.unanswered;
+    };
+    let began = |row: &Request| row.arrival_ns().is_none_or(|ns| ns <= end_ns);
+    let is_open = |row: &Request| row.completed_ns.is_none() && began(row);
+    run.requests.iter().filter(|(row, _)| is_open(row)).count() as u64
+}
+
 fn once(run: &Run) -> Vec<Fault> {
     let counts = &run.provenance.counts;
     // What a driver is asked past the block layer was never queued.
@@ -143,7 +155,7 @@ fn once(run: &Run) -> Vec<Fault> {
     let amiss = [
         ("lost", counts.lost),
         ("orphaned", counts.orphaned),
-        ("unanswered", counts.unanswered),
+        ("unanswered, of the load's time", unanswered(run)),
         ("reused", counts.reused),
         ("ambiguous", counts.ambiguous),
         ("requests without a time of queueing", unqueued as u64),

@@ -233,6 +233,21 @@ fn each_request_is_there_once_and_whole() {
 }
 
 #[test]
+fn what_is_asked_for_after_the_load_may_have_no_end() {
+    let open = |place| {
+        let (row, _) = read(place);
+        (Request { completed_ns: None, ..row }, "udevd".to_owned())
+    };
+    let evidence = |last| Evidence {
+        run: Some(run(vec![read(1), read(5), open(last)])),
+        ..Evidence::default()
+    };
+    let case = case(&[Kind::Once]);
+    assert_eq!(judge(&case, &evidence(6)), Outcome::Passed);
+    assert_eq!(faults(&case, &evidence(4)), fault("unanswered, of the load's time: 0", "1"));
+}
+
+#[test]
 fn a_capture_by_perf_and_a_suspect_finding_are_faults() {
     let mut run = run(vec![]);
     run.provenance.matching = "by place (inexact)".into();
