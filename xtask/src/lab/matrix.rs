@@ -173,15 +173,27 @@ prints this page of the last results.
 - *fails*: so many cases failed. *Not tested*: no case was run.
 ";
 
-/// docs/kernels.md: every stack of the table, tested or not.
-pub(super) fn markdown(table: &Table, rows: &[Row]) -> String {
+/// docs/kernels.md: every stack of the table, tested or not. A kernel whose name is no version (the
+/// newest one) is called by the first two numbers of its release.
+pub(super) fn markdown(
+    table: &Table,
+    rows: &[Row],
+    release: impl Fn(&str) -> Option<String>,
+) -> String {
+    let head = |kernel: &Kernel| match (
+        kernel.name.starts_with(char::is_numeric),
+        release(&kernel.name),
+    ) {
+        (false, Some(release)) => release.splitn(3, '.').take(2).collect::<Vec<_>>().join("."),
+        _ => kernel.name.clone(),
+    };
     let mut stacks: Vec<String> = vec![];
     for name in table.stack.iter().flat_map(|stack| stack.names()) {
         if !stacks.contains(&name) {
             stacks.push(name);
         }
     }
-    let of = |kernel: &Kernel| column(&kernel.name, &stacks, rows, &kernel.name, Cell::word);
+    let of = |kernel: &Kernel| column(&head(kernel), &stacks, rows, &kernel.name, Cell::word);
     let title = "Stacks on Debian's kernels".to_owned();
     let mut listing = listing(title, &stacks, table.kernel.iter().map(of).collect());
     let lacks = said(rows, |row| match &row.outcome {
@@ -242,7 +254,10 @@ mod tests {
     #[test]
     fn the_page_says_of_every_stack_whether_it_was_tested() {
         let table = Table::read().unwrap();
-        let page = markdown(&table, &[row("6.12", "sata mq-deadline", "reads", Outcome::Passed)]);
+        let rows = [row("6.12", "sata mq-deadline", "reads", Outcome::Passed)];
+        let page = markdown(&table, &rows, |_| Some("7.2.13+deb14-amd64".into()));
+        let head = page.lines().find(|line| line.starts_with("| stack")).unwrap();
+        assert!(head.contains("| 6.12-rt | 7.2 |"), "{head}");
         let line = page.lines().find(|line| line.contains("sata mq-deadline")).unwrap();
         assert!(line.contains("works") && line.contains("not tested"), "{page}");
         assert!(page.lines().filter(|line| line.starts_with('|')).count() > 3, "{page}");

@@ -71,7 +71,10 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
     let cache = Cache::new(options.at.as_ref().unwrap_or(&target.join("lab")), options.short)?;
     if options.table {
-        print!("{}", matrix::markdown(&table, &results::read(cache.at())?));
+        print!(
+            "{}",
+            matrix::markdown(&table, &results::read(cache.at())?, |name| cache.release(name))
+        );
         return Ok(ExitCode::SUCCESS);
     }
     let plans = plan::plans(&table, &options.choice())?;

@@ -13,7 +13,7 @@ use model::text::visible;
 use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
-use trace::kernel::{Kernel, Standing, Status, TESTED, standing};
+use trace::kernel::{Kernel, Standing, Status, Tried, oldest, standing};
 
 /// Runs the command.
 /// Errors: leftovers that cannot be looked for or removed.
@@ -88,8 +88,9 @@ fn kernel() -> Diagnosis {
     let untested = "what it has was looked up, and not tried: compare `lbolt record` with the \
                     kernel's own counts, which it prints";
     let (health, seen, remedy) = match standing(&release) {
-        Some(Standing::Tested) => {
-            (Health::Yes, format!("{release}, tried; docs/kernels.md says on what"), "")
+        Some(Standing::Tried(tried)) => return of_the_lab(&release, &tried),
+        Some(Standing::DevelopedOn) => {
+            (Health::Yes, format!("{release}, on which lbolt is developed and tested"), "")
         }
         Some(Standing::Between(below, above)) => {
             let between = format!("{release}, not tested; {} and {} are", name(below), name(above));
@@ -100,12 +101,30 @@ fn kernel() -> Diagnosis {
         }
         Some(Standing::Older) => (
             Health::No,
-            format!("{release}, older than {}", name(TESTED[0])),
+            format!("{release}, older than {}", name(oldest())),
             "requests are captured by perf alone, if at all",
         ),
         None => (Health::Partly, release, untested),
     };
     Diagnosis { subject: "kernel".into(), health, seen, remedy: remedy.into() }
+}
+
+/// The row of a kernel that the lab has: on how many stacks of devices what works.
+fn of_the_lab(release: &str, tried: &Tried) -> Diagnosis {
+    let stacks = tried.works + tried.lacks + tried.fails;
+    let others =
+        [(tried.lacks, "in part"), (tried.fails, "not"), (tried.untried, "were not tried")];
+    let others = others.iter().filter(|(count, _)| *count > 0);
+    let others: String = others.map(|(count, how)| format!(", {count} {how}")).collect();
+    let works = tried.works;
+    Diagnosis {
+        subject: "kernel".into(),
+        health: if works == stacks && tried.untried == 0 { Health::Yes } else { Health::Partly },
+        seen: format!(
+            "{release}: of {stacks} stacks of devices that were tried {works} work{others}"
+        ),
+        remedy: if others.is_empty() { "" } else { "docs/kernels.md names them" }.into(),
+    }
 }
 
 /// What a capture by BPF can tell on this kernel: a line for all that it can, and one for each

@@ -19,6 +19,7 @@ mod visit;
 pub use cost::{Cost, measure_cost};
 
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
+use crate::kernel::Kernel;
 use aya::maps::{Array, Map, MapError, PerCpuArray};
 use std::ops::Sub;
 
@@ -178,6 +179,15 @@ pub struct CpuAccount {
     runs: u64,
 }
 
+/// A kernel that does not know a kind of map says so of its arguments.
+fn of_old_kernels(refused: LoadError) -> LoadError {
+    let has_storage = |kernel: Kernel| kernel.enumerator("BPF_MAP_TYPE_TASK_STORAGE").is_some();
+    match Kernel::look().map_or(true, has_storage) {
+        true => refused,
+        false => LoadError::NoStorage,
+    }
+}
+
 impl CpuAccount {
     /// Loads and attaches the programs; nothing is counted yet.
     /// Errors: whatever stands in the way, with its remedy.
@@ -185,7 +195,7 @@ impl CpuAccount {
         let cpus = aya::util::online_cpus();
         let cpus = cpus.map_err(|(path, source)| AccountError::Cpus { path, source })?;
         let cpus = cpus.into_iter().map(|cpu| cpu as usize).collect();
-        let mut loaded = Loaded::new(OBJECT)?;
+        let mut loaded = Loaded::new(OBJECT).map_err(of_old_kernels)?;
         let mut control = Control::default();
         control[TGID] = u64::from(whoami::find_self(&mut loaded)?);
         let mut missing = Vec::new();

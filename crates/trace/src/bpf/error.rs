@@ -41,6 +41,10 @@ pub enum LoadError {
     #[error("load BPF: the kernel has no tracepoint {name}; use Linux {since} or later")]
     NoTracepoint { name: &'static str, since: &'static str },
     #[error(
+        "load BPF: the kernel gives programs no storage for each task; use Linux 5.12 or later"
+    )]
+    NoStorage,
+    #[error(
         "learn this process's number in the first PID namespace: {0}; \
          mount /proc, or run outside of containers"
     )]

@@ -17,7 +17,7 @@ mod tracefs;
 
 pub use capability::{Capability, Status};
 pub(crate) use facts::Words;
-pub use tested::{Standing, TESTED, standing};
+pub use tested::{Standing, Tried, oldest, standing};
 pub(crate) use tracefs::Tracefs;
 
 use btf::Types;

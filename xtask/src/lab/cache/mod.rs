@@ -41,6 +41,12 @@ impl Cache {
         &self.at
     }
 
+    /// The release of a kernel; none before it is unpacked.
+    pub(super) fn release(&self, kernel: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.at.join("kernels").join(kernel).join("version"));
+        Some(text.ok()?.trim().to_owned())
+    }
+
     /// What cannot be had here, in words.
     pub(super) fn missing_program(&self) -> Option<&'static str> {
         const ALL: [&str; 5] = ["qemu-system-x86_64", "busybox", "kmod", "fio", "mkfs.ext4"];
