@@ -19,18 +19,19 @@
 /* Whether all points have two programs. Written before they are loaded. */
 volatile const u32 twice;
 
-#define DONE_MOST 64
-
-/* Where the arguments of steps are that were done a moment ago. */
-struct done {
-	u64 places[DONE_MOST];
-};
+/*
+ * Where the arguments of steps are that the first program did, and the second one has not come to
+ * yet: for whoever takes a step may be preempted between the two, go on at another CPU, and many
+ * others take theirs meanwhile. A place is taken by another one's step in so large a table so
+ * seldom that it does not count; the step would be told twice.
+ */
+#define DONE_BITS 16
 
 struct {
-	MAP_NUMBER(type, PER_CPU_ARRAY);
-	MAP_NUMBER(max_entries, 1);
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1 << DONE_BITS);
 	MAP_TYPE(key, u32);
-	MAP_TYPE(value, struct done);
+	MAP_TYPE(value, u64);
 } done SEC(".maps");
 
 /* Steps that the second programs did, by the points' names, which user space writes there. */
@@ -58,10 +59,9 @@ INLINE u64 place_of_arguments(u64 *context)
 
 INLINE u64 *slot_of(u64 place)
 {
-	u32 zero = 0;
-	struct done *all = bpf_map_lookup_elem(&done, &zero);
+	u32 index = hash_of(place) >> (64 - DONE_BITS);
 
-	return all ? &all->places[hash_of(place) >> 58] : 0;
+	return bpf_map_lookup_elem(&done, &index);
 }
 
 /* At the end of the first program. */
