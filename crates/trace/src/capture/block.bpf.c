@@ -201,12 +201,14 @@ INLINE int has_bios_alone(struct gendisk *disk)
 /* A bio. A slot that holds none holds zeroes. */
 struct slot {
 	u64 time_ns;
-	u64 thread; /* its number, and its process's in the high half; and WHOLE */
+	u64 thread; /* its number, and its process's in the high half; and marks */
 	u64 check;  /* of the bio's address, the time and the thread */
 };
 
-/* Of what was told as a bio, and not as a request: no process has such a number. */
-#define WHOLE (1ull << 63)
+/* Marks of a thread, which no process's number reaches. */
+#define MARKS (3ull << 62)
+#define WHOLE (1ull << 63)   /* told as a bio, and not as a request */
+#define STARTED (1ull << 62) /* told as a bio that becomes a request (before 6.5) */
 
 INLINE int is_whole(const struct slot *slot)
 {
@@ -291,7 +293,7 @@ INLINE struct slot recall(u64 bio, enum forgets forgets)
 			return copy;
 		}
 	}
-	copy.time_ns = 0;
+	copy.time_ns = copy.thread = 0;
 	return copy;
 }
 
@@ -422,7 +424,7 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context
 	if (GET(task, flags) & PF_WQ_WORKER && is_throttled(bio))
 		start->step.marks |= MARK_THROTTLED;
 	start->pid = thread;
-	start->tgid = (thread & ~WHOLE) >> 32;
+	start->tgid = (thread & ~MARKS) >> 32;
 	describe_file(start, bio);
 	copy_command(start->command, task);
 }
@@ -508,6 +510,7 @@ TRACEPOINT(block_getrq)
 		queued.thread = this_thread(this_task());
 		count_missed_time();
 	}
+	remember(number_of(bio), queued.time_ns ?: bpf_ktime_get_ns(), queued.thread | STARTED);
 	if (!reserve(&room))
 		return 0;
 	start = &room.cell->start;
@@ -524,6 +527,24 @@ TRACEPOINT(block_getrq)
 /* Whether it is known at its start which request a bio becomes. */
 volatile const u32 starts_are_requests;
 
+/* Bios that were merged in front of the one that a request was, and are looked at. */
+#define FRONT_MOST 8
+
+/* The bio that a request was when it started; 0 if that was told. */
+INLINE struct bio *started_bio(struct request *request)
+{
+	struct bio *bio = GET(request, bio);
+
+	for (int place = 0; place < FRONT_MOST; place++) {
+		if (!bio)
+			return 0;
+		if (recall(number_of(bio), NOTHING).thread & STARTED)
+			return bio;
+		bio = GET(bio, bi_next);
+	}
+	return 0;
+}
+
 /* Tells which bio a request was, at the first step at which both are known. */
 INLINE void tell_become(struct request *request, u32 device)
 {
@@ -532,7 +553,7 @@ INLINE void tell_become(struct request *request, u32 device)
 
 	if (starts_are_requests)
 		return;
-	bio = GET(request, bio);
+	bio = started_bio(request);
 	if (!bio || !recall(number_of(bio), OF_REQUESTS).time_ns || !reserve(&room))
 		return;
 	describe(&room.cell->issue.step, BECAME, request, device);

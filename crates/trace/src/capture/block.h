@@ -75,6 +75,7 @@ struct bvec_iter {
 } RELOCATED;
 
 struct bio {
+	struct bio *bi_next; /* of the same request */
 	struct block_device *bi_bdev;
 	u32 bi_opf;
 	u16 bi_flags;
