@@ -123,17 +123,19 @@ make_ext4() { mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$@"; }
 mounted() { mkdir -p "$at" && mount -t "$1" "$2" "$at"; }
 
 # sum DEVICE: of its first 64 MiB.
-sum() { dd if="$1" bs=1M count=64 2>/dev/null | md5sum | cut -c1-12; }
+sum() { dd if="$1" bs=1M count=64 iflag=direct 2>/dev/null | md5sum | cut -c1-12; }
 
-# guarded: a destroying run against $device, and whether the device has changed.
+# guarded: a destroying run against $device, and whether the device has changed. What is mounted is
+# frozen meanwhile: a file system writes to its device when it likes.
 guarded() {
   local before code
   sync
+  [ -z "${at:-}" ] || fsfreeze -f "$at"
   before=$(sum "$device")
   lbolt throughput "$device" --destroy "$device" --rw write --bs 64k --size 8m --runs 1
   code=$?
-  sync
   [ "$(sum "$device")" = "$before" ] && echo unchanged >"$out/sum" || echo changed >"$out/sum"
+  [ -z "${at:-}" ] || fsfreeze -u "$at"
   return $code
 }
 
