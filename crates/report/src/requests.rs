@@ -107,6 +107,7 @@ const APART: &[(&str, &str)] = &[
     ("kernel_parts_count", "more by the kernel: parts that the driver split"),
     ("kernel_preflushes_count", "more by the kernel: writes counted again for their preflush"),
     ("kernel_empty_flushes_count", "flushes without data, which its driver does not count"),
+    ("kernel_bypassed_bytes", "bytes of writes past the cache, which bcache does not count"),
     ("kernel_failed_count", "failed before the kernel counted them"),
     ("kernel_commands_count", "commands of udev, smartd and the like, which it does not count"),
 ];

@@ -210,6 +210,14 @@ impl Tree {
         Ok(!self.folder(self.whole_disk(device)?)?.join("mq").exists())
     }
 
+    /// Whether it is a device of bcache.
+    /// Errors: no such device.
+    pub fn is_bcache(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
+        let folder = self.folder(self.whole_disk(device)?)?.join("bcache");
+        // The devices beneath have such a folder, too, with what they are for it.
+        Ok(folder.join("cache_mode").exists() && self.takes_bios(device)?)
+    }
+
     /// A setting of its queue, such as `read_ahead_kb`, or `write_cache` (`write back` when it has
     /// a volatile cache that must be flushed); none where it has no such setting.
     /// Errors: no such device.

@@ -319,6 +319,8 @@ quantities! {
         "writes that the kernel counts a second time for the flush before them (dm)";
     kernel "kernel_empty_flushes_count" "1"
         "flushes without data that the kernel does not count (md)";
+    kernel "kernel_bypassed_bytes" "B"
+        "bytes of writes past the cache, of which the kernel counts the requests alone (bcache)";
     kernel "kernel_failed_count" "1"
         "requests that failed before the kernel counted them (dm)";
     kernel "kernel_commands_count" "1"

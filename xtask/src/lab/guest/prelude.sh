@@ -159,8 +159,11 @@ encrypted() {
 
 encrypted_gone() { until_true 10 cryptsetup close crypt; }
 
-# mirror DEVICE DEVICE: md9, a raid1.
-mirror() { mdadm --create /dev/md9 --run --assume-clean --bitmap=none -l1 -n2 "$1" "$2"; }
+# mirror DEVICE DEVICE: md9, a raid1, which does not write to its members that it is clean.
+mirror() {
+  mdadm --create /dev/md9 --run --assume-clean --bitmap=none -l1 -n2 "$1" "$2" &&
+    echo 0 >/sys/block/md9/md/safe_mode_delay
+}
 mirror_gone() { until_true 10 mdadm --stop /dev/md9; mdadm --zero-superblock "$@"; wipefs -qa "$@"; }
 
 # cached DEVICE CACHE: bcache0.

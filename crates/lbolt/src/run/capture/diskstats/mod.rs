@@ -55,15 +55,15 @@ fn lies(readings: &[Reading], row: &Request, driver: Driver) -> Time {
         }
         (Some(place), Driver::Requests) => time(place),
         // Nobody saw when it began.
-        (Some(_), Driver::Bios) if row.is_orphan() => Time::During,
-        (Some(done), Driver::Bios) => match row.arrival_ns().map(at) {
+        (Some(_), Driver::Bios | Driver::Bcache) if row.is_orphan() => Time::During,
+        (Some(done), Driver::Bios | Driver::Bcache) => match row.arrival_ns().map(at) {
             Some(begun) if begun < done => Time::During,
             _ => time(done),
         },
         (None, _) if row.completed_by_ns.is_some() => Time::Lost,
         (None, Driver::Requests) => Time::Outside,
         // Under way still: it may be counted already.
-        (None, Driver::Bios) => match row.arrival_ns().map(at).map(time) {
+        (None, Driver::Bios | Driver::Bcache) => match row.arrival_ns().map(at).map(time) {
             Some(Time::Outside) => Time::Outside,
             _ => Time::During,
         },
@@ -82,7 +82,7 @@ pub(super) struct DiskstatsCheck {
     /// What was added in the stretches before, by the disks' own counts.
     counted: BTreeMap<DeviceNumber, Counted>,
     /// Disks whose drivers take bios.
-    of_bios: BTreeSet<u32>,
+    of_bios: BTreeMap<u32, Driver>,
     /// Disks whose setting says that they are not counted; zram counts all the same.
     uncounted: BTreeSet<DeviceNumber>,
     held: BTreeMap<u32, Held>,
@@ -97,7 +97,9 @@ impl DiskstatsCheck {
         let disks: Vec<DeviceNumber> = devices.captured().filter(is_disk).collect();
         for disk in &disks {
             if tree.takes_bios(*disk).unwrap_or(false) {
-                self.of_bios.insert(super::devices::kernel_number(*disk));
+                let is_bcache = tree.is_bcache(*disk).unwrap_or(false);
+                let driver = if is_bcache { Driver::Bcache } else { Driver::Bios };
+                self.of_bios.insert(super::devices::kernel_number(*disk), driver);
             }
             if tree.queue_setting(*disk, "iostats").ok().flatten().as_deref() == Some("0") {
                 self.uncounted.insert(*disk);
@@ -133,7 +135,7 @@ impl DiskstatsCheck {
     }
 
     fn driver(&self, number: u32) -> Driver {
-        if self.of_bios.contains(&number) { Driver::Bios } else { Driver::Requests }
+        self.of_bios.get(&number).copied().unwrap_or_default()
     }
 
     /// Adds a row. One that was put out before a reading was completed before it, too.
@@ -151,7 +153,7 @@ impl DiskstatsCheck {
             let name = devices.name(number);
             let driver = self.driver(number);
             // Some drivers of bios count nothing (brd).
-            let may_be_silent = self.uncounted.contains(device) || driver == Driver::Bios;
+            let may_be_silent = self.uncounted.contains(device) || driver != Driver::Requests;
             match (counted.is_any(), held.is_any()) {
                 (false, false) => Vec::new(),
                 (false, true) if may_be_silent && held.has_data() => vec![uncounted(&name)],
@@ -236,6 +238,7 @@ fn findings(device: &str, counted: Amount, compared: &Comparison) -> Vec<Finding
         ("kernel_parts_count", explained.parts),
         ("kernel_preflushes_count", explained.preflushes),
         ("kernel_empty_flushes_count", explained.empty_flushes),
+        ("kernel_bypassed_bytes", explained.bypassed_bytes),
         ("kernel_failed_count", explained.failed),
         ("kernel_commands_count", explained.commands),
     ];

@@ -72,6 +72,9 @@ pub(super) enum Driver {
     #[default]
     Requests,
     Bios,
+    /// Of bios, too. Of writes that go past the cache the kernel counts no bytes
+    /// (drivers/md/bcache/request.c, `bch_data_invalidate` uses the bio's own size up).
+    Bcache,
 }
 
 /// What the trace holds of one kind of request.
@@ -228,6 +231,8 @@ pub(super) struct Explained {
     pub(super) preflushes: u64,
     /// Empty flushes that the driver does not count.
     pub(super) empty_flushes: u64,
+    /// Bytes of writes of which bcache counts none.
+    pub(super) bypassed_bytes: u64,
     /// Requests that failed before the driver counted them.
     pub(super) failed: u64,
     /// Commands that were passed through, and the kernel does not count.
@@ -261,6 +266,8 @@ pub(super) struct Comparison {
     pub(super) unexplained: Vec<Unexplained>,
 }
 
+const WRITTEN: &str = "bytes written or discarded";
+
 /// Compares what the trace holds of a disk with what the kernel counted; so many events of the
 /// capture are known to be lost.
 pub(super) fn compare(
@@ -275,7 +282,7 @@ pub(super) fn compare(
     ledger.compare(["reads", "bytes read"], held.reads, counted.reads);
     // Write zeroes and secure erases are discards in the trace and writes to the kernel.
     let (both, written) = (held.writes + held.discards, counted.writes + counted.discards);
-    ledger.compare(["writes and discards", "bytes written or discarded"], both, written);
+    ledger.compare(["writes and discards", WRITTEN], both, written);
     ledger.compare_discards(held.discards, counted.discards.requests);
     if let (Driver::Requests, Some(flushes)) = (driver, counted.flushes) {
         ledger.compare_flushes(held.flushes, flushes);
@@ -313,7 +320,7 @@ impl Ledger {
         let of_bytes = |amount: Amount| amount.bytes;
         let left = self.explain_requests(&tally, counted.requests);
         self.judge(requests, &tally, counted.requests, left, of_requests);
-        let left = self.explain_bytes(&tally, counted.bytes);
+        let left = self.explain_bytes(bytes, &tally, counted.bytes);
         self.judge(bytes, &tally, counted.bytes, left, of_bytes);
     }
 
@@ -323,7 +330,7 @@ impl Ledger {
         let (mut by_kernel, mut in_trace) =
             (counted.saturating_sub(most), least.saturating_sub(counted));
         let explained = &mut self.found.explained;
-        if self.driver == Driver::Bios {
+        if self.driver != Driver::Requests {
             explained.preflushes += pay(&mut by_kernel, tally.preflushes.requests);
             explained.parts += pay(&mut by_kernel, tally.parts);
             explained.empty_flushes += pay(&mut in_trace, tally.empty_flushes);
@@ -333,16 +340,19 @@ impl Ledger {
         let lost = pay(&mut by_kernel, tally.lost.requests + self.events_lost);
         explained.lost += lost;
         // A lost completion may hide among the parts.
-        self.is_lossy = lost > 0 || self.driver == Driver::Bios;
+        self.is_lossy = lost > 0 || self.driver != Driver::Requests;
         (by_kernel, in_trace)
     }
 
-    fn explain_bytes(&mut self, tally: &Tally, counted: u64) -> (u64, u64) {
+    fn explain_bytes(&mut self, what: &str, tally: &Tally, counted: u64) -> (u64, u64) {
         let (least, most) = (tally.between.bytes, (tally.between + tally.during).bytes);
         let (mut by_kernel, mut in_trace) =
             (counted.saturating_sub(most), least.saturating_sub(counted));
         pay(&mut in_trace, tally.failed.bytes);
-        if self.driver == Driver::Bios {
+        if self.driver == Driver::Bcache && what == WRITTEN {
+            self.found.explained.bypassed_bytes += pay(&mut in_trace, least);
+        }
+        if self.driver != Driver::Requests {
             pay(&mut by_kernel, tally.preflushes.bytes);
         }
         self.commands.bytes -= pay(&mut by_kernel, self.commands.bytes);
@@ -361,7 +371,7 @@ impl Ledger {
     /// The kernel counts no more discards than there are in the trace, whatever it counts as
     /// writes.
     fn compare_discards(&mut self, tally: Tally, counted: u64) {
-        let parts = if self.driver == Driver::Bios { tally.parts } else { 0 };
+        let parts = if self.driver != Driver::Requests { tally.parts } else { 0 };
         let known = (tally.between + tally.during + tally.lost).requests + parts + self.events_lost;
         let left = (counted.saturating_sub(known), 0);
         self.judge("discards", &tally, counted, left, |amount| amount.requests);

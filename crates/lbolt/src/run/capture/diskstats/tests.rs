@@ -189,6 +189,12 @@ fn what_drivers_of_bios_count_otherwise_is_named() {
     md.doubts(writes(1023, 1024 * 4096, 0), &["1 more in the trace"]);
     md.doubts(writes(1024, 1023 * 4096, 0), &["bytes written", "4096 more in the trace"]);
 
+    let bcache = Case::new(Driver::Bcache, [of(1024, row(Op::Write, BLOCK))]);
+    bcache.agrees(writes(1024, 1023 * 4096, 0), &[("kernel_bypassed_bytes", 4096)]);
+    bcache.doubts(writes(1024, 1025 * 4096, 0), &["4096 more by the kernel"]);
+    let read = Case::new(Driver::Bcache, [of(3, row(Op::Read, BLOCK))]);
+    read.doubts(reads(3, 2 * 4096), &["4096 more in the trace"]);
+
     let snapshot = Case::new(Driver::Bios, [of(300, row(Op::Write, 64 << 10))]);
     snapshot.agrees(writes(4800, 300 << 16, 0), &[("kernel_parts_count", 4500)]);
     snapshot.doubts(writes(300, 299 << 16, 0), &["65536 more in the trace"]);
@@ -220,7 +226,7 @@ fn a_disk_of_which_the_kernel_counts_nothing_has_no_number_and_a_remedy() {
         let mut check = DiskstatsCheck::default();
         check.readings.extend([(10, 12), (20, 22)]);
         check.counted.insert(number, counted);
-        check.of_bios.extend((driver == Driver::Bios).then_some(key));
+        check.of_bios.insert(key, driver);
         check.uncounted.extend(is_uncounted.then_some(number));
         rows.iter().for_each(|row| check.add(&Request { device: key, ..*row }));
         let found = check.findings(&Devices::default(), 0);
