@@ -10,6 +10,10 @@
 //! is kept apart: its driver may have taken it, or a device beneath, whose requests could not be
 //! joined.
 //!
+//! A device merges bios that are neighbours into one request, which is joined to the first of them
+//! alone. The others' times beneath are those of that request, which is found by its place: it is
+//! longer than what it serves by what follows there.
+//!
 //! Layers beneath the eighth ([`LAYERS_MOST`]) count as the eighth's own.
 //!
 //! Non-goals: who is to blame (`super::verdict`), what a queue or device did in it
@@ -21,22 +25,41 @@ use model::record::requests::{DeviceStack, LAYERS_MOST};
 use model::record::subject::Layer;
 use model::record::{Finding, Flags, Request, Subject};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::ops::Range;
 
 const OWN: &str = "each moment of the top's response belongs to the requests in flight that none \
     beneath serves, in equal shares";
 
+/// Requests that serve more than one above are remembered up to so many: what they serve comes at
+/// the same time.
+const MERGED_MOST: usize = 1024;
+
 /// A request of a tree.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Node {
     device: u32,
     begin_ns: i64,
     end_ns: i64,
+    /// Where it is on its device; empty where it has no data.
+    bytes: Range<u64>,
     above: Option<usize>,
     depth: usize,
     has_beneath: bool,
-    /// The file's number of it.
-    id: u64,
+    /// The file's number of it; none of what serves this request beside the one that it is joined
+    /// to.
+    id: Option<u64>,
+}
+
+/// A request that serves more than the one above that it is joined to.
+#[derive(Debug, Clone)]
+struct Merged {
+    /// The device above, and the bytes there that it serves.
+    above: u32,
+    bytes: Range<u64>,
+    device: u32,
+    begin_ns: i64,
+    end_ns: i64,
 }
 
 /// What a layer's requests have of the time of a top's.
@@ -58,6 +81,7 @@ pub struct Layers {
     trees: HashMap<u64, Vec<Node>>,
     places: HashMap<u64, (u64, usize)>,
     ends: BinaryHeap<Reverse<(i64, u64)>>,
+    merged: VecDeque<Merged>,
     /// By top device and layer.
     sums: BTreeMap<(u32, u32), Sum>,
 }
@@ -75,43 +99,71 @@ impl Layers {
             return;
         }
         self.end_until(begin_ns);
+        let id = row.request_id;
+        let from = row.offset_bytes.unwrap_or(0);
         let node = Node {
             device: row.device,
             begin_ns,
             end_ns,
+            bytes: from..from + row.offset_bytes.map_or(0, |_| u64::from(row.length_bytes)),
             above: None,
             depth: 0,
             has_beneath: false,
-            id: row.request_id,
+            id: Some(id),
         };
         match row.above_id {
-            Some(above) => self.serve(node, above),
+            Some(above) => self.serve(id, node, above),
             None if is_selected
                 && self.stack.is_upper(row.device)
                 && !row.flags.contains(Flags::OWN) =>
             {
-                self.places.insert(node.id, (node.id, 0));
-                self.trees.insert(node.id, vec![node]);
-                self.ends.push(Reverse((end_ns, node.id)));
+                self.places.insert(id, (id, 0));
+                self.trees.insert(id, vec![node]);
+                self.ends.push(Reverse((end_ns, id)));
             }
             None => {}
         }
     }
 
     /// A request beneath another one, of whose time it can have no more than there is.
-    fn serve(&mut self, node: Node, above: u64) {
+    fn serve(&mut self, id: u64, node: Node, above: u64) {
         let Some((top, place)) = self.places.get(&above).copied() else { return };
         let Some(tree) = self.trees.get_mut(&top) else { return };
         let number = tree.len();
         let Some(upper) = tree.get_mut(place).filter(|upper| upper.depth + 1 < LAYERS_MOST) else {
             return;
         };
-        upper.has_beneath = true;
-        let begin_ns = node.begin_ns.clamp(upper.begin_ns, upper.end_ns);
-        let end_ns = node.end_ns.clamp(begin_ns, upper.end_ns);
-        let depth = upper.depth + 1;
-        self.places.insert(node.id, (top, number));
-        tree.push(Node { begin_ns, end_ns, above: Some(place), depth, ..node });
+        let behind = upper.bytes.start.saturating_add(node.bytes.end - node.bytes.start);
+        if !upper.bytes.is_empty() && behind > upper.bytes.end {
+            let Node { device, begin_ns, end_ns, .. } = node;
+            let (above, bytes) = (upper.device, upper.bytes.start..behind);
+            self.merged.truncate(MERGED_MOST - 1);
+            self.merged.push_front(Merged { above, bytes, device, begin_ns, end_ns });
+        }
+        self.places.insert(id, (top, number));
+        let served = upper.beneath(place, node);
+        tree.push(served);
+    }
+
+    /// What serves a tree's request beside the one that it is joined to.
+    fn follow_merged(&self, tree: &mut Vec<Node>) {
+        for place in 0..tree.len() {
+            let Some(upper) = tree.get_mut(place) else { return };
+            if upper.has_beneath || upper.bytes.is_empty() || upper.depth + 1 == LAYERS_MOST {
+                continue;
+            }
+            let serves = |merged: &&Merged| {
+                merged.above == upper.device
+                    && merged.bytes.start <= upper.bytes.start
+                    && merged.bytes.end >= upper.bytes.end
+                    && merged.begin_ns < upper.end_ns
+                    && merged.end_ns > upper.begin_ns
+            };
+            let found: Vec<&Merged> = self.merged.iter().filter(serves).collect();
+            let found: Vec<Node> =
+                found.into_iter().map(|merged| merged.serving(upper, place)).collect();
+            tree.extend(found);
+        }
     }
 
     /// Ends the trees whose top was completed before a moment: no more of them comes.
@@ -126,12 +178,14 @@ impl Layers {
     }
 
     fn end(&mut self, top: u64) {
-        let Some(tree) = self.trees.remove(&top) else { return };
-        tree.iter().for_each(|node| _ = self.places.remove(&node.id));
+        let Some(mut tree) = self.trees.remove(&top) else { return };
+        tree.iter().filter_map(|node| node.id).for_each(|id| _ = self.places.remove(&id));
+        self.follow_merged(&mut tree);
         let Some(device) = tree.first().map(|node| node.device) else { return };
         for (node, own_ns) in tree.iter().zip(own_times(&tree)) {
             let sum = self.sums.entry((device, node.device)).or_default();
-            sum.requests += 1;
+            // Counted where it is joined.
+            sum.requests += u64::from(node.id.is_some());
             sum.depth = sum.depth.max(node.depth);
             sum.response_ns += (node.end_ns - node.begin_ns) as f64;
             let is_bottom = !self.stack.is_upper(node.device) || node.depth + 1 == LAYERS_MOST;
@@ -170,6 +224,27 @@ impl Layers {
         // A device of which nothing beneath is in the trace is a device as any other.
         let is_divided = |top: u32| self.sums.keys().any(|(of, layer)| *of == top && *layer != top);
         layers.into_iter().filter(|((top, _), _)| is_divided(*top)).flat_map(of).collect()
+    }
+}
+
+impl Node {
+    /// Another one as it serves this one, which is at a place of its tree: of whose time it can
+    /// have no more than there is.
+    fn beneath(&mut self, place: usize, node: Node) -> Node {
+        self.has_beneath = true;
+        let begin_ns = node.begin_ns.clamp(self.begin_ns, self.end_ns);
+        let end_ns = node.end_ns.clamp(begin_ns, self.end_ns);
+        Node { begin_ns, end_ns, above: Some(place), depth: self.depth + 1, ..node }
+    }
+}
+
+impl Merged {
+    fn serving(&self, upper: &mut Node, place: usize) -> Node {
+        let Self { device, begin_ns, end_ns, .. } = *self;
+        let (above, depth, has_beneath) = (None, 0, false);
+        let node =
+            Node { device, begin_ns, end_ns, bytes: 0..0, above, depth, has_beneath, id: None };
+        upper.beneath(place, node)
     }
 }
 

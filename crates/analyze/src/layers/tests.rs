@@ -48,6 +48,40 @@ fn told(rows: &[Request]) -> Vec<Finding> {
     findings
 }
 
+/// Three neighbours become one request of each leg, which is joined to the first of them; another
+/// one beside them does not.
+#[test]
+fn what_was_merged_into_anothers_request_is_followed_to_it() {
+    let at = |row: Request, block: u64, blocks: u32| Request {
+        offset_bytes: Some(block * 4096),
+        length_bytes: blocks * 4096,
+        ..row
+    };
+    let write = |id: u64, block: u64, blocks: u32| {
+        let top = at(row(id, TOP, None, (0, 100)), block, blocks);
+        [top, at(row(id + 1, MIDDLE, Some(id), (10, 90)), block, blocks)]
+    };
+    let mut rows: Vec<Request> = [write(0, 8, 1), write(2, 9, 2), write(4, 10, 1), write(6, 12, 1)]
+        .into_iter()
+        .flatten()
+        .collect();
+    rows.sort_by_key(|row| row.queued_ns);
+    for (leg, id) in LEGS.into_iter().zip([8, 9]) {
+        rows.push(at(row(id, leg, Some(1), (20, 80)), 1000, 4));
+    }
+    let findings = told(&rows);
+    let of = |layer: u32, quantity: &str| value(&findings, layer, quantity);
+    assert_eq!(LEGS.map(|leg| of(leg, "layer_requests_count")), [1.0, 1.0]);
+    assert_eq!(
+        LEGS.map(|leg| of(leg, "layer_own_ns")),
+        [90.0, 90.0],
+        "half of 60 for each of three"
+    );
+    assert_eq!(of(MIDDLE, "layer_own_ns"), 60.0);
+    assert_eq!(of(MIDDLE, "layer_unfollowed_ns"), 80.0, "the neighbour's");
+    assert_eq!(of(TOP, "layer_own_ns"), 80.0);
+}
+
 /// By hand: 10 ns until the middle has it, 20 until the legs have it, both for 30, one of them for
 /// 20 more, then 15 in the middle and 5 at the top.
 #[test]
