@@ -62,6 +62,8 @@ const OF_LAYERS: &[&str] = &[
     "request_id",
     "device",
     "flags",
+    "offset_bytes",
+    "length_bytes",
     "queued_ns",
     "started_ns",
     "issued_ns",
