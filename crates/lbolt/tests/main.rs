@@ -4,6 +4,7 @@ mod bad_input;
 mod calibrate;
 mod common;
 mod compare;
+mod cores;
 mod curve;
 mod device;
 mod doctor;

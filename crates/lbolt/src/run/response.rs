@@ -23,8 +23,9 @@ use std::sync::mpsc;
 use trace::import::{self, ImportError};
 use trace::intake::{FanOut, ForEach, Intake};
 
-/// Parts a core: more even the work out, fewer have fewer shard boundaries.
-const PARTS_PER_CORE: usize = 4;
+/// Parts of a file: as many on each machine, so that the same file has the same figures, whatever
+/// the number of its cores. More even the work out, fewer have fewer shard boundaries.
+const PARTS: usize = 32;
 
 /// What an outstanding request is known by, and what tells whether it arrived before.
 const OF_CARRY: &[&str] = &[
@@ -161,7 +162,7 @@ fn cgroup_name(cgroup: u64, provenance: &Provenance) -> String {
     noted.unwrap_or_else(|| cgroup.to_string())
 }
 
-/// All parts of a file, as many at once as there are cores, each begun by `begun`.
+/// The parts of a file, as many at once as there are cores, each begun by `begun`.
 fn of_file(
     file: &RequestFile,
     context: Context,
@@ -170,7 +171,7 @@ fn of_file(
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = parts(file, &selection, cores * PARTS_PER_CORE);
+    let parts = parts(file, &selection, PARTS);
     let maps = AreaMaps::of(&file.provenance());
     let next = AtomicUsize::new(0);
     // No part begins finer than another one has become.

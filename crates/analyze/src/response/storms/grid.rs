@@ -1,7 +1,8 @@
 //! A device's trace on a grid of time: of each bin that holds something, what was written, by whom,
 //! and the reads that found writes or flushes outstanding. All devices have the same width of a
 //! bin, which doubles, neighbours being put together, whenever there are more than [`MOST`] of
-//! them: which bin something is in depends on the whole and not on the order.
+//! them or they tell of more than [`MOST_BLAMED`] processes: which bin something is in depends on
+//! the whole and not on the order, and a process's share is exact, however many write.
 
 use super::super::processes::ProcessId;
 use super::super::taken::Taken;
@@ -16,8 +17,10 @@ use std::ops::Range;
 const MOST: usize = 1 << 16;
 /// What a bin begins with.
 const WIDTH_NS: u64 = 1_000_000;
-/// Processes that are distinguished in a bin.
-const MOST_BLAMED: usize = 8;
+/// Processes in the bins, each counted in every bin that it wrote in: 16 MiB.
+const MOST_BLAMED: usize = 1 << 20;
+/// A grid as wide as this is widened no further.
+const WIDEST_NS: i64 = 1 << 60;
 
 /// The reads that found writes or flushes outstanding.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +67,7 @@ pub(super) struct Bin {
     pub(super) end_ns: Option<i64>,
     /// Their responses, summed.
     pub(super) held_ns: u64,
-    /// Writes and flushes by who requested them.
+    /// Writes and flushes by who requested them, in the order of the processes.
     pub(super) blamed: SmallVec<[(ProcessId, u64); 2]>,
     pub(super) behind: Behind,
 }
@@ -84,11 +87,9 @@ impl Bin {
     }
 
     fn blame(&mut self, process: ProcessId, count: u64) {
-        if let Some((_, counted)) = self.blamed.iter_mut().find(|(known, _)| *known == process) {
-            *counted += count;
-        } else if self.blamed.len() < MOST_BLAMED {
-            // Whoever comes after these requested little, or many did.
-            self.blamed.push((process, count));
+        match self.blamed.binary_search_by_key(&process, |(known, _)| *known) {
+            Ok(place) => self.blamed[place].1 += count,
+            Err(place) => self.blamed.insert(place, (process, count)),
         }
     }
 
@@ -129,11 +130,12 @@ impl std::fmt::Debug for Grid {
 pub(in super::super) struct Resolution {
     width_ns: i64,
     bins: usize,
+    blamed: usize,
 }
 
 impl Default for Resolution {
     fn default() -> Self {
-        Self { width_ns: WIDTH_NS as i64, bins: 0 }
+        Self { width_ns: WIDTH_NS as i64, bins: 0, blamed: 0 }
     }
 }
 
@@ -144,17 +146,18 @@ impl Resolution {
 
     /// At least as coarse as that of another part of the same trace: the whole is no finer.
     pub(in super::super) fn at_least(width_ns: i64) -> Self {
-        Self { width_ns: width_ns.max(WIDTH_NS as i64), bins: 0 }
+        Self { width_ns: width_ns.max(WIDTH_NS as i64), ..Self::default() }
     }
 
-    /// Whether there are too many bins; then all grids are to be widened.
+    /// Whether the bins hold too much; then all grids are to be widened.
     pub(in super::super) fn is_too_fine(&self) -> bool {
-        self.bins > MOST
+        let is_full = self.bins > MOST || self.blamed > MOST_BLAMED;
+        is_full && self.width_ns < WIDEST_NS
     }
 
-    /// The next one, of so many bins.
+    /// The next one, with nothing in it yet.
     pub(in super::super) fn widened(self) -> Self {
-        Self { width_ns: self.width_ns.saturating_mul(2), bins: 0 }
+        Self { width_ns: self.width_ns.saturating_mul(2), ..Self::default() }
     }
 
     pub(in super::super) fn is_finer_than(&self, other: &Self) -> bool {
@@ -163,6 +166,7 @@ impl Resolution {
 
     pub(super) fn count(&mut self, grid: &Grid) {
         self.bins += grid.bins.len();
+        self.blamed += grid.bins.iter().map(|(_, bin)| bin.blamed.len()).sum::<usize>();
     }
 }
 
@@ -181,7 +185,10 @@ impl Grid {
         arrival_ns: i64,
         resolution: &mut Resolution,
     ) {
-        self.at(arrival_ns, resolution).write(row, taken, arrival_ns);
+        let bin = self.at(arrival_ns, resolution);
+        let before = bin.blamed.len();
+        bin.write(row, taken, arrival_ns);
+        resolution.blamed += bin.blamed.len() - before;
     }
 
     /// Adds a read that found some outstanding.
@@ -254,7 +261,10 @@ impl Grid {
             for (blamed, _) in &mut bin.blamed {
                 *blamed = process.get(*blamed as usize).copied().unwrap_or_default();
             }
-            self.bin(number, resolution).merge(&bin);
+            let own = self.bin(number, resolution);
+            let before = own.blamed.len();
+            own.merge(&bin);
+            resolution.blamed += own.blamed.len() - before;
         }
     }
 }

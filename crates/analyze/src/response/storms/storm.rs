@@ -70,9 +70,7 @@ fn storms(grid: &Grid, ranges: &[Range<i64>], width_ns: i64) -> Vec<Storm> {
         let mut behind = whole.behind;
         within(grid, range.end..drained.max(range.end)).for_each(|bin| behind.merge(&bin.behind));
         let (requests, flushes, bytes) = (whole.requests, whole.flushes, whole.bytes);
-        // Of the bins: a bin tells few apart, and whoever came last may be the one who requested
-        // all.
-        let blamed = summed(within(grid, range.clone()).flat_map(|bin| &bin.blamed));
+        let blamed = summed(whole.blamed.iter());
         let depth_max = whole.depth_max;
         Some(Storm { start_ns, end_ns, requests, flushes, bytes, depth_max, blamed, behind })
     });
