@@ -11,6 +11,7 @@ use crate::metric::{Id, Unit};
 use crate::names::{Names, OTHERS, Roles};
 use crate::responses::Responses;
 
+use model::circumstance::Circumstance;
 use model::record::{Watched, Watching, operations};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -34,8 +35,6 @@ const DEVICES: usize = 256;
 const OPERATIONS: usize = 64;
 /// Series of a metric, for each role that there may be.
 const SERIES: usize = 10;
-/// Causes that are no roles.
-const CIRCUMSTANCES: [&str; 4] = ["<device>", "<held>", "<throttled>", "<stolen>"];
 /// Seconds are counted in these, so that fractions of nanoseconds add up exactly.
 const PS: i128 = 1_000;
 
@@ -179,7 +178,7 @@ impl Totals {
         let device = self.devices.label(row.device.as_deref().or(row.file_system.as_deref()));
         let wait = self.operations.label(Some(&row.operation));
         let cause = match row.cause.as_deref() {
-            Some(cause) if CIRCUMSTANCES.contains(&cause) => cause.into(),
+            Some(cause) if Circumstance::of_marked(cause).is_some() => cause.into(),
             cause => self.roles.label(cause),
         };
         let labels = vec![device, self.roles.label(row.role.as_deref()), wait, cause];
@@ -288,7 +287,7 @@ fn times(row: &Watched) -> impl Iterator<Item = (&str, u64)> {
         Watching::Lost => row.lost_ns.abs() as u64,
         Watching::Disk | Watching::File | Watching::Watch => 0,
     };
-    let cause = row.cause.as_deref().filter(|cause| !CIRCUMSTANCES.contains(cause));
+    let cause = row.cause.as_deref().filter(|cause| Circumstance::of_marked(cause).is_none());
     let roles: BTreeSet<&str> = row.role.as_deref().into_iter().chain(cause).collect();
     roles.into_iter().filter(|role| !role.is_empty()).map(move |role| (role, ns))
 }

@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 pub mod calibration;
+pub mod circumstance;
 pub mod comparison;
 pub mod doubt;
 pub mod engine;
+pub mod held;
 pub mod histogram;
 pub mod history;
 pub mod mix;

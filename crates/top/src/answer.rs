@@ -5,6 +5,7 @@
 use crate::number::{percent, plural, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
+use model::circumstance::Circumstance;
 use model::record::operations;
 
 /// A loss is worth a sentence at so much of the victim's waiting, and so much a second.
@@ -89,24 +90,10 @@ fn of_loss(loss: &Loss<'_>) -> String {
 }
 
 fn because(cause: &str) -> String {
-    match cause {
-        "<device>" => "because the device itself stood still".into(),
-        "<held>" => "held back before the device".into(),
-        "<throttled>" => "throttled by a limit of its cgroup".into(),
-        "<stolen>" => "while the hypervisor took the CPUs".into(),
-        "" => "to an unknown cause".into(),
-        role => format!("to {role}"),
-    }
-}
-
-/// A cause as a cell of a table.
-pub(crate) fn cause(name: &str) -> &str {
-    match name {
-        "<device>" => "the device itself",
-        "<held>" => "held before the device",
-        "<throttled>" => "limit of its cgroup",
-        "<stolen>" => "hypervisor",
-        role => role,
+    match Circumstance::of_marked(cause) {
+        Some(circumstance) => circumstance.clause().into(),
+        None if cause.is_empty() => "to an unknown cause".into(),
+        None => format!("to {cause}"),
     }
 }
 

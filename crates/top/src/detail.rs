@@ -3,12 +3,13 @@
 //!
 //! Non-goals: drawing.
 
-use crate::answer::{cause, losses};
+use crate::answer::losses;
 use crate::number::{decimal, percent, plural, rate, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use crate::tally::{Responses, Tally};
 use crate::view::Subject;
+use model::circumstance::cause;
 use std::collections::BTreeMap;
 
 /// An operation of it.

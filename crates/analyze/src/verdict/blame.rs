@@ -19,6 +19,7 @@ use super::actors::{Actors, JOURNAL, RoleId};
 use super::book::{Book, Cell};
 use super::disk::Part;
 use super::waits::{Class, Kind};
+use model::circumstance::Circumstance;
 use model::record::Op;
 use std::collections::BTreeMap;
 
@@ -57,14 +58,8 @@ pub(crate) struct Victim {
 pub(crate) enum Cause {
     /// Requests of another role.
     Role(RoleId),
-    /// The device: it stood still.
-    Device,
-    /// Nothing: no request of anybody was at the device.
-    Held,
-    /// A limit of its cgroup.
-    Throttled,
-    /// The hypervisor: it gave the CPUs to others.
-    Stolen,
+    /// What is no request of anybody.
+    Nobody(Circumstance),
 }
 
 /// A victim's waits in all.
@@ -319,8 +314,8 @@ fn against_calm(
         let mut of_others: Vec<(Cause, f64)> = Vec::new();
         let stolen_ns = scene.stolen_of(*slice, cell, excess_ns);
         if stolen_ns != 0.0 {
-            sums.of(Cause::Stolen).lose(*slice, None, stolen_ns);
-            of_others.push((Cause::Stolen, stolen_ns));
+            sums.of(Cause::Nobody(Circumstance::Stolen)).lose(*slice, None, stolen_ns);
+            of_others.push((Cause::Nobody(Circumstance::Stolen), stolen_ns));
         }
         for (part, ns) in longer {
             let share_ns = (excess_ns - stolen_ns) * ns / whole;
@@ -329,9 +324,9 @@ fn against_calm(
                     (Cause::Role(act.role), Some(act.op))
                 }
                 Part::Act(_) => continue,
-                Part::Stalled => (Cause::Device, None),
-                Part::Held => (Cause::Held, None),
-                Part::Throttled => (Cause::Throttled, None),
+                Part::Stalled => (Cause::Nobody(Circumstance::Device), None),
+                Part::Held => (Cause::Nobody(Circumstance::Held), None),
+                Part::Throttled => (Cause::Nobody(Circumstance::Throttled), None),
             };
             sums.of(cause).lose(*slice, op, share_ns);
             match of_others.iter_mut().find(|(known, _)| *known == cause) {

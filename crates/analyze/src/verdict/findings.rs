@@ -135,10 +135,7 @@ impl Ledger {
     pub(super) fn cause(&self, cause: Cause) -> Result<String, &'static str> {
         match cause {
             Cause::Role(role) => Ok(self.role(role)),
-            Cause::Device => Err("device"),
-            Cause::Held => Err("held"),
-            Cause::Throttled => Err("throttled"),
-            Cause::Stolen => Err("stolen"),
+            Cause::Nobody(circumstance) => Err(circumstance.name()),
         }
     }
 

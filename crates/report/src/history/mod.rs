@@ -16,6 +16,7 @@ use crate::number::significant;
 use crate::screen::{Screen, limited, paragraphs};
 use crate::words::{elided, hang};
 use jiff::Timestamp;
+use model::circumstance;
 use model::history::{By, DAY_NS, Line, Overview, Pair};
 use model::units::show_time_ns;
 
@@ -81,7 +82,7 @@ fn listing(overview: &Overview, who_chars: Option<usize>) -> Listing {
     if overview.by != By::Time {
         let name = |line: &Line| match line.group.as_str() {
             "" => "(none)".to_owned(),
-            group => group.to_owned(),
+            group => circumstance::cause(group).to_owned(),
         };
         labels.push((overview.by.name(), lines.iter().map(name).collect()));
     }
@@ -171,7 +172,7 @@ fn who(line: &Line, by: By, chars: Option<usize>) -> String {
     let lost = show_time_ns(*lost_ns);
     let cause = cause(pair);
     let names = match by {
-        By::Role => format!("< {}", pair.cause),
+        By::Role => format!("< {}", circumstance::cause(&pair.cause)),
         By::Cause => format!("{} ({})", pair.victim, pair.operation),
         _ => format!("{} < {cause}", pair.victim),
     };
@@ -185,7 +186,7 @@ fn who(line: &Line, by: By, chars: Option<usize>) -> String {
 fn cause(pair: &Pair) -> &str {
     let family = pair.victim.split_once(": ").map(|(family, _)| family);
     let same = family.and_then(|family| pair.cause.strip_prefix(family)?.strip_prefix(": "));
-    same.filter(|rest| !rest.is_empty()).unwrap_or(&pair.cause)
+    same.filter(|rest| !rest.is_empty()).unwrap_or_else(|| circumstance::cause(&pair.cause))
 }
 
 /// Both names, each shortened where they are too long together.

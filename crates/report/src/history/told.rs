@@ -5,6 +5,7 @@ use super::{length, moment, stamp};
 use crate::number::significant;
 use crate::screen::short;
 use crate::words::clean;
+use model::circumstance::cause;
 use model::history::{By, DAY_NS, Loss, Overview};
 use model::units::show_time_ns;
 
@@ -47,7 +48,7 @@ fn losses(overview: &Overview) -> Vec<String> {
         let most = overview.losses.first().filter(|loss| loss.lost_ns > 0.0);
         let most = most.map_or(String::new(), |loss| {
             let (victim, cause) =
-                (short(&clean(&loss.pair.victim)), short(&clean(&loss.pair.cause)));
+                (short(&clean(&loss.pair.victim)), short(&clean(cause(&loss.pair.cause))));
             let lost = show_time_ns(loss.lost_ns);
             format!(": at most {victim} to {cause}, {lost} in all")
         });
@@ -81,7 +82,7 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
         "{} lost {} to {}, waiting for {}{on}{percent}{when}.",
         name(&pair.victim),
         show_time_ns(loss.lost_ns),
-        name(&pair.cause),
+        name(cause(&pair.cause)),
         name(&pair.operation),
     )
 }
@@ -107,7 +108,7 @@ fn worst(overview: &Overview) -> Option<String> {
         show_time_ns(middle),
         show_time_ns(of_pair.min(line.lost_ns)),
         short(&clean(&pair.victim)),
-        short(&clean(&pair.cause)),
+        short(&clean(cause(&pair.cause))),
         short(&clean(&pair.operation)),
     ))
 }
@@ -117,9 +118,9 @@ fn slowest(overview: &Overview) -> Option<String> {
     let (p99_ns, max_ns) = line.p99_ns.zip(line.max_ns)?;
     let what = match (overview.by, overview.step_ns) {
         (By::Time, _) => format!("from {}", at(overview, line.from_unix_ns)),
-        (by, None) => format!("{} {}", by.name(), short(&clean(&line.group))),
+        (by, None) => format!("{} {}", by.name(), short(&clean(cause(&line.group)))),
         (by, _) => {
-            let group = short(&clean(&line.group));
+            let group = short(&clean(cause(&line.group)));
             format!("{} {group} from {}", by.name(), at(overview, line.from_unix_ns))
         }
     };

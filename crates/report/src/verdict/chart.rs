@@ -6,6 +6,7 @@
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
 use crate::experiments::Named;
 use crate::figure::Figure;
+use model::circumstance::Circumstance;
 use model::record::Finding;
 use model::record::subject::{Blame, File, Subject, Wait};
 use std::collections::BTreeMap;
@@ -38,14 +39,6 @@ const MOST_CAUSES: usize = 7;
 const OTHERS: &str = "all others";
 /// A row with less than this share of the greatest cannot be seen.
 const LEAST_SHARE: f64 = 0.005;
-
-/// Causes that are no program, in words.
-const NOBODY: [(&str, &str); 4] = [
-    ("held", "held back before the device"),
-    ("stolen", "CPUs that the hypervisor took"),
-    ("throttled", "a limit of the cgroup"),
-    ("device", "the device itself"),
-];
 
 /// Numbers of these runs.
 fn found(
@@ -110,8 +103,8 @@ fn together(all: impl IntoIterator<Item = Found>) -> Vec<Found> {
 }
 
 fn cause(blame: &Blame) -> String {
-    let nobody = NOBODY.iter().find(|(name, _)| !blame.is_role && *name == blame.cause);
-    nobody.map_or_else(|| blame.cause.clone(), |(_, words)| (*words).to_owned())
+    let nobody = Circumstance::of_name(&blame.cause).filter(|_| !blame.is_role);
+    nobody.map_or_else(|| blame.cause.clone(), |circumstance| circumstance.short().to_owned())
 }
 
 fn lost(runs: &[Named<'_>]) -> Option<Chart> {

@@ -7,6 +7,7 @@ use super::tables::Shown;
 use super::told::{Loss, Told};
 use crate::doubt::sentences;
 use crate::number::significant;
+use model::circumstance::Circumstance;
 use model::record::Verdict;
 use model::units::{show_moment, show_time_ns};
 
@@ -100,16 +101,13 @@ fn behind(loss: &Loss<'_>) -> String {
         ("flushes", "lost_to_flushes_percent"),
         ("discards", "lost_to_discards_percent"),
     ];
-    match (loss.of.is_role, loss.of.cause.as_str()) {
-        (false, "held") => "held back before the device, which had no request of anybody (a limit \
-                            of a cgroup, a lock, or the CPU)"
-            .to_owned(),
-        (false, "stolen") => "while the hypervisor gave this machine's CPUs to others".to_owned(),
-        (false, "throttled") => "throttled by a limit of its cgroup, and not slowed by the \
-                                 device"
-            .to_owned(),
-        (false, _) => "because the device itself stood still".to_owned(),
-        (true, cause) => {
+    let nobody = Circumstance::of_name(&loss.of.cause).filter(|_| !loss.of.is_role);
+    match (nobody, loss.of.cause.as_str()) {
+        (Some(held @ Circumstance::Held), _) => {
+            format!("{} (a limit of a cgroup, a lock, or the CPU)", held.clause())
+        }
+        (Some(circumstance), _) => circumstance.clause().to_owned(),
+        (None, cause) => {
             let mut doing: Vec<(&str, f64)> =
                 DOING.iter().map(|(name, of)| (*name, loss.values.or_zero(of))).collect();
             doing.retain(|(_, percent)| *percent >= LEAST_PERCENT);

@@ -6,7 +6,9 @@ use super::told::{Told, Values};
 use super::{layers, stacks};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::{show_bytes, significant};
+use model::circumstance::Circumstance;
 use model::record::Finding;
+use model::record::subject::Blame;
 use model::units::show_time_ns;
 
 /// What of a trace is shown.
@@ -208,12 +210,9 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
             && loss.values.or_zero("lost_percent") >= 1.0
     };
     let rows: Vec<_> = told.losses.iter().filter(is_shown).take(shown.rows()).collect();
-    let cause = |of: &model::record::subject::Blame| match (of.is_role, of.cause.as_str()) {
-        (true, cause) => cut(cause),
-        (false, "held") => "(held back before the device)".to_owned(),
-        (false, "throttled") => "(a limit of its cgroup)".to_owned(),
-        (false, "stolen") => "(the hypervisor)".to_owned(),
-        (false, _) => "(the device itself)".to_owned(),
+    let cause = |of: &Blame| match Circumstance::of_name(&of.cause).filter(|_| !of.is_role) {
+        Some(circumstance) => format!("({})", circumstance.short()),
+        None => cut(&of.cause),
     };
     let labels = vec![
         Labels { head: "behind", texts: rows.iter().map(|loss| cause(loss.of)).collect() },

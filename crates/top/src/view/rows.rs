@@ -3,11 +3,12 @@
 //! Non-goals: their order.
 
 use super::{Row, Subject, Value};
-use crate::answer::{cause, losses};
+use crate::answer::losses;
 use crate::past::{Kept, Window};
 use crate::table::{Key, Kind, Name};
 use crate::tally::Tally;
 use hashbrown::HashMap;
+use model::circumstance::cause;
 use model::record::operations;
 
 /// A loss of so much of the waiting is marked.
