@@ -624,7 +624,7 @@ TRACEPOINT(block_rq_issue)
 	return 0;
 }
 
-TRACEPOINT(block_rq_complete)
+TRACEPOINT_OF_INTERRUPTS(block_rq_complete)
 {
 	struct request *request = (struct request *)context[0];
 	u32 device = traced_device(request);

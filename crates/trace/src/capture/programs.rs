@@ -40,7 +40,7 @@ pub(super) enum Starts {
 
 /// Ends. They come first: what is seen to begin is seen to end.
 const ENDS: [Hook; 5] = [
-    Hook::required("block_rq_complete"),
+    Hook::required("block_rq_complete").twice(),
     Hook::required("block_bio_complete").twice(),
     Hook::required("block_rq_merge"),
     Hook::required("block_rq_requeue"),

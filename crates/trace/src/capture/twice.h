@@ -1,9 +1,9 @@
 /*
  * The kernel lets no program interrupt itself: its run at a step is left out while another
- * step on the same CPU has it running. Bios complete in threads and in interrupts; and since
- * Linux 7.0 tracepoints leave preemption on, so that any step may come between. There a point
- * has a second program, which is run after the first at the same step, and does what the
- * first was left out for.
+ * step on the same CPU has it running. Bios complete in threads and in interrupts, and requests
+ * of one disk in an interrupt while those of another complete; and since Linux 7.0 tracepoints
+ * leave preemption on, so that any step may come between. There a point has a second program,
+ * which is run after the first at the same step, and does what the first was left out for.
  *
  * Which steps the first one did is known by where their arguments are: on the stack of
  * whoever takes the step, in the same place for both programs, and nobody else's meanwhile.
