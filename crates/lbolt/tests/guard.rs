@@ -180,3 +180,16 @@ fn root_a_twin_that_is_mounted_meanwhile_stops_the_run() {
     drop((user, twin, lost, device));
     lab.assert_clean();
 }
+
+#[test]
+fn root_nothing_is_exported_onto_a_disk() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    lab.file("trace.csv", "128166385295514663,db,0,Read,4096,4096,1000\n");
+    std::os::unix::fs::symlink(&device.node, lab.path("out.csv")).unwrap();
+    for output in [device.node.as_str(), "out.csv"] {
+        let ended = lab.run(&format!("export trace.csv --to msr -o {output}"));
+        ended.assert_refused(1, &[output, "it is a block device"]);
+    }
+    assert!(device.is_untouched(&lab.path("image")));
+}

@@ -3,17 +3,17 @@
 //! Until then it has none (`O_TMPFILE`), so that neither a kill nor a full disk leaves a part of
 //! it. A name is needed for a moment where an earlier file is replaced, and all the while where the
 //! file system knows no files without: then it lies in a scratch directory ([`scratch_of`]), which
-//! our caller notes for `doctor`. A device, a pipe and what /dev/stdout stands for are written as
-//! they are.
+//! our caller notes for `doctor`. A pipe, a character device and what /dev/stdout stands for are
+//! written as they are; a block device never, wherever a link to it lies.
 
 use super::ExportError;
 use model::run::SCRATCH_PREFIX;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// A file that is written.
@@ -31,7 +31,7 @@ enum Destination {
     Nameless,
     /// Under this name in the scratch directory.
     Scratch(PathBuf),
-    /// Where it is to be: it is a device or a pipe.
+    /// Where it is to be: it is a pipe or a character device.
     Itself,
 }
 
@@ -54,9 +54,7 @@ impl Output {
     pub(super) fn create(path: &Path, mode: u32) -> Result<Self, ExportError> {
         let begun = match is_file_or_none(path) {
             true => begin(&final_name(path), mode),
-            false => {
-                OpenOptions::new().write(true).open(path).map(|file| (file, Destination::Itself))
-            }
+            false => open_as_it_is(path).map(|file| (file, Destination::Itself)),
         };
         let (file, place) = begun.map_err(|source| Destination::Nameless.refused(path, source))?;
         let writer = BufWriter::with_capacity(64 * 1024, file);
@@ -139,6 +137,22 @@ impl Destination {
 fn is_file_or_none(path: &Path) -> bool {
     let is_open = path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc"));
     !is_open && path.metadata().map_or(true, |metadata| metadata.is_file())
+}
+
+/// Opens what is no file. It is looked at before, for opening is an act by itself, and after, for
+/// another may be there by then.
+fn open_as_it_is(path: &Path) -> io::Result<File> {
+    refuse_disk(&path.metadata()?)?;
+    let file = OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY).open(path)?;
+    refuse_disk(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn refuse_disk(metadata: &Metadata) -> io::Result<()> {
+    match metadata.file_type().is_block_device() {
+        true => Err(io::Error::other("it is a block device, and nothing is exported onto a disk")),
+        false => Ok(()),
+    }
 }
 
 /// The name that a file gets: where a link leads, as far as that is there.
