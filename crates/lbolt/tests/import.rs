@@ -183,3 +183,33 @@ fn running_says(lab: &Lab, words: &str) -> bool {
     let errors = entries.filter(|e| e.file_name().to_string_lossy().ends_with(".err"));
     errors.filter_map(|e| std::fs::read_to_string(e.path()).ok()).any(|text| text.contains(words))
 }
+
+/// Whoever may write around a run's directory renames it, and puts a link in its place.
+#[test]
+fn a_run_is_written_where_it_was_begun_wherever_its_name_leads() {
+    let lab = Lab::new();
+    lab.file("trace.csv", lines(500));
+    assert_eq!(lab.run("import trace.csv -o victim").code, 0);
+    let files = || {
+        let entries = std::fs::read_dir(lab.path("victim")).unwrap();
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    // What is imported goes on until the run has been moved away.
+    let rest = "cat trace.csv; until [ -L run ]; do sleep 0.01; done; cat trace.csv";
+    let _writer = fifo(&lab, "pipe", rest);
+    let mut importing = lab.start(lab.lbolt("import pipe --input-format msr -o run"));
+    importing.until("the run", || lab.path("run/run.json").exists().then_some(()));
+    std::fs::rename(lab.path("run"), lab.path("away")).unwrap();
+    std::os::unix::fs::symlink("victim", lab.path("run")).unwrap();
+    let ended = importing.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(files() == before, "the other run is as it was");
+    let shown = lab.run("response away");
+    assert!(shown.out.contains("1000") || shown.out.contains("1,000"), "{}", shown.out);
+}

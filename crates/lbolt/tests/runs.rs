@@ -84,3 +84,25 @@ fn only_runs_are_removed() {
     assert_eq!(std::fs::read(lab.path("runs/c/notes.txt")).unwrap(), b"mine");
     assert!(!lab.path("runs/c/run.json").exists());
 }
+
+#[test]
+fn a_run_is_removed_without_following_a_link_to_a_part() {
+    let lab = Lab::new();
+    for name in ["run", "other"] {
+        lab.measure(&format!("throughput d --rw read {QUICK} -o runs/{name}"));
+    }
+    std::os::unix::fs::symlink("../other", lab.path("runs/run/before")).unwrap();
+    lab.run("runs rm run").assert_refused(1, &["remove runs/run", "not empty"]);
+    assert!(lab.path("runs/other/run.json").exists());
+    assert!(lab.path("runs/other/samples.parquet").exists());
+}
+
+#[test]
+fn what_is_no_file_makes_nobody_wait() {
+    let lab = Lab::new();
+    lab.directory("runs/stuck");
+    let path = lab.path("runs/stuck/run.json").display().to_string();
+    crate::common::tool("mkfifo", &[&path]).unwrap();
+    assert_eq!(lab.run("runs list").out, "no runs in runs\n");
+    lab.run("runs show stuck").assert_refused(2, &["run.json", "no file"]);
+}

@@ -5,10 +5,12 @@
 //! A run is its owner's alone (directory 0700, files 0600, as perf's are): a capture by root holds
 //! the names of everybody's processes and command lines. Its directory is made under a name of
 //! ours, and takes the run's name when run.json is in it: of several that want one name one gets
-//! it, and no directory of that name is without run.json.
+//! it, and no directory of that name is without run.json. It is written and removed by its
+//! descriptor ([`Held`]).
 //!
 //! Non-goals: a database, an index; deleting anything that is not a run.
 
+use crate::held::Held;
 use crate::record::{self, Context, Finding, RecordError, Sample};
 use crate::whole_file::write_whole;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,6 @@ use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Names of what a process makes for itself alone begin with this, so that clean-up knows its own.
 pub const SCRATCH_PREFIX: &str = ".lbolt-scratch-";
@@ -92,9 +93,8 @@ const FILES: &[&str] = &[
 /// A run's directory, open for writing or reading.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
-    path: PathBuf,
-    /// Whoever writes it holds this lock, which the kernel takes from a process that dies.
-    _lock: Option<Arc<File>>,
+    /// Whoever writes it holds its lock, which the kernel takes from a process that dies.
+    held: Held,
 }
 
 fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
@@ -110,12 +110,12 @@ impl RunDirectory {
         let refused = || io("create the run directory", path);
         std::fs::create_dir_all(parent_of(path)).map_err(refused())?;
         let hidden = begin_in(parent_of(path)).map_err(refused())?;
-        let lock = File::open(&hidden).map_err(refused())?;
+        let held = Held::made(&hidden).map_err(refused())?;
         // Where locks are not to be had (NFS), the process's number in the name must do.
-        let _ = lock.try_lock();
-        let made = Self { path: hidden, _lock: Some(Arc::new(lock)) };
+        let _ = held.file().try_lock();
+        let made = Self { held };
         match made.name(path, info) {
-            Ok(()) => Ok(Self { path: path.to_owned(), ..made }),
+            Ok(()) => Ok(Self { held: made.held.named(path) }),
             Err(error) => {
                 // This reason is told; what may be left is hidden, and removed by `doctor --clean`.
                 let _ = made.remove();
@@ -132,7 +132,7 @@ impl RunDirectory {
             RunError::Io { source, .. } => refused()(source),
             other => other,
         })?;
-        std::fs::rename(&self.path, path).map_err(|source| match source.kind() {
+        std::fs::rename(self.path(), path).map_err(|source| match source.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
                 RunError::Taken { path: path.to_owned() }
             }
@@ -144,8 +144,15 @@ impl RunDirectory {
     /// Errors: no such directory, no run.json, or one of another version.
     pub fn open(path: &Path) -> Result<(Self, RunInfo), RunError> {
         let not_a_run = |problem: String| RunError::NotARun { path: path.to_owned(), problem };
-        let text = std::fs::read_to_string(path.join("run.json"))
-            .map_err(|e| not_a_run(format!("run.json: {e}")))?;
+        let held = Held::open(path).map_err(|e| not_a_run(format!("run.json: {e}")))?;
+        Self::of(held)
+    }
+
+    /// The run in a directory.
+    fn of(held: Held) -> Result<(Self, RunInfo), RunError> {
+        let path = held.path();
+        let not_a_run = |problem: String| RunError::NotARun { path: path.to_owned(), problem };
+        let text = held.read("run.json").map_err(|e| not_a_run(format!("run.json: {e}")))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| not_a_run(format!("run.json: {e}")))?;
         match value.get("schema").and_then(|s| s.as_str()) {
@@ -157,88 +164,95 @@ impl RunDirectory {
         }
         let info =
             serde_json::from_value(value).map_err(|e| not_a_run(format!("run.json: {e}")))?;
-        Ok((Self { path: path.to_owned(), _lock: None }, info))
+        Ok((Self { held }, info))
     }
 
     /// Whether a living process writes this run.
     pub fn is_being_written(&self) -> bool {
-        let lock = File::open(&self.path).map(|directory| directory.try_lock());
+        let lock = File::open(self.held.at(".")).map(|directory| directory.try_lock());
         matches!(lock, Ok(Err(TryLockError::WouldBlock)))
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.held.path()
+    }
+
+    /// Its directory, held.
+    pub fn held(&self) -> &Held {
+        &self.held
     }
 
     /// Writes run.json, whole or not at all.
     /// Errors: a refusal of the file system.
     pub fn write_info(&self, info: &RunInfo) -> Result<(), RunError> {
-        let path = self.path.join("run.json");
+        let path = self.path().join("run.json");
         let text = serde_json::to_string_pretty(info)
             .map_err(|e| RunError::NotARun { path: path.clone(), problem: e.to_string() })?;
-        write_whole(&path, |mut file| file.write_all((text + "\n").as_bytes()))
-            .map_err(io("write", &path))
+        let write = |mut file: &File| file.write_all((text + "\n").as_bytes());
+        write_whole(&self.held.at("run.json"), write).map_err(io("write", &path))
     }
 
     /// Writes all samples so far.
     /// Errors: a refusal of the file system.
     pub fn write_samples(&self, rows: &[Sample], info: &RunInfo) -> Result<(), RunError> {
-        Ok(record::write(&self.path.join("samples.parquet"), rows, &footer(info))?)
+        Ok(record::write(&self.held.at("samples.parquet"), rows, &footer(info))?)
     }
 
     /// Writes all findings so far.
     /// Errors: a refusal of the file system.
     pub fn write_findings(&self, rows: &[Finding], info: &RunInfo) -> Result<(), RunError> {
-        Ok(record::write(&self.path.join("findings.parquet"), rows, &footer(info))?)
+        Ok(record::write(&self.held.at("findings.parquet"), rows, &footer(info))?)
     }
 
     /// Writes what its requests have besides.
     /// Errors: a refusal of the file system.
     pub fn write_context(&self, context: &Context, info: &RunInfo) -> Result<(), RunError> {
-        Ok(context.write(&self.path, &footer(info))?)
+        Ok(context.write(&self.held.at("."), &footer(info))?)
     }
 
     /// Where its requests are, if it has any.
     pub fn requests(&self) -> PathBuf {
-        self.path.join("requests.parquet")
+        self.path().join("requests.parquet")
     }
 
     /// Reads the samples.
     /// Errors: no such file, or one that is no samples file.
     pub fn read_samples(&self) -> Result<Vec<Sample>, RunError> {
-        Ok(record::read(&self.path.join("samples.parquet"))?)
+        Ok(record::read(&self.held.at("samples.parquet"))?)
     }
 
     /// Reads the findings.
     /// Errors: no such file, or one that is no findings file.
     pub fn read_findings(&self) -> Result<Vec<Finding>, RunError> {
-        Ok(record::read(&self.path.join("findings.parquet"))?)
+        Ok(record::read(&self.held.at("findings.parquet"))?)
     }
 
     /// Removes the run: the files that a run has and its parts, then the directory if nothing else
-    /// is in it.
+    /// is in it. No link is followed to a part.
     /// Errors: a refusal of the file system; a file that is not a run's keeps the directory.
     pub fn remove(&self) -> Result<(), RunError> {
+        self.empty()?;
+        std::fs::remove_dir(self.path()).map_err(io("remove", self.path()))
+    }
+
+    fn empty(&self) -> Result<(), RunError> {
         // One that cannot be listed is refused when it is to go.
-        let entries = std::fs::read_dir(&self.path).into_iter().flatten().flatten();
-        for name in entries.map(|entry| entry.file_name()) {
-            let is_part = name.to_str().is_some_and(is_part);
-            if let (true, Ok((part, _))) = (is_part, Self::open(&self.path.join(&name))) {
-                part.remove()?;
+        for name in self.held.names().unwrap_or_default() {
+            let part = name.to_str().filter(|name| is_part(name));
+            let part = part.and_then(|name| Self::of(self.held.within(name).ok()?).ok());
+            if let Some((part, _)) = part {
+                part.empty()?;
+                let gone = std::fs::remove_dir(self.held.at(&name));
+                gone.map_err(io("remove", part.path()))?;
             }
         }
         for name in FILES.iter().chain(&Context::FILE_NAMES) {
-            for path in [self.path.join(name), self.path.join(format!("{name}.partial"))] {
-                match std::fs::remove_file(&path) {
-                    Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(io("remove", &path)(e));
-                    }
-                    _ => {}
-                }
+            for name in [(*name).to_owned(), format!("{name}.partial")] {
+                self.held.remove(&name).map_err(io("remove", &self.path().join(name)))?;
             }
         }
-        std::fs::remove_dir(&self.path).map_err(io("remove", &self.path))
+        Ok(())
     }
 }
 

@@ -154,15 +154,16 @@ pub fn show_size(bytes: u64) -> String {
 
 /// A time with three digits and the unit that suits: `312 ns`, `1.24 ms`, `2.00 s`.
 pub fn show_time_ns(ns: f64) -> String {
+    // What would be rounded to the next unit, or to a digit more, is of that.
     let (value, unit) = match ns {
-        n if n < 1e3 => (n, "ns"),
-        n if n < 1e6 => (n / 1e3, "µs"),
-        n if n < 1e9 => (n / 1e6, "ms"),
+        n if n < 999.5 => (n, "ns"),
+        n if n < 999.5e3 => (n / 1e3, "µs"),
+        n if n < 999.5e6 => (n / 1e6, "ms"),
         n => (n / 1e9, "s"),
     };
     let digits = match value {
-        v if v >= 100.0 || unit == "ns" => 0,
-        v if v >= 10.0 => 1,
+        v if v >= 99.95 || unit == "ns" => 0,
+        v if v >= 9.995 => 1,
         _ => 2,
     };
     format!("{value:.digits$} {unit}")

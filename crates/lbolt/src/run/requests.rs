@@ -43,7 +43,7 @@ impl RequestsRun {
         let mut info = run_info(command, place.as_ref(), 0)?;
         info.plan = plan;
         let run = place.create(&mut info)?;
-        let file = RequestsFile::create(&run.requests()).map_err(|error| {
+        let file = RequestsFile::create(&run.held().at("requests.parquet")).map_err(|error| {
             // Nothing is in it yet. What the disk refuses now is told below.
             let _ = run.remove();
             refused(error)

@@ -167,8 +167,8 @@ impl<'a> Session<'a> {
             leftover::Kept::nothing()
         });
         let origin_ns = bench.clock.monotonic_origin_ns().filter(|_| bench.traces);
-        let capture =
-            origin_ns.map(|origin_ns| PassCapture::new(run.path(), origin_ns)).transpose()?;
+        let at = run.held().at(".");
+        let capture = origin_ns.map(|origin_ns| PassCapture::new(&at, origin_ns)).transpose()?;
         let passes = experiments.iter().map(|experiment| experiment.passes()).sum();
         let mut session = Self {
             experiments,

@@ -5,11 +5,12 @@
 
 use super::HistoryError;
 use super::name::FileName;
+use crate::held::{Held, shown};
 use parquet::errors::ParquetError;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the name of a file ends in while it is being written.
 pub(super) const PARTIAL: &str = ".partial";
@@ -31,15 +32,14 @@ pub(super) type Before = Box<dyn FnMut(Step, &Path) -> std::io::Result<()> + Sen
 
 /// The directory, locked.
 pub(super) struct Disk {
-    path: PathBuf,
-    open: File,
+    held: Held,
     #[cfg(test)]
     pub(super) before: Option<Before>,
 }
 
 /// Puts an error of a step into words.
 fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> HistoryError {
-    let path = path.to_owned();
+    let path = shown(path);
     move |source| HistoryError::Io { action, path, source }
 }
 
@@ -52,8 +52,8 @@ impl Disk {
             .mode(0o700)
             .create(path)
             .map_err(io("make the directory", path))?;
-        let open = File::open(path).map_err(io("open the directory", path))?;
-        match open.try_lock() {
+        let held = Held::open(path).map_err(io("open the directory", path))?;
+        match held.file().try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(HistoryError::Taken { path: path.to_owned() });
             }
@@ -61,22 +61,21 @@ impl Disk {
             Err(TryLockError::Error(_)) | Ok(()) => {}
         }
         Ok(Self {
-            path: path.to_owned(),
-            open,
+            held,
             #[cfg(test)]
             before: None,
         })
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.held.path()
     }
 
     /// The names of its files, with their sizes.
     pub(super) fn list(&self) -> Result<Vec<(String, u64)>, HistoryError> {
         let list = || -> std::io::Result<Vec<_>> {
             let mut found = Vec::new();
-            for entry in std::fs::read_dir(&self.path)? {
+            for entry in std::fs::read_dir(self.held.at("."))? {
                 let entry = entry?;
                 let metadata = entry.metadata()?;
                 if metadata.is_file() {
@@ -85,7 +84,7 @@ impl Disk {
             }
             Ok(found)
         };
-        list().map_err(io("list", &self.path))
+        list().map_err(io("list", self.path()))
     }
 
     #[cfg_attr(
@@ -99,7 +98,7 @@ impl Disk {
     fn step(&mut self, step: Step) -> std::io::Result<()> {
         #[cfg(test)]
         if let Some(before) = &mut self.before {
-            return before(step, &self.path);
+            return before(step, self.held.path());
         }
         let _ = step;
         Ok(())
@@ -114,8 +113,8 @@ impl Disk {
         left: u64,
         fill: impl FnOnce(&mut Limited<'_>) -> Result<(), ParquetError>,
     ) -> Result<u64, HistoryError> {
-        let path = self.path.join(name.to_string());
-        let partial = self.path.join(format!("{name}{PARTIAL}"));
+        let path = self.held.at(name.to_string());
+        let partial = self.held.at(format!("{name}{PARTIAL}"));
         let written = self.write_partial(&partial, left, fill).and_then(|bytes| {
             self.step(Step::Rename)
                 .and_then(|()| std::fs::rename(&partial, &path))
@@ -145,7 +144,7 @@ impl Disk {
         let filled = fill(&mut limited);
         let (written, is_over) = (limited.written, limited.is_over);
         match filled {
-            _ if is_over => return Err(HistoryError::NoRoom { path: self.path.clone() }),
+            _ if is_over => return Err(HistoryError::NoRoom { path: self.path().to_owned() }),
             Err(error) => return Err(of_parquet(error, partial)),
             Ok(()) => {}
         }
@@ -155,13 +154,13 @@ impl Disk {
 
     /// Sees to it that names outlive a loss of power.
     pub(super) fn sync(&mut self) -> Result<(), HistoryError> {
-        let synced = self.step(Step::SyncDirectory).and_then(|()| self.open.sync_all());
-        synced.map_err(io("write to the disk", &self.path))
+        let synced = self.step(Step::SyncDirectory).and_then(|()| self.held.file().sync_all());
+        synced.map_err(io("write to the disk", self.path()))
     }
 
     /// Removes a file; one that is gone is fine.
     pub(super) fn remove(&mut self, name: &str) -> Result<(), HistoryError> {
-        let path = self.path.join(name);
+        let path = self.held.at(name);
         match self.step(Step::Remove).and_then(|()| std::fs::remove_file(&path)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(io("remove", &path)(error)),
             _ => Ok(()),

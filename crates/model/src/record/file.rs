@@ -5,6 +5,7 @@
 
 use super::column::{Column, Kind, Record, Value};
 use super::input::{Input, numbers};
+use crate::held::shown;
 use crate::whole_file::write_whole;
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt64Builder,
@@ -39,28 +40,38 @@ const MEMORY_OF_BYTE: u64 = 64;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum RecordError {
-    #[error("{action} {path}: {source}")]
+    #[error("{action} {path}: {source}", path = shown(path).display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
-    #[error("write {path} as Parquet: {source}")]
+    #[error("write {path} as Parquet: {source}", path = shown(path).display())]
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     /// Not Parquet, not whole, or damaged.
     #[error(
         "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another \
-         copy"
+         copy",
+        path = shown(path).display()
     )]
     Damaged { path: PathBuf, problem: String },
-    #[error("read {path}: it holds {found}, not {wanted}{}", remedy(found, wanted))]
+    #[error(
+        "read {path}: it holds {found}, not {wanted}{}",
+        remedy(found, wanted),
+        path = shown(path).display()
+    )]
     Schema { path: PathBuf, found: String, wanted: &'static str },
     /// A column without which the rows tell nothing, or something else.
     #[error(
-        "read {path}: it has no column {column} ({why}); keep it when the file is written anew"
+        "read {path}: it has no column {column} ({why}); keep it when the file is written anew",
+        path = shown(path).display()
     )]
     Missing { path: PathBuf, column: &'static str, why: &'static str },
-    #[error("read {path}: column {column} holds something else than {wanted}")]
+    #[error(
+        "read {path}: column {column} holds something else than {wanted}",
+        path = shown(path).display()
+    )]
     Column { path: PathBuf, column: &'static str, wanted: String },
     #[error(
         "read {path}: {column} {text} is unknown to lbolt {TOOL_VERSION}; a newer version may have \
-         written it"
+         written it",
+        path = shown(path).display()
     )]
     Unknown { path: PathBuf, column: &'static str, text: String },
 }

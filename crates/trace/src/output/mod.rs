@@ -19,6 +19,7 @@ pub use salvage::Left;
 pub use survival::LEFT_BY_A_KILL;
 
 use crate::intake::{Rows, RowsError};
+use model::held::shown;
 use model::record::requests::{BATCH_ROWS, Provenance, RequestWriter};
 use model::record::{Commands, Request};
 use std::collections::BTreeMap;
@@ -33,14 +34,14 @@ const FOOTER_BYTES: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum OutputError {
-    #[error("write {path}: no space is left", path = path.display())]
+    #[error("write {path}: no space is left", path = shown(path).display())]
     Full {
         path: PathBuf,
         /// How many rows it will hold if it is finished, for which there is room.
         rows: u64,
     },
     /// Anything else that the file system or Parquet refuses.
-    #[error("write {path}: {why}", path = path.display())]
+    #[error("write {path}: {why}", path = shown(path).display())]
     Refused { path: PathBuf, why: String },
 }
 
