@@ -11,7 +11,7 @@ use rustix::thread::{
     set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a capture needs: BPF and its events; the names of files that others have open, and those in
 /// others' directories; where the kernel is to follow process 1 by its own tracer, and for its
@@ -34,17 +34,33 @@ pub fn keep_what_captures() -> io::Result<()> {
 }
 
 /// Gives all privileges up. The administrator becomes the owner of a directory that is another
-/// user's: what is written there is his.
+/// user's, or lies where another user has his: what is written there is his. The directory need not
+/// be there yet.
 /// Errors: what the kernel refuses.
 pub fn give_up(directory: &Path) -> io::Result<()> {
-    let owner = std::fs::metadata(directory).ok().map(|meta| (meta.uid(), meta.gid()));
-    if let Some((uid, gid)) = owner.filter(|(uid, _)| *uid != 0 && geteuid().is_root()) {
+    if let Some((uid, gid)) = other_owner(directory).filter(|_| geteuid().is_root()) {
         let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
         set_thread_groups(&[])?;
         set_thread_res_gid(gid, gid, gid)?;
         set_thread_res_uid(uid, uid, uid)?;
     }
     keep(CapabilitySet::empty())
+}
+
+/// The first on the way to a path, and on the way to where its links lead, who is not the
+/// administrator: he can put what he likes in the place of all that follows. User and group.
+fn other_owner(path: &Path) -> Option<(u32, u32)> {
+    let absolute = std::path::absolute(path).ok()?;
+    let existing = absolute.ancestors().find_map(|above| above.canonicalize().ok());
+    let way = |path: &Path| -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = path.ancestors().map(Path::to_owned).collect();
+        all.reverse();
+        all
+    };
+    let mut all = way(&absolute);
+    all.extend(existing.iter().flat_map(|path| way(path)));
+    let owners = all.iter().filter_map(|path| path.symlink_metadata().ok());
+    owners.map(|of| (of.uid(), of.gid())).find(|(uid, _)| *uid != 0)
 }
 
 fn keep(wanted: CapabilitySet) -> io::Result<()> {
@@ -110,10 +126,16 @@ mod tests {
             std::fs::write(&file, "").unwrap();
         });
         assert_eq!(std::fs::metadata(&file).unwrap().uid(), 65534);
-        let refused = in_a_thread(|| {
-            give_up(&path).unwrap();
-            std::fs::write("/etc/lbolt-must-not-be", "").is_err()
-        });
-        assert!(refused);
+        // So is one that is not there yet, and one behind a link of his, wherever it leads.
+        let link = path.join("link");
+        std::os::unix::fs::symlink("/etc", &link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(65534), Some(65534)).unwrap();
+        for directory in [&path, &path.join("not/yet"), &link, &link.join("not-yet")] {
+            let refused = in_a_thread(|| {
+                give_up(directory).unwrap();
+                std::fs::write("/etc/lbolt-must-not-be", "").is_err()
+            });
+            assert!(refused, "{}", directory.display());
+        }
     }
 }

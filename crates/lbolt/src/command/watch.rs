@@ -14,6 +14,8 @@ use crate::run::standing::{Message, Order, Second, Watching, capture};
 use metrics::{Server, Shared, Totals, check_address, serve};
 use model::history::Store;
 use signal_hook::consts::SIGUSR1;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
@@ -42,8 +44,14 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     if let Some(address) = options.prometheus {
         check_address(address, options.listen_public).map_err(of_usage)?;
     }
-    std::fs::create_dir_all(history.join(model::history::INCIDENTS)).map_err(of_records)?;
     let watching = Watching::begin(&of_capture(options), &options.when, &history)?;
+    // By who writes there.
+    let incidents = history.join(model::history::INCIDENTS);
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&incidents);
+    made.map_err(|error| {
+        let path = incidents.display();
+        failure(Fault::Io, format!("failed to make the directory {path}: {error}"))
+    })?;
     let kept = Kept::begin(options, &history)?;
     watch(options, &history, watching, kept)
 }
