@@ -33,6 +33,7 @@ pub mod settings;
 pub mod state;
 pub mod stdio;
 pub mod subject;
+pub mod turning;
 mod walk;
 
 pub use dies_with_us::dies_with_us;

@@ -204,6 +204,19 @@ impl Tree {
         Ok(text.map(|flag| flag == "1"))
     }
 
+    /// The name of its disk's driver, as sysfs has it; of what no bus drives its own name without
+    /// the number (`loop`, `zram`).
+    /// Errors: no such device.
+    pub fn driver(&self, device: DeviceNumber) -> Result<String, DeviceError> {
+        let disk = self.whole_disk(device)?;
+        let link = std::fs::read_link(self.folder(disk)?.join("device/driver"));
+        let name = link.ok().and_then(|to| Some(to.file_name()?.to_string_lossy().into_owned()));
+        Ok(match name {
+            Some(name) => name,
+            None => self.name(disk)?.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned(),
+        })
+    }
+
     /// Whether its driver takes bios (dm, md, zram) rather than requests (blk-mq).
     /// Errors: no such device.
     pub fn takes_bios(&self, device: DeviceNumber) -> Result<bool, DeviceError> {

@@ -159,7 +159,7 @@ fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<Reso
     let (tree, number): (Tree, DeviceNumber) = (Tree::system(), *number);
     let capacity_bytes = tree.size_bytes(number).map_err(|error| usage(error.to_string()))?;
     let size_bytes = within(options, capacity_bytes)?;
-    let may_turn = tree.rotational(number).ok().flatten() == Some(true);
+    let may_turn = host::turning::turns(&tree, number);
     let fills = needs.writes && (options.size.is_some() || size_bytes <= FILLED_BYTES_MAX);
     let plan = Plan {
         systems: vec![system.described()],

@@ -92,8 +92,8 @@ fn medium_least_ns(system: &System) -> u64 {
     };
     let tree = Tree::system();
     let device = path.and_then(|path| tree.device_of_path(path).ok().flatten());
-    match device.and_then(|device| tree.rotational(device).ok().flatten()) {
-        Some(true) => ROTATING_LEAST_NS,
-        _ => OTHER_LEAST_NS,
+    match device.is_some_and(|device| host::turning::turns(&tree, device)) {
+        true => ROTATING_LEAST_NS,
+        false => OTHER_LEAST_NS,
     }
 }
