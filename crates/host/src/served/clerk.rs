@@ -5,8 +5,7 @@
 use super::lateness::{Count, Lateness};
 use super::real_time::be_prompt;
 use super::way::Way;
-use super::{Came, Timing};
-use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
+use super::{Came, Timing, Wanted};
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -48,22 +47,8 @@ pub(super) fn now_ns() -> u64 {
     whole * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// How a request is answered.
-pub(super) enum Reply {
-    Data(ReplyData, Vec<u8>),
-    Written(ReplyWrite, u32),
-    Empty(ReplyEmpty),
-}
-
-impl Reply {
-    fn complete(self) {
-        match self {
-            Self::Data(reply, bytes) => reply.data(&bytes),
-            Self::Written(reply, bytes) => reply.written(bytes),
-            Self::Empty(reply) => reply.ok(),
-        }
-    }
-}
+/// Answers a request.
+pub(super) type Reply = Box<dyn FnOnce() + Send>;
 
 /// A request with its answer.
 struct Given {
@@ -89,14 +74,17 @@ pub(super) struct Clerk {
     stamps: Mutex<Vec<Stamps>>,
     /// What a request takes while the way is measured, ns.
     takes_ns: AtomicU64,
+    /// The number of the next request.
+    next: AtomicU64,
 }
 
 impl Default for Clerk {
     fn default() -> Self {
         let (notes, inbox) = channel();
         let inbox = Mutex::new(Some(inbox));
-        let (count, stamps, takes_ns) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
-        Self { notes, inbox, count, stamps, takes_ns }
+        let (count, stamps) = (Mutex::default(), Mutex::default());
+        let (takes_ns, next) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { notes, inbox, count, stamps, takes_ns, next }
     }
 }
 
@@ -105,8 +93,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Clerk {
-    /// Takes a request over.
-    pub(super) fn give(&self, came_ns: u64, came: Came, reply: Reply) {
+    /// Takes a request over, and gives it the next number.
+    pub(super) fn give(
+        &self,
+        came_ns: u64,
+        wanted: Wanted,
+        (at, length): (u64, u32),
+        reply: Reply,
+    ) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let came = Came { number, wanted, offset_bytes: at, length_bytes: length };
         // The clerk ends with the process.
         let _ = self.notes.send(Note::Given(Given { came_ns, came, reply }));
     }
@@ -198,7 +194,7 @@ impl Clerk {
                 Note::Given(Given { came_ns, reply, .. }) => {
                     self.pass_time();
                     locked(&self.stamps).push((came_ns, now_ns()));
-                    reply.complete();
+                    reply();
                 }
             }
         }
@@ -247,7 +243,7 @@ impl Desk {
     /// Another timing: what the old one has not completed is completed now.
     fn change(&mut self, timing: Box<dyn Timing>, way: Way, count: &Mutex<Count>) {
         for (_, open) in self.open.drain() {
-            open.reply.complete();
+            (open.reply)();
         }
         self.due.clear();
         (self.timing, self.way) = (timing, way);
@@ -276,7 +272,7 @@ impl Desk {
             let Some(open) = self.open.remove(&number) else { continue };
             // The answer's own time is of the way, as it was measured.
             let done_ns = self::now_ns() + out_ns;
-            open.reply.complete();
+            (open.reply)();
             let modelled_ns = due_ns + out_ns;
             let is_too_quick = due_ns < open.arrived_ns;
             locked(count).add(open.arrived_ns, modelled_ns, done_ns, is_too_quick);

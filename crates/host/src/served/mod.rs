@@ -1,42 +1,36 @@
-//! A block device whose requests a program of ours serves: a file of FUSE, which is ours, under a
-//! loop device with direct I/O. What comes is given to a [`Timing`], which says when each request
+//! A block device whose requests a program of ours serves. They come by [`ublk`] where the kernel
+//! has it, and else by [`fuse`]. What comes is given to a [`Timing`], which says when each request
 //! is completed; the data lie in a sparse file.
 //!
-//! Nothing of it outlasts the process: the mount is attached to no directory, the data have no
-//! name, and the loop device clears itself with its last user. Whoever still uses it then gets I/O
-//! errors.
+//! Nothing of it outlasts the process: the data have no name, FUSE's mount is attached to no
+//! directory, the loop device clears itself with its last user, and a device of ublk ends with its
+//! server. Whoever still uses it then gets I/O errors.
 //!
 //! The way through the kernel takes time that the modelled device has not: it is measured before
 //! anybody uses the device ([`way`]), and taken off of each request. How much later than that
 //! requests are completed is counted ([`Lateness`]).
 //!
-//! Sources: Linux Documentation/filesystems/fuse; drivers/block/loop.c. A loop device has no FUA
-//! (the kernel sends a flush in its place), and serves a flush before what comes after it.
-//!
 //! Non-goals: what takes how long (`sim`); more than one device in a process.
 
 mod clerk;
 mod data;
-mod file_system;
+mod fuse;
 mod lateness;
-mod mount;
 mod real_time;
+mod ublk;
 mod way;
 
-/// Removes the device when it is over and nobody uses it any more.
-pub use crate::subject::loop_device::remove;
 pub use data::DataPlace;
 pub use lateness::Lateness;
 pub use way::{Way, WayPart};
 
-use crate::subject::loop_device::LoopDevice;
+use crate::subject::loop_device::{self, LoopDevice};
 use clerk::Clerk;
-use file_system::DiskFile;
-use fuser::{Config, Session, SessionACL};
 use model::seam::SubjectError;
-use std::os::fd::AsFd as _;
+use rustix::fs::{Mode, OFlags, open};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use ublk::Ublk;
 
 /// What a request wants of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,37 +113,33 @@ const MOST_DEPTH: u32 = 128;
 pub struct Served {
     clerk: Arc<Clerk>,
     path: PathBuf,
-    device: Option<LoopDevice>,
+    /// None where there is no such device, and when somebody else holds it.
+    held: Option<LoopDevice>,
+    /// Takes the device away as it is dropped.
+    _ublk: Option<Ublk>,
 }
 
 impl Served {
     /// Makes a device. What comes to it waits until [`Self::serve`].
-    /// Errors: no FUSE, no loop devices, no right to them; no place for the data.
+    /// Errors: neither ublk nor FUSE and loop devices, no right to them; no place for the data.
     pub fn make(options: &ServedOptions) -> Result<Self, SubjectError> {
         real_time::never_wait_for_own_device();
         let store = data::Store::make(&options.data, options.size_bytes)?;
         let clerk = Arc::new(Clerk::default());
-        let (fuse, mount) = mount::mount_detached()?;
-        let disk = DiskFile::new(clerk.clone(), store);
-        let session = Session::from_fd(disk, fuse, SessionACL::Owner, Config::default());
-        let failed = |what: &str, error: &dyn std::fmt::Display| {
-            SubjectError::Failed(format!("failed to {what}: {error}"))
-        };
-        let session = session.map_err(|error| failed("speak with the kernel's FUSE", &error))?;
-        let run = move || {
-            // Its own threads are as prompt as the one that starts them.
-            real_time::be_prompt();
-            session.run()
-        };
-        let server = std::thread::Builder::new().name("lbolt-fuse".into()).spawn(run);
-        server.map_err(|error| failed("start a thread", &error))?;
         let own = clerk.clone();
         let work = std::thread::Builder::new().name("lbolt-clerk".into());
-        work.spawn(move || own.work()).map_err(|error| failed("start a thread", &error))?;
-        let file = mount::open_disk(&mount)?;
-        let device = LoopDevice::attach_new(file.as_fd(), options.sector_bytes)?;
-        let path = device.path.clone();
-        let served = Self { clerk, path, device: Some(device) };
+        work.spawn(move || own.work())
+            .map_err(|error| SubjectError::Failed(format!("failed to start a thread: {error}")))?;
+        let served = match ublk::Place::find(options) {
+            Some(place) => {
+                let device = place.make(options, store, &clerk)?;
+                Self { clerk, path: device.path(), held: None, _ublk: Some(device) }
+            }
+            None => {
+                let device = fuse::make(options, store, &clerk)?;
+                Self { clerk, path: device.path.clone(), held: Some(device), _ublk: None }
+            }
+        };
         served.set_queue(options)?;
         Ok(served)
     }
@@ -158,14 +148,16 @@ impl Served {
     fn set_queue(&self, options: &ServedOptions) -> Result<(), SubjectError> {
         let name = self.path.file_name().unwrap_or_default();
         let queue = Path::new("/sys/block").join(name).join("queue");
+        // What comes is ordered by the drive; of itself the kernel orders for a device of one queue.
         let settings = [
-            ("max_sectors_kb", REQUEST_KIB_MOST),
-            ("rotational", u32::from(options.is_rotational)),
-            ("nr_requests", options.depth.clamp(LEAST_DEPTH, MOST_DEPTH)),
+            ("scheduler", "none".to_owned()),
+            ("max_sectors_kb", REQUEST_KIB_MOST.to_string()),
+            ("rotational", u32::from(options.is_rotational).to_string()),
+            ("nr_requests", options.depth.clamp(LEAST_DEPTH, MOST_DEPTH).to_string()),
         ];
         for (key, value) in settings {
             let path = queue.join(key);
-            std::fs::write(&path, value.to_string()).map_err(|error| {
+            std::fs::write(&path, &value).map_err(|error| {
                 let sentence = format!("failed to write {value} to {}: {error}", path.display());
                 SubjectError::Failed(sentence)
             })?;
@@ -189,16 +181,61 @@ impl Served {
         self.clerk.serve(timing, way);
     }
 
-    /// Lets go of the loop device, which somebody else must hold by then: it ends with its last
-    /// user.
+    /// Lets go of the device, which somebody else must hold by then: a loop device ends with its
+    /// last user.
     pub fn let_go(&mut self) {
-        self.device = None;
+        self.held = None;
     }
 
     /// How late requests were since the last time; that of requests at once is not counted.
     pub fn lateness(&self) -> Lateness {
         self.clerk.lateness()
     }
+}
+
+impl Drop for Served {
+    /// What the kernel still writes is completed as it comes.
+    fn drop(&mut self) {
+        self.serve(Box::new(AtOnce::default()), Way::default());
+    }
+}
+
+/// Removes a device when it is over and nobody uses it any more, with all its settings. One that is
+/// gone is fine.
+/// Errors: one that is still in use; no right to.
+pub fn remove(path: &Path) -> Result<(), SubjectError> {
+    match number_of_ublk(path) {
+        Some(number) => ublk::remove(number),
+        None => loop_device::remove(path),
+    }
+}
+
+/// Whether somebody uses the device, who need not be this process. A loop device tells of all; of
+/// ublk's those count who have it for themselves (a mount, swap, another device) or open.
+pub fn is_used(path: &Path) -> bool {
+    match number_of_ublk(path) {
+        None => {
+            let name = path.file_name().unwrap_or_default();
+            Path::new("/sys/block").join(name).join("loop/backing_file").exists()
+        }
+        Some(_) => {
+            let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+            let alone = open(path, flags, Mode::empty());
+            alone.is_err_and(|errno| errno == rustix::io::Errno::BUSY) || is_open(path)
+        }
+    }
+}
+
+fn number_of_ublk(path: &Path) -> Option<u32> {
+    path.file_name()?.to_str()?.strip_prefix(ublk::NAME)?.parse().ok()
+}
+
+/// Whether a process has it open that we may look into.
+fn is_open(path: &Path) -> bool {
+    let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+    let is_it =
+        |link: std::fs::DirEntry| std::fs::read_link(link.path()).is_ok_and(|to| to == path);
+    entries(Path::new("/proc")).any(|process| entries(&process.path().join("fd")).any(is_it))
 }
 
 impl std::fmt::Debug for Served {

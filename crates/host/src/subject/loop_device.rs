@@ -113,7 +113,7 @@ impl LoopDevice {
 /// Removes a loop device that nobody uses any more, with all its settings. One that is gone is
 /// fine.
 /// Errors: one that is still in use; no right to.
-pub fn remove(path: &Path) -> Result<(), SubjectError> {
+pub(crate) fn remove(path: &Path) -> Result<(), SubjectError> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let number = name.strip_prefix("loop").and_then(|number| number.parse::<libc::c_int>().ok());
     let Some(number) = number else {

@@ -31,7 +31,7 @@ pub(crate) struct Note {
     /// Settings of the kernel as they were.
     #[serde(default)]
     pub(crate) settings: Snapshot,
-    /// Loop devices that it made.
+    /// Devices that it made and served.
     #[serde(default)]
     pub(crate) loops: Vec<PathBuf>,
     /// Cgroups that it may have made.

@@ -63,18 +63,20 @@ loops_gone() {
   done
 }
 
-# counters NAME: the kernel's own counts of $counted, into a file of that name.
+# counters NAME: the kernel's own counts of $counted, into a file of that name. An emulated program
+# takes long to start: what the shell can read by itself it reads.
 counters() {
-  local one name
+  local one name number mapped kind
   for one in ${counted:-$device}; do
     # Below /dev/mapper there are links or nodes.
-    name=$(stat -L -c '0x%t 0x%T' "$one")
-    # shellcheck disable=SC2086 # two numbers
-    name=$(basename "$(readlink -f "/sys/dev/block/$(printf '%d:%d' $name)")")
-    echo "$one $name $(cat "/sys/class/block/$name/dev")" \
-      "$([ -d "/sys/block/$name/mq" ] && echo requests || echo bios)" \
-      "$(cat "/sys/class/block/$name/dm/name" 2>/dev/null || echo -)" \
-      "$(cat "/sys/class/block/$name/stat")"
+    number=$(stat -L -c '0x%t 0x%T' "$one")
+    number=$((${number% *})):$((${number#* }))
+    name=$(readlink -f "/sys/dev/block/$number")
+    name=${name##*/}
+    mapped=- kind=bios
+    [ ! -e "/sys/class/block/$name/dm/name" ] || read -r mapped <"/sys/class/block/$name/dm/name"
+    [ ! -d "/sys/block/$name/mq" ] || kind=requests
+    echo "$one $name $number $kind $mapped $(<"/sys/class/block/$name/stat")"
   done >"$out/$1"
 }
 
@@ -122,8 +124,8 @@ make_ext4() { mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$@"; }
 # mounted TYPE DEVICE: mounts it on $at.
 mounted() { mkdir -p "$at" && mount -t "$1" "$2" "$at"; }
 
-# sum DEVICE: of its first 64 MiB.
-sum() { dd if="$1" bs=1M count=64 iflag=direct 2>/dev/null | md5sum | cut -c1-12; }
+# sum DEVICE: of its first 16 MiB.
+sum() { dd if="$1" bs=1M count=16 iflag=direct 2>/dev/null | md5sum | cut -c1-12; }
 
 # guarded: a destroying run against $device, and whether the device has changed. What is mounted is
 # frozen meanwhile: a file system writes to its device when it likes.

@@ -1,7 +1,7 @@
 //! A modelled drive as a block device of this machine ([`ModelDevice`]).
 //!
 //! It takes two processes, so that nothing hangs and nothing stays, whichever is killed. The *part*
-//! ([`part`]) serves the requests; this one holds the loop device. If this one ends, the kernel
+//! ([`part`]) serves the requests; this one holds the device. If this one ends, the kernel
 //! writes what its page cache still has of the device, and the part is there to take it; if the
 //! part ends, its connection to the kernel does, and whoever waits for the device gets an error.
 //!
@@ -129,8 +129,7 @@ impl ModelDevice {
 
     /// Whether the kernel still has the device, for whoever uses it.
     pub(crate) fn is_attached(&self) -> bool {
-        let name = self.path.file_name().unwrap_or_default();
-        Path::new("/sys/block").join(name).join("loop/backing_file").exists()
+        host::served::is_used(&self.path)
     }
 
     fn order(&mut self, order: Order) -> anyhow::Result<()> {

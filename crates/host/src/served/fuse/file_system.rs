@@ -1,9 +1,9 @@
 //! The file system with one file, whose bytes are the disk's.
 
-use super::clerk::{Clerk, Reply, now_ns};
-use super::data::Store;
 use super::mount::NAME;
-use super::{Came, Wanted};
+use crate::served::Wanted;
+use crate::served::clerk::{Clerk, now_ns};
+use crate::served::data::Store;
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen,
@@ -12,7 +12,6 @@ use fuser::{
 use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// The file's number, which no other such file of this machine has: the guard takes loop devices
@@ -24,7 +23,7 @@ fn own_inode() -> INodeNo {
 /// Requests that the kernel lets wait for us at once: as many as a loop device sends, and more.
 const BACKGROUND_MOST: u16 = 512;
 /// The largest request.
-pub(super) const REQUEST_BYTES_MOST: u32 = 1 << 20;
+const REQUEST_BYTES_MOST: u32 = 1 << 20;
 /// Nothing changes but by ourselves.
 const FOR_GOOD: Duration = Duration::from_secs(1 << 30);
 
@@ -32,13 +31,12 @@ const FOR_GOOD: Duration = Duration::from_secs(1 << 30);
 pub(super) struct DiskFile {
     clerk: Arc<Clerk>,
     store: Store,
-    next: AtomicU64,
     inode: INodeNo,
 }
 
 impl DiskFile {
     pub(super) fn new(clerk: Arc<Clerk>, store: Store) -> Self {
-        Self { clerk, store, next: AtomicU64::new(0), inode: own_inode() }
+        Self { clerk, store, inode: own_inode() }
     }
 
     fn attributes(&self, inode: INodeNo) -> FileAttr {
@@ -64,11 +62,6 @@ impl DiskFile {
             blksize: 512,
             flags: 0,
         }
-    }
-
-    fn came(&self, wanted: Wanted, offset_bytes: u64, length_bytes: u32) -> Came {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        Came { number, wanted, offset_bytes, length_bytes }
     }
 }
 
@@ -127,8 +120,8 @@ impl Filesystem for DiskFile {
         match self.store.read(offset, size) {
             Err(error) => reply.error(errno(error)),
             Ok(bytes) => {
-                let came = self.came(Wanted::Read, offset, size);
-                self.clerk.give(came_ns, came, Reply::Data(reply, bytes));
+                let reply = Box::new(move || reply.data(&bytes));
+                self.clerk.give(came_ns, Wanted::Read, (offset, size), reply);
             }
         }
     }
@@ -150,14 +143,14 @@ impl Filesystem for DiskFile {
             Err(error) => reply.error(errno(error)),
             Ok(()) => {
                 let length_bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
-                let came = self.came(Wanted::Write, offset, length_bytes);
-                self.clerk.give(came_ns, came, Reply::Written(reply, length_bytes));
+                let reply = Box::new(move || reply.written(length_bytes));
+                self.clerk.give(came_ns, Wanted::Write, (offset, length_bytes), reply);
             }
         }
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let came_ns = now_ns();
-        self.clerk.give(came_ns, self.came(Wanted::Flush, 0, 0), Reply::Empty(reply));
+        self.clerk.give(came_ns, Wanted::Flush, (0, 0), Box::new(move || reply.ok()));
     }
 }
