@@ -19,8 +19,8 @@ const P99: &str = "latency_p99_ns";
 const POINTS_LEAST: usize = 3;
 
 /// All findings, in the order in which the cells were first measured; then of each curve.
-pub fn findings(samples: &[Sample], precision_percent: f64) -> Vec<Finding> {
-    let mut found = of_cells(samples, &[], precision_percent);
+pub fn findings(samples: &[Sample]) -> Vec<Finding> {
+    let mut found = of_cells(samples, &[]);
     // What was refused has one finding that says why.
     found.iter_mut().filter(|f| f.quantity == "rate_bytes_per_s").for_each(|finding| {
         if finding.verdict == Verdict::NotMeasured {
@@ -151,7 +151,7 @@ mod tests {
         ) {
             let servers = 1u64 << log;
             let depths = [1, 2, 4, 8, 16, 32, 64];
-            let found = findings(&passes(servers, service_ns, &depths), 10.0);
+            let found = findings(&passes(servers, service_ns, &depths));
             prop_assert_eq!(value(&found, "knee_depth"), servers as f64);
             let most = servers as f64 * 1e9 / service_ns as f64;
             let off = value(&found, "most_rate_operations_per_s") / most - 1.0;
@@ -163,11 +163,11 @@ mod tests {
 
     #[test]
     fn two_points_are_no_curve_and_a_refusal_says_why() {
-        let found = findings(&passes(4, 1000, &[1, 2]), 10.0);
+        let found = findings(&passes(4, 1000, &[1, 2]));
         assert!(found.iter().all(|f| !f.quantity.starts_with("knee")));
         let mut refused = passes(1, 1000, &[1]).remove(0);
         refused.judge(model::doubt::Judgement::not_measured(model::doubt::Doubt::refused("no")));
-        let found = findings(&[refused], 10.0);
+        let found = findings(&[refused]);
         assert_eq!((found.len(), found[0].quantity.as_str()), (1, RATE));
         assert_eq!(found[0].verdict, Verdict::NotMeasured);
     }

@@ -15,8 +15,8 @@ const QUANTITIES: [&str; 5] = [
 ];
 
 /// All findings, in the order in which the cells were first measured.
-pub fn findings(samples: &[Sample], precision_percent: f64) -> Vec<Finding> {
-    let mut found = of_cells(samples, &[], precision_percent);
+pub fn findings(samples: &[Sample]) -> Vec<Finding> {
+    let mut found = of_cells(samples, &[]);
     // What was refused has one finding that says why.
     found.iter_mut().filter(|f| f.quantity == "rate_bytes_per_s").for_each(|finding| {
         if finding.verdict == Verdict::NotMeasured {
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_cell_has_its_rate_times_and_flushes() {
         let samples = [pass("fsync", Some(100)), pass("fsync", Some(200)), pass("O_SYNC", None)];
-        let found = findings(&samples, 10.0);
+        let found = findings(&samples);
         let of = |method: &str, quantity: &str| {
             let is_it = |f: &&Finding| {
                 f.quantity == quantity && f.subject.get("method").as_deref() == Some(method)
@@ -97,7 +97,7 @@ mod tests {
         let mut refused = pass("RWF_DSYNC", None);
         refused.operations = 0;
         refused.judge(Judgement::not_measured(Doubt::refused("no such flag")));
-        let found = findings(&[refused], 10.0);
+        let found = findings(&[refused]);
         assert_eq!((found.len(), found[0].value), (1, None));
         assert_eq!(found[0].doubts, [Doubt::refused("no such flag")]);
     }

@@ -3,7 +3,7 @@
 //! done again after every cell, and again years later.
 
 use crate::statistics::{Estimate, estimate, trend};
-use model::doubt::{Code, Doubt, Judgement, Passes};
+use model::doubt::{Doubt, Judgement, Passes};
 use model::engine::EngineKind;
 use model::histogram::Histogram;
 use model::record::{Finding, Interval, Role, Sample, Subject, Verdict};
@@ -22,23 +22,19 @@ struct Cell<'a> {
     not_measured: Option<&'a Sample>,
 }
 
-/// Half of a rate's 95 % interval that makes it a number, per cent of the rate, where nobody says.
+/// Half of a rate's 95 % interval at which no more passes are made, per cent of the rate, where
+/// nobody says. A wider one is shown as it is, and is no doubt: imprecise is not wrong.
 pub const PRECISION_PERCENT: f64 = 10.0;
 
-/// All findings of a run: calibration first, then each cell in the order of measuring. A rate whose
-/// interval is wider than the precision is suspect.
-pub fn findings(
-    samples: &[Sample],
-    calibration: &Calibration,
-    precision_percent: f64,
-) -> Vec<Finding> {
+/// All findings of a run: calibration first, then each cell in the order of measuring.
+pub fn findings(samples: &[Sample], calibration: &Calibration) -> Vec<Finding> {
     let run = Subject::this_run();
     let calibrated = calibration.iter().map(|(name, value)| {
         Finding::new(&run, name, Some(*value), 1, "calibrated before the first pass")
     });
     let copy = calibration.iter().find(|(name, _)| *name == "memory_copy_bytes_per_s");
     let ceilings = Ceilings::of(samples, copy.map(|(_, rate)| *rate));
-    let of_cell = |cell: &Cell| cell_findings(cell, &ceilings, precision_percent);
+    let of_cell = |cell: &Cell| cell_findings(cell, &ceilings);
     calibrated.chain(cells(samples).iter().flat_map(of_cell)).collect()
 }
 
@@ -155,20 +151,7 @@ fn ratio(s: &Sample, read: Option<u64>, write: Option<u64>) -> Option<f64> {
     (s.engine != EngineKind::Null).then(|| moved as f64 / s.bytes.max(1) as f64)
 }
 
-/// The rate's own quantities: with a wide interval, no number.
-const RATES: &[&str] = &["rate_bytes_per_s", "rate_operations_per_s"];
-
-/// What a rate is worth, whose interval may be too wide.
-fn with_width(judged: &Judgement, e: &Estimate, precision_percent: f64) -> Judgement {
-    let wide = |half: f64| {
-        let values = [("percent", half.into()), ("passes", e.count.into())];
-        Doubt::new(Code::WideInterval, values)
-    };
-    let half = e.half_percent().filter(|half| *half > precision_percent);
-    judged.clone().with(half.map(wide))
-}
-
-fn cell_findings(cell: &Cell, ceilings: &Ceilings, precision_percent: f64) -> Vec<Finding> {
+fn cell_findings(cell: &Cell, ceilings: &Ceilings) -> Vec<Finding> {
     if let Some(sample) = cell.not_measured {
         return ["rate_bytes_per_s", "cpu_percent"]
             .map(|name| Finding::not_measured(cell.subject, name, sample.judgement()))
@@ -179,14 +162,10 @@ fn cell_findings(cell: &Cell, ceilings: &Ceilings, precision_percent: f64) -> Ve
     for (name, value) in PER_PASS {
         let values: Option<Vec<f64>> = cell.kept.iter().map(|s| value(s)).collect();
         if let Some(e) = values.as_deref().and_then(estimate) {
-            let judged = match RATES.contains(name) {
-                true => with_width(&verdict, &e, precision_percent),
-                false => verdict.clone(),
-            };
-            found.push(e.finding(cell.subject, name, OF_PASSES).judged(judged));
+            found.push(e.finding(cell.subject, name, OF_PASSES).judged(verdict.clone()));
         }
     }
-    found.extend(ceiling_findings(cell, ceilings, &verdict, precision_percent));
+    found.extend(ceiling_findings(cell, ceilings, &verdict));
     found.extend(latency_findings(cell, &verdict));
     found.extend(steadiness_findings(cell, &verdict));
     found
@@ -198,12 +177,7 @@ fn rates(cell: &Cell) -> Vec<f64> {
     cell.kept.iter().map(|s| rate(s)).collect()
 }
 
-fn ceiling_findings(
-    cell: &Cell,
-    ceilings: &Ceilings,
-    verdict: &Judgement,
-    precision_percent: f64,
-) -> Vec<Finding> {
+fn ceiling_findings(cell: &Cell, ceilings: &Ceilings, verdict: &Judgement) -> Vec<Finding> {
     let ceiling = cell.kept.first().and_then(|first| ceilings.for_cell(first));
     let (Some(ceiling), Some(e)) = (ceiling.filter(|c| *c > 0.0), estimate(&rates(cell))) else {
         return vec![];
@@ -217,7 +191,7 @@ fn ceiling_findings(
         Finding::new(cell.subject, "ceiling_bytes_per_s", Some(ceiling), 1, best),
         Finding::new(cell.subject, "ceiling_percent", Some(percent(e.mean)), e.count as u64, share)
             .within(Interval::Passes, within)
-            .judged(with_width(verdict, &e, precision_percent)),
+            .judged(verdict.clone()),
     ]
 }
 
@@ -324,7 +298,7 @@ pub(crate) fn verdict(kept: &[&Sample]) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::doubt::Value;
+    use model::doubt::Code;
     use model::record::quantity;
 
     fn pass(subject: &str, wall_ns: u64, role: Role) -> Sample {
@@ -363,7 +337,7 @@ mod tests {
         let mut ceiling = pass("c", 500_000_000, Role::Ceiling);
         ceiling.program = "ceiling_read".into();
         samples.push(ceiling);
-        let found = findings(&samples, &[("clock_cost_ns", 10.0)], 100.0);
+        let found = findings(&samples, &[("clock_cost_ns", 10.0)]);
         let rate = value(&found, "rate_bytes_per_s");
         let mean = (1e6 / 0.9 + 1e6 + 1e6 / 1.1) / 3.0;
         assert!((rate.value.unwrap() - mean).abs() < 1.0 && rate.count == 3, "{rate:?}");
@@ -390,44 +364,31 @@ mod tests {
         let shared = Doubt::new(Code::NoDeviceBeneath, []);
         samples[1].judge(Judgement::of(vec![stolen.clone(), shared.clone()]));
         samples[0].judge(Judgement::of(vec![shared.clone()]));
-        let rate = value(&findings(&samples, &[], 10.0), "rate_bytes_per_s");
+        let rate = value(&findings(&samples, &[]), "rate_bytes_per_s");
         assert_eq!(rate.verdict, Verdict::Suspect);
         let passes = Some(Passes { held: 1, all: 2 });
         assert_eq!(rate.doubts, [shared, Doubt { passes, ..stolen }]);
     }
 
     #[test]
-    fn a_rate_with_a_wide_interval_is_marked_where_it_stands() {
+    fn a_wide_interval_is_shown_and_no_doubt() {
         let samples = [500, 1000, 4000].map(|wall| pass("a", wall * 1_000_000, Role::Kept));
-        let found = findings(&samples, &[], 10.0);
-        let rate = value(&found, "rate_bytes_per_s");
-        let half = 100.0 * (rate.high.unwrap() / rate.value.unwrap() - 1.0);
-        assert_eq!(rate.verdict, Verdict::Suspect);
-        let Some(Value::Number(percent)) = rate.doubts[0].values.get("percent") else { panic!() };
-        assert!(rate.doubts[0].code == Code::WideInterval && (percent - half).abs() < 1e-9);
-        assert_eq!(value(&found, "rate_operations_per_s").verdict, Verdict::Suspect);
-        // It is the rate that is wide; what else was measured is not doubted for it.
-        assert_eq!(value(&found, "cpu_percent").verdict, Verdict::Ok);
-        assert_eq!(value(&found, "latency_p50_ns").verdict, Verdict::Ok);
-        assert_eq!(
-            value(&findings(&samples, &[], 1000.0), "rate_bytes_per_s").verdict,
-            Verdict::Ok
-        );
-        // One pass has no interval, and says so by its number of passes.
-        assert_eq!(
-            value(&findings(&samples[..1], &[], 10.0), "rate_bytes_per_s").verdict,
-            Verdict::Ok
-        );
+        let found = findings(&samples, &[]);
+        for quantity in ["rate_bytes_per_s", "rate_operations_per_s"] {
+            let rate = value(&found, quantity);
+            assert!(rate.high.unwrap() > rate.value.unwrap() * 1.5, "{rate:?}");
+            assert_eq!((rate.verdict, rate.doubts.len()), (Verdict::Ok, 0));
+        }
     }
 
     #[test]
     fn what_was_not_measured_is_no_number() {
         let mut failed = pass("a", 0, Role::Kept);
         failed.judge(Judgement::not_measured(Doubt::refused("no root")));
-        let found = findings(&[pass("a", 1000, Role::Kept), failed], &[], 10.0);
+        let found = findings(&[pass("a", 1000, Role::Kept), failed], &[]);
         assert!(found.iter().all(|f| f.value.is_none() && f.verdict == Verdict::NotMeasured));
         assert_eq!(found[0].doubts, [Doubt::refused("no root")]);
-        assert!(findings(&[], &[], 10.0).is_empty());
+        assert!(findings(&[], &[]).is_empty());
     }
 
     #[test]
@@ -447,7 +408,7 @@ mod tests {
     fn reads_from_the_page_cache_are_held_against_the_memory() {
         let mut cached = pass("a", 1000, Role::Kept);
         cached.device_read_bytes = Some(0);
-        let found = findings(&[cached], &[("memory_copy_bytes_per_s", 4e12)], 10.0);
+        let found = findings(&[cached], &[("memory_copy_bytes_per_s", 4e12)]);
         assert_eq!(value(&found, "ceiling_bytes_per_s").value, Some(4e12));
     }
 }

@@ -29,6 +29,7 @@ fn runs_are_listed_with_their_state_and_their_cells() {
     lab.measure(&format!("throughput d --rw read,rewrite {QUICK} -o runs/second"));
     lab.measure(&format!("throughput d --rw read {QUICK} -o runs/first"));
     let list = lab.run("runs list");
+    assert_eq!(lab.run("runs").out, list.out);
     let rows: Vec<Vec<&str>> =
         list.out.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows.len(), 2, "{}", list.out);

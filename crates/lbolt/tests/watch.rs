@@ -324,6 +324,13 @@ fn root_top_prints_a_screen_a_second_as_text() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains(&name) && ended.out.contains("dd"), "{}", ended.out);
     assert!(!ended.out.contains('\u{1b}'), "no escape codes");
+    // As rows: a line of JSON a second.
+    let words = format!("top -d {} --batch --format json --duration 2s", device.node);
+    let ended = lab.run(&words);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let lines: Vec<serde_json::Value> =
+        ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!lines.is_empty() && lines.iter().all(serde_json::Value::is_array), "{}", ended.out);
     drop(device);
     lab.assert_clean();
 }
@@ -341,6 +348,7 @@ fn a_watch_without_privileges_says_so() {
 #[test]
 fn bad_input_is_refused_in_a_sentence() {
     let lab = Lab::new();
+    lab.run("top --format csv").assert_refused(2, &["table and json"]);
     lab.run("watch history --when p98>1s").assert_refused_by_usage("p999");
     lab.run("watch history --prometheus nowhere").assert_refused_by_usage("nowhere");
     lab.run("watch history --keep 1m").assert_refused(2, &["16 MiB", "--keep"]);

@@ -16,9 +16,11 @@ pub(crate) struct Footnotes {
     cells: Vec<GridPosition>,
 }
 
-/// A cell of a table: where it stands.
+/// A cell of a table: where it stands. Two rows may be called the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GridPosition {
+    /// Which of the table's cells it is.
+    number: usize,
     column: String,
     row: String,
 }
@@ -155,8 +157,8 @@ impl Footnotes {
         cells: impl IntoIterator<Item = (String, String, Vec<Note>)>,
     ) -> Self {
         let mut notes = Self { noun, ..Self::default() };
-        for (column, row, reasons) in cells {
-            let place = GridPosition { column, row };
+        for (number, (column, row, reasons)) in cells.into_iter().enumerate() {
+            let place = GridPosition { number, column, row };
             reasons.iter().for_each(|note| notes.add(note, Some(&place)));
             notes.cells.push(place);
         }
@@ -339,6 +341,23 @@ mod tests {
         assert_eq!(notes.mark_in("a", wide(30.0, 5.0)), "*");
         let text = notes.text(None);
         assert!(text.starts_with("* ± 12 to 84 % after 5 to 9 passes is not"), "{text}");
+    }
+
+    #[test]
+    fn of_rows_with_one_name_each_has_its_own_doubts() {
+        let rows = |which: &[(&str, bool)]| {
+            let cell = |(row, is_hot): &(&str, bool)| {
+                (String::new(), (*row).to_owned(), if *is_hot { hot() } else { None })
+            };
+            let cells = which.iter().map(cell);
+            Footnotes::of_cells(
+                "rows",
+                cells.map(|(c, r, note)| (c, r, note.into_iter().collect())),
+            )
+        };
+        let notes = rows(&[("fsync", true), ("fsync", false), ("O_SYNC", true), ("O_SYNC", false)]);
+        assert_eq!(notes.mark_in("", hot()), "*");
+        assert_eq!(notes.text(None), "* hot\n");
     }
 
     #[test]

@@ -143,8 +143,14 @@ fn durable(run: &Run<'_>) -> Option<Answer> {
     });
     let slowest =
         slowest.filter(|row| row.0.method != first.0.method).map_or_else(String::new, |row| {
-            let rate = value(row, sync::RATE).unwrap_or(0.0);
-            format!("; the slowest way, {}, does {}", row.0.method, significant(rate))
+            let other = row.1.get(sync::RATE).and_then(|of| Entrant::of(&row.0.method, of));
+            let is_apart = other.as_ref().is_some_and(|other| rate.times(other).is_some());
+            match other.filter(|_| is_apart) {
+                Some(other) => {
+                    format!("; the slowest way, {}, does {}", other.name, other.text(significant))
+                }
+                None => "; the other ways cannot be told from it beyond their intervals".to_owned(),
+            }
         });
     let sentence = format!(
         "an overwritten {} is durable after {} (median; p99 {}) by {}, {} a second{slowest}.",

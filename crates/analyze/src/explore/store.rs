@@ -1,4 +1,5 @@
-//! An index as bytes: a head in JSON, then each column as it lies in memory, little-endian.
+//! An index as bytes: a head in JSON, then each column as it lies in memory, little-endian, then a
+//! checksum of all of it.
 //!
 //! Non-goals: where it is kept, and whether it is still that of its trace (the key tells).
 
@@ -6,11 +7,12 @@ use super::Index;
 use super::classes::Classes;
 use super::groups::{Cell, Group, Groups};
 use super::rows::{Block, Rows};
+use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// What a file of it begins with; the number is the version of what follows.
-const MAGIC: [u8; 16] = *b"lbolt-explore/1\n";
+const MAGIC: [u8; 16] = *b"lbolt-explore/2\n";
 /// No head is longer.
 const HEAD_BYTES: u64 = 256 << 20;
 /// Numbers that are turned into bytes at once.
@@ -114,10 +116,49 @@ fn take<N: Number>(count: u64, from: &mut impl Read) -> Result<Vec<N>, StoreErro
     Ok(column)
 }
 
+/// What is read or written, with its checksum so far (CRC-32).
+struct Summed<T> {
+    inner: T,
+    sum: Hasher,
+}
+
+impl<T> Summed<T> {
+    fn new(inner: T) -> Self {
+        Self { inner, sum: Hasher::new() }
+    }
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.sum.update(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<R: Read> Read for Summed<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.sum.update(bytes.get(..read).unwrap_or_default());
+        Ok(read)
+    }
+}
+
 impl Index {
     /// Writes it; the key is what [`Index::read`] must be given.
     /// Errors: a refusal of the output.
     pub fn write(&self, key: &str, to: &mut impl Write) -> Result<(), StoreError> {
+        let mut to = Summed::new(to);
+        self.write_all(key, &mut to)?;
+        let sum = to.sum.finalize();
+        Ok(to.inner.write_all(&sum.to_le_bytes())?)
+    }
+
+    fn write_all(&self, key: &str, to: &mut impl Write) -> Result<(), StoreError> {
         let (rows, groups) = (&self.rows, self.groups.as_ref());
         let head = Head {
             key: key.to_owned(),
@@ -150,6 +191,19 @@ impl Index {
     /// Reads what [`Index::write`] wrote with the same key.
     /// Errors: what is no index, of another version or trace, or damaged.
     pub fn read(key: &str, from: &mut impl Read) -> Result<Self, StoreError> {
+        let mut from = Summed::new(from);
+        let index = Self::read_all(key, &mut from)?;
+        let sum = from.sum.finalize();
+        let mut told = [0; 4];
+        from.inner.read_exact(&mut told)?;
+        // What is in it is used without a look at each number.
+        match u32::from_le_bytes(told) == sum {
+            true => Ok(index),
+            false => Err(StoreError::Other("it is damaged")),
+        }
+    }
+
+    fn read_all(key: &str, from: &mut impl Read) -> Result<Self, StoreError> {
         let mut magic = [0; MAGIC.len()];
         let mut length = [0; 8];
         from.read_exact(&mut magic)?;

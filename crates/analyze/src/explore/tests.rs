@@ -207,21 +207,14 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_index_is_refused_or_counted_and_never_a_panic(
-        at in 0_usize..6000, bits in 1_u8..=255, brush in any_brush(),
-    ) {
+    fn a_damaged_index_is_refused(at in 0_usize..6000, bits in 1_u8..=255) {
         let of = |n: i64| row(n * MS, Some(n), n as u64, n as u32 % 12);
         let rows: Vec<Request> = (0..200).map(of).collect();
         let mut bytes = Vec::new();
         index_of(&rows, true, true).write("key", &mut bytes).unwrap();
         let place = at % bytes.len();
         bytes[place] ^= bits;
-        if let Ok(index) = Index::read("key", &mut &bytes[..]) {
-            for most in [0, usize::MAX] {
-                let _ = index.view_of(&brush, most);
-            }
-            let _ = index.find(&brush, Order::Slowest, 5);
-        }
+        prop_assert!(Index::read("key", &mut &bytes[..]).is_err());
     }
 }
 

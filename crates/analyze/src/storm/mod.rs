@@ -201,8 +201,27 @@ impl<'a> Passes<'a> {
         let (inside, count) = p99(StormStream::ReadInSync)?;
         let (outside, _) = p99(StormStream::ReadBetween).filter(|(ns, _)| *ns > 0.0)?;
         let subject = self.subject(remedy, StormStream::Read);
-        let method = "99th percentile of the reads that met a sync over that of the others";
-        Some(Finding::new(&subject, "storm_ratio", Some(inside / outside), count as u64, method))
+        let method = "99th percentile of the reads that met a sync over that of the others; 95 % \
+                      by Student's t of the rounds' logarithms";
+        let ratio = inside / outside;
+        let half = half_of_all(&self.storm_logs(remedy), 1, CONFIDENCE);
+        let within = |sign: f64| half.map(|half| ratio * (sign * half).exp());
+        let found = Finding::new(&subject, "storm_ratio", Some(ratio), count as u64, method);
+        Some(found.within(Interval::Passes, (within(-1.0), within(1.0))))
+    }
+
+    /// The same, round by round, as logarithms.
+    fn storm_logs(&self, remedy: &str) -> Vec<f64> {
+        let of = |stream| self.streams.get(&(remedy, stream));
+        let both = of(StormStream::ReadInSync).zip(of(StormStream::ReadBetween));
+        let log = |(inside, outside): (&&Sample, &&Sample)| {
+            let ratio = quantile(inside, 0.99)? / quantile(outside, 0.99)?;
+            (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
+        };
+        let each = both.into_iter().flat_map(|(inside, outside)| {
+            inside.iter().filter_map(|(round, sample)| log((sample, outside.get(round)?)))
+        });
+        each.collect()
     }
 
     /// What the machine's CPUs did under a remedy, whoever's time it was.

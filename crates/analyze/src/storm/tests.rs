@@ -115,6 +115,11 @@ fn a_storm_is_seen_in_the_reads_that_met_it() {
     samples.push(pass("none", StormStream::ReadBetween, 0, 50e6));
     let storm = value(&findings(&samples), "none", StormStream::Read, "storm_ratio").unwrap();
     assert!((storm.value.unwrap() - 6.0).abs() < 0.1, "{storm:?}");
+    assert_eq!(storm.low, None, "one round has no interval");
+    samples.push(pass("none", StormStream::ReadInSync, 1, 400e6));
+    samples.push(pass("none", StormStream::ReadBetween, 1, 50e6));
+    let storm = value(&findings(&samples), "none", StormStream::Read, "storm_ratio").unwrap();
+    assert!(storm.low.unwrap() < 6.0 && storm.high.unwrap() > 8.0, "{storm:?}");
 }
 
 #[test]

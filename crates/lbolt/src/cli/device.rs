@@ -34,11 +34,11 @@ pub struct DeviceOptions {
 /// What `device` does, for `--help`.
 const DEVICE_HELP: &str = "\
 The device answers each request when the modelled drive would. Its data are real: file systems and
-programs run on it. It is a file of FUSE under a loop device; the way through both is measured \
-first and
-taken off. How late it was against its model is said at the end. All of it ends with lbolt.
+programs run on it. Requests come by ublk where that is loaded, else by FUSE under a loop device.
+The way through the kernel is measured first and taken off. How late it was against its model is
+said at the end. All of it ends with lbolt.
 
-lbolt device model:ra81                    a drive of 1982 as /dev/loopN, until ^C
+lbolt device model:ra81                    a drive of 1982 as a block device, until ^C
 lbolt device model:eagle --prepare 'mkfs.ext4 -q $LBOLT_DEVICE' -- sh -c 'e2fsck -fn $LBOLT_DEVICE'
                                            prepared in no time, then for as long as a command runs
 lbolt device model:atlas10k,slow=2         everything takes twice as long

@@ -425,9 +425,9 @@ pub struct ExportOptions {
 /// `lbolt runs`.
 #[derive(Debug, Clone, Args)]
 pub struct RunsOptions {
-    /// What to do with them.
+    /// What to do with them [default: list].
     #[command(subcommand)]
-    pub command: RunsCommand,
+    pub command: Option<RunsCommand>,
     /// Directory that holds the runs.
     #[arg(
         long,

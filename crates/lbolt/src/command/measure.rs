@@ -4,7 +4,7 @@
 use super::report::kept;
 use super::{note, print, print_json};
 use crate::cli::{Format, OutputOptions};
-use crate::print::exit::{Fault, failure};
+use crate::print::exit::{Failure, Fault, failure};
 use crate::print::render::{render, render_screen};
 use crate::resolve::Resolved;
 use crate::run::directory::RunPlace;
@@ -72,6 +72,13 @@ pub(super) fn conclude(
     output: &OutputOptions,
     steady: Option<f64>,
 ) -> anyhow::Result<()> {
+    if let Some(Failure { fault, message }) = &outcome.broken {
+        let told = match outcome.findings.iter().any(Finding::is_rate) {
+            true => "; what was measured is printed above",
+            false => "",
+        };
+        return Err(failure(*fault, format!("{message}{told}")));
+    }
     // The null engine measures the harness, and nothing that was requested.
     let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);
     let is_measured =

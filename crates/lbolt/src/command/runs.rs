@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Runs the command.
 /// Errors: a run that is not there or cannot be read.
 pub(super) fn run(options: &RunsOptions) -> anyhow::Result<()> {
-    match &options.command {
+    match options.command.as_ref().unwrap_or(&RunsCommand::List) {
         RunsCommand::List => print(&table(&options.runs_dir)?),
         RunsCommand::Show { run, format } => {
             let (directory, info) = open(&options.runs_dir, run)?;

@@ -4,14 +4,14 @@
 
 use super::report::page_of;
 use super::{note, print};
-use crate::cli::TopOptions;
+use crate::cli::{Format, TopOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::run::directory::RunPlace;
 use crate::run::session::control;
 use crate::run::standing::incidents::write_run;
 use crate::run::standing::{Incident, Message, Order, Second, Watching, capture};
 use crate::run::trace::terminal_width;
-use model::record::Watched;
+use model::record::{Watched, to_json};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -32,7 +32,16 @@ const WIDTH: u16 = 100;
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
-    let is_shown = !options.batch && terminal_width().is_some();
+    let is_table = match options.output.format {
+        Format::Table => true,
+        Format::Json => false,
+        _ => {
+            let sentence = "failed to print a screen a second in that format: top has table and \
+                            json, a line of rows a second";
+            return Err(failure(Fault::Usage, sentence));
+        }
+    };
+    let is_shown = is_table && !options.batch && terminal_width().is_some();
     let capture = of_capture(options);
     let runs = &options.output.runs_dir;
     let directory = runs.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
@@ -152,8 +161,12 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { limits }) => limits.iter().for_each(|limit| note(limit)),
             Ok(Message::Second(second)) => {
-                screen.add(&of_this_second(second));
-                print(&screen.text(width))?;
+                let rows = of_this_second(second);
+                screen.add(&rows);
+                print(&match options.output.format {
+                    Format::Json => to_json(&rows).to_string(),
+                    _ => screen.text(width),
+                })?;
             }
             Ok(Message::Incident(_)) | Err(RecvTimeoutError::Timeout) => {}
             Ok(Message::Failed(failure)) => return Err(failure.into()),

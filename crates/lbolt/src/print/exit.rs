@@ -56,7 +56,7 @@ impl Fault {
 }
 
 /// A fault with its sentence.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     /// Which exit code.
     pub fault: Fault,
@@ -80,6 +80,13 @@ pub fn failure(fault: Fault, message: impl std::fmt::Display) -> anyhow::Error {
 /// Records that could not be read or written, as an I/O failure with its sentence.
 pub(crate) fn of_records(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Io, format!("failed to {error}"))
+}
+
+/// The fault of an error that came through others.
+pub(crate) fn of_error(error: anyhow::Error) -> Failure {
+    let message = |error: &anyhow::Error| format!("{error:#}");
+    let unknown = |error: anyhow::Error| Failure { fault: Fault::Io, message: message(&error) };
+    error.downcast::<Failure>().unwrap_or_else(unknown)
 }
 
 /// The exit code of a command that ended with this error.

@@ -6,7 +6,6 @@ use super::tracing::tracer;
 use crate::resolve::Resolved;
 use crate::resolve::curve::ResolvedCurve;
 use crate::resolve::place::System;
-use analyze::throughput::PRECISION_PERCENT;
 use experiment::curve::run_system;
 use model::record::{Experiment as Kind, Finding, Sample};
 
@@ -39,6 +38,6 @@ impl Experiment for ResolvedCurve {
     }
 
     fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
-        analyze::curve::findings(samples, PRECISION_PERCENT)
+        analyze::curve::findings(samples)
     }
 }

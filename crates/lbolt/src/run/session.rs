@@ -1,7 +1,7 @@
 //! A measuring session, of whatever experiment: one run directory, records that are written after
 //! every cell, progress, and what became of it all.
 
-use crate::print::exit::of_records;
+use crate::print::exit::{Failure, of_error, of_records};
 use crate::print::output::note;
 use crate::print::progress::Progress;
 use crate::resolve::place::{System, SystemKind};
@@ -30,6 +30,8 @@ pub(crate) struct Outcome {
     pub(crate) findings: Vec<Finding>,
     pub(crate) failures: Vec<SubjectError>,
     pub(crate) was_interrupted: bool,
+    /// Records could not be written, and the rest was not measured: what was is here alone.
+    pub(crate) broken: Option<Failure>,
     /// What to do about it, where that is more than a table can say.
     pub(crate) advice: String,
 }
@@ -141,7 +143,7 @@ pub(crate) struct Session<'a> {
     /// How many of the samples belong to cells that are whole.
     whole: usize,
     /// Why records could not be written.
-    broken: Option<anyhow::Error>,
+    broken: Option<Failure>,
     /// What a killed run would leave, noted for `doctor` until the session is over.
     _kept: leftover::Kept,
 }
@@ -214,14 +216,15 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs something under a label for the progress; nothing once it was interrupted.
-    /// Errors: records that could not be written meanwhile.
+    /// Runs something under a label for the progress; nothing once it was interrupted, or records
+    /// could not be written.
+    /// Errors: none of its own.
     pub(crate) fn under(
         &mut self,
         label: &str,
         run: impl FnOnce(&mut Self) -> Ran,
     ) -> anyhow::Result<()> {
-        if self.was_interrupted {
+        if self.is_over() {
             return Ok(());
         }
         label.clone_into(&mut self.column);
@@ -235,7 +238,12 @@ impl<'a> Session<'a> {
             Err(error) => self.failures.push(error),
         }
         self.whole = self.samples.len();
-        self.broken.take().map_or(Ok(()), Err)
+        Ok(())
+    }
+
+    /// Whether no more is to be measured.
+    fn is_over(&self) -> bool {
+        self.was_interrupted || self.broken.is_some()
     }
 
     /// The subject of a system, and its clock.
@@ -275,7 +283,7 @@ impl<'a> Session<'a> {
 
     /// Notes in the plan, under a key, that a part of it is done, unless it was interrupted.
     pub(crate) fn answered(&mut self, key: &str, name: &str) {
-        if self.was_interrupted {
+        if self.is_over() {
             return;
         }
         let all = &mut self.info.plan[key];
@@ -284,7 +292,7 @@ impl<'a> Session<'a> {
             None => *all = serde_json::json!([name]),
         }
         if let Err(error) = self.run.write_info(&self.info) {
-            self.broken.get_or_insert(of_records(error));
+            self.broken.get_or_insert(of_error(of_records(error)));
         }
     }
 
@@ -316,15 +324,16 @@ impl<'a> Session<'a> {
             .write_samples(&self.samples, &self.info)
             .and_then(|()| self.run.write_findings(&self.findings, &self.info));
         if let Err(error) = kept {
-            self.broken.get_or_insert(of_records(error));
+            self.broken.get_or_insert(of_error(of_records(error)));
             // Nobody may come to the end of it. What is refused now is told already.
             self.info.state = "failed".into();
             let _ = self.run.write_info(&self.info);
         }
     }
 
-    /// Writes the last records and says what became of the run.
-    /// Errors: records that cannot be written.
+    /// Writes the last records and says what became of the run. That they cannot be written is in
+    /// the outcome: what was measured is told first.
+    /// Errors: none of its own.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
         if self.was_interrupted {
             // Fewer passes than requested would look like a cell of its own.
@@ -343,15 +352,15 @@ impl<'a> Session<'a> {
         if let Some(capture) = self.capture.take() {
             match capture.end(&self.samples, &self.info) {
                 Ok(joined) => self.findings.extend(joined),
-                Err(error) => self.broken = self.broken.or(Some(error)),
+                Err(error) => self.broken = self.broken.or(Some(of_error(error))),
             }
-            self.run.write_findings(&self.findings, &self.info).map_err(of_records)?;
+            let kept = self.run.write_findings(&self.findings, &self.info);
+            self.broken = self.broken.or(kept.err().map(|e| of_error(of_records(e))));
         }
-        self.run.write_info(&self.info).map_err(of_records)?;
-        if let Some(broken) = self.broken {
-            return Err(broken);
-        }
+        let kept = self.run.write_info(&self.info);
+        self.broken = self.broken.or(kept.err().map(|e| of_error(of_records(e))));
         Ok(Outcome {
+            broken: self.broken,
             info: self.info,
             path: self.run.path().to_owned(),
             samples: self.samples,

@@ -81,6 +81,7 @@ pub(crate) fn run(
         session.answered(ANSWERED, experiment.kind().name());
     }
     let outcome = session.finish()?;
-    let who = if traces { storm::who_waited(&outcome.path)? } else { vec![] };
+    let who =
+        if traces && outcome.broken.is_none() { storm::who_waited(&outcome.path)? } else { vec![] };
     Ok((outcome, who))
 }

@@ -6,7 +6,6 @@ use super::tracing::tracer;
 use crate::resolve::Resolved;
 use crate::resolve::place::System;
 use crate::resolve::sync::ResolvedSync;
-use analyze::throughput::PRECISION_PERCENT;
 use experiment::sync::run_system;
 use model::record::{Experiment as Kind, Finding, Sample};
 
@@ -39,6 +38,6 @@ impl Experiment for ResolvedSync {
     }
 
     fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
-        analyze::sync::findings(samples, PRECISION_PERCENT)
+        analyze::sync::findings(samples)
     }
 }

@@ -8,7 +8,7 @@ use crate::resolve::Resolved;
 use crate::resolve::place::System;
 use crate::resolve::throughput::ResolvedThroughput;
 use crate::run::directory::RunPlace;
-use analyze::throughput::{PRECISION_PERCENT, findings};
+use analyze::throughput::findings;
 use experiment::throughput::{
     Calibration, Plan, ceiling_passes, harness_ns_per_operation, run_in_turn, run_system,
 };
@@ -109,9 +109,7 @@ impl Experiment for Throughput<'_> {
     }
 
     fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
-        let until = self.resolved.plan.until;
-        let precision_percent = until.map_or(PRECISION_PERCENT, |until| until.precision_percent);
-        findings(samples, &by_quantity(&self.calibration), precision_percent)
+        findings(samples, &by_quantity(&self.calibration))
     }
 }
 
@@ -146,7 +144,7 @@ impl Throughput<'_> {
             let clock = subject.clock();
             run_system(subject, name, &plan, &OF_MODELS, &clock, samples)
         };
-        session.draw(system, run, |samples| findings(samples, &[], PRECISION_PERCENT));
+        session.draw(system, run, |samples| findings(samples, &[]));
     }
 }
 

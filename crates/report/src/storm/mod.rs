@@ -209,7 +209,8 @@ fn answer(rows: &[Row<'_>]) -> Vec<String> {
     [storm(rows), best(rows), agreement(rows)].into_iter().flatten().collect()
 }
 
-/// Reads feel a sync if it makes their 99th percentile so many times as long.
+/// Reads do not feel a sync if it makes their 99th percentile surely less than so many times as
+/// long.
 const FELT_RATIO: f64 = 1.5;
 
 /// What the storm of a run is; none where there was none.
@@ -222,20 +223,30 @@ fn storm(rows: &[Row<'_>]) -> Option<String> {
     let none = rows.iter().find(|row| row.remedy == NONE)?;
     let p99 = |stream| none.value(stream, "latency_p99_ns").map(show_time_ns);
     let (inside, outside) = (p99(StormStream::ReadInSync)?, p99(StormStream::ReadBetween)?);
-    let ratio = none.value(StormStream::Read, "storm_ratio");
+    let ratio = none.figure(StormStream::Read, "storm_ratio");
+    let within = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
     let commits = p99(StormStream::Commit)
         .map_or_else(String::new, |p99| format!(" One commit of a hundred takes {p99}."));
-    if ratio.is_some_and(|ratio| ratio < FELT_RATIO) {
-        return Some(format!(
-            "Reads do not feel a sync: of those that met one, one of a hundred takes {inside} or \
-             more, of the others {outside}.{commits}"
-        ));
-    }
-    let ratio = ratio.map_or_else(String::new, |r| format!(": {} times as long", significant(r)));
-    Some(format!(
-        "While somebody syncs, one read of a hundred takes {inside} or more, otherwise \
-         {outside}{ratio}.{commits}"
-    ))
+    let both = format!(
+        "of those that met one, one of a hundred takes {inside} or more, of the others {outside}"
+    );
+    let times = ratio.and_then(|ratio| ratio.value).map(significant).unwrap_or_default();
+    Some(match within {
+        Some((low, _)) if low > 1.0 => format!(
+            "While somebody syncs, one read of a hundred takes {inside} or more, otherwise \
+             {outside}: {times} times as long.{commits}"
+        ),
+        Some((_, high)) if high < FELT_RATIO => {
+            format!("Reads do not feel a sync: {both}.{commits}")
+        }
+        Some((low, high)) => format!(
+            "Reads that met a sync and the others cannot be told apart: {both}, which by the \
+             rounds is {} to {} times as long.{commits}",
+            significant(low),
+            significant(high)
+        ),
+        None => format!("Whether reads feel a sync cannot be told of one round: {both}.{commits}"),
+    })
 }
 
 /// What helps.
@@ -321,7 +332,8 @@ mod tests {
             finding(NONE, StormStream::Read, RATE, 10.0),
             finding(NONE, StormStream::ReadInSync, "latency_p99_ns", 300e6),
             finding(NONE, StormStream::ReadBetween, "latency_p99_ns", 60e6),
-            finding(NONE, StormStream::Read, "storm_ratio", 5.0),
+            finding(NONE, StormStream::Read, "storm_ratio", 5.0)
+                .within(Interval::Passes, (Some(3.0), Some(8.0))),
             finding("bfq", StormStream::Victims, GAIN, 0.98),
             finding("bfq", StormStream::Victims, "recommended", 0.0),
             finding("direct", StormStream::Victims, GAIN, 0.5).within(Interval::Comparison, within),
@@ -338,6 +350,16 @@ mod tests {
             "direct helps most",
             "50 % [40, 60]",
         ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        for (low, high, words) in [
+            (Some(0.2), Some(0.9), "Reads do not feel a sync: of those"),
+            (Some(0.5), Some(6.0), "cannot be told apart: of those"),
+            (None, None, "cannot be told of one round: of those"),
+        ] {
+            let mut found = findings();
+            found[3] = found[3].clone().within(Interval::Passes, (low, high));
+            let text = screen(&Run { findings: &found, rows: &[] }, Some(300), 40);
             assert!(text.contains(words), "{words}: {text}");
         }
         let place = |word: &str| text.rfind(word).unwrap_or_else(|| panic!("{word}: {text}"));

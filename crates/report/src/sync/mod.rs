@@ -75,6 +75,14 @@ fn method(commit: &Commit) -> String {
     format!("{}{}", commit.method, if commit.direct == 1 { ", O_DIRECT" } else { "" })
 }
 
+/// A row by all that it is of: `append, 4 KiB, 2 writers, fsync`.
+fn named(commit: &Commit) -> String {
+    let Commit { pattern, block_bytes, writers, .. } = commit;
+    let several = if *writers == 1 { "" } else { "s" };
+    let size = show_size(*block_bytes);
+    format!("{pattern}, {size}, {writers} writer{several}, {}", method(commit))
+}
+
 /// Of each pattern with one writer and the smallest writes: the quickest method, and how much
 /// longer the slowest takes.
 fn answer(findings: &[Finding]) -> Vec<String> {
@@ -104,7 +112,7 @@ fn sheet(findings: &[Finding]) -> Sheet {
     let rows = rows(findings);
     let notes = Footnotes::of_cells(
         "rows",
-        rows.iter().map(|row| (String::new(), method(row.0), reasons(row))),
+        rows.iter().map(|row| (String::new(), named(row.0), reasons(row))),
     );
     let column = |(head, quantity, show): &Column| Figures {
         group: String::new(),

@@ -308,6 +308,12 @@ impl<'a> Intake<'a> {
         &self.complaints
     }
 
+    /// From this moment on (CLOCK_MONOTONIC) begins are not seen any more; see
+    /// [`Pairing::begins_end`].
+    pub fn begins_end(&mut self, time_ns: Option<i64>) {
+        self.pairing.begins_end(time_ns);
+    }
+
     /// Takes one event in.
     /// Errors: what the output refuses.
     #[inline]

@@ -37,6 +37,8 @@ pub(super) struct Exact {
     /// Identities that were seen to begin: a completion under another one is of a request from
     /// before the trace.
     known: HashSet<u64>,
+    /// From this moment on begins are not seen any more.
+    begins_end_ns: Option<i64>,
 }
 
 impl Exact {
@@ -114,6 +116,16 @@ impl Exact {
     }
 
     /// Whether an identity is seen for the first time.
+    /// From this moment on begins are not seen any more; none: they are.
+    pub(super) fn begins_end(&mut self, time_ns: Option<i64>) {
+        self.begins_end_ns = time_ns;
+    }
+
+    /// Whether a step of what was not seen to begin is of something that began too late.
+    fn is_after(&self, event: &Event) -> bool {
+        self.begins_end_ns.is_some_and(|end_ns| event.time_ns >= end_ns)
+    }
+
     fn know(&mut self, identity: u64) -> bool {
         match self.known.len() < KNOWN {
             true => self.known.insert(identity),
@@ -129,12 +141,14 @@ impl Exact {
         in_sequence: bool,
         around: &mut Around<'_>,
     ) {
+        let is_after = self.is_after(event);
         match self.tracked.get_mut(&identity) {
             Some(tracked) if in_sequence => tracked.begin_data(event, around.window),
             // A flush's pointer is used again and again, and it has no start.
             Some(tracked) if tracked.open.is_unissued() => {
                 tracked.open.issue(event.time_ns, event.extent);
             }
+            _ if is_after => {}
             _ => {
                 let open = self.unstarted(identity, event, serves, around);
                 let tracked = Tracked { open, tag: None, data: None };
@@ -209,6 +223,7 @@ impl Exact {
                 close(&tracked, Some(event.time_ns), error, around.window);
             }
             None if around.second.complete(event, around.window, around.counts) => {}
+            None if self.is_after(event) => {}
             None => {
                 let is_new = self.know(identity);
                 around.counts.before_start += u64::from(is_new);

@@ -77,6 +77,12 @@ impl Pairing {
         self.window.layers.count(counts);
     }
 
+    /// From this moment on begins are not seen any more: the tracer is being stopped. What comes
+    /// later and was not seen to begin is of no request of this trace. None: they are seen again.
+    pub fn begins_end(&mut self, time_ns: Option<i64>) {
+        self.exact.begins_end(time_ns);
+    }
+
     /// Says that a device lies directly on others.
     pub fn lies_on(&mut self, upper: u32, lowers: &[u32]) {
         lowers.iter().for_each(|lower| _ = self.window.layers.learn(*lower, upper));

@@ -115,6 +115,23 @@ fn orphans_and_the_unanswered_are_rows() {
 }
 
 #[test]
+fn what_begins_while_the_tracer_is_stopped_is_of_no_request() {
+    let mut pairing = Pairing::default();
+    let mut counts = Counts::default();
+    let mut add = |event: Event| {
+        pairing.begins_end((event.time_ns >= 10).then_some(10));
+        pairing.event(event, &mut counts);
+    };
+    // The second one's begin was not seen any more; its completion was, and a third one's issue.
+    [read(1, 7, START), read(2, 7, ISSUE), read(11, 7, DONE)].into_iter().for_each(&mut add);
+    [read(12, 7, DONE), read(13, 8, ISSUE)].into_iter().for_each(&mut add);
+    pairing.finish(&mut counts);
+    let rows: Vec<_> = std::iter::from_fn(|| pairing.pop()).collect();
+    assert_eq!(served(&rows), [(Some(2), Some(11))]);
+    assert_eq!((counts.before_start, counts.orphaned), (0, 0));
+}
+
+#[test]
 fn a_request_that_went_into_another_is_no_row_and_the_other_is_merged() {
     let grown = event(4, Some(7), extent(Op::Read, 4096, 8192), ISSUE);
     let (rows, counts) = pair([

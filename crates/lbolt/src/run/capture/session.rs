@@ -242,6 +242,7 @@ impl<'a> Session<'a> {
             let stack = devices.stack().iter();
             stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
             session.devices.add(devices.clone());
+            session.intake.begins_end(None);
             session.tracer = Some(tracer);
             Ok(if is_first { limits } else { Limits::default() })
         })
@@ -359,6 +360,8 @@ impl<'a> Session<'a> {
         if let Some(second) = tracer.second_source() {
             self.intake.note("second_source", second);
         }
+        // Requests that begin while its programs are removed one by one are seen in part.
+        self.intake.begins_end(Some(now_ns(ClockId::Monotonic)));
         let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
         self.drain();
         if let Some(tracer) = &self.tracer {

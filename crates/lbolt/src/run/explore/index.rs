@@ -106,7 +106,10 @@ fn key(requests: &Path, file: &RequestFile) -> String {
 
 /// The index that was kept, if it is still that of its trace.
 fn read(kept: &Path, key: &str) -> Option<Index> {
-    let mut input = BufReader::with_capacity(AT_ONCE, File::open(kept).ok()?);
+    // Something else of that name may make its reader wait for ever.
+    let is_file = kept.metadata().is_ok_and(|known| known.is_file());
+    let file = is_file.then(|| File::open(kept).ok())??;
+    let mut input = BufReader::with_capacity(AT_ONCE, file);
     Index::read(key, &mut input).ok()
 }
 
