@@ -265,6 +265,10 @@ fn root_records_that_find_no_room_are_an_error_and_leave_no_scratch() {
     let Some(small) = Mounted::tmpfs("size=16k") else { return };
     let run = small.seen.join("r");
     let words = format!("throughput d --rw read {QUICK} -o {}", run.display());
-    lab.run(&words).assert_refused(1, &["failed to write", ".parquet", "No space left"]);
+    let ended = lab.run(&words);
+    let sentence = ["failed to write", ".parquet", "No space left", "is printed above"];
+    ended.assert_refused(1, &sentence);
+    // What was measured is not lost with its records.
+    assert!(ended.out.contains("The only rate is that of read"), "{}", ended.out);
     lab.assert_clean();
 }
