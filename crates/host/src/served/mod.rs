@@ -148,7 +148,7 @@ impl Served {
     fn set_queue(&self, options: &ServedOptions) -> Result<(), SubjectError> {
         let name = self.path.file_name().unwrap_or_default();
         let queue = Path::new("/sys/block").join(name).join("queue");
-        // What comes is ordered by the drive; of itself the kernel orders for a device of one queue.
+        // The drive orders what comes; by default the kernel does, too, for a device of one queue.
         let settings = [
             ("scheduler", "none".to_owned()),
             ("max_sectors_kb", REQUEST_KIB_MOST.to_string()),
