@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Where a process finds what it has open.
 const OPEN: &str = "/proc/self/fd";
 
+/// Whose root's files are on a server that trusts no other machine's root (NFS, `root_squash`).
+const NOBODY: u32 = 65_534;
+
 /// A directory that is held.
 #[derive(Debug, Clone)]
 pub struct Held {
@@ -33,13 +36,14 @@ impl Held {
         Self::with(path, OFlags::empty())
     }
 
-    /// Holds a directory that this process has just made for itself alone.
+    /// Holds a directory that this process has just made: one of its own, in which nothing is yet.
+    /// Its mode tells nothing, for some file systems have one for all (vfat).
     /// Errors: another one in its place; a refusal of the file system.
     pub fn made(path: &Path) -> std::io::Result<Self> {
         let held = Self::with(path, OFlags::NOFOLLOW)?;
-        let metadata = held.open.metadata()?;
-        let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-        match is_own && metadata.mode() & 0o077 == 0 {
+        let owner = held.open.metadata()?.uid();
+        let is_own = owner == rustix::process::geteuid().as_raw() || owner == NOBODY;
+        match is_own && held.names()?.is_empty() {
             true => Ok(held),
             false => Err(Error::other("somebody else put another in its place")),
         }
@@ -144,7 +148,8 @@ mod tests {
         held.remove("file").unwrap();
         held.remove("file").unwrap();
         assert!(victim.join("file").exists() && held.names().unwrap().is_empty());
-        assert!(Held::made(&own).is_err() && Held::made(&victim).is_err());
+        assert!(Held::made(&own).is_err(), "a link");
+        assert!(Held::made(&victim).is_err(), "something is in it");
     }
 
     #[test]
