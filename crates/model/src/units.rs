@@ -295,6 +295,10 @@ mod tests {
         {
             assert_eq!(show_time_ns(ns), text);
         }
+        // What is rounded up to the next unit is of that, and keeps three digits.
+        for (ns, text) in [(999_600.0, "1.00 ms"), (999.6, "1.00 µs"), (99_960.0, "100 µs")] {
+            assert_eq!(show_time_ns(ns), text);
+        }
     }
 
     proptest! {

@@ -248,3 +248,19 @@ fn length(ns: f64) -> String {
     let text = if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") };
     format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_role_is_told_in_words() {
+        let pair = Pair { victim: "app".into(), cause: "<held>".into(), ..Pair::default() };
+        let line = Line { who: Some((pair, 5e9)), group: "<held>".into(), ..Line::default() };
+        assert_eq!(who(&line, By::Time, None), "app < held back before the device 5.00 s");
+        assert_eq!(who(&line, By::Role, None), "< held back before the device 5.00 s");
+        let overview = Overview { by: By::Cause, lines: vec![line], ..Overview::default() };
+        let text = markdown(&overview, &[]);
+        assert!(text.contains("| held back before the device |"), "{text}");
+    }
+}
