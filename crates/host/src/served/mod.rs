@@ -102,6 +102,13 @@ pub struct ServedOptions {
     pub depth: u32,
 }
 
+impl ServedOptions {
+    /// What the kernel is to give it at once.
+    fn queue_depth(&self) -> u16 {
+        self.depth.clamp(LEAST_DEPTH, MOST_DEPTH) as u16
+    }
+}
+
 /// The largest request that the kernel sends: FUSE takes it whole.
 const REQUEST_KIB_MOST: u32 = 512;
 /// The kernel's `BLKDEV_MIN_RQ`.
@@ -153,7 +160,7 @@ impl Served {
             ("scheduler", "none".to_owned()),
             ("max_sectors_kb", REQUEST_KIB_MOST.to_string()),
             ("rotational", u32::from(options.is_rotational).to_string()),
-            ("nr_requests", options.depth.clamp(LEAST_DEPTH, MOST_DEPTH).to_string()),
+            ("nr_requests", options.queue_depth().to_string()),
         ];
         for (key, value) in settings {
             let path = queue.join(key);

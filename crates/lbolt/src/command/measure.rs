@@ -73,11 +73,11 @@ pub(super) fn conclude(
     steady: Option<f64>,
 ) -> anyhow::Result<()> {
     if let Some(Failure { fault, message }) = &outcome.broken {
-        let told = match outcome.findings.iter().any(Finding::is_rate) {
+        let kept = match outcome.findings.iter().any(Finding::is_rate) {
             true => "; what was measured is printed above",
             false => "",
         };
-        return Err(failure(*fault, format!("{message}{told}")));
+        return Err(failure(*fault, format!("{message}{kept}")));
     }
     // The null engine measures the harness, and nothing that was requested.
     let is_harness = |f: &Finding| f.subject.engine() == Some(EngineKind::Null);

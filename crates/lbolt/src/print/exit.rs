@@ -84,8 +84,7 @@ pub(crate) fn of_records(error: impl std::fmt::Display) -> anyhow::Error {
 
 /// The fault of an error that came through others.
 pub(crate) fn of_error(error: anyhow::Error) -> Failure {
-    let message = |error: &anyhow::Error| format!("{error:#}");
-    let unknown = |error: anyhow::Error| Failure { fault: Fault::Io, message: message(&error) };
+    let unknown = |e: anyhow::Error| Failure { fault: Fault::Io, message: format!("{e:#}") };
     error.downcast::<Failure>().unwrap_or_else(unknown)
 }
 

@@ -79,7 +79,7 @@ pub(crate) trait Experiment {
     /// Its passes, layouts left aside.
     fn passes(&self) -> u64;
     /// Runs on each of its systems.
-    /// Errors: records that could not be written meanwhile.
+    /// Errors: what an experiment cannot go on without; records are in the outcome.
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()>;
     /// Findings of its own samples so far.
     fn findings(&self, samples: &[Sample]) -> Vec<Finding>;
@@ -195,14 +195,14 @@ impl<'a> Session<'a> {
     }
 
     /// Runs all experiments, up to an interruption.
-    /// Errors: records that could not be written meanwhile.
+    /// Errors: what an experiment cannot go on without; records are in the outcome.
     pub(crate) fn run_all(&mut self) -> anyhow::Result<()> {
         self.experiments.iter().try_for_each(|experiment| experiment.run(self))
     }
 
     /// Runs something on one system, under a label for the progress; nothing once it was
     /// interrupted.
-    /// Errors: records that could not be written meanwhile.
+    /// Errors: what an experiment cannot go on without; records are in the outcome.
     pub(crate) fn on_system(
         &mut self,
         system: &System,

@@ -16,7 +16,7 @@ mod queue;
 
 use super::clerk::Clerk;
 use super::data::Store;
-use super::{LEAST_DEPTH, MOST_DEPTH, REQUEST_KIB_MOST, ServedOptions};
+use super::{REQUEST_KIB_MOST, ServedOptions};
 use crate::subject::failed;
 use abi::{ATTR_ROTATIONAL, ATTR_VOLATILE_CACHE, DeviceInfo, FLAGS, LIVE, OURS, Parameters};
 use control::Control;
@@ -53,7 +53,7 @@ impl Place {
         let mut control = Control::open()?;
         let wanted = DeviceInfo {
             queues: 1,
-            depth: options.depth.clamp(LEAST_DEPTH, MOST_DEPTH) as u16,
+            depth: options.queue_depth(),
             request_bytes_most: REQUEST_KIB_MOST << 10,
             flags: FLAGS,
             server_flags: OURS,
@@ -74,7 +74,6 @@ impl Place {
         clerk: &Arc<Clerk>,
     ) -> Result<Ublk, SubjectError> {
         let Self(mut ublk) = self;
-        let depth = options.depth.clamp(LEAST_DEPTH, MOST_DEPTH) as u16;
         let turns = if options.is_rotational { ATTR_ROTATIONAL } else { 0 };
         let parameters = Parameters::new(
             ATTR_VOLATILE_CACHE | turns,
@@ -89,7 +88,7 @@ impl Place {
         let path = format!("/dev/ublkc{}", ublk.number);
         let device = patiently(|| open(&path, flags, Mode::empty()))
             .map_err(failed(format!("open {path}")))?;
-        let queue = Queue::new(device, depth, store, clerk.clone())
+        let queue = Queue::new(device, options.queue_depth(), store, clerk.clone())
             .map_err(failed("set up the queue of ublk"))?;
         let (asked, answer) = channel();
         let run = move || queue.work(&asked);
