@@ -6,12 +6,12 @@
 #![allow(unsafe_code, reason = "system calls; each block carries its safety argument")]
 
 pub mod account;
+mod announced;
 pub mod cgroup;
 pub mod children;
 pub mod clock;
 mod compute;
 pub mod device;
-mod dies_with_us;
 pub mod doctor;
 pub mod drive;
 mod engine;
@@ -20,10 +20,12 @@ pub mod function_name;
 mod generation;
 pub mod group;
 pub mod guard;
+pub mod kernel_notes;
 pub mod machine;
 pub mod memory;
 pub mod privilege;
 pub mod process;
+mod process_tree;
 pub mod remedy;
 pub mod remount;
 mod scheduling;
@@ -36,5 +38,6 @@ pub mod subject;
 pub mod turning;
 mod walk;
 
-pub use dies_with_us::dies_with_us;
+pub use announced::announced;
+pub use process_tree::end_tree;
 pub use walk::Distrust;

@@ -4,13 +4,16 @@
 //!
 //! Non-goals: other users' protection from each other (`state`, `scratch`).
 
+use model::held::Held;
 use rustix::io;
 use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,
     set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
-use std::os::unix::fs::MetadataExt;
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, fchown, lchown};
 use std::path::{Path, PathBuf};
 
 /// What a capture needs: BPF and its events; the names of files that others have open, and those in
@@ -38,18 +41,89 @@ pub fn keep_what_captures() -> io::Result<()> {
 /// be there yet.
 /// Errors: what the kernel refuses.
 pub fn give_up(directory: &Path) -> io::Result<()> {
-    if let Some((uid, gid)) = other_owner(directory).filter(|_| geteuid().is_root()) {
-        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-        set_thread_groups(&[])?;
-        set_thread_res_gid(gid, gid, gid)?;
-        set_thread_res_uid(uid, uid, uid)?;
+    if let Some((_, user)) = other_owner(directory).filter(|_| geteuid().is_root()) {
+        become_user(user)?;
     }
     keep(CapabilitySet::empty())
 }
 
+/// The same, and the administrator is nobody afterwards: where all the way to the directory is his,
+/// it is made, and handed over to a system user ([`SYSTEM_USERS`]) with all that is in it. It is held
+/// then, for that user may not get there by its name.
+/// Errors: what the kernel refuses; a directory in which something is that is not the caller's own
+/// (`is_own`, of a name), for it is not to be handed over.
+pub fn give_up_user(
+    directory: &Path,
+    is_own: impl Fn(&Path) -> bool,
+) -> std::io::Result<Option<Held>> {
+    let other = other_owner(directory).filter(|_| geteuid().is_root());
+    if other.is_some() || !geteuid().is_root() {
+        // What is another user's behind a way that is all root's was handed over before.
+        let is_itself = |(at, _): &(PathBuf, _)| {
+            !at.is_symlink() && directory.canonicalize().is_ok_and(|direct| direct == *at)
+        };
+        let held = other.filter(is_itself).map(|_| Held::open(directory)).transpose()?;
+        give_up(directory)?;
+        return Ok(held);
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let held = Held::open(directory)?;
+    if let Some(foreign) = held.names()?.iter().find(|name| !is_own(name)) {
+        let sentence = format!(
+            "{} is not of it alone ({} is there, too), and would be handed over to another user",
+            directory.display(),
+            foreign.display()
+        );
+        return Err(std::io::Error::new(ErrorKind::DirectoryNotEmpty, sentence));
+    }
+    let user = system_user(&std::fs::read_to_string("/etc/passwd").unwrap_or_default());
+    hand_over(&held, user)?;
+    become_user(user)?;
+    keep(CapabilitySet::empty())?;
+    Ok(Some(held))
+}
+
+/// Who the administrator becomes: the first that there is.
+pub const SYSTEM_USERS: [&str; 2] = ["lbolt", "nobody"];
+/// Whom the kernel takes for nobody (Documentation/admin-guide/sysctl/fs.rst, overflowuid).
+const NOBODY: (u32, u32) = (65_534, 65_534);
+
+/// By passwd(5): user and group.
+fn system_user(passwd: &str) -> (u32, u32) {
+    let of = |name: &&str| {
+        let line = passwd.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        let mut fields = line.split(':').skip(1);
+        let user: u32 = fields.next()?.parse().ok()?;
+        Some((user, fields.next()?.parse().ok()?)).filter(|_| user != 0)
+    };
+    SYSTEM_USERS.iter().find_map(of).unwrap_or(NOBODY)
+}
+
+/// What is in a directory of the administrator's, and the directory itself. No link is followed.
+fn hand_over(held: &Held, (uid, gid): (u32, u32)) -> std::io::Result<()> {
+    for name in held.names()? {
+        let path = held.at(&name);
+        let metadata = path.symlink_metadata()?;
+        if metadata.is_dir() {
+            hand_over(&held.within(&name)?, (uid, gid))?;
+        } else if metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 {
+            lchown(&path, Some(uid), Some(gid))?;
+        }
+    }
+    fchown(held.file(), Some(uid), Some(gid))
+}
+
+fn become_user((uid, gid): (u32, u32)) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)
+}
+
 /// The first on the way to a path, and on the way to where its links lead, who is not the
-/// administrator: he can put what he likes in the place of all that follows. User and group.
-fn other_owner(path: &Path) -> Option<(u32, u32)> {
+/// administrator: he can put what he likes in the place of all that follows. What is his, and his
+/// user and group.
+fn other_owner(path: &Path) -> Option<(PathBuf, (u32, u32))> {
     let absolute = std::path::absolute(path).ok()?;
     let existing = absolute.ancestors().find_map(|above| above.canonicalize().ok());
     let way = |path: &Path| -> Vec<PathBuf> {
@@ -59,8 +133,8 @@ fn other_owner(path: &Path) -> Option<(u32, u32)> {
     };
     let mut all = way(&absolute);
     all.extend(existing.iter().flat_map(|path| way(path)));
-    let owners = all.iter().filter_map(|path| path.symlink_metadata().ok());
-    owners.map(|of| (of.uid(), of.gid())).find(|(uid, _)| *uid != 0)
+    let owned = all.into_iter().filter_map(|path| Some((path.symlink_metadata().ok()?, path)));
+    owned.map(|(of, path)| (path, (of.uid(), of.gid()))).find(|(_, (uid, _))| *uid != 0)
 }
 
 fn keep(wanted: CapabilitySet) -> io::Result<()> {
@@ -109,6 +183,56 @@ mod tests {
             return println!("skipped: root has no CAP_SYS_RESOURCE here");
         }
         assert_eq!(rustix::process::getrlimit(Resource::Memlock).current, None);
+    }
+
+    #[test]
+    fn root_becomes_the_first_system_user_that_there_is() {
+        let nobody = "root:x:0:0:root:/root:/bin/sh\nnobody:x:99:98::/:/bin/false\n";
+        assert_eq!(system_user(nobody), (99, 98));
+        assert_eq!(system_user(&format!("{nobody}lbolt:x:7:8::/:\n")), (7, 8));
+        assert_eq!(system_user(&format!("{nobody}lbolt:x:0:0::/:\n")), (99, 98), "root is none");
+        assert_eq!([system_user(""), system_user("nobody")], [NOBODY; 2]);
+    }
+
+    #[test]
+    fn root_what_root_has_is_handed_over_and_nothing_else_of_his_is_his_any_more() {
+        if !geteuid().is_root() {
+            println!("skipped: needs root");
+            return;
+        }
+        let above = tempfile::tempdir().unwrap();
+        let only_owner = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(above.path(), only_owner).unwrap();
+        let (path, precious) = (above.path().join("history"), above.path().join("precious"));
+        std::fs::create_dir_all(path.join("part")).unwrap();
+        std::fs::write(&precious, "mine").unwrap();
+        for name in ["day", "part/day"] {
+            std::fs::write(path.join(name), "old").unwrap();
+        }
+        std::os::unix::fs::symlink(&precious, path.join("link")).unwrap();
+        let refused = in_a_thread(|| give_up_user(&path, |name| name != "link").map(drop));
+        assert!(refused.unwrap_err().to_string().contains("(link is there, too)"));
+        assert_eq!(std::fs::metadata(&path).unwrap().uid(), 0, "nothing is handed over");
+        let user = in_a_thread(|| {
+            let held = give_up_user(&path, |_| true).unwrap().unwrap();
+            std::fs::write(held.at("new"), "new").unwrap();
+            std::fs::write(held.at("part/day"), "new").unwrap();
+            assert!(std::fs::write("/etc/lbolt-must-not-be", "").is_err());
+            assert!(std::fs::read(&precious).is_err(), "the way there is root's");
+            geteuid().as_raw()
+        });
+        assert_ne!(user, 0);
+        for name in [".", "new", "day", "part", "part/day"] {
+            assert_eq!(std::fs::metadata(path.join(name)).unwrap().uid(), user, "{name}");
+        }
+        assert_eq!(std::fs::metadata(&precious).unwrap().uid(), 0);
+        // Again: it is that user's now.
+        let again = in_a_thread(|| {
+            let held = give_up_user(&path, |_| true).unwrap().unwrap();
+            std::fs::write(held.at("new"), "newer").unwrap();
+            geteuid().as_raw()
+        });
+        assert_eq!(again, user);
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn what_a_killed_run_leaves_is_found_and_removed_and_nothing_else() {
     let running = in_its_second_cell(&lab, "d");
     let scratch = scratch_of(&running, &lab.path("d"), "r");
     let living_scratch = scratch_of(&alive, &living.path("d"), "r");
-    running.signal(Signal::KILL);
+    running.kill_with_its_caretaker();
     assert_eq!(running.wait().code, -9);
     assert_only_the_first_cell(&lab);
     assert_eq!(state(&lab), "running");
@@ -178,7 +178,7 @@ fn one_foreign_file_keeps_its_scratch_and_nobody_elses() {
         let mut running = lab.start(lab.lbolt(&words));
         let scratch = scratch_of(&running, &lab.path("d"), &format!("r{number}"));
         running.until("scratch", || scratch.join("file.0").exists().then_some(()));
-        running.signal(Signal::KILL);
+        running.kill_with_its_caretaker();
         running.wait();
         scratch
     });

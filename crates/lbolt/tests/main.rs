@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod calibrate;
+mod commands;
 mod common;
 mod compare;
 mod cores;

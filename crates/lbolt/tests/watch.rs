@@ -184,7 +184,7 @@ fn root_the_part_that_writes_has_no_privileges_and_the_one_that_captures_ends_wi
         let text = std::fs::read_to_string(thread.join("status")).unwrap();
         assert_eq!(of(&text, "CapPrm"), 0, "{text}");
     }
-    let part = tool("pgrep", &["-P", &pid.to_string()]).unwrap();
+    let part = tool("pgrep", &["-P", &pid.to_string(), "-f", "capture-part"]).unwrap();
     let part = part.trim();
     let captures = of(&status(part), "CapPrm");
     assert!(captures != 0 && captures & (1 << 12) == 0, "no network: {captures:x}");
@@ -197,6 +197,40 @@ fn root_the_part_that_writes_has_no_privileges_and_the_one_that_captures_ends_wi
     wait_for("its end", || (!Path::new(&directory).exists()).then_some(()));
     let again = begun(&lab, &format!("watch history -d {} --duration 1s", device.node)).unwrap();
     assert_eq!(again.wait().code, 0);
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_watch_of_root_s_is_a_user_of_the_system_and_so_is_its_command() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    // Nobody but root gets there by its name.
+    lab.allow(".", 0o700);
+    lab.file("shadow", "secret");
+    lab.allow("shadow", 0o600);
+    let command = "id -u; cat shadow /etc/shadow; touch /etc/cron.d/lbolt-must-not-be here";
+    let mut words = lab.lbolt(&format!("watch history -d {} --", device.node));
+    words.args(["sh", "-c", command]);
+    let ended = lab.end(words);
+    if ended.err.contains("failed to load BPF") {
+        return println!("skipped: {}", ended.err);
+    }
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let user: u32 = ended.out.trim().parse().unwrap();
+    assert!(user != 0 && !ended.out.contains("secret"), "{}", ended.out);
+    assert!(!Path::new("/etc/cron.d/lbolt-must-not-be").exists() && !lab.path("here").exists());
+    // What it wrote is that user's, and a later watch goes on with it.
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = |name: &str| std::fs::metadata(lab.path(name)).unwrap().uid();
+    assert_eq!((owner("history"), owner("history/incidents")), (user, user));
+    assert!(!rows(&lab.path("history"), &[Watching::Watch]).is_empty());
+    let again = begun(&lab, &format!("watch history -d {} --duration 1s", device.node)).unwrap();
+    assert_eq!(again.wait().code, 0);
+    // A directory of other things is not handed over.
+    lab.run(&format!("watch d/.. -d {}", device.node))
+        .assert_refused(2, &["is not of it alone", "name another"]);
+    assert_eq!(owner("shadow"), 0);
     drop(device);
     lab.assert_clean();
 }
@@ -245,7 +279,14 @@ fn root_a_watch_ends_with_its_command_and_tells_of_its_files() {
     let reader =
         format!("dd if={} of=/dev/null bs=64k count=50 iflag=direct status=none", device.node);
     command.args(["sh", "-c", &format!("{reader}; exec sleep 1")]);
+    // The command has no privileges.
+    let readable = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(&device.node, mode).unwrap();
+    };
+    readable(0o664);
     let ended = lab.end(command);
+    readable(0o660);
     if ended.err.contains("failed to load BPF") {
         println!("skipped: {}", ended.err);
         return;

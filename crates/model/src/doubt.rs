@@ -196,6 +196,7 @@ codes! {
     CommitTooQuick "commit_too_quick" ["p50_ns" "least_ns"];
     NoFlush "no_flush" ["commits"];
     SettingChanged "setting_changed" ["what"];
+    SettingLeft "setting_left" ["what" "process"];
     DeviceLate "device_late" ["mean_ns" "p99_ns" "response_ns"];
     NoDeviceBeneath "no_device_beneath" [];
     NoDeviceBeneathImage "no_device_beneath_image" ["directory"];

@@ -1,6 +1,7 @@
 //! Files that are whole or not there: written beside their names, and renamed.
 
 use std::fs::{File, OpenOptions};
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -21,4 +22,37 @@ pub fn write_whole<E: From<std::io::Error>>(
         let _ = std::fs::remove_file(&partial);
     }
     written
+}
+
+/// Writes a new file, with the rights that others have to what this user writes (umask). Nothing
+/// that is there is replaced, and of a file that cannot be written whole nothing is left.
+/// Errors: something has that name; a refusal of the file system.
+pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // It is ours, and not whole.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_replaces_nothing_and_follows_no_link() {
+        let root = tempfile::tempdir().unwrap();
+        let (path, link) = (root.path().join("new"), root.path().join("link"));
+        write_new(&path, "a").unwrap();
+        std::os::unix::fs::symlink(root.path().join("precious"), &link).unwrap();
+        for taken in [&path, &link] {
+            let error = write_new(taken, "b").unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a");
+        assert!(!root.path().join("precious").exists());
+        assert!(write_new(Path::new("/dev/full/x"), "").is_err());
+    }
 }

@@ -83,6 +83,11 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (Code::SettingChanged, "somebody else changed a setting meanwhile: {what}"),
     (
+        Code::SettingLeft,
+        "a killed lbolt (process {process}) left a setting changed: {what}; lbolt doctor --clean \
+         puts it back",
+    ),
+    (
         Code::DeviceLate,
         "the modelled device was later than its model: on average {mean_ns:time} of \
          {response_ns:time}, one of a hundred by more than {p99_ns:time}",

@@ -1,6 +1,6 @@
 //! A process as the kernel tells it apart from others of the same number: by when it started.
 //!
-//! Source: proc(5), field 22 of /proc/PID/stat; /proc/PID/task.
+//! Source: proc(5), /proc/PID/stat; /proc/PID/task.
 
 use std::io;
 
@@ -21,16 +21,28 @@ pub fn own() -> io::Result<Started> {
     Ok(Started { pid, ticks })
 }
 
-/// Whether it is still there.
+/// Whether it is still there, and has not just not been waited for.
 pub fn is_alive(process: &Started) -> bool {
-    started(process.pid) == Some(process.ticks)
+    let has_ended = || field(process.pid, 3).is_none_or(|state| matches!(&*state, "Z" | "X"));
+    started(process.pid) == Some(process.ticks) && !has_ended()
 }
 
 /// When the process of that number started; none if there is no such process.
 pub fn started(pid: u32) -> Option<u64> {
+    field(pid, 22)?.parse().ok()
+}
+
+/// The parent of the process of that number; none if there is no such process.
+pub fn parent(pid: u32) -> Option<u32> {
+    field(pid, 4)?.parse().ok()
+}
+
+/// A field of proc_pid_stat(5), counted from 1: one of those behind the second, which is a name with
+/// any character in it.
+fn field(pid: u32, number: usize) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;
-    rest.split_whitespace().nth(22 - 3)?.parse().ok()
+    rest.split_whitespace().nth(number - 3).map(str::to_owned)
 }
 
 /// The threads that a process has now.
@@ -58,6 +70,19 @@ pub fn switches(pid: u32) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_that_has_ended_is_not_alive_before_it_was_waited_for() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let started = Started { pid: child.id(), ticks: started(child.id()).unwrap() };
+        assert_eq!(parent(child.id()), Some(std::process::id()));
+        while field(child.id(), 3).unwrap() != "Z" {
+            std::thread::yield_now();
+        }
+        assert!(!is_alive(&started));
+        child.wait().unwrap();
+        assert!(!is_alive(&started) && parent(started.pid).is_none());
+    }
 
     #[test]
     fn this_process_is_alive_has_this_thread_and_switches() {

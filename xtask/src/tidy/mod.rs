@@ -11,6 +11,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod text;
+mod writers;
 
 use source::Tree;
 use std::fmt;
@@ -78,6 +79,17 @@ const INVARIANTS: &[Invariant] = &[
         name: "no-private-paths-or-loose-ends",
         remedy: "use a relative or temporary path; finish it, or open an issue",
         check: text::loose_ends,
+    },
+    Invariant {
+        name: "tests-that-pages-name",
+        remedy: "name the test as it is called now",
+        check: text::tests_named,
+    },
+    Invariant {
+        name: "one-way-to-write",
+        remedy: "write by way of model::held, model::whole_file or host::scratch; a module that has \
+                 to do it itself stands in the table of tidy/writers.rs, with how it is safe",
+        check: writers::paths,
     },
     Invariant {
         name: "short-files",

@@ -152,6 +152,32 @@ fn loose_ends() -> Sample {
     )
 }
 
+fn tests_named() -> Sample {
+    let page =
+        "`b::all_is_well_as_ever` `b::f` `b::all_is_ill_as_ever`\n`c::all_is_well_as_ever`\n";
+    files(
+        "tests-that-pages-name",
+        &[("docs/a.md", page), ("crates/a/src/b.rs", "//! x\nfn all_is_well_as_ever() {}\n")],
+        &["docs/a.md:1", "docs/a.md:2"],
+    )
+}
+
+fn writers() -> Sample {
+    let bad = "//! x\nfn f() { std::fs::write(\"a\", \"b\"); }\nfn g() { File::create_new(\"a\"); }\n\
+        // std::fs::rename(a, b)\n#[cfg(test)]\nmod tests {\nfn f() { remove_file(\"a\") }\n}\n";
+    let test = "//! x\nfn f() { std::fs::write(\"a\", \"b\"); }\n";
+    files(
+        "one-way-to-write",
+        &[
+            ("crates/lbolt/src/a.rs", bad),
+            ("crates/host/src/scratch.rs", bad),
+            ("crates/lbolt/tests/a.rs", test),
+            ("xtask/src/a.rs", bad),
+        ],
+        &["crates/lbolt/src/a.rs:2", "crates/lbolt/src/a.rs:3"],
+    )
+}
+
 fn long_files() -> Sample {
     let mut sample = files("short-files", &[], &["crates/host/src/a.rs:1"]);
     sample.files = vec![
@@ -174,6 +200,8 @@ fn every_invariant_is_broken_by_its_bad_tree_and_only_there() {
         wide_lines(),
         introductions(),
         loose_ends(),
+        tests_named(),
+        writers(),
         long_files(),
     ];
     for invariant in INVARIANTS {

@@ -141,7 +141,8 @@ impl Fixture {
     }
 
     pub(crate) fn child_of(self, pid: u32, parent: u32) -> Self {
-        self.write(format!("proc/{pid}/stat"), &format!("{pid} (a) b) S {parent} 7 7 0 -1\n"));
+        let line = format!("{pid} (a) b) S {parent} 7 7 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 4242\n");
+        self.write(format!("proc/{pid}/stat"), &line);
         self
     }
 

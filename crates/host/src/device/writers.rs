@@ -83,7 +83,7 @@ impl Tree {
             }
             let stat = self.path("proc").join(pid.to_string()).join("stat");
             let stat = std::fs::read_to_string(stat).ok();
-            match stat.and_then(|stat| process::parent_of(&stat)) {
+            match stat.and_then(|line| process::Stat::parse(&line)).map(|stat| stat.parent) {
                 Some(parent) if parent > 1 => pid = parent,
                 _ => return false,
             }

@@ -6,7 +6,7 @@
 use super::failed;
 use crate::device::loop_info::LoopInfo;
 use model::seam::SubjectError;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -80,6 +80,7 @@ impl LoopDevice {
         let path = PathBuf::from(format!("/dev/loop{number}"));
         let open = rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed(format!("open {}", path.display())))?;
+        check_node(&path, &open)?;
         match configure(&open, file, block_bytes) {
             // To be kept it need not be open for writing, which looks like somebody who writes.
             Ok(()) => {
@@ -107,6 +108,21 @@ impl LoopDevice {
             return Err(SubjectError::Failed("the loop device does not clear itself".into()));
         }
         Ok(self)
+    }
+}
+
+/// A program that writes to a device that is gone makes a file of its name, and the kernel makes no
+/// node where one is.
+/// Errors: something else has the device's name.
+fn check_node(path: &Path, open: &OwnedFd) -> Result<(), SubjectError> {
+    let stat = rustix::fs::fstat(open).map_err(failed(format!("look at {}", path.display())))?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::BlockDevice => Ok(()),
+        _ => Err(SubjectError::Unavailable(format!(
+            "{} is no block device: some program made a file of the name of the kernel's loop \
+             device; remove it",
+            path.display()
+        ))),
     }
 }
 
@@ -186,6 +202,14 @@ fn configure(device: &OwnedFd, file: BorrowedFd<'_>, block_size: u32) -> rustix:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_a_device_s_name_is_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let open = OwnedFd::from(file.reopen().unwrap());
+        let refused = check_node(file.path(), &open).unwrap_err().to_string();
+        assert!(refused.contains("is no block device") && refused.ends_with("remove it"));
+    }
 
     #[test]
     fn the_structure_has_the_kernels_size() {

@@ -112,6 +112,9 @@ pub enum Command {
     /// The part of `device` that serves.
     #[command(hide = true)]
     DevicePart,
+    /// The part that cleans up where lbolt is killed.
+    #[command(hide = true)]
+    CaretakerPart,
     /// Make the requests of a trace again, at their times, on a device or a file.
     Replay(Box<ReplayOptions>),
     /// What the requests of a trace are in numbers: sizes, places, bursts, as TOML.

@@ -68,7 +68,8 @@ pub struct WatchOptions {
     #[arg(long, requires = "prometheus", help_heading = "Prometheus")]
     pub listen_public: bool,
 
-    /// What to run meanwhile, without privileges; the watch ends with it.
+    /// What to run meanwhile, without privileges, as whoever the history belongs to; the watch ends
+    /// with it.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use super::simulate::{arrivals_of, word};
 use super::{note, print, print_json};
 use crate::cli::{CalibrateOptions, Format};
-use crate::print::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, unable};
 use crate::print::output::terminal_width;
 use crate::resolve::calibrate::{Device, ResolvedCalibration, check_trace, is_trace, resolve};
 use crate::run::calibrate::trace::{TraceRequest, run as calibrate_trace};
@@ -12,9 +12,8 @@ use crate::run::session::control;
 use crate::run::trace::TraceFile;
 use analyze::calibrate::{Direction, Judged};
 use model::run::parent_of;
+use model::whole_file::write_new;
 use report::calibrated::{Like, Most, Row, listing, numbers, screen};
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Runs the command.
@@ -25,14 +24,16 @@ pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
         false => {
             let resolved = resolve(options)?;
             if options.dry_run {
-                return print_json(&serde_json::to_value(&resolved.plan).map_err(of_records)?);
+                return print_json(
+                    &serde_json::to_value(&resolved.plan).map_err(unable("write the plan"))?,
+                );
             }
             note(&announcement(&resolved));
             calibrate(&resolved, &options.limit)?
         }
     };
     let output = options.output.as_deref().unwrap_or(Path::new("profile.toml"));
-    write(output, &calibration.text).map_err(|error| {
+    write_new(output, &calibration.text).map_err(|error| {
         failure(Fault::Io, format!("failed to write the profile {}: {error}", output.display()))
     })?;
     let printed = print(&rendered(&calibration, options, output)?);
@@ -64,13 +65,6 @@ fn announcement(resolved: &ResolvedCalibration) -> String {
     let virtually =
         if matches!(resolved.device, Device::Model(_)) { " of virtual time" } else { "" };
     format!("{passes} passes on {column}, about {seconds:.0} s{virtually}")
-}
-
-/// Nothing that is there is replaced.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
 }
 
 fn rendered(

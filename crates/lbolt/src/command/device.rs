@@ -2,15 +2,17 @@
 
 use super::{note, print, print_json};
 use crate::cli::DeviceOptions;
-use crate::print::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, unable};
 use crate::resolve::device::DevicePlan;
+use crate::run::capture::End;
 use crate::run::device::ModelDevice;
+use crate::run::load::Load;
 use crate::run::session::control;
 use host::drive::Control;
 use host::served::Lateness;
 use model::units::show_time_ns;
 use report::show_bytes;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -22,15 +24,15 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) fn run(options: &DeviceOptions) -> anyhow::Result<()> {
     let plan = DevicePlan::of(options)?;
     if options.dry_run {
-        return print_json(&serde_json::to_value(&plan).map_err(of_records)?);
+        return print_json(&serde_json::to_value(&plan).map_err(unable("write the plan"))?);
     }
     let control = control()?;
     let mut device = ModelDevice::begin(&plan)?;
     prepare(options, &mut device, &control)?;
     note(&told(&plan, &device, options.command.is_empty()));
-    let status = match options.command.split_first() {
-        None => wait(&mut device, &control).map(|()| None)?,
-        Some(command) => Some(run_command(command, &mut device, &control)?),
+    let status = match options.command.is_empty() {
+        true => wait(&mut device, &control).map(|()| None)?,
+        false => Some(run_command(&options.command, &device, &control)?),
     };
     let lateness = device.lateness()?;
     if device.let_go() {
@@ -38,7 +40,9 @@ pub(super) fn run(options: &DeviceOptions) -> anyhow::Result<()> {
     }
     drop(device);
     match options.format.as_str() {
-        "json" => print_json(&serde_json::to_value(lateness).map_err(of_records)?)?,
+        "json" => {
+            print_json(&serde_json::to_value(lateness).map_err(unable("write what was found"))?)?
+        }
         _ => print(&concluded(&lateness))?,
     }
     complaint(options, status)
@@ -53,8 +57,8 @@ fn prepare(
 ) -> anyhow::Result<()> {
     let Some(command) = &options.prepare else { return Ok(()) };
     device.hurry(true)?;
-    let shell = ["-c".to_owned(), command.clone()];
-    let status = run_command((&"sh".to_owned(), &shell), device, control)?;
+    let shell = ["sh".to_owned(), "-c".to_owned(), command.clone()];
+    let status = run_command(&shell, device, control)?;
     if !status.success() {
         let sentence = format!("the command of --prepare ended with {status}");
         return Err(failure(Fault::Io, sentence));
@@ -90,27 +94,24 @@ fn wait(device: &mut ModelDevice, control: &Control) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For as long as a command runs. The terminal's signals are the command's too.
+/// For as long as a command runs; a signal ends it.
+/// Errors: a command that cannot be started, or waited for.
 fn run_command(
-    (program, arguments): (&String, &[String]),
-    device: &mut ModelDevice,
+    command: &[String],
+    device: &ModelDevice,
     control: &Control,
 ) -> anyhow::Result<ExitStatus> {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .env("LBOLT_DEVICE", device.path())
-        .spawn()
-        .map_err(|error| {
-            failure(Fault::Usage, format!("failed to run {program}: {error}; is it in the PATH?"))
-        })?;
-    loop {
-        if let Some(status) = child.try_wait().map_err(of_records)? {
-            // A signal that ended the command does not end this one before it has tidied up.
-            control.stop.store(false, Ordering::Relaxed);
-            return Ok(status);
+    let mut load = Load::new(command).env("LBOLT_DEVICE", device.path());
+    load.begin()?;
+    while !load.is_over() {
+        if control.is_stopped() {
+            load.end(&End::Signal);
         }
         std::thread::sleep(LOOK);
     }
+    // What ended the command does not end this one before it has tidied up.
+    control.stop.store(false, Ordering::Relaxed);
+    load.status().ok_or_else(|| failure(Fault::Io, "failed to wait for the command"))
 }
 
 /// Somebody else uses the device: it goes on until they do not, or until another signal.

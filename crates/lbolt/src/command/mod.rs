@@ -29,6 +29,7 @@ pub use typed::typed;
 
 use crate::cli::Command;
 use crate::resolve;
+use crate::run::caretaker;
 use measure::{Extent, measure};
 
 pub(crate) use crate::print::{note, print, print_json, print_line};
@@ -36,6 +37,13 @@ pub(crate) use crate::print::{note, print, print_json, print_line};
 /// Runs a command.
 /// Errors: what could not be done, with its exit code.
 pub fn run(command: &Command) -> anyhow::Result<()> {
+    let done = done(command);
+    // All is put in order by now.
+    caretaker::end();
+    done
+}
+
+fn done(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Survey(options) => survey::run_survey(options),
         Command::Throughput(options) => throughput::run(options),
@@ -71,6 +79,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Watch(options) => watch::run(options),
         Command::Top(options) => top::run(options),
         Command::CapturePart => crate::run::standing::part::run(),
+        Command::CaretakerPart => caretaker::run(),
         Command::Response(options) => response::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),

@@ -16,8 +16,8 @@ use experiment::synthesis::{Extent, Synthesis};
 use model::mix::Profile;
 use model::record::Commands;
 use model::record::requests::Provenance;
-use std::fs::OpenOptions;
-use std::io::{Read as _, Write as _};
+use model::whole_file::write_new;
+use std::io::Read as _;
 use std::path::Path;
 use trace::intake::Rows as _;
 
@@ -41,12 +41,7 @@ pub(super) fn run(options: &ProfileOptions) -> anyhow::Result<()> {
         let what = format!("failed to write {}: {e}", path.display());
         failure(Fault::Usage, format!("{what}; choose another --output"))
     };
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(refused)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| {
-        // It is ours, and no whole profile.
-        let _ = std::fs::remove_file(path);
-        refused(error)
-    })
+    write_new(path, &text).map_err(refused)
 }
 
 /// Reads a profile.

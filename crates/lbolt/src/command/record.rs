@@ -9,10 +9,11 @@ use crate::print::render::render;
 use crate::print::ticker::Ticker;
 use crate::run::Watch;
 use crate::run::capture::{
-    Alarm, Devices, End, Ended, LastSeconds, Live, Load, Options, Session, Until, note_devices,
-    resolve, slowdown,
+    Alarm, Devices, End, Ended, LastSeconds, Live, Options, Session, Until, note_devices, resolve,
+    slowdown,
 };
 use crate::run::directory::RunPlace;
+use crate::run::load::Load;
 use crate::run::requests::{RequestsRun, Taken, outcome};
 use crate::run::response::analyse;
 use crate::run::session::control;

@@ -5,7 +5,7 @@
 use super::report::page_of;
 use super::{note, print};
 use crate::cli::{Format, TopOptions};
-use crate::print::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, unable};
 use crate::run::directory::RunPlace;
 use crate::run::session::control;
 use crate::run::standing::incidents::write_run;
@@ -45,7 +45,9 @@ pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
     let capture = of_capture(options);
     let runs = &options.output.runs_dir;
     let directory = runs.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
-    let watching = Watching::begin(&capture, &[], directory)?;
+    // Root's runs stay root's: top listens to nobody and runs no other program.
+    let give_up = || Ok(host::privilege::give_up(directory)?);
+    let (watching, ()) = Watching::begin(&capture, &[], give_up)?;
     match is_shown {
         true => on_terminal(options, watching),
         false => as_text(options, watching),
@@ -80,7 +82,8 @@ fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
     let (act, actions) = channel();
     let taker = options.clone();
     let named = std::thread::Builder::new().name("lbolt-top".into());
-    let taken = named.spawn(move || take(&taker, watching, &give, &actions)).map_err(of_records)?;
+    let taken = named.spawn(move || take(&taker, watching, &give, &actions));
+    let taken = taken.map_err(unable("start a thread"))?;
     let shown = top::run(of_screen(options), rows, act);
     let ended = taken.join().map_err(|_| anyhow::anyhow!("the thread that takes rows ended"))?;
     shown.map_err(|error| failure(Fault::Io, format!("failed to {error}; try --batch")))?;

@@ -3,19 +3,18 @@
 
 use super::note;
 use crate::cli::{Bound, WatchOptions};
-use crate::print::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, unable};
 use crate::resolve;
-use crate::run::capture::Load;
+use crate::run::caretaker;
+use crate::run::load::Load;
 use crate::run::session::control;
 use crate::run::standing::incidents::{Limits, Writer};
 use crate::run::standing::keeper::Keeper;
 use crate::run::standing::watchdog::Watchdog;
 use crate::run::standing::{Message, Order, Second, Watching, capture};
 use metrics::{Server, Shared, Totals, check_address, serve};
-use model::history::Store;
+use model::history::{FileName, INCIDENTS, PARTIAL, Store, make_incidents};
 use signal_hook::consts::SIGUSR1;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
@@ -44,16 +43,24 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     if let Some(address) = options.prometheus {
         check_address(address, options.listen_public).map_err(of_usage)?;
     }
-    let watching = Watching::begin(&of_capture(options), &options.when, &history)?;
+    // While there are privileges to put things in order with.
+    caretaker::begun()?;
+    let give_up = || host::privilege::give_up_user(&history, is_of_history);
+    let (watching, held) = Watching::begin(&of_capture(options), &options.when, give_up)?;
+    let own = held.as_ref().map_or_else(|| history.clone(), |held| held.at("."));
     // By who writes there.
-    let incidents = history.join(model::history::INCIDENTS);
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&incidents);
-    made.map_err(|error| {
-        let path = incidents.display();
-        failure(Fault::Io, format!("failed to make the directory {path}: {error}"))
+    make_incidents(&own).map_err(|error| {
+        let path = history.join(INCIDENTS);
+        failure(Fault::Io, format!("failed to make the directory {}: {error}", path.display()))
     })?;
-    let kept = Kept::begin(options, &history)?;
+    let kept = Kept::begin(options, &own)?;
     watch(options, &history, watching, kept)
+}
+
+/// Whether a name is of what a history has, written or being written.
+fn is_of_history(name: &Path) -> bool {
+    let Some(text) = name.to_str() else { return false };
+    text == INCIDENTS || FileName::parse(text.strip_suffix(PARTIAL).unwrap_or(text)).is_some()
 }
 
 /// Takes what comes until something ends it.
@@ -65,7 +72,7 @@ fn watch(
 ) -> anyhow::Result<()> {
     let control = control()?;
     let asked = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGUSR1, asked.clone()).map_err(of_records)?;
+    signal_hook::flag::register(SIGUSR1, asked.clone()).map_err(unable("handle signals"))?;
     let mut load = Load::new(&options.command);
     let began = Instant::now();
     loop {
@@ -118,7 +125,7 @@ impl Kept {
             count_most: options.incidents,
             bytes_most: options.incidents_size,
         };
-        let incidents = Writer::begin(limits, note).map_err(of_records)?;
+        let incidents = Writer::begin(limits, note).map_err(unable("start a thread"))?;
         let serving = |address| {
             let totals = Shared::new(Mutex::new(Totals::new(metrics::Limits::default())));
             let server = serve(address, totals.clone()).map_err(of_usage)?;

@@ -77,9 +77,40 @@ pub fn failure(fault: Fault, message: impl std::fmt::Display) -> anyhow::Error {
     Failure { fault, message: message.to_string() }.into()
 }
 
+/// An error of ours that completes "failed to …" by itself. What the system says names no action and
+/// no path: for that there is [`unable`].
+pub(crate) trait Clause: std::fmt::Display {}
+
+/// What completes the sentence.
+macro_rules! clauses {
+    ($($error:ty),* $(,)?) => { $(impl Clause for $error {})* };
+}
+
+clauses!(
+    String,
+    &str,
+    host::scratch::ScratchError,
+    model::history::HistoryError,
+    model::mix::ProfileError,
+    model::record::RecordError,
+    model::run::RunError,
+    sim::replay::ReplayError,
+    trace::capture::CaptureError,
+    trace::capture::TracerError,
+    trace::export::ExportError,
+    trace::import::ImportError,
+    trace::intake::RowsError,
+    trace::output::OutputError,
+);
+
 /// Records that could not be read or written, as an I/O failure with its sentence.
-pub(crate) fn of_records(error: impl std::fmt::Display) -> anyhow::Error {
+pub(crate) fn of_records(error: impl Clause) -> anyhow::Error {
     failure(Fault::Io, format!("failed to {error}"))
+}
+
+/// What the system refused while something was done, as an I/O failure with its sentence.
+pub(crate) fn unable<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> anyhow::Error {
+    move |error| failure(Fault::Io, format!("failed to {what}: {error}"))
 }
 
 /// The fault of an error that came through others.

@@ -6,15 +6,18 @@
 //! (`host::state`), and what it names goes only if it is scratch of this user's that nobody uses
 //! (`host::scratch`).
 
+use super::caretaker;
 use host::Distrust;
 use host::scratch::{Left, ScratchError, direct, in_directory};
 use host::settings::{Setting, Snapshot};
 use host::state::{Found, StateDirectory, StatePath, StatePaths};
+use model::doubt::{Code, Doubt};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use trace::process::started as process_started;
+use trace::process::{Started, is_alive, started as process_started};
 
 /// A note about a running run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +31,13 @@ pub(crate) struct Note {
     pub(crate) boot: String,
     pub(crate) run: PathBuf,
     pub(crate) scratch: Vec<PathBuf>,
-    /// Settings of the kernel as they were.
+    /// Settings of the kernel as they were. They are every container's, so the kernel keeps this
+    /// note, too ([`host::kernel_notes`]).
     #[serde(default)]
     pub(crate) settings: Snapshot,
+    /// In which namespace the number is the process's.
+    #[serde(default)]
+    pub(crate) pid_namespace: u64,
     /// Devices that it made and served.
     #[serde(default)]
     pub(crate) loops: Vec<PathBuf>,
@@ -42,8 +49,34 @@ pub(crate) struct Note {
 impl Note {
     fn is_of_dead(&self) -> bool {
         let is_before = !self.boot.is_empty() && self.boot != boot();
-        is_before || process_started(self.pid) != Some(self.process_started)
+        is_before || !self.may_be_alive()
     }
+
+    /// In another namespace than this one the number says nothing. Whoever sees all namespaces sees
+    /// whether there is anybody in that one.
+    fn may_be_alive(&self) -> bool {
+        let own = pid_namespace("self");
+        if self.pid_namespace == 0 || self.pid_namespace == own {
+            return is_alive(&self.process());
+        }
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+        let is_there = |entry: std::fs::DirEntry| {
+            entry.file_name().to_str().is_some_and(|name| pid_namespace(name) == self.pid_namespace)
+        };
+        own != OF_ALL || entries.into_iter().any(is_there)
+    }
+
+    fn process(&self) -> Started {
+        Started { pid: self.pid, ticks: self.process_started }
+    }
+}
+
+/// The namespace of processes that all others are in (include/linux/proc_ns.h, `PROC_PID_INIT_INO`).
+const OF_ALL: u64 = 0xEFFF_FFFC;
+
+/// The namespace of a process's number; 0 where it cannot be seen.
+fn pid_namespace(process: &str) -> u64 {
+    std::fs::metadata(format!("/proc/{process}/ns/pid")).map_or(0, |metadata| metadata.ino())
 }
 
 fn boot() -> String {
@@ -91,12 +124,20 @@ impl Kept {
     /// Notes what this process is going to change, or to make, before it does.
     /// Errors: as [`Self::write`].
     pub(crate) fn note(note: Note) -> Result<Self, String> {
+        // Before the note: whoever is killed after it has somebody who sees to it. Where none can be
+        // started, `doctor --clean` does.
+        let _ = caretaker::begun();
         let pid = std::process::id();
-        let note =
-            Note { pid, process_started: process_started(pid).unwrap_or(0), boot: boot(), ..note };
+        let process_started = process_started(pid).unwrap_or(0);
+        let pid_namespace = pid_namespace("self");
+        let note = Note { pid, process_started, boot: boot(), pid_namespace, ..note };
         let state = own_state()?;
         let name = write_first_free(&state, &note)
             .map_err(|e| format!("{}: {e}", state.path().display()))?;
+        if !note.settings.0.is_empty() {
+            // Where it keeps none, the file is all there is.
+            let _ = serde_json::to_vec(&note).map(|text| host::kernel_notes::keep(&name, &text));
+        }
         Ok(Self { note: Some((state, name)), noted: note })
     }
 }
@@ -142,6 +183,9 @@ impl Drop for Kept {
         if let Some((state, name)) = &self.note {
             // A note that stays names scratch that is gone: `doctor --clean` takes it back.
             let _ = state.remove(name);
+            if !settings.0.is_empty() {
+                host::kernel_notes::remove(name);
+            }
         }
     }
 }
@@ -149,7 +193,8 @@ impl Drop for Kept {
 /// A note of a dead run.
 #[derive(Debug)]
 pub(crate) struct Dead {
-    state: Rc<StateDirectory>,
+    /// Where it is a file; none of one that the kernel alone keeps.
+    state: Option<Rc<StateDirectory>>,
     name: String,
     pub(crate) note: Note,
 }
@@ -184,6 +229,19 @@ pub(crate) fn settings_of_others() -> Option<String> {
     Some(format!("a killed lbolt (process {pid}) left settings: lbolt doctor --clean first"))
 }
 
+/// What killed runs left changed of the kernel's settings: what is measured now is measured under
+/// these, and nobody may know it. A doubt for each.
+pub(crate) fn doubts_of_settings() -> Vec<Doubt> {
+    let doubts = |dead: Dead| {
+        let process = u64::from(dead.note.pid);
+        dead.changed().into_iter().map(move |(was, is)| {
+            let what = format!("{} from {} to {}", was.path.display(), was.value, is.value);
+            Doubt::new(Code::SettingLeft, [("what", what.into()), ("process", process.into())])
+        })
+    };
+    Leftovers::look(&[]).dead.into_iter().flat_map(doubts).collect()
+}
+
 impl Leftovers {
     /// Looks at all notes, and for scratch that nobody noted in these directories.
     pub(crate) fn look(directories: &[PathBuf]) -> Self {
@@ -192,10 +250,26 @@ impl Leftovers {
         for place in places.own.iter().chain(&places.earlier) {
             found.look_at(place);
         }
+        found.look_at_kernel();
         for directory in directories {
             found.look_in(directory);
         }
         found
+    }
+
+    /// Notes that the kernel keeps, where their files are not to be seen from here.
+    fn look_at_kernel(&mut self) {
+        for (name, bytes) in host::kernel_notes::all() {
+            let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { continue };
+            let known = self.dead.iter().map(|dead| &dead.note).chain(&self.living);
+            if known.into_iter().any(|known| *known == note) {
+                continue;
+            }
+            match note.is_of_dead() {
+                true => self.dead.push(Dead { state: None, name, note }),
+                false => self.living.push(note),
+            }
+        }
     }
 
     fn look_at(&mut self, place: &StatePath) {
@@ -217,7 +291,8 @@ impl Leftovers {
             match state.read(&name) {
                 Ok(Found::Own(bytes)) => match note_of(&name, &bytes) {
                     Some(note) if note.is_of_dead() => {
-                        self.dead.push(Dead { state: state.clone(), name, note });
+                        let state = Some(state.clone());
+                        self.dead.push(Dead { state, name, note });
                     }
                     Some(note) => self.living.push(note),
                     None => self.distrusted.push(format!("{} is no note of ours", path.display())),
@@ -270,6 +345,11 @@ fn note_of(name: &str, bytes: &[u8]) -> Option<Note> {
 }
 
 impl Dead {
+    /// Whether it is of that process.
+    pub(crate) fn is_of(&self, process: &Started) -> bool {
+        self.note.process() == *process
+    }
+
     /// What of the settings that it noted is otherwise now: as it was, and as it is.
     pub(crate) fn changed(&self) -> Vec<(Setting, Setting)> {
         match self.note.boot == boot() {
@@ -311,9 +391,14 @@ impl Dead {
                 removed.push(path.clone());
             }
         }
-        let note = self.state.path().join(&self.name);
-        let failed = |e| format!("failed to remove {}: {e}", note.display());
-        self.state.remove(&self.name).map_err(failed)?;
+        if let Some(state) = &self.state {
+            let note = state.path().join(&self.name);
+            let failed = |e| format!("failed to remove {}: {e}", note.display());
+            state.remove(&self.name).map_err(failed)?;
+        }
+        if !self.note.settings.0.is_empty() {
+            host::kernel_notes::remove(&self.name);
+        }
         Ok(removed)
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod calibrate;
 pub(crate) mod capture;
+pub(crate) mod caretaker;
 pub(crate) mod compare;
 pub(crate) mod curve;
 mod density;
@@ -12,6 +13,7 @@ pub(crate) mod explore;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod leftover;
+pub(crate) mod load;
 mod opened;
 pub(crate) mod overhead;
 pub(crate) mod page;

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: what they say (`super::standing`, `super::device`).
 
-use crate::print::exit::{Fault, failure, of_records};
+use crate::print::exit::{Fault, failure, unable};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 /// Starts the part that is the hidden command of that name; `what` it is, for messages.
 /// Errors: a process that cannot be started.
 pub(crate) fn start(name: &str, what: &str) -> anyhow::Result<(Child, UnixStream)> {
-    let (ours, theirs) = UnixStream::pair().map_err(of_records)?;
+    let (ours, theirs) = UnixStream::pair().map_err(unable("make a socket"))?;
     let child = Command::new("/proc/self/exe")
         .arg0("lbolt")
         .arg(name)
@@ -30,5 +30,5 @@ pub(crate) fn start(name: &str, what: &str) -> anyhow::Result<(Child, UnixStream
 /// Errors: a standard input that is no such socket.
 pub(crate) fn socket() -> anyhow::Result<(UnixStream, UnixStream)> {
     let socket = || rustix::io::dup(std::io::stdin()).map(UnixStream::from);
-    Ok((socket().map_err(of_records)?, socket().map_err(of_records)?))
+    Ok((socket().map_err(unable("use the socket"))?, socket().map_err(unable("use the socket"))?))
 }

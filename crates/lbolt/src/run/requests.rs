@@ -142,7 +142,7 @@ pub(crate) fn outcome(refusal: Option<RowsError>) -> (&'static str, anyhow::Resu
         let sentence = "interrupted; the requests so far are in the records";
         return ("interrupted", Err(failure(Fault::Interrupted, sentence)));
     }
-    let error = error.downcast().map_or_else(of_records, |error| refused(*error));
+    let error = error.downcast().map_or_else(|e| of_records(RowsError(e)), |e| refused(*e));
     ("failed", Err(error))
 }
 

@@ -15,12 +15,15 @@ use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::Directory;
+use model::doubt::{Doubt, Judgement};
 use model::record::{Experiment as Kind, Finding, Role, Sample, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
 use model::seam::{Clock, SubjectError};
+use signal_hook::consts::SIGXFSZ;
 use sim::subject::ModelSubject;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What a session leaves.
 pub(crate) struct Outcome {
@@ -36,10 +39,12 @@ pub(crate) struct Outcome {
     pub(crate) advice: String,
 }
 
-/// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once.
+/// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once. A
+/// file that may become no larger (RLIMIT_FSIZE) is refused as a full disk is, and ends nothing.
 pub(crate) fn control() -> anyhow::Result<Arc<Control>> {
     let control = Arc::new(Control::default());
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, control.stop.clone())?;
         signal_hook::flag::register(signal, control.stop.clone())?;
@@ -144,6 +149,10 @@ pub(crate) struct Session<'a> {
     whole: usize,
     /// Why records could not be written.
     broken: Option<Failure>,
+    /// What killed runs left changed of this machine's settings.
+    left: Vec<Doubt>,
+    /// Whether what is measured now is this machine.
+    is_here: bool,
     /// What a killed run would leave, noted for `doctor` until the session is over.
     _kept: leftover::Kept,
 }
@@ -188,8 +197,11 @@ impl<'a> Session<'a> {
             column: String::new(),
             whole: 0,
             broken: None,
+            left: leftover::doubts_of_settings(),
+            is_here: false,
             _kept: kept,
         };
+        session.left.iter().for_each(|doubt| note(&report::doubt::sentence(doubt)));
         session.keep();
         Ok(session)
     }
@@ -212,6 +224,7 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<()> {
         self.under(label, |session| {
             let (mut subject, clock) = session.subject(system, trace)?;
+            session.is_here = !matches!(system.kind, SystemKind::Model(_));
             run(&mut subject, &*clock, session)
         })
     }
@@ -393,7 +406,11 @@ impl Observer for Session<'_> {
         }
     }
 
-    fn pass_done(&mut self, sample: Sample) {
+    fn pass_done(&mut self, mut sample: Sample) {
+        if self.is_here {
+            let judgement = sample.judgement().worse(Judgement::of(self.left.clone()));
+            sample.judge(judgement);
+        }
         let is_planned = sample.role != Role::Calibration;
         if is_planned && sample.verdict != Verdict::NotMeasured {
             self.progress.pass_done();

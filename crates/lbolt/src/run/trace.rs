@@ -230,7 +230,7 @@ fn imported(
     };
     let of_rows = |error: RowsError| match error.0.downcast::<OutputError>() {
         Ok(error) => kept(*error),
-        Err(other) => of_records(other),
+        Err(other) => of_records(RowsError(other)),
     };
     let ticker = progress(&inputs, watch);
     let read = import::read(&mut inputs, Some(format), &mut intake);

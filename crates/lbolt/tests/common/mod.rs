@@ -147,6 +147,8 @@ impl Lab {
         let mut command = Command::new(program);
         command.current_dir(&self.path).env("LBOLT_RUNS", "runs").stdin(Stdio::null());
         command.env("LBOLT_STATE", self.state_of("own"));
+        // No other test's notes are seen in the kernel either.
+        command.env("LBOLT_KEYS", self.path.display().to_string());
         command
     }
 
@@ -286,6 +288,21 @@ impl Running {
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
             .unwrap();
+    }
+
+    /// The part that cleans up after it.
+    pub(crate) fn caretaker(&self) -> rustix::process::Pid {
+        let parent = self.child.id().to_string();
+        wait_for("the caretaker", || {
+            let found = tool("pgrep", &["-P", &parent, "-f", "caretaker-part"])?;
+            rustix::process::Pid::from_raw(found.lines().next()?.parse().ok()?)
+        })
+    }
+
+    /// Kills it so that nobody cleans up.
+    pub(crate) fn kill_with_its_caretaker(&self) {
+        rustix::process::kill_process(self.caretaker(), rustix::process::Signal::KILL).unwrap();
+        self.signal(rustix::process::Signal::KILL);
     }
 
     /// Where what it prints is.

@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 /// What the name of a file ends in while it is being written.
-pub(super) const PARTIAL: &str = ".partial";
+pub const PARTIAL: &str = ".partial";
 
 /// What is done to the file system, one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,9 @@
 use super::HistoryError;
 use crate::whole_file::write_whole;
 use serde::{Deserialize, Serialize};
+use std::fs::DirBuilder;
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 /// The directory of a history in which its incidents are, each a run.
@@ -34,6 +36,12 @@ pub struct Incident {
     /// Time that was lost in it, by the verdict: what makes it worth keeping.
     #[serde(default)]
     pub lost_ns: u64,
+}
+
+/// Makes the directory of a history's incidents, if it is not there.
+/// Errors: what the file system refuses.
+pub fn make_incidents(history: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(history.join(INCIDENTS))
 }
 
 impl Incident {

@@ -21,7 +21,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use incident::{INCIDENTS, Incident, incidents};
+pub use disk::PARTIAL;
+pub use incident::{INCIDENTS, Incident, incidents, make_incidents};
 pub use name::{DAY_NS, FileName, HOUR_NS, Level, MINUTE_NS};
 pub use overview::{By, Line, Loss, Overview, Pair};
 pub use reader::{History, Part, Query};

@@ -130,12 +130,17 @@ fn slowest(overview: &Overview) -> Option<String> {
     if overview.lines.len() < 2 {
         return Some(format!("Responses: {times}."));
     }
-    match p99_ns as f64 >= REMARKABLE * *middle_ns as f64 {
-        true => Some(format!("Slowest {what}: {times}; the middle line's p99 is {middle}.")),
-        false => Some(format!(
-            "Every line has about the same p99, {middle}; the longest, {what}: {times}."
-        )),
-    }
+    // Of two lines, or of two halves, the middle one is one of the slow.
+    let least_ns = overview.lines.iter().filter_map(|line| line.p99_ns).min().unwrap_or(p99_ns);
+    let is_above = |other_ns: u64| p99_ns as f64 >= REMARKABLE * other_ns as f64;
+    Some(if is_above(*middle_ns) {
+        format!("Slowest {what}: {times}; the middle line's p99 is {middle}.")
+    } else if is_above(least_ns) {
+        let least = show_time_ns(least_ns as f64);
+        format!("Slowest {what}: {times}; of the quickest line p99 is {least}.")
+    } else {
+        format!("Every line has about the same p99, {middle}; the longest, {what}: {times}.")
+    })
 }
 
 fn watched(overview: &Overview) -> String {
@@ -188,4 +193,38 @@ fn disturbances(overview: &Overview) -> Option<String> {
     let first = text.chars().next()?.to_uppercase().to_string();
     text.replace_range(..1, &first);
     Some(text + ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::history::Line;
+
+    fn overview(p99s_ns: &[u64]) -> Overview {
+        let line = |p99_ns: &u64| Line {
+            group: format!("d{p99_ns}"),
+            p99_ns: Some(*p99_ns),
+            max_ns: Some(*p99_ns),
+            ..Line::default()
+        };
+        let lines: Vec<Line> = p99s_ns.iter().map(line).collect();
+        let slowest = lines.iter().max_by_key(|line| line.p99_ns).cloned();
+        let middle = lines[lines.len() / 2].p99_ns.unwrap();
+        Overview {
+            by: By::Device,
+            slowest: slowest.map(|line| (line, middle)),
+            lines,
+            ..Overview::default()
+        }
+    }
+
+    #[test]
+    fn lines_have_about_the_same_p99_only_where_all_have() {
+        let of = |p99s_ns: &[u64]| slowest(&overview(p99s_ns)).unwrap();
+        let two = of(&[70_000, 7_060_000]);
+        assert!(two.contains("device d7060000"), "{two}");
+        assert!(two.ends_with("of the quickest line p99 is 70 µs."), "{two}");
+        assert!(of(&[6_000_000, 7_000_000]).starts_with("Every line has about the same p99"));
+        assert!(of(&[70_000, 71_000, 7_060_000]).starts_with("Slowest device d7060000"));
+    }
 }

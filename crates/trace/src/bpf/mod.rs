@@ -17,7 +17,7 @@ pub use error::LoadError;
 use crate::kernel::NoTypes;
 use again::again;
 use aya::programs::{Program, ProgramError};
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::{Btf, BtfError, Ebpf, EbpfLoader};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
 use std::time::Duration;
@@ -78,7 +78,10 @@ impl Loaded {
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn with(object: &[u8], mut loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
-        let types = Btf::from_sys_fs().map_err(|e| NoTypes(e.to_string()))?;
+        let types = Btf::from_sys_fs().map_err(|error| match error {
+            BtfError::FileError { error, .. } => NoTypes::of(&error),
+            other => NoTypes::Absent(other.to_string()),
+        })?;
         let _lifted = LockedMemory::lift();
         // A task storage is not read from here, and aya has no type for it.
         loader.allow_unsupported_maps();

@@ -7,6 +7,10 @@ use std::hash::{BuildHasher as _, Hasher as _};
 
 /// Names that are noted at the most.
 const NOTED: usize = 1000;
+/// Devices that are told apart at the most: each costs whoever counts by device some kilobytes. No
+/// trace that is known has a thousand; what has more names than this has something else in its field
+/// of the device. All further ones are one device, and a note says so.
+const MOST: usize = 1 << 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Devices {
@@ -14,6 +18,8 @@ pub(super) struct Devices {
     /// devices alternate from line to line.
     numbers: HashTable<Device>,
     hasher: DefaultHashBuilder,
+    /// Whether there are names beyond [`MOST`].
+    has_others: bool,
 }
 
 #[derive(Debug)]
@@ -37,6 +43,10 @@ impl Devices {
 
     fn add(&mut self, hash: u64, parts: &[&[u8]]) -> u32 {
         let number = self.numbers.len() as u32;
+        if self.numbers.len() >= MOST {
+            self.has_others = true;
+            return number;
+        }
         let device = Device { hash, name: parts.join(&b'.').into(), number };
         self.numbers.insert_unique(hash, device, |device| device.hash);
         number
@@ -48,6 +58,10 @@ impl Devices {
                 let name = String::from_utf8_lossy(name).into_owned();
                 intake.note(&format!("device.{number}"), name);
             }
+        }
+        if self.has_others {
+            let name = format!("all beyond {MOST} names");
+            intake.note(&format!("device.{MOST}"), name);
         }
     }
 }
@@ -78,5 +92,14 @@ mod tests {
         let numbers = [b"a", b"b", b"a", b"a"].map(|name| devices.number(&[name, b"0"]));
         assert_eq!(numbers, [0, 1, 0, 0]);
         assert_eq!(devices.number(&[b"a", b"01"]), 2);
+    }
+
+    #[test]
+    fn names_without_end_are_one_device_from_some_number_on() {
+        let mut devices = Devices::default();
+        let mut of = |number: usize| devices.number(&[number.to_string().as_bytes()]) as usize;
+        assert_eq!((of(0), (1..MOST).map(&mut of).max()), (0, Some(MOST - 1)));
+        assert_eq!([MOST, MOST + 1, 5].map(&mut of), [MOST, MOST, 5]);
+        assert!(devices.has_others && devices.numbers.len() == MOST);
     }
 }

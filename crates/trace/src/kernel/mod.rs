@@ -21,6 +21,7 @@ pub use tested::{Standing, Tried, oldest, standing};
 pub(crate) use tracefs::Tracefs;
 
 use btf::Types;
+use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -35,13 +36,32 @@ const MODULES: [&str; 5] = ["ext4", "jbd2", "xfs", "btrfs", "f2fs"];
 /// 6.12 have it for something else, and no `struct tracepoint_ext` (kernel/tracepoint.c).
 const TRACEPOINTS_GUARD: &str = "tracepoint_srcu";
 
-/// A kernel that shows no types of itself. A clause with its remedy.
+/// Why nothing is known of the kernel's types. A clause with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "load BPF: the kernel shows no types of itself in /sys/kernel/btf/vmlinux ({0}); \
-     use a kernel built with CONFIG_DEBUG_INFO_BTF"
-)]
-pub struct NoTypes(pub String);
+pub enum NoTypes {
+    /// It shows none of itself.
+    #[error(
+        "load BPF: the kernel shows no types of itself in /sys/kernel/btf/vmlinux ({0}); \
+         use a kernel built with CONFIG_DEBUG_INFO_BTF"
+    )]
+    Absent(String),
+    /// It was not asked: this process may have no more files open.
+    #[error(
+        "load BPF: /sys/kernel/btf/vmlinux cannot be read ({0}); raise the limit of open files \
+         (ulimit -n)"
+    )]
+    TooManyFiles(String),
+}
+
+impl NoTypes {
+    /// For that refusal of the file system.
+    pub(crate) fn of(error: &std::io::Error) -> Self {
+        match Errno::from_io_error(error) {
+            Some(Errno::MFILE | Errno::NFILE) => Self::TooManyFiles(error.to_string()),
+            _ => Self::Absent(error.to_string()),
+        }
+    }
+}
 
 /// The running kernel.
 pub struct Kernel {
@@ -116,7 +136,19 @@ fn own_types() -> Result<&'static Types<'static>, NoTypes> {
         return Ok(types);
     }
     let path = Path::new(TYPES).join("vmlinux");
-    let bytes = std::fs::read(path).map_err(|e| NoTypes(e.to_string()))?;
-    let types = Types::new(bytes, None).map_err(|e| NoTypes(e.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|e| NoTypes::of(&e))?;
+    let types = Types::new(bytes, None).map_err(|e| NoTypes::Absent(e.to_string()))?;
     Ok(OWN.get_or_init(|| types))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_open_files_is_not_taken_for_a_kernel_without_types() {
+        let of = |errno: Errno| NoTypes::of(&errno.into()).to_string();
+        assert!(of(Errno::MFILE).ends_with("raise the limit of open files (ulimit -n)"));
+        assert!(of(Errno::NOENT).ends_with("CONFIG_DEBUG_INFO_BTF"));
+    }
 }

@@ -9,10 +9,13 @@
 use super::log::records;
 use super::survival::{GROUPS, RECENT, remove};
 use super::{OutputError, partial};
+use model::held::Held;
 use model::record::requests::{Groups, Piece, Provenance, RequestFile};
 use model::record::{Commands, RecordError, Request};
+use rustix::fs::OFlags;
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::fs::FileExt;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 /// What a killed capture left.
@@ -85,8 +88,13 @@ impl Left {
     }
 
     /// Puts the file together; how many requests it has.
-    /// Errors: a file that cannot be read or written.
+    /// Errors: a file that cannot be read or written, or is another user's.
     pub fn put_together(mut self, path: &Path) -> Result<u64, OutputError> {
+        let shown = path;
+        // The directory that is looked at is the one that is written, whatever its name is by then.
+        let held = Held::open(model::run::parent_of(path));
+        let held = held.map_err(|why| OutputError::refused(shown, why))?;
+        let path = &held.at(path.file_name().unwrap_or_default());
         let put = |left: &mut Self| -> Result<u64, String> {
             let partial = partial(path);
             // A footer behind the groups alone, so that they can be read.
@@ -98,7 +106,7 @@ impl Left {
             std::fs::rename(&partial, path).map_err(|e| e.to_string())?;
             Ok(rows)
         };
-        let rows = put(&mut self).map_err(|why| OutputError::refused(path, why))?;
+        let rows = put(&mut self).map_err(|why| OutputError::refused(shown, why))?;
         remove(path);
         Ok(rows)
     }
@@ -114,7 +122,7 @@ impl Left {
         let tail = self.groups.clone().tail(rest, &self.commands, &provenance, &more);
         let tail = tail.map_err(|e| e.to_string())?;
         let written = || -> std::io::Result<()> {
-            let file = std::fs::OpenOptions::new().write(true).open(partial)?;
+            let file = own(partial)?;
             // Without a group it was in the writer's memory.
             file.write_all_at(MAGIC, 0)?;
             file.write_all_at(&tail.bytes, tail.offset_bytes)?;
@@ -140,6 +148,23 @@ impl Left {
     }
 }
 
+/// Opens a file of this user's for writing. In a directory of somebody else's another file may have
+/// its name: a link, or one more name of a file that lies elsewhere.
+/// Errors: it is no file of this user's alone; a refusal of the file system.
+fn own(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    let file = std::fs::OpenOptions::new().write(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    match metadata.is_file() && metadata.nlink() == 1 && is_own {
+        true => Ok(file),
+        false => Err(std::io::Error::other(
+            "what the killed capture left is another user's: let that user read the run first",
+        )),
+    }
+}
+
 /// What a Parquet file begins with.
 const MAGIC: &[u8] = b"PAR1";
 
@@ -151,3 +176,24 @@ const NOTE: &str = "lbolt.note.";
 const KILLED: &str = "killed";
 const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and those completed in \
     its last second, are not here";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_that_has_another_name_or_is_another_s_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        std::fs::write(path("precious"), "mine").unwrap();
+        std::os::unix::fs::symlink(path("precious"), path("link")).unwrap();
+        assert!(own(&path("precious")).is_ok() && own(&path("link")).is_err());
+        std::fs::hard_link(path("precious"), path("twin")).unwrap();
+        assert!(own(&path("twin")).unwrap_err().to_string().contains("another user's"));
+        if rustix::process::geteuid().is_root() {
+            std::fs::write(path("theirs"), "theirs").unwrap();
+            std::os::unix::fs::chown(path("theirs"), Some(65534), None).unwrap();
+            assert!(own(&path("theirs")).unwrap_err().to_string().contains("another user's"));
+        }
+    }
+}

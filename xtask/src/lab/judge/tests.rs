@@ -142,6 +142,22 @@ fn of_a_command_whole_sectors_are_counted() {
 }
 
 #[test]
+fn of_bcache_the_kernel_may_count_fewer_bytes_written_and_never_more() {
+    let evidence = |name: &str, write_sectors| Evidence {
+        run: Some(run(durable_write(1))),
+        counters: alone(Counters { name: name.into(), write_sectors, ..counters(0, 1, 1) }),
+        ..Evidence::default()
+    };
+    let case = case(&[Kind::Bytes]);
+    for (name, sectors, outcome) in
+        [("bcache0", 0, true), ("bcache0", 8, true), ("bcache0", 9, false), ("sda", 0, false)]
+    {
+        let judged = judge(&case, &evidence(name, sectors)) == Outcome::Passed;
+        assert_eq!(judged, outcome, "{name}: {sectors}");
+    }
+}
+
+#[test]
 fn a_request_without_its_completion_is_not_counted() {
     let (lost, command) = read(2);
     let lost = Request { completed_ns: None, completed_by_ns: Some(5_000), ..lost };

@@ -13,7 +13,6 @@ mod cpu_watch;
 mod devices;
 mod diskstats;
 mod last_seconds;
-mod load;
 mod passes;
 mod presence;
 mod session;
@@ -25,7 +24,6 @@ mod witness;
 
 pub(crate) use devices::{Devices, kernel_number, resolve};
 pub(crate) use last_seconds::LastSeconds;
-pub(crate) use load::Load;
 pub(crate) use passes::PassCapture;
 pub(crate) use presence::CHANGED;
 pub(crate) use session::{Ended, Live, Options, Session, SoFar, note_cgroups, note_devices};

@@ -2,8 +2,9 @@
 
 use super::cost::finding;
 use super::session::POLL;
-use super::{Devices, Load, Options, Session, diskstats};
+use super::{Devices, Options, Session, diskstats};
 use crate::print::exit::{Fault, failure, of_records};
+use crate::run::load::Load;
 use host::device::Tree;
 use host::drive::Control;
 use model::record::{Finding, Interval};

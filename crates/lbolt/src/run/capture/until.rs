@@ -2,9 +2,10 @@
 //! recorder waits for.
 
 use super::session::POLL;
-use super::{Alarm, Devices, Load, Session};
+use super::{Alarm, Devices, Session};
 use crate::print::exit::of_records;
 use crate::print::output::note;
+use crate::run::load::Load;
 use host::drive::Control;
 use std::time::{Duration, Instant};
 

@@ -11,7 +11,7 @@ mod message;
 pub(crate) mod part;
 mod timing;
 
-use crate::print::exit::{Failure, Fault, failure, of_records};
+use crate::print::exit::{Failure, Fault, failure, unable};
 use crate::resolve::device::DevicePlan;
 use crate::run::leftover::{Kept, Note};
 use crate::run::wire::{read_frame, write_frame};
@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 /// The name of the part that serves, as a command.
 pub(crate) const PART: &str = "device-part";
+const START: &str = "start the part that serves the device";
 /// How long the kernel may take to let go of the device when its last user has.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -48,7 +49,7 @@ impl ModelDevice {
     /// this machine can serve it.
     pub(crate) fn begin(plan: &DevicePlan) -> anyhow::Result<Self> {
         let (child, ours) = super::part::start(PART, "serves the device")?;
-        let input = BufReader::new(ours.try_clone().map_err(of_records)?);
+        let input = BufReader::new(ours.try_clone().map_err(unable(START))?);
         let mut device = Self {
             child,
             input,
@@ -58,8 +59,8 @@ impl ModelDevice {
             held: None,
             kept: Kept::nothing(),
         };
-        let plan = serde_json::to_value(plan).map_err(of_records)?;
-        write_frame(&mut device.orders, &plan, &[]).map_err(of_records)?;
+        let plan = serde_json::to_value(plan).map_err(unable(START))?;
+        write_frame(&mut device.orders, &plan, &[]).map_err(unable(START))?;
         let Told::Made { path } = device.told()? else { return Err(not_understood()) };
         let held = File::open(&path).map_err(|error| {
             failure(Fault::Io, format!("failed to open {}: {error}", path.display()))
@@ -133,7 +134,7 @@ impl ModelDevice {
     }
 
     fn order(&mut self, order: Order) -> anyhow::Result<()> {
-        let order = serde_json::to_value(order).map_err(of_records)?;
+        let order = serde_json::to_value(order).map_err(unable("order the part that serves"))?;
         write_frame(&mut self.orders, &order, &[]).map_err(|_| self.ended())
     }
 

@@ -3,7 +3,7 @@
 
 use super::message::{Order, Told};
 use super::timing::ModelTiming;
-use crate::print::exit::{Failure, Fault, failure, of_records};
+use crate::print::exit::{Failure, Fault, failure, unable};
 use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::{load, refused};
 use crate::run::part::socket;
@@ -28,7 +28,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     // What ends both ends this one when the other has let go of the device.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
-            .map_err(of_records)?;
+            .map_err(unable("handle signals"))?;
     }
     let mut part = Part { input, output };
     let ended = part.serve(&plan);
@@ -85,8 +85,8 @@ impl Part {
     }
 
     fn tell(&mut self, told: &Told) -> anyhow::Result<()> {
-        let head = serde_json::to_value(told).map_err(of_records)?;
-        write_frame(&mut self.output, &head, &[]).map_err(of_records)
+        let head = serde_json::to_value(told).map_err(unable("tell what became of it"))?;
+        write_frame(&mut self.output, &head, &[]).map_err(unable("tell what became of it"))
     }
 
     fn order(&mut self) -> Option<Order> {

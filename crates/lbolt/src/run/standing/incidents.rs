@@ -13,6 +13,7 @@ use crate::run::requests::{RequestsRun, outcome};
 use crate::run::response::analyse;
 use crate::run::trace::device_name;
 use analyze::selection::Selection;
+use model::held::shown;
 use model::history;
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Context, Finding};
@@ -49,6 +50,7 @@ impl Writer {
                 let why = incident.why.clone();
                 match write(*incident, &limits) {
                     Ok((path, verdict)) => {
+                        let path = shown(&path);
                         say(&format!("{}: written because {why}. {verdict}", path.display()));
                     }
                     Err(error) => say(&format!("an incident was not kept ({why}): {error}")),

@@ -18,18 +18,18 @@ pub(crate) mod watchdog;
 pub(crate) use message::{Incident, Message, Order, Second};
 
 use crate::cli::Condition;
-use crate::print::exit::{Failure, Fault, failure, of_records};
+use crate::print::exit::{Failure, Fault, failure, unable};
 use crate::run::part::start as part_of;
 use crate::run::wire::{read_frame, write_frame};
 use message::head_of_options;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
 
 /// The name of the part that captures, as a command.
 pub(crate) const PART: &str = "capture-part";
+const START: &str = "start the part that captures";
 
 /// A capture in a process of its own.
 pub(crate) struct Watching {
@@ -39,22 +39,25 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Begins a capture that waits for these conditions, and gives all privileges up: what is
-    /// written from now on is written as the owner of a directory. To be called before there is any
-    /// other thread.
+    /// Begins a capture that waits for these conditions, and gives privileges up as the caller does
+    /// (`give_up`, of [`host::privilege`]). To be called before there is any other thread.
     /// Errors: a process that cannot be started; privileges that cannot be given up.
-    pub(crate) fn begin(
+    pub(crate) fn begin<T>(
         options: &capture::Options,
         conditions: &[Condition],
-        directory: &Path,
-    ) -> anyhow::Result<Self> {
+        give_up: impl FnOnce() -> std::io::Result<T>,
+    ) -> anyhow::Result<(Self, T)> {
         let (child, ours) = part_of(PART, "captures")?;
-        host::privilege::give_up(directory).map_err(|error| {
-            failure(Fault::Io, format!("failed to give privileges up: {error}"))
+        let given_up = give_up().map_err(|error| match error.kind() {
+            ErrorKind::DirectoryNotEmpty => {
+                failure(Fault::Usage, format!("failed to use the directory: {error}; name another"))
+            }
+            _ => failure(Fault::Io, format!("failed to give privileges up: {error}")),
         })?;
-        let mut input = BufReader::new(ours.try_clone().map_err(of_records)?);
+        let mut input = BufReader::new(ours.try_clone().map_err(unable(START))?);
         let mut orders = BufWriter::new(ours);
-        write_frame(&mut orders, &head_of_options(options, conditions), &[]).map_err(of_records)?;
+        write_frame(&mut orders, &head_of_options(options, conditions), &[])
+            .map_err(unable(START))?;
         let (told, messages) = channel();
         let take = move || {
             while let Ok(Some((head, body))) = read_frame(&mut input) {
@@ -65,8 +68,11 @@ impl Watching {
                 }
             }
         };
-        std::thread::Builder::new().name("lbolt-take".into()).spawn(take).map_err(of_records)?;
-        Ok(Self { messages, orders, child })
+        std::thread::Builder::new()
+            .name("lbolt-take".into())
+            .spawn(take)
+            .map_err(unable("start a thread"))?;
+        Ok((Self { messages, orders, child }, given_up))
     }
 
     /// Tells it something. One that has ended hears nothing.
@@ -77,7 +83,7 @@ impl Watching {
     /// Waits for its end.
     /// Errors: it was killed, or ended otherwise than it should.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        let status = self.child.wait().map_err(of_records)?;
+        let status = self.child.wait().map_err(unable("wait for the part that captures"))?;
         match status.success() {
             true => Ok(()),
             false => {

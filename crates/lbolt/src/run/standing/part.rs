@@ -6,7 +6,7 @@
 
 use super::capture::{self, LastMoments, Output, Told};
 use super::message::{Incident, Message, Order, options_of_head};
-use crate::print::exit::{Failure, Fault, failure, of_records};
+use crate::print::exit::{Failure, Fault, failure, unable};
 use crate::run::capture::{Alarm, note_cgroups, note_devices};
 use crate::run::part::socket;
 use crate::run::wire::{read_frame, write_frame};
@@ -29,18 +29,21 @@ pub(crate) fn run() -> anyhow::Result<()> {
     // What ends both parts ends this one when the other has taken the last of it.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
-            .map_err(of_records)?;
+            .map_err(unable("handle signals"))?;
     }
-    host::privilege::keep_what_captures().map_err(of_records)?;
+    host::privilege::keep_what_captures().map_err(unable("give privileges up"))?;
     let (give, orders) = channel();
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    named("lbolt-orders").spawn(move || take_orders(input, &give)).map_err(of_records)?;
+    named("lbolt-orders")
+        .spawn(move || take_orders(input, &give))
+        .map_err(unable("start a thread"))?;
     let (tell, told) = channel();
     let waiting = Arc::new(AtomicUsize::new(0));
     let sent = waiting.clone();
-    let writer =
-        named("lbolt-send").spawn(move || send(output, &told, &sent)).map_err(of_records)?;
-    let alarm = Alarm::new(&conditions, options.after).map_err(of_records)?;
+    let writer = named("lbolt-send").spawn(move || send(output, &told, &sent));
+    let writer = writer.map_err(unable("start a thread"))?;
+    let alarm =
+        Alarm::new(&conditions, options.after).map_err(unable("watch for what is waited for"))?;
     let out = Out { tell: tell.clone(), waiting };
     let ended = capture::run(&options, &alarm, &orders, out);
     if let Err(error) = ended {

@@ -5,26 +5,22 @@
 //! before it could be asked was the command's if it began after the command did.
 
 use crate::run::capture::{Options, Session, now_ns, resolve};
+use crate::run::load::Load as Command;
 use experiment::storm::{Load, Window};
-use host::dies_with_us;
 use host::drive::Control;
 use model::histogram::Histogram;
 use model::record::{Call, CallKind, Commands, Flags, Op, Request};
 use model::seam::SubjectError;
-use rustix::process::{Pid, Signal, getpgid, kill_process_group};
+use rustix::process::{Pid, getpgid};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trace::intake::ForEach;
 
-/// How long the command may take to end when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How often the capture's rings are emptied.
 const POLL: Duration = Duration::from_millis(20);
 /// After a change so much of a window goes by uncounted: what waits then is of the remedy before.
@@ -43,7 +39,7 @@ pub(super) struct Beside {
 
 /// What there is when it has begun.
 struct Running {
-    child: Child,
+    command: Command,
     session: Session<'static>,
     seen: Rc<RefCell<Seen>>,
 }
@@ -56,7 +52,6 @@ impl Beside {
     /// Starts the command, when these devices are watched.
     /// Errors: a sentence for what cannot be watched, or started.
     pub(super) fn begin(&mut self, devices: &[String]) -> Result<(), String> {
-        let Some((program, arguments)) = self.command.split_first() else { return Ok(()) };
         if devices.is_empty() {
             return Err("no block device can be seen beneath the target, so what the command \
                         requests of it cannot be seen either"
@@ -79,13 +74,11 @@ impl Beside {
         session.watch_calls(move |call: &Call| of_calls.borrow_mut().see_call(call));
         session.resume(&devices).map_err(|error| format!("failed to {error}"))?;
         seen.borrow_mut().know_all();
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(messages()).process_group(0);
-        let child = dies_with_us(&mut command)
-            .spawn()
-            .map_err(|e| format!("failed to run {program}: {e}; is it in the PATH?"))?;
-        seen.borrow_mut().group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        self.running = Some(Running { child, session, seen });
+        let mut command = Command::new(&self.command).apart();
+        command.begin().map_err(|error| error.to_string())?;
+        let pid = command.pid().and_then(|pid| i32::try_from(pid).ok());
+        seen.borrow_mut().group = pid.and_then(Pid::from_raw);
+        self.running = Some(Running { command, session, seen });
         Ok(())
     }
 }
@@ -107,14 +100,15 @@ impl Load for Beside {
 impl Running {
     /// Takes what comes for so long.
     fn go_on(&mut self, time: Duration, control: &Control) -> Result<(), SubjectError> {
-        let (began, child) = (Instant::now(), &mut self.child);
+        let (began, command) = (Instant::now(), &mut self.command);
         self.session.run(|session| {
             if control.is_stopped() {
                 return Some(Err(SubjectError::Interrupted));
             }
-            if let Ok(Some(status)) = child.try_wait() {
+            if command.is_over() {
+                let status = command.status().map_or_else(String::new, |how| format!(" ({how})"));
                 return Some(Err(SubjectError::Failed(format!(
-                    "the command ended ({status}) before the passes were over; give one that goes \
+                    "the command ended{status} before the passes were over; give one that goes \
                      on until it is ended"
                 ))));
             }
@@ -128,28 +122,6 @@ impl Running {
             std::thread::sleep(POLL.min(time.saturating_sub(began.elapsed())));
             None
         })
-    }
-}
-
-impl Drop for Running {
-    /// The command's process group is asked to end, and made to. Its number is its own for as long
-    /// as the command was not waited for.
-    fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(Some(_))) {
-            return;
-        }
-        let group = self.seen.borrow().group;
-        let signal = |signal| group.map(|group| kill_process_group(group, signal));
-        // Gone already: then there is nobody to ask.
-        let _ = signal(Signal::TERM);
-        let requested = Instant::now();
-        while requested.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = signal(Signal::KILL);
-            let _ = self.child.wait();
-        }
     }
 }
 
@@ -241,12 +213,6 @@ impl Seen {
         window.sync_ns = syncing.iter().map(took_ns).sum();
         window
     }
-}
-
-/// Where the command prints to: our standard output is for what was found.
-fn messages() -> Stdio {
-    let duplicate = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3);
-    duplicate.map_or_else(|_| Stdio::null(), Stdio::from)
 }
 
 /// Times that any of these spans cover, in order.

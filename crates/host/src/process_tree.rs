@@ -1,0 +1,125 @@
+//! A process and all that it started, as a whole: asked to end, and ended if they do not heed that.
+//!
+//! Whose child a process is tells proc_pid_stat(5). Who was started by one that has ended since is
+//! known only if it was seen before, so what was seen once stays known. A process is signalled by
+//! its descriptor (pidfd_open(2)), which is that of no later one of the same number.
+//!
+//! Non-goals: a process that was made a daemon before anybody looked: it is on its own.
+
+use crate::process::{Stat, stat};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How often it is looked who is still there.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Ends a process and what it started: with SIGTERM, and after `patience` with SIGKILL. Returns when
+/// all have ended; the process itself may still have to be waited for by whoever started it.
+pub fn end_tree(pid: u32, patience: Duration) {
+    let Some(root) = stat(pid) else { return };
+    // By number, when each was started; and whether it was asked to end.
+    let mut known = BTreeMap::from([(pid, (root.started, false))]);
+    let began = Instant::now();
+    loop {
+        let living = living();
+        grow(&mut known, &living);
+        let is_there = |pid: u32, started| living.get(&pid).is_some_and(|s| s.started == started);
+        let is_late = began.elapsed() >= patience;
+        let mut is_over = true;
+        for (pid, (started, is_asked)) in &mut known {
+            if !is_there(*pid, *started) {
+                continue;
+            }
+            is_over = false;
+            if is_late || !std::mem::replace(is_asked, true) {
+                send(*pid, *started, if is_late { Signal::KILL } else { Signal::TERM });
+            }
+        }
+        if is_over {
+            return;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Everybody who has not ended yet.
+fn living() -> BTreeMap<u32, Stat> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let stats = numbers.filter_map(|pid: u32| Some((pid, stat(pid)?)));
+    stats.filter(|(_, stat)| !stat.has_ended).collect()
+}
+
+/// Adds the children of those that are known, who is in a process group of one of them, and theirs.
+fn grow(known: &mut BTreeMap<u32, (u64, bool)>, living: &BTreeMap<u32, Stat>) {
+    loop {
+        let has_parent = |stat: &Stat| {
+            let parent = known.get(&stat.parent).zip(living.get(&stat.parent));
+            parent.is_some_and(|((started, _), parent)| *started == parent.started)
+        };
+        // The number of a group is given to nobody else while somebody is in it.
+        let is_of = |stat: &Stat| has_parent(stat) || known.contains_key(&stat.group);
+        let is_new = |(pid, stat): &(&u32, &Stat)| !known.contains_key(pid) && is_of(stat);
+        let new: Vec<(u32, u64)> =
+            living.iter().filter(is_new).map(|(pid, stat)| (*pid, stat.started)).collect();
+        if new.is_empty() {
+            return;
+        }
+        known.extend(new.into_iter().map(|(pid, started)| (pid, (started, false))));
+    }
+}
+
+/// Signals that process, and no later one of its number.
+fn send(pid: u32, started: u64, signal: Signal) {
+    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
+    let Ok(open) = pidfd_open(number, PidfdFlags::empty()) else { return };
+    if stat(pid).is_some_and(|stat| stat.started == started) {
+        // Gone meanwhile: then there is nobody to ask.
+        let _ = pidfd_send_signal(open, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    /// A shell that starts two others and prints their numbers.
+    fn family(script: &str) -> (std::process::Child, Vec<u32>) {
+        let mut shell = Command::new("sh");
+        let mut child = shell.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let numbers = lines.take(2).map(|line| line.unwrap().trim().parse().unwrap()).collect();
+        (child, numbers)
+    }
+
+    fn is_gone(pid: &u32) -> bool {
+        stat(*pid).is_none_or(|stat| stat.has_ended)
+    }
+
+    #[test]
+    fn all_that_a_command_started_ends_with_it() {
+        let (mut child, others) = family("sleep 60 & echo $!; (sleep 60; true) & echo $!; wait");
+        end_tree(child.id(), Duration::from_secs(60));
+        assert!(others.iter().all(is_gone), "{others:?}");
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn who_does_not_heed_it_is_killed() {
+        let deaf = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & \
+                    echo $!; while :; do sleep 1; done";
+        let (mut child, others) = family(deaf);
+        end_tree(child.id(), Duration::from_millis(50));
+        assert!(others.iter().all(is_gone), "{others:?}");
+        use std::os::unix::process::ExitStatusExt as _;
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn one_that_is_gone_is_ended() {
+        end_tree(u32::MAX, Duration::from_secs(60));
+    }
+}
