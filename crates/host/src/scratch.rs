@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -46,6 +47,13 @@ impl Scratch {
     /// The open directory.
     pub fn open(&self) -> &Arc<OwnedFd> {
         &self.open
+    }
+
+    /// Writes a new file in it, for this user alone. Its name is to begin with `file.`.
+    /// Errors: a refusal of the file system; a name that is there already.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<PathBuf> {
+        write_new(&self.open, name, bytes)?;
+        Ok(self.path.join(name))
     }
 
     /// Removes the files of ours in it, then itself.
@@ -171,7 +179,7 @@ fn is_same(one: &Stat, other: &Stat) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
-/// Names in scratch that are ours: jobs' files, and what a run begins with.
+/// Names in scratch that are ours: what jobs and `Scratch::write` make, and what a run begins with.
 fn is_own_name(name: &[u8]) -> bool {
     const RUN: &[&[u8]] =
         &[b"run.json", b"run.json.partial", b"requests.parquet", b"requests.parquet.partial"];
@@ -235,6 +243,18 @@ fn is_in_use(scratch: &OwnedFd) -> rustix::io::Result<bool> {
     let mut open =
         processes.flat_map(|process| read(&process.path().join("fd")).collect::<Vec<_>>());
     Ok(open.any(|file| is_wanted(&file.path())))
+}
+
+/// Writes a new file for this user alone. No link is followed and no file replaced; what cannot be
+/// written as a whole goes.
+pub(crate) fn write_new(directory: &OwnedFd, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o600))?;
+    let written = std::fs::File::from(file).write_all(bytes);
+    if written.is_err() {
+        rustix::fs::unlinkat(directory, name, AtFlags::empty())?;
+    }
+    written
 }
 
 /// A file without a name in a directory, for this user alone, which ends with its last user.
@@ -314,7 +334,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = scratch(root.path(), "x");
         let made = Scratch::make(&path).unwrap();
-        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(&made.write("file.html", b"x").unwrap()), 0o600);
+        assert!(made.write("file.html", b"y").is_err(), "nothing is written over");
         assert!(matches!(remove_left(&path), Err(ScratchError::InUse { .. })));
         made.remove().unwrap();
         assert!(!path.exists());

@@ -10,11 +10,12 @@
 //!
 //! Non-goals: what a note says.
 
+use crate::scratch::write_new;
 use crate::walk::{Distrust, Trust, walk};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -141,15 +142,7 @@ impl StateDirectory {
     /// Writes a new note. No link is followed and no file replaced.
     /// Errors: a refusal of the file system; a name that is there already.
     pub fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
-        let flags =
-            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.open, name, flags, Mode::from_raw_mode(0o600))?;
-        let mut file = File::from(file);
-        let written = file.write_all(bytes);
-        if written.is_err() {
-            self.remove(name)?;
-        }
-        written
+        write_new(&self.open, name, bytes)
     }
 
     /// Sees to it that a note outlives a loss of power, as what it names may.

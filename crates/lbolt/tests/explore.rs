@@ -6,12 +6,14 @@
 
 use crate::common::{Lab, QUICK, Running};
 use crate::page::{BROWSER, packages};
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::{Value, json};
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A server, and where it is.
 struct Served {
@@ -22,7 +24,11 @@ struct Served {
 
 impl Served {
     fn new(lab: &Lab, words: &str) -> Self {
-        let mut running = lab.start(lab.lbolt(&format!("explore {words}")));
+        Self::of(lab, lab.lbolt(&format!("explore {words}")))
+    }
+
+    fn of(lab: &Lab, command: Command) -> Self {
+        let mut running = lab.start(command);
         let out = running.out_path();
         let line = running.until("its address", || {
             let said = std::fs::read_to_string(&out).unwrap();
@@ -55,6 +61,35 @@ impl Served {
     fn get(&self, what: &str) -> (u16, String, String) {
         let host = format!("127.0.0.1:{}", self.port);
         self.send("GET", &format!("/{}/{what}", self.token), &[("host", &host)])
+    }
+
+    /// A connection over which nothing is said.
+    fn silent(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        stream
+    }
+
+    /// Lets the server have no more descriptors than this.
+    fn limit_descriptors(&self, most: u64) {
+        let pid = Some(Pid::from_child(&self.running.child));
+        let limit = Rlimit { current: Some(most), maximum: getrlimit(Resource::Nofile).maximum };
+        prlimit(pid, Resource::Nofile, limit).unwrap();
+    }
+
+    /// What the kernel tells of the server's process.
+    fn proc(&self, name: &str) -> Vec<PathBuf> {
+        let path = format!("/proc/{}/{name}", self.running.child.id());
+        std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// How long the server's thread ran or wanted to run, in ns: so a busy machine hides nothing.
+    fn busy_ns(&self) -> u64 {
+        let read = |thread: &Path, name| std::fs::read_to_string(thread.join(name)).unwrap();
+        let threads = self.proc("task");
+        let is_server = |thread: &&PathBuf| read(thread, "comm").starts_with("lbolt-the trace");
+        let text = read(threads.iter().find(is_server).unwrap(), "schedstat");
+        text.split(' ').take(2).map(|ns| ns.parse::<u64>().unwrap()).sum()
     }
 
     /// The answer to a question, as JSON.
@@ -155,6 +190,93 @@ fn who_does_not_know_the_token_or_comes_from_elsewhere_gets_nothing() {
         assert!(head.contains(header), "{head}");
     }
     assert!(body.contains("default-src 'none'") && body.contains("connect-src 'self'"));
+}
+
+fn is_open(stream: &TcpStream) -> bool {
+    stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+#[test]
+fn a_server_with_few_descriptors_closes_the_oldest_connection_for_a_new_one() {
+    let lab = Lab::new();
+    lab.file("t.csv", trace(10, "db"));
+    let served = Served::new(&lab, "t.csv");
+    let used = served.proc("fd").len() as u64;
+    served.limit_descriptors(used + 8);
+    let began = Instant::now();
+    let silent: Vec<TcpStream> = (0..100).map(|_| served.silent()).collect();
+    assert_eq!(served.get("trace").0, 200);
+    assert!(is_open(&silent[99]) && !is_open(&silent[0]));
+    assert!(began.elapsed() < Duration::from_secs(5), "a silent client's time would be over");
+}
+
+#[test]
+fn a_server_without_descriptors_waits_and_goes_on() {
+    let lab = Lab::new();
+    lab.file("t.csv", trace(10, "db"));
+    let served = Served::new(&lab, "t.csv");
+    assert_eq!(served.get("trace").0, 200);
+    served.limit_descriptors(0);
+    let mut stream = served.silent();
+    write!(stream, "GET /{}/ HTTP/1.1\r\nhost: localhost\r\n\r\n", served.token).unwrap();
+    let (watched, before) = (Duration::from_secs(1), served.busy_ns());
+    std::thread::sleep(watched);
+    let busy = Duration::from_nanos(served.busy_ns() - before);
+    assert!(busy < watched / 2, "it tries again and again: {busy:?}");
+    assert!(is_open(&stream), "nothing is answered yet");
+    served.limit_descriptors(1000);
+    stream.set_nonblocking(false).unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+}
+
+/// `explore --open` with a desktop that notes what `ps` shows of it; and what that is.
+fn opened(lab: &Lab) -> (Served, String) {
+    lab.directory("bin");
+    lab.script("bin/xdg-open", "tr '\\0' '\\n' <\"/proc/$$/cmdline\" >seen && mv seen opened");
+    let path = std::env::var("PATH").unwrap();
+    let mut command = lab.lbolt("explore t.csv --open");
+    command.env("PATH", format!("{}:{path}", lab.path("bin").display()));
+    command.env("TMPDIR", lab.path("d"));
+    let mut served = Served::of(lab, command);
+    let seen = lab.path("opened");
+    let text = served.running.until("the desktop", || std::fs::read_to_string(&seen).ok());
+    std::fs::remove_file(seen).unwrap();
+    (served, text)
+}
+
+#[test]
+fn opening_shows_the_token_to_nobody_and_leaves_nothing() {
+    let lab = Lab::new();
+    lab.file("t.csv", trace(10, "db"));
+    let (served, seen) = opened(&lab);
+    assert!(!seen.contains(&served.token), "{seen}");
+    let file = Path::new(seen.lines().last().unwrap());
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let page = std::fs::read_to_string(file).unwrap();
+    assert!(page.contains(&format!("http-equiv=\"refresh\" content=\"0; url={}\"", served.url())));
+    // A browser says that it comes from elsewhere, and to look at the page.
+    let headers =
+        [("host", "127.0.0.1"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
+    assert_eq!(served.send("GET", &format!("/{}/", served.token), &headers).0, 200);
+    served.running.signal(Signal::INT);
+    assert_eq!(served.running.wait().code, 0);
+    assert!(!file.exists());
+    lab.assert_clean();
+}
+
+#[test]
+fn what_a_killed_command_opened_is_noted() {
+    let lab = Lab::new();
+    lab.file("t.csv", trace(10, "db"));
+    let (served, seen) = opened(&lab);
+    served.running.signal(Signal::KILL);
+    served.running.wait();
+    assert!(Path::new(seen.lines().last().unwrap()).exists());
+    assert_eq!(lab.run("doctor --clean").code, 0);
+    lab.assert_clean();
 }
 
 #[test]

@@ -1,18 +1,26 @@
-//! Where metrics may be shown: on this machine, unless somebody said otherwise.
+//! Where metrics may be shown, and by which names: on loopback and by loopback names, unless the
+//! user allows others to read them.
 //!
 //! Non-goals: which of a machine's networks are private.
 
 use crate::error::MetricsError;
+use server::Hosts;
 use std::net::SocketAddr;
 
-/// Whether this machine alone can reach the address, or others may (`--listen-public`).
+/// The names that metrics at this address are answered to: loopback names, so that no web page
+/// reads them; any name with `--listen-public`, because Prometheus on another machine or a reverse
+/// proxy on this one may use a name that is not known here.
 ///
 /// # Errors
 ///
-/// [`MetricsError::Public`] if others could reach it and may not.
-pub fn check_address(address: SocketAddr, is_public_allowed: bool) -> Result<(), MetricsError> {
-    let is_loopback = address.ip().to_canonical().is_loopback();
-    (is_loopback || is_public_allowed).then_some(()).ok_or(MetricsError::Public(address))
+/// [`MetricsError::Public`] if others could reach the address and may not.
+pub fn hosts(address: SocketAddr, is_public: bool) -> Result<Hosts, MetricsError> {
+    let is_local = address.ip().to_canonical().is_loopback();
+    match (is_public, is_local) {
+        (true, _) => Ok(Hosts::Any),
+        (false, true) => Ok(Hosts::Loopback),
+        (false, false) => Err(MetricsError::Public(address)),
+    }
 }
 
 #[cfg(test)]
@@ -33,10 +41,11 @@ mod tests {
             ("[fe80::1]:80", false),
         ] {
             let address: SocketAddr = address.parse().unwrap();
-            assert_eq!(check_address(address, false).is_ok(), is_local, "{address}");
-            assert!(check_address(address, true).is_ok());
+            let of_this_machine = hosts(address, false).ok();
+            assert_eq!(of_this_machine, is_local.then_some(Hosts::Loopback), "{address}");
+            assert_eq!(hosts(address, true).unwrap(), Hosts::Any);
         }
-        let refused = check_address("0.0.0.0:9184".parse().unwrap(), false).unwrap_err();
+        let refused = hosts("0.0.0.0:9184".parse().unwrap(), false).unwrap_err();
         assert!(refused.to_string().contains("--listen-public"), "{refused}");
     }
 }

@@ -22,6 +22,9 @@ const OPEN_METRICS: &str = "application/openmetrics-text";
 const ALL: u32 = 1000;
 
 impl Format {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 3;
+
     /// What the response says that it is.
     pub fn content_type(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! What a request gets: `/metrics`, a plain page at `/`, and nothing else.
 //!
-//! Non-goals: connections and their limits (crate `server`).
+//! Non-goals: connections, their limits and names (crate `server`).
 
 use crate::error::MetricsError;
 use crate::format::Format;
@@ -8,7 +8,7 @@ use crate::metric::METRICS;
 use crate::totals::Shared;
 use server::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, VARY};
 use server::{
-    Bytes, Full, HeaderMap, Incoming, Method, Request, Response, Server, Service, StatusCode,
+    Bytes, Full, HeaderMap, Hosts, Incoming, Method, Request, Response, Server, Service, StatusCode,
 };
 use std::net::SocketAddr;
 use std::sync::PoisonError;
@@ -27,14 +27,14 @@ impl Service for Shown {
     }
 }
 
-/// Shows the totals at an address, from a thread of its own. Whether the address is fit for it,
-/// [`check_address`](crate::check_address) tells.
+/// Shows the totals at an address, from a thread of its own, to requests by these names
+/// ([`hosts`](crate::hosts)).
 ///
 /// # Errors
 ///
 /// The address cannot be had, or there are no resources for a thread.
-pub fn serve(address: SocketAddr, totals: Shared) -> Result<Server, MetricsError> {
-    Ok(server::serve(address, Shown(totals))?)
+pub fn serve(address: SocketAddr, hosts: Hosts, totals: Shared) -> Result<Server, MetricsError> {
+    Ok(server::serve(address, hosts, Shown(totals))?)
 }
 
 /// What the request gets. Of one for the head alone, hyper leaves the rest out.

@@ -18,10 +18,10 @@ mod protobuf;
 mod responses;
 mod totals;
 
-pub use address::check_address;
+pub use address::hosts;
 pub use error::MetricsError;
 pub use format::Format;
 pub use http::serve;
 pub use metric::{Kind, METRICS, Metric, Unit};
-pub use server::{Server, ServerError};
+pub use server::{Hosts, Server, ServerError};
 pub use totals::{Limits, Shared, Totals};

@@ -13,8 +13,9 @@ use crate::responses::Responses;
 
 use model::circumstance::Circumstance;
 use model::record::{Watched, Watching, operations};
+use server::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// How many names there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +75,8 @@ pub struct Totals {
     series: BTreeMap<Id, usize>,
     outstanding: BTreeMap<Labels, u64>,
     build: Labels,
+    /// The text in each format, if it was requested since the last rows were added.
+    texts: [OnceLock<Bytes>; Format::COUNT],
 }
 
 impl Default for Totals {
@@ -95,6 +98,7 @@ impl Totals {
             series: BTreeMap::new(),
             outstanding: BTreeMap::new(),
             build: vec![env!("CARGO_PKG_VERSION").into()],
+            texts: Default::default(),
         };
         // What has no labels is there from the start.
         for id in Id::ALL.iter().filter(|id| id.metric().labels.is_empty()) {
@@ -108,6 +112,7 @@ impl Totals {
 
     /// Adds the rows of a second, and those of earlier seconds that came with them.
     pub fn add(&mut self, rows: &[Watched]) {
+        self.texts = Default::default();
         self.roles.admit(rows.iter().flat_map(times));
         for row in rows {
             match row.watching {
@@ -123,9 +128,11 @@ impl Totals {
         self.set_outstanding(rows);
     }
 
-    /// All of them in a format.
-    pub fn text(&self, format: Format) -> Vec<u8> {
-        format.write(&self.families())
+    /// All of them in a format. The text may be megabytes, so it is written once and shared until
+    /// more rows are added.
+    pub fn text(&self, format: Format) -> Bytes {
+        let text = || format.write(&self.families()).into();
+        self.texts[format as usize].get_or_init(text).clone()
     }
 
     fn families(&self) -> Vec<Family<'_>> {

@@ -2,7 +2,7 @@
 
 use crate::documents::queries;
 use crate::planted::second;
-use metrics::{Format, Server, Totals, serve};
+use metrics::{Format, Hosts, Server, Totals, serve};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -52,7 +52,7 @@ fn promtool_reads_open_metrics() {
     if is_missing("promtool") {
         return;
     }
-    let text = String::from_utf8(planted().text(Format::OpenMetrics)).unwrap();
+    let text = String::from_utf8(planted().text(Format::OpenMetrics).into()).unwrap();
     let dated =
         |line: &str| if line.starts_with('#') { line.to_owned() } else { format!("{line} 1.0") };
     let lines: Vec<_> = text.lines().map(dated).collect();
@@ -134,7 +134,7 @@ impl Drop for Prometheus {
 fn fetched(options: &[&str]) -> (Prometheus, Server) {
     let totals = Arc::new(Mutex::new(Totals::default()));
     totals.lock().unwrap().add(&second(0));
-    let server = serve("127.0.0.1:0".parse().unwrap(), totals.clone()).unwrap();
+    let server = serve("127.0.0.1:0".parse().unwrap(), Hosts::Loopback, totals.clone()).unwrap();
     let prometheus = Prometheus::start(&server, options);
     let began = Instant::now();
     let is_up = || prometheus.number("count_over_time(up[1m])").is_some_and(|count| count >= 8.0);

@@ -1,36 +1,46 @@
 //! A server of one thread, for as long as its `Server` lives.
 //!
-//! A connection is for one request: with its limits of size, of time and of number, no client can
-//! take more than a little of the machine that is watched.
+//! A connection is for one request: with its limits of size, of time and of number (`connections`),
+//! no client can take more than a little of the machine that is watched, nor keep others out.
 //!
 //! Non-goals: what a request gets; other methods of transport than plain HTTP.
 
+use crate::connections::Connections;
 use crate::error::ServerError;
+use crate::hosts::Hosts;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
-/// Connections at a time; more of them wait in the kernel.
-const CONNECTIONS: usize = 4;
-/// How long a client may take to send its request.
+/// Connections that the kernel holds until they are accepted. Many may come while an answer is
+/// made, and a client that finds no room tries again only after a second.
+const BACKLOG: u32 = 1024;
+/// Bytes of an answer that the kernel holds for a connection until the client reads them, even
+/// after the connection was closed. The kernel takes twice as much memory.
+const SEND_BUFFER: u32 = 128 << 10;
+/// How long a client may take to send its request, from the connection's begin to the last byte.
 const TO_ASK: Duration = Duration::from_secs(5);
-/// How long a connection lasts at the most.
+/// How long a connection lasts at most, even if the client has not read the whole answer by then.
 const TO_END: Duration = Duration::from_secs(30);
 /// Bytes of a request.
 const LONGEST: usize = 16 << 10;
-/// After a refusal to accept (there are no descriptors), how long until the next try.
+/// How long until the next try to accept, if that was refused and there is no connection to close.
 const PAUSE: Duration = Duration::from_millis(100);
+/// The answer to a request by another name than those of [`Hosts`].
+const OTHER_HOST: &str =
+    "This server answers to 127.0.0.1, [::1] and localhost, and to no other name in Host.\n";
 
 /// A server that runs; it ends when this is dropped.
 #[derive(Debug)]
@@ -66,70 +76,109 @@ pub trait Service: Send + Sync + 'static {
     fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>>;
 }
 
-/// Serves at an address, from a thread of its own.
+/// Serves at an address, from a thread of its own, requests by these names.
 ///
 /// # Errors
 ///
 /// The address cannot be had, or there are no resources for a thread.
-pub fn serve<S: Service>(address: SocketAddr, service: S) -> Result<Server, ServerError> {
+pub fn serve<S: Service>(
+    address: SocketAddr,
+    hosts: Hosts,
+    service: S,
+) -> Result<Server, ServerError> {
     let refused = |source| ServerError::listening(S::WHAT, address, source);
     let runtime =
         Builder::new_current_thread().enable_io().enable_time().build().map_err(refused)?;
-    let listener = std::net::TcpListener::bind(address).map_err(refused)?;
-    listener.set_nonblocking(true).map_err(refused)?;
-    let bound = listener.local_addr().map_err(refused)?;
     let listener = {
         let _inside = runtime.enter();
-        TcpListener::from_std(listener).map_err(refused)?
+        listen(address).map_err(refused)?
     };
+    let bound = listener.local_addr().map_err(refused)?;
     let (stop, stopped) = oneshot::channel();
-    let service = Arc::new(service);
+    let serving = Arc::new(Serving { service, hosts, connections: Mutex::default() });
     let thread = std::thread::Builder::new()
         .name(format!("lbolt-{}", S::WHAT))
-        .spawn(move || run(&runtime, listener, service, stopped))
+        .spawn(move || run(&runtime, listener, serving, stopped))
         .map_err(|source| ServerError::Thread(S::WHAT, source))?;
     Ok(Server { address: bound, stop: Some(stop), thread: Some(thread) })
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Connections of an earlier server do not block the address.
+    socket.set_reuseaddr(true)?;
+    // Accepted connections inherit it.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Until the other end of the channel is no more. All connections end with the runtime.
 fn run<S: Service>(
     runtime: &Runtime,
     listener: TcpListener,
-    service: Arc<S>,
+    serving: Arc<Serving<S>>,
     stopped: oneshot::Receiver<Infallible>,
 ) {
-    runtime.spawn(accept(listener, service));
+    runtime.spawn(accept(listener, serving));
     let _ = runtime.block_on(stopped);
 }
 
-async fn accept<S: Service>(listener: TcpListener, service: Arc<S>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    // Nobody closes the semaphore.
-    while let Ok(place) = places.clone().acquire_owned().await {
+async fn accept<S: Service>(listener: TcpListener, serving: Arc<Serving<S>>) {
+    loop {
         match listener.accept().await {
-            Err(_) => tokio::time::sleep(PAUSE).await,
             Ok((stream, _)) => {
-                let service = service.clone();
-                tokio::spawn(async move {
-                    // What goes wrong with one connection is its client's affair.
-                    let _ = tokio::time::timeout(TO_END, converse(stream, &*service)).await;
-                    drop(place);
-                });
+                let task = tokio::spawn(converse(stream, serving.clone()));
+                serving.connections().open(task.abort_handle());
             }
+            // No descriptor is left: a closed connection gives one back.
+            Err(_) if serving.connections().close_oldest() => {}
+            Err(_) => tokio::time::sleep(PAUSE).await,
         }
+        // Closed connections end, and requests that have come are read, before the next connection
+        // is accepted: it might close the one whose request has come.
+        tokio::task::yield_now().await;
     }
 }
 
-async fn converse<S: Service>(stream: TcpStream, service: &S) -> Result<(), hyper::Error> {
+async fn converse<S: Service>(stream: TcpStream, serving: Arc<Serving<S>>) {
+    let task = tokio::task::id();
     let service = service_fn(|request| {
-        let response = service.respond(&request);
+        serving.connections().answer(task);
+        let response = serving.respond(&request);
         async { Ok::<_, Infallible>(response) }
     });
-    http1::Builder::new()
+    let conversation = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(TO_ASK)
         .max_buf_size(LONGEST)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service)
-        .await
+        .serve_connection(TokioIo::new(stream), service);
+    // What goes wrong with one connection is its client's affair.
+    let _ = tokio::time::timeout(TO_END, conversation).await;
 }
+
+/// What all connections share.
+struct Serving<S> {
+    service: S,
+    hosts: Hosts,
+    connections: Mutex<Connections>,
+}
+
+impl<S: Service> Serving<S> {
+    fn connections(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        if self.hosts.includes(request.headers()) {
+            return self.service.respond(request);
+        }
+        let mut response = Response::new(Full::new(Bytes::from_static(OTHER_HOST.as_bytes())));
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests;

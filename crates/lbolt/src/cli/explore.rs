@@ -16,7 +16,7 @@ pub struct ExploreOptions {
     /// The port of 127.0.0.1 that the page is served on; 0 is any free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// Opens the page in the browser.
+    /// Opens the page in the browser, by a file that redirects there: `ps` does not show the token.
     #[arg(long)]
     pub open: bool,
 }

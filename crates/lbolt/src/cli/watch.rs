@@ -63,8 +63,8 @@ pub struct WatchOptions {
     /// Serve histograms for Prometheus there, as 127.0.0.1:9184.
     #[arg(long, value_name = "ADDRESS", help_heading = "Prometheus")]
     pub prometheus: Option<SocketAddr>,
-    /// The address may be one that others can reach. Whoever reaches it sees names of programs and
-    /// devices.
+    /// The address may be one that others can reach, and any Host is answered. Whoever reaches it
+    /// sees names of programs and devices.
     #[arg(long, requires = "prometheus", help_heading = "Prometheus")]
     pub listen_public: bool,
 

@@ -5,7 +5,7 @@ use super::{note, print_line};
 use crate::cli::ExploreOptions;
 use crate::print::ticker::Ticker;
 use crate::run::Watch;
-use crate::run::explore::{Explored, serve};
+use crate::run::explore::{Address, Explored, Redirect, serve};
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, parquet_of};
 use host::drive::Control;
@@ -23,14 +23,26 @@ pub(super) fn run(options: &ExploreOptions) -> anyhow::Result<()> {
     let (server, address) = serve(explored, options.port)?;
     note(&format!("{requests} requests are shown to this machine alone; ^C ends it"));
     print_line(&address.url())?;
-    if options.open {
-        open_in_browser(address.url().as_ref(), "open the address yourself");
-    }
+    let _redirect = options.open.then(|| open_page(&address));
     while !control.is_stopped() {
         std::thread::sleep(LOOK);
     }
     drop(server);
     Ok(())
+}
+
+/// Hands the page to the desktop, by a file that redirects there. Returns the file, which the
+/// browser may read at any time.
+fn open_page(address: &Address) -> Option<Redirect> {
+    let instead = "open the address yourself";
+    let made = Redirect::make(&address.url());
+    match &made {
+        Ok(redirect) => open_in_browser(redirect.path().as_os_str(), instead),
+        Err(error) => {
+            note(&format!("not opened: failed to write the browser's file: {error}; {instead}"));
+        }
+    }
+    made.ok()
 }
 
 fn opened(options: &ExploreOptions, control: &std::sync::Arc<Control>) -> anyhow::Result<Explored> {

@@ -12,7 +12,7 @@ use crate::run::standing::incidents::{Limits, Writer};
 use crate::run::standing::keeper::Keeper;
 use crate::run::standing::watchdog::Watchdog;
 use crate::run::standing::{Message, Order, Second, Watching, capture};
-use metrics::{Server, Shared, Totals, check_address, serve};
+use metrics::{Server, Shared, Totals, hosts, serve};
 use model::history::{FileName, INCIDENTS, PARTIAL, Store, make_incidents};
 use signal_hook::consts::SIGUSR1;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
         return Err(failure(Fault::Usage, sentence));
     }
     if let Some(address) = options.prometheus {
-        check_address(address, options.listen_public).map_err(of_usage)?;
+        hosts(address, options.listen_public).map_err(of_usage)?;
     }
     // While there are privileges to put things in order with.
     caretaker::begun()?;
@@ -128,7 +128,8 @@ impl Kept {
         let incidents = Writer::begin(limits, note).map_err(unable("start a thread"))?;
         let serving = |address| {
             let totals = Shared::new(Mutex::new(Totals::new(metrics::Limits::default())));
-            let server = serve(address, totals.clone()).map_err(of_usage)?;
+            let hosts = hosts(address, options.listen_public).map_err(of_usage)?;
+            let server = serve(address, hosts, totals.clone()).map_err(of_usage)?;
             anyhow::Ok((totals, server))
         };
         let totals = options.prometheus.map(serving).transpose()?;

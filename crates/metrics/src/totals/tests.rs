@@ -31,9 +31,13 @@ fn of_watch(operation: &str, device: &str, count: u64, sum_ns: u64) -> Watched {
     Watched { count, sum_ns, ..row(Watching::Watch, device, operation, "") }
 }
 
+fn text(totals: &Totals, format: Format) -> String {
+    String::from_utf8(totals.text(format).into()).unwrap()
+}
+
 /// The value of a sample, by its name and labels as they are written.
 fn value(totals: &Totals, sample: &str) -> Option<f64> {
-    let text = String::from_utf8(totals.text(Format::Text)).unwrap();
+    let text = text(totals, Format::Text);
     let found = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
     found.map(|value| value.parse().unwrap())
 }
@@ -155,7 +159,7 @@ fn names_cannot_break_out_of_their_labels() {
     let role = "a\"} 1\nlbolt_x 2\r\x1b[31m\\\u{202e}é";
     totals.add(&[timed(row(Watching::Requests, "v\"da", "read", role), &[1_000])]);
     for format in [Format::Text, Format::OpenMetrics] {
-        let text = String::from_utf8(totals.text(format)).unwrap();
+        let text = text(&totals, format);
         let name = "role=\"a\\\"} 1\\\\nlbolt_x 2\\\\r\\\\x1b[31m\\\\\\\\u{202e}é\"";
         assert!(text.contains(name), "{text}");
         assert!(text.contains("device=\"v\\\"da\""));
@@ -172,7 +176,7 @@ fn ten_thousand_roles_are_two_hundred_and_the_rest() {
         .collect();
     totals.add(&rows);
     let shown = |totals: &Totals| {
-        let text = String::from_utf8(totals.text(Format::Text)).unwrap();
+        let text = text(totals, Format::Text);
         let count = |line: &&str| line.starts_with("lbolt_request_response_seconds_count");
         let lines: Vec<String> = text.lines().filter(count).map(str::to_owned).collect();
         lines
@@ -208,13 +212,24 @@ fn series_are_bounded_whatever_comes() {
             }
         }
     }
-    let text = String::from_utf8(totals.text(Format::Text)).unwrap();
+    let text = text(&totals, Format::Text);
     let lost = text.lines().filter(|line| line.starts_with("lbolt_lost_seconds_total"));
     let values: Vec<f64> =
         lost.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
     // Ten for each role, and one of others for each wait.
     assert!(values.len() <= 88, "{}", values.len());
     assert_eq!(values.iter().sum::<f64>(), 512.0, "each is counted once");
+}
+
+#[test]
+fn a_text_is_written_once_until_there_is_more() {
+    let mut totals = Totals::default();
+    for format in [Format::Text, Format::OpenMetrics, Format::Protobuf] {
+        let (before, again) = (totals.text(format), totals.text(format));
+        assert_eq!(before.as_ptr(), again.as_ptr(), "{format:?}");
+        totals.add(&[timed(row(Watching::Requests, "vda", "read", "pg"), &[1_000])]);
+        assert_ne!(totals.text(format), before, "{format:?}");
+    }
 }
 
 #[test]

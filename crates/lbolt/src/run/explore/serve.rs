@@ -2,10 +2,11 @@
 //! the page and what it asks of the trace, and nothing else.
 //!
 //! The token is in the address, so other users of this machine do not get at the trace. `Host` is
-//! checked, so that no other name leads here (DNS rebinding), and `Origin`, so that no other page
+//! checked (`server::Hosts`), so that no other name leads here, and `Origin`, so that no other page
 //! asks in the user's name.
 //!
-//! Non-goals: connections and their limits (crate `server`); other machines (ssh -L brings them).
+//! Non-goals: connections, their limits and names (crate `server`); other machines (ssh -L brings
+//! them).
 
 use super::Explored;
 use super::request::request;
@@ -19,8 +20,8 @@ use server::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use server::{
-    Bytes, Full, HeaderMap, Incoming, Method, Request, Response, Server, ServerError, Service,
-    StatusCode,
+    Bytes, Full, HeaderMap, Hosts, Incoming, Method, Request, Response, Server, ServerError,
+    Service, StatusCode,
 };
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -55,8 +56,8 @@ impl Address {
 pub(crate) fn serve(explored: Explored, port: u16) -> anyhow::Result<(Server, Address)> {
     let token = token()?;
     let shown = Shown { explored, token: token.clone() };
-    let server =
-        server::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, port)), shown).map_err(refused)?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let server = server::serve(address, Hosts::Loopback, shown).map_err(refused)?;
     let port = server.address().port();
     Ok((server, Address { port, token }))
 }
@@ -177,14 +178,10 @@ fn json<T: Serialize>(value: &T) -> Result<(&'static str, String), Refusal> {
     Ok((JSON, serde_json::to_string(value).map_err(failed)?))
 }
 
-/// Lets pass what comes to this server by a name of this machine, from no other's page.
+/// Lets pass what comes from no other page than this server's own.
 fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let forbidden = |sentence: &str| Err((StatusCode::FORBIDDEN, sentence.to_owned()));
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    if !["127.0.0.1", "localhost"].contains(&name) {
-        return forbidden("Only this machine's own names lead here: 127.0.0.1 and localhost.");
-    }
     let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
     if origin.is_some_and(|origin| origin != format!("http://{host}").as_bytes()) {
         return forbidden("Another page may not ask.");
