@@ -144,11 +144,11 @@ fn device_bytes(facts: &Facts) -> Option<Doubt> {
 }
 
 /// What the tested device moved must have come through the lowest one beneath it. Where it is the
-/// lowest itself nothing lies between: its two counts are of two moments, with what others did.
+/// lowest itself, its two counts are of two moments. One doubt for both directions: it is one cause.
 fn lowest_bytes(facts: &Facts) -> Option<Doubt> {
+    let devices = &facts.after.devices;
     let names = |role| -> BTreeSet<&str> {
-        let devices = facts.after.devices.iter().filter(|device| device.role == role);
-        devices.map(|device| device.name.as_str()).collect()
+        devices.iter().filter(|device| device.role == role).map(|d| d.name.as_str()).collect()
     };
     if names(DeviceRole::Tested) == names(DeviceRole::Lowest) {
         return None;
@@ -159,7 +159,6 @@ fn lowest_bytes(facts: &Facts) -> Option<Doubt> {
         (tested.read_bytes as f64, lowest.read_bytes as f64),
         (tested.write_bytes as f64, lowest.write_bytes as f64),
     ];
-    // One doubt for both directions: it is one cause.
     directions
         .into_iter()
         .find(|(above, beneath)| *above > METADATA_BYTES && *beneath < SERVED_SHARE_MIN * above)
@@ -413,7 +412,6 @@ mod tests {
 
     #[test]
     fn no_cache_lies_between_a_device_and_itself() {
-        // What others wrote between the two moments is of one count alone.
         let found = failures(|_, _, c| {
             writes(c, [5_000_000, 0]);
             c.devices.iter_mut().for_each(|device| device.name = "vda".into());

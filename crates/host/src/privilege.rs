@@ -48,8 +48,8 @@ pub fn give_up(directory: &Path) -> io::Result<()> {
 }
 
 /// The same, and the administrator is nobody afterwards: where all the way to the directory is his,
-/// it is made, and handed over to a system user ([`SYSTEM_USERS`]) with all that is in it. It is held
-/// then, for that user may not get there by its name.
+/// it is made, and handed over to a system user ([`SYSTEM_USERS`]) with all that is in it. It is
+/// held then, for that user may not get there by its name.
 /// Errors: what the kernel refuses; a directory in which something is that is not the caller's own
 /// (`is_own`, of a name), for it is not to be handed over.
 pub fn give_up_user(

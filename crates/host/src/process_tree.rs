@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// How often it is looked who is still there.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Ends a process and what it started: with SIGTERM, and after `patience` with SIGKILL. Returns when
-/// all have ended; the process itself may still have to be waited for by whoever started it.
+/// Ends a process and what it started: with SIGTERM, and after `patience` with SIGKILL. Returns
+/// when all have ended; the process itself may still have to be waited for by whoever started it.
 pub fn end_tree(pid: u32, patience: Duration) {
     let Some(root) = stat(pid) else { return };
     // By number, when each was started; and whether it was asked to end.

@@ -113,8 +113,8 @@ fn root_what_a_killed_run_left_changed_is_told_where_its_notes_are_not_seen() {
     host::kernel_notes::remove("test-commands");
     let _turn = settings_turn();
     let (lab, other) = (Lab::new(), Lab::new());
-    let words = "storm d --size 8m --period 200ms --periods 50 --rate_iops 50 --commits 10 --dirty 1m \
-                 --runs 2 --max-time 1ms --remedies dirty-early -o r";
+    let words = "storm d --size 8m --period 200ms --periods 50 --rate_iops 50 --commits 10 \
+                 --dirty 1m --runs 2 --max-time 1ms --remedies dirty-early -o r";
     let before = Snapshot::of(None).unwrap();
     let mut running = lab.start(lab.lbolt(words));
     running.until("a change", || (!before.differences().is_empty()).then_some(()));

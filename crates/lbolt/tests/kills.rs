@@ -1,5 +1,6 @@
 //! Kills at random moments, of every command that writes or changes settings: the caretaker alone
-//! leaves all as it was, but for the runs, which `runs rm` removes; `doctor` finds nothing to clean.
+//! leaves all as it was, but for the runs, which `runs rm` removes; `doctor` finds nothing to
+//! clean.
 //!
 //! `LBOLT_KILLS` says how many, `LBOLT_VICTIM` of which command, `LBOLT_SEED` repeats them; the
 //! table that is printed stands in docs/principles.md.

@@ -37,8 +37,8 @@ pub fn parent(pid: u32) -> Option<u32> {
     field(pid, 4)?.parse().ok()
 }
 
-/// A field of proc_pid_stat(5), counted from 1: one of those behind the second, which is a name with
-/// any character in it.
+/// A field of proc_pid_stat(5), counted from 1: one of those behind the second, which is a name
+/// with any character in it.
 fn field(pid: u32, number: usize) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;

@@ -87,8 +87,8 @@ const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "one-way-to-write",
-        remedy: "write by way of model::held, model::whole_file or host::scratch; a module that has \
-                 to do it itself stands in the table of tidy/writers.rs, with how it is safe",
+        remedy: "write by way of model::held, model::whole_file or host::scratch; a module that \
+                 has to do it itself stands in the table of tidy/writers.rs, with how it is safe",
         check: writers::paths,
     },
     Invariant {

@@ -9,7 +9,8 @@ use super::source::{Source, Tree, line_at};
 /// What writes by a path.
 const WAYS: &[&str] = &[
     "fs::write(",
-    "File::create",
+    " File::create",
+    "fs::File::create",
     ".write(true)",
     ".create_new(true)",
     "create_dir",
@@ -42,6 +43,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/host/src/served/", "the kernel's drivers and devices of our own"),
     ("crates/host/src/device/identity.rs", "a device, to ask what it is"),
     ("crates/host/src/guard/claim.rs", "a device, to claim it"),
+    ("crates/host/src/device/fixture.rs", "a test's own machine, in a temporary directory"),
     ("crates/host/src/doctor.rs", "the driver of loop devices, to see whether it is there"),
     ("crates/lbolt/src/run/directory.rs", "the directory above a run, as mkdir -p does"),
     ("crates/top/src/terminal.rs", "the terminal"),

@@ -77,8 +77,8 @@ pub fn failure(fault: Fault, message: impl std::fmt::Display) -> anyhow::Error {
     Failure { fault, message: message.to_string() }.into()
 }
 
-/// An error of ours that completes "failed to …" by itself. What the system says names no action and
-/// no path: for that there is [`unable`].
+/// An error of ours that completes "failed to …" by itself. What the system says names no action
+/// and no path: for that there is [`unable`].
 pub(crate) trait Clause: std::fmt::Display {}
 
 /// What completes the sentence.

@@ -2,10 +2,10 @@
 //! killed. It ends the COMMAND that this one started, puts the kernel's settings back, and removes
 //! scratch, devices, groups and instances of the kernel's tracer: what `doctor --clean` would do.
 //!
-//! It is there from the first note, or from the first COMMAND. It reads numbers of processes from its
-//! standard input: first this process's and when that started, then of each COMMAND, which says it
-//! by itself (`host::announced`). When all who could write there are gone, it waits for the end of
-//! this process, and begins. One that ends as it should ends its caretaker first ([`end`]).
+//! It is there from the first note, or from the first COMMAND. It reads numbers of processes from
+//! its standard input: first this process's and when that started, then of each COMMAND, which says
+//! it by itself (`host::announced`). When all who could write there are gone, it waits for the end
+//! of this process, and begins. One that ends as it should ends its caretaker first ([`end`]).
 //!
 //! Non-goals: what is killed together with this process, as by the end of a container: its notes
 //! stay, and `lbolt doctor --clean` removes what they name.

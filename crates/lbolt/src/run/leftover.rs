@@ -71,7 +71,8 @@ impl Note {
     }
 }
 
-/// The namespace of processes that all others are in (include/linux/proc_ns.h, `PROC_PID_INIT_INO`).
+/// The namespace of processes that all others are in (include/linux/proc_ns.h,
+/// `PROC_PID_INIT_INO`).
 const OF_ALL: u64 = 0xEFFF_FFFC;
 
 /// The namespace of a process's number; 0 where it cannot be seen.
@@ -124,8 +125,8 @@ impl Kept {
     /// Notes what this process is going to change, or to make, before it does.
     /// Errors: as [`Self::write`].
     pub(crate) fn note(note: Note) -> Result<Self, String> {
-        // Before the note: whoever is killed after it has somebody who sees to it. Where none can be
-        // started, `doctor --clean` does.
+        // Before the note: whoever is killed after it has somebody who sees to it. Where none can
+        // be started, `doctor --clean` does.
         let _ = caretaker::begun();
         let pid = std::process::id();
         let process_started = process_started(pid).unwrap_or(0);

@@ -8,8 +8,8 @@ use std::hash::{BuildHasher as _, Hasher as _};
 /// Names that are noted at the most.
 const NOTED: usize = 1000;
 /// Devices that are told apart at the most: each costs whoever counts by device some kilobytes. No
-/// trace that is known has a thousand; what has more names than this has something else in its field
-/// of the device. All further ones are one device, and a note says so.
+/// trace that is known has a thousand; what has more names than this has something else in its
+/// field of the device. All further ones are one device, and a note says so.
 const MOST: usize = 1 << 16;
 
 #[derive(Debug, Default)]

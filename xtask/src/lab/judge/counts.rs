@@ -5,9 +5,9 @@
 //! requests too; flushes are those that the disk was given. A device that is made of bios counts no
 //! flush; whether an empty one is a write of it depends on its driver (dm counts it, md does not).
 //! bcache counts writes that go past its cache without their bytes (drivers/md/bcache/request.c,
-//! `bch_data_invalidate`, moves the bio itself on), as many as the cache is late; fio's report is what
-//! holds these bytes. Commands that are passed through are reads of their whole sectors up to Linux 5.15, and nothing
-//! since.
+//! `bch_data_invalidate`, moves the bio itself on), as many as the cache is late; fio's report is
+//! what holds these bytes. Commands that are passed through are reads of their whole sectors up to
+//! Linux 5.15, and nothing since.
 //!
 //! The counts are read before and after the whole command, and again right around the load. What is
 //! in the trace lies between: at least the inner difference, at most the outer one. They are equal
