@@ -20,7 +20,8 @@ fn root_the_knee_of_a_known_device_is_found() {
     std::fs::write(lab.path("known.toml"), known).unwrap();
     let lbolt = env!("CARGO_BIN_EXE_lbolt");
     let mut command = lab.lbolt("device model:known.toml -- sh -c");
-    let words = "--iodepth 1,2,4,8,16 --min-runs 3 --runtime 300ms --max-time 1s --format json -o r";
+    let words =
+        "--iodepth 1,2,4,8,16 --min-runs 3 --runtime 300ms --max-time 1s --format json -o r";
     command.arg(format!("{lbolt} curve $LBOLT_DEVICE {words} > curve.json"));
     let ended = lab.end(command);
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);

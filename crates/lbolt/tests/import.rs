@@ -128,9 +128,12 @@ fn what_never_ends_is_refused_soon_or_goes_on_aloud() {
     .into_iter()
     .enumerate()
     {
-        for command in
-            ["import", "response", "export --output-format msr -o out", "simulate --model generic-7200rpm"]
-        {
+        for command in [
+            "import",
+            "response",
+            "export --output-format msr -o out",
+            "simulate --model generic-7200rpm",
+        ] {
             let name = format!("bomb{number}-{}", &command[..3]);
             let writer = fifo(&lab, &name, endless);
             let ended = lab.run(&format!("{command} {name} --input-format blkparse"));

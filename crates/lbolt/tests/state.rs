@@ -203,7 +203,11 @@ fn an_export_may_be_read_by_whoever_may_read_its_trace() {
         of_source.iter().for_each(|mode| lab.allow("trace.csv", *mode));
         for format in ["msr", "blktrace"] {
             let output = format!("out-{format}");
-            let ended = under(&lab, umask, &format!("export {source} --output-format {format} -o {output}"));
+            let ended = under(
+                &lab,
+                umask,
+                &format!("export {source} --output-format {format} -o {output}"),
+            );
             assert_eq!(ended.code, 0, "{}", ended.err);
             let file =
                 lab.path(if format == "msr" { "out-msr" } else { "out-blktrace.blktrace.0" });
@@ -221,7 +225,10 @@ fn an_export_to_standard_output_goes_there_whatever_that_is() {
     lab.file("trace.csv", trace(3));
     let mut command = lab.command("sh");
     let lbolt = env!("CARGO_BIN_EXE_lbolt");
-    command.args(["-c", &format!("{lbolt} export trace.csv --output-format msr -o /dev/stdout | cat")]);
+    command.args([
+        "-c",
+        &format!("{lbolt} export trace.csv --output-format msr -o /dev/stdout | cat"),
+    ]);
     let ended = lab.end(command);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert_eq!(

@@ -35,8 +35,7 @@ impl Counts {
             let text = text.trim_start();
             counts.lines += 1;
             counts.comments += usize::from(text.starts_with("//"));
-            counts.documentation +=
-                usize::from(text.starts_with("///") || text.starts_with("//!"));
+            counts.documentation += usize::from(text.starts_with("///") || text.starts_with("//!"));
             counts.unwraps += code.matches(".unwrap()").count() + code.matches(".expect(").count();
         }
         counts.functions = functions(source);
@@ -118,8 +117,7 @@ mod tests {
         let files = files.map(|(path, text)| Source::new(path, text.to_owned()));
         let tree = Tree { files: files.into(), packages: vec![] };
         let counts: Vec<String> = rows(&tree).into_iter().map(|(_, count)| count).collect();
-        let expected =
-            ["9 / 1", "0.78", "2", "9 / 9", "4 / 4 / 4", "0.0 %", "33 % (67)", "111.11"];
+        let expected = ["9 / 1", "0.78", "2", "9 / 9", "4 / 4 / 4", "0.0 %", "33 % (67)", "111.11"];
         assert_eq!(counts, expected);
     }
 

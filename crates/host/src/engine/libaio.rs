@@ -17,12 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const MAGIC: u32 = 0xa10a_10a1;
 
 /// Commands of include/uapi/linux/aio_abi.h.
-const COMMANDS: [(Operation, u16); 4] = [
-    (Operation::Read, 0),
-    (Operation::Write, 1),
-    (Operation::Fsync, 2),
-    (Operation::Fdatasync, 3),
-];
+const COMMANDS: [(Operation, u16); 4] =
+    [(Operation::Read, 0), (Operation::Write, 1), (Operation::Fsync, 2), (Operation::Fdatasync, 3)];
 
 /// `struct io_event`, include/uapi/linux/aio_abi.h.
 #[repr(C)]

@@ -51,10 +51,7 @@ const NAMES: &[(&[&str], Meant)] = &[
     ),
     (&["rwmixwrite"], Said("the option meant is --rwmixread, which is 100 less what is to write")),
     (&["rwmix", "mix", "read_percent"], Ours(&["rwmixread"])),
-    (
-        &["sync"],
-        Said("use --fsync or --fdatasync; lbolt sync measures O_SYNC and O_DSYNC, too"),
-    ),
+    (&["sync"], Said("use --fsync or --fdatasync; lbolt sync measures O_SYNC and O_DSYNC, too")),
     (
         &["end_fsync", "fsync_on_close"],
         Said("a pass that writes ends with fdatasync by itself; --no-sync leaves it out"),
@@ -163,9 +160,8 @@ pub(crate) const JOB_FILE: &str = "lbolt does not read fio's job files; write th
 pub(crate) fn is_job_file(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
-    first.is_some_and(|line| {
-        line.starts_with('[') && line.ends_with(']') && !line.starts_with("[[")
-    })
+    first
+        .is_some_and(|line| line.starts_with('[') && line.ends_with(']') && !line.starts_with("[["))
 }
 
 /// Letters that a mistyped option may differ by.
@@ -319,7 +315,10 @@ mod tests {
             ("throughput . --verify crc32c", Some("tip: data is not verified: use fio")),
             ("throughput . --verify_pattern=0xff", Some("tip: data is not verified")),
             ("throughput . --thread", Some("tip: leave it out: each job is a thread")),
-            ("throughput . --rate 10m", Some("tip: bytes per second cannot be limited; --rate_iops")),
+            (
+                "throughput . --rate 10m",
+                Some("tip: bytes per second cannot be limited; --rate_iops"),
+            ),
             ("record --rate 10m", Some("tip: in 'lbolt throughput', bytes per second")),
             ("throughput . --status-interval=1", Some("tip: leave it out: progress is shown")),
             ("throughput . --sync=1", Some("tip: use --fsync or --fdatasync; lbolt sync measures")),

@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod report;
 mod response;
+mod runs;
 mod simulate;
 mod sql;
 mod storm;
@@ -54,6 +55,7 @@ pub use record::RecordOptions;
 pub use replay::ReplayOptions;
 pub use report::ReportOptions;
 pub use response::ResponseOptions;
+pub use runs::{RunsCommand, RunsOptions};
 pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
@@ -165,12 +167,22 @@ pub struct ThroughputOptions {
     #[arg(skip)]
     pub size_reason: Option<String>,
     /// Requests that each job keeps outstanding; a list makes rows [default: 1].
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "rw",
-        help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        requires = "rw",
+        help_heading = "Workload"
+    )]
     pub iodepth: Vec<u32>,
     /// Jobs at once on each drive, each with its own file; a list makes rows [default: 1].
-    #[arg(long, value_name = "N", value_delimiter = ',', requires = "rw",
-        help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        requires = "rw",
+        help_heading = "Workload"
+    )]
     pub numjobs: Vec<u32>,
     /// O_DIRECT: past the page cache.
     #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0",
@@ -181,8 +193,14 @@ pub struct ThroughputOptions {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
     pub fsync: u32,
     /// fdatasync(2) after every N writes of a job, in the same way.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "rw",
-        conflicts_with = "fsync", help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        requires = "rw",
+        conflicts_with = "fsync",
+        help_heading = "Workload"
+    )]
     pub fdatasync: u32,
     /// Stop each pass after this time, for example 10s.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "rw",
@@ -429,44 +447,6 @@ pub struct ExportOptions {
     /// Also what lbolt itself wrote while it captured.
     #[arg(long)]
     pub with_own: bool,
-}
-
-/// `lbolt runs`.
-#[derive(Debug, Clone, Args)]
-pub struct RunsOptions {
-    /// What to do with them [default: list].
-    #[command(subcommand)]
-    pub command: Option<RunsCommand>,
-    /// Directory that holds the runs.
-    #[arg(
-        long,
-        value_name = "RUNS",
-        default_value = "lbolt-runs",
-        env = "LBOLT_RUNS",
-        global = true
-    )]
-    pub runs_dir: PathBuf,
-}
-
-/// `lbolt runs …`.
-#[derive(Debug, Clone, Subcommand)]
-pub enum RunsCommand {
-    /// A line for each run, oldest first.
-    List,
-    /// A run's tables again, from its records.
-    Show {
-        /// The run's name, or its directory.
-        run: PathBuf,
-        /// How results are printed.
-        #[arg(long, value_enum, default_value_t = Format::Table)]
-        format: Format,
-    },
-    /// Remove runs: their records, and nothing else.
-    Rm {
-        /// The runs' names, or their directories.
-        #[arg(required = true)]
-        runs: Vec<PathBuf>,
-    },
 }
 
 /// `lbolt doctor`.
