@@ -392,6 +392,27 @@ mod tests {
     }
 
     #[test]
+    fn syncs_have_quantities_of_their_own_over_all_passes() {
+        let mut samples = [pass("a", 1000, Role::Kept), pass("a", 1000, Role::Kept)];
+        for (sample, sync_ns) in samples.iter_mut().zip([2_000_000, 8_000_000]) {
+            let mut syncs = Histogram::default();
+            (0..50).for_each(|_| syncs.record(sync_ns));
+            sample.set_sync_latency(&syncs);
+        }
+        let found = findings(&samples, &[]);
+        assert_eq!(value(&found, "sync_latency_mean_ns").value, Some(5e6));
+        assert_eq!(value(&found, "sync_latency_max_ns").value, Some(8e6));
+        let (p50, p99) = (value(&found, "sync_latency_p50_ns"), value(&found, "latency_p99_ns"));
+        assert!((p50.value.unwrap() / 2e6 - 1.0).abs() < 0.004 && p50.count == 100, "{p50:?}");
+        assert!(p99.value.unwrap() < 2000.0 && p99.count == 200, "{p99:?}");
+        let of_pass = per_pass(&samples[1]);
+        assert!(of_pass.contains(&("sync_latency_max_ns", 8e6)), "{of_pass:?}");
+        // Without syncs there is nothing of them.
+        let without = findings(&[pass("a", 1000, Role::Kept)], &[]);
+        assert!(!without.iter().any(|f| f.quantity.starts_with("sync_latency")));
+    }
+
+    #[test]
     fn a_doubt_in_one_pass_makes_the_cell_suspect_and_says_in_how_many() {
         let mut samples = vec![pass("a", 1000, Role::Kept), pass("a", 1000, Role::Kept)];
         let stolen = Doubt::new(Code::StolenTime, [("percent", 7.0.into())]);
