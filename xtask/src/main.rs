@@ -1,9 +1,9 @@
 //! The repository's chores: `tidy` keeps the named invariants, `house` counts, `bench` holds lbolt
 //! against fio, `planted` judges the verdict by planted causes, `lab` tries kernels and storage
-//! stacks, `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man
-//! pages and completions, `dist` makes packages and proves them, `bpf` rebuilds the BPF objects,
-//! `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of
-//! docs/.
+//! stacks, `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes
+//! man pages and completions, `dist` makes packages and proves them, `bpf` rebuilds the BPF
+//! objects, `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated
+//! pages of docs/.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]

@@ -4,8 +4,8 @@
 //!
 //! A *commit* is a write and what makes it durable. Its latency is that of both; `sync_ns` is the
 //! part in which the data became durable: what follows the write, or the whole call where the write
-//! itself does it. Rounds go over all cells in turn, so that a drift of the machine falls on all; the
-//! order of each round is drawn, so that no cell always comes after the same one.
+//! itself does it. Rounds go over all cells in turn, so that a drift of the machine falls on all.
+//! The order of each round is drawn, so that no cell always comes after the same one.
 //!
 //! Non-goals: what a device does with a flush; power failures.
 

@@ -133,7 +133,7 @@ fn root_fsync_and_fdatasync_are_the_calls_of_these_names() {
         lab.file("programs.toml", ENGINES.map(program).concat());
         let load = format!(
             "{} throughput $AT --programs programs.toml --size 40k --runs 1 --warmup 0 --no-cold \
-             --no-sync --no-ceiling -o measured",
+             --no-sync --no-ceiling -o measured >&2",
             env!("CARGO_BIN_EXE_lbolt")
         );
         let Some(mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], &load) else { return };

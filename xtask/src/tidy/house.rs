@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn lines_functions_and_tests_are_counted() {
-        let text = "//! x\n/// y\nfn a(f: fn(u8)) {\n  // z\n  b.unwrap();\n}\ntrait T {\n fn c();\n\
-            }\n#[cfg(test)]\nmod tests {\n  #[test]\n  fn d() {\n  }\n}\n";
+        let text = "//! x\n/// y\nfn a(f: fn(u8)) {\n  // z\n  b.unwrap();\n}\ntrait T {\n \
+            fn c();\n}\n#[cfg(test)]\nmod tests {\n  #[test]\n  fn d() {\n  }\n}\n";
         let files = [("crates/host/src/a.rs", text), ("crates/host/tests/b.rs", "#[test]\n")];
         let files = files.map(|(path, text)| Source::new(path, text.to_owned()));
         let tree = Tree { files: files.into(), packages: vec![] };

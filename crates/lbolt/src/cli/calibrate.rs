@@ -69,8 +69,8 @@ pub struct CalibrateOptions {
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT", help_heading = "Trace")]
     pub input_format: Option<String>,
-    /// Rounds over all classes: exactly N [default: 18, or as many as end within 5 minutes, but 7; 7 of a
-    /// model].
+    /// Rounds over all classes: exactly N [default: 18, or as many as end within 5 minutes, but 7;
+    /// 7 of a model].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,
