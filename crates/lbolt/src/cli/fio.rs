@@ -220,7 +220,7 @@ fn option(typed: &str, command: &Command) -> Option<String> {
         Some(begin) => name.starts_with(begin),
         None => **known == name,
     };
-    let (_, meant) = NAMES.iter().find(|(names, _)| names.iter().any(|known| is_it(known)))?;
+    let (_, meant) = NAMES.iter().find(|(names, _)| names.iter().any(&is_it))?;
     Some(match meant {
         Said(sentence) if options_in(sentence).all(|option| has(command, option)) => {
             (*sentence).to_owned()
