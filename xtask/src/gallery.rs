@@ -25,14 +25,14 @@ const PICTURES: [Picture; 7] = [
     Picture { name: "curve", words: "", page: "survey/report.html", at: "curve", height: 800 },
     Picture {
         name: "papers-1983",
-        words: "papers 1983 --report papers-1983.html",
+        words: "papers 1983 --page papers-1983.html",
         page: "papers-1983.html",
         at: "",
         height: 900,
     },
     Picture {
         name: "papers-1986",
-        words: "papers 1986 --report papers-1986.html",
+        words: "papers 1986 --page papers-1986.html",
         page: "papers-1986.html",
         at: "",
         height: 900,

@@ -1,8 +1,9 @@
-//! The repository's chores: `tidy` keeps the named invariants, `bench` holds lbolt against fio,
-//! `planted` judges the verdict by planted causes, `lab` tries kernels and storage stacks, `fuzz`
-//! feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes man pages and
-//! completions, `dist` makes packages and proves them, `bpf` rebuilds the BPF objects, `viewer` the
-//! page, `gallery` makes pictures of pages, `bless` rewrites the generated pages of docs/.
+//! The repository's chores: `tidy` keeps the named invariants, `house` counts, `bench` holds lbolt
+//! against fio, `planted` judges the verdict by planted causes, `lab` tries kernels and storage
+//! stacks, `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes
+//! man pages and completions, `dist` makes packages and proves them, `bpf` rebuilds the BPF
+//! objects, `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated
+//! pages of docs/.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy     check the invariants of docs/ARCHITECTURE.md
+  house    count lines, files, functions, comments and tests
   bench    hold target/release/lbolt against fio (--help for its options)
   fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
   fit      fit the models to the papers' tables (--help for its options)
@@ -53,6 +55,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
         "lab" => return lab::run(&root(), std::env::args().skip(2)),
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
+        "house" => tidy::house::print(&root())?,
         "history" => history::run(std::env::args().skip(2))?,
         "gallery" => gallery::make(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,
         "dist" => dist::run(&root(), std::env::args().skip(2))?,

@@ -47,12 +47,12 @@ const UNANSWERED_ONE_OF: u64 = 100;
 
 /// How the parts are found, for the findings.
 const METHOD: &str = "mean of the captured passes, 95 % interval by Student's t";
-const OF_TIME: &str = "(service times + fdatasync) / operations";
+const OF_TIME: &str = "(service times + syncs) / operations";
 const OF_CPU: &str =
     "CPU time of the jobs' threads / operations, split by mode as the kernel's ticks saw it";
 const OF_REQUESTS: &str =
     "time in which operations waited for requests of the jobs / operations, each moment once";
-const OF_JOURNAL: &str = "time in fdatasync with requests of the journal and none of the job / \
+const OF_JOURNAL: &str = "time in syncs with requests of the journal and none of the job / \
     operations, each moment once";
 const OF_REMAINDER: &str =
     "operation_time_ns - program - kernel - admission - scheduler - device - journal";

@@ -126,19 +126,68 @@ const PER_PASS: &[PerPass] = &[
     ("depth_achieved", |s| s.depth_achieved),
 ];
 
+/// What is found of a histogram.
+#[derive(Clone, Copy)]
+enum Figure {
+    Mean,
+    Quantile(f64),
+    Max,
+}
+
+/// The quantities of a sample's histogram, and what each is of it.
+struct Times {
+    of: fn(&Sample) -> Option<Histogram>,
+    quantities: &'static [(&'static str, Figure)],
+}
+
+const LATENCY: Times = Times {
+    of: Sample::latency,
+    quantities: &[
+        ("latency_mean_ns", Figure::Mean),
+        ("latency_p50_ns", Figure::Quantile(0.5)),
+        ("latency_p99_ns", Figure::Quantile(0.99)),
+        ("latency_p999_ns", Figure::Quantile(0.999)),
+        ("latency_max_ns", Figure::Max),
+    ],
+};
+
+/// Of an open loop alone: in a closed one they are the latencies.
+const SERVICE: Times = Times {
+    of: Sample::service,
+    quantities: &[
+        ("service_p50_ns", Figure::Quantile(0.5)),
+        ("service_p99_ns", Figure::Quantile(0.99)),
+    ],
+};
+
+const SYNC_LATENCY: Times = Times {
+    of: Sample::sync_latency,
+    quantities: &[
+        ("sync_latency_mean_ns", Figure::Mean),
+        ("sync_latency_p50_ns", Figure::Quantile(0.5)),
+        ("sync_latency_p99_ns", Figure::Quantile(0.99)),
+        ("sync_latency_p999_ns", Figure::Quantile(0.999)),
+        ("sync_latency_max_ns", Figure::Max),
+    ],
+};
+
+impl Times {
+    /// The quantities with their values; nothing of an empty histogram.
+    fn values(&self, histogram: &Histogram) -> Vec<(&'static str, f64)> {
+        let value = |figure| match figure {
+            Figure::Mean => histogram.mean_ns(),
+            Figure::Quantile(q) => histogram.quantile_ns(q).map(|ns| ns as f64),
+            Figure::Max => (histogram.count() > 0).then(|| histogram.max_ns() as f64),
+        };
+        self.quantities.iter().filter_map(|(name, figure)| Some((*name, value(*figure)?))).collect()
+    }
+}
+
 /// The quantities of one pass with their values: what is estimated over passes, and latencies.
 pub(crate) fn per_pass(sample: &Sample) -> Vec<(&'static str, f64)> {
-    let simple = PER_PASS.iter().map(|(name, value)| (*name, value(sample)));
-    let latency = sample.latency().filter(|latency| latency.count() > 0);
-    let quantile = |q: f64| Some(latency.as_ref()?.quantile_ns(q)? as f64);
-    let latencies = [
-        ("latency_mean_ns", latency.as_ref().and_then(Histogram::mean_ns)),
-        ("latency_p50_ns", quantile(0.5)),
-        ("latency_p99_ns", quantile(0.99)),
-        ("latency_p999_ns", quantile(0.999)),
-        ("latency_max_ns", latency.as_ref().map(|latency| latency.max_ns() as f64)),
-    ];
-    simple.chain(latencies).filter_map(|(name, value)| Some((name, value?))).collect()
+    let simple = PER_PASS.iter().filter_map(|(name, value)| Some((*name, value(sample)?)));
+    let of = |times: Times| (times.of)(sample).map_or_else(Vec::new, |h| times.values(&h));
+    simple.chain([LATENCY, SYNC_LATENCY].into_iter().flat_map(of)).collect()
 }
 
 /// Bytes at a device over the program's, in the program's direction.
@@ -197,34 +246,19 @@ fn ceiling_findings(cell: &Cell, ceilings: &Ceilings, verdict: &Judgement) -> Ve
 
 /// Quantiles over all kept passes together.
 fn latency_findings(cell: &Cell, verdict: &Judgement) -> Vec<Finding> {
-    let merged = |of: fn(&Sample) -> Option<Histogram>| {
-        cell.kept.iter().filter_map(|s| of(s)).fold(Histogram::default(), |mut all, one| {
-            all.merge(&one);
-            all
-        })
-    };
-    let latency = merged(Sample::latency);
-    let quantile = |h: &Histogram, q: f64| h.quantile_ns(q).map(|ns| ns as f64);
-    let mut values = vec![
-        ("latency_mean_ns", latency.mean_ns()),
-        ("latency_p50_ns", quantile(&latency, 0.5)),
-        ("latency_p99_ns", quantile(&latency, 0.99)),
-        ("latency_p999_ns", quantile(&latency, 0.999)),
-        ("latency_max_ns", (latency.count() > 0).then(|| latency.max_ns() as f64)),
-    ];
-    if cell.kept.iter().any(|s| s.rate_requested_iops.is_some()) {
-        let service = merged(Sample::service);
-        values.push(("service_p50_ns", quantile(&service, 0.5)));
-        values.push(("service_p99_ns", quantile(&service, 0.99)));
-    }
+    let is_open_loop = cell.kept.iter().any(|s| s.rate_requested_iops.is_some());
+    let service = is_open_loop.then_some(SERVICE);
     let method = "log-linear histogram of all kept passes, within 0.4 %; mean and max exact";
-    let found = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    found
-        .map(|(name, value)| {
-            Finding::new(cell.subject, name, Some(value), latency.count(), method)
+    let of = |times: Times| {
+        let mut all = Histogram::default();
+        cell.kept.iter().filter_map(|s| (times.of)(s)).for_each(|one| all.merge(&one));
+        let finding = |(name, value)| {
+            Finding::new(cell.subject, name, Some(value), all.count(), method)
                 .judged(verdict.clone())
-        })
-        .collect()
+        };
+        times.values(&all).into_iter().map(finding).collect::<Vec<_>>()
+    };
+    [LATENCY].into_iter().chain(service).chain([SYNC_LATENCY]).flat_map(of).collect()
 }
 
 fn steadiness_findings(cell: &Cell, verdict: &Judgement) -> Vec<Finding> {
@@ -355,6 +389,27 @@ mod tests {
         assert_eq!(value(&found, "clock_cost_ns").value, Some(10.0));
         assert!(found.iter().all(|f| quantity(&f.quantity).is_some() && !f.unit.is_empty()));
         assert!(found.iter().all(|f| f.verdict == Verdict::Ok));
+    }
+
+    #[test]
+    fn syncs_have_quantities_of_their_own_over_all_passes() {
+        let mut samples = [pass("a", 1000, Role::Kept), pass("a", 1000, Role::Kept)];
+        for (sample, sync_ns) in samples.iter_mut().zip([2_000_000, 8_000_000]) {
+            let mut syncs = Histogram::default();
+            (0..50).for_each(|_| syncs.record(sync_ns));
+            sample.set_sync_latency(&syncs);
+        }
+        let found = findings(&samples, &[]);
+        assert_eq!(value(&found, "sync_latency_mean_ns").value, Some(5e6));
+        assert_eq!(value(&found, "sync_latency_max_ns").value, Some(8e6));
+        let (p50, p99) = (value(&found, "sync_latency_p50_ns"), value(&found, "latency_p99_ns"));
+        assert!((p50.value.unwrap() / 2e6 - 1.0).abs() < 0.004 && p50.count == 100, "{p50:?}");
+        assert!(p99.value.unwrap() < 2000.0 && p99.count == 200, "{p99:?}");
+        let of_pass = per_pass(&samples[1]);
+        assert!(of_pass.contains(&("sync_latency_max_ns", 8e6)), "{of_pass:?}");
+        // Without syncs there is nothing of them.
+        let without = findings(&[pass("a", 1000, Role::Kept)], &[]);
+        assert!(!without.iter().any(|f| f.quantity.starts_with("sync_latency")));
     }
 
     #[test]

@@ -181,7 +181,7 @@ fn kernel_depth(facts: &Facts) -> Option<Doubt> {
     let (device, program) = (facts.sample.device_depth?, facts.sample.depth_achieved?);
     let ratio = traffic.requests as f64 / facts.sample.operations.max(1) as f64;
     let is_one_for_one =
-        facts.program.direct && facts.program.fsync == 0 && (0.95..1.05).contains(&ratio);
+        facts.program.direct && facts.program.sync().is_none() && (0.95..1.05).contains(&ratio);
     (is_one_for_one && device > 1.05 * program + 0.1).then(|| {
         let values = [("in_flight", device.into()), ("outstanding", program.into())];
         Doubt::new(Code::KernelDepthExceeded, values)

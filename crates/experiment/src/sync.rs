@@ -5,12 +5,14 @@
 //! A *commit* is a write and what makes it durable. Its latency is that of both; `sync_ns` is the
 //! part in which the data became durable: what follows the write, or the whole call where the write
 //! itself does it. Rounds go over all cells in turn, so that a drift of the machine falls on all.
+//! The order of each round is drawn, so that no cell always comes after the same one.
 //!
 //! Non-goals: what a device does with a flush; power failures.
 
 use crate::account::{add_cpu, add_devices};
 use crate::failure::StreamError;
 use crate::observer::{Observer, PassStart};
+use crate::sequence::{Sequence, mix};
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
 use model::plan::SystemPlan;
@@ -67,6 +69,8 @@ pub struct Plan {
     pub direct: Vec<bool>,
     /// Bytes of the file that is overwritten, over and over.
     pub file_bytes: u64,
+    /// An append ends its pass when its file has grown so long.
+    pub appended_bytes: u64,
     /// Passes of each cell.
     pub runs: u32,
     /// Time of a pass.
@@ -75,7 +79,7 @@ pub struct Plan {
     pub medium_least_ns: u64,
     /// Capture the requests of the passes.
     pub trace: bool,
-    /// The seed of the run.
+    /// The seed of the order of each round.
     pub seed: u64,
 }
 
@@ -89,8 +93,6 @@ struct Cell {
     writers: u32,
 }
 
-/// An append ends its pass when its file has grown so long.
-const APPENDED_BYTES_MAX: u64 = 256 << 20;
 /// Files to be overwritten are laid out in blocks of this size.
 const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 
@@ -184,7 +186,11 @@ impl<S: Subject> Run<'_, S> {
         self.lay_out()?;
         for round in 0..self.plan.runs {
             let mut refused = Vec::new();
-            for (place, cell) in cells.iter().enumerate() {
+            let seed = mix(self.plan.seed, u64::from(round));
+            let mut order = Sequence::new(cells.len() as u64, true, seed);
+            for _ in 0..cells.len() {
+                let place = order.next_block() as usize;
+                let cell = &cells[place];
                 match self.pass(cell, round) {
                     Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
                     Err(error) => {
@@ -370,7 +376,7 @@ impl Writer {
             phase: Phase::Open,
             opening: if cell.appends { Operation::Create } else { Operation::OpenReadWrite },
             block_bytes: cell.block_bytes,
-            wraps_at_bytes: if cell.appends { APPENDED_BYTES_MAX } else { plan.file_bytes },
+            wraps_at_bytes: if cell.appends { plan.appended_bytes } else { plan.file_bytes },
             appends: cell.appends,
             after: cell.method.after,
             writes_are_durable: cell.method.after.is_empty(),

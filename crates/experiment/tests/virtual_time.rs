@@ -12,6 +12,7 @@ use model::seam::{
 };
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ impl Clock for VirtualClock {
 struct Disk {
     clock: VirtualClock,
     service_ns: u64,
+    /// What a sync takes, of either kind.
+    sync_ns: u64,
     /// From, to: a request that would start in between starts at the end.
     stall: Option<(u64, u64)>,
     free_at_ns: u64,
@@ -53,6 +56,7 @@ impl Disk {
         Self {
             clock: VirtualClock::default(),
             service_ns,
+            sync_ns: 0,
             stall: None,
             free_at_ns: 0,
             failing_write: None,
@@ -84,6 +88,7 @@ impl Disk {
                 }
                 self.bytes[1] += u64::from(request.length_bytes);
             }
+            Operation::Fdatasync | Operation::Fsync => return (now + self.sync_ns, 0),
             _ => return (now, 0),
         }
         self.served += 1;
@@ -379,11 +384,16 @@ fn the_battery_runs_as_its_script_says() {
 
 #[test]
 fn fsync_comes_after_every_n_writes_and_time_ends_a_run() {
-    let mut disk = Disk::new(MS);
-    let (notes, _) = run(&mut disk, &plan(vec![Program { fsync: 4, ..write() }]));
-    let syncs = operations(&disk).iter().filter(|o| **o == Operation::Fdatasync).count();
-    assert_eq!(syncs, 2, "ten writes");
-    assert_eq!(notes.samples[0].operations, 10, "syncs are no requests of the program");
+    let fsyncs = Program { fsync: 4, ..write() };
+    let fdatasyncs = Program { fdatasync: 4, ..write() };
+    for (program, sync) in [(fsyncs, Operation::Fsync), (fdatasyncs, Operation::Fdatasync)] {
+        let mut disk = Disk::new(MS);
+        let (notes, _) = run(&mut disk, &plan(vec![program]));
+        let mut syncs = operations(&disk);
+        syncs.retain(|o| matches!(o, Operation::Fsync | Operation::Fdatasync));
+        assert_eq!(syncs, [sync; 2], "ten writes");
+        assert_eq!(notes.samples[0].operations, 10, "syncs are no requests of the program");
+    }
 
     let timed = Program { runtime: Some(Duration::from_millis(25)), time_based: true, ..read() };
     let (notes, _) = run(&mut Disk::new(2 * MS), &plan(vec![timed.clone()]));
@@ -394,6 +404,69 @@ fn fsync_comes_after_every_n_writes_and_time_ends_a_run() {
     let once = Program { time_based: false, ..timed };
     let (notes, _) = run(&mut Disk::new(MS), &plan(vec![once]));
     assert_eq!(notes.samples[0].operations, 10, "the file ends first");
+}
+
+/// A disk whose sync takes a known time: it is in the histogram of syncs, to its bucket, and not in
+/// that of the writes. The final fdatasync counts as time in syncs alone.
+#[test]
+fn syncs_between_writes_have_latencies_of_their_own() {
+    let mut disk = Disk { sync_ns: 7 * MS, ..Disk::new(MS) };
+    let program = Program { fsync: 4, ..write() };
+    let (notes, _) = run(&mut disk, &Plan { final_sync: true, ..plan(vec![program]) });
+    let pass = &notes.samples[0];
+    let (sync, writes) = (pass.sync_latency().unwrap(), pass.latency().unwrap());
+    assert_eq!((sync.count(), sync.min_ns(), sync.max_ns()), (2, 7 * MS, 7 * MS));
+    let p99_ns = sync.quantile_ns(0.99).unwrap();
+    assert!(p99_ns.abs_diff(7 * MS) < 7 * MS / 250, "{p99_ns}");
+    assert_eq!((writes.count(), writes.max_ns()), (10, MS));
+    assert_eq!(pass.sync_ns, 21 * MS, "two between the writes, and the final one");
+    assert_eq!(pass.wall_ns, 31 * MS);
+
+    let (notes, _) = run(&mut disk, &Plan { final_sync: true, ..plan(vec![write()]) });
+    assert_eq!(notes.samples[0].sync_latency().unwrap().count(), 0);
+    assert_eq!(notes.samples[0].sync_ns, 7 * MS);
+}
+
+#[test]
+fn a_round_of_sync_visits_each_cell_once_in_an_order_that_the_seed_draws() {
+    let plan = |seed| experiment::sync::Plan {
+        methods: ["fdatasync", "fsync", "O_DSYNC"].map(str::to_owned).into(),
+        block_bytes: vec![4096, 8192],
+        writers: vec![1],
+        direct: vec![false],
+        file_bytes: 65_536,
+        appended_bytes: 40_960,
+        runs: 3,
+        pass_ns: 100 * MS,
+        seed,
+        ..experiment::sync::Plan::default()
+    };
+    let samples = |seed| {
+        let (mut disk, mut notes) = (Disk::new(MS), Notes::default());
+        let clock = disk.clock.clone();
+        let plan = plan(seed);
+        let failures =
+            experiment::sync::run_system(&mut disk, "virtual", &plan, &clock, &mut notes);
+        assert_eq!(failures, Ok(vec![]));
+        notes.samples
+    };
+    let first = samples(1);
+    let order = |samples: &[Sample]| -> Vec<_> {
+        samples.iter().map(|sample| sample.subject.clone()).collect()
+    };
+    assert_eq!(order(&first), order(&samples(1)));
+    assert_ne!(order(&first), order(&samples(2)));
+    let rounds = order(&first);
+    // Three methods, appending and overwriting, two sizes.
+    let rounds: Vec<&[_]> = rounds.chunks(12).collect();
+    let cells = |round: &[_]| -> BTreeSet<_> { round.iter().cloned().collect() };
+    assert_eq!(rounds.len(), 3);
+    assert!(rounds.iter().all(|round| cells(round).len() == 12));
+    assert_eq!(cells(rounds[0]), cells(rounds[2]));
+    assert_ne!(rounds[0], rounds[1]);
+    // An append ends where its file may not grow further.
+    let appends = first.iter().filter(|sample| sample.access == Access::Write);
+    assert!(appends.map(|sample| sample.bytes).all(|bytes| bytes == 40_960));
 }
 
 #[test]

@@ -310,7 +310,7 @@ fn what_cannot_be_read_is_told_as_what_it_is() {
     lab.directory("run");
     lab.file("run/requests.parquet", "PAR1");
     lab.allow("run/requests.parquet", 0o000);
-    for command in ["response run", "export run --to msr -o x", "sql --requests run"] {
+    for command in ["response run", "export run --output-format msr -o x", "sql --requests run"] {
         let Some(command) = lab.lbolt_of_nobody(command) else { return };
         let ended = lab.end(command);
         ended.assert_refused(2, &["run/requests.parquet", "Permission denied"]);

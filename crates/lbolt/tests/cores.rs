@@ -140,7 +140,8 @@ fn one_core_finds_what_all_cores_find() {
         assert_eq!(one(words), all(words), "{words}");
     }
     // Pages and files, too.
-    for (words, ending) in [("report run -o", "html"), ("export run --to msr -o", "csv")] {
+    for (words, ending) in [("report run -o", "html"), ("export run --output-format msr -o", "csv")]
+    {
         let made = |how: &dyn Fn(&str) -> String, name: &str| {
             how(&format!("{words} {name}.{ending}"));
             std::fs::read(lab.path(&format!("{name}.{ending}"))).unwrap()

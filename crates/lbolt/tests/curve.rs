@@ -2,7 +2,7 @@
 
 use crate::common::{Lab, is_root};
 
-const SHORT: &str = "--runs 2 --runtime 30ms --max-time 1s";
+const SHORT: &str = "--runs 2 --runtime 30ms";
 
 /// A device for four requests at once, of 20 ms each: the knee is at four outstanding, and the most
 /// is 200 a second. Bounds are wide, for the machine is busy.
@@ -20,7 +20,8 @@ fn root_the_knee_of_a_known_device_is_found() {
     std::fs::write(lab.path("known.toml"), known).unwrap();
     let lbolt = env!("CARGO_BIN_EXE_lbolt");
     let mut command = lab.lbolt("device model:known.toml -- sh -c");
-    let words = "--iodepth 1,2,4,8,16 --runs 3 --runtime 300ms --max-time 1s --format json -o r";
+    let words =
+        "--iodepth 1,2,4,8,16 --min-runs 3 --runtime 300ms --max-time 1s --format json -o r";
     command.arg(format!("{lbolt} curve $LBOLT_DEVICE {words} > curve.json"));
     let ended = lab.end(command);
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
@@ -62,6 +63,24 @@ fn a_directory_has_its_curves() {
         let outstanding = latency.sum_ns() as f64 / sample.wall_ns as f64;
         assert!(outstanding <= sample.depth as f64 * 1.05, "{outstanding} {sample:?}");
     }
+    // --runs 2 is exactly two passes of each, however wide the intervals are.
+    assert_eq!(lab.samples().len(), 2 * (9 + 6));
+    lab.assert_clean();
+}
+
+#[test]
+fn runs_are_exact_and_min_runs_the_least() {
+    let lab = Lab::new();
+    let until = |words: &str| {
+        let ended = lab.run(&format!("curve d --size 64m --dry-run {words}"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        ["fewest", "max_time_s"].map(|key| plan["until"][key].as_f64().unwrap())
+    };
+    assert_eq!(until("--runs 1"), [1.0, 0.0]);
+    assert_eq!(until("--min-runs 5 --max-time 2s"), [5.0, 2.0]);
+    assert_eq!(until(""), [3.0, 60.0]);
+    lab.run("curve d --runs 3 --max-time 2s").assert_refused_by_usage("cannot be used with");
     lab.assert_clean();
 }
 

@@ -52,8 +52,8 @@ fn one_changed_byte_is_an_error_of_every_command_and_nothing_panics() {
     for words in [
         "response run",
         "response run --format json",
-        "export run --to blkparse -o out",
-        "export run --to msr -o out",
+        "export run --output-format blkparse -o out",
+        "export run --output-format msr -o out",
         "simulate run --model atlas10k -o simulated",
         "compare run run",
     ] {
@@ -132,7 +132,7 @@ fn what_a_lost_footer_told_is_unknown_and_never_zero() {
     let ended = lab.run("simulate spark.parquet --model generic-7200rpm -o simulated");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.err.contains("--arrivals"), "{}", ended.err);
-    let ended = lab.run("export spark.parquet --to msr -o out.csv");
+    let ended = lab.run("export spark.parquet --output-format msr -o out.csv");
     assert_eq!(ended.code, 0, "{}", ended.err);
 }
 
@@ -184,7 +184,7 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
     let ended = lab.run("response shuffled.parquet --all");
     assert!(ended.out.contains("49 rows stand after a row that arrived later"), "{}", ended.out);
     for words in [
-        "export shuffled.parquet --to fio-iolog -o out",
+        "export shuffled.parquet --output-format fio-iolog -o out",
         "simulate shuffled.parquet --model generic-7200rpm -o simulated",
     ] {
         let ended = lab.run(words);

@@ -188,7 +188,7 @@ fn root_nothing_is_exported_onto_a_disk() {
     lab.file("trace.csv", "128166385295514663,db,0,Read,4096,4096,1000\n");
     std::os::unix::fs::symlink(&device.node, lab.path("out.csv")).unwrap();
     for output in [device.node.as_str(), "out.csv"] {
-        let ended = lab.run(&format!("export trace.csv --to msr -o {output}"));
+        let ended = lab.run(&format!("export trace.csv --output-format msr -o {output}"));
         ended.assert_refused(1, &[output, "it is a block device"]);
     }
     assert!(device.is_untouched(&lab.path("image")));

@@ -92,7 +92,7 @@ fn an_export_is_imported_again_to_the_same_requests() {
     // As a file, as a run, and as the foreign trace that it was.
     for (number, source) in ["run/requests.parquet", "run", "trace.csv"].iter().enumerate() {
         let out = format!("out{number}.csv");
-        let ended = lab.run(&format!("export {source} --to msr -o {out}"));
+        let ended = lab.run(&format!("export {source} --output-format msr -o {out}"));
         assert_eq!(ended.code, 0, "{}", ended.err);
         assert!(ended.out.contains("500 requests as msr"), "{}", ended.out);
         let times = |path: PathBuf| {
@@ -102,9 +102,9 @@ fn an_export_is_imported_again_to_the_same_requests() {
         assert_eq!(times(lab.path(&out)), times(lab.path("trace.csv")));
     }
     assert!(lab.leftovers().is_empty());
-    lab.run("export run --to word -o x").assert_refused(2, &["word", "perfetto"]);
-    lab.run("export nowhere --to msr -o x").assert_refused(2, &["nowhere"]);
-    lab.run("export run --to msr -o no/such/directory/x")
+    lab.run("export run --output-format word -o x").assert_refused(2, &["word", "perfetto"]);
+    lab.run("export nowhere --output-format msr -o x").assert_refused(2, &["nowhere"]);
+    lab.run("export run --output-format msr -o no/such/directory/x")
         .assert_refused(1, &["no/such/directory/x"]);
 }
 
@@ -128,9 +128,12 @@ fn what_never_ends_is_refused_soon_or_goes_on_aloud() {
     .into_iter()
     .enumerate()
     {
-        for command in
-            ["import", "response", "export --to msr -o out", "simulate --model generic-7200rpm"]
-        {
+        for command in [
+            "import",
+            "response",
+            "export --output-format msr -o out",
+            "simulate --model generic-7200rpm",
+        ] {
             let name = format!("bomb{number}-{}", &command[..3]);
             let writer = fifo(&lab, &name, endless);
             let ended = lab.run(&format!("{command} {name} --input-format blkparse"));

@@ -180,10 +180,10 @@ fn union_ns(intervals: &[(i64, i64)], without: &[(i64, i64)]) -> i64 {
 fn root_an_fsync_is_booked_as_waiting_for_the_journal() {
     for file_system in ["ext4", "xfs"] {
         let lab = Lab::new();
-        let words = "--rw write --bs 8k --fsync 1 --size 400k --runs 1 --warmup 1 --no-ceiling";
+        let words = "--rw write --bs 8k --fdatasync 1 --size 400k --runs 1 --warmup 1 --no-ceiling";
         let Some(ended) = on_fresh(&lab, file_system, "throughput", words) else { continue };
         let report = ended.report();
-        let cell = [("program", "write_8k")];
+        let cell = [("program", "write_8k_fdatasync1")];
         let [_, _, admission, scheduler, device, journal, remainder] = parts(&report, &cell);
         let of = |part: &str| value(&report, &format!("operation_journal_{part}_ns"), &cell);
         let of_journal = ["queue", "data", "log", "preflush", "commit", "postflush"].map(of);
@@ -192,8 +192,8 @@ fn root_an_fsync_is_booked_as_waiting_for_the_journal() {
         assert!(of("preflush") > 0.0 && of("commit") > 0.0, "{file_system}: {of_journal:?}");
 
         let samples = lab.samples();
-        let sample =
-            samples.iter().find(|s| s.program == "write_8k" && s.role == Role::Kept).unwrap();
+        let is_kept = |s: &&Sample| s.program == cell[0].1 && s.role == Role::Kept;
+        let sample = samples.iter().find(is_kept).unwrap();
         let pass = (sample.started_ns, sample.started_ns + sample.wall_ns as i64);
         let (mut own, mut of_log) = (Vec::new(), Vec::new());
         for (row, name) in rows_with_names(&lab) {

@@ -47,7 +47,7 @@ const VICTIMS: &[Victim] = &[
         ..victim(
             "storm --remedies",
             "storm fresh:ext4,size=64m,at=d --size 8m --period 200ms --periods 1 --rate_iops 50 \
-             --commits 10 --dirty 1m --runs 2 --max-time 1ms --remedies all -o runs/r",
+             --commits 10 --dirty 1m --runs 2 --remedies all -o runs/r",
         )
     },
     Victim {
@@ -55,7 +55,7 @@ const VICTIMS: &[Victim] = &[
         traced: "while :; do dd if=/dev/zero of=d/x bs=4k count=9 conv=fsync status=none; done",
         ..victim(
             "storm -- COMMAND",
-            "storm d --period 200ms --periods 1 --runs 2 --max-time 1ms \
+            "storm d --period 200ms --periods 1 --runs 2 \
              --remedies dirty-early,writeback-often -o runs/r --",
         )
     },
@@ -74,8 +74,8 @@ const VICTIMS: &[Victim] = &[
     },
     victim("import", "import trace.csv -o runs/r"),
     victim("import (default name)", "import trace.csv"),
-    victim("export RUN", "export run --to blktrace -o out"),
-    victim("export FOREIGN, replacing", "export trace.csv --to perfetto -o earlier"),
+    victim("export RUN", "export run --output-format blktrace -o out"),
+    victim("export FOREIGN, replacing", "export trace.csv --output-format perfetto -o earlier"),
     victim("simulate FOREIGN", "simulate trace.csv --model hp-c2490a -o runs/r"),
     victim("response RUN", "response run"),
     victim("response FOREIGN", "response trace.csv"),

@@ -100,7 +100,7 @@ fn a_profile_goes_into_a_file_that_is_not_there_yet() {
         "{text}"
     );
     lab.run("profile t.log -o p.toml").assert_refused(2, &["p.toml", "choose another --output"]);
-    let made = lab.run("synthesize p.toml --requests 500 -o ten");
+    let made = lab.run("synthesize p.toml --number_ios 500 -o ten");
     assert!(made.code == 0 && made.err.contains("nothing was measured"), "{}", made.err);
     let ten = profile(&lab, "ten");
     assert_eq!(ten.requests, 500);
@@ -128,8 +128,8 @@ fn what_is_no_trace_and_no_profile_is_refused_in_a_sentence() {
     }
     for (words, sentence) in [
         ("synthesize p --runtime 5", "5s"),
-        ("synthesize p --requests 0", "--requests"),
-        ("synthesize p --requests 9 --runtime 1s", "--runtime"),
+        ("synthesize p --number_ios 0", "--number_ios"),
+        ("synthesize p --number_ios 9 --runtime 1s", "--runtime"),
         ("synthesize p --seed=-1", "seed"),
         ("profile t --device=", "--device"),
     ] {

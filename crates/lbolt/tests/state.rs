@@ -203,7 +203,11 @@ fn an_export_may_be_read_by_whoever_may_read_its_trace() {
         of_source.iter().for_each(|mode| lab.allow("trace.csv", *mode));
         for format in ["msr", "blktrace"] {
             let output = format!("out-{format}");
-            let ended = under(&lab, umask, &format!("export {source} --to {format} -o {output}"));
+            let ended = under(
+                &lab,
+                umask,
+                &format!("export {source} --output-format {format} -o {output}"),
+            );
             assert_eq!(ended.code, 0, "{}", ended.err);
             let file =
                 lab.path(if format == "msr" { "out-msr" } else { "out-blktrace.blktrace.0" });
@@ -221,7 +225,10 @@ fn an_export_to_standard_output_goes_there_whatever_that_is() {
     lab.file("trace.csv", trace(3));
     let mut command = lab.command("sh");
     let lbolt = env!("CARGO_BIN_EXE_lbolt");
-    command.args(["-c", &format!("{lbolt} export trace.csv --to msr -o /dev/stdout | cat")]);
+    command.args([
+        "-c",
+        &format!("{lbolt} export trace.csv --output-format msr -o /dev/stdout | cat"),
+    ]);
     let ended = lab.end(command);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert_eq!(
@@ -354,7 +361,7 @@ fn root_an_export_that_finds_no_room_leaves_the_earlier_file_or_none() {
     for format in ["msr", "perfetto", "blktrace", "fio-iolog"] {
         let Some(small) = Mounted::tmpfs("size=512k") else { return };
         let output = small.seen.join("out");
-        let words = format!("export run --to {format} -o {}", output.display());
+        let words = format!("export run --output-format {format} -o {}", output.display());
         lab.run(&words).assert_refused(1, &["out", "No space left", "nothing was written"]);
         assert_eq!(names(&small.seen), [""; 0]);
         std::fs::write(&output, "earlier").unwrap();
@@ -377,7 +384,7 @@ fn root_what_finds_no_room_for_a_foreign_trace_names_no_file_that_is_gone() {
         let there = small.seen.display();
         for words in [
             format!("simulate trace.csv --model hp-c2490a -o {there}/r"),
-            format!("export trace.csv --to msr -o {there}/out"),
+            format!("export trace.csv --output-format msr -o {there}/out"),
         ] {
             let ended = lab.run(&words);
             ended.assert_refused(1, &[&there.to_string(), "nothing was written"]);

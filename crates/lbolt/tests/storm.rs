@@ -49,7 +49,7 @@ fn root_remedies_are_tried_in_turn_and_all_is_as_it_was() {
                     sync-file-range,fdatasync-often,direct,ioprio-idle,writeback-often,\
                     read-ahead-off,cgroup-limit,cgroup-weight,commit-seldom,lazytime";
     let words = format!("storm fresh:ext4,size=64m,at=d --remedies {remedies}");
-    let report = lab.measure(&format!("{words} {SHORT} --periods 1 --runs 2 --max-time 1s"));
+    let report = lab.measure(&format!("{words} {SHORT} --periods 1 --runs 2"));
     assert_eq!(before.differences(), []);
     let gains: Vec<_> =
         report.findings().iter().filter(|f| f["quantity"] == "gain_ratio").collect();
@@ -139,7 +139,7 @@ fn root_beside_a_command_its_reads_and_syncs_are_the_victims_and_it_is_ended() {
         return;
     }
     let before = Snapshot::of(None).unwrap();
-    let words = "storm d --period 400ms --periods 1 --runs 2 --max-time 1ms --format json";
+    let words = "storm d --period 400ms --periods 1 --runs 2 --format json";
     let mut command = lab.lbolt(&format!("{words} --remedies dirty-early,direct -- sh -c"));
     // A script that was written just now may be busy for a process that another test starts.
     command.arg(LOAD);
@@ -213,7 +213,7 @@ fn root_what_was_measured_on_a_model_stands_beside_what_was_predicted() {
         return;
     }
     let words = "storm model:atlas10k,size=256m --remedies direct,fdatasync-often --size 8m \
-                 --period 500ms --periods 1 --runs 2 --max-time 1s --rate_iops 30 --commits 5 \
+                 --period 500ms --periods 1 --runs 2 --rate_iops 30 --commits 5 \
                  --dirty 512k";
     let report = lab.measure(words);
     let value = |stream: &str, remedy: &str, quantity: &str| {
@@ -258,6 +258,15 @@ fn what_is_no_storm_is_refused_in_a_sentence() {
     let plan = lab.run("storm model:ra81 --remedies all --dry-run");
     assert!(plan.out.contains("\"fdatasync-often\"") && plan.out.contains("DEC RA81"));
     assert!(!plan.out.contains("\"simulate\""));
+    // As in its siblings --runs are exact: no time goes with them.
+    let until = |words: &str| {
+        let plan = lab.run(&format!("storm model:ra81 --remedies all --dry-run {words}"));
+        let plan: serde_json::Value = serde_json::from_str(&plan.out).unwrap();
+        ["rounds", "time_ns"].map(|key| plan[key].as_u64().unwrap())
+    };
+    assert_eq!(until("--runs 4"), [4, 0]);
+    assert_eq!(until("--min-runs 2 --max-time 9s"), [2, 9_000_000_000]);
+    assert_eq!(until(""), [3, 1_200_000_000_000]);
     let plan = lab.run("storm model:ra81 --simulate --dry-run");
     assert!(plan.out.contains("\"simulate\": true"), "{}", plan.out);
     lab.assert_clean();

@@ -63,6 +63,26 @@ fn what_has_no_device_is_measured_and_doubted() {
 }
 
 #[test]
+fn files_of_no_given_size_fit_into_what_is_there() {
+    let lab = Lab::new();
+    let words = "sync fresh:ext4,size=256m --dry-run";
+    let ended = lab.run(words);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let bytes = |key: &str| plan[key].as_u64().unwrap();
+    let of_writer = bytes("file_bytes") + bytes("appended_bytes");
+    assert!(4 * of_writer <= 128 << 20, "four writers have half of it: {of_writer}");
+    assert!(bytes("file_bytes") >= 4 << 20 && bytes("appended_bytes") >= 8 << 20, "{plan}");
+    assert_eq!(plan["seed"], 1);
+    // A size that was given is not changed.
+    lab.run(&format!("{words} --size 128m")).assert_refused(2, &["--size needs"]);
+    let given = lab.run("sync d --size 1m --seed 7 --dry-run");
+    let plan: serde_json::Value = serde_json::from_str(&given.out).unwrap();
+    assert_eq!((plan["file_bytes"].as_u64(), plan["seed"].as_u64()), (Some(1 << 20), Some(7)));
+    lab.assert_clean();
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_a_sentence() {
     let lab = Lab::new();
     lab.run("sync /dev/null").assert_refused(2, &["neither a directory nor a block device"]);

@@ -216,6 +216,29 @@ fn direct_requests_pass_the_cache_and_cached_ones_are_distinguished() {
     lab.assert_clean();
 }
 
+/// The latency of a sync is a row of its own, and not that of the write before it.
+#[test]
+fn syncs_between_writes_have_their_latencies() {
+    let words = "--rw write --bs 4k --size 256k --runs 2 --warmup 0 --no-ceiling --no-sync";
+    for option in ["fsync", "fdatasync"] {
+        let lab = Lab::new();
+        let report = lab.measure(&format!("throughput d {words} --{option} 1"));
+        let cell = format!("write_4k_{option}1");
+        let count = report.finding(&cell, "sync_latency_p99_ns").unwrap()["count"].as_u64();
+        assert_eq!(count, Some(2 * 64), "one after each write");
+        let of = |figure: &str| report.value(&cell, &format!("sync_latency_{figure}_ns"));
+        assert!(of("p50") <= of("p99") && of("p99") <= of("max") * 1.01);
+        for sample in lab.samples().iter().filter(|sample| sample.program == cell) {
+            let syncs = sample.sync_latency().unwrap();
+            assert_eq!((syncs.count(), syncs.sum_ns()), (64, sample.sync_ns));
+            assert!(syncs.sum_ns() + sample.latency_sum_ns <= sample.wall_ns, "{sample:?}");
+        }
+        let screen = lab.run(&format!("throughput d {words} --{option} 1"));
+        assert!(screen.out.contains("p99 sync latency is "), "{}", screen.out);
+        lab.assert_clean();
+    }
+}
+
 #[test]
 fn without_fdatasync_no_time_is_spent_in_it() {
     let lab = Lab::new();
@@ -399,5 +422,18 @@ fn root_a_mix_has_its_share_of_reads_and_its_seed_decides_which() {
     let others: Vec<_> = (2..5).map(&mut reads).collect();
     assert!(others.iter().any(|other| *other != first), "{others:?}");
     drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn a_job_file_of_fios_is_refused_with_what_to_do() {
+    let lab = Lab::new();
+    lab.file("jobs", "; of fio\n[global]\nrw=randread\nbs=4k\n[one]\nfilename=d/x\n");
+    for words in ["throughput jobs", "throughput d --programs jobs", "overhead jobs"] {
+        let words = lab.run(words);
+        words
+            .assert_refused(2, &["fio's job files", "--programs FILE", "lbolt record -- fio FILE"]);
+    }
+    lab.run("jobs.fio").assert_refused_by_usage("lbolt does not read fio's job files");
     lab.assert_clean();
 }

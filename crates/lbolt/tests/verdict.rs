@@ -117,6 +117,37 @@ fn root_each_call_has_its_file_its_commit_and_its_parts() {
     lab.assert_clean();
 }
 
+/// What the file system says of what the engines call.
+#[test]
+fn root_fsync_and_fdatasync_are_the_calls_of_these_names() {
+    use std::os::unix::fs::MetadataExt;
+    const ENGINES: [&str; 5] = ["psync", "libaio", "posixaio", "threads", "io_uring"];
+    for (option, kind) in [("fsync", CallKind::Fsync), ("fdatasync", CallKind::Fdatasync)] {
+        let lab = Lab::new();
+        let program = |engine: &str| {
+            format!(
+                "[[program]]\nname = \"{engine}\"\nioengine = \"{engine}\"\nrw = \"write\"\n\
+                 {option} = 1\n"
+            )
+        };
+        lab.file("programs.toml", ENGINES.map(program).concat());
+        let load = format!(
+            "{} throughput $AT --programs programs.toml --size 40k --runs 1 --warmup 0 --no-cold \
+             --no-sync --no-ceiling -o measured >&2",
+            env!("CARGO_BIN_EXE_lbolt")
+        );
+        let Some(mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], &load) else { return };
+        let device = std::fs::metadata(&mounted.seen).unwrap().dev();
+        let number = rustix::fs::major(device) << 20 | rustix::fs::minor(device);
+        let context = Context::read(&lab.path("run")).unwrap();
+        let calls = context.calls.iter().filter(|call| call.file_system == u64::from(number));
+        let kinds: Vec<CallKind> = calls.map(|call| call.kind).collect();
+        assert_eq!(kinds, vec![kind; 10 * ENGINES.len()], "{option}");
+        drop(mounted);
+        lab.assert_clean();
+    }
+}
+
 /// Files that are made durable and removed, so that the next one has the inode of the last, while
 /// a file with another name has it at the end.
 const INODES_AGAIN: &str = "for n in $(seq 10); do \

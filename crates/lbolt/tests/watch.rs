@@ -127,7 +127,7 @@ fn root_what_is_waited_for_becomes_a_run_again_and_again_and_the_least_goes_firs
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };
     let words = format!(
-        "watch history -d {} --when max(read)>1us --before 3s --after 1s --incidents 2 \
+        "watch history -d {} --when max(read)>1us --before 3s --after 1s --max-incidents 2 \
          --before-size 100k",
         device.node
     );
@@ -393,8 +393,8 @@ fn bad_input_is_refused_in_a_sentence() {
     lab.run("top --format csv").assert_refused(2, &["table and json"]);
     lab.run("watch history --when p98>1s").assert_refused_by_usage("p999");
     lab.run("watch history --prometheus nowhere").assert_refused_by_usage("nowhere");
-    lab.run("watch history --keep 1m").assert_refused(2, &["16 MiB", "--keep"]);
-    lab.run("watch history --keep lots").assert_refused_by_usage("lots");
+    lab.run("watch history --history-size 1m").assert_refused(2, &["16 MiB", "--history-size"]);
+    lab.run("watch history --history-size lots").assert_refused_by_usage("lots");
     lab.run("watch history --listen-public").assert_refused_by_usage("--prometheus");
     lab.run("top --keep never --batch").assert_refused_by_usage("never");
     lab.run("capture-part").assert_refused(2, &["lbolt watch"]);

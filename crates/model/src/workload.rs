@@ -183,9 +183,12 @@ pub struct Program {
     /// O_DIRECT: past the page cache.
     #[serde(default)]
     pub direct: bool,
-    /// fdatasync after this many writes; 0 never (but see the plan's final one).
+    /// fsync(2) after this many writes; 0 never (but see the plan's final fdatasync).
     #[serde(default)]
     pub fsync: u32,
+    /// fdatasync(2) after this many writes; 0 never.
+    #[serde(default)]
+    pub fdatasync: u32,
     /// Stop after this time, even if the file is not done.
     #[serde(default, deserialize_with = "optional_time", serialize_with = "shown_optional_time")]
     pub runtime: Option<Duration>,
@@ -288,6 +291,7 @@ impl Program {
             numjobs: one(),
             direct: false,
             fsync: 0,
+            fdatasync: 0,
             runtime: None,
             time_based: false,
             rwmixread: fifty(),
@@ -305,6 +309,12 @@ impl Program {
         })
     }
 
+    /// The sync between its writes, and after how many of them; none where there is none.
+    pub fn sync(&self) -> Option<(Operation, u32)> {
+        let syncs = [(Operation::Fsync, self.fsync), (Operation::Fdatasync, self.fdatasync)];
+        syncs.into_iter().find(|(_, writes)| *writes > 0)
+    }
+
     /// Checks what the types cannot.
     /// Errors: the first value that makes no sense, with the remedy.
     pub fn check(&self) -> Result<(), WorkloadError> {
@@ -318,7 +328,7 @@ impl Program {
     }
 
     /// What can be wrong with the numbers.
-    fn faults(&self) -> [Fault; 9] {
+    fn faults(&self) -> [Fault; 10] {
         [
             (self.name.trim().is_empty(), "name", "is empty; give the row a name".into()),
             (self.bs == 0 || self.bs > 1 << 30, "bs", "must be from 1 byte to 1g".into()),
@@ -344,6 +354,11 @@ impl Program {
                 self.time_based && self.runtime.is_none(),
                 "time_based",
                 "needs a runtime, for example 10s".into(),
+            ),
+            (
+                self.fsync > 0 && self.fdatasync > 0,
+                "fdatasync",
+                "and fsync are both given: leave one out, or make two programs".into(),
             ),
         ]
     }
@@ -486,7 +501,7 @@ mod tests {
         let good = Program::new("p", Access::Read);
         assert_eq!(good.check(), Ok(()));
         type Edit = fn(&mut Program);
-        let edits: [(&str, Edit); 14] = [
+        let edits: [(&str, Edit); 15] = [
             ("name", |p| p.name.clear()),
             ("bs", |p| p.bs = 0),
             ("bs", |p| (p.direct, p.bs) = (true, 1000)),
@@ -497,6 +512,7 @@ mod tests {
             ("rwmixread", |p| p.rwmixread = 101),
             ("rate_iops", |p| p.rate_iops = Some(f64::NAN)),
             ("time_based", |p| p.time_based = true),
+            ("fdatasync", |p| (p.fsync, p.fdatasync) = (1, 8)),
             ("ioengine", |p| p.ioengine = Some(EngineKind::CopyFileRange)),
             ("ioengine", |p| (p.direct, p.ioengine) = (true, Some(EngineKind::Stdio))),
             ("ioengine", |p| p.ioengine = Some(EngineKind::IoUringIopoll)),

@@ -29,7 +29,7 @@ const COLUMNS: &[Column] = &[
     ("remainder", REMAINDER, show_signed_ns),
     ("requests", "operation_requests_ratio", significant),
 ];
-/// What a job in fdatasync waits for.
+/// What a job in fsync or fdatasync waits for.
 const JOURNAL_COLUMNS: &[Column] = &[
     (JOURNAL_HEAD, JOURNAL, show_signed_ns),
     ("queue", "operation_journal_queue_ns", show_signed_ns),
@@ -72,13 +72,13 @@ const JOURNAL_LEGEND: [(&str, &str); 3] = [
 ];
 
 const LEGEND: [(&str, &str); 6] = [
-    (TIME_HEAD, "from submission to completion, and the share of fdatasync"),
+    (TIME_HEAD, "from submission to completion, and the share of syncs"),
     ("program, kernel", "CPU time of the job's thread, the harness included"),
     (
         "admission, scheduler, device",
         "waiting for requests of its own: until allocated, until issued, until completed",
     ),
-    (JOURNAL_HEAD, "in fdatasync, for the file system's journal alone: jbd2's requests, xfs's log"),
+    (JOURNAL_HEAD, "in syncs, for the file system's journal alone: jbd2's requests, xfs's log"),
     ("remainder", "time less all these: wake-ups, waiting for a CPU, other threads' work"),
     ("requests", "at the device, that an operation waited for"),
 ];

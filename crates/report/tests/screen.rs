@@ -6,6 +6,7 @@ use crate::common::{doubted, finding, golden};
 use crate::{modern, overhead, paper};
 use model::record::{Finding, Verdict};
 use report::Run;
+use report::throughput::{Matrix, details};
 
 const BELOW: &str = "--all prints every table; of this run: lbolt runs show RUN";
 
@@ -117,4 +118,31 @@ fn no_screen_is_larger_than_a_screen() {
 #[test]
 fn no_findings_are_said_in_words() {
     assert_eq!(screen(&[], None), format!("{BELOW}\n"));
+}
+
+#[test]
+fn syncs_between_writes_have_columns_and_a_sentence() {
+    let cell = ("write_4k_fsync1", "d", "1");
+    let quantities = [
+        ("rate_bytes_per_s", 2.84e6),
+        ("latency_p99_ns", 53e3),
+        ("sync_percent", 98.6),
+        ("sync_latency_p50_ns", 1.31e6),
+        ("sync_latency_p99_ns", 2.93e6),
+        ("sync_latency_max_ns", 9.1e6),
+    ];
+    let found = quantities.map(|(name, value)| finding(cell, name, Some(value)));
+    let columns = ["Sync p50", "Sync p99", "Sync max"];
+    let details = |findings: &[Finding]| details(&Matrix::from_findings(findings, &[]), None);
+    let text = details(&found);
+    assert!(columns.iter().all(|column| text.contains(column)), "{text}");
+    assert!(text.contains("2.93 ms"), "{text}");
+    let sentence = "p99 sync latency is 2.93 ms in write_4k_fsync1 (p50 1.31 ms, max 9.10 ms); \
+        syncs take 98.6 % of its time.";
+    assert!(said(&found).contains(sentence), "{}", said(&found));
+    // On a narrow screen the p99 of syncs is the last of these to go.
+    assert!(screen(&found, Some(60)).contains("Sync p99"), "{}", screen(&found, Some(60)));
+    // Without syncs there is nothing of them.
+    let without = &found[..2];
+    assert!(!details(without).contains("Sync") && !said(without).contains("sync latency"));
 }

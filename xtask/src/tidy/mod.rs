@@ -4,6 +4,7 @@
 
 mod architecture;
 mod code;
+pub(crate) mod house;
 #[cfg(test)]
 mod samples;
 mod size;

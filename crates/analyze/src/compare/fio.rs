@@ -138,7 +138,16 @@ impl Job<'_> {
                 name += &format!("_{option}{value}");
             }
         }
-        name + if self.is_direct() { "_direct" } else { "" }
+        name += if self.is_direct() { "_direct" } else { "" };
+        for option in ["fsync", "fdatasync"] {
+            match self.option(option) {
+                Some(writes) if writes != "0" && self.access().contains('w') => {
+                    name += &format!("_{option}{writes}");
+                }
+                _ => (),
+            }
+        }
+        name
     }
 
     fn shape(&self) -> BTreeMap<&'static str, String> {
@@ -175,6 +184,9 @@ fn of_group(name: &str, jobs: &[&Job<'_>]) -> Vec<Series> {
     };
     add(None, figures(jobs, &all));
     add(None, cpu(jobs));
+    if let [job] = jobs {
+        add(None, sync_latencies(job));
+    }
     if all.len() > 1 {
         all.iter().for_each(|direction| add(Some(direction), figures(jobs, &[direction])));
     }
@@ -218,6 +230,20 @@ fn figures(jobs: &[&Job<'_>], directions: &[&str]) -> Vec<(&'static str, f64)> {
     }
     found.retain(|(_, value)| *value > 0.0);
     found
+}
+
+/// The latencies of the syncs between writes (`fsync=N`, `fdatasync=N`), from issue to completion.
+fn sync_latencies(job: &Job<'_>) -> Vec<(&'static str, f64)> {
+    const FIGURES: [(&str, &[&str]); 5] = [
+        ("sync_latency_mean_ns", &["mean"]),
+        ("sync_latency_p50_ns", &["percentile", "50.000000"]),
+        ("sync_latency_p99_ns", &["percentile", "99.000000"]),
+        ("sync_latency_p999_ns", &["percentile", "99.900000"]),
+        ("sync_latency_max_ns", &["max"]),
+    ];
+    let of = |path: &[&str]| job.number(&[&["sync", "lat_ns"], path].concat());
+    let found = FIGURES.iter().filter_map(|(name, path)| Some((*name, of(path)?)));
+    found.filter(|(_, value)| *value > 0.0).collect()
 }
 
 fn mean_latency(jobs: &[&Job<'_>], directions: &[&str]) -> Option<f64> {
@@ -287,6 +313,24 @@ mod tests {
         assert_eq!(fio.series(Names::Jobs)[0].subject.get("program").unwrap(), "x");
         assert_eq!(found[0].doubts.len(), 1);
         assert!(found.iter().all(|s| model::record::quantity(&s.quantity).is_some()));
+    }
+
+    /// As fio 3.33 writes it.
+    #[test]
+    fn syncs_have_latencies_of_their_own() {
+        let text = r#"{"fio version": "fio-3.33", "global options": {"bs": "4k"}, "jobs": [
+          {"jobname": "x", "job options": {"rw": "randwrite", "fsync": "1"},
+           "write": {"total_ios": 3, "iops": 1.0, "bw_bytes": 4096},
+           "sync": {"total_ios": 0, "lat_ns": {"min": 5, "max": 90, "mean": 40.5, "N": 3,
+             "percentile": {"50.000000": 30, "99.000000": 88, "99.900000": 89}}}}]}"#;
+        let found = Fio::parse(text).unwrap().series(Names::Programs);
+        let of = |figure: &str| value(&found, &format!("sync_latency_{figure}_ns"));
+        let figures = ["mean", "p50", "p99", "p999", "max"].map(of);
+        assert_eq!(figures, [40.5, 30.0, 88.0, 89.0, 90.0].map(Some));
+        assert_eq!(found[0].subject.get("program").unwrap(), "randwrite_4k_fsync1");
+        // A job without syncs tells nothing of them.
+        let without = Fio::parse(TWO).unwrap().series(Names::Jobs);
+        assert!(without.iter().all(|s| !s.quantity.starts_with("sync")));
     }
 
     #[test]

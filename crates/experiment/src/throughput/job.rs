@@ -41,6 +41,9 @@ pub(crate) struct StreamReport {
     pub(crate) latency: Histogram,
     /// From the submission; only in an open loop, otherwise it is `latency`.
     pub(crate) service: Option<Box<Histogram>>,
+    /// Of the syncs between writes, from the submission; only where there are some.
+    pub(crate) sync: Option<Box<Histogram>>,
+    /// Time in all syncs, the final one included.
     pub(crate) sync_ns: u64,
     pub(crate) error: Option<StreamError>,
 }
@@ -76,6 +79,8 @@ pub(crate) struct Stream {
     access: Access,
     block_bytes: u32,
     read_percent: u64,
+    /// Between writes: which call, after how many of them (0: never).
+    sync: Operation,
     sync_every: u32,
     final_sync: bool,
     seed: u64,
@@ -104,6 +109,7 @@ impl Stream {
     pub(crate) fn new(program: &Program, plan: StreamPlan) -> Self {
         let blocks = (plan.file_bytes / program.bs).max(1);
         let is_endless = program.time_based && program.runtime.is_some();
+        let (sync, sync_every) = program.sync().unwrap_or((Operation::Fdatasync, 0));
         Self {
             phase: Phase::Open,
             is_edge_sent: false,
@@ -117,7 +123,8 @@ impl Stream {
             access: program.rw,
             block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
             read_percent: u64::from(program.rwmixread),
-            sync_every: program.fsync,
+            sync,
+            sync_every,
             final_sync: plan.final_sync && program.rw.writes(),
             seed: plan.seed,
             base_bytes: plan.base_bytes,
@@ -135,6 +142,7 @@ impl Stream {
             free: (0..program.iodepth).rev().collect(),
             report: StreamReport {
                 service: program.rate_iops.map(|_| Box::default()),
+                sync: program.sync().map(|_| Box::default()),
                 ..StreamReport::default()
             },
         }
@@ -169,8 +177,8 @@ impl Stream {
         let now_ns = completion.found_ns;
         self.free.push(slot.request.token);
         let request = slot.request;
-        if request.operation == Operation::Fdatasync {
-            self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
+        if request.operation == self.sync {
+            self.synced(now_ns.saturating_sub(slot.submitted_ns));
             self.note_error(request, completion.result, 0);
             return;
         }
@@ -190,12 +198,20 @@ impl Stream {
         }
     }
 
+    /// A sync between writes took so long.
+    fn synced(&mut self, took_ns: u64) {
+        self.report.sync_ns += took_ns;
+        if let Some(sync) = &mut self.report.sync {
+            sync.record(took_ns);
+        }
+    }
+
     /// The next request of the stream, or the wait until it is due.
     #[inline(always)]
     fn send(&mut self, now_ns: u64) -> Turn {
         if self.owes_sync() {
             self.writes_since_sync = 0;
-            return self.submit(Operation::Fdatasync, 0, 0, now_ns, now_ns);
+            return self.submit(self.sync, 0, 0, now_ns, now_ns);
         }
         let intended_ns = match self.gap_ns {
             None => now_ns,
@@ -230,7 +246,7 @@ impl Stream {
         if self.gap_ns.is_some() { self.runtime_ns } else { 0 }
     }
 
-    /// Whether fio's `fsync=N` is due.
+    /// Whether fio's `fsync=N` or `fdatasync=N` is due.
     #[inline(always)]
     fn owes_sync(&self) -> bool {
         self.sync_every > 0 && self.writes_since_sync >= self.sync_every

@@ -8,10 +8,11 @@ use model::seam::JobCpu;
 /// Bytes, time and latencies of all jobs.
 pub(crate) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
     let reports = || reports.iter().map(|(report, _)| report);
-    let (mut latency, mut service) = (Histogram::default(), Histogram::default());
+    let [mut latency, mut service, mut sync] = [(); 3].map(|()| Histogram::default());
     for report in reports() {
         latency.merge(&report.latency);
         service.merge(report.service());
+        report.sync.iter().for_each(|one| sync.merge(one));
     }
     let started_ns = reports().map(|r| r.started_ns).min().unwrap_or(0);
     let ended_ns = reports().map(|r| r.ended_ns).max().unwrap_or(0);
@@ -24,4 +25,5 @@ pub(crate) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) 
         (sample.wall_ns > 0).then(|| service.sum_ns() as f64 / sample.wall_ns as f64);
     sample.set_latency(&latency);
     sample.set_service(&service, sample.rate_requested_iops.is_some());
+    sample.set_sync_latency(&sync);
 }

@@ -1,5 +1,6 @@
 //! The file of one job: where it is, how it is opened, and the open descriptor. Opening,
-//! closing, removing and fdatasync are the same plain calls with every engine.
+//! closing and removing are the same plain calls with every engine; fsync and fdatasync with those
+//! that have no call of their own for them.
 //!
 //! Non-goals: reading and writing (engines do).
 

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const MAGIC: u32 = 0xa10a_10a1;
 
 /// Commands of include/uapi/linux/aio_abi.h.
-const COMMANDS: [(Operation, u16); 3] =
-    [(Operation::Read, 0), (Operation::Write, 1), (Operation::Fdatasync, 3)];
+const COMMANDS: [(Operation, u16); 4] =
+    [(Operation::Read, 0), (Operation::Write, 1), (Operation::Fsync, 2), (Operation::Fdatasync, 3)];
 
 /// `struct io_event`, include/uapi/linux/aio_abi.h.
 #[repr(C)]
@@ -161,8 +161,8 @@ impl Libaio {
         }
         let (data, file) = (u64::from(request.token), fd.as_raw_fd() as u32);
         let mut block = Block { data, opcode: command, file, ..Block::default() };
-        // fdatasync takes neither place nor length.
-        if request.operation != Operation::Fdatasync {
+        // A sync takes neither place nor length.
+        if matches!(request.operation, Operation::Read | Operation::Write) {
             block.buffer = buffer.as_mut_ptr() as u64;
             block.bytes = u64::from(request.length_bytes);
             block.offset = request.offset_bytes as i64;

@@ -85,6 +85,7 @@ impl Posixaio {
             match request.operation {
                 Operation::Read => libc::aio_read(block),
                 Operation::Write => libc::aio_write(block),
+                Operation::Fsync => libc::aio_fsync(libc::O_SYNC, block),
                 _ => libc::aio_fsync(libc::O_DSYNC, block),
             }
         };
@@ -142,10 +143,12 @@ impl Engine for Posixaio {
     #[inline(always)]
     fn submit(&mut self, request: &Request, completions: &mut Vec<Completion>) -> io::Result<()> {
         let result = match request.operation {
-            Operation::Read | Operation::Write | Operation::Fdatasync => match self.send(request) {
-                Ok(()) => return Ok(()),
-                Err(result) => result,
-            },
+            Operation::Read | Operation::Write | Operation::Fdatasync | Operation::Fsync => {
+                match self.send(request) {
+                    Ok(()) => return Ok(()),
+                    Err(result) => result,
+                }
+            }
             other => self.file.serve(other),
         };
         completions.push(Completion { token: request.token, result });

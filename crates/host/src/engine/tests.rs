@@ -127,7 +127,9 @@ impl Case<'_> {
             assert_eq!(ask(engine, Operation::OpenReadWrite), 0, "{}", self.shown());
             let read = ask_all(engine, Operation::Read, &self.places(0), self.block);
             let written = ask_all(engine, Operation::Write, &self.places(half), self.block);
-            assert_eq!(ask(engine, Operation::Fdatasync), 0, "{}", self.shown());
+            for sync in [Operation::Fdatasync, Operation::Fsync] {
+                assert_eq!(ask(engine, sync), 0, "{} {sync:?}", self.shown());
+            }
             assert_eq!(ask(engine, Operation::Close), 0, "{}", self.shown());
             for operation in [Operation::Read, Operation::Write] {
                 let closed = ask_all(engine, operation, &self.places(0), self.block);

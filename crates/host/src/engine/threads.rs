@@ -37,6 +37,7 @@ impl Task {
         let moved = match operation {
             Operation::Read => rustix::io::pread(file, buffer, offset_bytes),
             Operation::Write => rustix::io::pwrite(file, buffer, offset_bytes),
+            Operation::Fsync => rustix::fs::fsync(file).map(|()| 0),
             _ => rustix::fs::fdatasync(file).map(|()| 0),
         };
         Completion { token, result: io_result(moved) }
@@ -155,15 +156,17 @@ impl Engine for Threads {
     #[inline(always)]
     fn submit(&mut self, request: &Request, completions: &mut Vec<Completion>) -> io::Result<()> {
         let result = match request.operation {
-            Operation::Read | Operation::Write | Operation::Fdatasync => match self.task(request) {
-                Ok(task) => {
-                    lock(&self.shared.work).tasks.push_back(task);
-                    self.shared.is_work.notify_one();
-                    self.outstanding += 1;
-                    return Ok(());
+            Operation::Read | Operation::Write | Operation::Fdatasync | Operation::Fsync => {
+                match self.task(request) {
+                    Ok(task) => {
+                        lock(&self.shared.work).tasks.push_back(task);
+                        self.shared.is_work.notify_one();
+                        self.outstanding += 1;
+                        return Ok(());
+                    }
+                    Err(result) => result,
                 }
-                Err(result) => result,
-            },
+            }
             other => self.file.serve(other),
         };
         completions.push(Completion { token: request.token, result });

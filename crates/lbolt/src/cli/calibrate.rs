@@ -45,13 +45,13 @@ pub struct CalibrateOptions {
     #[arg(
         short,
         long,
-        value_name = "FILE",
+        value_name = "PATH",
         required_unless_present = "dry_run",
         help_heading = "Output"
     )]
     pub output: Option<PathBuf>,
     /// Name the block device a second time, to allow that it is written.
-    #[arg(long, value_name = "DEV")]
+    #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
     /// Requests stay within so many first bytes; those of a scratch file, and of a device that is
     /// written, are written first [default: 4g of a directory, a quarter of its free space at the
@@ -63,14 +63,14 @@ pub struct CalibrateOptions {
     #[arg(long, value_name = "KEY=NUMBER", value_parser = limit, help_heading = "Model")]
     pub limit: Vec<(String, f64)>,
     /// Of a trace, the device with this name [default: the one with the most requests].
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
+    #[arg(long, value_name = "DEV", value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Trace")]
     pub device: Option<String>,
     /// The format of a foreign trace [default: recognized by its first bytes].
     #[arg(long, value_name = "FORMAT", help_heading = "Trace")]
     pub input_format: Option<String>,
-    /// Rounds over all classes [default: 18, or as many as end within 5 minutes, but 7; 7 of a
-    /// model].
+    /// Rounds over all classes: exactly N [default: 18, or as many as end within 5 minutes, but 7;
+    /// 7 of a model].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,

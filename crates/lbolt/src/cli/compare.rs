@@ -33,7 +33,7 @@ pub struct CompareOptions {
     pub runs_dir: PathBuf,
     /// Also as a page, one HTML file, as `lbolt report` makes it of a run.
     #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
+    pub page: Option<PathBuf>,
     /// How results are printed to standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,

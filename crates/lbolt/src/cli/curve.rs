@@ -30,12 +30,12 @@ pub struct CurveOptions {
     #[arg(value_name = "TARGET", default_value = ".")]
     pub target: String,
     /// Bytes of a request at random places; a list.
-    #[arg(long, value_delimiter = ',', value_parser = size, default_value = "4k",
-        help_heading = "Workload")]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size,
+        default_value = "4k", help_heading = "Workload")]
     pub bs: Vec<u64>,
     /// Requests outstanding; a list.
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096),
-        default_value = "1,2,4,8,16,32,64", help_heading = "Workload")]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4,8,16,32,64",
+        value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Workload")]
     pub iodepth: Vec<u32>,
     /// Per cent of the mixed requests that read.
     #[arg(long, value_name = "PERCENT", default_value_t = 70,
@@ -49,16 +49,21 @@ pub struct CurveOptions {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "200ms",
         help_heading = "Passes")]
     pub runtime: Duration,
-    /// Rounds over all depths at the least; more until every rate is known to ± 10 %.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100),
+    /// Rounds over all depths: exactly N [default: from --min-runs on, until every rate is known to
+    /// ± 10 % or --max-time is over].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
+    pub runs: Option<u32>,
+    /// Rounds over all depths: at least N.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),
         default_value_t = 3, help_heading = "Passes")]
-    pub runs: u32,
+    pub min_runs: u32,
     /// Begin no more rounds after this time.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m",
         help_heading = "Passes")]
     pub max_time: Duration,
     /// Name the block device a second time, to allow that it is written.
-    #[arg(long, value_name = "DEV")]
+    #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
     /// The seed of all places.
     #[arg(long, default_value_t = 1)]

@@ -1,21 +1,24 @@
-//! Options as fio's users type them, where ours have other names: an error that names the option
-//! meant.
+//! Options and values as fio's users type them, where ours have other names, and options that had
+//! other names here: an error that says what to use.
 
 use super::Cli;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 
 /// What is meant by a name that is not ours.
 enum Meant {
     /// The first of these options that the command has.
     Option(&'static [&'static str]),
+    /// What is measured: a positional argument.
+    Target,
     /// Something else, in a sentence.
     Said(&'static str),
 }
-use Meant::{Option as Ours, Said};
+use Meant::{Option as Ours, Said, Target};
 
-/// Names that fio or habit knows, in lower case with underscores, and what is meant by them.
+/// Names that fio or habit knows, in lower case with underscores (* stands for any end), and what
+/// is meant by them.
 const NAMES: &[(&[&str], Meant)] = &[
     (&["blocksize", "block_size", "bsize", "block"], Ours(&["bs"])),
     (
@@ -31,36 +34,104 @@ const NAMES: &[(&[&str], Meant)] = &[
     (&["buffered"], Said("requests go through the page cache unless --direct is given")),
     (&["readwrite", "access", "mode", "pattern", "workload"], Ours(&["rw"])),
     (&["io_depth", "depth", "queue_depth", "queuedepth", "qd"], Ours(&["iodepth"])),
+    (&["iodepth_*"], Said("requests are submitted one by one, until --iodepth are outstanding")),
     (&["num_jobs", "jobs", "threads", "workers", "nrjobs"], Ours(&["numjobs"])),
     (&["engine", "io_engine"], Ours(&["ioengine"])),
+    (
+        &["registerfiles", "fixedbufs"],
+        Said("--ioengine io_uring_fixed has its file and its buffers registered"),
+    ),
+    (&["sqthread_poll*"], Said("--ioengine io_uring_sqpoll has a kernel thread that polls")),
+    (&["hipri*"], Said("--ioengine pvsync2_hipri and io_uring_iopoll poll for completions")),
     (&["filesize", "file_size", "io_size", "io_limit"], Ours(&["size"])),
+    (&["number_ios"], Said("a pass ends with its --size, or after its --runtime")),
+    (
+        &["nrfiles", "openfiles", "file_service_type", "offset", "offset_increment", "zone*"],
+        Said("each job has one file of its own, all of its --size"),
+    ),
     (&["rwmixwrite"], Said("the option meant is --rwmixread, which is 100 less what is to write")),
     (&["rwmix", "mix", "read_percent"], Ours(&["rwmixread"])),
-    (&["fdatasync", "sync"], Ours(&["fsync"])),
+    (&["sync"], Said("use --fsync or --fdatasync; lbolt sync measures O_SYNC and O_DSYNC, too")),
     (
         &["end_fsync", "fsync_on_close"],
         Said("a pass that writes ends with fdatasync by itself; --no-sync leaves it out"),
     ),
-    (&["rate", "iops", "rateiops"], Ours(&["rate_iops"])),
+    (
+        &["rate", "rate_min", "ratemin"],
+        Said("bytes per second cannot be limited; --rate_iops is requests per second of each job"),
+    ),
+    (&["iops", "rateiops"], Ours(&["rate_iops"])),
+    (
+        &["thinktime*"],
+        Said("requests are sent as fast as possible, or on the schedule of --rate_iops"),
+    ),
+    (
+        &["latency_target", "latency_window", "latency_percentile", "latency_run"],
+        Said("lbolt curve finds the rate up to which latencies stay low"),
+    ),
     (
         &["invalidate"],
         Said("caches are emptied before each pass by themselves; --no-cold leaves it out"),
     ),
-    (&["ramp_time", "ramp", "warm_up"], Ours(&["warmup"])),
+    (&["ramp_time", "ramp"], Said("--warmup N leaves out whole passes instead of a time")),
+    (&["warm_up"], Ours(&["warmup"])),
     (&["loops", "repeat", "repeats", "passes"], Ours(&["runs"])),
-    (&["randseed", "rand_seed"], Ours(&["seed"])),
-    (&["output_format", "json"], Ours(&["format"])),
     (
-        &["filename", "directory", "file", "dir", "target"],
-        Said("name it as TARGET, without an option"),
+        &["steadystate*", "ss", "ss_*"],
+        Said("passes are added until --precision is reached; --steady checks them afterwards"),
     ),
-    (&["name"], Said("rows are named by what they do; --output names the run")),
+    (&["randseed", "rand_seed"], Ours(&["seed"])),
     (
-        &["group_reporting", "thread", "randrepeat", "norandommap", "eta"],
+        &["randrepeat", "allrandrepeat", "norandommap", "randommap", "softrandommap"],
+        Said("leave it out: a random order visits each block once a round, and follows --seed"),
+    ),
+    (&["output_format", "json", "minimal"], Ours(&["format"])),
+    (
+        &["write_*", "log_*", "per_job_logs"],
         Said(
-            "leave it out: lbolt reports the jobs of a row together and each order has its --seed",
+            "samples.parquet of the run has each pass with its histogram; --trace keeps each \
+             request",
         ),
     ),
+    (
+        &["percentile_list", "lat_percentiles", "clat_percentiles", "slat_percentiles"],
+        Said("--format json has p50, p99, p99.9 and the maximum, samples.parquet the histogram"),
+    ),
+    (&["filename", "directory", "file", "dir", "target"], Target),
+    (
+        &["job_file", "jobfile", "jobs_file", "section"],
+        Said("--programs FILE is a list of programs in TOML, with fio's words"),
+    ),
+    (&["name"], Said("rows are named by what they do; --output names the run")),
+    (&["group_reporting"], Said("leave it out: the jobs of a row are reported together")),
+    (&["thread"], Said("leave it out: each job is a thread")),
+    (
+        &["eta", "eta_*", "status_interval"],
+        Said("leave it out: progress is shown on a terminal, results come at the end"),
+    ),
+    (
+        &["verify", "verify_*", "do_verify"],
+        Said("data is not verified: use fio for that, under lbolt record if it is to be traced"),
+    ),
+    (
+        &["cpus_allowed*", "cpumask", "numa_*"],
+        Said("run lbolt itself under taskset(1) or numactl(8)"),
+    ),
+];
+
+/// A command, a name that it does not have, and its option that is meant. Most are names of before
+/// each option had one meaning in all commands.
+const OF_COMMANDS: &[(&str, &str, &str)] = &[
+    ("record", "method", "tracer"),
+    ("top", "method", "tracer"),
+    ("watch", "method", "tracer"),
+    ("watch", "keep", "history-size"),
+    ("watch", "incidents", "max-incidents"),
+    ("export", "to", "output-format"),
+    ("export", "format", "output-format"),
+    ("synthesize", "requests", "number_ios"),
+    ("compare", "report", "page"),
+    ("papers", "report", "page"),
 ];
 
 /// Values that fio or habit knows, and ours.
@@ -76,6 +147,26 @@ const VALUES: &[(&str, &str)] = &[
     ("preadv2", "pvsync2"),
 ];
 
+/// What a name of a job file of fio's ends with.
+const JOB_FILES: [&str; 3] = [".fio", ".job", ".ini"];
+
+/// What to do with a job file of fio's.
+pub(crate) const JOB_FILE: &str = "lbolt does not read fio's job files; write the jobs as \
+    [[program]] tables in TOML, with fio's words, for `lbolt throughput --programs FILE` (see \
+    docs/guide/throughput.md), or trace fio itself: `lbolt record -- fio FILE`";
+
+/// Whether a text is a job file of fio's: it begins with a section, where TOML of ours has a key or
+/// a list.
+pub(crate) fn is_job_file(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+    first
+        .is_some_and(|line| line.starts_with('[') && line.ends_with(']') && !line.starts_with("[["))
+}
+
+/// Letters that a mistyped option may differ by.
+const MISTYPED: usize = 2;
+
 /// The error with the option or the value that was meant, and without tips that are none.
 pub(crate) fn explain(error: &mut clap::Error, arguments: &[String]) {
     let known = Cli::command();
@@ -87,13 +178,21 @@ pub(crate) fn explain(error: &mut clap::Error, arguments: &[String]) {
     };
     let tip = match error.kind() {
         ErrorKind::UnknownArgument => {
+            let typed = text(ContextKind::InvalidArg).unwrap_or_default();
+            let guess = text(ContextKind::SuggestedArg);
             // To pass `--time` behind `--` would make a TARGET of it.
-            let tip = text(ContextKind::InvalidArg).and_then(|name| option(&name, command));
             error.remove(ContextKind::Suggested);
-            if tip.is_some() {
+            let tip = option(&typed, command);
+            let is_typo = |guess| strsim::damerau_levenshtein(&typed, guess) <= MISTYPED;
+            if tip.is_some() || !guess.as_deref().is_some_and(is_typo) {
                 error.remove(ContextKind::SuggestedArg);
             }
             tip
+        }
+        ErrorKind::InvalidSubcommand => {
+            let typed = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let is_job_file = JOB_FILES.iter().any(|end| typed.ends_with(end));
+            is_job_file.then(|| JOB_FILE.to_owned())
         }
         ErrorKind::InvalidValue => {
             let typed = text(ContextKind::InvalidValue);
@@ -104,6 +203,7 @@ pub(crate) fn explain(error: &mut clap::Error, arguments: &[String]) {
     };
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedValue);
+        error.remove(ContextKind::SuggestedSubcommand);
         let tips = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         error.insert(ContextKind::Suggested, tips);
     }
@@ -112,9 +212,23 @@ pub(crate) fn explain(error: &mut clap::Error, arguments: &[String]) {
 /// What is meant by the name of an option that the command does not have.
 fn option(typed: &str, command: &Command) -> Option<String> {
     let name = typed.trim_start_matches('-').to_lowercase().replace('-', "_");
-    let (_, meant) = NAMES.iter().find(|(names, _)| names.contains(&name.as_str()))?;
+    let own = |(of, known, _): &&(&str, &str, &str)| (*of, *known) == (command.get_name(), &*name);
+    if let Some((.., option)) = OF_COMMANDS.iter().find(own) {
+        return Some(format!("the option meant is '--{option}'"));
+    }
+    let is_it = |known: &&str| match known.strip_suffix('*') {
+        Some(begin) => name.starts_with(begin),
+        None => **known == name,
+    };
+    let (_, meant) = NAMES.iter().find(|(names, _)| names.iter().any(&is_it))?;
     Some(match meant {
-        Said(sentence) => (*sentence).to_owned(),
+        Said(sentence) if options_in(sentence).all(|option| has(command, option)) => {
+            (*sentence).to_owned()
+        }
+        Said(sentence) => format!("in 'lbolt throughput', {sentence}"),
+        Target if takes_target(command) => "name it as TARGET, without an option".to_owned(),
+        Target if has(command, "device") => "the option meant is '--device'".to_owned(),
+        Target => "'lbolt throughput' takes it as TARGET, without an option".to_owned(),
         Ours(options) => match options.iter().find(|option| has(command, option)) {
             Some(option) => format!("the option meant is '--{option}'"),
             None => format!("'lbolt throughput' has it as '--{}'", options.first()?),
@@ -122,9 +236,22 @@ fn option(typed: &str, command: &Command) -> Option<String> {
     })
 }
 
+/// The options of ours that a sentence names.
+fn options_in(sentence: &str) -> impl Iterator<Item = &str> {
+    sentence.split([' ', ',', ';', ':']).filter_map(|word| word.strip_prefix("--"))
+}
+
 /// Whether a command has an option of that long name.
 fn has(command: &Command, option: &str) -> bool {
     command.get_arguments().any(|known| known.get_long() == Some(option))
+}
+
+fn takes_target(command: &Command) -> bool {
+    let names = |argument: &Arg| {
+        let names = argument.get_value_names().unwrap_or_default();
+        names.iter().any(|name| name == "TARGET")
+    };
+    command.get_positionals().any(names)
 }
 
 /// fio's 0 and 1.
@@ -145,16 +272,20 @@ mod tests {
         let known = Cli::command();
         let throughput = known.find_subcommand("throughput").unwrap();
         for (names, meant) in NAMES {
-            if let Ours(options) = meant {
-                assert!(has(throughput, options[0]), "--{}", options[0]);
-            }
-            if let Said(sentence) = meant {
-                let words = sentence.split([' ', ',', ';']).filter_map(|w| w.strip_prefix("--"));
-                words.for_each(|word| assert!(has(throughput, word), "--{word}"));
+            match meant {
+                Ours(options) => assert!(has(throughput, options[0]), "--{}", options[0]),
+                Said(sentence) => {
+                    options_in(sentence).for_each(|word| assert!(has(throughput, word), "--{word}"))
+                }
+                Target => assert!(takes_target(throughput)),
             }
             // What throughput has, other commands may lack.
             let other = |name: &&&str| !has(throughput, name) || **name == "runtime";
             assert!(names.iter().all(|name| other(&name)), "{names:?}");
+        }
+        for (command, name, option) in OF_COMMANDS {
+            let command = known.find_subcommand(command).unwrap();
+            assert!(has(command, option) && !has(command, name), "{name} {option}");
         }
         let values: Vec<String> = throughput
             .get_arguments()
@@ -181,7 +312,32 @@ mod tests {
             ("survey --blocksize 4k", Some("tip: 'lbolt throughput' has it as '--bs'")),
             ("throughput . --rw read --ioengine aio", Some("tip: the value meant is 'libaio'")),
             ("throughput . --rw readwrite", Some("tip: the value meant is 'rw'")),
-            ("throughput . --verify crc32c", None),
+            ("throughput . --verify crc32c", Some("tip: data is not verified: use fio")),
+            ("throughput . --verify_pattern=0xff", Some("tip: data is not verified")),
+            ("throughput . --thread", Some("tip: leave it out: each job is a thread")),
+            (
+                "throughput . --rate 10m",
+                Some("tip: bytes per second cannot be limited; --rate_iops"),
+            ),
+            ("record --rate 10m", Some("tip: in 'lbolt throughput', bytes per second")),
+            ("throughput . --status-interval=1", Some("tip: leave it out: progress is shown")),
+            ("throughput . --sync=1", Some("tip: use --fsync or --fdatasync; lbolt sync measures")),
+            ("throughput . --ramp_time=5s", Some("tip: --warmup N leaves out whole passes")),
+            ("throughput . --cpus_allowed=0-3", Some("tip: run lbolt itself under taskset(1)")),
+            ("record --filename=/dev/sdb", Some("tip: the option meant is '--device'")),
+            ("simulate --filename=/dev/sdb", Some("tip: 'lbolt throughput' takes it as TARGET")),
+            ("watch --keep 1g", Some("tip: the option meant is '--history-size'")),
+            ("watch --incidents 3", Some("tip: the option meant is '--max-incidents'")),
+            ("record --method bpf", Some("tip: the option meant is '--tracer'")),
+            ("export run --to msr", Some("tip: the option meant is '--output-format'")),
+            ("synthesize p --requests 9", Some("tip: the option meant is '--number_ios'")),
+            ("compare a b --report x", Some("tip: the option meant is '--page'")),
+            ("job.fio", Some("tip: lbolt does not read fio's job files; write the jobs as")),
+            ("throughput . --runtim 5s", Some("tip: a similar argument exists: '--runtime'")),
+            // What is no slip of the fingers is no tip.
+            ("throughput . --refill_buffers", None),
+            ("throughput . --numbers", None),
+            ("curve . --zipf 1.2", None),
         ] {
             let arguments: Vec<String> =
                 std::iter::once("lbolt").chain(words.split(' ')).map(str::to_owned).collect();
@@ -195,8 +351,23 @@ mod tests {
                     assert!(said.contains(tip), "{words}: {said}");
                     assert_eq!(said.matches("tip:").count(), 1, "{said}");
                 }
-                None => assert!(!said.contains("meant") && !said.contains("has it as"), "{said}"),
+                None => assert!(!said.contains("tip:"), "{said}"),
             }
         }
+    }
+
+    #[test]
+    fn a_job_file_is_known_by_its_first_section() {
+        for (text, is) in [
+            ("[global]\nrw=randread\n[job1]\n", true),
+            ("; a comment\n# another\n\n [seq-read]\nrw=read", true),
+            ("[[program]]\nname = \"a\"\n", false),
+            ("rows = [\"a\"]\n[[program]]\n", false),
+            ("just a text\n[global]\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_job_file(text), is, "{text}");
+        }
+        assert!(!is_job_file(experiment::throughput::BATTERY));
     }
 }

@@ -37,7 +37,7 @@ pub struct HistoryOptions {
     #[arg(long, value_name = "WHAT", default_value = "time", value_parser = named(By::ALL))]
     pub by: By,
     /// Only devices with this in their names.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "DEV")]
     pub device: Option<String>,
     /// Only roles with this in their names, as those who waited or those they waited for.
     #[arg(long, value_name = "NAME")]

@@ -12,6 +12,8 @@ pub(crate) mod fio;
 mod help;
 mod history;
 mod moment;
+#[cfg(test)]
+mod one_meaning;
 mod output;
 mod papers;
 mod profile;
@@ -19,6 +21,7 @@ mod record;
 mod replay;
 mod report;
 mod response;
+mod runs;
 mod simulate;
 mod sql;
 mod storm;
@@ -52,6 +55,7 @@ pub use record::RecordOptions;
 pub use replay::ReplayOptions;
 pub use report::ReportOptions;
 pub use response::ResponseOptions;
+pub use runs::{RunsCommand, RunsOptions};
 pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
 use std::path::PathBuf;
@@ -156,7 +160,7 @@ pub struct ThroughputOptions {
     #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
     pub rw: Vec<Access>,
     /// Bytes a request; a list makes rows [default: 4k].
-    #[arg(long, value_delimiter = ',', value_parser = size, requires = "rw",
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size, requires = "rw",
         help_heading = "Workload")]
     pub bs: Vec<u64>,
     /// Size of each job's file [default: from the memory and the free space; printed].
@@ -166,19 +170,41 @@ pub struct ThroughputOptions {
     #[arg(skip)]
     pub size_reason: Option<String>,
     /// Requests that each job keeps outstanding; a list makes rows [default: 1].
-    #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        requires = "rw",
+        help_heading = "Workload"
+    )]
     pub iodepth: Vec<u32>,
     /// Jobs at once on each drive, each with its own file; a list makes rows [default: 1].
-    #[arg(long, value_delimiter = ',', requires = "rw", help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        requires = "rw",
+        help_heading = "Workload"
+    )]
     pub numjobs: Vec<u32>,
     /// O_DIRECT: past the page cache.
     #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0",
         default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set,
         hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
     pub direct: bool,
-    /// fdatasync after every N writes, and at the end.
+    /// fsync(2) after every N writes of a job; their latencies are rows of their own.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
     pub fsync: u32,
+    /// fdatasync(2) after every N writes of a job, in the same way.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        requires = "rw",
+        conflicts_with = "fsync",
+        help_heading = "Workload"
+    )]
+    pub fdatasync: u32,
     /// Stop each pass after this time, for example 10s.
     #[arg(long, value_name = "TIME", value_parser = time, requires = "rw",
         help_heading = "Workload")]
@@ -225,7 +251,7 @@ pub struct ThroughputOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000),
         help_heading = "Passes")]
     pub warmup: Option<u32>,
-    /// Passes that count: just so many [default: 5, and more until --precision is reached or
+    /// Passes that count: exactly N [default: 5, and more until --precision is reached or
     /// --max-time is over; with --abab 10].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
@@ -281,7 +307,7 @@ pub struct ThroughputOptions {
     pub stored: Option<Battery>,
 
     /// Name the block device a second time, to allow that it is written.
-    #[arg(long, value_name = "DEV")]
+    #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
     /// The seed of every random order.
     #[arg(long, default_value_t = 1)]
@@ -320,10 +346,11 @@ pub struct OverheadOptions {
         help_heading = "Sweep")]
     pub direct: Vec<bool>,
     /// B: bytes a request [default: from 512 to 1m; past the page cache from 4k].
-    #[arg(long, value_delimiter = ',', value_parser = size, help_heading = "Sweep")]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size,
+        help_heading = "Sweep")]
     pub bs: Vec<u64>,
     /// N: channels, each with one request outstanding [default: 1, and 4, 16 and 32 at 4k].
-    #[arg(long, visible_alias = "channels", value_delimiter = ',',
+    #[arg(long, visible_alias = "channels", value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Sweep")]
     pub iodepth: Vec<u32>,
     /// Without computing meanwhile (0), with the compute-and-test loop (1), or both [default: 0,1].
@@ -355,7 +382,7 @@ pub struct OverheadOptions {
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: u32,
-    /// Rounds over all cells that count.
+    /// Rounds over all cells that count: exactly N.
     #[arg(long, value_name = "N", default_value_t = 4,
         value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
     pub runs: u32,
@@ -371,7 +398,7 @@ pub struct OverheadOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
     pub rpm: Option<u32>,
     /// Name the block device a second time, to allow that it is written.
-    #[arg(long, value_name = "DEV")]
+    #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
     /// The seed of every random order.
     #[arg(long, default_value_t = 1)]
@@ -412,7 +439,7 @@ pub struct ExportOptions {
     pub traces: Vec<PathBuf>,
     /// The format to write.
     #[arg(long, value_name = "FORMAT")]
-    pub to: String,
+    pub output_format: String,
     /// The file to write, or the beginning of its name where a format has one for each CPU. It is
     /// there when it is whole, and may be read by whoever may read the trace (less the umask).
     #[arg(short, long, value_name = "PATH")]
@@ -423,44 +450,6 @@ pub struct ExportOptions {
     /// Also what lbolt itself wrote while it captured.
     #[arg(long)]
     pub with_own: bool,
-}
-
-/// `lbolt runs`.
-#[derive(Debug, Clone, Args)]
-pub struct RunsOptions {
-    /// What to do with them [default: list].
-    #[command(subcommand)]
-    pub command: Option<RunsCommand>,
-    /// Directory that holds the runs.
-    #[arg(
-        long,
-        value_name = "RUNS",
-        default_value = "lbolt-runs",
-        env = "LBOLT_RUNS",
-        global = true
-    )]
-    pub runs_dir: PathBuf,
-}
-
-/// `lbolt runs …`.
-#[derive(Debug, Clone, Subcommand)]
-pub enum RunsCommand {
-    /// A line for each run, oldest first.
-    List,
-    /// A run's tables again, from its records.
-    Show {
-        /// The run's name, or its directory.
-        run: PathBuf,
-        /// How results are printed.
-        #[arg(long, value_enum, default_value_t = Format::Table)]
-        format: Format,
-    },
-    /// Remove runs: their records, and nothing else.
-    Rm {
-        /// The runs' names, or their directories.
-        #[arg(required = true)]
-        runs: Vec<PathBuf>,
-    },
 }
 
 /// `lbolt doctor`.
@@ -552,6 +541,7 @@ mod tests {
         assert_eq!(options.rw, [Access::Read, Access::RandRw]);
         assert_eq!(options.bs, [4096, 8192]);
         assert_eq!((options.rwmixread, options.fsync, options.steady), (70, 8, Some(5.0)));
+        assert_eq!(options.fdatasync, 0);
         assert_eq!(options.runtime, Some(Duration::from_secs(5)));
         let words = "lbolt throughput . --steady --precision 2.5% --max-time 90s";
         let Command::Throughput(bare) = parse(words).unwrap().command else { panic!() };
@@ -573,6 +563,7 @@ mod tests {
             ("throughput . --steady=nan", "per cent above 0"),
             ("throughput . --steady=-5", "per cent above 0"),
             ("throughput . --bs 4k", "--rw"),
+            ("throughput . --rw write --fsync 1 --fdatasync 8", "cannot be used with"),
             ("throughput . --rw read --time_based", "--runtime"),
             ("throughput . --as-published --runs 3", "--runs"),
             ("throughput . --precision 5% --runs 3", "--runs"),

@@ -20,7 +20,7 @@ pub enum Format {
 #[derive(Debug, Clone, Args)]
 pub struct OutputOptions {
     /// Directory of the run's records, for its owner alone [default: RUNS/TIME-COMMAND].
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    #[arg(short, long, value_name = "PATH", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Directory that holds the runs.
     #[arg(

@@ -17,10 +17,10 @@ pub struct ProfileOptions {
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
     /// Only the device with this name in the trace [default: the one with the most requests].
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "DEV", value_parser = NonEmptyStringValueParser::new())]
     pub device: Option<String>,
     /// The file to write, which is not there yet [default: standard output].
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
 }
 
@@ -34,10 +34,11 @@ pub struct SynthesizeOptions {
     /// So long, at the profile's rate [default: as long as the profile].
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub runtime: Option<Duration>,
-    /// About so many requests, at the profile's rate.
-    #[arg(long, value_name = "N", conflicts_with = "runtime",
+    /// About N requests, at the profile's rate.
+    #[arg(long = "number_ios", visible_alias = "number-ios", value_name = "N",
+        conflicts_with = "runtime",
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub requests: Option<u64>,
+    pub number_ios: Option<u64>,
     /// What chance follows from: the same seed gives the same requests.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

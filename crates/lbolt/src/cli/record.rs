@@ -19,8 +19,9 @@ pub struct RecordOptions {
     pub duration: Option<Duration>,
     /// How: bpf knows each request by its identity; perf, without BPF, matches completions of
     /// requests by place, inexactly.
-    #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
-    pub method: CaptureMethod,
+    #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
+        help_heading = "Capture")]
+    pub tracer: CaptureMethod,
     /// The kernel's buffers for what is not read yet, of all CPUs together [default: 2m a CPU, at
     /// least 16m].
     #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]

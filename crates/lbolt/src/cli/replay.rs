@@ -36,7 +36,7 @@ pub struct ReplayOptions {
         value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Pace")]
     pub iodepth: u32,
     /// Only the device with this name in the trace [default: the one with the most requests].
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(),
+    #[arg(long, value_name = "DEV", value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Requests")]
     pub device: Option<String>,
     /// Places beyond the target's end are taken modulo its size.

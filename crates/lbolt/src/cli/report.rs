@@ -12,7 +12,7 @@ pub struct ReportOptions {
     pub runs: Vec<PathBuf>,
     /// The page's file; what is there is replaced [default: report.html in the run's directory; of
     /// several runs here].
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Opens the page in the browser.
     #[arg(long)]

@@ -28,7 +28,7 @@ pub struct ResponseOptions {
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub top: Option<u32>,
     /// Only devices with this in their names.
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    #[arg(long, value_name = "DEV", conflicts_with = "all")]
     pub device: Option<String>,
     /// Only roles with this in their names, as those who waited or those they waited for.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
@@ -47,13 +47,13 @@ pub struct ResponseOptions {
     pub folded: Option<String>,
     /// Only what arrived from then on: seconds behind the trace's beginning, a time with its unit,
     /// or a time by the clock (UTC) where the trace tells its own.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub from: Option<Moment>,
     /// Only what arrived before then.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub to: Option<Moment>,
     /// Only the trace's end, so long.
-    #[arg(long, value_name = "DURATION", value_parser = time, allow_hyphen_values = true,
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true,
         conflicts_with_all = ["from", "to"])]
     pub last: Option<Duration>,
     /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.

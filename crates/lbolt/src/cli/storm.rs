@@ -46,15 +46,20 @@ pub struct StormOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
     pub periods: Option<u32>,
-    /// Rounds of all passes at the least.
+    /// Rounds of all passes: exactly N [default: 3; with --remedies from --min-runs on, until the
+    /// best is known or --max-time is over].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
+    pub runs: Option<u32>,
+    /// Rounds of all passes: at least N.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         default_value_t = 3, help_heading = "Passes")]
-    pub runs: u32,
+    pub min_runs: u32,
     /// Begin another round while it ends within this time [default: 20m with --remedies].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Name the block device a second time, to allow that it is written.
-    #[arg(long, value_name = "DEV")]
+    #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
     /// Directory of a modelled device's data [default: in memory].
     #[arg(long, value_name = "DIR")]

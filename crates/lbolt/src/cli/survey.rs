@@ -31,7 +31,7 @@ pub struct SurveyOptions {
     /// under four minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
-    /// Passes that count, of every question: just so many [default: 5 of files and 3 of the others,
+    /// Passes that count, of every question: exactly N [default: 5 of files and 3 of the others,
     /// and more until the rate's 95% interval is within 10% or their time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]

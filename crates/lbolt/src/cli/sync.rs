@@ -1,6 +1,6 @@
 //! The options of `lbolt sync`.
 
-use super::{OutputOptions, size, time};
+use super::{OutputOptions, fio::zero_or_one, size, time};
 use clap::Args;
 use experiment::sync::METHODS;
 use std::time::Duration;
@@ -28,6 +28,7 @@ pub struct SyncOptions {
     /// Only these methods; a list.
     #[arg(
         long,
+        value_name = "METHOD",
         value_delimiter = ',',
         value_parser = clap::builder::PossibleValuesParser::new(METHODS.map(|method| method.name)),
         help_heading = "Workload"
@@ -36,6 +37,7 @@ pub struct SyncOptions {
     /// Bytes a write; a list.
     #[arg(
         long,
+        value_name = "SIZE",
         value_delimiter = ',',
         value_parser = size,
         default_value = "4k,8k,64k",
@@ -45,6 +47,7 @@ pub struct SyncOptions {
     /// Writers at once, each with its own file; a list.
     #[arg(
         long,
+        value_name = "N",
         value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=256),
         default_value = "1,4",
@@ -54,15 +57,16 @@ pub struct SyncOptions {
     /// Through the page cache (0), past it (1), or both.
     #[arg(
         long,
+        value_name = "0|1",
         value_delimiter = ',',
-        value_parser = clap::value_parser!(u8).range(0..=1),
+        value_parser = zero_or_one,
         default_value = "0,1",
         help_heading = "Workload"
     )]
-    pub direct: Vec<u8>,
-    /// Size of the file that is overwritten.
-    #[arg(long, value_parser = size, default_value = "16m", help_heading = "Workload")]
-    pub size: u64,
+    pub direct: Vec<bool>,
+    /// Size of each file that is overwritten [default: 16m, less where there is little space].
+    #[arg(long, value_parser = size, help_heading = "Workload")]
+    pub size: Option<u64>,
     /// Time of each pass.
     #[arg(
         long,
@@ -72,7 +76,7 @@ pub struct SyncOptions {
         help_heading = "Passes"
     )]
     pub runtime: Duration,
-    /// Passes of each cell.
+    /// Passes of each cell: exactly N.
     #[arg(
         long,
         value_name = "N",
@@ -84,6 +88,9 @@ pub struct SyncOptions {
     /// Capture the requests, and say where a commit's time went.
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
+    /// The seed of the order in which the cells take turns.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
     /// Print the resolved plan and measure nothing.
     #[arg(long)]
     pub dry_run: bool,

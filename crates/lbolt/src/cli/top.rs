@@ -13,8 +13,9 @@ pub struct TopOptions {
     pub devices: Vec<String>,
     /// How: bpf knows each request by its identity; perf, without BPF, matches completions of
     /// requests by place, inexactly.
-    #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
-    pub method: CaptureMethod,
+    #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
+        help_heading = "Capture")]
+    pub tracer: CaptureMethod,
     /// Calls that make files durable by their system calls, too: also when calls of xfs end. Every
     /// system call of the machine then takes 70 to 200 ns longer.
     #[arg(long, help_heading = "Capture")]

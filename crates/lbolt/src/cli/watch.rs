@@ -23,8 +23,9 @@ pub struct WatchOptions {
     pub duration: Option<Duration>,
     /// How: bpf knows each request by its identity; perf, without BPF, matches completions of
     /// requests by place, inexactly.
-    #[arg(long, value_enum, default_value_t = CaptureMethod::Auto, help_heading = "Capture")]
-    pub method: CaptureMethod,
+    #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
+        help_heading = "Capture")]
+    pub tracer: CaptureMethod,
     /// Calls that make files durable by their system calls, too: also when calls of xfs end. Every
     /// system call of the machine then takes 70 to 200 ns longer.
     #[arg(long, help_heading = "Capture")]
@@ -34,7 +35,7 @@ pub struct WatchOptions {
     /// goes.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1g",
         help_heading = "History")]
-    pub keep: u64,
+    pub history_size: u64,
 
     /// Keep the seconds around what happens, as a run: p99(fsync)>20ms, p99(read)>5ms for 10s,
     /// depth>64; may be given again. SIGUSR1 keeps them, too.
@@ -54,7 +55,7 @@ pub struct WatchOptions {
     pub before_size: u64,
     /// The most incidents that are kept; the one in which least time was lost goes first.
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Incidents")]
-    pub incidents: usize,
+    pub max_incidents: usize,
     /// The most that they may take together.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1g",
         help_heading = "Incidents")]

@@ -41,7 +41,7 @@ pub(super) fn run(options: &CompareOptions) -> anyhow::Result<()> {
         across: &options.across,
         shows_all: options.all,
         format: options.format,
-        report: options.report.as_deref(),
+        report: options.page.as_deref(),
     };
     show(&a, &b, is_interleaved, &shown)
 }

@@ -20,7 +20,7 @@ use trace::intake::RowsError;
 /// Runs the command.
 /// Errors: a trace that cannot be read; a format that there is none of; an output that refuses.
 pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
-    let format = export::named(&options.to).map_err(usage)?;
+    let format = export::named(&options.output_format).map_err(usage)?;
     let control = control()?;
     let (output, input_format) = (&options.output, options.input_format.as_deref());
     let trace =

@@ -29,7 +29,7 @@ pub(super) fn run(options: &PapersOptions) -> anyhow::Result<()> {
         parts.push(part?);
     }
     let printed = print(&shown(&parts, options)?);
-    let paged = match &options.report {
+    let paged = match &options.page {
         Some(path) => {
             let findings: Vec<Finding> = parts.iter().flat_map(|p| p.findings.clone()).collect();
             let listings: Vec<&Listing> = parts.iter().flat_map(|part| &part.listings).collect();

@@ -65,7 +65,7 @@ fn read(path: &Path) -> anyhow::Result<Profile> {
 pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
     let profile = read(&options.profile)?;
     let control = control()?;
-    let lengths = match (options.runtime, options.requests) {
+    let lengths = match (options.runtime, options.number_ios) {
         (Some(runtime), _) => runtime.as_secs_f64() / profile.length_s,
         (_, Some(requests)) => requests as f64 / profile.requests as f64,
         _ => 1.0,

@@ -56,7 +56,7 @@ pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
 /// How it is captured.
 fn of_session(options: &RecordOptions) -> Options {
     Options {
-        method: options.method.into(),
+        method: options.tracer.into(),
         ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         zero_ns: None,
         with_context: true,
@@ -256,7 +256,7 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
         "devices": devices.describe(),
         "command": options.command,
         "duration_ns": options.duration.map(|d| d.as_nanos() as u64),
-        "method": options.method.to_possible_value().map(|method| method.get_name().to_owned()),
+        "method": options.tracer.to_possible_value().map(|method| method.get_name().to_owned()),
         "ring_bytes": options.ring_size.unwrap_or_else(default_ring_bytes),
         "keep_ns": options.keep.map(|d| d.as_nanos() as u64),
     })

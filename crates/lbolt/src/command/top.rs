@@ -57,7 +57,7 @@ pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
 fn of_capture(options: &TopOptions) -> capture::Options {
     capture::Options {
         devices: options.devices.clone(),
-        method: options.method,
+        method: options.tracer,
         ring_bytes: capture::ring_bytes(),
         with_syscalls: options.syscalls,
         span: SPAN,

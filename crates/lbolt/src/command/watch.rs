@@ -36,8 +36,8 @@ const KEEP_LEAST: u64 = 16 << 20;
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     let history = resolve::history::directory(options.directory.as_ref())?;
-    if options.keep < KEEP_LEAST {
-        let sentence = "failed to keep a history in less than 16 MiB; a larger --keep, please";
+    if options.history_size < KEEP_LEAST {
+        let sentence = "failed to keep a history in less than 16 MiB; give a larger --history-size";
         return Err(failure(Fault::Usage, sentence));
     }
     if let Some(address) = options.prometheus {
@@ -119,10 +119,10 @@ impl Kept {
     /// Errors: a history that another lbolt keeps, or that cannot be written; an address that
     /// cannot be had.
     fn begin(options: &WatchOptions, history: &Path) -> anyhow::Result<Self> {
-        let store = Store::open(history, options.keep).map_err(of_usage)?;
+        let store = Store::open(history, options.history_size).map_err(of_usage)?;
         let limits = Limits {
             history: history.to_owned(),
-            count_most: options.incidents,
+            count_most: options.max_incidents,
             bytes_most: options.incidents_size,
         };
         let incidents = Writer::begin(limits, note).map_err(unable("start a thread"))?;
@@ -154,7 +154,7 @@ impl Kept {
 fn of_capture(options: &WatchOptions) -> capture::Options {
     capture::Options {
         devices: options.devices.clone(),
-        method: options.method,
+        method: options.tracer,
         ring_bytes: capture::ring_bytes(),
         with_syscalls: options.syscalls,
         span: SPAN,

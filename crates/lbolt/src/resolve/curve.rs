@@ -13,6 +13,7 @@ use host::device::Tree;
 use model::units::show_size;
 use model::workload::Access;
 use std::path::Path;
+use std::time::Duration;
 
 /// A scratch file has so much, and no more than a share of what is free.
 const FILE_BYTES: u64 = 1 << 30;
@@ -38,9 +39,11 @@ impl Resolved for ResolvedCurve {
         let passes = self.plan.cells.len() as u64 * u64::from(self.plan.until.fewest);
         let seconds = passes as f64 * self.plan.pass_ns as f64 / 1e9;
         let column = &self.system.name.column;
-        format!(
-            "{passes} passes on {column}, about {seconds:.0} s, and more until the rates are known"
-        )
+        let more = match self.plan.until.max_time_ns {
+            0 => "",
+            _ => ", and more until the rates are known",
+        };
+        format!("{passes} passes on {column}, about {seconds:.0} s{more}")
     }
 }
 
@@ -94,6 +97,10 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
             )));
         }
     }
+    let (fewest, max_time) = match options.runs {
+        Some(runs) => (runs, Duration::ZERO),
+        None => (options.min_runs, options.max_time),
+    };
     let plan = Plan {
         systems: vec![system.described()],
         cells: cells(options, writes),
@@ -102,8 +109,8 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
         pass_ns: nanoseconds(options.runtime),
         until: Until {
             precision_percent: PRECISION_PERCENT,
-            max_time_ns: nanoseconds(options.max_time),
-            fewest: options.runs,
+            max_time_ns: nanoseconds(max_time),
+            fewest,
             half_percent: analyze::statistics::half_percent,
         },
         seed: options.seed,
@@ -111,7 +118,7 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
     Ok(ResolvedCurve { plan, system })
 }
 
-fn nanoseconds(time: std::time::Duration) -> u64 {
+fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

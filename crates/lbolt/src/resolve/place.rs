@@ -1,9 +1,11 @@
 //! From a target as typed to the place that is measured: whether it is there, has space, and may be
 //! written. The guard is asked here, before anything is opened for writing.
 
+use crate::cli::fio;
 use crate::print::exit::{Fault, failure};
 use crate::resolve::modelled::{Drawable, ModelPlan};
 use crate::resolve::target::{FreshTarget, Target};
+use crate::resolve::text_file;
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
 use host::guard;
@@ -220,6 +222,9 @@ fn path_kind(path: &Path, needs: &Needs<'_>) -> anyhow::Result<SystemKind> {
     })?;
     if metadata.is_dir() {
         return directory_kind(path, needed);
+    }
+    if metadata.is_file() && text_file::read(path).is_ok_and(|text| fio::is_job_file(&text)) {
+        return Err(usage(format!("TARGET {shown}: {}", fio::JOB_FILE)));
     }
     if !metadata.file_type().is_block_device() {
         return Err(usage(format!("TARGET {shown} is neither a directory nor a block device")));

@@ -106,7 +106,8 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
     let dirty =
         options.dirty.map(|bytes| bytes as f64 / options.bs as f64 * 1e9 / period_ns as f64);
     let has_remedies = !options.remedies.is_empty();
-    let time = options.max_time.or(has_remedies.then_some(REMEDIES_TIME)).unwrap_or_default();
+    let goes_on = has_remedies && options.runs.is_none();
+    let time = options.max_time.or(goes_on.then_some(REMEDIES_TIME)).unwrap_or_default();
     let plan = Plan {
         systems: vec![described],
         read: stream(options.rate_iops, options.size),
@@ -115,7 +116,7 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         period_ns,
         periods: options.periods.unwrap_or(if has_remedies { 1 } else { 2 }),
         remedies: tried(&options.remedies),
-        rounds: options.runs,
+        rounds: options.runs.unwrap_or(options.min_runs),
         time_ns: ns(time),
         command: options.command.clone(),
         trace: options.trace,

@@ -33,7 +33,7 @@ const QUICK: Pace = Pace {
     fresh: &["fresh:ext4"],
     files_s: 10.0,
     max_time: Duration::from_secs(2),
-    curve: "--iodepth 1,4,16,64 --runs 2 --runtime 100ms --max-time 6s --size 256m",
+    curve: "--iodepth 1,4,16,64 --min-runs 2 --runtime 100ms --max-time 6s --size 256m",
     sync: "--method fdatasync,O_DSYNC --bs 4k --direct 0 --runs 3 --runtime 100ms",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
                --bs 4k,64k --iodepth 1 --overlap 0 --account none --runs 3",
@@ -43,7 +43,7 @@ const USUAL: Pace = Pace {
     fresh: &["fresh:ext4", "fresh:xfs"],
     files_s: 40.0,
     max_time: Duration::from_secs(5),
-    curve: "--runs 3 --runtime 150ms --max-time 25s --size 512m",
+    curve: "--min-runs 3 --runtime 150ms --max-time 25s --size 512m",
     sync: "--bs 4k,8k --direct 0 --runs 3 --runtime 100ms",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
                --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --runs 3",
@@ -53,7 +53,7 @@ const FULL: Pace = Pace {
     fresh: &["fresh:ext4", "fresh:xfs"],
     files_s: 240.0,
     max_time: Duration::from_secs(30),
-    curve: "--runs 5 --runtime 500ms --max-time 3m",
+    curve: "--min-runs 5 --runtime 500ms --max-time 3m",
     sync: "--runs 5 --runtime 200ms",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed \
                --rw randread,randwrite --iodepth 1 --overlap 0 --account none --runs 5",
@@ -123,9 +123,7 @@ pub(crate) fn resolve(options: &SurveyOptions, output: &Path) -> anyhow::Result<
         curve: match words(&["curve", &directory], pace.curve)? {
             Command::Curve(mut own) => {
                 own.size = options.size.map(|size| size.max(LEAST_BYTES)).or(own.size);
-                if let Some(runs) = options.runs {
-                    (own.runs, own.max_time) = (runs.max(2), Duration::ZERO);
-                }
+                own.runs = options.runs.map(|runs| runs.max(2));
                 curve::resolve(&own, output)?
             }
             _ => return Err(strange()),
@@ -147,7 +145,7 @@ pub(crate) fn resolve(options: &SurveyOptions, output: &Path) -> anyhow::Result<
         },
         storm: match words(&["storm", &directory], pace.storm)? {
             Command::Storm(mut own) => {
-                own.runs = options.runs.unwrap_or(own.runs);
+                own.runs = options.runs.or(own.runs);
                 storm::resolve(&own, output)?
             }
             _ => return Err(strange()),

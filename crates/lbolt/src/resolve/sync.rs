@@ -2,7 +2,7 @@
 //! here, before anything is made or measured.
 
 use super::Resolved;
-use super::place::{Needs, System, SystemKind, system};
+use super::place::{Needs, System, SystemKind, free_bytes, system};
 use super::target::Target;
 use crate::cli::SyncOptions;
 use crate::print::exit::{Fault, failure};
@@ -14,8 +14,13 @@ use std::path::Path;
 /// Half a revolution at 15,000 a minute; and a call that reaches flash and comes back.
 const ROTATING_LEAST_NS: u64 = 2_000_000;
 const OTHER_LEAST_NS: u64 = 5_000;
-/// The space that all writers' appended files may take.
+/// What a writer overwrites, and what it appends in a pass at the most, where there is space.
+const FILE_BYTES: u64 = 16 << 20;
 const APPENDED_BYTES: u64 = 256 << 20;
+/// The files that nobody gave a size take no more than this share of what is free; the one that is
+/// overwritten no more than this share of a writer's.
+const FREE_SHARE: u64 = 2;
+const FILE_SHARE: u64 = 4;
 
 /// A whole sync run, resolved.
 pub(crate) struct ResolvedSync {
@@ -49,15 +54,17 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
             options.target
         )));
     }
-    let broken = |bytes: &&u64| !options.size.is_multiple_of(**bytes) || **bytes > 1 << 30;
+    let writers = u64::from(options.numjobs.iter().copied().max().unwrap_or(1));
+    let free = free_bytes(target, output).unwrap_or(u64::MAX);
+    let sizes = Sizes::of(options, free / writers);
+    let broken = |bytes: &&u64| !sizes.file_bytes.is_multiple_of(**bytes) || **bytes > 1 << 30;
     if let Some(bytes) = options.bs.iter().find(broken) {
-        let (bytes, size) = (show_size(*bytes), show_size(options.size));
+        let (bytes, size) = (show_size(*bytes), show_size(sizes.file_bytes));
         return Err(usage(format!(
             "--bs {bytes}: --size {size} is no multiple of it; give others"
         )));
     }
-    let writers = u64::from(options.numjobs.iter().copied().max().unwrap_or(1));
-    let bytes = writers * (options.size + APPENDED_BYTES);
+    let bytes = writers.saturating_mul(sizes.file_bytes.saturating_add(sizes.appended_bytes));
     let needs = Needs { bytes, writes: false, destroy: None };
     let system = system(target, &targets, &needs, output)?;
     let is_wanted =
@@ -72,15 +79,35 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
             .collect(),
         block_bytes: options.bs.clone(),
         writers: options.numjobs.clone(),
-        direct: options.direct.iter().map(|direct| *direct == 1).collect(),
-        file_bytes: options.size,
+        direct: options.direct.clone(),
+        file_bytes: sizes.file_bytes,
+        appended_bytes: sizes.appended_bytes,
         runs: options.runs,
         pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
         medium_least_ns: medium_least_ns(&system),
         trace: options.trace,
-        seed: 1,
+        seed: options.seed,
     };
     Ok(ResolvedSync { plan, system })
+}
+
+/// The files of a writer.
+#[derive(Debug, PartialEq, Eq)]
+struct Sizes {
+    file_bytes: u64,
+    appended_bytes: u64,
+}
+
+impl Sizes {
+    /// Of a writer that has so much free space: whole blocks, and one at the least.
+    fn of(options: &SyncOptions, free_bytes: u64) -> Self {
+        let block = options.bs.iter().copied().max().unwrap_or(1);
+        let whole = |bytes: u64| (bytes / block * block).max(block);
+        let own = free_bytes / FREE_SHARE;
+        let file_bytes = options.size.unwrap_or_else(|| whole(FILE_BYTES.min(own / FILE_SHARE)));
+        let appended_bytes = whole(APPENDED_BYTES.min(own.saturating_sub(file_bytes)));
+        Self { file_bytes, appended_bytes }
+    }
 }
 
 /// The least time in which the medium beneath a system can make anything durable.

@@ -2,7 +2,7 @@
 //! can be refused is refused here, before anything is made or measured.
 
 use super::Resolved;
-use crate::cli::ThroughputOptions;
+use crate::cli::{ThroughputOptions, fio};
 use crate::print::exit::{Fault, failure};
 use crate::resolve::place::{self, Needs, System, free_bytes, refuse_idle_consent};
 use crate::resolve::target::Target;
@@ -233,6 +233,9 @@ fn battery(options: &ThroughputOptions, in_place: bool) -> anyhow::Result<Batter
             (text, format!("--programs {}", path.display()))
         }
     };
+    if fio::is_job_file(&text) {
+        return Err(failure(Fault::Usage, format!("{name}: {}", fio::JOB_FILE)));
+    }
     Battery::from_toml(&text).map_err(|e| failure(Fault::Usage, format!("{name}: {e}")))
 }
 
@@ -255,6 +258,7 @@ fn product(options: &ThroughputOptions, in_place: bool) -> Battery {
                         size: None,
                         direct: options.direct,
                         fsync: options.fsync,
+                        fdatasync: options.fdatasync,
                         runtime: options.runtime,
                         time_based: options.time_based,
                         rwmixread: options.rwmixread,
@@ -286,6 +290,11 @@ fn row_name(
     }
     if options.direct {
         name += "_direct";
+    }
+    for (sync, writes) in [("fsync", options.fsync), ("fdatasync", options.fdatasync)] {
+        if writes > 0 && rw.writes() {
+            name += &format!("_{sync}{writes}");
+        }
     }
     name
 }

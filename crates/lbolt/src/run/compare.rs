@@ -203,6 +203,7 @@ const HEADLINES: &[&str] = &[
     "cpu_operation_ns",
     "cpu_total_operation_ns",
     "latency_p99_ns",
+    "sync_latency_p99_ns",
     "routine_operations_per_s",
     "operation_cpu_thread_ns",
     "response_mean_ns",

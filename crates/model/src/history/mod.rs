@@ -47,7 +47,7 @@ pub enum HistoryError {
          another directory"
     )]
     Taken { path: PathBuf },
-    #[error("keep a history in {path}: the room that it may take (--keep) is too small")]
+    #[error("keep a history in {path}: the room that it may take (--history-size) is too small")]
     NoRoom { path: PathBuf },
     #[error("read a history from {path}: {problem}; `lbolt watch` keeps one")]
     None { path: PathBuf, problem: String },
@@ -87,14 +87,14 @@ impl fmt::Display for Note {
             }
             Self::Coarser { from_unix_ns, until_unix_ns, level } => write!(
                 f,
-                "{} to {} is kept by the {} from now on: --keep allows no more",
+                "{} to {} is kept by the {} from now on: --history-size allows no more",
                 shown(*from_unix_ns),
                 shown(*until_unix_ns),
                 if *level == Level::MonthOfDays { "day" } else { "hour" },
             ),
             Self::Dropped { from_unix_ns, until_unix_ns } => write!(
                 f,
-                "dropped {} to {}, the oldest: --keep allows no more",
+                "dropped {} to {}, the oldest: --history-size allows no more",
                 shown(*from_unix_ns),
                 shown(*until_unix_ns),
             ),

@@ -167,7 +167,15 @@ quantities! {
     cell lower "service_p50_ns" "ns"
         "median service time, from submission to completion (open loop)";
     cell lower "service_p99_ns" "ns" "99th percentile of the service time (open loop)";
-    streamed lower "sync_percent" "%" "time in fdatasync as a share of the jobs' wall time";
+    streamed lower "sync_percent" "%"
+        "time in fsync and fdatasync as a share of the jobs' wall time";
+    cell lower "sync_latency_mean_ns" "ns"
+        "mean latency of the syncs between writes (--fsync, --fdatasync), from submission to \
+         completion; the final fdatasync is none of them";
+    cell lower "sync_latency_p50_ns" "ns" "median latency of these syncs";
+    cell lower "sync_latency_p99_ns" "ns" "99th percentile of the latency of these syncs";
+    cell lower "sync_latency_p999_ns" "ns" "99.9th percentile of the latency of these syncs";
+    cell lower "sync_latency_max_ns" "ns" "greatest latency of these syncs";
     cell "device_bytes_ratio" "1"
         "bytes at the tested device over bytes of the program, in the program's direction";
     cell "lowest_bytes_ratio" "1"

@@ -127,6 +127,11 @@ pub struct Sample {
     pub service_buckets: Vec<u64>,
     pub service_counts: Vec<u64>,
     pub sync_ns: u64,
+    pub sync_latency_sum_ns: u64,
+    pub sync_latency_min_ns: u64,
+    pub sync_latency_max_ns: u64,
+    pub sync_latency_buckets: Vec<u64>,
+    pub sync_latency_counts: Vec<u64>,
     pub verdict: Verdict,
     pub doubts: Vec<Doubt>,
     pub overhead: Option<Box<Overhead>>,
@@ -143,7 +148,11 @@ impl Record for Sample {
 
     fn earlier() -> (&'static str, Vec<Column<Self>>) {
         let mut columns = Self::columns();
-        columns.retain(|c| !["doubts", "engine", "device_flushes"].contains(&c.name));
+        let is_new = |name: &str| {
+            ["doubts", "engine", "device_flushes"].contains(&name)
+                || name.starts_with("sync_latency")
+        };
+        columns.retain(|c| !is_new(c.name));
         columns.push(column!(Sample, engine: EngineKind, "by which interface the requests went"));
         // A pause went by none.
         columns.last_mut().into_iter().for_each(|engine| {
@@ -279,7 +288,14 @@ impl Sample {
             column!(Sample, service_buckets: Vec<u64>, "histogram of the service times; empty in a \
                 closed loop, where they are the latencies"),
             column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
-            column!(Sample, sync_ns: u64, "time in fdatasync, summed over jobs"),
+            column!(Sample, sync_ns: u64, "time in fsync and fdatasync, summed over jobs"),
+            column!(Sample, sync_latency_sum_ns: u64, "sum of the latencies of the syncs between \
+                writes (fsync=N, fdatasync=N), from submission to completion"),
+            column!(Sample, sync_latency_min_ns: u64, "least latency of a sync"),
+            column!(Sample, sync_latency_max_ns: u64, "greatest latency of a sync"),
+            column!(Sample, sync_latency_buckets: Vec<u64>, "histogram of the latencies of the \
+                syncs between writes: bucket numbers"),
+            column!(Sample, sync_latency_counts: Vec<u64>, "… and how many fell into each"),
             column!(Sample, verdict: Verdict, "ok, suspect or not_measured"),
             column!(Sample, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of \
                 codes with values"),
@@ -325,6 +341,14 @@ impl Sample {
         self.service_max_ns = histogram.max_ns();
     }
 
+    /// Puts the latencies of the syncs between writes into their columns.
+    pub fn set_sync_latency(&mut self, histogram: &Histogram) {
+        (self.sync_latency_buckets, self.sync_latency_counts) = histogram.nonzero().unzip();
+        self.sync_latency_sum_ns = histogram.sum_ns();
+        self.sync_latency_min_ns = histogram.min_ns();
+        self.sync_latency_max_ns = histogram.max_ns();
+    }
+
     /// The latencies from the intended start; none where the columns contradict each other.
     pub fn latency(&self) -> Option<Histogram> {
         Histogram::from_parts(
@@ -347,6 +371,18 @@ impl Sample {
             self.service_sum_ns,
             self.service_min_ns,
             self.service_max_ns,
+        )
+    }
+
+    /// The latencies of the syncs between writes, from submission to completion; none where the
+    /// columns contradict each other.
+    pub fn sync_latency(&self) -> Option<Histogram> {
+        Histogram::from_parts(
+            &self.sync_latency_buckets,
+            &self.sync_latency_counts,
+            self.sync_latency_sum_ns,
+            self.sync_latency_min_ns,
+            self.sync_latency_max_ns,
         )
     }
 }
@@ -373,6 +409,9 @@ mod tests {
             assert_eq!(sample.service().as_ref(), Some(found));
             assert_eq!(sample.service_buckets.is_empty(), rate.is_none());
             assert_eq!((sample.service_sum_ns, sample.service_max_ns), (904, 900));
+            assert_eq!(sample.sync_latency(), Some(Histogram::default()), "no syncs");
+            sample.set_sync_latency(&service);
+            assert_eq!(sample.sync_latency().as_ref(), Some(&service));
             sample.latency_counts.pop();
             assert_eq!(sample.latency(), None);
         }

@@ -102,22 +102,28 @@ const LATENCIES: [(&str, &str); 4] = [
     ("greatest", "latency_max_ns"),
 ];
 
+/// Requests and syncs: what follows the test's name, and what their quantities begin with.
+const LATENCIES_OF: [(&str, &str); 2] = [("", ""), (", syncs", "sync_")];
+
 fn latencies<'a>(places: &'a [Place]) -> Option<Chart> {
     let series = crate::words::first_seen(places.iter().map(|place| &place.series));
     let category = |place: &Place| match series.len() {
         1 => place.program.clone(),
         _ => format!("{}, {}", place.program, place.series),
     };
-    let of = |place: &'a Place| {
-        let category = category(place);
-        let figure = move |(name, quantity): &(&str, &str)| {
-            let figure = place.cell.figure(quantity)?;
+    let of = |place: &'a Place, (suffix, prefix): (&str, &str)| {
+        let category = category(place) + suffix;
+        let figure = |(name, quantity): &(&str, &str)| {
+            let figure = place.cell.figure(&format!("{prefix}{quantity}"))?;
             Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
         };
         LATENCIES.iter().filter_map(figure).collect::<Vec<_>>()
     };
+    let of = |place| LATENCIES_OF.into_iter().flat_map(move |kind| of(place, kind));
     let axis = Axis::new("latency", "ns", Scale::Log);
     let entries: Vec<Entry<'_>> = places.iter().flat_map(of).collect();
     let chart = Chart::rows("latencies", "Latencies", Kind::Dots, axis, &entries)?;
-    Some(chart.by("From a request's intended start to its completion, all passes together."))
+    let method = "From a request's intended start to its completion, and of a sync between writes \
+        from its submission; all passes together.";
+    Some(chart.by(method))
 }

@@ -42,6 +42,9 @@ const COLUMNS: &[Detail] = &[
     detail("p50", "latency_p50_ns", time),
     detail("p99", "latency_p99_ns", time),
     detail("Max", "latency_max_ns", time),
+    detail("Sync p50", "sync_latency_p50_ns", time),
+    detail("Sync p99", "sync_latency_p99_ns", time),
+    detail("Sync max", "sync_latency_max_ns", time),
     detail("Device bytes", "device_bytes_ratio", number),
     detail("Passes", RATE, |figure, _| Some(figure.count.to_string())),
 ];

@@ -11,10 +11,24 @@ use crate::screen::{first_of, fitted, joined, paragraphs, short};
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::name;
 use model::record::Verdict;
+use model::units::show_time_ns;
+use std::cmp::Ordering;
 
 /// The columns that go first where a terminal is narrow.
-const LESS_NEEDED: [&str; 9] =
-    ["Passes", "Test bed", "Device bytes", "Max", "IOPS", "Total CPU", "p50", "p99", "Thread CPU"];
+const LESS_NEEDED: [&str; 12] = [
+    "Passes",
+    "Test bed",
+    "Device bytes",
+    "Max",
+    "Sync max",
+    "IOPS",
+    "Total CPU",
+    "p50",
+    "Sync p50",
+    "p99",
+    "Thread CPU",
+    "Sync p99",
+];
 /// The columns that are the same in all rows where there is one system with so many drives.
 const OF_ONE: [&str; 2] = ["Drives", "System"];
 
@@ -98,7 +112,7 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     let compared = (1..matrix.columns.len()).filter_map(|column| against(matrix, &rates, column));
     let compared = compared.take(MOST_COMPARED);
     let span = span(matrix, &rates, unit).into_iter();
-    span.chain(compared).chain(of_ceiling(&rates)).collect()
+    span.chain(syncs(matrix, &rates)).chain(compared).chain(of_ceiling(&rates)).collect()
 }
 
 /// On which system files are read and written fastest.
@@ -139,6 +153,24 @@ fn span(matrix: &Matrix, rates: &[Rate], unit: RateUnit) -> Option<String> {
         [_] => format!("The only rate is that of {}.{doubted}", text(slowest)),
         _ => format!("The rates go from {}, to {}.{doubted}", text(slowest), text(fastest)),
     })
+}
+
+/// How long syncs take in the test in which they take longest.
+fn syncs(matrix: &Matrix, rates: &[Rate]) -> Option<String> {
+    let of = |rate: &Rate, quantity: &str| matrix.cell(rate.row, rate.column)?.value(quantity);
+    let p99 = |rate: &&Rate| of(rate, "sync_latency_p99_ns");
+    let slower = |a: &&Rate, b: &&Rate| p99(a).partial_cmp(&p99(b)).unwrap_or(Ordering::Equal);
+    let slowest = rates.iter().filter(|rate| p99(rate).is_some()).max_by(slower)?;
+    let time = |quantity| of(slowest, quantity).map(show_time_ns);
+    let share = of(slowest, "sync_percent")
+        .map_or_else(String::new, |share| format!("; syncs take {} of its time", percent(share)));
+    Some(format!(
+        "p99 sync latency is {} in {} (p50 {}, max {}){share}.",
+        time("sync_latency_p99_ns")?,
+        slowest.entrant.name,
+        time("sync_latency_p50_ns")?,
+        time("sync_latency_max_ns")?,
+    ))
 }
 
 fn percent(value: f64) -> String {

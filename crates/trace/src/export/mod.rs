@@ -69,7 +69,7 @@ pub struct ExportFormat {
 }
 
 impl ExportFormat {
-    /// Its name, for `--to`.
+    /// Its name, for `--output-format`.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -94,7 +94,10 @@ impl IoUring {
         }
         let (pointer, length) = (buffer.as_mut_ptr(), request.length_bytes);
         let (at, index) = (request.offset_bytes, request.token as u16);
-        let sync = types::FsyncFlags::DATASYNC;
+        let sync = match request.operation {
+            Operation::Fsync => types::FsyncFlags::empty(),
+            _ => types::FsyncFlags::DATASYNC,
+        };
         Ok(match (request.operation, self.mode.is_fixed) {
             (Operation::Read, false) => opcode::Read::new(fd, pointer, length).offset(at).build(),
             (Operation::Write, false) => opcode::Write::new(fd, pointer, length).offset(at).build(),
@@ -196,8 +199,10 @@ impl Engine for IoUring {
     fn submit(&mut self, request: &Request, completions: &mut Vec<Completion>) -> io::Result<()> {
         let result = match request.operation {
             // A ring that polls takes nothing that cannot be polled for.
-            Operation::Fdatasync if self.mode.is_polled => self.file.serve(request.operation),
-            Operation::Read | Operation::Write | Operation::Fdatasync => {
+            Operation::Fdatasync | Operation::Fsync if self.mode.is_polled => {
+                self.file.serve(request.operation)
+            }
+            Operation::Read | Operation::Write | Operation::Fdatasync | Operation::Fsync => {
                 match self.entry(request) {
                     Ok(entry) => return self.queue(&entry),
                     Err(result) => result,

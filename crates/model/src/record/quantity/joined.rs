@@ -21,7 +21,7 @@ quantities! {
     timed "operation_scheduler_ns" "ns" "time that its requests then waited for the driver";
     timed "operation_device_ns" "ns" "time that its requests then were in driver and device";
     timed "operation_journal_ns" "ns"
-        "time in fdatasync in which the job had no request outstanding and the file system's \
+        "time in syncs in which the job had no request outstanding and the file system's \
          journal had";
     timed "operation_journal_queue_ns" "ns"
         "of the journal's time: its requests waited for the driver, or between the parts of a \
