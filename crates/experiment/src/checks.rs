@@ -144,7 +144,7 @@ fn device_bytes(facts: &Facts) -> Option<Doubt> {
 }
 
 /// What the tested device moved must have come through the lowest one beneath it. Where it is the
-/// lowest itself, its two counts are of two moments. One doubt for both directions: it is one cause.
+/// lowest itself, its two counts are of two moments. One doubt for both directions: one cause.
 fn lowest_bytes(facts: &Facts) -> Option<Doubt> {
     let devices = &facts.after.devices;
     let names = |role| -> BTreeSet<&str> {
