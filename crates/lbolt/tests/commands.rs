@@ -46,7 +46,7 @@ fn root_no_command_and_nothing_that_it_started_outlives_lbolt() {
         format!("record -d {node} -o run --keep 1s --when max>1h"),
         format!("watch history -d {node}"),
         "device model:ra81".to_owned(),
-        "storm d --period 200ms --periods 1 --runs 2 --max-time 1ms -o run".to_owned(),
+        "storm d --period 200ms --periods 1 --runs 2 -o run".to_owned(),
     ] {
         for signal in [Signal::KILL, Signal::TERM, Signal::HUP, Signal::QUIT] {
             let (running, numbers) = started(&lab, &words);
@@ -105,6 +105,15 @@ fn what_a_killed_run_left_changed_is_told_by_whoever_measures() {
     lab.assert_clean();
 }
 
+/// Settings that are put back, failed or not.
+struct Before(Snapshot);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        let _ = self.0.restore();
+    }
+}
+
 #[test]
 fn root_what_a_killed_run_left_changed_is_told_where_its_notes_are_not_seen() {
     if !is_root() || !host::kernel_notes::keep("test-commands", b"{}") {
@@ -114,10 +123,10 @@ fn root_what_a_killed_run_left_changed_is_told_where_its_notes_are_not_seen() {
     let _turn = settings_turn();
     let (lab, other) = (Lab::new(), Lab::new());
     let words = "storm d --size 8m --period 200ms --periods 50 --rate_iops 50 --commits 10 \
-                 --dirty 1m --runs 2 --max-time 1ms --remedies dirty-early -o r";
-    let before = Snapshot::of(None).unwrap();
+                 --dirty 1m --runs 2 --remedies dirty-early -o r";
+    let before = Before(Snapshot::of(None).unwrap());
     let mut running = lab.start(lab.lbolt(words));
-    running.until("a change", || (!before.differences().is_empty()).then_some(()));
+    running.until("a change", || (!before.0.differences().is_empty()).then_some(()));
     // As by the end of its container.
     running.kill_with_its_caretaker();
     running.wait();
@@ -134,7 +143,7 @@ fn root_what_a_killed_run_left_changed_is_told_where_its_notes_are_not_seen() {
     let said = format!("{}{}", refused.out, refused.err);
     assert!(said.contains("lbolt doctor --clean first"), "{said}");
     let clean = of_other("doctor --clean");
-    assert_eq!((clean.code, before.differences()), (0, vec![]), "{}", clean.err);
+    assert_eq!((clean.code, before.0.differences()), (0, vec![]), "{}", clean.err);
     lab.run("doctor --clean");
     lab.assert_clean();
     other.assert_clean();

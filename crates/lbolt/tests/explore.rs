@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, QUICK, Running};
+use crate::common::{Lab, QUICK, Running, wait_for};
 use crate::page::{BROWSER, packages};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::{Value, json};
@@ -268,14 +268,16 @@ fn opening_shows_the_token_to_nobody_and_leaves_nothing() {
 }
 
 #[test]
-fn what_a_killed_command_opened_is_noted() {
+fn what_a_killed_command_opened_is_removed() {
     let lab = Lab::new();
     lab.file("t.csv", trace(10, "db"));
     let (served, seen) = opened(&lab);
+    let file = Path::new(seen.lines().last().unwrap());
+    assert!(file.exists());
     served.running.signal(Signal::KILL);
     served.running.wait();
-    assert!(Path::new(seen.lines().last().unwrap()).exists());
-    assert_eq!(lab.run("doctor --clean").code, 0);
+    wait_for("its removal", || (!file.exists()).then_some(()));
+    wait_for("its note's", || lab.leftovers().is_empty().then_some(()));
     lab.assert_clean();
 }
 
