@@ -133,10 +133,11 @@ fn root_fsync_and_fdatasync_are_the_calls_of_these_names() {
         lab.file("programs.toml", ENGINES.map(program).concat());
         let load = format!(
             "{} throughput $AT --programs programs.toml --size 40k --runs 1 --warmup 0 --no-cold \
-             --no-sync --no-ceiling -o measured >&2",
+             --no-sync --no-ceiling -o measured",
             env!("CARGO_BIN_EXE_lbolt")
         );
-        let Some(mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], &load) else { return };
+        let ext4 = ["mkfs.ext4", "-q", "-F"];
+        let Some((mounted, _)) = ended_with(&lab, &ext4, "", &load) else { return };
         let device = std::fs::metadata(&mounted.seen).unwrap().dev();
         let number = rustix::fs::major(device) << 20 | rustix::fs::minor(device);
         let context = Context::read(&lab.path("run")).unwrap();
