@@ -32,12 +32,12 @@ const column = (role, values, unit = "") => ({ name: role, unit, role, values })
 
 /** What is drawn of a chart, read in the page by `read`.
  * @template T
- * @param {ReturnType<typeof chart>} chart
+ * @param {ReturnType<typeof chart>} of
  * @param {() => T} read
  */
-async function drawn(chart, read) {
+async function drawn(of, read) {
   const figure = '<figure id="c"><div class="plot" tabindex="0"></div></figure>';
-  const parts = { title: chart.title, body: figure, charts: JSON.stringify([chart]) };
+  const parts = { title: of.title, body: figure, charts: JSON.stringify([of]) };
   const html = Object.entries(parts).reduce(
     (page, [name, part]) => page.replace(`{{${name}}}`, () => part),
     TEMPLATE,
@@ -59,8 +59,8 @@ const ticks = () => {
 const SECOND = 1e9;
 
 test("a time axis begins with the data, and its ticks are told apart", async () => {
-  for (const [from, until] of [[102, 110], [102, 104], [3602, 3605], [100, 1900]]) {
-    const domain = [from * SECOND, until * SECOND];
+  for (const seconds of [[102, 110], [102, 104], [3602, 3605], [100, 1900]]) {
+    const domain = seconds.map((second) => second * SECOND);
     const over = chart({
       kind: "over",
       x: { label: "start time", unit: "ns", scale: "linear", domain, bins: 2 },

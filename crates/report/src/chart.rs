@@ -433,8 +433,7 @@ mod tests {
 
     #[test]
     fn rates_are_told_in_the_unit_of_the_tables_everywhere_in_a_chart() {
-        let axes =
-            (Axis::new("size", "B", Scale::Log), Axis::new("rate", "B/s", Scale::Linear));
+        let axes = (Axis::new("size", "B", Scale::Log), Axis::new("rate", "B/s", Scale::Linear));
         let fit = Fit { series: "s".into(), points: vec![(4096.0, 2e9)] };
         let chart = Chart::plane("c", "t", Kind::Lines, axes)
             .numbers(Role::X, "size", "B", [Some(4096.0)])

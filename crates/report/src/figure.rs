@@ -85,7 +85,8 @@ mod tests {
     #[test]
     fn an_interval_that_was_cut_at_zero_is_as_uncertain_as_before() {
         let half = |low| {
-            let found = Finding { value: Some(2.0), low: Some(low), high: Some(7.0), ..Finding::default() };
+            let found =
+                Finding { value: Some(2.0), low: Some(low), high: Some(7.0), ..Finding::default() };
             Figure::of(&found).half_interval()
         };
         assert_eq!([half(-3.0), half(0.0), half(1.0)], [Some(5.0), Some(5.0), Some(3.0)]);

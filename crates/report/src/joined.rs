@@ -160,11 +160,7 @@ fn stacked(
     let axis = Axis::new("time of an operation", "ns", Scale::Linear);
     let chart = Chart::rows(id, title, Kind::Stack, axis, &entries.collect::<Vec<_>>())?;
     let note = overlaps.then(|| format!("Where a bar is longer than its time, {OVERLAPS}."));
-    Some(
-        chart
-            .by("Mean times, by joining passes with the requests traced meanwhile.")
-            .noted(note),
-    )
+    Some(chart.by("Mean times, by joining passes with the requests traced meanwhile.").noted(note))
 }
 
 struct All(BTreeMap<(Subject, String), Figure>);

@@ -3,11 +3,11 @@
 //!
 //! Non-goals: what is counted (`analyze`), what is said of it (`report::page`).
 
+use super::density::Times;
 use super::opened::{OpenedAt, of_storms};
 use super::response::Analysed;
 use super::trace::{device_name, open_requests};
 use super::verdict::context_of;
-use super::density::Times;
 use super::{Watch, density};
 use analyze::response::StormSpan;
 use analyze::response::over_time::{OverTime as Counted, Parts as Sums};
@@ -45,10 +45,7 @@ pub(super) fn of_requests(
     Ok(Traced {
         density: devices.iter().flat_map(of_device).collect(),
         over_time: devices.iter().filter_map(shown).collect(),
-        marks: devices
-            .iter()
-            .map(|of| (name(*of), marks(*of, &spans, &opened, &times)))
-            .collect(),
+        marks: devices.iter().map(|of| (name(*of), marks(*of, &spans, &opened, &times))).collect(),
         storms: opened.into_iter().map(|opened| opened.storm).collect(),
         all_storms: spans.len(),
     })
@@ -78,9 +75,8 @@ fn shown(over: &Counted, device: String, times: &Times) -> Option<OverTime> {
 /// When a device had storms, to the bin, and exactly where those lie that are opened.
 fn marks(device: u32, spans: &[StormSpan], opened: &[OpenedAt], times: &Times) -> Vec<Band> {
     let own = spans.iter().filter(|span| span.device == device);
-    let mut bins: Vec<(u64, u64)> = own
-        .map(|span| (times.bin_of(span.start_ns), times.bin_of(span.end_ns) + 1))
-        .collect();
+    let mut bins: Vec<(u64, u64)> =
+        own.map(|span| (times.bin_of(span.start_ns), times.bin_of(span.end_ns) + 1)).collect();
     bins.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
     for (from, until) in bins {

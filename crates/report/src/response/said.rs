@@ -156,10 +156,9 @@ fn slope(classes: &Classes, op: &str) -> Option<String> {
         (wait, device) if wait > device => format!(
             "{each}, most of it in the queue: large ones wait, bandwidth is not what they lack"
         ),
-        (_, device) if device > 0.0 => format!(
-            "{each}, most of it in the device: as of {}",
-            show_rate(1024.0 * 1e9 / device)
-        ),
+        (_, device) if device > 0.0 => {
+            format!("{each}, most of it in the device: as of {}", show_rate(1024.0 * 1e9 / device))
+        }
         _ => each,
     })
 }

@@ -29,10 +29,7 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
     };
     let unit = table::rate_unit(matrices.iter().map(|(_, matrix)| matrix));
     let rates = rates(&places, interval).map(|chart| chart.in_rates_of(unit));
-    [rates, shares(&places), cpu(&places), latencies(&places)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [rates, shares(&places), cpu(&places), latencies(&places)].into_iter().flatten().collect()
 }
 
 fn places(named: &Named<'_>, matrix: &Matrix) -> Vec<Place> {
