@@ -37,7 +37,11 @@ export function points(chart: Chart, width: number): Drawing {
     marks: [
       ...axes(chart, ranges.x, ranges.y),
       ...chart.fits.map((fit) =>
-        line(bent(ranges, fit.points), { stroke: colour(chart, fit.series), strokeWidth: 1.5 }),
+        line(bent(ranges, fit.points), {
+          stroke: colour(chart, fit.series),
+          strokeWidth: 1.5,
+          clip: true,
+        }),
       ),
       dot(data, { ...shape, y: up }),
       text(doubted(data), { ...stars, y: up }),

@@ -149,7 +149,8 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
         };
         let error = |o: &Outcome| format!("{:+.1} %", 100.0 * o.error());
         let points = |o: &Outcome| {
-            o.cpu_error_points().map_or_else(String::new, |points| format!("{points:+.0}"))
+            o.cpu_error_points()
+                .map_or_else(String::new, |points| format!("{:+.0}", points.round() + 0.0))
         };
         [
             column(group, "paper", texts(drives, &printed)),

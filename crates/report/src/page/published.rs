@@ -106,6 +106,8 @@ fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Optio
     let words = told.map_or_else(|| quantity.replace('_', " "), |told| told.title.to_owned());
     let scale = Scale::of(values());
     let axes = (Axis::new("published", unit, scale), Axis::new("the model", unit, scale));
+    // Shares differ by points, which are no shares.
+    let apart = if unit == "%" { "points" } else { unit };
     let id = format!("paper-{paper}-{}", quantity.replace('_', "-"));
     let column = |of: fn(&Cell) -> f64| cells.iter().map(move |cell| Some(of(cell)));
     let chart = Chart::plane(&id, &format!("{paper}: {words}"), Kind::Points, axes)
@@ -113,7 +115,7 @@ fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Optio
         .texts(Role::Series, "paper", cells.iter().map(|_| paper.to_owned()))
         .numbers(Role::X, "published", unit, column(|cell| cell.published))
         .numbers(Role::Y, "model", unit, column(|cell| cell.model))
-        .numbers(Role::Residual, "error", unit, column(|cell| cell.model - cell.published))
+        .numbers(Role::Residual, "error", apart, column(|cell| cell.model - cell.published))
         .texts(Role::Note, "doubts", cells.iter().map(|cell| cell.doubt.clone()))
         .by(METHOD)
         .high(HEIGHT)
