@@ -31,16 +31,19 @@ export function common(width: number, height: number, title: string) {
   return { width, height, className: "drawing", ariaLabel: title };
 }
 
-/** Without the style element that Plot puts into its drawings, and without the names of its marks:
- * the drawing is one image with one name. */
+/** Without the style element that Plot puts into its drawings. The drawing is one image with one
+ * name: what its marks are stays for tests alone. */
 export function bare(element: Element): SVGSVGElement {
   element.querySelectorAll("style").forEach((style) => style.remove());
-  element.querySelectorAll("[aria-label]").forEach((mark) => mark.removeAttribute("aria-label"));
+  for (const mark of element.querySelectorAll<SVGElement>("[aria-label]")) {
+    mark.dataset.mark = mark.getAttribute("aria-label") ?? "";
+    mark.removeAttribute("aria-label");
+  }
   element.setAttribute("role", "img");
   return element as SVGSVGElement;
 }
 
-/** `86 to 88 MB/s`, nothing where there is no interval. */
+/** ` (86 MB/s to 88 MB/s)`, nothing where there is no interval. */
 export function interval(row: Row, unit: string): string {
   if (!Number.isFinite(row.low) || !Number.isFinite(row.high)) return "";
   return ` (${show(row.low, unit)} to ${show(row.high, unit)})`;

@@ -44,6 +44,29 @@ export function within(axis: Axis, pixels: number, each = EACH): Ranged {
   return { scale: { type, domain, label: null }, ticks };
 }
 
+/** Where a value is drawn: on an axis of powers nothing stands before its begin. */
+export function drawnAt({ scale }: Ranged, value: number): number {
+  return scale.type === "log" ? Math.max(value, scale.domain[0]) : value;
+}
+
+/** Places of a line between two points: on an axis of powers it is a curve. */
+export function along(x: Ranged, y: Ranged, [from, until]: [Point, Point]): Point[] {
+  if (x.scale.type === "linear" && y.scale.type === "linear") return [from, until];
+  const [least, most] = [drawnAt(x, from[0]), drawnAt(x, until[0])];
+  const slope = (until[1] - from[1]) / (until[0] - from[0]);
+  return Array.from({ length: PIECES + 1 }, (_, place): Point => {
+    const share = place / PIECES;
+    const isEven = x.scale.type === "linear";
+    const at = isEven ? least + (most - least) * share : least * (most / least) ** share;
+    return [at, from[1] + (at - from[0]) * slope];
+  });
+}
+
+export type Point = [number, number];
+
+/** Straight pieces of a curve. */
+const PIECES = 32;
+
 const SECOND = 1e9;
 const HOUR = 3600 * SECOND;
 

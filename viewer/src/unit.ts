@@ -1,11 +1,12 @@
-// Numbers with their units, as short as an axis and a reader need them.
+// Numbers with their units, as short as an axis and a reader need them. Rates in bytes come in the
+// unit of the tables beside them (crates/report/src/number.rs).
+import type { Ranged } from "./scale";
 
 type Step = [least: number, name: string];
 
 /** Steps of a unit, the greatest first. */
 const STEPS: Record<string, Step[]> = {
   ns: [[2 * 86400e9, "d"], [2 * 3600e9, "h"], [120e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
-  "B/s": [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]],
   B: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
   "1/s": [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],
 };
@@ -26,15 +27,35 @@ export function digits(value: number, count = 3): string {
   return rest === undefined ? grouped : `${grouped}.${rest}`;
 }
 
-/** `1.5 ms`, `87.2 MB/s`, `12 %`. */
-export function show(value: number, unit: string): string {
+/** The step of a unit in which a number is told whose neighbours are so far away; 0 of one alone.
+ * Minutes are told of in seconds where less than a quarter of one matters. */
+function stepOf(steps: Step[], size: number, apart: number): Step {
+  const isFine = (name: string) => apart > 0 && apart < (WHOLE[name] ?? 0) / 4;
+  const least: Step = steps.at(-1) ?? [1, ""];
+  return steps.find(([from, name]) => size >= from && !isFine(name)) ?? least;
+}
+
+/** Digits that tell a number from its neighbours. */
+function digitsFor(size: number, apart: number): number {
+  if (!(apart > 0) || !(size > 0)) return 3;
+  const decimals = [0, 1, 2, 3, 4, 5].find((count) => {
+    const whole = apart * 10 ** count;
+    return Math.abs(whole - Math.round(whole)) < 1e-6 * Math.max(1, whole) && whole >= 0.5;
+  });
+  return Math.min(12, Math.max(3, Math.floor(Math.log10(size)) + 1 + (decimals ?? 6)));
+}
+
+/** `1.5 ms`, `4 KiB`, `12 %`; with as many digits as tell it from neighbours so far away. */
+export function show(value: number, unit: string, apart = 0): string {
   if (!Number.isFinite(value)) return "not measured";
   const steps = STEPS[unit];
   if (steps === undefined) return [digits(value), unit === "1" ? "" : unit].join(" ").trim();
-  const size = Math.abs(value);
-  const least: Step = steps.at(-1) ?? [1, unit];
-  const [from, name] = steps.find(([from]) => size >= from) ?? least;
-  return `${digits(value / (WHOLE[name] ?? from))} ${name}`;
+  return told(value, stepOf(steps, Math.abs(value), apart), apart);
+}
+
+function told(value: number, [from, name]: Step, apart: number): string {
+  const each = WHOLE[name] ?? from;
+  return `${digits(value / each, digitsFor(Math.abs(value) / each, apart / each))} ${name}`;
 }
 
 /** The unit that is not on each number of an axis stands in its label. */
@@ -42,13 +63,17 @@ export function label(text: string, unit: string): string {
   return unit in STEPS || unit === "1" || unit === "" ? text : `${text} (${unit})`;
 }
 
-/** A number at a tick of an axis. One of long times up to `greatest` has one unit. */
-export function tick(unit: string, greatest = 0): (value: number) => string {
-  const long = unit === "ns" && greatest >= 120e9;
-  const [from, name] = (long ? STEPS.ns?.find(([from]) => greatest >= from) : undefined) ?? [0, ""];
+/** A number at a tick of an axis. Of evenly divided long times all ticks have one unit. */
+export function tick(unit: string, { scale, ticks }: Ranged): (value: number) => string {
+  const even = scale.type === "linear";
+  const apart = even ? Math.abs((ticks[1] ?? 0) - (ticks[0] ?? 0)) : 0;
+  const greatest = Math.max(0, ...ticks.map(Math.abs));
+  const step = stepOf(STEPS[unit] ?? [], greatest, apart);
+  const isLong = even && step[1] in WHOLE;
   return (value) => {
     if (value === 0) return "0";
-    if (long) return `${digits(value / (WHOLE[name] ?? from))} ${name}`;
-    return unit in STEPS ? show(value, unit) : digits(value);
+    if (isLong) return told(value, step, apart);
+    if (unit in STEPS) return show(value, unit, apart);
+    return digits(value, digitsFor(Math.abs(value), apart));
   };
 }

@@ -125,6 +125,13 @@ pub fn response_from_ns(bin: u64) -> f64 {
     (bin as f64 / IN_OCTAVE).exp2()
 }
 
+/// Where bins of time begin for a trace whose first request arrives then: at the last whole
+/// millisecond before it, so that what lies in a run for some seconds is not shown in one bin.
+pub fn begin_ns(first_arrival_ns: i64) -> u64 {
+    let first_ns = u64::try_from(first_arrival_ns).unwrap_or(0);
+    first_ns / TIME_NS * TIME_NS
+}
+
 /// What requests of a direction on a device are over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planes {
@@ -144,11 +151,18 @@ impl Default for Planes {
 /// The planes of each device, of reads and of writes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Density {
+    /// Where its bins of time begin, ns.
+    from_ns: u64,
     /// By device and direction.
     pub planes: BTreeMap<(u32, Op), Planes>,
 }
 
 impl Density {
+    /// Counts whose bins of time begin there.
+    pub fn from(from_ns: u64) -> Self {
+        Self { from_ns, ..Self::default() }
+    }
+
     /// Adds a row, if it was requested by somebody else than lbolt, and was a read or a write.
     pub fn add(&mut self, row: &Request) {
         let is_wanted = row.parent_id.is_none()
@@ -156,7 +170,7 @@ impl Density {
             && matches!(row.op, Op::Read | Op::Write);
         let Some(time_ns) = row.arrival_ns().filter(|_| is_wanted) else { return };
         let planes = self.planes.entry((row.device, row.op)).or_default();
-        let at_ns = u64::try_from(time_ns).unwrap_or(0);
+        let at_ns = u64::try_from(time_ns).unwrap_or(0).saturating_sub(self.from_ns);
         // A completion whose request was never seen took nobody knows how long.
         let is_begun = row.queued_ns.or(row.started_ns).or(row.issued_ns).is_some();
         let completed_ns = row.completed_ns.filter(|_| is_begun);
@@ -183,7 +197,7 @@ impl Density {
         widest
     }
 
-    /// Adds what another part of the same trace came to.
+    /// Adds what another part of the same trace came to, whose bins begin where these do.
     pub fn merge(&mut self, next: Self) {
         for (key, planes) in next.planes {
             let own = self.planes.entry(key).or_default();
@@ -236,6 +250,21 @@ mod tests {
             assert_eq!(planes.responses.times.width, 2 * width);
             assert_eq!(planes.places.times.width, 2 * width);
         }
+    }
+
+    /// 8 s at the end of a run of 110 s: in bins from zero they would be 8 of 110.
+    #[test]
+    fn what_begins_late_has_bins_as_narrow_as_what_begins_at_once() {
+        let (second, late) = (1_000_000_000, 102_000_000_000_i64);
+        let of = |first: i64| {
+            let mut density = Density::from(begin_ns(first));
+            (0..8).for_each(|n| density.add(&row(first + n * second, 1, 0)));
+            density.planes[&(0, Op::Read)].responses.clone()
+        };
+        assert_eq!(begin_ns(late + 123_456), late as u64);
+        assert_eq!([begin_ns(-5), begin_ns(999_999)], [0, 0]);
+        assert_eq!(of(late + 123_456), of(123_456));
+        assert!(of(late).times_used() > TIMES / 2 - 30, "{}", of(late).times_used());
     }
 
     #[test]

@@ -24,7 +24,8 @@
 //! system is the jobs' alone, so that it is them who wait; no longer than fdatasync took, for
 //! nobody else does. What else a device did meanwhile, writing back first of all, is beside them.
 //!
-//! Non-goals: measuring, capturing; which passes count (all that were captured do).
+//! Non-goals: measuring, capturing; which passes count (all that were captured do); storms, where
+//! several streams run at once.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +35,7 @@ use crate::requests::sequences::Open;
 use crate::statistics::estimate;
 use crate::throughput::verdict;
 use model::doubt::{Code, Doubt, Judgement};
-use model::record::{Finding, Flags, Op, Request, Sample};
+use model::record::{Finding, Flags, Op, Request, Sample, Subject};
 use waiting::{Step, Sweep};
 
 /// What was captured beside a pass: how many events were lost, or why nothing could be.
@@ -267,9 +268,14 @@ pub struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    /// The passes that were to be captured. One that moved nothing has no operation to tell of.
+    /// The passes that were to be captured, but for those that have no operation to tell of, and
+    /// storms: several streams share such a pass, and its CPU time and requests are of all of them.
+    /// Who waited for whom there is the verdict's to say.
     pub fn new(passes: impl IntoIterator<Item = (&'a Sample, &'a Captured)>) -> Self {
-        let passes = passes.into_iter().filter(|(sample, _)| sample.operations > 0);
+        let is_of_one_stream = |sample: &Sample| !matches!(sample.subject, Subject::Storm(_));
+        let passes = passes
+            .into_iter()
+            .filter(|(sample, _)| sample.operations > 0 && is_of_one_stream(sample));
         let mut passes: Vec<Pass> = passes.map(|(s, captured)| Pass::new(s, captured)).collect();
         passes.sort_by_key(|pass| pass.from_ns);
         Self { passes }

@@ -57,34 +57,77 @@ fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
     cells
 }
 
-/// The paths' greatest rates: by target, drives and direction.
-struct Ceilings {
-    ceilings: BTreeMap<(String, u64, bool), f64>,
-    memory_copy: Option<f64>,
+/// What passes in one direction share on the way to their data.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Path {
+    target: String,
+    drives: u64,
+    reads: bool,
+    /// The page cache took most of the bytes, and the device did not.
+    is_memory: bool,
 }
+
+impl Path {
+    /// None of a mix of directions, and without I/O.
+    fn of(sample: &Sample) -> Option<Self> {
+        if sample.access == Access::RandRw || sample.engine == EngineKind::Null {
+            return None;
+        }
+        let reads = !sample.access.writes();
+        let moved = if reads { sample.device_read_bytes } else { sample.device_write_bytes };
+        let is_memory = sample.direct == 0 && moved.is_some_and(|moved| moved < sample.bytes / 2);
+        let (target, drives) = (sample.target.clone(), sample.drives);
+        Some(Self { target, drives, reads, is_memory })
+    }
+}
+
+/// The greatest rate of a path, and whose it is.
+#[derive(Debug, Clone, PartialEq)]
+struct Ceiling {
+    bytes_per_s: f64,
+    of: String,
+}
+
+impl Ceiling {
+    /// A program that was faster than what was to find the path's ceiling has found it itself.
+    fn raise(&mut self, sample: &Sample) {
+        if rate(sample) > self.bytes_per_s {
+            *self = Self::by(sample);
+        }
+    }
+
+    fn by(sample: &Sample) -> Self {
+        Self { bytes_per_s: rate(sample), of: format!("a pass of {}", sample.program) }
+    }
+}
+
+/// The greatest rate of every path whose ceiling was looked for.
+struct Ceilings(BTreeMap<Path, Ceiling>);
 
 impl Ceilings {
     fn of(samples: &[Sample], memory_copy: Option<f64>) -> Self {
-        let mut ceilings = BTreeMap::new();
-        for sample in samples.iter().filter(|s| s.role == Role::Ceiling) {
-            let key = (sample.target.clone(), sample.drives, sample.access == Access::Read);
-            let best = ceilings.entry(key).or_insert(0.0f64);
-            *best = best.max(rate(sample));
+        let passes = |role| samples.iter().filter(move |sample| sample.role == role);
+        let mut ceilings: BTreeMap<Path, Ceiling> = BTreeMap::new();
+        for (path, sample) in passes(Role::Ceiling).filter_map(|s| Some((Path::of(s)?, s))) {
+            ceilings.entry(path).or_insert_with(|| Ceiling::by(sample)).raise(sample);
         }
-        Self { ceilings, memory_copy }
+        for (path, sample) in passes(Role::Kept).filter_map(|s| Some((Path::of(s)?, s))) {
+            if let Some(bytes_per_s) = memory_copy.filter(|_| path.is_memory) {
+                let copy = Ceiling { bytes_per_s, of: "copying in memory".into() };
+                ceilings.entry(path).or_insert(copy).raise(sample);
+            } else if let Some(ceiling) = ceilings.get_mut(&path) {
+                ceiling.raise(sample);
+            }
+        }
+        Self(ceilings)
     }
 
-    /// The most that this cell's path could give; none for a mix of directions.
-    fn for_cell(&self, first: &Sample) -> Option<f64> {
-        let reads = !first.access.writes();
-        if first.access == Access::RandRw || first.engine == EngineKind::Null {
-            return None;
-        }
-        let from_device = first.device_read_bytes.unwrap_or(first.bytes);
-        if reads && from_device < first.bytes / 2 {
-            return self.memory_copy;
-        }
-        self.ceilings.get(&(first.target.clone(), first.drives, reads)).copied()
+    /// The greatest that this cell's passes could reach: that of the faster path, where the page
+    /// cache took the bytes of some.
+    fn for_cell(&self, passes: &[&Sample]) -> Option<&Ceiling> {
+        let of = passes.iter().map(|sample| self.0.get(&Path::of(sample)?));
+        let all: Option<Vec<&Ceiling>> = of.collect();
+        all?.into_iter().max_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s))
     }
 }
 
@@ -227,17 +270,20 @@ fn rates(cell: &Cell) -> Vec<f64> {
 }
 
 fn ceiling_findings(cell: &Cell, ceilings: &Ceilings, verdict: &Judgement) -> Vec<Finding> {
-    let ceiling = cell.kept.first().and_then(|first| ceilings.for_cell(first));
-    let (Some(ceiling), Some(e)) = (ceiling.filter(|c| *c > 0.0), estimate(&rates(cell))) else {
+    let ceiling = ceilings.for_cell(&cell.kept).filter(|ceiling| ceiling.bytes_per_s > 0.0);
+    let (Some(ceiling), Some(e)) = (ceiling, estimate(&rates(cell))) else {
         return vec![];
     };
-    let percent = |rate: f64| 100.0 * rate / ceiling;
-    let interval = e.interval.map(|(low, high)| (percent(low), percent(high)));
-    let best = "best of the ceiling's passes in the same run";
-    let share = "mean rate over the best ceiling of the same run; the interval is the rate's";
-    let within = (interval.map(|(low, _)| low), interval.map(|(_, high)| high));
+    let percent = |rate: f64| 100.0 * rate / ceiling.bytes_per_s;
+    // Nothing on the path was faster than its ceiling: no interval goes beyond it.
+    let within = e.interval.map(|(low, high)| (percent(low), percent(high).min(100.0)));
+    let best = format!("the greatest rate of the path in the same run: {}", ceiling.of);
+    let share = "mean rate over the greatest of the path in the same run; the interval is the \
+        rate's, as far as the ceiling";
+    let within = (within.map(|(low, _)| low), within.map(|(_, high)| high));
+    let bytes_per_s = Some(ceiling.bytes_per_s);
     vec![
-        Finding::new(cell.subject, "ceiling_bytes_per_s", Some(ceiling), 1, best),
+        Finding::new(cell.subject, "ceiling_bytes_per_s", bytes_per_s, 1, best),
         Finding::new(cell.subject, "ceiling_percent", Some(percent(e.mean)), e.count as u64, share)
             .within(Interval::Passes, within)
             .judged(verdict.clone()),
@@ -460,10 +506,35 @@ mod tests {
     }
 
     #[test]
-    fn reads_from_the_page_cache_are_held_against_the_memory() {
+    fn what_the_page_cache_took_is_held_against_the_memory() {
+        let copy = [("memory_copy_bytes_per_s", 4e12)];
         let mut cached = pass("a", 1000, Role::Kept);
         cached.device_read_bytes = Some(0);
-        let found = findings(&[cached], &[("memory_copy_bytes_per_s", 4e12)]);
-        assert_eq!(value(&found, "ceiling_bytes_per_s").value, Some(4e12));
+        let mut ceiling = pass("c", 500, Role::Ceiling);
+        for access in [Access::Read, Access::Rewrite] {
+            (cached.access, ceiling.access) = (access, access);
+            (cached.device_write_bytes, ceiling.device_write_bytes) = (Some(0), Some(1_000_000));
+            let found = findings(&[ceiling.clone(), cached.clone()], &copy);
+            let of = value(&found, "ceiling_bytes_per_s");
+            assert_eq!((of.value, of.method.contains("copying")), (Some(4e12), true), "{access:?}");
+        }
+        let found = findings(&[ceiling, cached], &[]);
+        assert!(found.iter().all(|f| f.quantity != "ceiling_percent"), "the memory is not known");
+    }
+
+    /// Read-ahead keeps more outstanding than the ceiling's own passes did.
+    #[test]
+    fn nothing_is_above_its_ceiling() {
+        let passes = [250_000, 500_000, 400_000].map(|wall| pass("a", wall, Role::Kept));
+        let samples = [&passes[..], &[pass("c", 1_000_000, Role::Ceiling)]].concat();
+        let found = findings(&samples, &[]);
+        let ceiling = value(&found, "ceiling_bytes_per_s");
+        assert_eq!(ceiling.value, Some(4e9), "its own fastest pass");
+        assert!(ceiling.method.contains("a pass of read_8192"), "{}", ceiling.method);
+        let share = value(&found, "ceiling_percent");
+        assert!((share.value.unwrap() - 100.0 * (4.0 + 2.0 + 2.5) / 12.0).abs() < 1e-6);
+        assert_eq!(share.high, Some(100.0));
+        // Without passes that look for it there is none.
+        assert!(findings(&passes, &[]).iter().all(|f| f.quantity != "ceiling_percent"));
     }
 }

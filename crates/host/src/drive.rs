@@ -3,9 +3,9 @@
 
 use crate::clock::HostClock;
 use crate::compute::Computers;
-pub use crate::engine::JOB_THREAD;
 use crate::engine::{self, JobFile, Visitor};
 use crate::scheduling::set_policy;
+use model::job_role::JobRole;
 use model::seam::{
     Clock, Completion, Engine, Job, JobCpu, JobPlacement, SubjectError, TimedCompletion, Turn,
 };
@@ -339,7 +339,7 @@ pub(crate) fn run_all<J: Job>(
         let mut threads = Vec::with_capacity(count);
         for placed in jobs {
             let start = Start { ready: ready.clone(), gate: gate.clone() };
-            let builder = std::thread::Builder::new().name(JOB_THREAD.into());
+            let builder = std::thread::Builder::new().name(JobRole::thread_name(placed.0.role));
             let run = move || thread_main(placed, clock, control, start);
             threads.push(builder.spawn_scoped(scope, run)?);
         }

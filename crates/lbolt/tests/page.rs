@@ -354,7 +354,8 @@ fn pages_hold_in_a_browser() {
     pages.push(page(&lab, "throughput hostile sync", "several.html"));
     let pages: Vec<String> = pages.iter().map(|path| path.display().to_string()).collect();
     let mut node = Command::new("node");
-    node.args(["--test", "test/page.test.mjs"]).current_dir(&viewer);
+    let tests = ["test/page.test.mjs", "test/chart.test.mjs"];
+    node.arg("--test").args(tests).current_dir(&viewer);
     node.env("LBOLT_PAGES", pages.join("\n")).env("LBOLT_CHROMIUM", BROWSER);
     let output = node.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -14,6 +14,7 @@ pub mod engine;
 pub mod held;
 pub mod histogram;
 pub mod history;
+pub mod job_role;
 pub mod mix;
 pub mod named;
 pub mod plan;

@@ -12,6 +12,7 @@
 use crate::doubt::Doubt;
 use crate::engine::EngineKind;
 pub use crate::engine::Operation;
+use crate::job_role::JobRole;
 use crate::workload::{Arithmetic, IoPriority};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -135,6 +136,8 @@ pub enum Durability {
 /// Where and how one job runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobPlacement {
+    /// What it is for, where jobs of several kinds run at once.
+    pub role: Option<JobRole>,
     /// Which of the subject's drives.
     pub drive: usize,
     /// The job's file on that drive; a device has only itself.
@@ -169,6 +172,7 @@ impl Default for JobPlacement {
     /// A placement that does no I/O.
     fn default() -> Self {
         Self {
+            role: None,
             drive: 0,
             file: String::new(),
             engine: EngineKind::Null,

@@ -58,6 +58,7 @@ model::quantities! {
     group "error_max_percent" "%" "the greatest";
     group "within_15_percent" "%" "cells whose error is at most 15 %";
     group "cpu_error_mean_percent" "%" "mean magnitude of the errors of the CPU's share, in points";
+    group "cpu_error_max_percent" "%" "the greatest of these";
     group "parameters_count" "1" "parameters of its models that were fitted to the tables";
     ticks "published_share_percent" "%"
         "responses of so many ticks, of those of 0 to 9 ticks, in the paper of 1986";

@@ -108,11 +108,14 @@ impl<'a> Found<'a> {
         let count = group("cells_count")?;
         let sentence = format!(
             "1983: {:.0} of {count} rates agree within 15 %; the median error is {:.1} %, and the \
-             worst {:+.1} %: {}. It is a fit, of {} parameters to these cells.",
+             worst {:+.1} %: {}. The shares of one CPU are off by {:.1} points on average, and by \
+             {:.1} at the most. It is a fit, of {} parameters to these cells.",
             (count * group("within_15_percent")? / 100.0).round(),
             group("error_median_percent")?,
             worst.error,
             worst.name.join(" × ").replacen(" × ", " ", worst.name.len() - 2),
+            group("cpu_error_mean_percent")?,
+            group("cpu_error_max_percent")?,
             group("parameters_count")?
         );
         let labels = ["CPU", "controller", "condition", "fs", "test", "drives"];

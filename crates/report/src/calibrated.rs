@@ -4,7 +4,7 @@
 //! Non-goals: fits.
 
 use crate::listing::{FigureColumn, Listing};
-use crate::number::show_bytes;
+use crate::number::{show_bytes, show_rate};
 use crate::screen::Screen;
 use model::units::show_time_ns;
 
@@ -71,7 +71,7 @@ impl Known {
             Unit::Count => format!("{number:.0}"),
             Unit::Time => show_time_ns(number),
             Unit::Bytes => show_bytes(number),
-            Unit::BytesPerSecond => format!("{}/s", show_bytes(number)),
+            Unit::BytesPerSecond => show_rate(number),
         }
     }
 
@@ -132,9 +132,9 @@ pub struct Most {
 impl Like {
     fn sentence(&self) -> String {
         let most = self.most.map_or_else(String::new, |most| {
-            let (per_s, bytes_per_s) = (most.per_s, show_bytes(most.bytes_per_s));
+            let (per_s, bytes_per_s) = (most.per_s, show_rate(most.bytes_per_s));
             format!(
-                "; {:.1} at once; at most {per_s:.0} and {bytes_per_s} a second",
+                "; {:.1} at once; at most {per_s:.0} a second and {bytes_per_s}",
                 most.parallelism
             )
         });

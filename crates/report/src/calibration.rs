@@ -1,7 +1,7 @@
 //! What a run measured of itself and of its machine, on one line. Non-goals: the figures of its
 //! cells.
 
-use crate::number::{RateUnit, significant};
+use crate::number::{show_rate, significant};
 use crate::sheet::NOT_MEASURED;
 use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
@@ -20,11 +20,6 @@ const CALIBRATION: &[(&str, &str, Show, &str)] = &[
 
 fn show_percent(percent: f64) -> String {
     format!("{} %", significant(percent))
-}
-
-fn show_rate(bytes_per_s: f64) -> String {
-    let unit = RateUnit::for_rates([bytes_per_s]);
-    format!("{} {}", unit.show(bytes_per_s), unit.name)
 }
 
 /// What the run measured of itself, on one line: the cost of the clock and of the harness, and

@@ -4,6 +4,7 @@
 //! Non-goals: drawing; which charts there are.
 
 use crate::figure::Figure;
+use crate::number::RateUnit;
 use crate::words::{first_seen, name};
 use serde::Serialize;
 
@@ -38,6 +39,19 @@ pub enum Scale {
     Linear,
     /// By powers.
     Log,
+}
+
+/// Of values that span more than this, the smaller ones are told apart by powers only.
+const DECADE: f64 = 10.0;
+
+impl Scale {
+    /// What suits these values: by powers where they span more than a decade, and none is zero or
+    /// below.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let ends = |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
+        let (least, most) = values.into_iter().fold((f64::INFINITY, 0.0), ends);
+        if least > 0.0 && most > DECADE * least { Self::Log } else { Self::Linear }
+    }
 }
 
 /// An axis.
@@ -335,6 +349,30 @@ impl Chart {
         self
     }
 
+    /// With its rates in the unit of the tables beside it.
+    pub(crate) fn in_rates_of(self, unit: RateUnit) -> Self {
+        self.told_in(unit.name, "B/s", unit.bytes_per_s)
+    }
+
+    /// With its numbers of a unit in another one, each of which is so many of it.
+    pub(crate) fn told_in(mut self, name: &str, unit: &str, each: f64) -> Self {
+        for column in self.columns.iter_mut().filter(|column| column.unit == unit) {
+            column.unit = name.to_owned();
+            if let Values::Numbers(values) = &mut column.values {
+                values.iter_mut().flatten().for_each(|value| *value /= each);
+            }
+        }
+        let [x, y] = [&self.x, &self.y].map(|axis| if axis.unit == unit { each } else { 1.0 });
+        self.rules.iter_mut().for_each(|rule| rule.at /= if rule.axis == "x" { x } else { y });
+        for point in self.fits.iter_mut().flat_map(|fit| &mut fit.points) {
+            *point = (point.0 / x, point.1 / y);
+        }
+        for axis in [&mut self.x, &mut self.y].into_iter().filter(|axis| axis.unit == unit) {
+            axis.unit = name.to_owned();
+        }
+        self
+    }
+
     /// So many pixels high.
     pub(crate) fn high(self, height: usize) -> Self {
         Self { height, ..self }
@@ -383,6 +421,36 @@ mod tests {
     fn whole_numbers_are_written_as_such() {
         let values = Values::Numbers(vec![Some(0.0), None, Some(2.5), Some(-3.0), Some(1e300)]);
         assert_eq!(serde_json::to_string(&values).unwrap_or_default(), "[0,null,2.5,-3,1e+300]");
+    }
+
+    #[test]
+    fn values_of_more_than_a_decade_are_divided_by_powers() {
+        assert_eq!(Scale::of([182.0, 513.0, 900.0, 52_000.0]), Scale::Log);
+        for values in [&[1.0, 9.9][..], &[0.0, 100.0], &[-1.0, 100.0], &[]] {
+            assert_eq!(Scale::of(values.iter().copied()), Scale::Linear, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn rates_are_told_in_the_unit_of_the_tables_everywhere_in_a_chart() {
+        let axes = (Axis::new("size", "B", Scale::Log), Axis::new("rate", "B/s", Scale::Linear));
+        let fit = Fit { series: "s".into(), points: vec![(4096.0, 2e9)] };
+        let chart = Chart::plane("c", "t", Kind::Lines, axes)
+            .numbers(Role::X, "size", "B", [Some(4096.0)])
+            .numbers(Role::Y, "rate", "B/s", [Some(3e9)])
+            .numbers(Role::Low, "from", "B/s", [None, Some(1e9)])
+            .ruled("y", 4e9, "most")
+            .ruled("x", 8192.0, "page");
+        let chart = Chart { fits: vec![fit], ..chart };
+        let told = chart.in_rates_of(RateUnit::for_rates([3e9]));
+        assert_eq!((told.x.unit.as_str(), told.y.unit.as_str()), ("B", "MB/s"));
+        let units: Vec<&str> = told.columns.iter().map(|column| column.unit.as_str()).collect();
+        assert_eq!(units, ["B", "MB/s", "MB/s"]);
+        let of = |values: &[Option<f64>]| Values::Numbers(values.to_vec());
+        let expected = [of(&[Some(4096.0)]), of(&[Some(3e3)]), of(&[None, Some(1e3)])];
+        assert!(told.columns.iter().map(|column| &column.values).eq(&expected), "{told:?}");
+        assert_eq!([told.rules[0].at, told.rules[1].at], [4e3, 8192.0]);
+        assert_eq!(told.fits[0].points, [(4096.0, 2e3)]);
     }
 
     #[test]

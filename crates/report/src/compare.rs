@@ -5,7 +5,7 @@
 
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Figures, Grid, Labels};
-use crate::number::significant;
+use crate::number::{show_rate, significant};
 use crate::setting::Setting;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
@@ -311,8 +311,7 @@ fn value(value: Option<f64>, unit: &str) -> String {
     match (value, unit) {
         (None, _) => NOT_MEASURED.to_owned(),
         (Some(value), "ns") => show_time_ns(value),
-        (Some(value), "B/s") if value >= 1e9 => format!("{} GB/s", significant(value / 1e9)),
-        (Some(value), "B/s") => format!("{} MB/s", significant(value / 1e6)),
+        (Some(value), "B/s") => show_rate(value),
         (Some(value), "%") => format!("{}%", significant(value)),
         (Some(value), "1") => significant(value),
         (Some(value), unit) => format!("{} {unit}", significant(value)),

@@ -29,8 +29,14 @@ pub(crate) struct Experiment {
     pub(crate) screen: Option<DrawScreen>,
     /// All tables as Markdown.
     pub(crate) markdown: fn(&Run<'_>) -> String,
-    /// The heading of the table of where the time went.
-    pub(crate) time_title: &'static str,
+    /// The table of where its cells' time went; none where several streams share a pass, whose
+    /// time is nobody's alone.
+    pub(crate) time: Option<TimeTable>,
+}
+
+/// A table of where the time of an experiment's cells went.
+pub(crate) struct TimeTable {
+    pub(crate) title: &'static str,
     /// What names a cell there: headings, and the subject's keys.
     pub(crate) labels: &'static [(&'static str, &'static str)],
 }

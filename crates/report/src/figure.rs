@@ -46,9 +46,11 @@ impl Figure {
         Self { low: None, high: None, ..self }
     }
 
-    /// Half the width of its interval.
+    /// Half the width of its interval; where that was cut at zero, what it reaches upwards.
     pub fn half_interval(&self) -> Option<f64> {
-        Some((self.high? - self.low?) / 2.0).filter(|half| half.is_finite())
+        let (low, high) = (self.low?, self.high?);
+        let half = if low == 0.0 { high - self.value? } else { (high - low) / 2.0 };
+        Some(half).filter(|half| half.is_finite())
     }
 
     /// Why it is not ok. A suspect number never goes without a reason.
@@ -79,6 +81,16 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_that_was_cut_at_zero_is_as_uncertain_as_before() {
+        let half = |low| {
+            let found =
+                Finding { value: Some(2.0), low: Some(low), high: Some(7.0), ..Finding::default() };
+            Figure::of(&found).half_interval()
+        };
+        assert_eq!([half(-3.0), half(0.0), half(1.0)], [Some(5.0), Some(5.0), Some(3.0)]);
+    }
 
     #[test]
     fn no_number_is_not_measured_and_a_suspect_one_has_a_reason() {

@@ -5,7 +5,7 @@
 //! Non-goals: splitting (the findings hold the parts), printing.
 
 use crate::chart::{self, Axis, Chart, Kind, Scale};
-use crate::experiments::{Experiment, Named, label};
+use crate::experiments::{Experiment, Named, TimeTable, label};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -26,7 +26,7 @@ const COLUMNS: &[Column] = &[
     ("scheduler", "operation_scheduler_ns", show_signed_ns),
     ("device", "operation_device_ns", show_signed_ns),
     (JOURNAL_HEAD, JOURNAL, show_signed_ns),
-    ("remainder", REMAINDER, show_signed_ns),
+    (REMAINDER_HEAD, REMAINDER, show_signed_ns),
     ("requests", "operation_requests_ratio", significant),
 ];
 /// What a job in fsync or fdatasync waits for.
@@ -41,6 +41,7 @@ const JOURNAL_COLUMNS: &[Column] = &[
 ];
 const TIME_HEAD: &str = "time";
 const TIME: &str = "operation_time_ns";
+const REMAINDER_HEAD: &str = "remainder";
 const REMAINDER: &str = "operation_remainder_ns";
 const JOURNAL_HEAD: &str = "journal";
 const JOURNAL: &str = "operation_journal_ns";
@@ -79,7 +80,7 @@ const LEGEND: [(&str, &str); 6] = [
         "waiting for requests of its own: until allocated, until issued, until completed",
     ),
     (JOURNAL_HEAD, "in syncs, for the file system's journal alone: jbd2's requests, xfs's log"),
-    ("remainder", "time less all these: wake-ups, waiting for a CPU, other threads' work"),
+    (REMAINDER_HEAD, "time less all these: wake-ups, waiting for a CPU, other threads' work"),
     ("requests", "at the device, that an operation waited for"),
 ];
 
@@ -136,9 +137,10 @@ fn stacked(
     for named in runs {
         let all = All::of(named.run.findings);
         for experiment in experiments {
+            let Some(table) = &experiment.time else { continue };
             let is_row = |f: &&Finding| f.quantity == TIME && (experiment.is_cell)(&f.subject);
             let rows: Vec<&Finding> = named.run.findings.iter().filter(is_row).collect();
-            let labels = labels(experiment, &rows);
+            let labels = labels(table, &rows);
             for (place, row) in rows.iter().enumerate() {
                 let words = labels.iter().map(|labels| labels.texts[place].as_str());
                 let category = named.within(&words.collect::<Vec<_>>().join(" "));
@@ -146,14 +148,19 @@ fn stacked(
                 let parts = columns.iter().filter_map(|(head, quantity, _)| {
                     Some((category.clone(), (*head).to_owned(), figure(quantity)?))
                 });
-                found.extend(parts.filter(|(.., figure)| figure.value.is_some_and(|ns| ns > 0.0)));
+                found.extend(parts);
             }
         }
     }
+    let overlaps = found.iter().any(|(_, head, figure)| {
+        *head == REMAINDER_HEAD && figure.value.is_some_and(|ns| ns < 0.0)
+    });
+    found.retain(|(.., figure)| figure.value.is_some_and(|ns| ns > 0.0));
     let entries = found.iter().map(chart::Entry::of);
     let axis = Axis::new("time of an operation", "ns", Scale::Linear);
     let chart = Chart::rows(id, title, Kind::Stack, axis, &entries.collect::<Vec<_>>())?;
-    Some(chart.by("Mean times, by joining passes with the requests traced meanwhile."))
+    let note = overlaps.then(|| format!("Where a bar is longer than its time, {OVERLAPS}."));
+    Some(chart.by("Mean times, by joining passes with the requests traced meanwhile.").noted(note))
 }
 
 struct All(BTreeMap<(Subject, String), Figure>);
@@ -189,6 +196,7 @@ fn sheet(
     findings: &[Finding],
     is_wanted: impl Fn(&Finding) -> bool,
 ) -> Option<Sheet> {
+    let time = experiment.time.as_ref()?;
     let is_row = |f: &&Finding| f.quantity == TIME && (experiment.is_cell)(&f.subject);
     let rows: Vec<&Finding> = findings.iter().filter(is_row).filter(|f| is_wanted(f)).collect();
     if rows.is_empty() {
@@ -218,16 +226,16 @@ fn sheet(
             })
             .collect(),
     };
-    let grid = Grid::new(labels(experiment, &rows), columns.iter().map(column).collect());
-    let mut sheet = Sheet::of(format!("{}{}", experiment.time_title, part.heading), grid, notes);
+    let grid = Grid::new(labels(time, &rows), columns.iter().map(column).collect());
+    let mut sheet = Sheet::of(format!("{}{}", time.title, part.heading), grid, notes);
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
     sheet.legend = lines(legend);
     Some(sheet)
 }
 
 /// The labels that tell rows apart; the first always.
-fn labels(experiment: &Experiment, rows: &[&Finding]) -> Vec<Labels> {
-    let all = experiment.labels.iter().map(|(head, key)| Labels {
+fn labels(table: &TimeTable, rows: &[&Finding]) -> Vec<Labels> {
+    let all = table.labels.iter().map(|(head, key)| Labels {
         head,
         texts: rows.iter().map(|row| label(&row.subject, key)).collect(),
     });
@@ -238,8 +246,10 @@ fn labels(experiment: &Experiment, rows: &[&Finding]) -> Vec<Labels> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::Run;
     use crate::throughput::EXPERIMENT;
     use model::record::Doubt;
+    use model::record::subject::{NO_REMEDY, Storm, StormStream};
 
     fn found(quantity: &str, value: Option<f64>, reason: Option<&str>) -> Finding {
         let subject = Subject::cell("ext4:4k", "randread_4k_direct", 1);
@@ -267,6 +277,38 @@ mod tests {
         assert_eq!(text.matches("randread_4k_direct").count(), 1, "{text}");
         assert!(!text.contains("ext4") && !text.contains("journal"), "{text}");
         assert!(markdown(&findings, &[EXPERIMENT]).contains("| randread\\_4k\\_direct |"));
+    }
+
+    /// Their findings are in runs of earlier versions, too: times of 0 with less than nothing left.
+    #[test]
+    fn a_storms_time_is_not_split() {
+        let subject = Subject::Storm(Storm {
+            remedy: NO_REMEDY.into(),
+            stream: StormStream::Read,
+            target: None,
+        });
+        let of = |quantity, value| Finding::new(&subject, quantity, Some(value), 1, "");
+        let findings = [of(TIME, 0.0), of("operation_program_ns", 53_700.0)];
+        let run = || Named { name: "", run: Run { findings: &findings, rows: &[] } };
+        assert_eq!(table(&findings, &crate::EXPERIMENTS, None), "");
+        assert_eq!(charts(&[run()], &crate::EXPERIMENTS), []);
+    }
+
+    #[test]
+    fn a_chart_whose_parts_overlap_says_so() {
+        let of = |remainder| {
+            let findings: Vec<Finding> = COLUMNS
+                .iter()
+                .map(|(head, quantity, _)| {
+                    let value = if *head == REMAINDER_HEAD { remainder } else { 1e5 };
+                    found(quantity, Some(value), None)
+                })
+                .collect();
+            let run = Named { name: "", run: Run { findings: &findings, rows: &[] } };
+            charts(&[run], &[EXPERIMENT]).remove(0)
+        };
+        assert!(of(-1.0).notes[0].contains("parts overlap"), "{:?}", of(-1.0).notes);
+        assert!(of(1.0).notes.is_empty());
     }
 
     /// Only rows that waited for it have a row of the journal's parts.

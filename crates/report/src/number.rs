@@ -1,12 +1,14 @@
 //! Numbers as they are printed: three significant digits, one unit a table.
 
+/// In what rates are told: the one home of it, for sentences, tables and pictures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RateUnit {
     /// `MB/s`.
     pub(crate) name: &'static str,
     /// The same in full, as the paper's readers could not be sure of it.
     pub(crate) meaning: &'static str,
-    bytes_per_s: f64,
+    /// One of it.
+    pub(crate) bytes_per_s: f64,
 }
 
 const UNITS: [RateUnit; 3] = [
@@ -35,6 +37,11 @@ impl RateUnit {
         significant(bytes_per_s / self.bytes_per_s)
     }
 
+    /// A rate with the unit's name, `87.2 MB/s`.
+    pub(crate) fn text(self, bytes_per_s: f64) -> String {
+        format!("{} {}", self.show(bytes_per_s), self.name)
+    }
+
     /// A rate with half its interval to as many decimals, `87.2 ± 0.5`.
     pub(crate) fn show_interval(self, bytes_per_s: f64, half: Option<f64>) -> String {
         interval(bytes_per_s / self.bytes_per_s, half.map(|half| half / self.bytes_per_s))
@@ -60,6 +67,11 @@ pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
 fn exponent(value: f64) -> i32 {
     let scientific = format!("{value:.2e}");
     scientific.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0)
+}
+
+/// A rate by itself, in the unit that suits it.
+pub(crate) fn show_rate(bytes_per_s: f64) -> String {
+    RateUnit::for_rates([bytes_per_s]).text(bytes_per_s)
 }
 
 /// Bytes in the largest unit of which there is one, as 1.5 GiB.
@@ -115,6 +127,7 @@ mod tests {
             assert_eq!(RateUnit::for_rates([largest, 1.0, f64::NAN]).name, name);
         }
         assert_eq!(RateUnit::for_rates([1234e6]).show(1234e6), "1234");
+        assert_eq!([show_rate(1234e6), show_rate(2.5e10)], ["1234 MB/s", "25.0 GB/s"]);
     }
 
     #[test]

@@ -34,8 +34,7 @@ impl Entrant {
     pub(crate) fn text(&self, show: impl Fn(f64) -> String) -> String {
         let interval = match self.interval {
             Some((low, high)) if low == high => None,
-            // Of few passes an interval can reach below 0, where no rate and no time is.
-            Some((low, high)) => Some(format!("{} to {}", show(low.max(0.0)), show(high))),
+            Some((low, high)) => Some(format!("{} to {}", show(low), show(high))),
             None => Some("no interval".to_owned()),
         };
         let suspect = self.is_suspect.then(|| "suspect".to_owned());

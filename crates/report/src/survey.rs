@@ -6,7 +6,7 @@
 use crate::experiments::Run;
 use crate::figure::Figure;
 use crate::grid::{Figures, Grid, Labels};
-use crate::number::{show_bytes, significant};
+use crate::number::significant;
 use crate::ranking::Entrant;
 use crate::screen::{LINES, fitted, joined, limited};
 use crate::words::hang;
@@ -98,13 +98,15 @@ fn device(run: &Run<'_>) -> Option<Answer> {
     wholes.sort_by_key(|(of, _)| !of.access.is_random());
     let first = wholes.iter().find(|(of, _)| of.access == Access::RandRead)?;
     let sentence = curve::capital(curve::sentence(first, &points)?);
-    let text = |quantity: &str, show: fn(f64) -> String| {
+    let unit = curve::rate_unit(&wholes);
+    let text = |quantity: &str, show: &dyn Fn(f64) -> String| {
         let of = |(_, figures): &curve::Row<'_>| {
             figures.get(quantity).and_then(|f| f.value).map_or_else(String::new, show)
         };
         wholes.iter().map(of).collect::<Vec<String>>()
     };
-    let whole = |value: f64| format!("{value:.0}");
+    let whole = &|value: f64| format!("{value:.0}");
+    let rate = &|bytes_per_s: f64| unit.show(bytes_per_s);
     let name = |(of, _): &curve::Row<'_>| {
         format!("{} of {}", curve::kind(of.access), show_size(of.block_bytes))
     };
@@ -112,11 +114,11 @@ fn device(run: &Run<'_>) -> Option<Answer> {
         vec![("requests", wholes.iter().map(name).collect())],
         vec![
             ("most/s", text("most_rate_operations_per_s", whole)),
-            ("bytes/s", text("most_rate_bytes_per_s", show_bytes)),
+            (unit.name, text("most_rate_bytes_per_s", rate)),
             ("knee: depth", text("knee_depth", whole)),
             ("requests/s", text("knee_rate_operations_per_s", whole)),
-            ("mean", text("knee_latency_mean_ns", show_time_ns)),
-            ("p99", text("knee_latency_p99_ns", show_time_ns)),
+            ("mean", text("knee_latency_mean_ns", &show_time_ns)),
+            ("p99", text("knee_latency_p99_ns", &show_time_ns)),
         ],
     );
     Some(Answer { sentences: vec![sentence], table: Some(table) })

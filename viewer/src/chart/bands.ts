@@ -52,5 +52,6 @@ export function marked(chart: Chart, from: number, until: number): string {
 
 /** The span of a bin of the lower axis in words. */
 export function span(chart: Chart, from: number, until: number): string {
-  return `${chart.x.label} ${show(from, chart.x.unit)} to ${show(until, chart.x.unit)}`;
+  const { label, unit } = chart.x;
+  return `${label} ${show(from, unit, until - from)} to ${show(until, unit, until - from)}`;
 }

@@ -17,8 +17,8 @@ export function bars(chart: Chart, width: number): Drawing {
   const most = Math.max(...known.map(end), ...chart.rules.map((rule) => rule.at), 0) || 1;
   // The number stands behind its bar: room for it.
   const room = 1 + 78 / Math.max(120, width - marginLeft - 90);
-  const all = ranged(chart.x, [most], width - marginLeft - 90, 90).ticks;
-  const ticks = all.filter((tick) => tick <= most * room);
+  const all = ranged(chart.x, [most], width - marginLeft - 90, 90);
+  const ticks = all.ticks.filter((tick) => tick <= most * room);
   const at = { y: "series", fy: "category" };
   const drawn = plot({
     ...common(width, chart.height, chart.title),
@@ -30,7 +30,7 @@ export function bars(chart: Chart, width: number): Drawing {
     y: { axis: null, domain: chart.series, padding: 0.12 },
     fy: { domain: categories, padding: 0.18, label: null, axis: null },
     marks: [
-      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
+      axisX({ text: tick(unit, all), label: label(chart.x.label, unit), ticks }),
       ruleX([0], { stroke: "var(--line)" }),
       axisFy({
         anchor: "left",

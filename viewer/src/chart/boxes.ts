@@ -20,7 +20,8 @@ export function boxes(chart: Chart, width: number): Drawing {
   const marginLeft = labelMargin(categories, width);
   const unit = chart.x.unit;
   const ends = data.flatMap((row) => [row.low, row.max]);
-  const { scale, ticks } = ranged(chart.x, ends, width - marginLeft);
+  const across = ranged(chart.x, ends, width - marginLeft);
+  const { scale, ticks } = across;
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft,
@@ -31,7 +32,7 @@ export function boxes(chart: Chart, width: number): Drawing {
     y: { type: "band", domain: categories, padding: 0.35, label: null },
     marks: [
       gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks }),
-      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
+      axisX({ text: tick(unit, across), label: label(chart.x.label, unit), ticks }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       ruleY(data, { y: "category", x1: "low", x2: "high", stroke: "var(--muted)" }),
       barX(data, {

@@ -5,7 +5,7 @@ import type { Scale } from "@observablehq/plot";
 import type { Drawing } from "../drawing";
 import { bare, colour, common, cut, doubt, interval, labelMargin } from "../drawing";
 import { distinct, rows, type Chart, type Row } from "../chart";
-import { ranged } from "../scale";
+import { drawnAt, ranged } from "../scale";
 import { symbol } from "../symbol";
 import { label, show, tick } from "../unit";
 
@@ -16,17 +16,17 @@ interface Span {
 }
 
 export function dots(chart: Chart, width: number): Drawing {
-  const isDrawable = (value: number) =>
-    Number.isFinite(value) && (chart.x.scale === "linear" || value > 0);
   const data = rows(chart);
-  const known = data.filter((row) => isDrawable(row.value));
-  const withInterval = known.filter((row) => isDrawable(row.low) && isDrawable(row.high));
+  const known = data.filter((row) => Number.isFinite(row.value));
+  const withInterval = known.filter((row) => Number.isFinite(row.low) && Number.isFinite(row.high));
   const categories = distinct(data.map((row) => row.category));
   const marginLeft = labelMargin(categories, width);
   const unit = chart.x.unit;
   const ends = known.flatMap((row) => [row.value, row.low, row.high]);
   const at = chart.rules.map((rule) => rule.at);
-  const { scale, ticks } = ranged(chart.x, [...ends, ...at], width - marginLeft);
+  const across = ranged(chart.x, [...ends, ...at], width - marginLeft);
+  const { scale, ticks } = across;
+  const place = (value: number) => drawnAt(across, value);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft,
@@ -37,7 +37,7 @@ export function dots(chart: Chart, width: number): Drawing {
     y: { type: "band", domain: categories, padding: 0, label: null },
     marks: [
       gridX({ stroke: "var(--grid)", strokeOpacity: 1, ticks }),
-      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
+      axisX({ text: tick(unit, across), label: label(chart.x.label, unit), ticks }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       ...chart.rules.map((rule) =>
         ruleX([rule.at], { stroke: "var(--accent)", strokeDasharray: "4 3" }),
@@ -51,22 +51,22 @@ export function dots(chart: Chart, width: number): Drawing {
       }),
       ruleY(chart.series.length > 1 ? spans(known, categories) : [], {
         y: "category",
-        x1: "from",
-        x2: "until",
+        x1: (span: Span) => place(span.from),
+        x2: (span: Span) => place(span.until),
         stroke: "var(--line)",
         strokeWidth: 1.5,
       }),
       ruleY(withInterval, {
         y: "category",
-        x1: "low",
-        x2: "high",
+        x1: (row: Row) => place(row.low),
+        x2: (row: Row) => place(row.high),
         stroke: (row: Row) => colour(chart, row.series),
         strokeWidth: 2,
         strokeOpacity: 0.55,
       }),
       dot(known, {
         y: "category",
-        x: "value",
+        x: (row: Row) => place(row.value),
         r: 4.5,
         symbol: (row: Row) => symbol(chart, row.series),
         fill: (row: Row) => (row.note === "" ? colour(chart, row.series) : "var(--paper)"),
@@ -81,7 +81,7 @@ export function dots(chart: Chart, width: number): Drawing {
     known
       .filter((row) => row.category === category)
       .map((row) => ({
-        x: x.apply(row.value),
+        x: x.apply(place(row.value)),
         y: y.apply(category) + (y.bandwidth ?? 0) / 2,
         text: () => sentence(chart, row),
       })),

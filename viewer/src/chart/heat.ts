@@ -55,9 +55,9 @@ export function heat(chart: Chart, width: number): Drawing {
         y2: at(y, until),
         imageRendering: "pixelated",
       }),
-      axisX({ text: tick(x.unit, x.domain?.[1]), label: label(x.label, x.unit), ticks: wide.ticks }),
+      axisX({ text: tick(x.unit, wide), label: label(x.label, x.unit), ticks: wide.ticks }),
       axisY(high.ticks.map((value) => at(y, value)), {
-        text: (_: number, place: number) => tick(y.unit)(high.ticks[place] ?? 0),
+        text: (_: number, place: number) => tick(y.unit, high)(high.ticks[place] ?? 0),
         label: label(y.label, y.unit),
       }),
       ...bands(chart, plane),

@@ -117,12 +117,12 @@ export function axes(chart: Chart, across: Ranged, up: Ranged) {
     gridX({ ...grid, ticks: across.ticks }),
     gridY({ ...grid, ticks: up.ticks }),
     axisX({
-      text: tick(x.unit, x.domain?.[1]),
+      text: tick(x.unit, across),
       label: label(x.label, x.unit),
       labelAnchor: "right" as const,
       ticks: across.ticks,
     }),
-    axisY({ text: tick(y.unit), label: label(y.label, y.unit), ticks: up.ticks }),
+    axisY({ text: tick(y.unit, up), label: label(y.label, y.unit), ticks: up.ticks }),
   ];
 }
 

@@ -20,7 +20,8 @@ export function stack(chart: Chart, width: number): Drawing {
   const marginLeft = labelMargin(categories, width);
   const unit = chart.x.unit;
   const ends = parts.flat().map((part) => part.until);
-  const { scale, ticks } = ranged(chart.x, ends, width - marginLeft);
+  const across = ranged(chart.x, ends, width - marginLeft);
+  const { scale, ticks } = across;
   const drawn = plot({
     ...common(width, chart.height, chart.title),
     marginLeft,
@@ -30,7 +31,7 @@ export function stack(chart: Chart, width: number): Drawing {
     x: scale,
     y: { domain: categories, padding: 0.25, label: null },
     marks: [
-      axisX({ text: tick(unit), label: label(chart.x.label, unit), ticks }),
+      axisX({ text: tick(unit, across), label: label(chart.x.label, unit), ticks }),
       axisY({ label: null, tickFormat: (name: string) => cut(name, marginLeft), tickSize: 0 }),
       barX(parts.flat(), {
         x1: "from",

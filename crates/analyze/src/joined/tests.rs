@@ -1,7 +1,8 @@
 //! Known results of the split, from samples and requests made by hand.
 
 use super::*;
-use model::record::{Op, Subject, Verdict, quantity};
+use model::record::subject::{Storm, StormStream};
+use model::record::{Op, Verdict, quantity};
 
 /// A pass from 1 000 000 ns on: so many operations of so long each, one after the other.
 fn pass(operations: u64, each_ns: u64) -> Sample {
@@ -161,6 +162,24 @@ fn what_overlaps_leaves_less_than_nothing() {
     let rows = [0, 1000, 2000, 3000].map(|at| (request(at, 980), "lbolt-job"));
     let found = joined(&sample, &Ok(0), &rows);
     assert!((value(&found, "remainder") + 610.0).abs() < 1e-9, "{}", value(&found, "remainder"));
+}
+
+/// Its samples tell no service times, and the CPU time of all streams: a reader's time would be 0,
+/// and what is left of it less than nothing.
+#[test]
+fn a_storms_streams_share_their_passes_and_are_not_split() {
+    let streams = [StormStream::Read, StormStream::Commit].map(|stream| Sample {
+        subject: Subject::Storm(Storm { remedy: "none".into(), stream, target: None }),
+        service_sum_ns: 0,
+        sync_ns: if stream == StormStream::Commit { 500 } else { 0 },
+        ..pass(4, 1000)
+    });
+    for sample in &streams {
+        let captured = Ok(0);
+        let mut joined = Joined::new([(sample, &captured)]);
+        joined.add(&request(0, 700), "lbolt-job");
+        assert_eq!(joined.findings(), []);
+    }
 }
 
 #[test]

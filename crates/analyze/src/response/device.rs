@@ -20,10 +20,10 @@ pub(super) struct Device {
 }
 
 impl Device {
-    fn new(number: u32, is_over_time: bool) -> Self {
+    fn new(number: u32, over_time_from_ns: Option<u64>) -> Self {
         Self {
             number,
-            outstanding: Outstanding::kept_over_time(is_over_time),
+            outstanding: Outstanding::kept_over_time(over_time_from_ns),
             flow: Flow::default(),
             regions: Slices::new(REGION_BYTES, REGIONS),
             grids: Grids::default(),
@@ -36,18 +36,18 @@ pub(super) struct Devices {
     places: hashbrown::HashMap<u32, usize>,
     all: Vec<Device>,
     recent: Recent<u32>,
-    /// Whether they are kept over time.
-    pub(super) are_over_time: bool,
+    /// From when on they are kept over time, ns; none where they are not.
+    pub(super) over_time_from_ns: Option<u64>,
 }
 
 impl Devices {
     /// The place of a device, which is made if it is new.
     #[inline]
     pub(super) fn place(&mut self, number: u32) -> usize {
-        let (places, all, is_over_time) = (&mut self.places, &mut self.all, self.are_over_time);
+        let (places, all, from_ns) = (&mut self.places, &mut self.all, self.over_time_from_ns);
         let look = || {
             *places.entry(number).or_insert_with(|| {
-                all.push(Device::new(number, is_over_time));
+                all.push(Device::new(number, from_ns));
                 all.len() - 1
             })
         };

@@ -203,10 +203,10 @@ impl Response {
         self
     }
 
-    /// The same, which keeps each device over time, too.
+    /// The same, which keeps each device over time, too, in bins that begin there.
     #[must_use]
-    pub fn with_over_time(mut self) -> Self {
-        self.devices.are_over_time = true;
+    pub fn with_over_time(mut self, from_ns: u64) -> Self {
+        self.devices.over_time_from_ns = Some(from_ns);
         self
     }
 

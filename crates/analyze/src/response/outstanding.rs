@@ -109,9 +109,10 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// One of a device that is kept over time, or not.
-    pub(super) fn kept_over_time(is_kept: bool) -> Self {
-        Self { over_time: is_kept.then(Box::default), ..Self::default() }
+    /// One of a device that is kept over time from a moment on, or not.
+    pub(super) fn kept_over_time(from_ns: Option<u64>) -> Self {
+        let over_time = from_ns.map(|from_ns| Box::new(OverTime::from(from_ns)));
+        Self { over_time, ..Self::default() }
     }
 
     /// What a request finds; then it is outstanding itself until it is completed.

@@ -52,22 +52,28 @@ impl Bin {
     }
 }
 
-/// A device's bins, from the trace's begin.
+/// A device's bins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverTime {
+    /// Where they begin, ns.
+    from_ns: u64,
     /// How wide each is.
     pub width_ns: u64,
     /// Up to the last that holds something.
     pub bins: Vec<Bin>,
 }
 
-impl Default for OverTime {
-    fn default() -> Self {
-        Self { width_ns: TIME_NS, bins: Vec::new() }
-    }
-}
-
 impl OverTime {
+    /// Bins that begin there.
+    pub(super) fn from(from_ns: u64) -> Self {
+        Self { from_ns, width_ns: TIME_NS, bins: Vec::new() }
+    }
+
+    /// How long after the begin of its bins a moment is, ns.
+    fn since(&self, ns: i64) -> u64 {
+        u64::try_from(ns).unwrap_or(0).saturating_sub(self.from_ns)
+    }
+
     /// Puts neighbours together until bins are as wide.
     pub fn widen_to(&mut self, width_ns: u64) {
         while self.width_ns < width_ns {
@@ -85,7 +91,7 @@ impl OverTime {
         self.bins = self.bins.chunks(2).map(both).collect();
     }
 
-    /// The bin that a moment is in.
+    /// The bin that is so long after their begin.
     fn at(&mut self, ns: u64) -> Option<&mut Bin> {
         while ns / self.width_ns >= TIMES {
             self.widen();
@@ -99,8 +105,7 @@ impl OverTime {
 
     /// So many were outstanding from one moment to another.
     pub(super) fn hold(&mut self, from_ns: i64, until_ns: i64, depth: u64) {
-        let place = |ns: i64| u64::try_from(ns).unwrap_or(0);
-        let (mut from_ns, until_ns) = (place(from_ns), place(until_ns));
+        let (mut from_ns, until_ns) = (self.since(from_ns), self.since(until_ns));
         if until_ns > from_ns {
             // Widened first: bins stay as they are in the loop.
             let _ = self.at(until_ns - 1);
@@ -118,7 +123,7 @@ impl OverTime {
 
     /// So many are outstanding at a moment.
     pub(super) fn reach(&mut self, at_ns: i64, depth: u64) {
-        if let Some(bin) = self.at(u64::try_from(at_ns).unwrap_or(0)) {
+        if let Some(bin) = self.at(self.since(at_ns)) {
             bin.depth_max = bin.depth_max.max(depth);
         }
     }
@@ -128,7 +133,7 @@ impl OverTime {
         let (Some(response), Some(wait_ns)) = (share.response, share.wait_ns) else { return };
         let wait_ns = u64::try_from(wait_ns).unwrap_or(0);
         let service_ns = response.value_ns().saturating_sub(wait_ns);
-        if let Some(bin) = self.at(u64::try_from(arrival_ns).unwrap_or(0)) {
+        if let Some(bin) = self.at(self.since(arrival_ns)) {
             let parts = if is_read { &mut bin.reads } else { &mut bin.others };
             parts.merge(&Parts { requests: 1, wait_ns, service_ns });
         }
@@ -164,7 +169,11 @@ mod tests {
     }
 
     fn of(rows: &[Request]) -> OverTime {
-        let mut response = Response::default().with_over_time();
+        of_those_from(0, rows)
+    }
+
+    fn of_those_from(from_ns: u64, rows: &[Request]) -> OverTime {
+        let mut response = Response::default().with_over_time(from_ns);
         rows.iter().for_each(|row| response.add(row));
         response.over_time().remove(0).1
     }
@@ -178,6 +187,14 @@ mod tests {
         let parts = Parts { requests: 1, wait_ns: 1_000_000, service_ns: 2_000_000 };
         assert_eq!((over.bins[0].reads, over.bins[0].others), (parts, Parts::default()));
         assert_eq!(over.bins[1].others.service_ns, 1_000_000);
+    }
+
+    #[test]
+    fn bins_begin_where_they_are_told_to() {
+        let (ms, late) = (1_000_000, 102_000_000_000);
+        let rows = |from: i64| [row(Op::Read, [from, from + ms, from + 3 * ms])];
+        let over = of_those_from(late as u64, &rows(late));
+        assert_eq!(over.bins, of(&rows(0)).bins);
     }
 
     #[test]
@@ -212,8 +229,8 @@ mod tests {
             let cut = cut.min(rows.len() - 1);
             let mut in_flight = InFlight::new(rows[cut].queued_ns.unwrap_or(0));
             rows[..cut].iter().for_each(|row| in_flight.add(row));
-            let mut first = Response::default().with_over_time();
-            let mut rest = Response::default().with_over_time().after(&in_flight);
+            let mut first = Response::default().with_over_time(0);
+            let mut rest = Response::default().with_over_time(0).after(&in_flight);
             rows[..cut].iter().for_each(|row| first.add(row));
             rows[cut..].iter().for_each(|row| rest.add(row));
             first.follow(rest, &|id| id);

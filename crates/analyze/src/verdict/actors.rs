@@ -9,6 +9,7 @@
 use super::role::{of_process, role};
 use crate::selection::Who;
 use hashbrown::HashMap;
+use model::job_role::JobRole;
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
 };
@@ -227,6 +228,7 @@ impl Actors {
 fn role_of(process: &Process) -> String {
     let role_of_all = role(process.title.as_deref(), &process.command);
     match &process.thread {
+        Some(thread) if JobRole::of_thread(thread).is_some() => role(None, thread),
         Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
         None => role_of_all,
     }
@@ -260,6 +262,7 @@ mod tests {
         assert_eq!(of(None), "db_bench");
         assert_eq!(of(Some("rocksdb:low")), "db_bench: rocksdb:low");
         assert_eq!(of(Some("worker-12")), "db_bench: worker");
+        assert_eq!(of(Some("lbolt-job-write")), "writer", "what runs it says nothing more");
     }
 
     fn process(pid: u64, title: Option<&str>, command: &str) -> Process {

@@ -6,6 +6,8 @@
 //!
 //! Non-goals: who has which role (`super::actors`).
 
+use model::job_role::JobRole;
+
 /// Programs whose first argument that is no option says more than they do.
 const INTERPRETERS: [&str; 9] =
     ["python", "perl", "ruby", "node", "bash", "sh", "dash", "php", "Rscript"];
@@ -31,6 +33,9 @@ const POSTGRES_OWN: [&str; 15] = [
 
 /// The role that a title tells; of a kernel's thread, or one that is gone, what its name tells.
 pub fn role(title: Option<&str>, command: &str) -> String {
+    if let Some(job) = JobRole::of_thread(command) {
+        return job.name().to_owned();
+    }
     match title.map(str::trim).filter(|title| !title.is_empty()) {
         Some(title) => of_title(title, command),
         None => of_kernel(command).unwrap_or_else(|| without_number(command).to_owned()),
@@ -171,6 +176,10 @@ mod tests {
             ("gzip", "gzip"),
             ("worker-12", "worker"),
             ("1234", "1234"),
+            ("lbolt-job-read", "reader"),
+            ("lbolt-job-write", "writer"),
+            ("lbolt-job-dsync", "committer"),
+            ("lbolt-job", "lbolt-job"),
         ] {
             assert_eq!(role(None, command), expected);
             assert_eq!(role(Some(" "), command), expected);

@@ -5,6 +5,7 @@ use super::arrivals::Arrivals;
 use super::{Plan, Stream};
 use crate::failure::StreamError;
 use model::histogram::Histogram;
+use model::job_role::JobRole;
 use model::seam::{
     Clock, Durability, Job, JobPlacement, Operation, Request, TimedCompletion, Turn,
 };
@@ -52,6 +53,7 @@ pub(super) struct Committer {
 /// Where it writes.
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
+        role: Some(JobRole::Committer),
         file: super::COMMIT_FILE.to_owned(),
         engine: EngineKind::Psync,
         durability: match plan.commit.is_durable {

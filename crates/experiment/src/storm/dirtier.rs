@@ -9,6 +9,7 @@ use super::{Plan, Stream, Tried};
 use crate::failure::StreamError;
 use crate::sequence::Sequence;
 use model::histogram::Histogram;
+use model::job_role::JobRole;
 use model::seam::{Clock, Job, JobPlacement, Operation, Request, TimedCompletion, Turn};
 use model::workload::{Dribble, EngineKind, Sending};
 use std::path::PathBuf;
@@ -69,6 +70,7 @@ pub(super) struct Dirtier {
 /// Where it writes.
 pub(super) fn placement(plan: &Plan, tried: &Tried, group: Option<PathBuf>) -> JobPlacement {
     JobPlacement {
+        role: Some(JobRole::Writer),
         file: super::WRITE_FILE.to_owned(),
         engine: EngineKind::Psync,
         direct: tried.writer.direct,

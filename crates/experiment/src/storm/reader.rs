@@ -10,6 +10,7 @@ use super::{Plan, Stream};
 use crate::failure::StreamError;
 use crate::sequence::Sequence;
 use model::histogram::Histogram;
+use model::job_role::JobRole;
 use model::seam::{Clock, Job, JobPlacement, Operation, Request, TimedCompletion, Turn};
 use model::workload::EngineKind;
 use std::sync::Arc;
@@ -91,6 +92,7 @@ pub(super) struct Reader {
 /// Where it reads.
 pub(super) fn placement(plan: &Plan) -> JobPlacement {
     JobPlacement {
+        role: Some(JobRole::Reader),
         file: super::READ_FILE.to_owned(),
         engine: EngineKind::Threads,
         direct: true,

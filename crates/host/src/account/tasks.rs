@@ -80,7 +80,7 @@ pub(super) fn own_threads_ns() -> io::Result<u64> {
     for entry in std::fs::read_dir("/proc/self/task")? {
         let path = entry?.path();
         let name = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
-        if !name.starts_with("iou-") && !name.starts_with(crate::engine::JOB_THREAD) {
+        if !name.starts_with("iou-") && !name.starts_with(model::job_role::JOB_THREAD) {
             sum += run_time_ns(&path).unwrap_or(0);
         }
     }

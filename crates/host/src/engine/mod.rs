@@ -34,9 +34,6 @@ use model::engine::EngineKind;
 use model::seam::{Engine, JobPlacement, Operation};
 use std::io;
 
-/// Names of threads that run a job, or work for one, begin so; they are in no other account.
-pub const JOB_THREAD: &str = "lbolt-job";
-
 /// Whoever takes an engine of any kind, so that what it does is compiled for each.
 pub(crate) trait Visitor {
     type Output;

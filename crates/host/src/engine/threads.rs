@@ -4,8 +4,8 @@
 //!
 //! Non-goals: growing and shrinking pools, queues of their own.
 
-use super::JOB_THREAD;
 use super::{Buffers, JobFile, io_result, sleep};
+use model::job_role::JobRole;
 use model::seam::{Completion, Engine, JobPlacement, Operation, Request};
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
@@ -130,7 +130,8 @@ impl Threads {
         let mut engine = Self { shared, threads: vec![], outstanding: 0, file, buffers };
         for _ in 0..placement.depth {
             let shared = engine.shared.clone();
-            let builder = std::thread::Builder::new().name(format!("{JOB_THREAD}-pool"));
+            let name = JobRole::thread_name(placement.role);
+            let builder = std::thread::Builder::new().name(name);
             engine.threads.push(builder.spawn(move || shared.serve())?);
         }
         Ok(engine)

@@ -24,6 +24,28 @@ const COLUMNS: &[&str] = &[
     "parent_id",
 ];
 
+/// The bins of time that all figures of a page share.
+pub(super) struct Times {
+    /// Where they begin, ns.
+    pub(super) from_ns: u64,
+    /// How wide each is, ns.
+    pub(super) width_ns: u64,
+    pub(super) count: u64,
+}
+
+impl Times {
+    /// Where a bin begins, ns.
+    pub(super) fn edge(&self, bin: u64) -> f64 {
+        self.from_ns as f64 + bin as f64 * self.width_ns as f64
+    }
+
+    /// The bin that a moment is in.
+    pub(super) fn bin_of(&self, ns: i64) -> u64 {
+        let since = u64::try_from(ns).unwrap_or(0).saturating_sub(self.from_ns);
+        since / self.width_ns.max(1)
+    }
+}
+
 /// Devices that the page shows over time, the busiest first.
 const MOST_DEVICES: usize = 2;
 
@@ -46,8 +68,8 @@ pub(super) fn times_used(counts: &Counts, devices: &[u32]) -> u64 {
     used.max().unwrap_or(0)
 }
 
-/// The heat maps of a device, all of so many bins of time.
-pub(super) fn maps(counts: &Counts, device: u32, name: &str, times: u64) -> Vec<Density> {
+/// The heat maps of a device, all of these bins of time.
+pub(super) fn maps(counts: &Counts, device: u32, name: &str, times: &Times) -> Vec<Density> {
     let mut maps = Vec::new();
     for over in [Over::Responses, Over::Places] {
         maps.extend([(Op::Read, "reads"), (Op::Write, "writes")].iter().filter_map(
@@ -64,13 +86,22 @@ pub(super) fn maps(counts: &Counts, device: u32, name: &str, times: u64) -> Vec<
     maps
 }
 
+/// Where the bins of time of a file's requests begin, ns: where the file does not tell when these
+/// arrived, with its own begin.
+pub(super) fn begin_ns(file: &RequestFile) -> u64 {
+    let firsts = (0..file.groups()).map(|group| Some(file.arrivals_ns(group)?.0));
+    let first_ns = firsts.collect::<Option<Vec<i64>>>().and_then(|all| all.into_iter().min());
+    analyze::density::begin_ns(first_ns.unwrap_or(0))
+}
+
 /// All requests of a file in their bins.
 /// Errors: records that cannot be read; interruption.
 pub(super) fn counted(file: &RequestFile, watch: &Watch) -> anyhow::Result<Counts> {
+    let begin_ns = begin_ns(file);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let work = || -> anyhow::Result<Counts> {
-        let mut counts = Counts::default();
+        let mut counts = Counts::from(begin_ns);
         loop {
             let group = next.fetch_add(1, Ordering::Relaxed);
             if group >= file.groups() {
@@ -84,7 +115,7 @@ pub(super) fn counted(file: &RequestFile, watch: &Watch) -> anyhow::Result<Count
         let ended = || anyhow::anyhow!("a thread that counts requests ended early");
         threads.into_iter().map(|one| one.join().map_err(|_| ended())?).collect()
     });
-    let mut whole = Counts::default();
+    let mut whole = Counts::from(begin_ns);
     for part in parts {
         whole.merge(part?);
     }
@@ -108,10 +139,15 @@ fn count_group(
 }
 
 /// A plane cut to what is used of it; none where nothing is.
-fn map(plane: &Plane, over: Over, (device, requests): (&str, &str), times: u64) -> Option<Density> {
+fn map(
+    plane: &Plane,
+    over: Over,
+    (device, requests): (&str, &str),
+    times: &Times,
+) -> Option<Density> {
     let (first, last) = plane.others_used()?;
     let lines = first..=last;
-    let of_line = |other: u64| (0..times).map(move |time| plane.count(time, other));
+    let of_line = |other: u64| (0..times.count).map(move |time| plane.count(time, other));
     let ends = match &plane.others {
         Some(bins) => ((first * bins.width) as f64, ((last + 1) * bins.width) as f64),
         None => (response_from_ns(first), response_from_ns(last + 1)),
@@ -120,7 +156,7 @@ fn map(plane: &Plane, over: Over, (device, requests): (&str, &str), times: u64) 
         device: device.to_owned(),
         requests: requests.to_owned(),
         over,
-        times: ((times * plane.times.width) as f64, usize::try_from(times).ok()?),
+        times: ((times.edge(0), times.edge(times.count)), usize::try_from(times.count).ok()?),
         others: (ends, usize::try_from(last + 1 - first).ok()?),
         counts: lines.flat_map(of_line).collect(),
     })

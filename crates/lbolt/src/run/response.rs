@@ -6,7 +6,7 @@ use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
 use crate::run::trace::{OF_ARRIVAL, TraceFile, device_name, open_requests, parquet_of};
-use crate::run::{Interrupted, Watch, verdict};
+use crate::run::{Interrupted, Watch, density, verdict};
 use analyze::layers::Layers;
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
@@ -123,8 +123,10 @@ pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Anal
     match parquet_of(&[run.to_owned()], None)? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
-            let begun = || Response::default().with_over_time();
-            of_file(&open_requests(&path)?, context, Selection::default(), &begun, watch)
+            let file = open_requests(&path)?;
+            let begin_ns = density::begin_ns(&file);
+            let begun = || Response::default().with_over_time(begin_ns);
+            of_file(&file, context, Selection::default(), &begun, watch)
         }
         None => Err(failure(Fault::Usage, format!("{} holds no requests", run.display()))),
     }

@@ -3,6 +3,7 @@
 //!
 //! Non-goals: what is counted (`analyze`), what is said of it (`report::page`).
 
+use super::density::Times;
 use super::opened::{OpenedAt, of_storms};
 use super::response::Analysed;
 use super::trace::{device_name, open_requests};
@@ -35,26 +36,24 @@ pub(super) fn of_requests(
     let devices = density::busiest(&counts);
     over_time.retain(|device, _| devices.contains(device));
     let lasted = over_time.values().map(|over| over.bins.len() as u64);
-    let times = lasted.chain([density::times_used(&counts, &devices)]).max().unwrap_or(0);
+    let count = lasted.chain([density::times_used(&counts, &devices)]).max().unwrap_or(0);
+    let times = Times { from_ns: density::begin_ns(&file), width_ns, count };
     let spans = analysed.response.storm_spans();
     let opened = of_storms(&file, &spans, &context_of(path)?, watch)?;
-    let of_device = |device: &u32| density::maps(&counts, *device, &name(*device), times);
-    let shown = |device: &u32| shown(over_time.get(device)?, name(*device), times);
+    let of_device = |device: &u32| density::maps(&counts, *device, &name(*device), &times);
+    let shown = |device: &u32| shown(over_time.get(device)?, name(*device), &times);
     Ok(Traced {
         density: devices.iter().flat_map(of_device).collect(),
         over_time: devices.iter().filter_map(shown).collect(),
-        marks: devices
-            .iter()
-            .map(|of| (name(*of), marks(*of, &spans, &opened, width_ns)))
-            .collect(),
+        marks: devices.iter().map(|of| (name(*of), marks(*of, &spans, &opened, &times))).collect(),
         storms: opened.into_iter().map(|opened| opened.storm).collect(),
         all_storms: spans.len(),
     })
 }
 
-/// A device over so many bins of time.
-fn shown(over: &Counted, device: String, times: u64) -> Option<OverTime> {
-    let width_ns = over.width_ns as f64;
+/// A device over these bins of time.
+fn shown(over: &Counted, device: String, times: &Times) -> Option<OverTime> {
+    let width_ns = times.width_ns as f64;
     let mean = |of: &Sums| {
         let requests = of.requests as f64;
         (of.requests > 0).then(|| Parts {
@@ -69,18 +68,15 @@ fn shown(over: &Counted, device: String, times: u64) -> Option<OverTime> {
         others: mean(&bin.others),
     });
     let mut bins: Vec<Bin> = bins.collect();
-    bins.resize(usize::try_from(times).ok()?.max(bins.len()), Bin::default());
-    Some(OverTime { device, width_ns, bins })
+    bins.resize(usize::try_from(times.count).ok()?.max(bins.len()), Bin::default());
+    Some(OverTime { device, from_ns: times.edge(0), width_ns, bins })
 }
 
 /// When a device had storms, to the bin, and exactly where those lie that are opened.
-fn marks(device: u32, spans: &[StormSpan], opened: &[OpenedAt], width_ns: u64) -> Vec<Band> {
-    let width_ns = width_ns.max(1);
-    let place = |ns: i64| u64::try_from(ns).unwrap_or(0);
+fn marks(device: u32, spans: &[StormSpan], opened: &[OpenedAt], times: &Times) -> Vec<Band> {
     let own = spans.iter().filter(|span| span.device == device);
-    let mut bins: Vec<(u64, u64)> = own
-        .map(|span| (place(span.start_ns) / width_ns, place(span.end_ns) / width_ns + 1))
-        .collect();
+    let mut bins: Vec<(u64, u64)> =
+        own.map(|span| (times.bin_of(span.start_ns), times.bin_of(span.end_ns) + 1)).collect();
     bins.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
     for (from, until) in bins {
@@ -89,12 +85,15 @@ fn marks(device: u32, spans: &[StormSpan], opened: &[OpenedAt], width_ns: u64) -
             _ => joined.push((from, until)),
         }
     }
-    let edge = |bin: u64| bin as f64 * width_ns as f64;
-    let band = |(from, until)| Band { from: edge(from), until: edge(until), label: String::new() };
+    let band = |(from, until)| Band {
+        from: times.edge(from),
+        until: times.edge(until),
+        label: String::new(),
+    };
     let numbered = opened.iter().enumerate().filter(|(_, opened)| opened.span.device == device);
     let numbered = numbered.map(|(number, OpenedAt { span, .. })| Band {
-        from: place(span.start_ns) as f64,
-        until: place(span.end_ns) as f64,
+        from: span.start_ns.max(0) as f64,
+        until: span.end_ns.max(0) as f64,
         label: (number + 1).to_string(),
     });
     joined.into_iter().map(band).chain(numbered).collect()
@@ -119,9 +118,13 @@ mod tests {
     #[test]
     fn storms_of_neighbouring_bins_are_one_mark_and_of_other_devices_none() {
         let spans = [span(1, 5, 12), span(1, 21, 22), span(1, 70, 71), span(2, 40, 50)];
-        let bands = marks(1, &spans, &[], 10);
-        let ends: Vec<_> = bands.iter().map(|band| (band.from, band.until)).collect();
-        assert_eq!(ends, [(0.0, 30.0), (70.0, 80.0)]);
-        assert_eq!(marks(2, &spans, &[], 10).len(), 1);
+        let times = |from_ns| Times { from_ns, width_ns: 10, count: 9 };
+        let ends = |from_ns| {
+            let bands = marks(1, &spans, &[], &times(from_ns));
+            bands.iter().map(|band| (band.from, band.until)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(0), [(0.0, 30.0), (70.0, 80.0)]);
+        assert_eq!(ends(4), [(4.0, 24.0), (64.0, 74.0)], "bins begin with the data");
+        assert_eq!(marks(2, &spans, &[], &times(0)).len(), 1);
     }
 }

@@ -175,10 +175,14 @@ impl Finding {
         Self::new(subject, name, None, 0, "not measured").judged(judgement)
     }
 
-    /// With its interval; an end that is not known is none.
+    /// With its interval; an end that is not known is none. Of few passes an interval can reach
+    /// below zero, where no time, no share and no rate is: it then begins at zero. One that lies
+    /// below zero as a whole stays: what it is of was not measured well.
     #[must_use]
     pub fn within(mut self, kind: Interval, (low, high): (Option<f64>, Option<f64>)) -> Self {
-        (self.low, self.high) = (low, high);
+        let is_signed = quantity(&self.quantity).is_none_or(|quantity| quantity.is_signed());
+        let is_cut = !is_signed && high.is_none_or(|high| high > 0.0);
+        (self.low, self.high) = (low.map(|low| if is_cut { low.max(0.0) } else { low }), high);
         self.interval = low.or(high).map(|_| kind);
         self
     }
@@ -229,6 +233,22 @@ mod tests {
             assert_eq!(finding.spans_parameters(), kind.is_some());
         }
         assert!(!within(Interval::Passes, (Some(1.0), Some(2.0))).spans_parameters());
+    }
+
+    #[test]
+    fn no_time_and_no_rate_has_an_interval_that_begins_below_zero() {
+        let low = |name, value, high| {
+            let found = Finding::new(&Subject::this_run(), name, Some(value), 2, "m");
+            found.within(Interval::Passes, (Some(-3.0), Some(high))).low
+        };
+        for name in ["t_call_ns", "operation_cpu_difference_ns", "cpu_percent", "rate_bytes_per_s"]
+        {
+            assert_eq!([low(name, 1.0, 5.0), low(name, -1.0, 1.0)], [Some(0.0); 2], "{name}");
+            assert_eq!(low(name, -2.0, -1.0), Some(-3.0), "{name}: nothing is hidden");
+        }
+        for name in ["rate_trend_percent", "operation_remainder_ns", "cpu_error_percent"] {
+            assert_eq!(low(name, 1.0, 5.0), Some(-3.0), "{name}");
+        }
     }
 
     #[test]

@@ -64,6 +64,34 @@ pub struct Quantity {
     pub better: Option<Better>,
 }
 
+/// Quantities that can be below zero: changes, differences, and what others leave over. Whatever is
+/// in no table of quantities can be, too.
+const SIGNED: [&str; 16] = [
+    "background_difference_percent",
+    "lost_ns",
+    "lost_percent",
+    "operation_remainder_ns",
+    "rank_agreement",
+    "rank_stability",
+    "rate_trend_percent",
+    "reads_behind_excess_percent",
+    "replay_rate_error_percent",
+    "rest_mean_ns",
+    "revolutions_missed",
+    "slope_device_ns_per_kib",
+    "slope_response_ns_per_kib",
+    "slope_wait_ns_per_kib",
+    "slowdown_percent",
+    "tracer_slowdown_percent",
+];
+
+impl Quantity {
+    /// Whether it can be below zero.
+    pub fn is_signed(&self) -> bool {
+        SIGNED.contains(&self.name)
+    }
+}
+
 /// The keys of a cell of the throughput matrix.
 const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
 /// The keys of a point of a curve of latency against rate.
@@ -154,9 +182,9 @@ quantities! {
     cell "stolen_percent" "%"
         "CPU time that the hypervisor gave to others, over all CPUs, as a share of one CPU";
     cell higher "ceiling_bytes_per_s" "B/s"
-        "the most that the path gave in the same run: the best of sequential direct requests of 1 \
-         MiB and of 256 KiB, eight outstanding (or the memory's copy rate for reads that the page \
-         cache serves)";
+        "the most that the path gave in the same run: sequential direct requests of 1 MiB or of \
+         256 KiB, eight outstanding (the memory's copying where the page cache took the bytes), or \
+         a program's own pass where that was faster; its method says which";
     cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
     pointed lower "latency_mean_ns" "ns" "mean latency from the intended start";
     common lower "latency_p50_ns" "ns" "median latency from the intended start";

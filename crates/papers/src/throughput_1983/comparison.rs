@@ -102,6 +102,7 @@ impl Judged {
             ("error_max_percent", Some(errors.max_percent)),
             ("within_15_percent", Some(errors.within_percent)),
             ("cpu_error_mean_percent", errors.cpu_points),
+            ("cpu_error_max_percent", errors.cpu_points_max),
             ("parameters_count", Some(self.parameters as f64)),
         ];
         let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -147,10 +148,15 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
             format!("{:.0}{}", o.modelled.kib_per_s, share(Some(o.modelled.cpu_percent)))
         };
         let error = |o: &Outcome| format!("{:+.1} %", 100.0 * o.error());
+        let points = |o: &Outcome| {
+            o.cpu_error_points()
+                .map_or_else(String::new, |points| format!("{:+.0}", points.round() + 0.0))
+        };
         [
             column(group, "paper", texts(drives, &printed)),
             column(group, "model", texts(drives, &modelled)),
             column(group, "error", texts(drives, &error)),
+            column(group, "CPU", texts(drives, &points)),
         ]
     });
     let first = cells.first();
@@ -159,6 +165,7 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
     let name = first.map_or_else(String::new, |cell| format!("{}, {}", cell.cpu, cell.controller));
     let starred = cells.iter().any(|cell| cell.is_suspect);
     let note = "* the operation of the hardware was suspect (the paper's star): in no error below";
+    let units = "error: of the rate, in per cent of the paper's; CPU: of the share, in points";
     Listing {
         title: format!(
             "1983, {name}{condition}: KiB/s and the program's share of one CPU ({machine})"
@@ -169,13 +176,16 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
         ],
         figures: figures.collect(),
         remarks: None,
-        notes: starred.then(|| note.to_owned()).into_iter().collect(),
+        notes: [units].into_iter().chain(starred.then_some(note)).map(str::to_owned).collect(),
     }
 }
 
 fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
     let texts = |text: &dyn Fn(&Judged) -> String| groups.iter().map(text).collect::<Vec<_>>();
     let percent = |of: fn(&Errors) -> f64| texts(&|group| format!("{:.1}", of(&group.errors)));
+    let points = |of: fn(&Errors) -> Option<f64>| {
+        texts(&|group| of(&group.errors).map_or_else(String::new, |points| format!("{points:.1}")))
+    };
     let resists = |o: &&Outcome| !o.cell.is_suspect && 100.0 * o.error().abs() > RESISTS_PERCENT;
     let resisting: Vec<String> = outcomes
         .iter()
@@ -198,11 +208,8 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
             column("", "mean", percent(|errors| errors.mean_percent)),
             column("", "max", percent(|errors| errors.max_percent)),
             column("", "within 15 %", percent(|errors| errors.within_percent)),
-            column(
-                "",
-                "CPU, points",
-                texts(&|g| g.errors.cpu_points.map_or_else(String::new, |p| format!("{p:.1}"))),
-            ),
+            column("CPU, points", "mean", points(|errors| errors.cpu_points)),
+            column("CPU, points", "max", points(|errors| errors.cpu_points_max)),
         ],
         remarks: None,
         notes: vec![

@@ -242,6 +242,8 @@ pub struct Errors {
     /// Mean magnitude of the errors of the processor's share, points; none where no cell has a
     /// share.
     pub cpu_points: Option<f64>,
+    /// The greatest of these, points.
+    pub cpu_points_max: Option<f64>,
 }
 
 impl Errors {
@@ -262,6 +264,7 @@ impl Errors {
             max_percent,
             within_percent: 100.0 * within as f64 / count as f64,
             cpu_points: (!points.is_empty()).then(|| mean(&points)),
+            cpu_points_max: points.iter().copied().reduce(f64::max),
         })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: drawing.
 
-use super::{KNEE, MOST_BYTES, RATE, Row, kind, rows};
+use super::{KNEE, MOST_BYTES, RATE, Row, kind, rate_unit, rows};
 use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
 use crate::experiments::Named;
 use crate::figure::Figure;
@@ -78,8 +78,10 @@ fn curves(runs: &[Named<'_>], (id, title, quantity): &(&str, &str, &str)) -> Opt
 
 /// The greatest rate in bytes of each kind.
 fn ceilings(runs: &[Named<'_>]) -> Option<Chart> {
-    let found = runs.iter().flat_map(|named| {
-        let (_, wholes) = rows(named.run.findings);
+    let curves: Vec<(&Named<'_>, Vec<Row<'_>>)> =
+        runs.iter().map(|named| (named, rows(named.run.findings).1)).collect();
+    let unit = rate_unit(curves.iter().flat_map(|(_, wholes)| wholes));
+    let found = curves.iter().flat_map(|(named, wholes)| {
         let of = |(curve, figures): &Row<'_>| {
             let run = named.within("");
             let name = format!("{} of {}", kind(curve.access), show_size(curve.block_bytes));
@@ -91,5 +93,6 @@ fn ceilings(runs: &[Named<'_>]) -> Option<Chart> {
     let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
     let axis = Axis::new("rate", "B/s", Scale::Linear);
     let chart = Chart::rows("device-ceilings", "Ceilings", Kind::Bars, axis, &entries)?;
-    Some(chart.by("The greatest rate of any number of requests outstanding."))
+    let method = "The greatest rate of any number of requests outstanding.";
+    Some(chart.by(method).in_rates_of(unit))
 }

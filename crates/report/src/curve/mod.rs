@@ -5,11 +5,11 @@
 
 mod chart;
 
-use crate::experiments::{Experiment, Run};
+use crate::experiments::{Experiment, Run, TimeTable};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
-use crate::number::{show_bytes, significant};
+use crate::number::{RateUnit, show_rate, significant};
 use crate::ranking::Entrant;
 use crate::screen::{joined, paragraphs};
 use crate::sheet::{NOT_MEASURED, NOTHING, Section, Sheet};
@@ -19,23 +19,23 @@ use model::units::{show_size, show_time_ns};
 use model::workload::Access;
 use std::collections::BTreeMap;
 
-/// A heading, the quantity, and how it is printed.
-type Column = (&'static str, &'static str, fn(f64) -> String);
+/// A heading, the quantity, and how it is printed; `{unit}` is that of the rates in bytes.
+type Column = (&'static str, &'static str, fn(f64, RateUnit) -> String);
 
 const POINT: [Column; 5] = [
-    ("requests/s", RATE, whole),
-    ("bytes/s", "rate_bytes_per_s", show_bytes),
-    ("mean", "latency_mean_ns", show_time_ns),
-    ("p50", "latency_p50_ns", show_time_ns),
-    ("p99", "latency_p99_ns", show_time_ns),
+    ("requests/s", RATE, count),
+    ("{unit}", "rate_bytes_per_s", bytes),
+    ("mean", "latency_mean_ns", time),
+    ("p50", "latency_p50_ns", time),
+    ("p99", "latency_p99_ns", time),
 ];
 const CURVE: [Column; 6] = [
-    ("depth", "knee_depth", whole),
-    ("requests/s", KNEE, whole),
-    ("mean", "knee_latency_mean_ns", show_time_ns),
-    ("p99", "knee_latency_p99_ns", show_time_ns),
-    ("most/s", MOST, whole),
-    ("most bytes/s", MOST_BYTES, show_bytes),
+    ("depth", "knee_depth", count),
+    ("requests/s", KNEE, count),
+    ("mean", "knee_latency_mean_ns", time),
+    ("p99", "knee_latency_p99_ns", time),
+    ("most/s", MOST, count),
+    ("most {unit}", MOST_BYTES, bytes),
 ];
 const RATE: &str = "rate_operations_per_s";
 const KNEE: &str = "knee_rate_operations_per_s";
@@ -53,12 +53,31 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     table: |run, width| sheet(run.findings, true).text(width),
     screen: Some(screen),
     markdown: |run| sheet(run.findings, true).markdown(),
-    time_title: "Where a request's time went",
-    labels: &[("requests", "access"), ("size", "block_bytes"), ("depth", "depth")],
+    time: Some(TimeTable {
+        title: "Where a request's time went",
+        labels: &[("requests", "access"), ("size", "block_bytes"), ("depth", "depth")],
+    }),
 };
 
 fn whole(value: f64) -> String {
     format!("{value:.0}")
+}
+
+fn count(value: f64, _: RateUnit) -> String {
+    whole(value)
+}
+
+fn time(ns: f64, _: RateUnit) -> String {
+    show_time_ns(ns)
+}
+
+fn bytes(bytes_per_s: f64, unit: RateUnit) -> String {
+    unit.show(bytes_per_s)
+}
+
+/// The unit of all rates in bytes of these curves.
+pub(crate) fn rate_unit<'a>(wholes: impl IntoIterator<Item = &'a Row<'a>>) -> RateUnit {
+    RateUnit::for_rates(wholes.into_iter().filter_map(|row| value(row, MOST_BYTES)))
 }
 
 /// A curve, or a point of it, with its figures by quantity.
@@ -99,7 +118,12 @@ fn notes_of(row: &Row<'_>, quantity: &str) -> Vec<Note> {
     row.1.get(quantity).into_iter().flat_map(Figure::notes).collect()
 }
 
-fn table(title: &str, rows: &[Row<'_>], columns: &[Column], marked: &str) -> (Section, Footnotes) {
+fn table(
+    title: &str,
+    rows: &[Row<'_>],
+    (columns, marked): (&[Column], &str),
+    unit: RateUnit,
+) -> (Section, Footnotes) {
     let name = |row: &Row<'_>| {
         let depth = row.0.depth.map_or_else(String::new, |depth| format!(" × {depth}"));
         format!("{} of {}{depth}", kind(row.0.access), show_size(row.0.block_bytes))
@@ -108,11 +132,12 @@ fn table(title: &str, rows: &[Row<'_>], columns: &[Column], marked: &str) -> (Se
     let notes = Footnotes::of_cells("rows", cells);
     let column = |(head, quantity, show): &Column| Figures {
         group: if quantity.starts_with("knee") { "knee".into() } else { String::new() },
-        head: (*head).to_owned(),
+        head: head.replace("{unit}", unit.name),
         entries: rows
             .iter()
             .map(|row| Entry {
-                text: value(row, quantity).map_or_else(|| NOT_MEASURED.to_owned(), show),
+                text: value(row, quantity)
+                    .map_or_else(|| NOT_MEASURED.to_owned(), |value| show(value, unit)),
                 mark: match *quantity == marked {
                     true => notes.mark_in("", notes_of(row, marked)),
                     false => String::new(),
@@ -140,10 +165,11 @@ fn table(title: &str, rows: &[Row<'_>], columns: &[Column], marked: &str) -> (Se
 
 fn sheet(findings: &[Finding], has_points: bool) -> Sheet {
     let (points, wholes) = rows(findings);
-    let (section, notes) = table("", &wholes, &CURVE, KNEE);
+    let unit = rate_unit(&wholes);
+    let (section, notes) = table("", &wholes, (&CURVE, KNEE), unit);
     if wholes.is_empty() || has_points {
         let title = "Latency against rate, by requests outstanding".to_owned();
-        let (of_points, point_notes) = table("Points", &points, &POINT, RATE);
+        let (of_points, point_notes) = table("Points", &points, (&POINT, RATE), unit);
         let mut sheet = Sheet::of(title, of_points.grid, point_notes);
         if !wholes.is_empty() {
             sheet.sections[0].heading = "By requests outstanding".into();
@@ -175,7 +201,7 @@ pub(crate) fn sentence(whole: &Row<'_>, points: &[Row<'_>]) -> Option<String> {
     let name = format!("{} of {}", kind(curve.access), show_size(curve.block_bytes));
     if matches!(curve.access, Access::Read | Access::Rewrite | Access::Write | Access::Rw) {
         let most = Entrant::of(&name, figures.get(MOST_BYTES)?)?;
-        return Some(format!("{name}: at most {} a second.", most.text(show_bytes)));
+        return Some(format!("{name}: at most {}.", most.text(show_rate)));
     }
     let (most, knee) =
         (Entrant::of(&name, figures.get(MOST)?)?, Entrant::of(&name, figures.get(KNEE)?)?);

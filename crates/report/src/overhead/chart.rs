@@ -40,7 +40,8 @@ fn charts(named: &Named<'_>, prefix: &str) -> Vec<Chart> {
         let group = &group;
         let heading = named.within(&group.heading);
         charts.extend(calls(&numbered("calls", place), &heading, group));
-        charts.extend(rates(&numbered("sizes", place), &heading, group));
+        let rates = rates(&numbered("sizes", place), &heading, group);
+        charts.extend(rates.map(|chart| chart.in_rates_of(routines.rate_unit())));
         charts.extend(costs(&numbered("costs", place), &heading, group));
     }
     charts
@@ -72,7 +73,9 @@ fn calls(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
         series: series.clone(),
         figure,
     });
-    let axis = Axis::new("T_call", "ns", Scale::Linear);
+    // An estimate that is not above zero stands at the begin of an axis of powers.
+    let known = found.iter().filter_map(|(.., figure)| figure.value.filter(|ns| *ns > 0.0));
+    let axis = Axis::new("T_call", "ns", Scale::of(known));
     let title = format!("The cost of a call: {heading}");
     let chart = Chart::rows(id, &title, Kind::Dots, axis, &entries.collect::<Vec<_>>())?;
     let method = "CPU time of a request whatever its size: the line T = T_call + T_trans × B \
@@ -108,12 +111,12 @@ fn rates(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
     Some(chart.by(method).half())
 }
 
-/// A measured size of a routine: 1/KiB, ns/KiB, and what its line leaves over.
+/// A measured size of a routine: 1/KiB, ns/KiB, and what its line leaves over of this.
 struct Point {
     series: String,
     inverse_kib: f64,
     ns_per_kib: f64,
-    residual: Option<f64>,
+    residual_percent: Option<f64>,
     note: String,
 }
 
@@ -125,18 +128,19 @@ fn costs(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
     if points.is_empty() {
         return None;
     }
-    let axes =
-        (Axis::new("1/B", "1/KiB", Scale::Linear), Axis::new("CPU time", "ns/KiB", Scale::Linear));
+    let scale = |of: fn(&Point) -> f64| Scale::of(points.iter().map(of));
+    let x = Axis::new("1/B", "1/KiB", scale(|point| point.inverse_kib));
+    let y = Axis::new("CPU time", "ns/KiB", scale(|point| point.ns_per_kib));
     let title = format!("CPU time a KiB against 1/B: {heading}");
     let column = |of: fn(&Point) -> Option<f64>| points.iter().map(of);
-    let chart = Chart::plane(id, &title, Kind::Points, axes)
+    let chart = Chart::plane(id, &title, Kind::Points, (x, y))
         .texts(Role::Series, "routine", points.iter().map(|point| point.series.clone()))
         .numbers(Role::X, "1/B", "1/KiB", column(|point| Some(point.inverse_kib)))
         .numbers(Role::Y, "CPU time", "ns/KiB", column(|point| Some(point.ns_per_kib)))
-        .numbers(Role::Residual, "residual", "ns/KiB", column(|point| point.residual))
+        .numbers(Role::Residual, "residual", "%", column(|point| point.residual_percent))
         .texts(Role::Note, "doubts", points.iter().map(|point| point.note.clone()));
-    let method = "The submitting thread's CPU time of a request over its size; slope: T_call, \
-        intercept: T_trans. Below: what the line leaves over.";
+    let method = "The submitting thread's CPU time of a request over its size; the line: T_trans + \
+        T_call × 1/B. Below: what the line leaves over, of the measured time.";
     let breaks = laws.iter().filter_map(Law::break_note);
     let chart = chart.by(method).noted(breaks).high(450);
     Some(Chart { fits: laws.iter().flat_map(Law::fits).collect(), ..chart })
@@ -194,7 +198,7 @@ impl<'a> Law<'a> {
                 series: series(self.routine),
                 inverse_kib: KIB / bytes,
                 ns_per_kib,
-                residual: Some(ns_per_kib - self.at(bytes)),
+                residual_percent: Some(100.0 * (1.0 - self.at(bytes) / ns_per_kib)),
                 note: figure.reason(),
             })
         };

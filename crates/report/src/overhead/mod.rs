@@ -16,7 +16,7 @@ mod routine;
 mod screen;
 
 use crate::calibration_line;
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, TimeTable};
 use crate::grid::Grid;
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::hang;
@@ -38,15 +38,17 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     table: |run, width| table(run.findings, width),
     screen: Some(|run, width, lines| screen::text(run.findings, width, lines)),
     markdown: |run| markdown(run.findings),
-    time_title: "Where an operation's time went, by routine",
-    labels: &[
-        ("engine", "engine"),
-        ("access", "access"),
-        ("path", "direct"),
-        ("size", "block_bytes"),
-        ("N", "channels"),
-        ("system", "target"),
-    ],
+    time: Some(TimeTable {
+        title: "Where an operation's time went, by routine",
+        labels: &[
+            ("engine", "engine"),
+            ("access", "access"),
+            ("path", "direct"),
+            ("size", "block_bytes"),
+            ("N", "channels"),
+            ("system", "target"),
+        ],
+    }),
 };
 
 /// A table with more rows than this goes unprinted where a shorter one says the most of it.

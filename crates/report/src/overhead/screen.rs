@@ -157,7 +157,7 @@ impl<'a> Path<'a> {
     }
 
     fn limit_sentence(&self, unit: RateUnit) -> Option<String> {
-        let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+        let show = |rate: f64| unit.text(rate);
         let noun = match self.sizes(RATE).max().filter(|_| !self.has_lines) {
             Some(bytes) => format!("rate with requests of {}", show_size(bytes)),
             None => "limit of the rate".to_owned(),

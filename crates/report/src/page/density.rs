@@ -27,8 +27,8 @@ pub struct Density {
     pub requests: String,
     /// What the other axis is.
     pub over: Over,
-    /// Where the bins of time end, ns, and their number.
-    pub times: (f64, usize),
+    /// Where the bins of time begin and end, ns, and their number.
+    pub times: ((f64, f64), usize),
     /// Where the other bins begin and end, and their number.
     pub others: ((f64, f64), usize),
     /// Line by line from the lowest, each in the order of time.
@@ -46,7 +46,7 @@ pub(super) fn chart(density: &Density, id: &str, run: &str) -> Chart {
     let run = if run.is_empty() { String::new() } else { format!("{run}: ") };
     let title = format!("{run}{what}: {}, device {}", density.requests, density.device);
     let x = Axis {
-        domain: Some((0.0, density.times.0)),
+        domain: Some(density.times.0),
         bins: Some(density.times.1),
         ..Axis::new("start time", "ns", Scale::Linear)
     };

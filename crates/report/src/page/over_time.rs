@@ -36,9 +36,11 @@ pub struct Bin {
 pub struct OverTime {
     /// The device's name.
     pub device: String,
+    /// Where the first bin begins, ns.
+    pub from_ns: f64,
     /// How wide a bin is, ns.
     pub width_ns: f64,
-    /// From the trace's begin.
+    /// One after the other.
     pub bins: Vec<Bin>,
 }
 
@@ -78,16 +80,16 @@ const PARTS: [PartOf; 2] = [
 
 /// The axis of time, which all charts of a device over time share.
 fn time(of: &OverTime) -> Axis {
-    let end = of.width_ns * of.bins.len() as f64;
+    let end = of.from_ns + of.width_ns * of.bins.len() as f64;
     Axis {
-        domain: Some((0.0, end)),
+        domain: Some((of.from_ns, end)),
         bins: Some(of.bins.len()),
         ..Axis::new("start time", "ns", Scale::Linear)
     }
 }
 
 fn begins(of: &OverTime) -> impl Iterator<Item = Option<f64>> + '_ {
-    (0..of.bins.len()).map(|place| Some(place as f64 * of.width_ns))
+    (0..of.bins.len()).map(|place| Some(of.from_ns + place as f64 * of.width_ns))
 }
 
 /// What is drawn on a logarithmic axis.
@@ -139,8 +141,12 @@ mod tests {
     fn what_was_not_there_is_not_drawn_and_one_time_stands_at_one_place() {
         let parts = Parts { queue_ns: 0.0, service_ns: 5.0 };
         let busy = Bin { depth_mean: 0.5, depth_max: 3.0, reads: Some(parts), others: None };
-        let of =
-            OverTime { device: "vda".into(), width_ns: 10.0, bins: vec![Bin::default(), busy] };
+        let of = OverTime {
+            device: "vda".into(),
+            from_ns: 100.0,
+            width_ns: 10.0,
+            bins: vec![Bin::default(), busy],
+        };
         let charts = charts(&of, "1-1", "run");
         let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
         assert_eq!(ids, ["parts-reads-1-1", "depth-1-1"], "no writes, no chart of them");
@@ -148,10 +154,10 @@ mod tests {
             Values::Numbers(numbers) => numbers.clone(),
             Values::Texts(_) => vec![],
         };
-        assert_eq!(numbers(&charts[0], 1), [Some(0.0), Some(10.0), Some(0.0), Some(10.0)]);
+        assert_eq!(numbers(&charts[0], 1), [Some(100.0), Some(110.0), Some(100.0), Some(110.0)]);
         assert_eq!(numbers(&charts[0], 2), [None, None, None, Some(5.0)], "no logarithm of 0");
         assert_eq!(numbers(&charts[1], 2), [None, Some(3.0), None, Some(0.5)]);
-        assert!(charts.iter().all(|chart| chart.x.domain == Some((0.0, 20.0))));
+        assert!(charts.iter().all(|chart| chart.x.domain == Some((100.0, 120.0))));
         assert_eq!(charts[1].title, "run: Requests outstanding over time, device vda");
         let none = OverTime { bins: vec![Bin::default(); 4], ..of };
         assert_eq!(super::charts(&none, "1-1", ""), []);

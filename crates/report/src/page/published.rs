@@ -5,6 +5,7 @@
 use super::table::Table;
 use super::{Page, Section};
 use crate::chart::{Axis, Chart, Fit, Kind, Role, Scale};
+use crate::figure::Figure;
 use crate::listing::Listing;
 use crate::words::first_seen;
 use model::record::{Finding, Subject};
@@ -13,15 +14,27 @@ use model::record::{Finding, Subject};
 const PUBLISHED: &str = "published_";
 const MODEL: &str = "model_";
 
-/// What quantities are called in a heading; others by their names.
-const TITLES: [(&str, &str); 7] = [
-    ("sectors_per_revolution", "sectors a revolution"),
-    ("missed_per_call", "revolutions missed a call"),
-    ("t_call_ns", "CPU time of a call"),
-    ("t_trans_ns", "CPU time of a sector"),
-    ("words_per_s", "the greatest rate, in words"),
-    ("rate_bytes_per_s", "rates"),
-    ("share_percent", "shares of response times"),
+/// How a quantity is told: in a heading, and in the unit that its paper prints.
+struct Told {
+    quantity: &'static str,
+    title: &'static str,
+    /// Its unit, and how many of the record's are one; none where that is the record's.
+    unit: Option<(&'static str, f64)>,
+}
+
+const fn told(quantity: &'static str, title: &'static str) -> Told {
+    Told { quantity, title, unit: None }
+}
+
+const TOLD: [Told; 8] = [
+    told("sectors_per_revolution", "sectors a revolution"),
+    told("missed_per_call", "revolutions missed a call"),
+    told("t_call_ns", "CPU time of a call"),
+    told("t_trans_ns", "CPU time of a sector"),
+    told("words_per_s", "the greatest rate, in words"),
+    Told { unit: Some(("KiB/s", 1024.0)), ..told("rate_bytes_per_s", "rates") },
+    told("cpu_percent", "the program's share of one CPU"),
+    told("share_percent", "shares of response times"),
 ];
 
 /// What the page says of these papers; `listings` are all their tables.
@@ -49,8 +62,13 @@ fn paper(finding: &Finding) -> Option<String> {
     }
 }
 
-/// A cell: what it is called, what was published, what the model says.
-type Cell = (String, f64, f64);
+/// A cell: what it is called, what was published, what the model says, and why it is doubted.
+struct Cell {
+    name: String,
+    published: f64,
+    model: f64,
+    doubt: String,
+}
 
 /// A chart for each quantity of a paper.
 fn charts(findings: &[Finding], wanted: &String) -> Vec<Chart> {
@@ -65,7 +83,12 @@ fn charts(findings: &[Finding], wanted: &String) -> Vec<Chart> {
             };
             let keys = published.subject.entries().into_iter().filter(|(key, _)| key != "paper");
             let words: Vec<String> = keys.map(|(_, value)| value).collect();
-            Some((words.join(" "), published.value?, own().find(is_model)?.value?))
+            Some(Cell {
+                name: words.join(" "),
+                published: published.value?,
+                model: own().find(is_model)?.value?,
+                doubt: Figure::of(published).reason(),
+            })
         };
         let unit = published.clone().next().map_or(String::new(), |f| f.unit.clone());
         cells_chart(wanted, quantity, &unit, &published.filter_map(cell).collect::<Vec<_>>())
@@ -74,23 +97,73 @@ fn charts(findings: &[Finding], wanted: &String) -> Vec<Chart> {
 }
 
 fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Option<Chart> {
-    let values = || cells.iter().flat_map(|(_, published, model)| [*published, *model]);
+    let values = || cells.iter().flat_map(|cell| [cell.published, cell.model]);
     let greatest = values().fold(0.0, f64::max);
     if cells.is_empty() || greatest <= 0.0 {
         return None;
     }
-    let title = TITLES.iter().find(|(known, _)| *known == quantity);
-    let words = title.map_or_else(|| quantity.replace('_', " "), |(_, title)| (*title).to_owned());
-    let axes =
-        (Axis::new("published", unit, Scale::Linear), Axis::new("the model", unit, Scale::Linear));
+    let told = TOLD.iter().find(|told| told.quantity == quantity);
+    let words = told.map_or_else(|| quantity.replace('_', " "), |told| told.title.to_owned());
+    let scale = Scale::of(values());
+    let axes = (Axis::new("published", unit, scale), Axis::new("the model", unit, scale));
+    // Shares differ by points, which are no shares.
+    let apart = if unit == "%" { "points" } else { unit };
     let id = format!("paper-{paper}-{}", quantity.replace('_', "-"));
+    let column = |of: fn(&Cell) -> f64| cells.iter().map(move |cell| Some(of(cell)));
     let chart = Chart::plane(&id, &format!("{paper}: {words}"), Kind::Points, axes)
-        .texts(Role::Category, "cell", cells.iter().map(|(name, ..)| crate::words::name(name)))
+        .texts(Role::Category, "cell", cells.iter().map(|cell| crate::words::name(&cell.name)))
         .texts(Role::Series, "paper", cells.iter().map(|_| paper.to_owned()))
-        .numbers(Role::X, "published", unit, cells.iter().map(|(_, published, _)| Some(*published)))
-        .numbers(Role::Y, "model", unit, cells.iter().map(|(.., model)| Some(*model)));
+        .numbers(Role::X, "published", unit, column(|cell| cell.published))
+        .numbers(Role::Y, "model", unit, column(|cell| cell.model))
+        .numbers(Role::Residual, "error", apart, column(|cell| cell.model - cell.published))
+        .texts(Role::Note, "doubts", cells.iter().map(|cell| cell.doubt.clone()))
+        .by(METHOD)
+        .high(HEIGHT)
+        .half();
     let fit = Fit { series: paper.to_owned(), points: vec![(0.0, 0.0), (greatest, greatest)] };
-    let method = "Each point is a cell of the published tables; on the line the model says the \
-        same.";
-    Some(Chart { fits: vec![fit], ..chart.by(method).half() })
+    let chart = Chart { fits: vec![fit], ..chart };
+    Some(match told.and_then(|told| told.unit) {
+        Some((name, each)) => chart.told_in(name, unit, each),
+        None => chart,
+    })
+}
+
+/// Pixels of such a chart, with the errors below.
+const HEIGHT: usize = 450;
+
+const METHOD: &str = "Each point is a cell of the published tables; on the line the model says the \
+    same. Below: the model's number less the published one. Hollow with *: doubted, as the cells \
+    that the paper itself stars.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Values;
+    use model::record::Doubt;
+    use model::record::subject::Published;
+
+    fn cell(program: &str, published: f64, model: f64) -> [Finding; 2] {
+        let place = [("program".to_owned(), program.to_owned())].into();
+        let subject = Subject::Published(Published { paper: "1983".into(), place });
+        let found = |quantity, value| Finding::new(&subject, quantity, Some(value), 1, "m");
+        [
+            found("published_rate_bytes_per_s", 1024.0 * published),
+            found("model_rate_bytes_per_s", 1024.0 * model),
+        ]
+    }
+
+    #[test]
+    fn a_starred_cell_has_its_star_and_every_cell_its_error() {
+        let mut starred = cell("read", 500.0, 548.0);
+        let doubt = Doubt::refused("starred: the operation of the hardware was suspect");
+        starred.iter_mut().for_each(|finding| finding.doubt(doubt.clone()));
+        let findings = [starred, cell("write", 300.0, 290.0)].concat();
+        let page = of_papers(&findings, &[], vec![]);
+        let chart = &page.sections[0].charts[0];
+        let of = |role| &chart.columns.iter().find(|column| column.role == role).unwrap().values;
+        assert_eq!(*of(Role::Residual), Values::Numbers(vec![Some(48.0), Some(-10.0)]));
+        let Values::Texts(notes) = of(Role::Note) else { panic!("texts") };
+        assert!(notes[0].contains("starred") && notes[1].is_empty(), "{notes:?}");
+        assert_eq!((chart.x.unit.as_str(), chart.fits[0].points[1]), ("KiB/s", (548.0, 548.0)));
+    }
 }

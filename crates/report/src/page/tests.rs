@@ -72,7 +72,10 @@ fn a_page_is_data_before_it_is_a_page() {
         columns.iter().find(|column| column["role"] == role).unwrap()["values"].clone()
     };
     assert_eq!(column("category"), serde_json::json!(["read", "write", "rewrite"]));
-    assert_eq!(column("value"), serde_json::json!([100_000_000, 1_000_000, null]));
+    assert_eq!(
+        (column("value"), &chart["x"]["unit"]),
+        (serde_json::json!([100, 1, null]), &"MB/s".into())
+    );
     assert_eq!(column("note")[1], "suspect: the disk was hot");
     assert!(column("note")[2].as_str().unwrap().starts_with("not measured"));
     let doubts = page["runs"][0]["doubts"].as_array().unwrap();

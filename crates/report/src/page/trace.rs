@@ -152,6 +152,7 @@ mod tests {
     fn more_runs_have_fewer_devices_over_time() {
         let device = |name: &str| OverTime {
             device: name.into(),
+            from_ns: 0.0,
             width_ns: 1.0,
             bins: vec![Bin { depth_mean: 1.0, depth_max: 1.0, ..Bin::default() }],
         };

@@ -3,7 +3,7 @@
 
 use super::classes::{Class, Classes};
 use crate::doubt::{sentence, sentences};
-use crate::number::significant;
+use crate::number::{show_rate, significant};
 use crate::requests::said;
 use model::record::{Doubt, Finding, Verdict};
 use model::units::show_time_ns;
@@ -156,10 +156,9 @@ fn slope(classes: &Classes, op: &str) -> Option<String> {
         (wait, device) if wait > device => format!(
             "{each}, most of it in the queue: large ones wait, bandwidth is not what they lack"
         ),
-        (_, device) if device > 0.0 => format!(
-            "{each}, most of it in the device: as of {} MiB/s",
-            significant(1e9 / 1024.0 / device)
-        ),
+        (_, device) if device > 0.0 => {
+            format!("{each}, most of it in the device: as of {}", show_rate(1024.0 * 1e9 / device))
+        }
         _ => each,
     })
 }

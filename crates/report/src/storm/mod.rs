@@ -51,8 +51,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     table: |run, width| sheet(run.findings).text(width),
     screen: Some(screen),
     markdown: |run| sheet(run.findings).markdown(),
-    time_title: "Where the time went",
-    labels: &[("remedy", "remedy"), ("stream", "stream")],
+    time: None,
 };
 
 fn percent(ratio: f64) -> String {

@@ -5,7 +5,7 @@
 
 mod chart;
 
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, TimeTable};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
@@ -42,14 +42,16 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     table: |run, width| sheet(run.findings).text(width),
     screen: None,
     markdown: |run| sheet(run.findings).markdown(),
-    time_title: "Where a commit's time went",
-    labels: &[
-        ("method", "method"),
-        ("path", "direct"),
-        ("pattern", "pattern"),
-        ("size", "block_bytes"),
-        ("writers", "writers"),
-    ],
+    time: Some(TimeTable {
+        title: "Where a commit's time went",
+        labels: &[
+            ("method", "method"),
+            ("path", "direct"),
+            ("pattern", "pattern"),
+            ("size", "block_bytes"),
+            ("writers", "writers"),
+        ],
+    }),
 };
 
 /// A row: what it is of, and its figures by quantity.

@@ -27,10 +27,9 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
         true => "the line: the span over samples of the model's uncertain parameters",
         false => "the line: the 95 % interval of the mean over passes, by Student's t",
     };
-    [rates(&places, interval), shares(&places), cpu(&places), latencies(&places)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let unit = table::rate_unit(matrices.iter().map(|(_, matrix)| matrix));
+    let rates = rates(&places, interval).map(|chart| chart.in_rates_of(unit));
+    [rates, shares(&places), cpu(&places), latencies(&places)].into_iter().flatten().collect()
 }
 
 fn places(named: &Named<'_>, matrix: &Matrix) -> Vec<Place> {
@@ -69,7 +68,8 @@ fn shares(places: &[Place]) -> Option<Chart> {
     let entries = entries(places, "ceiling_percent");
     let chart = Chart::rows("ceilings", "How near to the ceiling", Kind::Bars, axis, &entries)?;
     let method = "The rate as a share of the most that its path gave in the same run (dashed: \
-        100 %): sequential direct requests, or copies in memory where the page cache serves reads.";
+        100 %): sequential direct requests, copies in memory where the page cache took the bytes, \
+        or a program's own fastest pass where that was faster than these.";
     Some(chart.by(method).ruled("x", 100.0, "ceiling").half())
 }
 

@@ -74,7 +74,7 @@ pub(super) fn grid(matrix: &Matrix, unit: RateUnit, notes: &Footnotes) -> Grid {
 }
 
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
-    let grid = grid(matrix, table::rate_unit(matrix), &table::footnotes(matrix));
+    let grid = grid(matrix, table::rate_unit([matrix]), &table::footnotes(matrix));
     let interval = match matrix.spans_parameters() {
         true => "the span over samples of the model's uncertain parameters",
         false => "its 95% interval",

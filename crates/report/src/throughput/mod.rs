@@ -7,7 +7,7 @@ mod matrix;
 mod screen;
 mod table;
 
-use crate::experiments::{Experiment, Run};
+use crate::experiments::{Experiment, Run, TimeTable};
 use crate::grid::Grid;
 use model::record::Subject;
 
@@ -36,8 +36,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         screen::text(&Matrix::from_findings(run.findings, run.rows), width, lines)
     }),
     markdown: |run| markdown(&Matrix::from_findings(run.findings, run.rows)),
-    time_title: "Where an operation's time went",
-    labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
+    time: Some(TimeTable {
+        title: "Where an operation's time went",
+        labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
+    }),
 };
 
 /// How fast files are read and written, in a sentence each, and the paper's table; none without

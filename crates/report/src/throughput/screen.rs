@@ -40,7 +40,7 @@ pub(super) fn text(matrix: &Matrix, width: Option<u16>, most_lines: usize) -> St
     if matrix.columns.is_empty() {
         return NOTHING.into();
     }
-    let unit = table::rate_unit(matrix);
+    let unit = table::rate_unit([matrix]);
     let sentences = paragraphs(&sentences(matrix, unit), width);
     let cells = matrix.places().count();
     let with = |sheet: Sheet| joined([sentences.clone(), sheet.text(width)]);
@@ -104,7 +104,7 @@ fn system(matrix: &Matrix, column: usize) -> String {
 
 /// All that it says, without a table.
 pub(super) fn all_sentences(matrix: &Matrix) -> Vec<String> {
-    sentences(matrix, table::rate_unit(matrix))
+    sentences(matrix, table::rate_unit([matrix]))
 }
 
 fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
@@ -117,8 +117,8 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
 
 /// On which system files are read and written fastest.
 pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
-    let unit = table::rate_unit(matrix);
-    let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+    let unit = table::rate_unit([matrix]);
+    let show = |rate: f64| unit.text(rate);
     let rates = rates(matrix);
     let fastest = |way: &str| {
         let own = rates.iter().filter(|rate| matrix.rows[rate.row].starts_with(way));
@@ -139,7 +139,7 @@ pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
 
 /// From the slowest to the fastest test, and how many are doubted.
 fn span(matrix: &Matrix, rates: &[Rate], unit: RateUnit) -> Option<String> {
-    let show = |rate: f64| format!("{} {}", unit.show(rate), unit.name);
+    let show = |rate: f64| unit.text(rate);
     let by_rate = |a: &&Rate, b: &&Rate| a.entrant.value.total_cmp(&b.entrant.value);
     let slowest = rates.iter().min_by(by_rate)?;
     let fastest = rates.iter().max_by(by_rate)?;

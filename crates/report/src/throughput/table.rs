@@ -13,9 +13,12 @@ pub fn table(matrix: &Matrix, width: Option<u16>) -> String {
     sheet(matrix).text(width)
 }
 
-pub(super) fn rate_unit(matrix: &Matrix) -> RateUnit {
-    let rate = |(row, column)| matrix.cell(row, column)?.value(RATE);
-    RateUnit::for_rates(matrix.places().filter_map(rate))
+pub(super) fn rate_unit<'a>(matrices: impl IntoIterator<Item = &'a Matrix>) -> RateUnit {
+    let rates = |matrix: &'a Matrix| {
+        let rate = |(row, column)| matrix.cell(row, column)?.value(RATE);
+        matrix.places().filter_map(rate)
+    };
+    RateUnit::for_rates(matrices.into_iter().flat_map(rates))
 }
 
 /// What a column is called where its cells share a note.
@@ -33,7 +36,7 @@ pub(super) fn footnotes(matrix: &Matrix) -> Footnotes {
 }
 
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
-    let unit = rate_unit(matrix);
+    let unit = rate_unit([matrix]);
     let notes = footnotes(matrix);
     let figures: Vec<Figures> =
         (0..matrix.columns.len()).map(|column| figures(matrix, column, unit, &notes)).collect();

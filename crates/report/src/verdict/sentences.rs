@@ -8,6 +8,7 @@ use super::told::{Loss, Told};
 use crate::doubt::sentences;
 use crate::number::significant;
 use model::circumstance::Circumstance;
+use model::job_role::JobRole;
 use model::record::Verdict;
 use model::units::{show_moment, show_time_ns};
 
@@ -64,7 +65,7 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
     let all_ns = all_ns.map_or(0.0, |(_, values)| values.or_zero("waited_ns"));
     let lost = format!(
         "{} lost {}{} waiting for {} on {} ({} % of its {})",
-        of.victim,
+        who("The", &of.victim),
         if is_estimate(loss) { "about " } else { "" },
         show_time_ns(loss.lost_ns()),
         plural(&of.wait),
@@ -80,6 +81,14 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
         _ => "; there was no calm to compare with".to_owned(),
     };
     format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
+}
+
+/// A role in a sentence: those of lbolt's own jobs are no names.
+fn who(article: &str, role: &str) -> String {
+    match JobRole::ALL.iter().any(|(_, job)| *job == role) {
+        true => format!("{article} {role}"),
+        false => role.to_owned(),
+    }
 }
 
 fn is_estimate(loss: &Loss<'_>) -> bool {
@@ -108,6 +117,7 @@ fn behind(loss: &Loss<'_>) -> String {
         }
         (Some(circumstance), _) => circumstance.clause().to_owned(),
         (None, cause) => {
+            let cause = who("the", cause);
             let mut doing: Vec<(&str, f64)> =
                 DOING.iter().map(|(name, of)| (*name, loss.values.or_zero(of))).collect();
             doing.retain(|(_, percent)| *percent >= LEAST_PERCENT);
@@ -184,7 +194,7 @@ fn of_most(loss: &Loss<'_>) -> String {
         "; the most that anybody lost is {} ({} % of its waiting), {} behind {}",
         show_time_ns(loss.lost_ns()),
         significant(loss.values.or_zero("lost_percent")),
-        loss.of.victim,
-        loss.of.cause,
+        who("the", &loss.of.victim),
+        who("the", &loss.of.cause),
     )
 }

@@ -71,6 +71,21 @@ fn checkpoint() -> Vec<Finding> {
 }
 
 #[test]
+fn streams_of_a_storm_are_told_as_what_they_are() {
+    let mut findings = checkpoint();
+    for finding in &mut findings {
+        match &mut finding.subject {
+            Subject::Wait(wait) => wait.victim = "reader".into(),
+            Subject::Blame(of) => (of.victim, of.cause) = ("reader".into(), "writer".into()),
+            _ => {}
+        }
+    }
+    let said = sentences(&findings).remove(0);
+    assert!(said.starts_with("The reader lost 24.0 s waiting"), "{said}");
+    assert!(said.contains("behind flushes and writes of the writer in 2 storms"), "{said}");
+}
+
+#[test]
 fn who_lost_how_much_how_when_and_because_of_whom_is_one_sentence() {
     let expected = "postgres: backend lost 24.0 s waiting for fdatasync on vda (31.4 % of its \
                     76.0 s), behind flushes and writes of postgres: checkpointer in 2 storms (at \

@@ -11,7 +11,7 @@ use crate::print::output::note;
 use crate::run::requests::{outcome, refused};
 use analyze::joined::{Captured, Joined};
 use analyze::requests::TraceSummary;
-use host::drive::JOB_THREAD;
+use model::job_role::JOB_THREAD;
 use model::record::requests::RequestFile;
 use model::record::{Commands, Finding, Request, Sample};
 use model::run::{RunInfo, footer};

@@ -31,3 +31,11 @@ fn names_are_unique_and_end_in_their_unit() {
         );
     }
 }
+
+#[test]
+fn what_can_be_below_zero_is_in_the_table() {
+    for name in SIGNED {
+        assert!(quantity(name).is_some_and(|known| known.is_signed()), "{name}");
+    }
+    assert!(!quantity("cpu_percent").unwrap().is_signed());
+}
