@@ -330,7 +330,8 @@ fn root_each_call_has_the_name_that_its_file_had_then() {
         "/d/g",
         "/e/g",
         "/e/linked",
-        "/e/linked (deleted)",
+        // The name by which it is open, as the kernel has it in /proc/PID/fd.
+        "/e/g (deleted)",
         "/h",
         &long,
         "/e",

@@ -113,40 +113,56 @@ INLINE u64 entry_of(u64 inode)
 	return first;
 }
 
-/* A path as one number, and the changes that its entries have been through as another. */
-struct way {
-	u64 names;
-	u64 changes;
-	u32 is_deleted;
-	u32 is_changing;
-};
+/*
+ * What follows is not static, and gets and returns numbers alone: so the verifier looks at each
+ * loop once, and not for each way that leads to it.
+ */
 
-INLINE struct way way_of(u64 address)
+/* The names of a path as one number. */
+APART u64 path_of(u64 address)
 {
-	struct way way = {};
 	struct entry entry;
+	u64 path = 0;
+
+	for (int level = 0; level < LEVELS_MOST; level++) {
+		u64 parent;
+
+		read_entry(&entry, address);
+		parent = (u64)IN_ENTRY(&entry, d_parent);
+		if (parent == address)
+			break;
+		path = hash_of(path ^ IN_ENTRY(&entry, d_name.hash_len));
+		address = parent;
+	}
+	return path;
+}
+
+/* The changes that the entries of a path have been through as one number; 0 while one changes. */
+APART u64 changes_of(u64 address)
+{
+	struct entry entry;
+	u64 changes = 1;
 
 	for (int level = 0; level < LEVELS_MOST; level++) {
 		u64 parent;
 		u32 sequence;
 
 		read_entry(&entry, address);
+		sequence = IN_ENTRY(&entry, d_seq.seqcount.sequence);
+		if (sequence & 1)
+			return 0;
+		changes = hash_of(changes ^ sequence) | 1;
 		parent = (u64)IN_ENTRY(&entry, d_parent);
 		if (parent == address)
 			break;
-		if (!level && !IN_ENTRY(&entry, d_hash.pprev))
-			way.is_deleted = MARK_DELETED;
-		sequence = IN_ENTRY(&entry, d_seq.seqcount.sequence);
-		way.is_changing |= sequence & 1;
-		way.changes = hash_of(way.changes ^ sequence);
-		way.names = hash_of(way.names ^ IN_ENTRY(&entry, d_name.hash_len));
 		address = parent;
 	}
-	return way;
+	return changes;
 }
 
 /* A part of what a file is called; `telling` is the same in all that belong together. */
-INLINE struct name *begin_part(struct room *room, struct identity *file, u64 telling, u32 part)
+INLINE struct name *begin_part(struct room *room, u64 telling, u64 inode, u32 file_system,
+			       u32 generation)
 {
 	struct name *name;
 
@@ -157,24 +173,23 @@ INLINE struct name *begin_part(struct room *room, struct identity *file, u64 tel
 	name->step.identity = telling;
 	name->step.sector = 0;
 	name->step.length_bytes = name->step.command_flags = 0;
-	name->step.device = file->file_system;
+	name->step.device = file_system;
 	name->step.cpu = bpf_get_smp_processor_id();
 	name->step.kind = NAMED;
-	name->inode = file->inode;
-	name->generation = file->generation;
-	name->part = part;
+	name->inode = inode;
+	name->generation = generation;
 	return name;
 }
 
 /* Of a path that is deeper than can be told. */
 #define TOO_DEEP (PARTS_MOST + 1)
 
-/* The names from an entry up to the root; one more than there are, and 0 if one was lost. */
-INLINE u32 tell_parts(struct identity *file, u64 address, u64 telling)
+/* Tells the names from an entry up to the root; one more than there are, and 0 if one was lost. */
+APART u32 tell_parts(u64 address, u64 telling, u64 inode, u32 file_system, u32 generation)
 {
 	struct entry entry;
 	struct room room;
-	u64 begin = 0;
+	u64 left = 0; /* bytes of the name at hand, which are no constant to the verifier */
 
 	for (u32 part = 0; part < PARTS_MOST; part++) {
 		u64 parent, bytes;
@@ -184,58 +199,61 @@ INLINE u32 tell_parts(struct identity *file, u64 address, u64 telling)
 		parent = (u64)IN_ENTRY(&entry, d_parent);
 		if (parent == address)
 			return part + 1;
-		name = begin_part(&room, file, telling, part);
+		name = begin_part(&room, telling, inode, file_system, generation);
 		if (!name)
 			return 0;
+		name->part = part;
 		bytes = IN_ENTRY(&entry, d_name.hash_len) >> 32;
+		left = left ?: bytes;
 		bpf_probe_read_kernel_str(name->text, NAME_BYTES,
-					  IN_ENTRY(&entry, d_name.name) + begin);
-		begin += NAME_BYTES - 1;
-		if (begin < bytes) {
+					  IN_ENTRY(&entry, d_name.name) + bytes - left);
+		if (left >= NAME_BYTES) {
 			name->step.marks = MARK_MORE;
+			left -= NAME_BYTES - 1;
 		} else {
 			name->step.marks = 0;
+			left = 0;
 			address = parent;
-			begin = 0;
 		}
 		commit(&room);
 	}
 	return TOO_DEEP;
 }
 
-/*
- * By the entries of the inode that lies at an address. It is not static, and gets numbers alone: so
- * the verifier looks at it once, and not for each way that leads to it.
- */
+/* Of the inode that lies at an address. */
 APART int tell_changed_name(u64 address, u64 inode, u32 file_system, u32 generation)
 {
-	struct identity file = {address, inode, file_system, 0, generation};
-	u64 entry = entry_of(address), number, telling, *last;
-	struct way way;
+	u64 entry = entry_of(address), number, telling, changes, *last;
+	struct name *name;
 	struct room room;
 	u32 place, parts;
+	u8 deleted;
 
 	if (!entry)
 		return 0;
-	way = way_of(entry);
+	deleted = FIELD_OF(entry, struct dentry, d_hash.pprev) ? 0 : MARK_DELETED;
 	number = hash_of(inode ^ (u64)generation << 32) ^ file_system;
 	place = hash_of(number) >> (64 - TOLD_BITS);
-	number = hash_of(number ^ way.names ^ way.is_deleted);
+	number = hash_of(number ^ path_of(entry) ^ deleted);
 	last = bpf_map_lookup_elem(&told, &place);
-	if (!last || *last == number || way.is_changing)
+	if (!last || *last == number)
+		return 0;
+	changes = changes_of(entry);
+	if (!changes)
 		return 0;
 	telling = bpf_ktime_get_ns() << 8 | (u8)bpf_get_smp_processor_id();
-	parts = tell_parts(&file, entry, telling);
-	if (!parts || way_of(entry).changes != way.changes)
+	parts = tell_parts(entry, telling, inode, file_system, generation);
+	if (!parts || changes_of(entry) != changes)
 		return 0;
 	/* What is too deep has no name, and is not tried again at each call. */
 	if (parts < TOO_DEEP) {
-		struct name *name = begin_part(&room, &file, telling, parts - 1);
-
+		name = begin_part(&room, telling, inode, file_system, generation);
 		if (!name)
 			return 0;
+		name->part = parts - 1;
 		name->text[0] = 0;
-		name->step.marks = MARK_WHOLE | way.is_deleted;
+		/* No directory has an entry of a root. */
+		name->step.marks = MARK_WHOLE | (parts > 1 ? deleted : 0);
 		commit(&room);
 	}
 	/* After the records: whoever sees it, and tells nothing, has a later time than they. */
