@@ -398,7 +398,7 @@ INLINE struct whose whose_is(struct bio *bio)
 
 	if (bio) {
 		find_file(bio, &whose);
-		tell_name(&whose.file);
+		tell_name(&whose.file, 0);
 	}
 	return whose;
 }

@@ -8,9 +8,9 @@
  * system is mounted, user space knows. A rename changes an entry in place: sequence counts
  * say whether that happened while it was read, and then nothing is told this time.
  *
- * What was told last of an inode is remembered as one number, made of the hashes that the
- * entries of the path have of their names and their parents, so that a directory that
- * is renamed is noticed as well.
+ * What was told last of an inode is remembered by the hashes that the entries of the path have
+ * of their names and parents. A call compares the whole path. A request, which has to cost
+ * less, compares the file's own entry: it notices a directory's new name at the next call.
  *
  * Source: include/linux/dcache.h, fs/dcache.c (__d_move, __d_drop, d_path) of Linux 5.10 to 7.2.
  *
@@ -65,11 +65,16 @@ struct dentry___7 { /* since 7.1 the union has no name */
 /* What was told last, by a hash of the file. */
 #define TOLD_BITS 14
 
+struct told {
+	u64 own;  /* of the file and the name in its directory */
+	u64 path; /* of the file and the whole path */
+};
+
 struct {
 	MAP_NUMBER(type, ARRAY);
 	MAP_NUMBER(max_entries, 1 << TOLD_BITS);
 	MAP_TYPE(key, u32);
-	MAP_TYPE(value, u64);
+	MAP_TYPE(value, struct told);
 } told SEC(".maps");
 
 /* An entry's first bytes, read at once: all that is asked of it lies there (6.18: within 48). */
@@ -98,19 +103,21 @@ INLINE u64 entry_of_node(u64 node)
 	return 0;
 }
 
-INLINE u64 entry_of(u64 inode)
+/* The entry that an inode is named by; its address is 0 if there is none. */
+INLINE void find_entry(struct entry *entry, u64 inode)
 {
 	u64 node = (u64)FIELD_OF(inode, struct inode, i_dentry.first), first = 0;
 
 	for (int place = 0; place < NAMES_MOST && node; place++) {
-		u64 entry = entry_of_node(node);
+		u64 address = entry_of_node(node);
 
-		if (!entry || FIELD_OF(entry, struct dentry, d_hash.pprev))
-			return entry;
-		first = first ?: entry;
+		read_entry(entry, address);
+		if (!address || IN_ENTRY(entry, d_hash.pprev))
+			return;
+		first = first ?: address;
 		node = (u64)FIELD_OF(node, struct hlist_node, next);
 	}
-	return first;
+	read_entry(entry, first);
 }
 
 /*
@@ -220,32 +227,38 @@ APART u32 tell_parts(u64 address, u64 telling, u64 inode, u32 file_system, u32 g
 	return TOO_DEEP;
 }
 
-/* Of the inode that lies at an address. */
-APART int tell_changed_name(u64 address, u64 inode, u32 file_system, u32 generation)
+/* Of the inode that lies at an address, for a call or a request. */
+APART int tell_changed_name(u64 address, u64 inode, u32 file_system, u32 generation, u32 is_call)
 {
-	u64 entry = entry_of(address), number, telling, changes, *last;
+	u64 number, own, path, telling, changes;
+	struct entry entry;
+	struct told *last;
 	struct name *name;
 	struct room room;
 	u32 place, parts;
 	u8 deleted;
 
-	if (!entry)
+	find_entry(&entry, address);
+	if (!entry.address)
 		return 0;
-	deleted = FIELD_OF(entry, struct dentry, d_hash.pprev) ? 0 : MARK_DELETED;
+	deleted = IN_ENTRY(&entry, d_hash.pprev) ? 0 : MARK_DELETED;
 	number = hash_of(inode ^ (u64)generation << 32) ^ file_system;
 	place = hash_of(number) >> (64 - TOLD_BITS);
-	number = hash_of(number ^ path_of(entry) ^ deleted);
+	own = hash_of(number ^ IN_ENTRY(&entry, d_name.hash_len) ^ deleted);
 	last = bpf_map_lookup_elem(&told, &place);
-	if (!last || *last == number)
+	if (!last || (last->own == own && !is_call))
 		return 0;
-	changes = changes_of(entry);
+	path = own ^ path_of(entry.address);
+	if (last->own == own && last->path == path)
+		return 0;
+	changes = changes_of(entry.address);
 	if (!changes)
 		return 0;
 	telling = bpf_ktime_get_ns() << 8 | (u8)bpf_get_smp_processor_id();
-	parts = tell_parts(entry, telling, inode, file_system, generation);
-	if (!parts || changes_of(entry) != changes)
+	parts = tell_parts(entry.address, telling, inode, file_system, generation);
+	if (!parts || changes_of(entry.address) != changes)
 		return 0;
-	/* What is too deep has no name, and is not tried again at each call. */
+	/* What is too deep has no name, and is not tried again each time. */
 	if (parts < TOO_DEEP) {
 		name = begin_part(&room, telling, inode, file_system, generation);
 		if (!name)
@@ -257,15 +270,17 @@ APART int tell_changed_name(u64 address, u64 inode, u32 file_system, u32 generat
 		commit(&room);
 	}
 	/* After the records: whoever sees it, and tells nothing, has a later time than they. */
-	*last = number;
+	last->path = path;
+	last->own = own;
 	return 0;
 }
 
 /* Tells what a file is called, unless that is what was told of it last. */
-INLINE void tell_name(struct identity *file)
+INLINE void tell_name(struct identity *file, u32 is_call)
 {
 	if (names_wanted && file->address)
-		tell_changed_name(file->address, file->inode, file->file_system, file->generation);
+		tell_changed_name(file->address, file->inode, file->file_system, file->generation,
+				  is_call);
 }
 
 #endif

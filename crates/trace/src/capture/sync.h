@@ -74,7 +74,7 @@ INLINE struct sync *begin_call(struct room *room, enum kind kind, u64 inode)
 	if (!file.kind)
 		number_file(&file, &head);
 	if (kind != SYNC_END)
-		tell_name(&file);
+		tell_name(&file, 1);
 	sync = step_of_call(room, kind, file.file_system, file.inode);
 	if (sync)
 		sync->generation = file.generation;
