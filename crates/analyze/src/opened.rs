@@ -7,11 +7,12 @@
 //!
 //! Non-goals: finding storms ([`crate::response`]), sentences.
 
+use crate::names::{Called, FileNames};
 use crate::response::StormSpan;
 use crate::verdict::{Actors, RoleId};
 use hashbrown::HashMap;
 use model::histogram::CoarseHistogram;
-use model::record::{CommandId, Commands, Context, FileKey, Flags, Op, Request};
+use model::record::{CommandId, Commands, Context, Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -132,7 +133,7 @@ struct Tally {
     depth_ns: u64,
     roles: Senders<RoleId>,
     threads: Senders<Thread>,
-    files: Senders<FileKey>,
+    files: Senders<Called>,
 }
 
 /// A storm and what happened in it.
@@ -160,8 +161,6 @@ pub struct Names<'a> {
     pub device: &'a dyn Fn(u32) -> String,
     /// Those of commands.
     pub commands: &'a Commands,
-    /// What the trace knows of files.
-    pub context: &'a Context,
 }
 
 impl std::fmt::Debug for Names<'_> {
@@ -174,6 +173,7 @@ impl std::fmt::Debug for Names<'_> {
 #[derive(Debug)]
 pub struct Opener {
     actors: Actors,
+    file_names: FileNames,
     /// All storms' times by device, in order, those that overlap as one.
     all: BTreeMap<u32, Vec<(i64, i64)>>,
     /// Those that are opened, the worst first.
@@ -190,6 +190,7 @@ impl Opener {
         worst.truncate(MOST_STORMS);
         Self {
             actors: Actors::new(context, None),
+            file_names: FileNames::new(&context.files),
             all: times(spans),
             worst: worst.into_iter().map(|span| (span, Tally::default())).collect(),
             outside: BTreeMap::new(),
@@ -214,30 +215,36 @@ impl Opener {
             let shared_ns = u64::try_from(shared_ns).unwrap_or(0);
             tally.depth_ns = tally.depth_ns.saturating_add(shared_ns);
             if (span.start_ns..=span.end_ns).contains(&arrival_ns) {
-                tally.add(row, response_ns, self.actors.of_request(row, commands));
+                let role = self.actors.of_request(row, commands);
+                tally.add(row, response_ns, role, self.file_names.of_request(row));
             }
         }
     }
 
     /// The storms, the worst first, and the responses outside of storms by device.
     pub fn finish(self, names: &Names<'_>) -> (Vec<OpenedStorm>, BTreeMap<u32, Responses>) {
-        let paths = crate::verdict::paths(names.context);
-        let actors = &self.actors;
+        let Self { actors, file_names, worst, outside, .. } = self;
         let of = |(span, tally): (StormSpan, Tally)| OpenedStorm {
             requests: tally.requests,
             responses: tally.responses,
             depth_mean: tally.depth_ns as f64 / span.end_ns.abs_diff(span.start_ns).max(1) as f64,
             roles: tally.roles.told(|role| actors.name(*role).to_owned()),
             threads: tally.threads.told(|thread| thread_name(thread, names.commands)),
-            files: tally.files.told(|key| crate::verdict::file_name(key, &paths, names.device)),
+            files: tally.files.told(|called| file_names.text(*called, names.device)),
             span,
         };
-        (self.worst.into_iter().map(of).collect(), self.outside)
+        (worst.into_iter().map(of).collect(), outside)
     }
 }
 
 impl Tally {
-    fn add(&mut self, row: &Request, response_ns: Option<u64>, role: RoleId) {
+    fn add(
+        &mut self,
+        row: &Request,
+        response_ns: Option<u64>,
+        role: RoleId,
+        called: Option<Called>,
+    ) {
         self.requests += 1;
         let held_ns = response_ns.unwrap_or(0);
         if let Some(response_ns) = response_ns {
@@ -247,8 +254,8 @@ impl Tally {
         if row.pid.is_some() || row.command.is_some() {
             self.threads.of((row.pid, row.command)).add(row, held_ns);
         }
-        if let Some(file) = row.file {
-            self.files.of(file).add(row, held_ns);
+        if let Some(called) = called {
+            self.files.of(called).add(row, held_ns);
         }
     }
 }
@@ -306,8 +313,7 @@ mod tests {
     }
 
     fn finished(opener: Opener, commands: &Commands) -> (Vec<OpenedStorm>, Responses) {
-        let context = Context::default();
-        let names = Names { device: &|_| "vda".into(), commands, context: &context };
+        let names = Names { device: &|_| "vda".into(), commands };
         let (storms, mut outside) = opener.finish(&names);
         (storms, outside.remove(&0).unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! Files by their numbers: what they are called.
+//! Files by their numbers: what they are called; and where a path of a file system is seen.
 //!
 //! First by the files that processes have open, which names also those that are deleted; then by
 //! walking the directories of the file systems that they are on, whose entries tell their inodes,
@@ -33,6 +33,40 @@ pub fn find_open(wanted: &BTreeSet<FileNumber>, names: &mut Names) {
 pub fn find_open_in(process: u32, wanted: &BTreeSet<FileNumber>, names: &mut Names) {
     let open = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
     open.for_each(|entry| look_at(&entry.path(), wanted, names));
+}
+
+/// Where the file systems are mounted whose files were asked for, as it was when each was first.
+#[derive(Debug, Clone, Default)]
+pub struct Mounted(BTreeMap<u32, Vec<Mount>>);
+
+impl Mounted {
+    /// A path within a file system as it is seen: where a directory above it is mounted, in our
+    /// own namespace if it is, and at the whole file system's mount rather than at a part's. Of
+    /// what is mounted nowhere it is left as it is.
+    pub fn seen(&mut self, tree: &Tree, file_system: u32, path: &str) -> String {
+        let mounts = self.0.entry(file_system).or_insert_with(|| {
+            let mut mounts = tree.mounts().unwrap_or_default();
+            mounts.retain(|mount| number_of(mount) == Some(file_system));
+            mounts.sort_by_key(|mount| {
+                (mount.pid_seen_in.is_some(), mount.root.components().count())
+            });
+            mounts
+        });
+        let at = |mount: &Mount| {
+            let below = Path::new(path).strip_prefix(&mount.root).ok()?;
+            Some(match below == Path::new("") {
+                true => mount.mount_point.clone(),
+                false => mount.mount_point.join(below),
+            })
+        };
+        let seen = mounts.iter().find_map(at);
+        seen.map_or_else(|| path.to_owned(), |seen| seen.to_string_lossy().into_owned())
+    }
+}
+
+/// The number of the file system that is mounted.
+fn number_of(mount: &Mount) -> Option<u32> {
+    device_number(mount.device.major, mount.device.minor)
 }
 
 fn look_at(entry: &Path, wanted: &BTreeSet<FileNumber>, names: &mut Names) {
@@ -81,8 +115,7 @@ pub fn find_named(
     let devices: BTreeSet<u32> = wanted.iter().map(|number| number.file_system).collect();
     let mut is_whole = true;
     for device in devices {
-        let is_it =
-            |mount: &&Mount| device_number(mount.device.major, mount.device.minor) == Some(device);
+        let is_it = |mount: &&Mount| number_of(mount) == Some(device);
         let is_left = |n: &&FileNumber| n.file_system == device && !names.contains_key(*n);
         let mut left: BTreeSet<FileNumber> = wanted.iter().filter(is_left).copied().collect();
         for mount in mounts.iter().filter(is_it) {
@@ -139,8 +172,9 @@ fn walk(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::fixture::Fixture;
 
-    fn number_of(path: &Path) -> FileNumber {
+    fn number_at(path: &Path) -> FileNumber {
         let data = std::fs::metadata(path).unwrap();
         FileNumber {
             file_system: file_system_of(&data).unwrap(),
@@ -150,11 +184,34 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_seen_where_its_file_system_is_mounted() {
+        let other = "9 0 8:0 / /hidden rw - ext4 /dev/sda rw\n\
+            9 0 8:16 /part /part rw - xfs /dev/sdb rw\n\
+            9 0 8:16 / /there rw - xfs /dev/sdb rw\n\
+            9 0 0:40 /@sub /sub rw - btrfs /dev/sdc rw\n";
+        let tree = Fixture::new()
+            .process("self", "mnt:[1]", "/")
+            .mount(8, 0, "/mnt\\040a", "ext4", "/dev/sda")
+            .process_mounts(10, "mnt:[2]", "/", other)
+            .tree();
+        let number = |major, minor| device_number(major, minor).unwrap();
+        let mut mounted = Mounted::default();
+        let mut seen = |of, path| mounted.seen(&tree, of, path);
+        assert_eq!(seen(number(8, 0), "/data/f"), "/mnt a/data/f", "in our own");
+        assert_eq!(seen(number(8, 0), "/"), "/mnt a");
+        let deleted = "/part/f (deleted)";
+        assert_eq!(seen(number(8, 16), deleted), format!("/there{deleted}"), "by the whole one");
+        assert_eq!(seen(number(0, 40), "/@sub/f"), "/sub/f");
+        assert_eq!(seen(number(0, 40), "/@subs/f"), "/@subs/f", "of another part");
+        assert_eq!(seen(number(8, 32), "/f"), "/f", "nowhere");
+    }
+
+    #[test]
     fn an_open_file_has_its_name_even_when_it_is_deleted() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         let file = std::fs::File::create(&path).unwrap();
-        let number = number_of(&path);
+        let number = number_at(&path);
         std::fs::remove_file(&path).unwrap();
         let mut names = Names::new();
         find_open(&BTreeSet::from([number]), &mut names);
@@ -171,7 +228,7 @@ mod tests {
         let path = directory.path().join("a/b");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("heap"), "").unwrap();
-        let number = number_of(&path.join("heap"));
+        let number = number_at(&path.join("heap"));
         let another = FileNumber { generation: !number.generation, ..number };
         let mut names = Vec::new();
         let far = Instant::now() + Duration::from_secs(60);

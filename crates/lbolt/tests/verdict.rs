@@ -27,6 +27,13 @@ fn recorded_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<M
 
 /// The same, and what was printed.
 fn ended_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<(Mounted, Ended)> {
+    let (device, mounted) = made(lab, mkfs)?;
+    let ended = ended_on(lab, (&device, &mounted), words, lines)?;
+    Some((mounted, ended))
+}
+
+/// A fresh file system.
+fn made(lab: &Lab, mkfs: &[&str]) -> Option<(Loop, Mounted)> {
     let image = lab.file("image", "");
     std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(512 << 20).unwrap();
     let device = Loop::over(&image)?;
@@ -36,6 +43,15 @@ fn ended_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<(Mou
         return None;
     }
     let mounted = Mounted::device(&device.node)?;
+    Some((device, mounted))
+}
+
+fn ended_on(
+    lab: &Lab,
+    (device, mounted): (&Loop, &Mounted),
+    words: &str,
+    lines: &str,
+) -> Option<Ended> {
     let mut command = lab.lbolt(&format!("record {words} -d {} -o run --", device.node));
     command.args(["sh", "-c", lines]).env("AT", &mounted.seen).env("DEVICE", &device.node);
     let ended = lab.end(command);
@@ -44,7 +60,7 @@ fn ended_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<(Mou
         return None;
     }
     assert_eq!(ended.code, 0, "{}", ended.err);
-    Some((mounted, ended))
+    Some(ended)
 }
 
 /// Thirty writes that are made durable one by one, and one large file, whose writer lives long
@@ -260,25 +276,125 @@ const OTHER_WAYS: &str = "PID=${AT#/proc/}; PID=${PID%%/*}; IN=${AT#/proc/$PID/r
     dd if=/dev/zero of=bound/b bs=64k count=4 conv=fsync status=none; \
     dd if=/dev/zero of=before bs=64k count=4 conv=fsync status=none; mv before after'";
 
-/// A file is looked for when it is first changed, by whoever has it open, and else at the end.
+/// What each call's file was called when it was called: its last name that was seen until then.
+fn called(context: &Context) -> Vec<String> {
+    let of = |call: &Call| {
+        let seen = |file: &&NamedFile| {
+            file.number() == call.file() && file.since_ns.is_some_and(|ns| ns <= call.begin_ns)
+        };
+        let last = context.files.iter().filter(seen).max_by_key(|file| file.since_ns);
+        last.and_then(|file| file.path.clone()).unwrap_or_default()
+    };
+    context.calls.iter().map(of).collect()
+}
+
 #[test]
-fn root_files_have_a_name_that_they_had_while_they_were_open_or_have_at_the_end() {
+fn root_files_have_the_names_of_their_own_file_system() {
     let lab = Lab::new();
     let ext4 = ["mkfs.ext4", "-q", "-F"];
     let Some(mounted) = recorded(&lab, &ext4, OTHER_WAYS) else { return };
     let context = Context::read(&lab.path("run")).unwrap();
-    let paths = context.calls.iter().map(|call| {
-        let file = context.files.iter().find(|file| file.number() == call.file());
-        let path = file.and_then(|file| file.path.clone()).unwrap_or_default();
-        path.rsplit('/').take(2).collect::<Vec<_>>().join(" of ")
-    });
-    let paths: Vec<String> = paths.collect();
+    let paths = called(&context);
+    let paths: Vec<_> =
+        paths.iter().map(|path| path.rsplit('/').take(2).collect::<Vec<_>>()).collect();
     let [over, bound, renamed] = paths.as_slice() else { panic!("{paths:?}") };
-    assert_eq!(over, "a of upper", "never by a name on the overlay");
-    assert!(["b of upper", "b of bound"].contains(&bound.as_str()), "{bound}");
-    assert!(renamed.starts_with("before of ") || renamed.starts_with("after of "), "{renamed}");
+    assert_eq!(over, &["a", "upper"], "never by a name on the overlay");
+    assert!([["b", "upper"], ["b", "bound"]].contains(&[bound[0], bound[1]]), "{bound:?}");
+    assert_eq!(renamed[0], "before", "and not what it is called at the end");
     drop(mounted);
     lab.assert_clean();
+}
+
+/// Calls for one file under each name that it has, for another with its inode, and for one that was
+/// open before (by the test, which is told when).
+const NAMES: &str = r#"python3 - "$AT" <<'END'
+import os, sys, time
+at = sys.argv[1]
+def durable(file):
+    os.write(file, b"x" * 4096)
+    os.fsync(file)
+def create(name):
+    return os.open(at + name, os.O_CREAT | os.O_WRONLY)
+file = create("/f")
+durable(file)
+os.rename(at + "/f", at + "/g")
+durable(file)
+os.mkdir(at + "/d")
+os.rename(at + "/g", at + "/d/g")
+durable(file)
+os.rename(at + "/d", at + "/e")
+durable(file)
+os.link(at + "/e/g", at + "/e/linked")
+os.unlink(at + "/e/g")
+durable(file)
+os.unlink(at + "/e/linked")
+durable(file)
+os.close(file)
+file = create("/h")
+durable(file)
+os.close(file)
+file = create("/" + "long" * 60)
+durable(file)
+os.close(file)
+directory = os.open(at + "/e", os.O_RDONLY)
+os.fsync(directory)
+os.rename(at + "/early", at + "/later")
+create("/go")
+while not os.path.exists(at + "/gone"):
+    time.sleep(0.01)
+END"#;
+
+/// The test's own part of it: a file that is open before the capture begins.
+fn call_when_told(mut early: std::fs::File, at: &std::path::Path) {
+    use std::io::Write as _;
+    crate::common::wait_for("a file that says so", || at.join("go").exists().then_some(()));
+    early.write_all(&[1; 4096]).unwrap();
+    early.sync_all().unwrap();
+    std::fs::write(at.join("gone"), "").unwrap();
+}
+
+#[test]
+fn root_each_call_has_the_name_that_its_file_had_then() {
+    let long = format!("/{}", "long".repeat(60));
+    let expected = [
+        "/f",
+        "/g",
+        "/d/g",
+        "/e/g",
+        "/e/linked",
+        // The name by which it is open, as the kernel has it in /proc/PID/fd.
+        "/e/g (deleted)",
+        "/h",
+        &long,
+        "/e",
+        "/later",
+    ];
+    let ext4 = &["mkfs.ext4", "-q", "-F"][..];
+    let xfs = &["mkfs.xfs", "-q", "-f"][..];
+    for (mkfs, words) in [(ext4, ""), (ext4, "--syscalls"), (xfs, ""), (xfs, "--syscalls")] {
+        let lab = Lab::new();
+        let Some((device, mounted)) = made(&lab, mkfs) else { continue };
+        let early = std::fs::File::create(mounted.seen.join("early")).unwrap();
+        let at = mounted.seen.clone();
+        let own = std::thread::spawn(move || call_when_told(early, &at));
+        let Some(_) = ended_on(&lab, (&device, &mounted), words, NAMES) else { return };
+        own.join().unwrap();
+        let context = Context::read(&lab.path("run")).unwrap();
+        let names = called(&context);
+        let at = mounted.at().to_string_lossy().into_owned();
+        let names: Vec<&str> =
+            names.iter().map(|name| name.strip_prefix(&at).unwrap_or(name)).collect();
+        assert_eq!(names, expected, "{mkfs:?} {words}: {:?}", context.files);
+        if mkfs == ext4 {
+            let [first, again] = [0, 6].map(|place| &context.calls[place]);
+            assert_eq!(first.inode, again.inode);
+            assert_ne!(first.generation, again.generation);
+        }
+        let known = lab.run("response run --by file").out;
+        assert!(known.contains("and 100 % of fsyncs)"), "{known}");
+        drop((device, mounted));
+        lab.assert_clean();
+    }
 }
 
 #[test]

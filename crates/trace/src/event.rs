@@ -213,3 +213,35 @@ pub struct DurabilityEvent {
     /// Which step.
     pub step: Durability,
 }
+
+/// A part of what a file is called, as a tracer tells it before what is asked for the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameEvent<'a> {
+    /// When, in ns of the tracer's clock.
+    pub time_ns: i64,
+    /// The file.
+    pub file: FileNumber,
+    /// The same in all parts that belong together.
+    pub telling: u64,
+    /// Which part of them, from 0 on.
+    pub part: u32,
+    /// What it tells.
+    pub naming: Naming<'a>,
+}
+
+/// What a part of a name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming<'a> {
+    /// A component of the path, or a part of one; the path's last component comes first.
+    Part {
+        /// Its bytes.
+        text: &'a [u8],
+        /// Whether the component goes on in the next part.
+        goes_on: bool,
+    },
+    /// The parts so far are the path within the file system.
+    Whole {
+        /// Whether the file was removed, and is only open.
+        is_deleted: bool,
+    },
+}

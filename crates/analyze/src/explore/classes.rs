@@ -3,9 +3,10 @@
 //!
 //! Non-goals: what a role is (`verdict::role`).
 
-use crate::verdict::{Actors, file_name};
+use crate::names::{Called, FileNames};
+use crate::verdict::Actors;
 use hashbrown::HashMap;
-use model::record::{Commands, Context, FileKey, FileNumber, Op, Request};
+use model::record::{Commands, Context, Op, Request};
 use serde::{Deserialize, Serialize};
 
 /// The operations, in the order of their numbers.
@@ -44,46 +45,44 @@ pub(super) struct Classes {
 
 /// What files are called.
 pub struct Files<'a> {
-    paths: HashMap<FileNumber, &'a str>,
+    names: FileNames,
     device_name: &'a dyn Fn(u32) -> String,
 }
 
 impl std::fmt::Debug for Files<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Files").field("paths", &self.paths.len()).finish_non_exhaustive()
+        f.debug_struct("Files").field("names", &self.names).finish_non_exhaustive()
     }
 }
 
 impl<'a> Files<'a> {
     /// By the names that a run keeps, and by the names of its devices.
-    pub fn new(context: &'a Context, device_name: &'a dyn Fn(u32) -> String) -> Self {
-        let named =
-            |file: &'a model::record::NamedFile| Some((file.number(), file.path.as_deref()?));
-        Self { paths: context.files.iter().filter_map(named).collect(), device_name }
+    pub fn new(context: &Context, device_name: &'a dyn Fn(u32) -> String) -> Self {
+        Self { names: FileNames::new(&context.files), device_name }
     }
 
-    fn name(&self, file: &FileKey) -> String {
-        file_name(file, &self.paths, self.device_name)
+    fn text(&self, called: Called) -> String {
+        self.names.text(called, self.device_name)
     }
 }
 
 /// Gives rows their classes.
 pub(super) struct Classifier<'a> {
     actors: Actors,
-    names: Files<'a>,
+    of_files: Files<'a>,
     classes: Classes,
     numbers: HashMap<Class, u16>,
-    files: HashMap<FileKey, u16>,
+    files: HashMap<Called, u16>,
     files_by_name: HashMap<String, u16>,
     /// The last file that was looked up: they come in runs.
-    last: Option<(FileKey, u16)>,
+    last: Option<(Called, u16)>,
 }
 
 impl<'a> Classifier<'a> {
-    pub(super) fn new(context: &Context, names: Files<'a>) -> Self {
+    pub(super) fn new(context: &Context, of_files: Files<'a>) -> Self {
         let mut classifier = Self {
             actors: Actors::new(context, None),
-            names,
+            of_files,
             classes: Classes::default(),
             numbers: HashMap::new(),
             files: HashMap::new(),
@@ -102,7 +101,7 @@ impl<'a> Classifier<'a> {
             device: self.device(row.device),
             op: op as u8,
             role: self.actors.of_request(row, commands).0,
-            file: row.file.map_or(0, |file| self.file(file)),
+            file: self.of_files.names.of_request(row).map_or(0, |called| self.file(called)),
         };
         self.number(class)
     }
@@ -133,20 +132,20 @@ impl<'a> Classifier<'a> {
         }) as u16
     }
 
-    fn file(&mut self, file: FileKey) -> u16 {
+    fn file(&mut self, called: Called) -> u16 {
         match self.last {
-            Some((last, number)) if last == file => return number,
+            Some((last, number)) if last == called => return number,
             _ => {}
         }
-        let number = match self.files.get(&file) {
+        let number = match self.files.get(&called) {
             Some(number) => *number,
             None => {
-                let number = self.number_file(self.names.name(&file));
-                self.files.insert(file, number);
+                let number = self.number_file(self.of_files.text(called));
+                self.files.insert(called, number);
                 number
             }
         };
-        self.last = Some((file, number));
+        self.last = Some((called, number));
         number
     }
 

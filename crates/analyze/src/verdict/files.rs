@@ -1,9 +1,10 @@
 //! Bytes by file.
 //!
-//! Non-goals: names.
+//! Non-goals: what files are called ([`crate::names`]).
 
+use crate::names::{Called, FileNames};
 use hashbrown::HashMap;
-use model::record::{FileKey, Flags, Op, Request};
+use model::record::{Flags, Op, Request};
 
 /// Files that are known one by one; the first ones are.
 const MOST: usize = 200_000;
@@ -41,20 +42,20 @@ impl Requested {
 /// Files and devices, and of which requests no file is known.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    pub(crate) known: HashMap<(u32, FileKey), Requested>,
+    pub(crate) known: HashMap<(u32, Called), Requested>,
     pub(crate) unknown: Requested,
     /// The last one: requests come in runs.
-    last: Option<((u32, FileKey), Requested)>,
+    last: Option<((u32, Called), Requested)>,
 }
 
 impl Files {
     /// Adds a request that is not lbolt's own.
-    pub(crate) fn add(&mut self, row: &Request) {
+    pub(crate) fn add(&mut self, row: &Request, names: &FileNames) {
         if row.flags.contains(Flags::OWN) || !matches!(row.op, Op::Read | Op::Write) {
             return;
         }
-        let Some(file) = row.file else { return self.unknown.add(row) };
-        let key = (row.device, file);
+        let Some(called) = names.of_request(row) else { return self.unknown.add(row) };
+        let key = (row.device, called);
         match &mut self.last {
             Some((last, requested)) if *last == key => requested.add(row),
             _ => {

@@ -12,7 +12,7 @@ use super::{Ledger, actors};
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
-use model::record::{Call, Context, FileKey, FileKind, FileNumber, Finding, Interval, Op, Subject};
+use model::record::{FileKey, FileKind, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -225,30 +225,42 @@ impl Ledger {
     }
 
     fn of_files(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let paths = paths(&self.context);
         let mut files: BTreeMap<(String, String), (Requested, u64, f64)> = BTreeMap::new();
-        let mut known = Requested::default();
-        for ((device, key), requested) in &self.files.known {
-            known.merge(requested);
-            let of = (name(*device), file_name(key, &paths, name));
+        let (mut all, mut known) = (self.files.unknown, Requested::default());
+        for ((device, called), requested) in &self.files.known {
+            all.merge(requested);
+            if called.is_known() {
+                known.merge(requested);
+            }
+            let of = (name(*device), self.file_names.text(*called, name));
             files.entry(of).or_default().0.merge(requested);
         }
-        let is_selected = |call: &&Call| self.selection.time_ns.contains(&call.begin_ns);
-        for call in self.calls.iter().chain(&self.endless).filter(is_selected) {
+        let (mut all_calls, mut known_calls) = (0, 0);
+        for call in self.calls.iter().chain(&self.endless) {
             let number = call.file();
+            // What is of all files (sync) is of none.
+            if number.inode == 0 || !self.selection.time_ns.contains(&call.begin_ns) {
+                continue;
+            }
             let device = self.homes.get(&number.file_system).copied();
             let device = device.unwrap_or(number.file_system);
             let key = FileKey { kind: FileKind::Regular, number };
-            let of = (name(device), file_name(&key, &paths, name));
+            let called = self.file_names.at(&key, call.begin_ns);
+            all_calls += 1;
+            known_calls += u64::from(called.is_known());
+            let of = (name(device), self.file_names.text(called, name));
             let (_, calls, sum_ns) = files.entry(of).or_default();
             *calls += 1;
             *sum_ns += call.end_ns.map_or(0.0, |end_ns| (end_ns - call.begin_ns) as f64);
         }
-        let all = (known.bytes() + self.files.unknown.bytes()) as f64;
-        let percent = (all > 0.0).then(|| 100.0 * known.bytes() as f64 / all);
+        let percent = |part: u64, all: u64| (all > 0).then(|| 100.0 * part as f64 / all as f64);
         let run = Subject::this_run();
-        let mut findings =
-            vec![Finding::new(&run, "files_known_percent", percent, known.requests, COUNTED)];
+        let found = |name, value, count| Finding::new(&run, name, value, count, COUNTED);
+        let of_bytes = percent(known.bytes(), all.bytes());
+        let mut findings = vec![
+            found("files_known_percent", of_bytes, known.requests),
+            found("file_calls_known_percent", percent(known_calls, all_calls), known_calls),
+        ];
         let mut rows: Vec<_> = files.into_iter().collect();
         rows.sort_by_key(|(_, (requested, calls, _))| Reverse((requested.bytes(), *calls)));
         for ((device, file), (requested, calls, sum_ns)) in rows.into_iter().take(FILES_MOST) {
@@ -263,76 +275,5 @@ impl Ledger {
             }
         }
         findings
-    }
-}
-
-/// The paths of files that are known.
-pub(crate) fn paths(context: &Context) -> HashMap<FileNumber, &str> {
-    let files = context.files.iter();
-    files.filter_map(|file| Some((file.number(), file.path.as_deref()?))).collect()
-}
-
-/// A file's name without what tells one segment of it from the next; of what has none, what it is.
-pub(crate) fn file_name(
-    key: &FileKey,
-    paths: &HashMap<FileNumber, &str>,
-    name: &dyn Fn(u32) -> String,
-) -> String {
-    let number = &key.number;
-    match key.kind {
-        FileKind::Journal => format!("journal of {}", name(number.file_system)),
-        FileKind::Metadata => format!("metadata of {}", name(number.file_system)),
-        FileKind::Device => format!("{} itself, or its metadata", name(number.file_system)),
-        FileKind::Regular => match paths.get(number) {
-            Some(path) => without_segment(path),
-            None => format!("files without a name on {}", name(number.file_system)),
-        },
-    }
-}
-
-/// Files of a log-structured merge tree, each of which lives until it is compacted.
-/// Source: RocksDB's filename.cc, LevelDB's.
-const OF_A_TREE: [&str; 3] = ["log", "sst", "ldb"];
-
-/// PostgreSQL's log is a folder of segments, its relations are cut into files of a GiB.
-/// Source: PostgreSQL's xlog_internal.h and md.c.
-pub(crate) fn without_segment(path: &str) -> String {
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    let Some((folder, name)) = path.rsplit_once('/') else { return path.to_owned() };
-    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if folder.ends_with("pg_wal") && name.len() == 24 && is_hex(name) {
-        return format!("{folder}/*");
-    }
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    match name.split_once('.') {
-        Some((number, kind)) if is_number(number) && OF_A_TREE.contains(&kind) => {
-            format!("{folder}/*.{kind}")
-        }
-        Some((relation, segment)) if is_number(relation) && is_number(segment) => {
-            format!("{folder}/{relation}")
-        }
-        _ => path.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn segments_of_a_log_or_a_relation_are_one_file() {
-        for (path, file) in [
-            ("/data/pg_wal/0000000100000000000000A3", "/data/pg_wal/*"),
-            ("/data/pg_wal/archive_status", "/data/pg_wal/archive_status"),
-            ("/data/base/5/16401.12", "/data/base/5/16401"),
-            ("/data/base/5/16401_fsm", "/data/base/5/16401_fsm"),
-            ("/var/log/a.1 (deleted)", "/var/log/a.1"),
-            ("/srv/rocks/000123.sst", "/srv/rocks/*.sst"),
-            ("/srv/rocks/000009.log (deleted)", "/srv/rocks/*.log"),
-            ("/srv/rocks/MANIFEST-000004", "/srv/rocks/MANIFEST-000004"),
-            ("plain", "plain"),
-        ] {
-            assert_eq!(without_segment(path), file);
-        }
     }
 }

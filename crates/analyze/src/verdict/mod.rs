@@ -24,7 +24,7 @@
 //! Of a selected time ([`Selection`]) the waits that begin in it are told of; what is in flight
 //! around it is known as load.
 //!
-//! Non-goals: sentences (`report::verdict`); names of files (the trace's context has them).
+//! Non-goals: sentences (`report::verdict`); names of files ([`crate::names`]).
 
 mod actors;
 mod blame;
@@ -43,10 +43,10 @@ mod waits;
 
 pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
-pub(crate) use findings::{file_name, paths, without_segment};
 pub use role::role;
 pub(crate) use so_far::{LostSoFar, WaitsSoFar};
 
+use crate::names::FileNames;
 use crate::requests::sequences::Open;
 use crate::selection::Selection;
 use book::Book;
@@ -86,6 +86,7 @@ pub struct Ledger {
     steps: Steps,
     throttle: Throttle,
     files: Files,
+    file_names: FileNames,
     ways: Ways,
     cpus: Cpus,
     context: Context,
@@ -128,6 +129,7 @@ impl Ledger {
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
+            file_names: FileNames::new(&std::mem::take(&mut context.files)),
             ways: Ways::default(),
             cpus: Cpus::new(std::mem::take(&mut context.cpu_times)),
             context,
@@ -178,7 +180,7 @@ impl Ledger {
         let is_selected = self.selection.has(row);
         if is_selected {
             if row.above_id.is_none() {
-                self.files.add(row);
+                self.files.add(row, &self.file_names);
                 self.ways.add(row, role, (begin_ns, end_ns));
             }
             self.last_ns = self.last_ns.max(end_ns);

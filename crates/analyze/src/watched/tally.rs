@@ -7,6 +7,7 @@
 //! Non-goals: who waited for whom (`super::losses`).
 
 use super::spans::{Span, Spans};
+use crate::names::{without_name, without_segment};
 use crate::requests::Share;
 use crate::verdict::{Actors, RoleId};
 use hashbrown::HashMap;
@@ -290,15 +291,9 @@ impl Tally {
         names: &Names<'_>,
     ) -> Watched {
         let file_system = (names.device)(key.number.file_system);
-        let file = match key.kind {
-            FileKind::Journal => format!("journal of {file_system}"),
-            FileKind::Metadata => format!("metadata of {file_system}"),
-            FileKind::Device => format!("{file_system} itself, or its metadata"),
-            FileKind::Regular => match (names.file)(key.number) {
-                Some(path) => crate::verdict::without_segment(&path),
-                None => format!("files without a name on {file_system}"),
-            },
-        };
+        let path = Some(key.number).filter(|_| key.kind == FileKind::Regular).and_then(names.file);
+        let file = path
+            .map_or_else(|| without_name(key.kind, &file_system), |path| without_segment(&path));
         let of_row = WatchedKey {
             watching: Watching::File,
             device: Some((names.device)(device)),

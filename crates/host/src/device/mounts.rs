@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Mount {
     /// The `st_dev` of its files; anonymous for tmpfs, overlay and btrfs.
     pub device: DeviceNumber,
+    /// Which of its directories is mounted; `/` is its root.
+    pub root: PathBuf,
     /// Where, as its process sees it.
     pub mount_point: PathBuf,
     /// `ext4`, `btrfs`, `tmpfs`…
@@ -222,7 +224,8 @@ fn parse(bytes: &[u8], pid: Option<u32>) -> Result<Vec<Mount>, String> {
 fn parse_line(line: &[u8], pid: Option<u32>) -> Option<Mount> {
     let mut words = line.split(|&b| b == b' ');
     let device = std::str::from_utf8(words.nth(2)?).ok()?.parse().ok()?;
-    let mount_point = PathBuf::from(unescape(words.nth(1)?));
+    let root = PathBuf::from(unescape(words.next()?));
+    let mount_point = PathBuf::from(unescape(words.next()?));
     let mount_options = words.next()?;
     words.find(|word| word == b"-")?;
     let fs_type = text(words.next()?);
@@ -231,7 +234,7 @@ fn parse_line(line: &[u8], pid: Option<u32>) -> Option<Mount> {
         Some(more) => format!("{},{}", text(mount_options), text(more)),
         None => text(mount_options),
     };
-    Some(Mount { device, mount_point, fs_type, source, options, pid_seen_in: pid })
+    Some(Mount { device, root, mount_point, fs_type, source, options, pid_seen_in: pid })
 }
 
 fn text(escaped: &[u8]) -> String {
@@ -267,6 +270,7 @@ mod tests {
             /dev/sd\\134a rw,errors=continue\n";
         let mount = parse(line, Some(7)).unwrap().remove(0);
         assert_eq!(mount.device, DeviceNumber::new(98, 0));
+        assert_eq!(mount.root, Path::new("/root"));
         assert_eq!(mount.mount_point, Path::new("/mnt/a b"));
         assert_eq!(mount.source, Path::new("/dev/sd\\a"));
         assert_eq!((mount.fs_type.as_str(), mount.pid_seen_in), ("ext4", Some(7)));

@@ -57,7 +57,7 @@ pub(super) fn of_storms(
     }
     let provenance = file.provenance();
     let name = |device| device_name(device, &provenance);
-    let (storms, outside) = opener.finish(&Names { device: &name, commands: &commands, context });
+    let (storms, outside) = opener.finish(&Names { device: &name, commands: &commands });
     let none = Responses::default();
     let shown = |storm: &OpenedStorm| OpenedAt {
         span: storm.span.clone(),

@@ -506,7 +506,7 @@ impl Drop for Loop {
 /// the process, and the process with its standard input.
 pub(crate) struct Mounted {
     process: Child,
-    _at: TempDir,
+    at: TempDir,
     /// The mounted directory, as seen from here.
     pub(crate) seen: PathBuf,
 }
@@ -535,7 +535,7 @@ impl Mounted {
         BufReader::new(process.stdout.as_mut()?).read_line(&mut line).unwrap();
         let path = at.path().canonicalize().unwrap();
         let seen = format!("/proc/{}/root{}", process.id(), path.display()).into();
-        let mounted = Self { process, _at: at, seen };
+        let mounted = Self { process, at, seen };
         if line.is_empty() {
             println!("skipped: needs unshare and mount");
         }
@@ -544,6 +544,11 @@ impl Mounted {
 }
 
 impl Mounted {
+    /// Where the mounted directory is in its own namespace.
+    pub(crate) fn at(&self) -> PathBuf {
+        self.at.path().canonicalize().unwrap()
+    }
+
     /// The file of its mount namespace.
     pub(crate) fn namespace(&self) -> PathBuf {
         format!("/proc/{}/ns/mnt", self.process.id()).into()

@@ -18,7 +18,7 @@ pub struct Context {
     pub commits: Vec<JournalCommit>,
     /// Threads that made requests or calls.
     pub processes: Vec<Process>,
-    /// Files that requests or calls were of.
+    /// Files that requests or calls were of: of each file its names, in the order of time.
     pub files: Vec<NamedFile>,
     /// Stacks of who made requests, where they were requested.
     pub stacks: Vec<Stack>,
@@ -70,7 +70,8 @@ impl Context {
     /// Times from a moment of the trace instead of its beginning.
     #[must_use]
     pub fn counted_from(mut self, zero_ns: i64) -> Self {
-        let Self { calls, commits, cpu_times, .. } = &mut self;
+        let Self { calls, commits, files, cpu_times, .. } = &mut self;
+        files.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         cpu_times.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
@@ -148,6 +149,7 @@ mod tests {
             inode: 12,
             generation: 3,
             path: Some("/x".into()),
+            since_ns: Some(5),
             writers: vec![3],
         };
         let context = Context {
@@ -171,6 +173,7 @@ mod tests {
         assert_eq!(context.clone().since(0).calls.len(), 2);
         let shifted = context.clone().counted_from(2);
         assert_eq!((shifted.calls[0].begin_ns, shifted.calls[0].end_ns), (-7, Some(7)));
+        assert_eq!([&shifted.files[0], &shifted.files[1]].map(|f| f.since_ns), [Some(3), None]);
         let of_commit = (shifted.commits[0].started_ns, shifted.commits[0].logging_ns);
         assert_eq!((of_commit, shifted.cpu_times[0].until_ns), ((-1, Some(2)), 97));
         std::fs::write(directory.path().join(CALLS), "PAR1").unwrap();

@@ -58,7 +58,12 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<Call>(&mut page, "calls", "one row per call that made a file durable");
     column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
     column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
-    column::describe::<NamedFile>(&mut page, "files", "one row per file that requests were of");
+    column::describe::<NamedFile>(
+        &mut page,
+        "files",
+        "one row per name of a file that requests \
+        or calls were of",
+    );
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
     column::describe::<CpuTime>(&mut page, "cpu_times", "one row per tenth of a second of the run");
     column::describe::<Watched>(&mut page, "watched", "one row per key and time of a watch");

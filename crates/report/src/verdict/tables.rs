@@ -269,13 +269,18 @@ fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
     Grid::new(vec![Labels { head: "part", texts }], figures)
 }
 
-/// The share that is known stands above the table.
+/// The shares that are known stand above the table, and are never rounded up to all.
 fn files_heading(told: &Told<'_>) -> String {
-    let known = told.run.get("files_known_percent");
-    let known = known.map_or_else(String::new, |percent| {
-        format!(" ({} % of all bytes are of a file that is known)", significant(percent))
+    let of = [("files_known_percent", "bytes"), ("file_calls_known_percent", "fsyncs")];
+    let known = of.iter().filter_map(|(quantity, of)| {
+        let percent = (10.0 * told.run.get(quantity)?).floor() / 10.0;
+        Some(format!("{} % of {of}", significant(percent)))
     });
-    format!("Files{known}")
+    let known: Vec<String> = known.collect();
+    match known.is_empty() {
+        true => "Files".to_owned(),
+        false => format!("Files (name at the time known for {})", known.join(" and ")),
+    }
 }
 
 fn files(told: &Told<'_>, shown: &Shown) -> Grid {

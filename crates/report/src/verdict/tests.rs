@@ -43,7 +43,11 @@ fn blame(
 }
 
 fn of_run() -> Vec<Finding> {
-    let values = [("verdict_span_ns", 90e9), ("files_known_percent", 99.5)];
+    let values = [
+        ("verdict_span_ns", 90e9),
+        ("files_known_percent", 99.5),
+        ("file_calls_known_percent", 99.99),
+    ];
     of(&Subject::this_run(), &values)
 }
 
@@ -303,4 +307,11 @@ fn a_stack_is_shown_layer_by_layer_and_its_top_among_the_devices() {
     let by = |by: &str| Shown { by: Some(by.into()), ..Shown::default() };
     let text = screen(&findings, &by("device"), None);
     assert!(text.contains("md9"), "all of them, where devices are asked for: {text}");
+}
+
+#[test]
+fn the_files_heading_says_of_how_much_the_names_are_known_and_never_rounds_up_to_all() {
+    let all = screen(&checkpoint(), &Shown::default(), None);
+    let heading = "Files (name at the time known for 99.5 % of bytes and 99.9 % of fsyncs)";
+    assert!(all.contains(heading), "{all}");
 }

@@ -16,6 +16,8 @@ typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))
 #define RELOCATED __attribute__((preserve_access_index))
 #define INLINE static inline __attribute__((always_inline))
+/* Has a stack frame of its own; all frames of a call together may have 512 bytes. */
+#define APART __attribute__((noinline))
 
 /* What __builtin_preserve_field_info tells of a field, enum bpf_core_relo_kind */
 #define FIELD_OFFSET 0
@@ -105,6 +107,7 @@ static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*bpf_get_stackid)(void *context, void *map, u64 flags) = (void *)27;
 static u64 (*bpf_get_current_task)(void) = (void *)35;
 static long (*bpf_probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_kernel_str)(void *into, u32 size, const void *from) = (void *)115;
 static long (*bpf_get_ns_current_pid_tgid)(u64 dev, u64 ino, struct bpf_pidns_info *info,
 					   u32 size) = (void *)120;
 static void *(*bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;

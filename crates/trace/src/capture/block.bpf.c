@@ -191,6 +191,7 @@ INLINE int has_bios_alone(struct gendisk *disk)
 }
 
 #include "file.h"
+#include "name.h"
 #include "stack.h"
 
 /* --- The table of bios ------------------------------------------------------ */
@@ -377,17 +378,39 @@ INLINE u64 cgroup_of(struct bio *bio, struct task_struct *task)
 	return GET(cgroup, level) > 0 ? GET(GET(cgroup, kn), id) : 0;
 }
 
-/* Which file it is of, and whether its first page is a process's own. */
-INLINE void describe_file(struct start *start, struct bio *bio)
-{
-	u64 mapping = mapping_of(bio);
-	struct identity file = file_of(bio, mapping);
+/* Which file a bio is of, and what its first page is mapped by. */
+struct whose {
+	struct identity file;
+	u64 mapping;
+};
 
-	start->inode = file.inode;
-	start->generation = file.generation;
-	start->file_system = file.file_system;
-	start->file_kind = file.kind;
-	if ((GET(bio, bi_opf) & OPERATION) == facts.op_read && mapping & PAGE_MAPPING_ANON)
+static APART int find_file(struct bio *bio, struct whose *whose)
+{
+	whose->mapping = mapping_of(bio);
+	whose->file = file_of(bio, whose->mapping);
+	return 0;
+}
+
+/* The same, and the file's name is told. */
+INLINE struct whose whose_is(struct bio *bio)
+{
+	struct whose whose = {};
+
+	if (bio) {
+		find_file(bio, &whose);
+		tell_name(&whose.file, 0);
+	}
+	return whose;
+}
+
+/* Which file it is of, and whether its first page is a process's own. */
+INLINE void describe_file(struct start *start, struct bio *bio, struct whose *whose)
+{
+	start->inode = whose->file.inode;
+	start->generation = whose->file.generation;
+	start->file_system = whose->file.file_system;
+	start->file_kind = whose->file.kind;
+	if ((GET(bio, bi_opf) & OPERATION) == facts.op_read && whose->mapping & PAGE_MAPPING_ANON)
 		start->step.marks |= MARK_ANONYMOUS;
 }
 
@@ -413,7 +436,8 @@ INLINE int is_throttled(struct bio *bio)
 }
 
 /* Who asked; `thread` is who queued it. */
-INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context)
+INLINE void sign(struct start *start, struct bio *bio, struct whose *whose, u64 thread,
+		 void *context)
 {
 	struct task_struct *task = this_task();
 
@@ -425,7 +449,7 @@ INLINE void sign(struct start *start, struct bio *bio, u64 thread, void *context
 		start->step.marks |= MARK_THROTTLED;
 	start->pid = thread;
 	start->tgid = (thread & ~MARKS) >> 32;
-	describe_file(start, bio);
+	describe_file(start, bio, whose);
 	copy_command(start->command, task);
 }
 
@@ -469,6 +493,7 @@ TRACEPOINT(block_io_start)
 	u32 device = traced_device(request);
 	struct slot queued;
 	struct start *start;
+	struct whose whose;
 	struct room room;
 
 	if (!device)
@@ -479,13 +504,14 @@ TRACEPOINT(block_io_start)
 		if (bio) /* a driver's command has none */
 			count_missed_time();
 	}
+	whose = whose_is(bio);
 	if (!reserve(&room))
 		return 0;
 	start = &room.cell->start;
 	describe(&start->step, START, request, device);
 	start->queued_ns = queued.time_ns;
 	start->tag = tag_of(request);
-	sign(start, bio, queued.thread, context);
+	sign(start, bio, &whose, queued.thread, context);
 	commit(&room);
 	if (bio)
 		tell_above(request, bio, device);
@@ -500,6 +526,7 @@ TRACEPOINT(block_getrq)
 	u32 device = traced_device_of_bio(bio);
 	struct slot queued;
 	struct start *start;
+	struct whose whose;
 	struct room room;
 
 	if (!device)
@@ -511,6 +538,7 @@ TRACEPOINT(block_getrq)
 		count_missed_time();
 	}
 	remember(number_of(bio), queued.time_ns ?: bpf_ktime_get_ns(), queued.thread | STARTED);
+	whose = whose_is(bio);
 	if (!reserve(&room))
 		return 0;
 	start = &room.cell->start;
@@ -518,7 +546,7 @@ TRACEPOINT(block_getrq)
 	start->step.time_ns = bpf_ktime_get_ns();
 	start->queued_ns = queued.time_ns;
 	start->tag = 0;
-	sign(start, bio, queued.thread, context);
+	sign(start, bio, &whose, queued.thread, context);
 	commit(&room);
 	tell_above(bio, bio, device);
 	return 0;
@@ -680,6 +708,7 @@ u32 wholes_seen;
 INLINE void start_whole(struct bio *bio, u32 device, void *context)
 {
 	u64 thread = this_thread(this_task());
+	struct whose whose = whose_is(bio);
 	struct start *start;
 	struct room room;
 
@@ -693,7 +722,7 @@ INLINE void start_whole(struct bio *bio, u32 device, void *context)
 	start->step.time_ns = start->queued_ns = bpf_ktime_get_ns();
 	remember(number_of(bio), start->queued_ns, thread | WHOLE);
 	start->tag = 0;
-	sign(start, bio, thread, context);
+	sign(start, bio, &whose, thread, context);
 	commit(&room);
 	tell_above(bio, bio, device);
 }

@@ -6,9 +6,11 @@
 //! Non-goals: which events belong together (`pair`). So [`Flags::MERGED`] is not set here: a
 //! request is known to be merged when it is issued with more than it was started with.
 
-use super::raw::{self, Complete, Issue, Start, Step as RawStep, Sync, kind};
+use super::raw::{self, Complete, Issue, Name, Start, Step as RawStep, Sync, kind};
 use super::syscalls;
-use crate::event::{Durability, DurabilityEvent, Event, Extent, Origin, Stage, Step};
+use crate::event::{
+    Durability, DurabilityEvent, Event, Extent, NameEvent, Naming, Origin, Stage, Step,
+};
 use crate::intake::{KERNEL, RowsError, Steps};
 use crate::kernel::Kernel;
 use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op, Stacks};
@@ -190,6 +192,10 @@ impl Decoder {
                 let event = self.durability(&raw, steps).ok_or(Malformed)?;
                 steps.durability(event);
             }
+            kind::NAMED => {
+                let raw: Name = raw::whole(bytes).ok_or(Malformed)?;
+                steps.name(&name(&raw));
+            }
             _ => return Err(Malformed),
         }
         Ok(1)
@@ -304,8 +310,8 @@ impl Decoder {
 }
 
 fn command(bytes: &[u8; 16], steps: &mut impl Steps) -> Option<CommandId> {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    (end > 0).then(|| steps.command(&bytes[..end]))
+    let name = until_zero(bytes);
+    (!name.is_empty()).then(|| steps.command(name))
 }
 
 /// Kinds of files by their numbers in event.h, from 1 on.
@@ -318,6 +324,28 @@ fn file(raw: &Start) -> Option<FileKey> {
     let number =
         FileNumber { file_system: raw.file_system, inode: raw.inode, generation: raw.generation };
     Some(FileKey { kind, number })
+}
+
+/// A part of what a file is called.
+fn name(raw: &Name) -> NameEvent<'_> {
+    let Name { step, inode, generation, part, text } = raw;
+    let has = |mark| step.marks & mark != 0;
+    let naming = match has(raw::MARK_WHOLE) {
+        true => Naming::Whole { is_deleted: has(raw::MARK_DELETED) },
+        false => Naming::Part { text: until_zero(text), goes_on: has(raw::MARK_MORE) },
+    };
+    NameEvent {
+        time_ns: step.time_ns as i64,
+        file: FileNumber { file_system: step.device, inode: *inode, generation: *generation },
+        telling: step.identity,
+        part: *part,
+        naming,
+    }
+}
+
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    &bytes[..end]
 }
 
 fn is_in_sequence(raw: &RawStep) -> bool {

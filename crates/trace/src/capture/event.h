@@ -31,6 +31,7 @@ enum kind {
 	 * whose sector is the bio, and which serves as the request's tag.
 	 */
 	BECAME = 14,
+	NAMED = 15, /* a part of what a file is called from now on: a struct name (name.h) */
 };
 
 /* What a request's data belongs to; 0: not known. */
@@ -60,6 +61,15 @@ enum stage {
 #define MARK_UNTOLD 8
 /* Of a start: a limit of a cgroup held the bio back before it was queued. */
 #define MARK_THROTTLED 16
+/* Of a part of a name: the same component goes on in the next part. */
+#define MARK_MORE 32
+/* Nothing follows: all parts before it are the name. */
+#define MARK_WHOLE 64
+/* Of what is whole: the file was removed, and has no name any more. */
+#define MARK_DELETED 128
+
+/* A part's text, with the zero behind it. */
+#define NAME_BYTES 64
 
 /* How many bytes are answered for is not told. */
 #define ALL_BYTES 0xffffffff
@@ -118,6 +128,18 @@ struct sync {
 	u32 result; /* at the end: 0 or errno; of a commit: its stage */
 	u32 generation;
 	u8 command[16];
+};
+
+/*
+ * A part of a path within its file system, whose components come from its end. The step's identity
+ * is the same in all parts that belong together, and its device the file system's.
+ */
+struct name {
+	struct step step;
+	u64 inode;
+	u32 generation;
+	u32 part; /* from 0 on */
+	u8 text[64];
 };
 
 #endif

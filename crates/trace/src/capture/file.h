@@ -13,7 +13,7 @@
  * xfs_buf.c, include/linux/fs.h, page-flags.h of Linux 5.10 to 7.2. Where the functions
  * are, user space says (facts); what is not known is never found.
  *
- * Non-goals: the files of what is merged later; names.
+ * Non-goals: the files of what is merged later; names (name.h).
  */
 #ifndef LBOLT_FILE_H
 #define LBOLT_FILE_H
@@ -23,6 +23,14 @@ struct super_block {
 	struct block_device *s_bdev; /* none where it lies on several */
 } RELOCATED;
 
+struct hlist_node {
+	struct hlist_node *next;
+} RELOCATED;
+
+struct hlist_head {
+	struct hlist_node *first;
+} RELOCATED;
+
 struct inode {
 	u16 i_mode;
 	struct super_block *i_sb;
@@ -30,6 +38,7 @@ struct inode {
 	unsigned long i_ino;
 	u32 i_rdev;
 	u32 i_generation;
+	struct hlist_head i_dentry; /* its entries in directories */
 } RELOCATED;
 
 struct address_space {
@@ -64,7 +73,7 @@ struct buffer_head {
 #define HEAD_BYTES 128
 
 struct head {
-	u64 inode;
+	u64 address;
 	u64 words[HEAD_BYTES / sizeof(u64)];
 };
 
@@ -76,24 +85,37 @@ INLINE struct head head_of(u64 inode)
 	return head;
 }
 
-/* A field of an inode whose head was read. */
-#define IN_HEAD(head, field)                                                                       \
+/* A field of a struct whose first bytes were copied from where it is. */
+#define IN_COPY(copy, type, field)                                                                 \
 	({                                                                                         \
-		u64 at = __builtin_preserve_field_info(((struct inode *)0)->field, FIELD_OFFSET);  \
-		typeof(((struct inode *)0)->field) part = 0;                                       \
-		if (at + sizeof(part) <= HEAD_BYTES)                                               \
-			part = *(typeof(part) *)((void *)(head)->words + at);                      \
+		u64 at = __builtin_preserve_field_info(((type *)0)->field, FIELD_OFFSET);          \
+		typeof(((type *)0)->field) part = 0;                                               \
+		if (at + sizeof(part) <= sizeof((copy)->words))                                    \
+			part = *(typeof(part) *)((void *)(copy)->words + at);                      \
 		else                                                                               \
-			bpf_probe_read_kernel(&part, sizeof(part), (void *)(head)->inode + at);    \
+			bpf_probe_read_kernel(&part, sizeof(part), (void *)(copy)->address + at);  \
 		part;                                                                              \
 	})
+#define IN_HEAD(head, field) IN_COPY(head, struct inode, field)
 
 struct identity {
+	u64 address; /* of its inode; 0: there is none to name it by */
 	u64 inode;
 	u32 file_system;
 	u32 kind;
 	u32 generation;
 };
+
+/* What a file is known by that lies in a file system. */
+INLINE void number_file(struct identity *found, struct head *head)
+{
+	u64 super = (u64)IN_HEAD(head, i_sb);
+
+	found->address = head->address;
+	found->inode = IN_HEAD(head, i_ino);
+	found->generation = IN_HEAD(head, i_generation);
+	found->file_system = FIELD_OF(super, struct super_block, s_dev);
+}
 
 /* What a regular file or a block device is known by; of what is neither, nothing. */
 INLINE void identify(struct identity *found, struct head *head)
@@ -104,12 +126,8 @@ INLINE void identify(struct identity *found, struct head *head)
 		found->kind = FILE_DEVICE;
 		found->file_system = IN_HEAD(head, i_rdev);
 	} else if (mode == MODE_REGULAR) {
-		u64 super = (u64)IN_HEAD(head, i_sb);
-
 		found->kind = FILE_REGULAR;
-		found->inode = IN_HEAD(head, i_ino);
-		found->generation = IN_HEAD(head, i_generation);
-		found->file_system = FIELD_OF(super, struct super_block, s_dev);
+		number_file(found, head);
 	}
 }
 

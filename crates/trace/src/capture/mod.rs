@@ -29,7 +29,8 @@
 //!   thread's own of version 2, unless that is the root.
 //!
 //! - *Files* are found by who is told of a bio's end (file.h), calls that make them durable by the
-//!   file systems' own tracepoints (sync.h), also where these are modules.
+//!   file systems' own tracepoints (sync.h), also where these are modules. What they are called is
+//!   told when a call or request for them sees it first, and when that has changed (name.h).
 //! - *A device above* tells where it hands a bio on (above.h).
 //!
 //! - *What is lost* is counted: records, times, and programs left out because they were running
@@ -119,7 +120,7 @@ pub struct CaptureOptions {
     /// Space for records that are not read yet, of all CPUs together; the next smaller number that
     /// can be is taken.
     pub ring_bytes: u32,
-    /// Whether calls that make files durable are captured too.
+    /// Whether calls that make files durable are captured too, and what files are called.
     pub calls: bool,
     /// Whether they are captured at their system calls too.
     pub syscalls: bool,

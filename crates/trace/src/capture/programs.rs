@@ -162,6 +162,7 @@ struct Told {
     twice: u32,
     waiting_calls: syscalls::Numbers,
     stacks_wanted: u32,
+    names_wanted: u32,
 }
 
 impl Told {
@@ -172,6 +173,7 @@ impl Told {
             twice: kernel.preempts_programs().into(),
             waiting_calls: syscalls::numbers(),
             stacks_wanted: u32::from(options.stacks),
+            names_wanted: u32::from(options.calls),
         })
     }
 
@@ -189,6 +191,7 @@ impl Told {
             .override_global("twice", &self.twice, true)
             .override_global("waiting_calls", &self.waiting_calls, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)
+            .override_global("names_wanted", &self.names_wanted, true)
             .map_max_entries("stacks", stacks);
         let mut loaded = Loaded::with(object, loader)?;
         let own_tgid = whoami::find_self(&mut loaded)?;

@@ -34,14 +34,24 @@ number! {
     i32, "int";
 }
 
-impl Field for [u8; 16] {
-    #[cfg(test)]
-    const NAME: &'static str = "u8[16]";
-    fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_first_chunk()?;
-        *bytes = rest;
-        Some(*head)
-    }
+/// Text of so many bytes.
+macro_rules! text {
+    ($($bytes:literal $name:literal;)*) => {$(
+        impl Field for [u8; $bytes] {
+            #[cfg(test)]
+            const NAME: &'static str = $name;
+            fn take(bytes: &mut &[u8]) -> Option<Self> {
+                let (head, rest) = bytes.split_first_chunk()?;
+                *bytes = rest;
+                Some(*head)
+            }
+        }
+    )*};
+}
+
+text! {
+    16 "u8[16]";
+    64 "u8[64]";
 }
 
 /// A record: its fields in event.h's order, where there is no space between them.
@@ -137,6 +147,17 @@ record! {
     }
 }
 
+record! {
+    /// A part of what a file is called.
+    Name, "struct name" {
+        step: Step,
+        inode: u64,
+        generation: u32,
+        part: u32,
+        text: [u8; 64],
+    }
+}
+
 pub(super) mod kind {
     pub(in super::super) const START: u8 = 1;
     pub(in super::super) const WHOLE_START: u8 = 2;
@@ -152,6 +173,7 @@ pub(super) mod kind {
     pub(in super::super) const RETURNED: u8 = 12;
     pub(in super::super) const ABOVE: u8 = 13;
     pub(in super::super) const BECAME: u8 = 14;
+    pub(in super::super) const NAMED: u8 = 15;
 }
 
 /// A read into memory of a program's own.
@@ -164,6 +186,12 @@ pub(super) const MARK_DATASYNC: u8 = 4;
 pub(super) const MARK_UNTOLD: u8 = 8;
 /// A request that a cgroup's limit held back.
 pub(super) const MARK_THROTTLED: u8 = 16;
+/// A part of a name whose component goes on in the next part.
+pub(super) const MARK_MORE: u8 = 32;
+/// What ends a name.
+pub(super) const MARK_WHOLE: u8 = 64;
+/// The same of a file that was removed.
+pub(super) const MARK_DELETED: u8 = 128;
 /// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 
@@ -208,6 +236,7 @@ mod tests {
         assert_eq!(declared("issue"), Issue::fields());
         assert_eq!(declared("complete"), Complete::fields());
         assert_eq!(declared("sync"), Sync::fields());
+        assert_eq!(declared("name"), Name::fields());
     }
 
     #[test]
@@ -228,14 +257,22 @@ mod tests {
             ("RETURNED", RETURNED),
             ("ABOVE", ABOVE),
             ("BECAME", BECAME),
+            ("NAMED", NAMED),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }
-        assert!(HEADER.contains(&format!("#define MARK_ANONYMOUS {MARK_ANONYMOUS}\n")));
-        assert!(HEADER.contains(&format!("#define MARK_DATASYNC {MARK_DATASYNC}\n")));
-        assert!(HEADER.contains(&format!("#define MARK_THROTTLED {MARK_THROTTLED}\n")));
-        assert!(HEADER.contains(&format!("#define MARK_UNTOLD {MARK_UNTOLD}\n")));
-        assert!(HEADER.contains(&format!("#define MARK_IN_SEQUENCE {MARK_IN_SEQUENCE}\n")));
+        for (name, mark) in [
+            ("ANONYMOUS", MARK_ANONYMOUS),
+            ("DATASYNC", MARK_DATASYNC),
+            ("THROTTLED", MARK_THROTTLED),
+            ("UNTOLD", MARK_UNTOLD),
+            ("IN_SEQUENCE", MARK_IN_SEQUENCE),
+            ("MORE", MARK_MORE),
+            ("WHOLE", MARK_WHOLE),
+            ("DELETED", MARK_DELETED),
+        ] {
+            assert!(HEADER.contains(&format!("#define MARK_{name} {mark}\n")), "{name}");
+        }
         assert!(HEADER.contains(&format!("#define ALL_BYTES {ALL_BYTES:#x}\n")));
     }
 
@@ -253,6 +290,7 @@ mod tests {
         assert_eq!(least(|b| whole::<Step>(b).is_some()), Some(40));
         assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(RECORD_BYTES), "the longest");
         assert_eq!(least(|b| whole::<Sync>(b).is_some()), Some(96));
+        assert_eq!(least(|b| whole::<Name>(b).is_some()), Some(RECORD_BYTES), "as long");
         assert_eq!(least(|b| whole::<Issue>(b).is_some()), Some(48));
         assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(48));
     }

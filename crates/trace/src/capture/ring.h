@@ -26,6 +26,7 @@ struct cell {
 		struct issue issue;
 		struct complete complete;
 		struct sync sync;
+		struct name name;
 	};
 };
 

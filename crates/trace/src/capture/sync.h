@@ -61,19 +61,23 @@ INLINE int is_file_system_asked_for(u64 super)
 	return is_asked_for(device_of_number(disk), FIELD_OF(device, struct block_device, bd_dev));
 }
 
-/* A call for a file, by its inode's address. */
+/* A call for a file or a directory, by its inode's address, after its name; at its end that is told. */
 INLINE struct sync *begin_call(struct room *room, enum kind kind, u64 inode)
 {
 	struct head head = head_of(inode);
-	u64 super = (u64)IN_HEAD(&head, i_sb);
+	struct identity file = {};
 	struct sync *sync;
 
-	if (!is_file_system_asked_for(super))
+	if (!is_file_system_asked_for((u64)IN_HEAD(&head, i_sb)))
 		return 0;
-	sync = step_of_call(room, kind, FIELD_OF(super, struct super_block, s_dev),
-			    IN_HEAD(&head, i_ino));
+	identify(&file, &head);
+	if (!file.kind)
+		number_file(&file, &head);
+	if (kind != SYNC_END)
+		tell_name(&file, 1);
+	sync = step_of_call(room, kind, file.file_system, file.inode);
 	if (sync)
-		sync->generation = IN_HEAD(&head, i_generation);
+		sync->generation = file.generation;
 	return sync;
 }
 

@@ -79,25 +79,17 @@ INLINE u64 inode_of(struct task_struct *task, u32 descriptor)
 /* A call without a descriptor is of every file system. */
 INLINE struct sync *begin_waiting(struct room *room, struct task_struct *task, u32 place, u64 regs)
 {
-	struct identity file = {};
 	struct sync *sync;
+	u64 inode;
 
 	if (place < WITH_DESCRIPTOR) {
-		u64 inode = inode_of(task, first_argument(regs));
-		struct head head;
-
-		if (!inode)
-			return 0;
-		head = head_of(inode);
-		identify(&file, &head);
-		if (!is_file_system_asked_for((u64)IN_HEAD(&head, i_sb)))
-			return 0;
+		inode = inode_of(task, first_argument(regs));
+		sync = inode ? begin_call(room, CALLED, inode) : 0;
+	} else {
+		sync = step_of_call(room, CALLED, 0, 0);
 	}
-	sync = step_of_call(room, CALLED, file.file_system, file.inode);
-	if (sync) {
-		sync->generation = file.generation;
+	if (sync)
 		sync->result = place;
-	}
 	return sync;
 }
 

@@ -6,6 +6,7 @@
 //! Non-goals: where events come from, files.
 
 mod durable;
+mod names;
 mod reorder;
 mod rows;
 mod stacks;
@@ -13,6 +14,7 @@ mod steps;
 mod threads;
 
 pub use durable::Durable;
+pub use names::ToldName;
 pub use rows::{FanOut, ForEach, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
@@ -93,6 +95,7 @@ pub struct Intake<'a> {
     /// Those that were done with since they were last kept, where they are.
     done: Option<Vec<Request>>,
     durable: Durable,
+    names: names::Names,
     threads: Threads,
     stacks: stacks::Seen,
 }
@@ -128,6 +131,7 @@ impl<'a> Intake<'a> {
             watch_calls: None,
             done: None,
             durable: Durable::default(),
+            names: names::Names::default(),
             threads: Threads::default(),
             stacks: stacks::Seen::default(),
         }
@@ -277,6 +281,11 @@ impl<'a> Intake<'a> {
     /// Files that were changed or called for, each once, with a thread that has it open.
     pub fn new_files(&mut self) -> Vec<(FileNumber, u32)> {
         self.durable.take_new_files()
+    }
+
+    /// What files are called, each name that became known since this was last asked, in their order.
+    pub fn new_names(&mut self) -> Vec<ToldName> {
+        self.names.take_new(self.zero_ns.unwrap_or(0))
     }
 
     /// Whether no event and no request was taken in so far.

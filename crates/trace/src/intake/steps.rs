@@ -1,7 +1,7 @@
 //! Where the steps of requests go, before they are rows.
 
 use super::{Intake, RowsError};
-use crate::event::{DurabilityEvent, Event};
+use crate::event::{DurabilityEvent, Event, NameEvent};
 use model::record::{CommandId, Commands};
 
 /// Where the steps of requests go, and the names that they carry.
@@ -19,6 +19,9 @@ pub trait Steps {
 
     /// Takes in a step of a call that makes a file durable, or of a commit.
     fn durability(&mut self, event: DurabilityEvent);
+
+    /// Takes in a part of what a file is called.
+    fn name(&mut self, event: &NameEvent<'_>);
 
     /// Is told which process a thread is of.
     fn thread(&mut self, pid: u32, process: u32);
@@ -50,6 +53,10 @@ impl Steps for Intake<'_> {
         if let (Some(watch), Some(call)) = (&mut self.watch_calls, new) {
             watch(call);
         }
+    }
+
+    fn name(&mut self, event: &NameEvent<'_>) {
+        self.names.take(event);
     }
 
     #[inline]
@@ -94,6 +101,8 @@ impl Steps for Collected {
     fn durability(&mut self, event: DurabilityEvent) {
         self.durability.push(event);
     }
+
+    fn name(&mut self, _: &NameEvent<'_>) {}
 
     fn thread(&mut self, _: u32, _: u32) {}
 

@@ -15,6 +15,8 @@ enum Need {
     Fact(&'static [&'static str]),
     /// An enumerator.
     Enumerator(&'static str),
+    /// Such a struct's field of one of these names.
+    Field(&'static str, &'static [&'static str]),
 }
 
 /// When a capture says that its kernel lacks something.
@@ -55,10 +57,10 @@ pub enum Status {
     Lacks(String),
 }
 
-use Need::{Enumerator, Fact, Tracepoint};
+use Need::{Enumerator, Fact, Field, Tracepoint};
 
 /// All rows.
-const TABLE: [Capability; 13] = [
+const TABLE: [Capability; 14] = [
     Capability {
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
@@ -177,6 +179,15 @@ const TABLE: [Capability; 13] = [
         lost: "writeback is not traced to the process whose data it is",
         remedy: "report this with the kernel's version",
     },
+    Capability {
+        name: "names of files",
+        needs: &[Field("inode", &["i_dentry"]), Field("dentry", &["d_u", "d_alias"])],
+        of_file_system: None,
+        said: Said::WithCalls,
+        lost: "a file has the name under which it is found later, which may not be the one that \
+               it had at a request or call",
+        remedy: "report this with the kernel's version",
+    },
 ];
 
 impl Capability {
@@ -209,6 +220,9 @@ impl Need {
             }
             Enumerator(name) => {
                 return kernel.enumerator(name).is_none().then(|| format!("no value of {name}"));
+            }
+            Field(of, names) => {
+                (names.iter().any(|name| kernel.offset(of, name).is_some()), "field", names)
             }
         };
         (!is_there).then(|| format!("no {kind} {}", names.join(" or ")))

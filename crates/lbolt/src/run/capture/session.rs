@@ -342,6 +342,7 @@ impl<'a> Session<'a> {
         if let Some(witness) = &self.witness {
             let (threads, files) = (self.intake.new_threads(), self.intake.new_files());
             let mut witness = witness.borrow_mut();
+            witness.name(self.intake.new_names());
             witness.look(threads, files);
             let zero_ns = self.zero_ns.unwrap_or_default();
             witness.cpu_watch.look(now_ns(ClockId::Monotonic) - zero_ns);

@@ -1,24 +1,27 @@
 //! Who made the requests of a trace and for which files: asked of the machine while they live.
 //!
-//! A thread is asked about when it is first seen, a few ms after its first request; a file's name
-//! is looked for among those that its first user has open, for a small part of the time; what is
-//! left at the end, in directories. What the CPUs did meanwhile is noted, too.
+//! A thread is asked about when it is first seen, a few ms after its first request. What a file is
+//! called, the tracer tells at its requests and calls ([`ToldName`]); where it did not, the name is
+//! looked for among those that the file's first user has open, for a small part of the time; what
+//! is left at the end, in directories. What the CPUs did meanwhile is noted, too.
 //!
 //! Non-goals: roles and verdicts (`analyze`).
 
 use super::cpu_watch::CpuWatch;
 use host::device::Tree;
-use host::file_name::{Names, find_named, find_open, find_open_in};
+use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
 use host::process;
 use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
-use trace::intake::Durable;
+use trace::intake::{Durable, ToldName};
 
 /// Files that are remembered; the first ones are.
 const FILES_MOST: usize = 100_000;
 /// Threads that are remembered of a flight recorder, before those that are gone are forgotten.
 const PROCESSES_MOST: usize = 5_000;
+/// Names that were told and are remembered, of all files together.
+const TOLD_MOST: usize = 200_000;
 /// Files whose names are looked for: those with most bytes, and those that calls were of.
 const NAMED_MOST: usize = 2000;
 /// How long is looked for names at the end.
@@ -56,6 +59,11 @@ pub(super) struct Witness {
     turned: Instant,
     /// The last one added to: requests come in runs.
     last: Option<(FileNumber, u64)>,
+    /// What files are called as it was told, from when on; and how many names these are.
+    told: HashMap<FileNumber, Vec<(i64, String)>>,
+    told_count: usize,
+    mounted: Mounted,
+    /// What files were found to be called of which nothing was told.
     names: Names,
     pub(super) cpu_watch: CpuWatch,
 }
@@ -73,6 +81,9 @@ impl Default for Witness {
             files_before: HashMap::new(),
             turned: Instant::now(),
             last: None,
+            told: HashMap::new(),
+            told_count: 0,
+            mounted: Mounted::default(),
             names: Names::new(),
             cpu_watch: CpuWatch::default(),
         }
@@ -117,6 +128,36 @@ impl Witness {
         if self.names.len() > FILES_MOST {
             self.names.clear();
         }
+        let last_ns = self.told.values().filter_map(|of| of.last()).map(|(ns, _)| *ns).max();
+        let since_ns = last_ns.unwrap_or(0).saturating_sub(keep_ns);
+        if self.told.len() > FILES_MOST {
+            self.told.retain(|_, of| of.last().is_some_and(|(ns, _)| *ns >= since_ns));
+        }
+        for of in self.told.values_mut() {
+            // The last one before is the name that it had then.
+            let before = of.partition_point(|(ns, _)| *ns <= since_ns);
+            of.drain(..before.saturating_sub(1));
+        }
+        self.told_count = self.told.values().map(Vec::len).sum();
+    }
+
+    /// What files are called from now on. Where there is no room for more, a file's earlier names
+    /// are forgotten, and a file that has none gets none.
+    pub(super) fn name(&mut self, names: Vec<ToldName>) {
+        for ToldName { file, since_ns, path } in names {
+            let is_full = self.told_count >= TOLD_MOST;
+            if is_full && !self.told.contains_key(&file) {
+                continue;
+            }
+            let path = self.mounted.seen(&Tree::system(), file.file_system, &path);
+            let of = self.told.entry(file).or_default();
+            match is_full {
+                _ if of.last().is_some_and(|(_, last)| *last == path) => continue,
+                true => drop(of.remove(0)),
+                false => self.told_count += 1,
+            }
+            of.push((since_ns, path));
+        }
     }
 
     /// Asks about threads and files that were seen for the first time.
@@ -131,6 +172,9 @@ impl Witness {
             self.processes.insert(pid, asked);
         }
         for (number, pid) in files {
+            if self.told.contains_key(&number) {
+                continue;
+            }
             if self.spent > AT_ONCE + self.began.elapsed() / PART {
                 break;
             }
@@ -162,7 +206,8 @@ impl Witness {
 
     /// The name of a file, if it is known.
     pub(super) fn file_name(&self, file: FileNumber) -> Option<String> {
-        self.names.get(&file).map(|path| path.to_string_lossy().into_owned())
+        let told = self.told.get(&file).and_then(|of| of.last()).map(|(_, path)| path.clone());
+        told.or_else(|| self.names.get(&file).map(|path| path.to_string_lossy().into_owned()))
     }
 
     /// What is known now.
@@ -172,6 +217,7 @@ impl Witness {
             files: self.files.clone(),
             files_before: self.files_before.clone(),
             last: self.last,
+            told: self.told.clone(),
             names: self.names.clone(),
             cpu_watch: self.cpu_watch.clone(),
             ..Self::default()
@@ -185,28 +231,37 @@ impl Witness {
             *self.files.entry(number).or_default() += bytes;
         }
         self.ask_again();
-        let of_calls = durable.calls.iter().map(Call::file);
+        // What is of all files (sync) is of none.
+        let of_calls = durable.calls.iter().map(Call::file).filter(|number| number.inode != 0);
         let mut wanted: BTreeSet<FileNumber> = of_calls.collect();
         let mut by_bytes: Vec<(u64, FileNumber)> =
             self.files.iter().map(|(number, bytes)| (*bytes, *number)).collect();
         by_bytes.sort_unstable_by(|a, b| b.cmp(a));
         wanted.extend(by_bytes.iter().take(NAMED_MOST).map(|(_, number)| *number));
-        let nameless = wanted.iter().filter(|number| !self.names.contains_key(number));
-        let nameless: BTreeSet<FileNumber> = nameless.take(NAMED_MOST).copied().collect();
+        wanted.extend(self.files.keys().filter(|number| self.told.contains_key(*number)));
+        let is_nameless = |number: &&FileNumber| {
+            !self.told.contains_key(*number) && !self.names.contains_key(*number)
+        };
+        let nameless: BTreeSet<FileNumber> =
+            wanted.iter().filter(is_nameless).take(NAMED_MOST).copied().collect();
         find_open(&nameless, &mut self.names);
         find_named(&Tree::system(), &nameless, NAMING, &mut self.names);
-        let mut names = self.names;
-        let file = |number: FileNumber| NamedFile {
-            file_system: u64::from(number.file_system),
-            inode: number.inode,
-            generation: u64::from(number.generation),
-            path: names.remove(&number).map(|path| path.to_string_lossy().into_owned()),
-            writers: durable
-                .writers
-                .remove(&number)
-                .map_or_else(Vec::new, |writers| writers.into_iter().map(u64::from).collect()),
-        };
-        let files = wanted.into_iter().map(file).collect();
+        let files = wanted.into_iter().flat_map(|number| {
+            let writers = durable.writers.remove(&number).unwrap_or_default();
+            let file = NamedFile {
+                file_system: u64::from(number.file_system),
+                inode: number.inode,
+                generation: u64::from(number.generation),
+                writers: writers.into_iter().map(u64::from).collect(),
+                ..NamedFile::default()
+            };
+            self.names_of(number).into_iter().map(move |(since_ns, path)| NamedFile {
+                path,
+                since_ns,
+                ..file.clone()
+            })
+        });
+        let files = files.collect();
         Context {
             calls: durable.calls,
             commits: durable.commits,
@@ -214,6 +269,17 @@ impl Witness {
             files,
             cpu_times: self.cpu_watch.take(),
             ..Context::default()
+        }
+    }
+
+    /// All names of a file, each with when it was told; of one that has none, that.
+    fn names_of(&mut self, file: FileNumber) -> Vec<(Option<i64>, Option<String>)> {
+        match self.told.remove(&file) {
+            Some(of) => of.into_iter().map(|(ns, path)| (Some(ns), Some(path))).collect(),
+            None => {
+                let found = self.names.remove(&file);
+                vec![(None, found.map(|path| path.to_string_lossy().into_owned()))]
+            }
         }
     }
 
@@ -246,5 +312,62 @@ fn asked(pid: u32, process: u32) -> Process {
         command: seen.command,
         title: seen.title,
         unit: seen.unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a file system that is mounted nowhere, whose paths are left as they are.
+    fn told(inode: u64, since_ns: i64, path: &str) -> ToldName {
+        let file = FileNumber { file_system: 4095 << 20, inode, generation: 1 };
+        ToldName { file, since_ns, path: path.to_owned() }
+    }
+
+    fn names(witness: Witness, of: &[u64]) -> Vec<(u64, Option<i64>, String)> {
+        let call = |inode: &u64| Call {
+            file_system: 4095 << 20,
+            inode: *inode,
+            generation: 1,
+            ..Call::default()
+        };
+        let mut durable = Durable::default();
+        durable.calls = of.iter().map(call).collect();
+        let files = witness.conclude(durable).files;
+        files.into_iter().map(|f| (f.inode, f.since_ns, f.path.unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn each_name_that_a_file_had_has_a_row() {
+        let mut witness = Witness::default();
+        witness.name(vec![told(5, 10, "/f"), told(6, 11, "/x"), told(5, 20, "/g")]);
+        // Told anew, because another file had its place in the kernel's memory.
+        witness.name(vec![told(5, 30, "/g"), told(5, 40, "/f")]);
+        assert_eq!(witness.file_name(told(5, 0, "").file).as_deref(), Some("/f"));
+        let row = |ns, path: &str| (5, Some(ns), path.to_owned());
+        let expected = [row(10, "/f"), row(20, "/g"), row(40, "/f"), (7, None, String::new())];
+        assert_eq!(names(witness, &[5, 7, 0]), expected, "what was not asked for has none");
+    }
+
+    #[test]
+    fn a_flight_recorder_forgets_names_that_were_over_before_its_time() {
+        let mut witness = Witness::default();
+        let second = 1_000_000_000;
+        witness.name(vec![told(5, 0, "/a"), told(5, second, "/b"), told(5, 9 * second, "/c")]);
+        witness.keep_last(Duration::from_secs(5));
+        assert_eq!(witness.told_count, 2);
+        let expected = [(5, Some(second), "/b".to_owned()), (5, Some(9 * second), "/c".to_owned())];
+        assert_eq!(names(witness, &[5]), expected);
+    }
+
+    #[test]
+    fn where_there_is_no_room_a_files_last_name_is_kept_and_new_files_have_none() {
+        let mut witness = Witness::default();
+        witness.name((0..TOLD_MOST as u64).map(|inode| told(inode + 1, 1, "/x")).collect());
+        witness.name(vec![told(1, 2, "/y"), told(1, 3, "/z"), told(TOLD_MOST as u64 + 1, 3, "/n")]);
+        assert_eq!((witness.told_count, witness.told.len()), (TOLD_MOST, TOLD_MOST));
+        assert_eq!(witness.file_name(told(1, 0, "").file).as_deref(), Some("/z"));
+        assert_eq!(witness.told[&told(1, 0, "").file].len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::doubt::Code;
 use crate::engine::EngineKind;
-use crate::record::{Doubt, Finding, Sample, Verdict};
+use crate::record::{Doubt, Finding, NamedFile, Sample, Verdict};
 use crate::workload::Account;
 use arrow_array::StringArray;
 use proptest::prelude::*;
@@ -100,6 +100,14 @@ fn samples_of_the_schema_before_are_read() {
         of(EngineKind::Psync, &["hot"]),
     ];
     assert_eq!(read::<Sample>(file.path()).unwrap(), expected);
+}
+
+#[test]
+fn names_of_files_of_the_schema_before_were_found_at_no_certain_time() {
+    let row =
+        NamedFile { inode: 12, path: Some("/f".into()), since_ns: Some(5), ..NamedFile::default() };
+    let file = write_as(NamedFile::earlier(), std::slice::from_ref(&row), &[]);
+    assert_eq!(read::<NamedFile>(file.path()).unwrap(), [NamedFile { since_ns: None, ..row }]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests of decoding: records as event.h declares them, byte by byte.
 
 use super::*;
-use crate::intake::Collected;
+use crate::intake::{Collected, ForEach, Intake, ToldName};
 use model::record::CommandId;
 use proptest::prelude::*;
 
@@ -286,4 +286,33 @@ proptest! {
             prop_assert_eq!(steps.commands.name(command), String::from_utf8_lossy(&name));
         }
     }
+}
+
+/// A record of a part of a name.
+fn named(marks: u8, part: u32, text: &[u8]) -> Vec<u8> {
+    let mut bytes = step(kind::NAMED, 0, 0, marks);
+    bytes.extend(12u64.to_ne_bytes());
+    bytes.extend(3u32.to_ne_bytes());
+    bytes.extend(part.to_ne_bytes());
+    let mut all = [b'x'; 64];
+    all[..text.len()].copy_from_slice(text);
+    bytes.extend(all);
+    bytes
+}
+
+#[test]
+fn a_files_name_comes_in_parts_with_a_zero_behind_each() {
+    let mut intake = Intake::new(ForEach::new(|_| ()), "test");
+    for bytes in [
+        named(0, 0, b"f\0"),
+        named(raw::MARK_MORE, 1, b"da\0"),
+        named(0, 2, b"ta\0"),
+        named(raw::MARK_WHOLE | raw::MARK_DELETED, 3, b"\0"),
+    ] {
+        assert_eq!(decoder().decode(&bytes, &mut intake).unwrap(), 1);
+    }
+    let name = ToldName { file: FILE, since_ns: 1000, path: "/data/f (deleted)".to_owned() };
+    assert_eq!(intake.new_names(), [name]);
+    let short = &named(0, 0, b"f\0")[..119];
+    assert!(matches!(decoder().decode(short, &mut intake), Err(Undecoded::Malformed)));
 }
