@@ -163,7 +163,8 @@ fn tests_named() -> Sample {
 }
 
 fn writers() -> Sample {
-    let bad = "//! x\nfn f() { std::fs::write(\"a\", \"b\"); }\nfn g() { File::create_new(\"a\"); }\n\
+    let bad = "//! x\nfn f() { std::fs::write(\"a\", \"b\"); }\n\
+        fn g() { File::create_new(\"a\"); }\n\
         // std::fs::rename(a, b)\n#[cfg(test)]\nmod tests {\nfn f() { remove_file(\"a\") }\n}\n";
     let test = "//! x\nfn f() { std::fs::write(\"a\", \"b\"); }\n";
     files(

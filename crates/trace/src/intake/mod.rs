@@ -283,7 +283,8 @@ impl<'a> Intake<'a> {
         self.durable.take_new_files()
     }
 
-    /// What files are called, each name that became known since this was last asked, in their order.
+    /// What files are called, each name that became known since this was last asked, in their
+    /// order.
     pub fn new_names(&mut self) -> Vec<ToldName> {
         self.names.take_new(self.zero_ns.unwrap_or(0))
     }

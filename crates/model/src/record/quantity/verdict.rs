@@ -70,8 +70,8 @@ quantities! {
         "time of requests to a layer that lies on others, beneath which no request is known";
     layer "layer_unfollowed_percent" "%" "this as a share of the top's response times";
     run "files_known_percent" "%"
-        "of the bytes of all requests: those of which it is known what their file was called at the \
-         request, or that they are a journal's, metadata or a device's";
+        "of the bytes of all requests: those of which it is known what their file was called at \
+         the request, or that they are a journal's, metadata or a device's";
     run "file_calls_known_percent" "%"
         "of all calls for a file: those of which it is known what it was called at the call";
     run "verdict_span_ns" "ns"
