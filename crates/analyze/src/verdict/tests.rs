@@ -281,7 +281,7 @@ fn rows_are_of_the_name_that_a_file_had_and_only_those_count_as_known() {
         ("/found", 1.0),
         ("/pg_wal/*", 3.0),
         ("/pg_wal/xlogtemp.29362", 1.0),
-        ("files without a name on 8388608", 3.0),
+        ("files without a name on sda", 3.0),
     ];
     assert_eq!(calls, BTreeMap::from(expected.map(|(name, calls)| (name.to_owned(), calls))));
     let value = |name| findings.iter().find(|found| found.quantity == name).unwrap().value;

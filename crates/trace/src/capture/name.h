@@ -103,27 +103,28 @@ INLINE u64 entry_of_node(u64 node)
 	return 0;
 }
 
-/* The entry that an inode is named by; its address is 0 if there is none. */
-INLINE void find_entry(struct entry *entry, u64 inode)
+/*
+ * What follows is not static, and gets and returns numbers alone: so the verifier looks at each
+ * loop once, and not for each way that leads to it. All that are called at once have 512 bytes of
+ * stack together (kernel/bpf/verifier.c, check_max_stack_depth), so whoever calls others keeps no
+ * entry of its own.
+ */
+
+/* Where the entry lies that an inode is named by; 0 if there is none. */
+APART u64 entry_of(u64 inode)
 {
 	u64 node = (u64)FIELD_OF(inode, struct inode, i_dentry.first), first = 0;
 
 	for (int place = 0; place < NAMES_MOST && node; place++) {
 		u64 address = entry_of_node(node);
 
-		read_entry(entry, address);
-		if (!address || IN_ENTRY(entry, d_hash.pprev))
-			return;
+		if (!address || FIELD_OF(address, struct dentry, d_hash.pprev))
+			return address;
 		first = first ?: address;
 		node = (u64)FIELD_OF(node, struct hlist_node, next);
 	}
-	read_entry(entry, first);
+	return first;
 }
-
-/*
- * What follows is not static, and gets and returns numbers alone: so the verifier looks at each
- * loop once, and not for each way that leads to it.
- */
 
 /* The names of a path as one number. */
 APART u64 path_of(u64 address)
@@ -230,33 +231,31 @@ APART u32 tell_parts(u64 address, u64 telling, u64 inode, u32 file_system, u32 g
 /* Of the inode that lies at an address, for a call or a request. */
 APART int tell_changed_name(u64 address, u64 inode, u32 file_system, u32 generation, u32 is_call)
 {
-	u64 number, own, path, telling, changes;
-	struct entry entry;
+	u64 number, own, path, telling, changes, entry = entry_of(address);
 	struct told *last;
 	struct name *name;
 	struct room room;
 	u32 place, parts;
 	u8 deleted;
 
-	find_entry(&entry, address);
-	if (!entry.address)
+	if (!entry)
 		return 0;
-	deleted = IN_ENTRY(&entry, d_hash.pprev) ? 0 : MARK_DELETED;
+	deleted = FIELD_OF(entry, struct dentry, d_hash.pprev) ? 0 : MARK_DELETED;
 	number = hash_of(inode ^ (u64)generation << 32) ^ file_system;
 	place = hash_of(number) >> (64 - TOLD_BITS);
-	own = hash_of(number ^ IN_ENTRY(&entry, d_name.hash_len) ^ deleted);
+	own = hash_of(number ^ FIELD_OF(entry, struct dentry, d_name.hash_len) ^ deleted);
 	last = bpf_map_lookup_elem(&told, &place);
 	if (!last || (last->own == own && !is_call))
 		return 0;
-	path = own ^ path_of(entry.address);
+	path = own ^ path_of(entry);
 	if (last->own == own && last->path == path)
 		return 0;
-	changes = changes_of(entry.address);
+	changes = changes_of(entry);
 	if (!changes)
 		return 0;
 	telling = bpf_ktime_get_ns() << 8 | (u8)bpf_get_smp_processor_id();
-	parts = tell_parts(entry.address, telling, inode, file_system, generation);
-	if (!parts || changes_of(entry.address) != changes)
+	parts = tell_parts(entry, telling, inode, file_system, generation);
+	if (!parts || changes_of(entry) != changes)
 		return 0;
 	/* What is too deep has no name, and is not tried again each time. */
 	if (parts < TOO_DEEP) {

@@ -80,7 +80,7 @@ fn of_device(
     ];
     let writes = "writes, empty flushes among them";
     let writes = Held::new(writes, |c| c.writes, write.requests + empty);
-    if before.name.starts_with("bcache") {
+    if after.name.starts_with("bcache") {
         held.iter_mut().filter(|held| held.name == "bytes written").for_each(|h| h.is_most = true);
     }
     if before.is_of_requests {
