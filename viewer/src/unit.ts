@@ -5,7 +5,7 @@ import type { Ranged } from "./scale";
 type Step = [least: number, name: string];
 
 /** Steps of a unit, the greatest first. */
-const STEPS: Record<string, Step[]> = {
+export const STEPS: Record<string, Step[]> = {
   ns: [[2 * 86400e9, "d"], [2 * 3600e9, "h"], [120e9, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
   B: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
   "1/s": [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],

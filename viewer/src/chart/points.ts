@@ -6,7 +6,7 @@ import { bare, colour, common } from "../drawing";
 import { rows, type Chart, type Row } from "../chart";
 import { symbol } from "../symbol";
 import { along, drawnAt, type Point, type Ranged } from "../scale";
-import { digits, label, show } from "../unit";
+import { STEPS, digits, label, show } from "../unit";
 import { axes, planes, sentence } from "./lines";
 
 const RESIDUALS = 110;
@@ -59,6 +59,7 @@ export function points(chart: Chart, width: number): Drawing {
   const stops = chart.series.map((series) => of(series).map(stop));
   if (left.length === 0) return { element: bare(drawn), stops };
   const { name, unit } = residual(chart);
+  const apart = (value: number) => (unit in STEPS && value !== 0 ? show(value, unit) : digits(value));
   const below = plot({
     ...common(width, RESIDUALS, `${chart.title}: residuals`),
     ...MARGINS,
@@ -68,7 +69,7 @@ export function points(chart: Chart, width: number): Drawing {
     y: { label: null, nice: true },
     marks: [
       gridY({ stroke: "var(--grid)", strokeOpacity: 1, ticks: 3 }),
-      axisY({ ticks: 3, tickFormat: (value: number) => digits(value), label: label(name, unit) }),
+      axisY({ ticks: 3, tickFormat: apart, label: label(name, unit) }),
       ruleY([0], { stroke: "var(--line)" }),
       dot(left, { ...shape, y: "residual" }),
       text(doubted(left), { ...stars, y: "residual" }),
