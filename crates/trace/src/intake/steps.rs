@@ -79,6 +79,8 @@ pub struct Collected {
     pub second: Vec<Event>,
     /// Steps of calls and commits.
     pub durability: Vec<DurabilityEvent>,
+    /// How many parts of what files are called.
+    pub names: usize,
     /// The names.
     pub commands: Commands,
 }
@@ -102,7 +104,9 @@ impl Steps for Collected {
         self.durability.push(event);
     }
 
-    fn name(&mut self, _: &NameEvent<'_>) {}
+    fn name(&mut self, _: &NameEvent<'_>) {
+        self.names += 1;
+    }
 
     fn thread(&mut self, _: u32, _: u32) {}
 

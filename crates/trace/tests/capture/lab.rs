@@ -225,7 +225,7 @@ pub(crate) fn end(mut capture: Capture) -> Captured {
     let mut steps = Collected::default();
     let drained = capture.drain(&mut steps).unwrap();
     assert_eq!(drained.malformed, 0);
-    let all = steps.events.len() + steps.second.len() + steps.durability.len();
+    let all = steps.events.len() + steps.second.len() + steps.durability.len() + steps.names;
     assert_eq!(drained.events, all as u64);
     let losses = capture.losses().unwrap();
     Captured {

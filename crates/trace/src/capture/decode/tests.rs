@@ -26,7 +26,7 @@ const OWN: u32 = 4711;
 fn decode(bytes: &[u8]) -> Option<Vec<Event>> {
     let mut steps = Collected::default();
     let told = decoder().decode(bytes, &mut steps).ok()?;
-    assert_eq!(told, (steps.events.len() + steps.durability.len()) as u64);
+    assert_eq!(told, (steps.events.len() + steps.durability.len() + steps.names) as u64);
     Some(steps.events)
 }
 
