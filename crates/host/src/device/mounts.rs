@@ -70,13 +70,18 @@ impl Tree {
     pub fn mounts(&self) -> Result<Vec<Mount>, DeviceError> {
         let own = self.path("proc/self/mountinfo");
         let bytes = std::fs::read(&own).map_err(io("read", &own))?;
-        let mut seen = BTreeSet::from([view(&self.path("proc/self"), &bytes)]);
+        let own_view = view(&self.path("proc/self")).unwrap_or_else(|| by_text(&bytes));
+        let mut seen = BTreeSet::from([own_view]);
         let mut mounts = parse(&bytes, None).map_err(|problem| malformed(&own, problem))?;
         for pid in self.pids()? {
             let process = self.path("proc").join(pid.to_string());
+            let view = view(&process);
+            if view.as_ref().is_some_and(|view| seen.contains(view)) {
+                continue;
+            }
             let path = process.join("mountinfo");
             let Ok(bytes) = std::fs::read(&path) else { continue };
-            if seen.insert(view(&process, &bytes)) {
+            if seen.insert(view.unwrap_or_else(|| by_text(&bytes))) {
                 mounts.extend(parse(&bytes, Some(pid)).map_err(|e| malformed(&path, e))?);
             }
         }
@@ -200,14 +205,16 @@ fn nearest<'a, T>(
 }
 
 /// Two processes in one namespace and under one root see the same mounts (under
-/// another root they do not: mountinfo leaves out what lies outside). Where the
-/// links may not be read, the text itself tells.
-fn view(process: &Path, mountinfo: &[u8]) -> (PathBuf, Vec<u8>) {
+/// another root they do not: mountinfo leaves out what lies outside). None where
+/// the links may not be read.
+fn view(process: &Path) -> Option<(PathBuf, Vec<u8>)> {
     let link = |name: &str| std::fs::read_link(process.join(name)).ok();
-    match (link("ns/mnt"), link("root")) {
-        (Some(namespace), Some(root)) => (namespace, root.into_os_string().into_vec()),
-        _ => (PathBuf::new(), mountinfo.to_vec()),
-    }
+    Some((link("ns/mnt")?, link("root")?.into_os_string().into_vec()))
+}
+
+/// There, the text itself tells.
+fn by_text(mountinfo: &[u8]) -> (PathBuf, Vec<u8>) {
+    (PathBuf::new(), mountinfo.to_vec())
 }
 
 fn parse(bytes: &[u8], pid: Option<u32>) -> Result<Vec<Mount>, String> {

@@ -14,12 +14,13 @@ pub(crate) mod whoami;
 pub use cost::{RunCounting, RunTime};
 pub use error::LoadError;
 
-use crate::kernel::NoTypes;
+use crate::kernel::{self, NoTypes};
 use again::again;
 use aya::programs::{Program, ProgramError};
-use aya::{Btf, BtfError, Ebpf, EbpfLoader};
+use aya::{Btf, Ebpf, EbpfLoader, Endianness};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// How long a program is waited for that runs at a switch of threads.
@@ -64,7 +65,7 @@ impl Hook {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) ebpf: Ebpf,
-    types: Btf,
+    types: &'static Btf,
 }
 
 impl Loaded {
@@ -78,14 +79,12 @@ impl Loaded {
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn with(object: &[u8], mut loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
-        let types = Btf::from_sys_fs().map_err(|error| match error {
-            BtfError::FileError { error, .. } => NoTypes::of(&error),
-            other => NoTypes::Absent(other.to_string()),
-        })?;
+        let types = own_types()?;
         let _lifted = LockedMemory::lift();
         // A task storage is not read from here, and aya has no type for it.
         loader.allow_unsupported_maps();
-        let ebpf = load(loader, &types, object)?;
+        let ebpf = loader.btf(Some(types)).load(object);
+        let ebpf = ebpf.map_err(|e| LoadError::new("the object", &e))?;
         Ok(Self { ebpf, types })
     }
 
@@ -104,17 +103,15 @@ impl Loaded {
 
     fn attach_as(&mut self, hook: &Hook, program: &str) -> Result<bool, LoadError> {
         let name = hook.program;
+        let types = self.types;
         let program = self.ebpf.program_mut(program).ok_or(LoadError::NoProgram(name))?;
         let _lifted = LockedMemory::lift();
-        let attached = match program {
-            Program::BtfTracePoint(program) => {
-                program.load(hook.tracepoint, &self.types).and_then(|()| program.attach().map(drop))
-            }
-            Program::RawTracePoint(program) => {
-                program.load().and_then(|()| program.attach(hook.tracepoint).map(drop))
-            }
-            _ => return Err(LoadError::NoProgram(name)),
-        };
+        let loaded = load(program, hook, types);
+        let attached = loaded.and_then(|()| match program {
+            Program::BtfTracePoint(program) => program.attach().map(drop),
+            Program::RawTracePoint(program) => program.attach(hook.tracepoint).map(drop),
+            _ => Err(ProgramError::UnexpectedProgramType),
+        });
         match attached {
             Ok(()) => Ok(true),
             Err(e) if !is_no_tracepoint(&e) => Err(LoadError::new(name, &e)),
@@ -126,18 +123,13 @@ impl Loaded {
         }
     }
 
-    /// Has the kernel verify a program by its types, without attaching it.
+    /// Has the kernel verify a program, which is attached later.
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn verify(&mut self, hook: &Hook) -> Result<(), LoadError> {
         let name = hook.program;
         let _lifted = LockedMemory::lift();
-        match self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))? {
-            Program::BtfTracePoint(program) => program
-                .load(hook.tracepoint, &self.types)
-                .and_then(|()| program.unload())
-                .map_err(|e| LoadError::new(name, &e)),
-            _ => Ok(()),
-        }
+        let program = self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
+        load(program, hook, self.types).map_err(|e| LoadError::new(name, &e))
     }
 
     /// Lets a program run at switches of threads, of this one too, until it has done what it is
@@ -187,9 +179,27 @@ impl Loaded {
     }
 }
 
-/// The loader only borrows the types while it loads.
-fn load<'a>(mut loader: EbpfLoader<'a>, types: &'a Btf, object: &[u8]) -> Result<Ebpf, LoadError> {
-    loader.btf(Some(types)).load(object).map_err(|e| LoadError::new("the object", &e))
+/// The kernel's types as the loader reads them, once for all objects: they do not change.
+fn own_types() -> Result<&'static Btf, NoTypes> {
+    static OWN: OnceLock<Btf> = OnceLock::new();
+    if let Some(types) = OWN.get() {
+        return Ok(types);
+    }
+    let types = Btf::parse(kernel::own_types()?.bytes(), Endianness::default());
+    let types = types.map_err(|e| NoTypes::Absent(e.to_string()))?;
+    Ok(OWN.get_or_init(|| types))
+}
+
+/// Has the kernel verify a program and keep it, if it has not yet.
+fn load(program: &mut Program, hook: &Hook, types: &Btf) -> Result<(), ProgramError> {
+    match program {
+        Program::BtfTracePoint(program) if program.fd().is_err() => {
+            program.load(hook.tracepoint, types)
+        }
+        Program::RawTracePoint(program) if program.fd().is_err() => program.load(),
+        Program::BtfTracePoint(_) | Program::RawTracePoint(_) => Ok(()),
+        _ => Err(ProgramError::UnexpectedProgramType),
+    }
 }
 
 /// Whether a program could not be attached because there is nothing to attach it to.

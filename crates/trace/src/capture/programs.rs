@@ -212,9 +212,14 @@ pub(super) fn attach(
         Starts::Bios => &STARTS_OF_BIOS,
     };
     let knows = |facts: &[&str]| facts.iter().all(|name| kernel.knows(name));
+    // Whether a raw program has a tracepoint is known only when the kernel has verified it.
+    let is_there = |(hook, _): &&(Hook, &[&str])| kernel.may_have_tracepoint(hook.tracepoint);
     let of_calls = OF_CALLS.iter().filter(|(_, facts)| options.calls && knows(facts));
+    let of_calls = of_calls.filter(is_there);
     let of_syscalls = OF_SYSCALLS.iter().filter(|_| options.calls && options.syscalls);
-    let all = ENDS.iter().chain(starts).chain(&BIOS);
+    // Who is seen to start has been seen to queue, at the beginning, and, in the opposite order, at
+    // the end.
+    let all = ENDS.iter().chain(&BIOS).chain(starts);
     let mut attached = Vec::new();
     for hook in all.chain(of_calls.map(|(hook, _)| hook)).chain(of_syscalls) {
         if !loaded.attach(hook)? {

@@ -98,6 +98,16 @@ impl<'a> Types<'a> {
         Ok(Self { base, bytes, places, strings })
     }
 
+    /// The file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether anything has this name: a type, a function, a field.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.string(name).is_some()
+    }
+
     /// The value of the enumerator of that name, in whichever enum.
     pub(crate) fn enumerator(&self, name: &str) -> Option<u64> {
         let name = self.string(name)?;

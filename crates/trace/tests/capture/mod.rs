@@ -14,6 +14,7 @@ use lab::{
 use model::record::{Flags, Op};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trace::capture::{CaptureError, CaptureOptions, device_number};
 use trace::event::{Event, Step};
@@ -430,6 +431,38 @@ fn after_the_stop_nothing_is_recorded() {
     assert!(first.events >= 3);
     read_block(&file, 2);
     assert_eq!(capture.drain(&mut steps).unwrap().events, 0);
+}
+
+/// Somebody reads all the time, while the programs are attached and detached one by one.
+#[test]
+fn whoever_is_seen_to_start_was_seen_to_queue() {
+    let Some(disk) = Loop::new(8) else { return };
+    for _ in 0..5 {
+        let (is_over, reads) = (AtomicBool::new(false), AtomicU64::new(0));
+        let read_on = || {
+            let file = open(&disk.node, false);
+            while !is_over.load(Ordering::Relaxed) {
+                read_block(&file, reads.fetch_add(1, Ordering::Relaxed) % 100);
+            }
+        };
+        let captured = std::thread::scope(|scope| {
+            scope.spawn(read_on);
+            let captured = capture_of(&[disk.number], RING_BYTES).map(|capture| {
+                let begun = reads.load(Ordering::Relaxed);
+                lab::wait_for("reads", || reads.load(Ordering::Relaxed) > begun + 50);
+                end(capture)
+            });
+            is_over.store(true, Ordering::Relaxed);
+            captured
+        });
+        let Some(captured) = captured else { return };
+        let lives = of(&captured, Op::Read);
+        let started: Vec<&Life> = lives.iter().filter(|life| life.start.is_some()).collect();
+        assert!(started.len() >= 40);
+        // One may have been on its way when the first program came.
+        let without = started.iter().skip(1).filter(|life| life.queued_ns().is_none()).count();
+        assert_eq!(without, 0, "of {}", started.len());
+    }
 }
 
 #[test]
