@@ -118,7 +118,7 @@ impl Place {
         command.args(["-m", &memory, "-nographic", "-no-reboot", "-nodefaults", "-net", "none"]);
         command.arg("-serial").arg(format!("file:{}", self.at.join("console").display()));
         command.arg("-kernel").arg(&boot.kernel).arg("-initrd").arg(&boot.initramfs);
-        let mut line = "console=ttyS0 panic=-1 loglevel=4".to_owned();
+        let mut line = "console=ttyS0 panic=-1 loglevel=4 mitigations=off norandmaps".to_owned();
         if let Some(image) = &boot.image {
             let drive = format!("file={},if=none,id=root,format=raw,snapshot=on", image.display());
             let device = "virtio-blk-pci,drive=root,addr=2,serial=root";
