@@ -38,6 +38,6 @@ pub mod subject;
 pub mod turning;
 mod walk;
 
-pub use announced::announced;
+pub use announced::{announced, heard, names_its_writers};
 pub use process_tree::end_tree;
 pub use walk::Distrust;

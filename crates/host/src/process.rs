@@ -35,41 +35,6 @@ pub fn seen(process: u32) -> Option<Seen> {
     seen_in(Path::new("/proc"), process)
 }
 
-/// When a thread was started, in the kernel's ticks since its own start; none if it is gone. Who
-/// has its number later was started later.
-pub fn started(pid: u32) -> Option<u64> {
-    stat(pid).map(|stat| stat.started)
-}
-
-/// What proc_pid_stat(5) tells of a process or a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stat {
-    /// Its parent's number.
-    pub(crate) parent: u32,
-    /// Its process group: the number of the process that made it.
-    pub(crate) group: u32,
-    /// When it was started, in the kernel's ticks since its own start.
-    pub(crate) started: u64,
-    /// Whether it has ended, and nobody has waited for it yet.
-    pub(crate) has_ended: bool,
-}
-
-/// Of that number; none if it is gone.
-pub(crate) fn stat(pid: u32) -> Option<Stat> {
-    Stat::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-}
-
-impl Stat {
-    /// Fields 3, 4, 5 and 22 of a line. The second is a name, with any character in it.
-    pub(crate) fn parse(line: &str) -> Option<Self> {
-        let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
-        let has_ended = matches!(fields.next()?, "Z" | "X" | "x");
-        let parent = fields.next()?.parse().ok()?;
-        let group = fields.next()?.parse().ok()?;
-        Some(Self { parent, group, started: fields.nth(16)?.parse().ok()?, has_ended })
-    }
-}
-
 /// Whether there is a thread of that number.
 pub fn is_there(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
@@ -123,22 +88,6 @@ mod tests {
         let first = std::env::args().next().unwrap();
         assert!(own.title.unwrap().starts_with(&first) && !own.command.is_empty());
         assert_eq!(seen(u32::MAX), None);
-    }
-
-    #[test]
-    fn who_has_a_number_later_was_started_later() {
-        let own = started(std::process::id()).unwrap();
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let later = started(child.id()).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(later >= own && started(child.id()).is_none());
-        let named = "7 (a) b ) c) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1";
-        let stat = Stat { parent: 1, group: 7, started: 4242, has_ended: false };
-        assert_eq!(Stat::parse(named), Some(stat));
-        let ended = named.replace("c) S", "c) Z");
-        assert_eq!(Stat::parse(&ended), Some(Stat { has_ended: true, ..stat }));
-        assert_eq!([Stat::parse("7 (a"), Stat::parse("7 (a) S 1")], [None, None]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!
 //! Non-goals: a process that was made a daemon before anybody looked: it is on its own.
 
-use crate::process::{Stat, stat};
+use model::process::Stat;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Ends a process and what it started: with SIGTERM, and after `patience` with SIGKILL. Returns
 /// when all have ended; the process itself may still have to be waited for by whoever started it.
 pub fn end_tree(pid: u32, patience: Duration) {
-    let Some(root) = stat(pid) else { return };
+    let Some(root) = Stat::of(pid) else { return };
     // By number, when each was started; and whether it was asked to end.
     let mut known = BTreeMap::from([(pid, (root.started, false))]);
     let began = Instant::now();
@@ -47,7 +47,7 @@ pub fn end_tree(pid: u32, patience: Duration) {
 fn living() -> BTreeMap<u32, Stat> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let stats = numbers.filter_map(|pid: u32| Some((pid, stat(pid)?)));
+    let stats = numbers.filter_map(|pid: u32| Some((pid, Stat::of(pid)?)));
     stats.filter(|(_, stat)| !stat.has_ended).collect()
 }
 
@@ -74,7 +74,7 @@ fn grow(known: &mut BTreeMap<u32, (u64, bool)>, living: &BTreeMap<u32, Stat>) {
 fn send(pid: u32, started: u64, signal: Signal) {
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
     let Ok(open) = pidfd_open(number, PidfdFlags::empty()) else { return };
-    if stat(pid).is_some_and(|stat| stat.started == started) {
+    if Stat::of(pid).is_some_and(|stat| stat.started == started) {
         // Gone meanwhile: then there is nobody to ask.
         let _ = pidfd_send_signal(open, signal);
     }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn is_gone(pid: &u32) -> bool {
-        stat(*pid).is_none_or(|stat| stat.has_ended)
+        Stat::of(*pid).is_none_or(|stat| stat.has_ended)
     }
 
     #[test]

@@ -9,6 +9,7 @@ use model::record::requests::{Counts, Provenance, RequestWriter};
 use model::record::{Commands, Op, Request};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const MS: i64 = 1_000_000;
 /// So many write the same, in storms.
@@ -108,26 +109,64 @@ fn as_many_writers_as_there_are_share_the_blame() {
     assert!(shares.iter().all(|share| (share - 2.5).abs() < 1e-9), "{shares:?}");
 }
 
+/// The exit code, and what is printed.
+fn on_all(lab: &Lab, words: &str) -> (i32, String, String) {
+    let ended = lab.run(words);
+    (ended.code, ended.out, ended.err)
+}
+
+/// The same on the first core alone.
+fn on_one(lab: &Lab, words: &str) -> (i32, String, String) {
+    let mut command = lab.command("taskset");
+    command.args(["-c", "0", env!("CARGO_BIN_EXE_lbolt")]).args(words.split_whitespace());
+    let ended = lab.end(command);
+    (ended.code, ended.out, ended.err)
+}
+
+fn has_taskset() -> bool {
+    let is_there = tool("taskset", &["-c", "0", "true"]).is_some();
+    if !is_there {
+        println!("skipped: needs taskset");
+    }
+    is_there
+}
+
+/// All traces that are kept here, and the real ones beside the project where they are.
+#[test]
+fn every_trace_is_the_same_on_one_core_and_on_all() {
+    if !has_taskset() {
+        return;
+    }
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let places =
+        ["../trace/tests/import/fixtures", "../../../shared/data/formats"].map(|at| home.join(at));
+    let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let lab = Lab::new();
+    let mut analysed = 0;
+    for path in paths.iter().filter(|path| path.is_file()) {
+        let words = format!("response {} --format json", path.display());
+        let (one, all) = (on_one(&lab, &words), on_all(&lab, &words));
+        assert!(one == all, "{words}: {} and {}: {}", one.0, all.0, all.2);
+        analysed += usize::from(all.0 == 0);
+    }
+    assert!(analysed >= 12, "only {analysed} of {} were understood", paths.len());
+}
+
 #[test]
 fn one_core_finds_what_all_cores_find() {
-    if tool("taskset", &["-c", "0", "true"]).is_none() {
-        println!("skipped: needs taskset");
+    if !has_taskset() {
         return;
     }
     let lab = Lab::new();
     run(&lab, "run");
-    let all = |words: &str| {
-        let ended = lab.run(words);
-        assert_eq!(ended.code, 0, "{words}: {}", ended.err);
-        ended.out
+    let of = |words: &str, (code, out, err): (i32, String, String)| {
+        assert_eq!(code, 0, "{words}: {err}");
+        out
     };
-    let one = |words: &str| {
-        let mut command = lab.command("taskset");
-        command.args(["-c", "0", env!("CARGO_BIN_EXE_lbolt")]).args(words.split_whitespace());
-        let ended = lab.end(command);
-        assert_eq!(ended.code, 0, "{words}: {}", ended.err);
-        ended.out
-    };
+    let all = |words: &str| of(words, on_all(&lab, words));
+    let one = |words: &str| of(words, on_one(&lab, words));
     for words in [
         "response run",
         "response run --format json",

@@ -271,6 +271,9 @@ pub struct CpuCounters {
     pub idle_grain_ns: u64,
     /// Time that the hypervisor gave to others, summed over CPUs.
     pub stolen_ns: u64,
+    /// This whole program by its own clock: its threads, the ended ones too, and those that the
+    /// kernel made in it (io_uring's workers).
+    pub process_ns: Option<u64>,
     /// This program's threads that run no job (progress, signals).
     pub harness_ns: u64,
     /// Threads of jobs outside their jobs: buffers, rings, waiting for the start.

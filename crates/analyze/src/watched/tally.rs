@@ -11,6 +11,7 @@ use crate::names::{without_name, without_segment};
 use crate::requests::Share;
 use crate::verdict::{Actors, RoleId};
 use hashbrown::HashMap;
+use model::heaviest::Heaviest;
 use model::histogram::SparseHistogram;
 use model::record::{
     Call, CallKind, Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
@@ -20,7 +21,7 @@ use std::collections::BTreeSet;
 
 /// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
 const OWNERS_MOST: usize = 100_000;
-/// Files that are counted one by one between two takings; the first ones are.
+/// Files that are counted one by one between two takings: those with most bytes.
 const FILES_MOST: usize = 20_000;
 /// Files that are told of at each taking: those with most bytes.
 const FILES_TOLD: usize = 50;
@@ -75,7 +76,7 @@ pub struct Tally {
     /// The last one added to: requests come in runs.
     last: Option<(Key, Sum)>,
     with_files: bool,
-    files: HashMap<(u32, FileKey, What), OfFile>,
+    files: Heaviest<(u32, FileKey, What), OfFile>,
     /// On which device a file system lies.
     homes: HashMap<u32, u32>,
     /// Requests that were counted, in all.
@@ -100,7 +101,7 @@ impl Tally {
             sums: HashMap::new(),
             last: None,
             with_files,
-            files: HashMap::new(),
+            files: Heaviest::new(FILES_MOST),
             homes: HashMap::new(),
             requests: 0,
             own: Own::default(),
@@ -213,10 +214,8 @@ impl Tally {
     }
 
     fn of_file(&mut self, key: (u32, FileKey, What), (bytes, took_ns): (u64, u64), pid: u32) {
-        if self.files.len() >= FILES_MOST && !self.files.contains_key(&key) {
-            return;
-        }
-        let file = self.files.entry(key).or_default();
+        // A call has no bytes, and counts.
+        let file = self.files.add(key, bytes.max(1));
         file.count += 1;
         file.bytes += bytes;
         file.sum_ns += took_ns;

@@ -143,17 +143,31 @@ fn add_accounts(sample: &mut Sample, run: &Run) {
         // By difference the idle-priority loops themselves are the total.
         sample.cpu_other_ns = None;
     }
-    sample.overhead_mut().cpu_traced_ns =
-        traced_ns(run, sample.overhead().cpu_timed_ns, sample.cpu_test_bed_ns);
+    let edges_ns = edges_ns(run, sample.overhead().cpu_timed_ns.unwrap_or(0));
+    sample.overhead_mut().cpu_tasks_ns = tasks_ns(run, edges_ns);
+    sample.overhead_mut().cpu_traced_ns = traced_ns(run, edges_ns, sample.cpu_test_bed_ns);
 }
 
-/// Total CPU of the timed part by the trace: what the job's thread did before its first request and
-/// after its last completion, and the core-speed probe, are taken off by its own clock.
-fn traced_ns(run: &Run, timed_ns: Option<u64>, test_bed_ns: Option<u64>) -> Option<u64> {
-    let traced = run.after.cpu.traced?;
+/// What the job's thread did before its first request and after its last completion, and the
+/// core-speed probe, by its own clock.
+fn edges_ns(run: &Run, timed_ns: u64) -> u64 {
     let setup = |counters: &Counters| counters.cpu.setup_ns;
-    let edges_ns = setup(&run.after).saturating_sub(setup(&run.before))
-        + (run.job.user_ns + run.job.system_ns).saturating_sub(timed_ns.unwrap_or(0));
+    setup(&run.after).saturating_sub(setup(&run.before))
+        + (run.job.user_ns + run.job.system_ns).saturating_sub(timed_ns)
+}
+
+/// CPU time of the timed part of all threads that worked in this program, by their own clocks.
+fn tasks_ns(run: &Run, edges_ns: u64) -> Option<u64> {
+    let (cpu, earlier) = (&run.after.cpu, &run.before.cpu);
+    let process_ns = cpu.process_ns?.saturating_sub(earlier.process_ns?);
+    let loads_ns: u64 = run.idle_loads.iter().map(|(_, cpu)| cpu.user_ns + cpu.system_ns).sum();
+    let others_ns = cpu.harness_ns.saturating_sub(earlier.harness_ns) + loads_ns;
+    Some(process_ns.saturating_sub(others_ns + edges_ns))
+}
+
+/// Total CPU of the timed part by the trace.
+fn traced_ns(run: &Run, edges_ns: u64, test_bed_ns: Option<u64>) -> Option<u64> {
+    let traced = run.after.cpu.traced?;
     let total_ns = traced.job_ns + traced.kernel_threads_ns + traced.interrupt_ns;
     Some(total_ns.saturating_sub(edges_ns + test_bed_ns.unwrap_or(0)))
 }

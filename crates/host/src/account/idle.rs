@@ -1,14 +1,17 @@
 //! Idle and stolen time, summed over CPUs.
 //!
-//! /proc/stat counts idle time exactly but shows it in ticks of 10 ms: for a pass of
-//! a second that is several per cent. cpuidle keeps the residency of each state in
-//! microseconds, but adds a stay only when it ends, so that every CPU is visited
-//! (this thread moves onto it) before the counters are read.
+//! /proc/stat counts idle time exactly but shows it in ticks of 10 ms: for a pass of a second that
+//! is a per cent or two. /proc/timer_list shows root the same time in nanoseconds (`idle_sleeptime`
+//! and `iowait_sleeptime` of kernel/time/tick-sched.c), but adds a stay only when it ends, so that
+//! every CPU is visited (this thread moves onto it) before it is read.
+//!
+//! Refused: cpuidle's residencies. They leave out what the kernel does to fall asleep and to wake
+//! up, which nobody would pay if there were other work; where a request wakes another thread this
+//! was as much again as all that worked for it (docs/principles.md, 2).
 
 use super::{TICK_NS, malformed};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::io;
-use std::path::Path;
+use std::io::{self, Read as _};
 
 /// What /proc/stat says of all CPUs together since the machine began, in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,29 +55,40 @@ pub(super) struct Idle {
 
 /// The finest idle time that this machine gives.
 pub(super) fn read(stat: &CpuStat) -> io::Result<Idle> {
-    match residency(Path::new("/sys/devices/system/cpu"), &super::online_cpus()?) {
+    match sleep_times(&super::online_cpus()?) {
         // Each visit ends a stay in idle and costs a few microseconds of it.
         Some(ns) => Ok(Idle { ns, grain_ns: 20_000 * u64::from(stat.cpus) }),
         None => Ok(Idle { ns: stat.idle_ns, grain_ns: TICK_NS * u64::from(stat.cpus) }),
     }
 }
 
-/// Sum of all CPUs' residencies in all idle states; none where the kernel keeps none.
-fn residency(root: &Path, cpus: &[usize]) -> Option<u64> {
-    let has_states = |cpu: &usize| root.join(format!("cpu{cpu}/cpuidle/state0/time")).exists();
-    if !cpus.iter().all(has_states) {
-        return None;
-    }
+/// Whether this user is shown idle time in nanoseconds.
+pub(crate) fn is_fine() -> bool {
+    super::online_cpus().is_ok_and(|cpus| sleep_times(&cpus).is_some())
+}
+
+/// The time that all CPUs slept; none where the kernel does not show it, or not to this user.
+fn sleep_times(cpus: &[usize]) -> Option<u64> {
+    // It is opened first: who may not read it need not visit.
+    let mut list = std::fs::File::open("/proc/timer_list").ok()?;
     visit_all(cpus).ok()?;
-    let mut sum_us = 0;
-    for cpu in cpus {
-        for state in 0.. {
-            let path = root.join(format!("cpu{cpu}/cpuidle/state{state}/time"));
-            let Ok(text) = std::fs::read_to_string(path) else { break };
-            sum_us += text.trim().parse::<u64>().ok()?;
-        }
-    }
-    (sum_us > 0).then_some(sum_us * 1000)
+    let mut text = String::new();
+    list.read_to_string(&mut text).ok()?;
+    parse_sleep_times(&text, cpus.len())
+}
+
+/// Lines `  .idle_sleeptime : 3461443516570 nsecs` and `  .iowait_sleeptime: 77942328995 nsecs` of
+/// each CPU.
+fn parse_sleep_times(text: &str, cpus: usize) -> Option<u64> {
+    let time = |line: &str| {
+        let (name, value) = line.trim_start().split_once(':')?;
+        let is_it = matches!(name.trim_end(), ".idle_sleeptime" | ".iowait_sleeptime");
+        is_it.then(|| value.trim().strip_suffix(" nsecs")?.parse::<u64>().ok())?
+    };
+    let times: Vec<u64> = text.lines().filter_map(time).collect();
+    let sum = times.iter().sum();
+    // A kernel whose tick never stops keeps no such time.
+    (times.len() == 2 * cpus && sum > 0).then_some(sum)
 }
 
 /// Moves this thread onto each CPU for a moment, which ends that CPU's stay in idle.
@@ -108,27 +122,35 @@ mod tests {
         }
     }
 
-    /// Two sources for one number: cpuidle against /proc/stat, over a second in which this
-    /// process sleeps.
     #[test]
-    fn residency_agrees_with_proc_stat() {
-        let read_both = || {
-            let stat = CpuStat::read().unwrap();
-            let cpus = crate::account::online_cpus().unwrap();
-            (residency(Path::new("/sys/devices/system/cpu"), &cpus), stat)
+    fn sleep_times_are_those_of_every_cpu() {
+        let of = |cpu: u32, idle: u64| {
+            format!(
+                "cpu: {cpu}\n clock 0:\n  .idle_entrytime : 5 nsecs\n  .idle_sleeptime : {idle} \
+                 nsecs\n  .iowait_sleeptime: 7 nsecs\n  .last_jiffies   : 4\n"
+            )
         };
-        let (Some(fine), coarse) = read_both() else {
-            println!("skipped: this kernel has no cpuidle residency");
+        let two = of(0, 100) + &of(1, 1000);
+        assert_eq!(parse_sleep_times(&two, 2), Some(1114));
+        for (bad, cpus) in [(two.as_str(), 3), ("", 0), ("  .idle_sleeptime : x nsecs", 1)] {
+            assert_eq!(parse_sleep_times(bad, cpus), None, "{bad}");
+        }
+    }
+
+    /// Two sources for one number: what the kernel shows in nanoseconds is what it shows in ticks.
+    #[test]
+    fn root_sleep_times_are_those_of_proc_stat() {
+        let cpus = crate::account::online_cpus().unwrap();
+        let read_both = || Some((sleep_times(&cpus)?, CpuStat::read().unwrap().idle_ns));
+        let Some((fine, coarse)) = read_both() else {
+            println!("skipped: /proc/timer_list shows this user no idle time");
             return;
         };
         std::thread::sleep(std::time::Duration::from_secs(1));
-        let (later_fine, later_coarse) = read_both();
-        let fine = (later_fine.unwrap() - fine) as f64;
-        let coarse = (later_coarse.idle_ns - coarse.idle_ns) as f64;
-        let stolen = (later_coarse.stolen_ns
-            - CpuStat::read().unwrap().stolen_ns.min(later_coarse.stolen_ns))
-            as f64;
-        let grain = 2.0 * (TICK_NS * u64::from(later_coarse.cpus)) as f64;
-        assert!((fine - coarse).abs() < grain + stolen + 0.05 * coarse, "{fine} against {coarse}");
+        let (later_fine, later_coarse) = read_both().unwrap();
+        let (fine, coarse) = ((later_fine - fine) as f64, (later_coarse - coarse) as f64);
+        // A stay that lasts is in the ticks already; and one is read after the other.
+        let grain = 2.0 * (TICK_NS * cpus.len() as u64) as f64;
+        assert!((fine - coarse).abs() < grain + 0.05 * coarse, "{fine} against {coarse}");
     }
 }

@@ -3,8 +3,8 @@
 //! all CPUs, because interrupts are charged to whatever they hit and a kernel
 //! thread's name does not say for whom it works (docs/principles.md, rule 2).
 //!
-//! Sources, each read as it is: cpuidle's residency (µs) or /proc/stat (10 ms)
-//! for idle time; /proc/stat for stolen time; each task's own clock
+//! Sources, each read as it is: /proc/timer_list (ns) or /proc/stat (10 ms) for idle
+//! time; /proc/stat for stolen time; each task's own clock
 //! (/proc/PID/schedstat, ns; /proc/PID/stat, ticks) for tasks.
 //!
 //! Non-goals: which function the time went into.
@@ -15,6 +15,7 @@ mod tasks;
 mod worker_time;
 
 pub use idle::CpuStat;
+pub(crate) use idle::is_fine;
 pub(crate) use loop_workers::LoopWorkers;
 
 use model::seam::CpuCounters;
@@ -41,6 +42,7 @@ impl Accounts {
             idle_ns: idle.ns,
             idle_grain_ns: idle.grain_ns,
             stolen_ns: stat.stolen_ns,
+            process_ns: Some(process_ns()),
             harness_ns: tasks::own_threads_ns()?,
             setup_ns: 0,
             elsewhere_ns: tasks.sees_all.then_some(tasks.elsewhere_ns),
@@ -50,6 +52,13 @@ impl Accounts {
             traced: None,
         })
     }
+}
+
+/// CPU time of this process, of all of its threads.
+fn process_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+        + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 /// The CPUs on line, by number; a list such as `0-3,6`. What this process may run on is another

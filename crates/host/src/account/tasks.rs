@@ -6,12 +6,10 @@
 //! takes only its last stretch with it, and not its whole past.
 
 use super::{TICK_NS, malformed};
+use model::process::Stat;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-
-/// PF_KTHREAD, include/linux/sched.h.
-const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// CPU time since the following began; none where this process is shown no such tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,11 +41,11 @@ impl Tasks {
             };
             // A process may end between the listing and the reading.
             let Ok(text) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
-            let stat = parse_stat(&text).ok_or_else(|| malformed("/proc/PID/stat"))?;
+            let stat = Stat::parse(&text).ok_or_else(|| malformed("/proc/PID/stat"))?;
             if pid != std::process::id() {
                 let precise = stat.is_kernel_thread.then(|| run_time_ns(&entry.path())).flatten();
-                let cpu_ns = precise.unwrap_or(stat.cpu_ns);
-                self.add(pid, &TaskStat { cpu_ns, ..stat });
+                let cpu_ns = precise.unwrap_or(stat.cpu_ticks.saturating_mul(TICK_NS));
+                self.add(pid, &stat, cpu_ns);
                 seen.insert(pid, (stat.started, cpu_ns));
             }
         }
@@ -57,13 +55,13 @@ impl Tasks {
     }
 
     /// What a task used since it was last seen, or since it was born if that was after.
-    fn add(&mut self, pid: u32, stat: &TaskStat) {
+    fn add(&mut self, pid: u32, stat: &Stat, cpu_ns: u64) {
         let before = match self.known.get(&pid) {
             Some((started, cpu_ns)) if *started == stat.started => *cpu_ns,
             _ if self.is_begun => 0,
-            _ => stat.cpu_ns,
+            _ => cpu_ns,
         };
-        let used = stat.cpu_ns.saturating_sub(before);
+        let used = cpu_ns.saturating_sub(before);
         if stat.is_kernel_thread {
             self.totals.sees_all = true;
             self.totals.kernel_threads_ns += used;
@@ -93,49 +91,20 @@ fn run_time_ns(task: &Path) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-#[derive(Debug, Clone, Copy)]
-struct TaskStat {
-    is_kernel_thread: bool,
-    cpu_ns: u64,
-    /// When it began, in the kernel's ticks: a process number may come again.
-    started: u64,
-}
-
-/// Fields 9 (flags), 14 and 15 (user and system ticks) and 22 (start) of /proc/PID/stat; the name
-/// in parentheses may hold anything, so that counting begins after the last one.
-fn parse_stat(text: &str) -> Option<TaskStat> {
-    let (_, rest) = text.rsplit_once(')')?;
-    let field = |n: usize| rest.split_whitespace().nth(n - 3)?.parse::<u64>().ok();
-    Some(TaskStat {
-        is_kernel_thread: field(9)? & KERNEL_THREAD != 0,
-        cpu_ns: (field(14)? + field(15)?).checked_mul(TICK_NS)?,
-        started: field(22)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_hold_parentheses_and_spaces() {
-        let text = "12 (a) b (c) S 1 1 1 0 -1 2129984 0 0 0 0 7 5 0 0 20 0 1 0 99 0 0\n";
-        let stat = parse_stat(text).unwrap();
-        assert!(stat.is_kernel_thread);
-        assert_eq!((stat.cpu_ns, stat.started), (120_000_000, 99));
-        assert!(parse_stat("no parentheses").is_none());
-        assert!(parse_stat("1 (x) S 1").is_none());
-    }
-
-    #[test]
     fn a_task_that_ends_takes_nothing_back() {
         let mut tasks = Tasks::default();
-        let task = |cpu_ns, started| TaskStat { is_kernel_thread: false, cpu_ns, started };
-        let mut reading = |all: &[(u32, TaskStat)]| {
-            for (pid, stat) in all {
-                tasks.add(*pid, stat);
+        let own = Stat::of(std::process::id()).unwrap();
+        let task = |cpu_ns, started| (Stat { started, ..own }, cpu_ns);
+        let mut reading = |all: &[(u32, (Stat, u64))]| {
+            for (pid, (stat, cpu_ns)) in all {
+                tasks.add(*pid, stat, *cpu_ns);
             }
-            tasks.known = all.iter().map(|(pid, s)| (*pid, (s.started, s.cpu_ns))).collect();
+            tasks.known = all.iter().map(|(pid, (s, cpu))| (*pid, (s.started, *cpu))).collect();
             tasks.is_begun = true;
             tasks.totals.elsewhere_ns
         };

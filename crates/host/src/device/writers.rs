@@ -11,6 +11,7 @@
 use super::tree::names;
 use super::{DeviceError, DeviceNumber, Tree};
 use crate::process;
+use model::process::Stat;
 use std::path::Path;
 
 /// A process with a device open for writing.
@@ -83,7 +84,7 @@ impl Tree {
             }
             let stat = self.path("proc").join(pid.to_string()).join("stat");
             let stat = std::fs::read_to_string(stat).ok();
-            match stat.and_then(|line| process::Stat::parse(&line)).map(|stat| stat.parent) {
+            match stat.and_then(|line| Stat::parse(&line)).map(|stat| stat.parent) {
                 Some(parent) if parent > 1 => pid = parent,
                 _ => return false,
             }

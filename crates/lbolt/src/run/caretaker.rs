@@ -14,6 +14,7 @@ use super::leftover::Leftovers;
 use super::load::PATIENCE;
 use super::part;
 use crate::print::exit::unable;
+use model::process::{Started, started};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -22,7 +23,6 @@ use std::process::Child;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use trace::process::{Started, is_alive, own};
 
 /// The name of this part, as a command.
 pub(crate) const PART: &str = "caretaker-part";
@@ -50,7 +50,8 @@ pub(crate) fn begun() -> anyhow::Result<OwnedFd> {
 
 fn start() -> anyhow::Result<(Child, UnixStream)> {
     let (child, mut told) = part::start(PART, "cleans up after a kill")?;
-    let Started { pid, ticks } = own().map_err(unable(START))?;
+    host::names_its_writers(&told).map_err(unable(START))?;
+    let Started { pid, ticks } = Started::own().map_err(unable(START))?;
     told.write_all(&pid.to_ne_bytes()).map_err(unable(START))?;
     told.write_all(&ticks.to_ne_bytes()).map_err(unable(START))?;
     Ok((child, told))
@@ -76,27 +77,27 @@ pub(crate) fn run() -> anyhow::Result<()> {
             .map_err(unable("handle signals"))?;
     }
     let (mut told, _) = part::socket()?;
+    host::names_its_writers(&told).map_err(unable("use the socket"))?;
     let (mut number, mut ticks) = ([0; 4], [0; 8]);
     if told.read_exact(&mut number).and_then(|()| told.read_exact(&mut ticks)).is_err() {
         return Ok(());
     }
     let other = Started { pid: u32::from_ne_bytes(number), ticks: u64::from_ne_bytes(ticks) };
     let mut commands = Vec::new();
-    while told.read_exact(&mut number).is_ok() {
-        let command = u32::from_ne_bytes(number);
-        if command == GO {
+    while let Ok(Some((number, writer))) = host::heard(&told) {
+        if number == GO {
             return Ok(());
         }
-        // Whoever writes here may name nobody else's.
-        if trace::process::parent(command) == Some(other.pid) {
-            commands.push((command, trace::process::started(command)));
+        // Whoever writes here may name nobody else.
+        if number == writer {
+            commands.push((number, started(number)));
         }
     }
-    while is_alive(&other) {
+    while other.is_alive() {
         std::thread::sleep(LOOK);
     }
-    for (command, started) in commands {
-        if trace::process::started(command) == started {
+    for (command, begun) in commands {
+        if started(command) == begun {
             host::end_tree(command, PATIENCE);
         }
     }

@@ -12,12 +12,12 @@ use host::scratch::{Left, ScratchError, direct, in_directory};
 use host::settings::{Setting, Snapshot};
 use host::state::{Found, StateDirectory, StatePath, StatePaths};
 use model::doubt::{Code, Doubt};
+use model::process::{self, Started};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use trace::process::{Started, is_alive, started as process_started};
 
 /// A note about a running run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl Note {
     fn may_be_alive(&self) -> bool {
         let own = pid_namespace("self");
         if self.pid_namespace == 0 || self.pid_namespace == own {
-            return is_alive(&self.process());
+            return self.process().is_alive();
         }
         let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
         let is_there = |entry: std::fs::DirEntry| {
@@ -129,7 +129,7 @@ impl Kept {
         // be started, `doctor --clean` does.
         let _ = caretaker::begun();
         let pid = std::process::id();
-        let process_started = process_started(pid).unwrap_or(0);
+        let process_started = process::started(pid).unwrap_or(0);
         let pid_namespace = pid_namespace("self");
         let note = Note { pid, process_started, boot: boot(), pid_namespace, ..note };
         let state = own_state()?;

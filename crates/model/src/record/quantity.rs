@@ -273,6 +273,11 @@ quantities! {
         "total CPU by difference over the submitting thread's CPU time, in the same passes";
     operation "cpu_total_idle_load_ratio" "1" "the same by idle-priority loops";
     operation "cpu_total_trace_ratio" "1" "the same by the trace";
+    operation "cpu_total_difference_tasks_ratio" "1"
+        "total CPU by difference over the CPU time of all threads that worked in the program, by \
+         their own clocks, in the same passes";
+    operation "cpu_total_idle_load_tasks_ratio" "1" "the same by idle-priority loops";
+    operation "cpu_total_trace_tasks_ratio" "1" "the same by the trace";
     operation lower "operation_overhead_ns" "ns"
         "T_OH(B,N): what a request takes away from computing during it, by equation 2, less the \
          harness's";

@@ -60,6 +60,7 @@ pub struct Overhead {
     pub idle_load_loops: Vec<u64>,
     pub idle_load_cpu_ns: Vec<u64>,
     pub cpu_timed_ns: Option<u64>,
+    pub cpu_tasks_ns: Option<u64>,
     pub cpu_traced_ns: Option<u64>,
 }
 
@@ -75,6 +76,7 @@ static NO_OVERHEAD: Overhead = Overhead {
     idle_load_loops: vec![],
     idle_load_cpu_ns: vec![],
     cpu_timed_ns: None,
+    cpu_tasks_ns: None,
     cpu_traced_ns: None,
 };
 
@@ -267,6 +269,9 @@ impl Sample {
                 idle-priority load of each CPU, from the same start to the same end"),
             part_column!(cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
                 first request to its last completion"),
+            part_column!(cpu_tasks_ns: Option<u64>, "overhead: CPU time of all threads that worked \
+                in the program in that stretch, the kernel's for io_uring too, by their own \
+                clocks"),
             part_column!(cpu_traced_ns: Option<u64>, "overhead: total CPU of that stretch \
                 by the trace: the job, all that works for it, kernel threads, interrupts"),
         ]

@@ -3,13 +3,14 @@
 
 use super::cell::{Cell, Column, Draft, distinct, labels, sheet as draw, sized, with_interval};
 use super::routine::{Group, Routine, Routines};
-use crate::number::significant;
 use crate::sheet::{Sheet, lines};
 
 const OWN: &str = "operation_cpu_thread_ns";
 const DIFFERENCE: &str = "operation_cpu_difference_ns";
 const IDLE_LOAD: &str = "operation_cpu_idle_load_ns";
 const TRACE: &str = "operation_cpu_trace_ns";
+const TRACE_RATIO: &str = "cpu_total_trace_ratio";
+const DIFFERENCE_RATIO: &str = "cpu_total_difference_ratio";
 
 /// Group, head, quantity.
 const COLUMNS: &[(&str, &str, &str)] = &[
@@ -37,12 +38,16 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
             "difference",
             "all CPUs' time less idle, stolen, other programs' and the machine's by itself",
         ),
-        ("idle-load", "what loops of the lowest priority on every CPU did not get"),
+        (
+            "idle-load",
+            "what loops of the lowest priority on every CPU did not get; these keep the CPUs \
+             awake, so that a kernel's thread that polls does it for a shorter time",
+        ),
         ("trace", "every switch and interrupt, by BPF"),
         (
             "total/thread",
-            "the trace's total over the thread's CPU (the difference's where there is no trace): \
-             above 1, others do work for the request",
+            "the trace's total (the difference's where there is no trace) over the thread's CPU, \
+             of the same passes: above 1, others do work for the request",
         ),
     ];
     Some(Sheet { legend: lines(&legend), ..sheet })
@@ -65,14 +70,11 @@ fn draft(group: &Group<'_>) -> Draft {
     let accounts = COLUMNS.iter().map(|(group, head, quantity)| {
         column(group, head, rows.iter().map(|row| cell(row, quantity)).collect())
     });
-    let ratio = |row: &Row| Cell::plain(ratio(row).map_or_else(String::new, significant));
-    let ratios = column("", "total/thread", rows.iter().map(ratio).collect());
+    let ratios = rows.iter().map(|(routine, bytes)| {
+        let figure = |quantity| routine.at(*bytes, quantity);
+        let figure = figure(TRACE_RATIO).or_else(|| figure(DIFFERENCE_RATIO));
+        Cell::of(&routine.key, figure, with_interval)
+    });
+    let ratios = column("", "total/thread", ratios.collect());
     Draft { heading, labels: labels(&keys), columns: accounts.chain([ratios]).collect() }
-}
-
-/// How many times its submitting thread's time a request costs.
-fn ratio((routine, bytes): &Row<'_>) -> Option<f64> {
-    let value = |quantity| routine.at(*bytes, quantity)?.value;
-    let own = value(OWN).filter(|own| *own > 0.0)?;
-    Some(value(TRACE).or_else(|| value(DIFFERENCE))? / own).filter(|ratio| ratio.is_finite())
 }

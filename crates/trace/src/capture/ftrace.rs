@@ -17,7 +17,8 @@ use super::perf::{Decoder, DeviceSelection, Kind, PerfError, Seen, Tracefs, trac
 use super::ring_page::{Record, records};
 use crate::event::{Event, Step};
 use crate::intake::Steps;
-use crate::process::{self, Started};
+use crate::process;
+use model::process::Started;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 use std::fs::File;
@@ -75,7 +76,7 @@ impl Instance {
         for name in abandoned_in(&root) {
             let _ = remove(&root, &name);
         }
-        let own = process::own().map_err(PerfError::Tracefs)?;
+        let own = Started::own().map_err(PerfError::Tracefs)?;
         let made = make(&root, &own).map_err(PerfError::Tracefs)?;
         let mut instance = Self {
             root,
@@ -232,14 +233,14 @@ fn abandoned_in(root: &Tracefs) -> Vec<String> {
         .map(|directory| directory.filter_map(Result::ok).collect::<Vec<_>>());
     let names = entries.unwrap_or_default().into_iter();
     let names = names.filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
-    names.filter(|name| maker(name).is_some_and(|maker| !process::is_alive(&maker))).collect()
+    names.filter(|name| maker(name).is_some_and(|maker| !maker.is_alive())).collect()
 }
 
 /// Removes an instance whose maker is dead.
 /// Errors: a name that is none of a dead process of ours, or the kernel's refusal.
 pub fn remove_abandoned(name: &str) -> io::Result<()> {
     match maker(name) {
-        Some(maker) if !process::is_alive(&maker) => remove(&Tracefs::open()?, name),
+        Some(maker) if !maker.is_alive() => remove(&Tracefs::open()?, name),
         _ => Err(io::Error::other("its maker is alive, or it is not lbolt's")),
     }
 }
@@ -258,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_makers_name_is_read_back_and_others_are_not_ours() {
-        let own = process::own().unwrap();
+        let own = Started::own().unwrap();
         assert_eq!(maker(&format!("lbolt-{}-{}-0", own.pid, own.ticks)), Some(own));
         for name in ["lbolt-1", "lbolt-1-2", "lbolt-x-2-3", "trace-1-2-3", "lbolt--1-2"] {
             assert_eq!(maker(name), None, "{name}");

@@ -20,6 +20,8 @@ pub(super) struct Account {
     pub(super) follows_speed: bool,
     /// The quantity of this total over the thread's own time, where it is a total.
     pub(super) over_own: Option<&'static str>,
+    /// The same over the time of all threads that worked in the program.
+    pub(super) over_tasks: Option<&'static str>,
     pub(super) method: &'static str,
     /// A pass's time in ns.
     pub(super) total_ns: fn(&Sample, &Background, Option<&LoopTime>) -> Option<f64>,
@@ -38,6 +40,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_cpu: false,
         follows_speed: false,
         over_own: None,
+        over_tasks: None,
         method: "wall time of a pass over its requests",
         total_ns: |sample, _, _| Some(sample.wall_ns as f64),
     },
@@ -49,6 +52,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_cpu: true,
         follows_speed: true,
         over_own: None,
+        over_tasks: None,
         method: "the job's thread by its own clock",
         total_ns: own_ns,
     },
@@ -60,6 +64,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_cpu: true,
         follows_speed: true,
         over_own: Some("cpu_total_difference_ratio"),
+        over_tasks: Some("cpu_total_difference_tasks_ratio"),
         method: "CPUs × time − idle − stolen − other programs − the machine by itself",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -76,6 +81,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_cpu: true,
         follows_speed: false,
         over_own: Some("cpu_total_idle_load_ratio"),
+        over_tasks: Some("cpu_total_idle_load_tasks_ratio"),
         method: "(idle-priority loops when idle − idle-priority loops) × their time, over all CPUs",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -90,6 +96,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_cpu: true,
         follows_speed: true,
         over_own: Some("cpu_total_trace_ratio"),
+        over_tasks: Some("cpu_total_trace_tasks_ratio"),
         method: "every switch and interrupt by BPF − the machine by itself",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
@@ -105,6 +112,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         is_cpu: true,
         follows_speed: false,
         over_own: None,
+        over_tasks: None,
         method: "(T_t − N_loop × t_loop) / requests (equation 2)",
         total_ns: |sample, _, t_loop| {
             Some(sample.wall_ns as f64 - sample.overhead().loop_count? as f64 * t_loop?.ns.value)

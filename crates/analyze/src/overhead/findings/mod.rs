@@ -155,11 +155,19 @@ impl Context<'_> {
             if account.name == LOOPS.name {
                 judged = judged.worse(self.loop_doubts(cells, block_bytes, &mean, all));
             }
-            if let Some((quantity, over_own)) = self.over_own(account, cell) {
-                judged = judged.with(less_than_own(&over_own));
-                let count = passes.kept.len();
+            let of_tasks = |sample: &Sample| {
+                Some(sample.overhead().cpu_tasks_ns? as f64 / sample.operations as f64)
+            };
+            let over_own = self.over(account, cell, |sample| self.raw(OWN, sample, None));
+            judged = judged.with(over_own.as_ref().and_then(less_than_own));
+            let ratios = [
+                (account.over_own, over_own),
+                (account.over_tasks, self.over(account, cell, of_tasks)),
+            ];
+            for (quantity, ratio) in ratios {
+                let Some((quantity, ratio)) = quantity.zip(ratio) else { continue };
                 let method = "of the same passes, as they were";
-                found.push(finding(&subject, quantity, Some(over_own), count, method));
+                found.push(finding(&subject, quantity, Some(ratio), passes.kept.len(), method));
             }
             let value = (judged.verdict != Verdict::NotMeasured).then_some(net);
             let method = format!("{}{}", method(account), less_harness(harness));
@@ -190,19 +198,19 @@ impl Context<'_> {
         }
     }
 
-    /// A total over the thread's own time in the same passes, whatever the core's speed was.
-    fn over_own(
+    /// A total over another time of the same passes, whatever the core's speed was.
+    fn over(
         &self,
         account: &Account,
         cell: &CellPasses<'_>,
-    ) -> Option<(&'static str, Quantity)> {
-        let quantity = account.over_own?;
+        other: impl Fn(&Sample) -> Option<f64>,
+    ) -> Option<Quantity> {
+        account.over_own?;
         let ratio = |sample: &Sample| {
-            let own = self.raw(OWN, sample, None).filter(|own| *own > 0.0)?;
-            Some(self.raw(account, sample, None)? / own)
+            let other = other(sample).filter(|other| *other > 0.0)?;
+            Some(self.raw(account, sample, None)? / other)
         };
-        let passes = passes::of(cell.kept(account.passes), ratio);
-        Some((quantity, passes::mean(&passes.kept)?))
+        passes::mean(&passes::of(cell.kept(account.passes), ratio).kept)
     }
 
     /// What is to be doubted of a T_OH: the loop's own time, and loops of another length.

@@ -11,12 +11,13 @@ use super::cpu_watch::CpuWatch;
 use host::device::Tree;
 use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
 use host::process;
+use model::heaviest::Heaviest;
 use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 use trace::intake::{Durable, ToldName};
 
-/// Files that are remembered; the first ones are.
+/// Files that are remembered: those with most bytes.
 const FILES_MOST: usize = 100_000;
 /// Threads that are remembered of a flight recorder, before those that are gone are forgotten.
 const PROCESSES_MOST: usize = 5_000;
@@ -53,8 +54,8 @@ pub(super) struct Witness {
     processes_most: usize,
     /// Bytes of requests by file; of a flight recorder those of the time that goes on, and of the
     /// one before.
-    files: HashMap<FileNumber, u64>,
-    files_before: HashMap<FileNumber, u64>,
+    files: Heaviest<FileNumber, u64>,
+    files_before: Heaviest<FileNumber, u64>,
     /// When the time that goes on began.
     turned: Instant,
     /// The last one added to: requests come in runs.
@@ -77,8 +78,8 @@ impl Default for Witness {
             new: None,
             young: VecDeque::new(),
             processes_most: PROCESSES_MOST,
-            files: HashMap::new(),
-            files_before: HashMap::new(),
+            files: Heaviest::new(FILES_MOST),
+            files_before: Heaviest::new(FILES_MOST),
             turned: Instant::now(),
             last: None,
             told: HashMap::new(),
@@ -106,9 +107,7 @@ impl Witness {
 
     fn add_last(&mut self) {
         let Some((number, bytes)) = self.last.take() else { return };
-        if self.files.len() < FILES_MOST || self.files.contains_key(&number) {
-            *self.files.entry(number).or_default() += bytes;
-        }
+        *self.files.add(number, bytes) += bytes;
     }
 
     /// Of a flight recorder: forgets what was over so long ago, and who is gone where there are too
@@ -118,7 +117,7 @@ impl Witness {
         self.cpu_watch.keep_last(keep_ns);
         if self.turned.elapsed() >= keep {
             self.add_last();
-            self.files_before = std::mem::take(&mut self.files);
+            self.files_before = std::mem::replace(&mut self.files, Heaviest::new(FILES_MOST));
             self.turned = Instant::now();
         }
         if self.processes.len() > self.processes_most {
@@ -163,7 +162,7 @@ impl Witness {
     /// Asks about threads and files that were seen for the first time.
     pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
         for (pid, process) in threads {
-            let started = process::started(pid);
+            let started = model::process::started(pid);
             let asked = asked(pid, process);
             if let Some(new) = &mut self.new {
                 new.push(NewThread { process: asked.clone(), started });
@@ -194,7 +193,7 @@ impl Witness {
         let mut new = std::mem::take(new);
         let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
         while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
-            let started = process::started(pid);
+            let started = model::process::started(pid);
             let again = asked(pid, process);
             if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
                 new.push(NewThread { process: again.clone(), started });
@@ -227,8 +226,8 @@ impl Witness {
     /// What is known at the end, but for stacks.
     pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
-        for (number, bytes) in std::mem::take(&mut self.files_before) {
-            *self.files.entry(number).or_default() += bytes;
+        for (number, bytes) in self.files_before.iter() {
+            *self.files.add(*number, *bytes) += bytes;
         }
         self.ask_again();
         // What is of all files (sync) is of none.
@@ -238,7 +237,8 @@ impl Witness {
             self.files.iter().map(|(number, bytes)| (*bytes, *number)).collect();
         by_bytes.sort_unstable_by(|a, b| b.cmp(a));
         wanted.extend(by_bytes.iter().take(NAMED_MOST).map(|(_, number)| *number));
-        wanted.extend(self.files.keys().filter(|number| self.told.contains_key(*number)));
+        let files = self.files.iter().map(|(number, _)| *number);
+        wanted.extend(files.filter(|number| self.told.contains_key(number)));
         let is_nameless = |number: &&FileNumber| {
             !self.told.contains_key(*number) && !self.names.contains_key(*number)
         };

@@ -333,7 +333,7 @@ impl<'a, O: Output> Watcher<'a, O> {
             losses.learn(&process);
             self.lives.know(process.pid as u32, started);
         }
-        let Changes { others, gone } = self.lives.look(Instant::now(), host::process::started);
+        let Changes { others, gone } = self.lives.look(Instant::now(), model::process::started);
         losses.forget(&gone);
         tally.forget(&gone);
         session.forget_threads(&others);

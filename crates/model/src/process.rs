@@ -1,0 +1,120 @@
+//! A process as the kernel tells it apart from others of the same number: by when it started.
+//!
+//! Source: proc_pid_stat(5).
+//!
+//! Non-goals: its arguments, its name, its cgroup (`host::process`).
+
+use std::io;
+
+/// PF_KTHREAD, include/linux/sched.h.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// What the kernel tells of a process or a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Its parent's number.
+    pub parent: u32,
+    /// Its process group: the number of the process that made it.
+    pub group: u32,
+    /// Whether it is a thread of the kernel.
+    pub is_kernel_thread: bool,
+    /// CPU time of all of its threads, the ended ones too, in ticks of 10 ms.
+    pub cpu_ticks: u64,
+    /// When it was started, in the kernel's ticks since its own start.
+    pub started: u64,
+    /// Whether it has ended, and nobody has waited for it yet.
+    pub has_ended: bool,
+}
+
+impl Stat {
+    /// Of that number; none if it is gone.
+    pub fn of(pid: u32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// A line. Its second field is a name, with any character in it: counting begins behind that.
+    pub fn parse(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3);
+        let count = |number: usize| field(number)?.parse::<u64>().ok();
+        Some(Self {
+            parent: field(4)?.parse().ok()?,
+            group: field(5)?.parse().ok()?,
+            is_kernel_thread: count(9)? & KERNEL_THREAD != 0,
+            cpu_ticks: count(14)?.checked_add(count(15)?)?,
+            started: count(22)?,
+            has_ended: matches!(*field(3)?, "Z" | "X" | "x"),
+        })
+    }
+}
+
+/// A process: its number, which is used again, and when it started, in the kernel's ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    /// When it started.
+    pub ticks: u64,
+}
+
+impl Started {
+    /// This process.
+    /// Errors: no /proc.
+    pub fn own() -> io::Result<Self> {
+        let pid = std::process::id();
+        let ticks = started(pid).ok_or_else(|| io::Error::other("/proc does not tell of us"))?;
+        Ok(Self { pid, ticks })
+    }
+
+    /// Whether it is still there, and has not just not been waited for.
+    pub fn is_alive(&self) -> bool {
+        Stat::of(self.pid).is_some_and(|stat| stat.started == self.ticks && !stat.has_ended)
+    }
+}
+
+/// When a process or a thread was started; none if it is gone. Who has its number later was started
+/// later.
+pub fn started(pid: u32) -> Option<u64> {
+    Stat::of(pid).map(|stat| stat.started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_whatever_the_name_holds() {
+        let line = "7 (a) b ) c) S 1 7 7 0 -1 2129984 1 2 3 4 5 6 7 8 20 0 1 0 4242 99 1";
+        let stat = Stat {
+            parent: 1,
+            group: 7,
+            is_kernel_thread: true,
+            cpu_ticks: 11,
+            started: 4242,
+            has_ended: false,
+        };
+        assert_eq!(Stat::parse(line), Some(stat));
+        let ended = line.replace("c) S", "c) Z").replace("2129984", "4194560");
+        let program = Stat { has_ended: true, is_kernel_thread: false, ..stat };
+        assert_eq!(Stat::parse(&ended), Some(program));
+        for bad in ["no parentheses", "7 (a", "7 (a) S 1", "1 (x) S"] {
+            assert_eq!(Stat::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn one_that_has_ended_is_not_alive_before_it_was_waited_for() {
+        let own = Started::own().unwrap();
+        assert!(own.is_alive() && !Started { ticks: own.ticks + 1, ..own }.is_alive());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let begun = Started { pid: child.id(), ticks: started(child.id()).unwrap() };
+        assert!(begun.ticks >= own.ticks);
+        assert_eq!(Stat::of(child.id()).map(|stat| stat.parent), Some(own.pid));
+        while !Stat::of(child.id()).unwrap().has_ended {
+            std::thread::yield_now();
+        }
+        assert!(!begun.is_alive());
+        child.wait().unwrap();
+        assert!(!begun.is_alive() && started(begun.pid).is_none());
+    }
+}
