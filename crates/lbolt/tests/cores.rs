@@ -148,7 +148,9 @@ fn every_trace_is_the_same_on_one_core_and_on_all() {
     for path in paths.iter().filter(|path| path.is_file()) {
         let words = format!("response {} --format json", path.display());
         let (one, all) = (on_one(&lab, &words), on_all(&lab, &words));
-        assert!(one == all, "{words}: {} and {}: {}", one.0, all.0, all.2);
+        // What is said beside it tells how far it is, and how quickly.
+        let is_same = (one.0, &one.1) == (all.0, &all.1);
+        assert!(is_same, "{words}: {} and {}: {}", one.0, all.0, all.2);
         analysed += usize::from(all.0 == 0);
     }
     assert!(analysed >= 12, "only {analysed} of {} were understood", paths.len());
