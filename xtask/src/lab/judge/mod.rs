@@ -148,9 +148,12 @@ fn unanswered(run: &Run) -> u64 {
 
 fn once(run: &Run) -> Vec<Fault> {
     let counts = &run.provenance.counts;
-    // What a driver is asked past the block layer was never queued.
-    let is_unqueued =
-        |row: &Request| row.queued_ns.is_none() && row.parent_id.is_none() && row.op != Op::Other;
+    // What a driver is asked past the block layer was never queued; and what was on its way when
+    // the capture began, whose time is 0, was queued before.
+    let is_unqueued = |row: &Request| {
+        let is_of_capture = row.started_ns.or(row.issued_ns).is_none_or(|ns| ns >= 0);
+        row.queued_ns.is_none() && is_of_capture && row.parent_id.is_none() && row.op != Op::Other
+    };
     let unqueued = run.requests.iter().filter(|(row, _)| is_unqueued(row)).count();
     let amiss = [
         ("lost", counts.lost),

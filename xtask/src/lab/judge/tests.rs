@@ -249,6 +249,21 @@ fn each_request_is_there_once_and_whole() {
 }
 
 #[test]
+fn what_began_with_the_capture_has_a_time_of_queueing() {
+    let issued = |issued_ns| {
+        let (row, command) = read(3);
+        let (queued_ns, started_ns) = (None, None);
+        (Request { queued_ns, started_ns, issued_ns: Some(issued_ns), ..row }, command)
+    };
+    let evidence =
+        |ns| Evidence { run: Some(run(vec![read(1), issued(ns)])), ..Evidence::default() };
+    let case = case(&[Kind::Once]);
+    assert_eq!(judge(&case, &evidence(-5)), Outcome::Passed);
+    let unqueued = fault("requests without a time of queueing: 0", "1");
+    assert_eq!(faults(&case, &evidence(5)), unqueued);
+}
+
+#[test]
 fn what_is_asked_for_after_the_load_may_have_no_end() {
     let open = |place| {
         let (row, _) = read(place);
