@@ -38,11 +38,7 @@ pub(super) fn sheet(routines: &Routines) -> Option<Sheet> {
             "difference",
             "all CPUs' time less idle, stolen, other programs' and the machine's by itself",
         ),
-        (
-            "idle-load",
-            "what loops of the lowest priority on every CPU did not get; these keep the CPUs \
-             awake, so that a kernel's thread that polls does it for a shorter time",
-        ),
+        ("idle-load", "what loops of the lowest priority on every CPU did not get"),
         ("trace", "every switch and interrupt, by BPF"),
         (
             "total/thread",
