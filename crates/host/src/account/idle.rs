@@ -6,8 +6,8 @@
 //! every CPU is visited (this thread moves onto it) before it is read.
 //!
 //! Refused: cpuidle's residencies. They leave out what the kernel does to fall asleep and to wake
-//! up, which nobody would pay if there were other work; where a request wakes another thread this
-//! was as much again as all that worked for it (docs/principles.md, 2).
+//! up, which nobody would pay if there were other work; between two threads that wake each other
+//! this was 0.6 s beside 2.4 s that were not idle (docs/principles.md, 2).
 
 use super::{TICK_NS, malformed};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
