@@ -14,7 +14,8 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub struct Stat {
     /// Its parent's number.
     pub parent: u32,
-    /// Its process group: the number of the process that made it.
+    /// Its process group: the number of the process that made it; 0 of a thread of the kernel and
+    /// of a process that is gone but for its number.
     pub group: u32,
     /// Whether it is a thread of the kernel.
     pub is_kernel_thread: bool,
@@ -33,17 +34,20 @@ impl Stat {
     }
 
     /// A line. Its second field is a name, with any character in it: counting begins behind that.
+    /// Of a process that was waited for while it was looked at, the kernel gives the group -1 and
+    /// no time (`do_task_stat`, fs/proc/array.c).
     pub fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let field = |number: usize| fields.get(number - 3);
         let count = |number: usize| field(number)?.parse::<u64>().ok();
+        let (parent, group) = (field(4)?.parse::<i32>().ok()?, field(5)?.parse::<i32>().ok()?);
         Some(Self {
-            parent: field(4)?.parse().ok()?,
-            group: field(5)?.parse().ok()?,
+            parent: u32::try_from(parent).unwrap_or(0),
+            group: u32::try_from(group).unwrap_or(0),
             is_kernel_thread: count(9)? & KERNEL_THREAD != 0,
             cpu_ticks: count(14)?.checked_add(count(15)?)?,
             started: count(22)?,
-            has_ended: matches!(*field(3)?, "Z" | "X" | "x"),
+            has_ended: group < 0 || matches!(*field(3)?, "Z" | "X" | "x"),
         })
     }
 }
@@ -97,6 +101,9 @@ mod tests {
         let ended = line.replace("c) S", "c) Z").replace("2129984", "4194560");
         let program = Stat { has_ended: true, is_kernel_thread: false, ..stat };
         assert_eq!(Stat::parse(&ended), Some(program));
+        let gone = line.replace("S 1 7 7 0", "S 0 -1 -1 0");
+        let gone_stat = Stat { parent: 0, group: 0, has_ended: true, ..stat };
+        assert_eq!(Stat::parse(&gone), Some(gone_stat));
         for bad in ["no parentheses", "7 (a", "7 (a) S 1", "1 (x) S"] {
             assert_eq!(Stat::parse(bad), None, "{bad}");
         }
