@@ -3,14 +3,14 @@
 //! Non-goals: names of functions (the trace's context has them).
 
 use super::actors::RoleId;
-use hashbrown::HashMap;
+use model::heaviest::Heaviest;
 use model::record::{Flags, Request, Stacks};
 
-/// Ways that are known one by one; the first ones are.
+/// Ways that are known one by one: those whose requests took longest.
 const MOST: usize = 100_000;
 
 /// Who queued requests, where to, and by which functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Way {
     pub(crate) device: u32,
     pub(crate) role: RoleId,
@@ -33,8 +33,14 @@ impl Queued {
     }
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Ways(HashMap<Way, Queued>);
+#[derive(Debug)]
+pub(crate) struct Ways(Heaviest<Way, Queued>);
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self(Heaviest::new(MOST))
+    }
+}
 
 impl Ways {
     /// Adds a request that is not lbolt's own, and took from one moment to the other.
@@ -43,13 +49,29 @@ impl Ways {
             return;
         }
         let way = Way { device: row.device, role, stacks: row.stacks };
-        if self.0.len() < MOST || self.0.contains_key(&way) {
-            let (bytes, response_ns) = (u64::from(row.length_bytes), end_ns - begin_ns);
-            self.0.entry(way).or_default().merge(&Queued { requests: 1, bytes, response_ns });
-        }
+        let (bytes, response_ns) = (u64::from(row.length_bytes), end_ns - begin_ns);
+        let weight = u64::try_from(response_ns).unwrap_or(0);
+        self.0.add(way, weight).merge(&Queued { requests: 1, bytes, response_ns });
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Way, &Queued)> {
         self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ways were the first that came.
+    #[test]
+    fn the_way_that_took_longest_is_known_however_late_it_came() {
+        let mut ways = Ways(Heaviest::new(10));
+        let row = |kernel| Request { stacks: Stacks { kernel, user: 0 }, ..Request::default() };
+        (1..=20).for_each(|stack| ways.add(&row(stack), RoleId(1), (0, 10)));
+        (0..9).for_each(|_| ways.add(&row(99), RoleId(1), (0, 1000)));
+        let late = ways.all().find(|(way, _)| way.stacks.kernel == 99);
+        assert_eq!(late.map(|(_, queued)| (queued.requests, queued.response_ns)), Some((9, 9000)));
+        assert_eq!(ways.all().count(), 10);
     }
 }

@@ -5,16 +5,22 @@
 //! Non-goals: writes through the page cache, which nobody waits for until a call does.
 
 use super::actors::RoleId;
-use hashbrown::HashMap;
+use lru::LruCache;
 use model::record::{FileKind, FileNumber, Flags, Request};
 
-/// Files that are known; the first ones are.
+/// Files that are known: those used last.
 const FILES_MOST: usize = 100_000;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Throttle {
     /// Who used a file directly last, and until when.
-    last: HashMap<FileNumber, (RoleId, i64)>,
+    last: LruCache<FileNumber, (RoleId, i64)>,
+}
+
+impl Default for Throttle {
+    fn default() -> Self {
+        Self { last: LruCache::unbounded() }
+    }
 }
 
 impl Throttle {
@@ -33,9 +39,10 @@ impl Throttle {
         let key = file.number;
         let known = self.last.get(&key).copied();
         let whose = if is_throttled { known.map_or(role, |(whose, _)| whose) } else { role };
-        if known.is_some() || self.last.len() < FILES_MOST {
-            let until_ns = known.map_or(end_ns, |(_, until_ns)| until_ns.max(end_ns));
-            self.last.insert(key, (whose, until_ns));
+        let last_ns = known.map_or(end_ns, |(_, until_ns)| until_ns.max(end_ns));
+        self.last.put(key, (whose, last_ns));
+        if self.last.len() > FILES_MOST {
+            self.last.pop_lru();
         }
         let (whose, until_ns) = known.filter(|_| is_throttled)?;
         Some((whose, until_ns.min(begin_ns)))

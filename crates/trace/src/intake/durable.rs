@@ -4,12 +4,13 @@
 //! Non-goals: which requests served them.
 
 use crate::event::{Durability, DurabilityEvent, Stage};
+use lru::LruCache;
 use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit};
 use std::collections::HashMap;
 
 /// Calls that are kept; more are counted.
 const CALLS_MOST: usize = 4 << 20;
-/// Files of which it is known who changed them, and how many of these.
+/// Files of which it is known who changed them, those used last; and how many of these.
 const FILES_MOST: usize = 100_000;
 const WRITERS_MOST: usize = 8;
 
@@ -22,7 +23,7 @@ struct Open {
 }
 
 /// What was seen of calls that make files durable.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Durable {
     /// Calls, in the order of their begins once they are taken.
     pub calls: Vec<Call>,
@@ -31,12 +32,26 @@ pub struct Durable {
     /// Calls that were not kept, because there were too many.
     pub left_out: u64,
     /// By file: the threads that changed it, the last one last.
-    pub writers: HashMap<FileNumber, Vec<u32>>,
+    pub writers: LruCache<FileNumber, Vec<u32>>,
     new_files: Vec<(FileNumber, u32)>,
     /// The last step, in the source's time.
     last_ns: i64,
     /// Calls that have begun, by thread.
     open: HashMap<u32, Open>,
+}
+
+impl Default for Durable {
+    fn default() -> Self {
+        Self {
+            calls: Vec::new(),
+            commits: Vec::new(),
+            left_out: 0,
+            writers: LruCache::unbounded(),
+            new_files: Vec::new(),
+            last_ns: 0,
+            open: HashMap::new(),
+        }
+    }
 }
 
 impl Durable {
@@ -81,11 +96,14 @@ impl Durable {
         }
     }
 
-    /// A file is new once.
+    /// A file is new once, as long as it is known.
     fn see(&mut self, file: FileNumber, pid: u32) {
-        if self.writers.len() < FILES_MOST && !self.writers.contains_key(&file) {
-            self.writers.insert(file, Vec::new());
+        if self.writers.get(&file).is_none() {
+            self.writers.put(file, Vec::new());
             self.new_files.push((file, pid));
+        }
+        if self.writers.len() > FILES_MOST {
+            self.writers.pop_lru();
         }
     }
 
@@ -164,15 +182,11 @@ impl Durable {
         *moment = Some(time_ns);
     }
 
-    /// Drops what was over so long before the last step; and where there are too many files to note
-    /// more, all of them: those in use turn up again.
+    /// Drops what was over so long before the last step.
     pub(super) fn keep_last(&mut self, keep_ns: i64) {
         let since_ns = self.last_ns.saturating_sub(keep_ns);
         self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
-        if self.writers.len() >= FILES_MOST {
-            self.writers.clear();
-        }
     }
 
     /// Times from the run's start, with the calls whose end was not seen.
@@ -296,7 +310,23 @@ mod tests {
         }
         assert_eq!(durable.take_new_files(), [(FILE, 0)]);
         assert!(durable.take_new_files().is_empty());
-        assert_eq!(durable.writers[&FILE], [2, 4, 5, 6, 7, 8, 9, 3]);
+        let writers = durable.writers.peek(&FILE);
+        assert_eq!(writers, Some(&vec![2, 4, 5, 6, 7, 8, 9, 3]));
+    }
+
+    /// The files that came first were the ones known.
+    #[test]
+    fn of_more_files_than_there_is_room_for_those_used_last_are_known() {
+        let mut durable = Durable::default();
+        let file = |inode| FileNumber { inode, ..FILE };
+        for inode in (0..FILES_MOST as u64).chain([0, FILES_MOST as u64]) {
+            let changed = event(5, 7, Durability::Changed);
+            let changed = DurabilityEvent { file: file(inode), ..changed };
+            durable.take(changed, &Commands::default());
+        }
+        let is_known = |inode| durable.writers.contains(&file(inode));
+        assert!(is_known(0) && is_known(FILES_MOST as u64) && !is_known(1));
+        assert_eq!(durable.writers.len(), FILES_MOST);
     }
 
     #[test]

@@ -247,7 +247,7 @@ impl Witness {
         find_open(&nameless, &mut self.names);
         find_named(&Tree::system(), &nameless, NAMING, &mut self.names);
         let files = wanted.into_iter().flat_map(|number| {
-            let writers = durable.writers.remove(&number).unwrap_or_default();
+            let writers = durable.writers.pop(&number).unwrap_or_default();
             let file = NamedFile {
                 file_system: u64::from(number.file_system),
                 inode: number.inode,
