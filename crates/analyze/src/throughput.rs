@@ -149,7 +149,7 @@ type PerPass = (&'static str, fn(&Sample) -> Option<f64>);
 
 const PER_PASS: &[PerPass] = &[
     ("rate_bytes_per_s", |s| Some(rate(s))),
-    ("rate_operations_per_s", |s| Some(s.operations as f64 / s.wall_ns.max(1) as f64 * 1e9)),
+    ("rate_operations_per_s", |s| Some(s.operations_per_s())),
     ("cpu_percent", |s| Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns, s))),
     ("cpu_total_percent", |s| {
         Some(cpu_percent(s.cpu_user_ns + s.cpu_system_ns + s.cpu_other_ns?, s))

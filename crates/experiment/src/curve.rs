@@ -8,8 +8,9 @@
 use crate::account::{add_cpu, add_devices};
 use crate::observer::{Observer, PassStart};
 use crate::sequence::mix;
+use crate::throughput::add_work;
 use crate::throughput::job::{Stream, StreamPlan, StreamReport};
-use crate::throughput::{Passes, Until, add_work};
+use crate::until::{Rounds, Until};
 use model::doubt::Doubt;
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
@@ -34,14 +35,17 @@ pub struct Plan {
     pub fills: bool,
     /// Time of a pass.
     pub pass_ns: u64,
-    /// Rounds at the least, and until when there are more.
-    pub until: Until,
+    /// Rounds that there are; where there is an `until`, so many before any rate is looked at.
+    pub runs: u32,
+    /// Until when more of them go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The seed of all places.
     pub seed: u64,
 }
 
 /// Requests with so many outstanding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cell {
     /// What they do.
     pub rw: Access,
@@ -117,11 +121,9 @@ struct Run<'a, S: Subject> {
     failures: Vec<SubjectError>,
 }
 
-/// A cell with what its passes came to.
+/// A cell with what a request of it took in the last pass, ns; 0 where there was none yet.
 struct Measured {
     cell: Cell,
-    passes: Passes,
-    /// What a request took with one outstanding, ns; 0 where it is not known yet.
     one_ns: f64,
 }
 
@@ -131,26 +133,27 @@ impl<S: Subject> Run<'_, S> {
         if self.plan.fills {
             self.fill()?;
         }
-        let (began_ns, until) = (self.clock.now_ns(), self.plan.until);
-        let begin = |cell: &Cell| {
-            let passes = Passes::new(until.fewest, Some(until), began_ns);
-            Measured { cell: *cell, passes, one_ns: 0.0 }
-        };
-        let mut cells: Vec<Measured> = self.plan.cells.iter().map(begin).collect();
+        let planned = self.plan.cells.iter().copied();
+        let wanted = (self.plan.runs, self.plan.until);
+        let mut rounds = Rounds::new(planned.clone(), wanted, self.clock.now_ns());
+        let mut cells: Vec<Measured> = planned.map(|cell| Measured { cell, one_ns: 0.0 }).collect();
         for round in 0.. {
-            let now_ns = self.clock.now_ns();
-            if !cells.iter().any(|of| of.passes.goes_on(now_ns)) {
-                return Ok(());
+            if !rounds.go_on(self.clock.now_ns()) {
+                break;
             }
-            self.round(&mut cells, round)?;
+            self.round(&mut cells, &mut rounds, round)?;
             self.observer.cell_done();
         }
         Ok(())
     }
 
     /// A pass of each cell; those that are refused are not tried again.
-    fn round(&mut self, cells: &mut Vec<Measured>, round: u32) -> Result<(), SubjectError> {
-        let mut refused = vec![false; cells.len()];
+    fn round(
+        &mut self,
+        cells: &mut Vec<Measured>,
+        rounds: &mut Rounds<Cell>,
+        round: u32,
+    ) -> Result<(), SubjectError> {
         for place in 0..cells.len() {
             let alone = cells.iter().find(|of| {
                 let (cell, own) = (of.cell, cells[place].cell);
@@ -162,7 +165,7 @@ impl<S: Subject> Run<'_, S> {
                 Ok(sample) => {
                     let of = &mut cells[place];
                     of.one_ns = sample.wall_ns as f64 / sample.operations.max(1) as f64;
-                    of.passes.add(sample.operations as f64 * 1e9 / sample.wall_ns.max(1) as f64);
+                    rounds.add(&cell, sample.operations_per_s());
                     self.observer.pass_done(sample);
                 }
                 Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
@@ -171,12 +174,11 @@ impl<S: Subject> Run<'_, S> {
                     sample.judge(Judgement::not_measured(Doubt::refused(&error)));
                     self.observer.pass_done(sample);
                     self.failures.push(error);
-                    refused[place] = true;
+                    rounds.leave_out(&cell);
                 }
             }
         }
-        let mut place = 0;
-        cells.retain(|_| (!refused[place], place += 1).0);
+        cells.retain(|of| rounds.have(&of.cell));
         Ok(())
     }
 
@@ -237,7 +239,7 @@ impl<S: Subject> Run<'_, S> {
             program: &program.name,
             pass: Some(round),
             role: Role::Kept,
-            passes: self.plan.until.fewest,
+            passes: self.plan.runs,
             bytes: 0,
             captures: Some(&self.place.devices),
         });

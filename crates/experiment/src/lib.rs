@@ -15,3 +15,4 @@ pub mod storm;
 pub mod sync;
 pub mod synthesis;
 pub mod throughput;
+pub mod until;

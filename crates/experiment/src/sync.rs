@@ -13,6 +13,7 @@ use crate::account::{add_cpu, add_devices};
 use crate::failure::StreamError;
 use crate::observer::{Observer, PassStart};
 use crate::sequence::{Sequence, mix};
+use crate::until::{Rounds, Until};
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
 use model::plan::SystemPlan;
@@ -71,8 +72,11 @@ pub struct Plan {
     pub file_bytes: u64,
     /// An append ends its pass when its file has grown so long.
     pub appended_bytes: u64,
-    /// Passes of each cell.
+    /// Rounds that there are; where there is an `until`, so many before any rate is looked at.
     pub runs: u32,
+    /// Until when more of them go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Time of a pass.
     pub pass_ns: u64,
     /// The least time in which the medium can make anything durable.
@@ -114,7 +118,7 @@ impl Plan {
         cells
     }
 
-    /// Passes of all cells.
+    /// Passes of all cells, at the least.
     pub fn passes(&self) -> u64 {
         self.cells().len() as u64 * u64::from(self.runs)
     }
@@ -182,15 +186,18 @@ struct Run<'a, S: Subject> {
 impl<S: Subject> Run<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         self.place = self.subject.prepare()?;
-        let mut cells = self.plan.cells();
+        let mut cells: Vec<(usize, Cell)> = self.plan.cells().into_iter().enumerate().collect();
         self.lay_out()?;
-        for round in 0..self.plan.runs {
-            let mut refused = Vec::new();
+        let (places, wanted) = (0..cells.len(), (self.plan.runs, self.plan.until));
+        let mut rounds = Rounds::new(places, wanted, self.clock.now_ns());
+        for round in 0.. {
+            if !rounds.go_on(self.clock.now_ns()) {
+                break;
+            }
             let seed = mix(self.plan.seed, u64::from(round));
             let mut order = Sequence::new(cells.len() as u64, true, seed);
             for _ in 0..cells.len() {
-                let place = order.next_block() as usize;
-                let cell = &cells[place];
+                let (place, cell) = &cells[order.next_block() as usize];
                 match self.pass(cell, round) {
                     Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
                     Err(error) => {
@@ -198,14 +205,16 @@ impl<S: Subject> Run<'_, S> {
                         sample.judge(Judgement::not_measured(Doubt::refused(&error)));
                         self.observer.pass_done(sample);
                         self.failures.push(error);
-                        refused.push(place);
+                        rounds.leave_out(place);
                     }
-                    Ok(sample) => self.observer.pass_done(sample),
+                    Ok(sample) => {
+                        rounds.add(place, sample.operations_per_s());
+                        self.observer.pass_done(sample);
+                    }
                 }
             }
             // What was refused once is refused again.
-            let mut place = 0;
-            cells.retain(|_| (!refused.contains(&place), place += 1).0);
+            cells.retain(|(place, _)| rounds.have(place));
             self.observer.cell_done();
         }
         Ok(())

@@ -8,9 +8,14 @@
 //! luck is no question. Simulated passes show what is left of 95 %: 93 % at the worst
 //! (`tests/throughput.rs` of lbolt).
 //!
+//! Cells that take turns go on in rounds until the least certain of them is known ([`Rounds`]), so
+//! that a drift of the machine falls on all.
+//!
 //! Non-goals: what an interval is. The caller gives the very function by which it is published.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// Looks that must find the interval narrow, one after the other.
 const IN_A_ROW: u32 = 3;
@@ -92,9 +97,63 @@ impl Passes {
     }
 }
 
+/// The passes of cells that take turns, by cell.
+#[derive(Debug)]
+pub struct Rounds<K>(HashMap<K, Passes>);
+
+impl<K: Eq + Hash> Rounds<K> {
+    /// Of these cells, each with passes as [`Passes::new`] has them.
+    pub fn new(
+        cells: impl IntoIterator<Item = K>,
+        (runs, until): (u32, Option<Until>),
+        now_ns: u64,
+    ) -> Self {
+        Self(cells.into_iter().map(|cell| (cell, Passes::new(runs, until, now_ns))).collect())
+    }
+
+    /// A pass of a cell is over.
+    pub fn add(&mut self, cell: &K, rate: f64) {
+        if let Some(passes) = self.0.get_mut(cell) {
+            passes.add(rate);
+        }
+    }
+
+    /// No more passes of a cell: it was refused, and will be again.
+    pub fn leave_out(&mut self, cell: &K) {
+        self.0.remove(cell);
+    }
+
+    /// Whether a cell has passes still.
+    pub fn have(&self, cell: &K) -> bool {
+        self.0.contains_key(cell)
+    }
+
+    /// Whether another round is to begin.
+    pub fn go_on(&self, now_ns: u64) -> bool {
+        self.0.values().any(|passes| passes.goes_on(now_ns))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounds_go_on_until_the_least_certain_cell_is_known_and_refused_ones_do_not_count() {
+        let mut rounds = Rounds::new(["sure", "unsure", "refused"], (3, Some(until())), 0);
+        rounds.leave_out(&"refused");
+        let mut count = 0;
+        while rounds.go_on(count) {
+            rounds.add(&"sure", 1.0);
+            rounds.add(&"unsure", if count < 8 { 40.0 } else { 9.0 });
+            rounds.add(&"refused", 40.0);
+            count += 1;
+        }
+        assert_eq!(count, 11, "8 wide ones, and 3 in a row that are narrow");
+        assert!(rounds.have(&"sure") && !rounds.have(&"refused"));
+        let exact = Rounds::<u32>::new([], (3, None), 0);
+        assert!(!exact.go_on(0), "without cells there is nothing to go on with");
+    }
 
     /// The last rate is the half itself: a test says what each look finds.
     fn until() -> Until {

@@ -8,6 +8,7 @@
 use experiment::overhead::{
     Account, Observer, Overlap, PassStart, Plan, Sweep, default_sweeps, full_sweeps, run,
 };
+use experiment::until::Until;
 use model::record::{Doubt, Role, Sample, Verdict};
 use model::seam::{
     Accounting, Clock, Counters, CpuCounters, Job, JobCpu, JobPlacement, Operation, PreparedTarget,
@@ -246,7 +247,8 @@ fn plan(sweeps: Vec<Sweep>) -> Plan {
 
 fn samples(machine: &mut Machine, plan: &Plan) -> Vec<Sample> {
     let mut notes = Notes::default();
-    run(machine, "virtual", plan, &mut notes).unwrap();
+    let clock = machine.clock.clone();
+    run(machine, "virtual", plan, &clock, &mut notes).unwrap();
     notes.0
 }
 
@@ -396,7 +398,8 @@ fn what_is_refused_is_not_measured_and_not_tried_again() {
     ];
     let mut notes = Notes::default();
     let plan = Plan { runs: 3, ..plan(sweeps) };
-    let met = run(&mut machine, "virtual", &plan, &mut notes).unwrap();
+    let clock = machine.clock.clone();
+    let met = run(&mut machine, "virtual", &plan, &clock, &mut notes).unwrap();
     assert_eq!(met.len(), 2, "{met:?}");
     let refused: Vec<_> = notes.0.iter().filter(|s| s.verdict == Verdict::NotMeasured).collect();
     let told: Vec<_> =
@@ -415,11 +418,32 @@ fn what_is_refused_is_not_measured_and_not_tried_again() {
 }
 
 #[test]
+fn rounds_go_on_until_every_rate_is_known_and_other_accounts_have_their_own() {
+    let mut machine = Machine::new(2_000, 0, 60_000);
+    // No interval is narrow before the seventh pass.
+    let half_percent = |rates: &[f64]| Some(if rates.len() < 7 { 40.0 } else { 1.0 });
+    let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 3, half_percent };
+    let planned = Plan { warmup: 2, runs: 3, ..plan(vec![sweep(EngineKind::Libaio, None)]) };
+    let count = |samples: &[Sample], role| {
+        samples.iter().filter(|s| s.role == role && s.engine == EngineKind::Libaio).count()
+    };
+    let found = samples(&mut machine, &Plan { until: Some(until), ..planned.clone() });
+    assert_eq!((count(&found, Role::Warm), count(&found, Role::Kept)), (2 * 2, 7 * 2));
+    // Without time, and with a number of their own.
+    let none = Until { max_time_ns: 0, ..until };
+    for until in [None, Some(none)] {
+        let found = samples(&mut machine, &Plan { until, ..planned.clone() });
+        assert_eq!((count(&found, Role::Warm), count(&found, Role::Kept)), (2 * 2, 3 * 2));
+    }
+}
+
+#[test]
 fn an_interruption_ends_everything() {
     let mut machine = Machine::new(2_000, 0, 60_000);
     machine.interrupt_at_run = Some(7);
     let plan = Plan { runs: 100, ..plan(vec![sweep(EngineKind::Libaio, None)]) };
-    let met = run(&mut machine, "virtual", &plan, &mut Notes::default());
+    let clock = machine.clock.clone();
+    let met = run(&mut machine, "virtual", &plan, &clock, &mut Notes::default());
     assert_eq!(met, Err(SubjectError::Interrupted));
     assert_eq!(machine.runs.get(), 7);
 }

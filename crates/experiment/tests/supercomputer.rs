@@ -80,7 +80,9 @@ impl Bench {
             ..Plan::default()
         };
         let mut notes = Notes::default();
-        let met = run(&mut self.subject().0, self.model, &plan, &mut notes).unwrap();
+        let mut subject = self.subject().0;
+        let clock = subject.clock();
+        let met = run(&mut subject, self.model, &plan, &clock, &mut notes).unwrap();
         assert_eq!(met, []);
         notes.0
     }

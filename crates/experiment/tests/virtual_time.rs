@@ -2,8 +2,9 @@
 //! in which order, and what they make of the completions, to the nanosecond.
 
 use experiment::throughput::{
-    Calibration, Observer, PassStart, Plan, SystemName, Until, run_in_turn, run_system,
+    Calibration, Observer, PassStart, Plan, SystemName, run_in_turn, run_system,
 };
+use experiment::until::Until;
 use model::doubt::{Code, Value};
 use model::record::{Role, Sample, Verdict};
 use model::seam::{
@@ -464,6 +465,14 @@ fn a_round_of_sync_visits_each_cell_once_in_an_order_that_the_seed_draws() {
     assert!(rounds.iter().all(|round| cells(round).len() == 12));
     assert_eq!(cells(rounds[0]), cells(rounds[2]));
     assert_ne!(rounds[0], rounds[1]);
+    // Where no interval is narrow before the seventh pass, there are seven rounds.
+    let half_percent = |rates: &[f64]| Some(if rates.len() < 7 { 40.0 } else { 1.0 });
+    let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 3, half_percent };
+    let (mut disk, mut notes) = (Disk::new(MS), Notes::default());
+    let (clock, plan) = (disk.clock.clone(), plan(1));
+    let plan = experiment::sync::Plan { until: Some(until), ..plan };
+    experiment::sync::run_system(&mut disk, "virtual", &plan, &clock, &mut notes).unwrap();
+    assert_eq!(notes.samples.len(), 7 * 12);
     // An append ends where its file may not grow further.
     let appends = first.iter().filter(|sample| sample.access == Access::Write);
     assert!(appends.map(|sample| sample.bytes).all(|bytes| bytes == 40_960));

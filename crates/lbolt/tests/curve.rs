@@ -68,19 +68,25 @@ fn a_directory_has_its_curves() {
     lab.assert_clean();
 }
 
+/// Of all experiments whose cells take turns.
 #[test]
 fn runs_are_exact_and_min_runs_the_least() {
     let lab = Lab::new();
-    let until = |words: &str| {
-        let ended = lab.run(&format!("curve d --size 64m --dry-run {words}"));
-        assert_eq!(ended.code, 0, "{}", ended.err);
-        let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
-        ["fewest", "max_time_s"].map(|key| plan["until"][key].as_f64().unwrap())
-    };
-    assert_eq!(until("--runs 1"), [1.0, 0.0]);
-    assert_eq!(until("--min-runs 5 --max-time 2s"), [5.0, 2.0]);
-    assert_eq!(until(""), [3.0, 60.0]);
-    lab.run("curve d --runs 3 --max-time 2s").assert_refused_by_usage("cannot be used with");
+    for (command, usual) in [("curve d", 3), ("sync d", 3), ("overhead d --ioengine psync", 4)] {
+        let planned = |words: &str| {
+            let ended = lab.run(&format!("{command} --size 64m --dry-run {words}"));
+            assert_eq!(ended.code, 0, "{}", ended.err);
+            let plan: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+            let until = ["fewest", "max_time_s"].map(|key| plan["until"][key].as_f64());
+            (plan["runs"].as_u64().unwrap(), until)
+        };
+        assert_eq!(planned("--runs 1"), (1, [None, None]), "{command}");
+        let least = planned("--min-runs 5 --max-time 2s");
+        assert_eq!(least, (5, [Some(5.0), Some(2.0)]), "{command}");
+        assert_eq!(planned(""), (usual, [Some(usual as f64), Some(60.0)]), "{command}");
+        let both = lab.run(&format!("{command} --runs 3 --max-time 2s"));
+        both.assert_refused_by_usage("cannot be used with");
+    }
     lab.assert_clean();
 }
 

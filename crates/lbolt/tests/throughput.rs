@@ -355,7 +355,7 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
 /// %.
 #[test]
 fn the_interval_covers_the_truth_when_it_ended_the_passes() {
-    use experiment::throughput::{Passes, Until};
+    use experiment::until::{Passes, Until};
     const RUNS: u32 = 1500;
     let half_percent = analyze::statistics::half_percent;
     let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 5, half_percent };

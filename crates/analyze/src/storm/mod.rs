@@ -130,7 +130,7 @@ impl<'a> Passes<'a> {
             }
         }
         let per_pass: [PerPass; 2] = [
-            ("rate_operations_per_s", |s| s.operations as f64 * 1e9 / s.wall_ns.max(1) as f64),
+            ("rate_operations_per_s", Sample::operations_per_s),
             ("sync_percent", |s| 100.0 * s.sync_ns as f64 / s.wall_ns.max(1) as f64),
         ];
         for (name, value) in per_pass {

@@ -23,6 +23,7 @@ pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps, model_sweeps};
 
 use crate::sequence::mix;
 use crate::throughput::job::{Stream, StreamPlan};
+use crate::until::Rounds;
 use channels::{Channels, ChannelsPlan, ChannelsReport};
 use idle_load::{IdleLoad, Pause};
 use model::record::{Doubt, Judgement, Role};
@@ -68,10 +69,13 @@ pub fn run<S: Subject>(
     subject: &mut S,
     target: &str,
     plan: &Plan,
+    clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
-    let mut run =
-        Overhead { subject, target, plan, observer, setup: Setup::default(), refused: Vec::new() };
+    let counted = plan.cells().into_iter().map(|planned| planned.cell);
+    let rounds = Rounds::new(counted, (plan.runs, plan.until), clock.now_ns());
+    let (setup, refused) = (Setup::default(), Vec::new());
+    let mut run = Overhead { subject, target, plan, clock, observer, setup, rounds, refused };
     let outcome = run.all();
     let mut failures: Vec<SubjectError> = run.refused.into_iter().map(|(.., e)| e).collect();
     subject.clean_up()?;
@@ -83,8 +87,11 @@ struct Overhead<'a, S: Subject> {
     subject: &'a mut S,
     target: &'a str,
     plan: &'a Plan,
+    clock: &'a dyn Clock,
     observer: &'a mut dyn Observer,
     setup: Setup,
+    /// Of the passes by difference that count.
+    rounds: Rounds<Cell>,
     /// Cells and accounts that were refused once are not tried again.
     refused: Vec<(Cell, Account, SubjectError)>,
 }
@@ -102,7 +109,10 @@ impl<S: Subject> Overhead<'_, S> {
             }
             return Ok(());
         }
-        for round in 0..self.plan.warmup + self.plan.runs {
+        for round in 0.. {
+            if round >= self.plan.warmup && !self.rounds.go_on(self.clock.now_ns()) {
+                break;
+            }
             self.round(&cells, round)?;
             self.observer.cell_done();
         }
@@ -284,7 +294,8 @@ impl<S: Subject> Overhead<'_, S> {
             let is_wanted =
                 |p: &&PlannedCell| account == Account::Difference || p.accounts.contains(&account);
             let wanted: Vec<Cell> = cells.iter().filter(is_wanted).map(|p| p.cell).collect();
-            if round >= self.plan.rounds(account) || wanted.is_empty() {
+            let is_enough = account != Account::Difference && round >= self.plan.rounds(account);
+            if is_enough || wanted.is_empty() {
                 continue;
             }
             self.by_itself(account, round)?;
@@ -342,6 +353,9 @@ impl<S: Subject> Overhead<'_, S> {
         let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
         sample.judge(Judgement::not_measured(Doubt::refused(&error)));
         self.observer.pass_done(sample);
+        if account == Account::Difference {
+            self.rounds.leave_out(cell);
+        }
         self.refused.push((*cell, account, error));
     }
 
@@ -370,6 +384,9 @@ impl<S: Subject> Overhead<'_, S> {
         sample.role = role;
         sample.overhead_mut().loops_per_test = loops_per_test.map(u64::from);
         pass::fill(&mut sample, cell, &run, &self.setup.place);
+        if (role, account) == (Role::Kept, Account::Difference) {
+            self.rounds.add(cell, sample.operations_per_s());
+        }
         self.observer.pass_done(sample);
         Ok(())
     }

@@ -3,6 +3,7 @@
 //!
 //! Non-goals: whether this machine can do it (its refusal makes the cell *not measured*).
 
+use crate::until::Until;
 use model::plan::TargetFacts;
 use model::seam::Operation;
 use model::workload::{Access, Account, Arithmetic, EngineKind};
@@ -128,8 +129,12 @@ pub struct Plan {
     pub file_bytes: u64,
     /// Rounds over all cells that are left out.
     pub warmup: u32,
-    /// Rounds over all cells that count.
+    /// Rounds over all cells that count; where there is an `until`, so many before any rate is
+    /// looked at.
     pub runs: u32,
+    /// Until when more of them go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Time of a pass through the page cache.
     pub pass_ns: u64,
     /// Time of a pass past it.
@@ -223,7 +228,8 @@ impl Plan {
         }
     }
 
-    /// Rounds of passes under an account: idle-load and trace are dearer, and need no warming.
+    /// Rounds of passes under an account, those by difference at the least: idle-load and trace are
+    /// dearer, and need no warming.
     pub fn rounds(&self, account: Account) -> u32 {
         match account {
             Account::Difference => self.warmup + self.runs,
@@ -231,7 +237,7 @@ impl Plan {
         }
     }
 
-    /// Passes of all cells under all accounts.
+    /// Passes of all cells under all accounts, at the least.
     pub fn passes(&self) -> u64 {
         let of = |account: Account| u64::from(self.rounds(account));
         let per_cell = |planned: &PlannedCell| {

@@ -8,16 +8,15 @@ mod in_turn;
 pub(crate) mod job;
 mod pass;
 mod plan;
-mod until;
 
 pub use crate::observer::{Observer, PassStart};
 pub use in_turn::run_in_turn;
 pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
-pub use until::{Passes, Until};
 
 use crate::account::{add_cpu, add_devices};
 use crate::checks::{Facts, judge};
 use crate::sequence;
+use crate::until::Passes;
 use job::{Remove, Stream, StreamPlan, StreamReport};
 use model::record::{self, Cold, Doubt, Experiment, Judgement, Role, Sample};
 use model::seam::{

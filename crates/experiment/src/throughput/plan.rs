@@ -1,6 +1,6 @@
 //! What is to be run on each system: the programs, how often, from what state.
 
-use super::until::Until;
+use crate::until::Until;
 use model::plan::SystemPlan;
 use model::workload::Program;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The options of `lbolt curve`, and what its help says.
 
-use super::{OutputOptions, size, time};
+use super::{OutputOptions, RoundsOptions, size, time};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,19 +49,9 @@ pub struct CurveOptions {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "200ms",
         help_heading = "Passes")]
     pub runtime: Duration,
-    /// Rounds over all depths: exactly N [default: from --min-runs on, until every rate is known to
-    /// ± 10 % or --max-time is over].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
-    pub runs: Option<u32>,
-    /// Rounds over all depths: at least N.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),
-        default_value_t = 3, help_heading = "Passes")]
-    pub min_runs: u32,
-    /// Begin no more rounds after this time.
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m",
-        help_heading = "Passes")]
-    pub max_time: Duration,
+    /// How often the depths take turns.
+    #[command(flatten)]
+    pub rounds: RoundsOptions,
     /// Name the block device a second time, to allow that it is written.
     #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,

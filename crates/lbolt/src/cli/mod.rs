@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod report;
 mod response;
+mod rounds;
 mod runs;
 mod simulate;
 mod sql;
@@ -55,6 +56,7 @@ pub use record::RecordOptions;
 pub use replay::ReplayOptions;
 pub use report::ReportOptions;
 pub use response::ResponseOptions;
+pub use rounds::RoundsOptions;
 pub use runs::{RunsCommand, RunsOptions};
 pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
 pub use sql::{SqlEngine, SqlOptions, SqlPart};
@@ -382,10 +384,9 @@ pub struct OverheadOptions {
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: u32,
-    /// Rounds over all cells that count: exactly N.
-    #[arg(long, value_name = "N", default_value_t = 4,
-        value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Passes")]
-    pub runs: u32,
+    /// How often the cells take turns, and count.
+    #[command(flatten)]
+    pub rounds: RoundsOptions,
     /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with
     /// idle-priority loops or a trace].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]

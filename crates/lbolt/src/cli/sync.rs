@@ -1,6 +1,6 @@
 //! The options of `lbolt sync`.
 
-use super::{OutputOptions, fio::zero_or_one, size, time};
+use super::{OutputOptions, RoundsOptions, fio::zero_or_one, size, time};
 use clap::Args;
 use experiment::sync::METHODS;
 use std::time::Duration;
@@ -76,15 +76,9 @@ pub struct SyncOptions {
         help_heading = "Passes"
     )]
     pub runtime: Duration,
-    /// Passes of each cell: exactly N.
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=1000),
-        default_value_t = 3,
-        help_heading = "Passes"
-    )]
-    pub runs: u32,
+    /// How often the cells take turns.
+    #[command(flatten)]
+    pub rounds: RoundsOptions,
     /// Capture the requests, and say where a commit's time went.
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,

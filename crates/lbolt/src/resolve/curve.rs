@@ -3,12 +3,11 @@
 
 use super::Resolved;
 use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
+use super::rounds::{USUAL_LEAST, more};
 use super::target::Target;
 use crate::cli::CurveOptions;
 use crate::print::exit::{Fault, failure};
-use analyze::throughput::PRECISION_PERCENT;
 use experiment::curve::{Cell, Plan};
-use experiment::throughput::Until;
 use host::device::Tree;
 use model::units::show_size;
 use model::workload::Access;
@@ -36,13 +35,10 @@ impl Resolved for ResolvedCurve {
     }
 
     fn announcement(&self) -> String {
-        let passes = self.plan.cells.len() as u64 * u64::from(self.plan.until.fewest);
+        let passes = self.plan.cells.len() as u64 * u64::from(self.plan.runs);
         let seconds = passes as f64 * self.plan.pass_ns as f64 / 1e9;
         let column = &self.system.name.column;
-        let more = match self.plan.until.max_time_ns {
-            0 => "",
-            _ => ", and more until the rates are known",
-        };
+        let more = more(self.plan.until.as_ref());
         format!("{passes} passes on {column}, about {seconds:.0} s{more}")
     }
 }
@@ -97,22 +93,15 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
             )));
         }
     }
-    let (fewest, max_time) = match options.runs {
-        Some(runs) => (runs, Duration::ZERO),
-        None => (options.min_runs, options.max_time),
-    };
+    let (runs, until) = options.rounds.resolve(USUAL_LEAST);
     let plan = Plan {
         systems: vec![system.described()],
         cells: cells(options, writes),
         size_bytes,
         fills: !is_device,
         pass_ns: nanoseconds(options.runtime),
-        until: Until {
-            precision_percent: PRECISION_PERCENT,
-            max_time_ns: nanoseconds(max_time),
-            fewest,
-            half_percent: analyze::statistics::half_percent,
-        },
+        runs,
+        until,
         seed: options.seed,
     };
     Ok(ResolvedCurve { plan, system })

@@ -11,6 +11,7 @@ pub(crate) mod modelled;
 pub(crate) mod overhead;
 pub(crate) mod place;
 pub(crate) mod replay;
+pub(crate) mod rounds;
 pub(crate) mod selection;
 pub(crate) mod storm;
 pub(crate) mod survey;

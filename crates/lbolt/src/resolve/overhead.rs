@@ -4,6 +4,7 @@
 use super::Resolved;
 use super::model_disk::{self, Disk};
 use super::place::{self, Needs, System, SystemKind, refuse_idle_consent};
+use super::rounds::more;
 use super::target::Target;
 use crate::cli::OverheadOptions;
 use crate::print::exit::{Fault, failure};
@@ -28,6 +29,8 @@ const SECTOR_BYTES: f64 = 512.0;
 
 /// The largest request.
 const BLOCK_BYTES_MAX: u64 = 1 << 30;
+/// Rounds at the least, where nobody says otherwise: of CPU times only the quickest passes count.
+const LEAST_ROUNDS: u32 = 4;
 /// Files are laid out in whole blocks of this size.
 const FILE_GRAIN_BYTES: u64 = 1 << 20;
 
@@ -46,14 +49,15 @@ impl Resolved for ResolvedOverhead {
     fn announcement(&self) -> String {
         let plan = &self.plan;
         let mut text = format!(
-            "{} cells on {}, {} + {} rounds, {} passes, about {}{}",
+            "{} cells on {}, {} + {} rounds, {} passes, about {}{}{}",
             plan.cells().len(),
             self.system.name.column,
             plan.warmup,
             plan.runs,
             plan.passes(),
             show_time_ns(plan.estimate_ns() as f64),
-            if self.system.is_model() { " of virtual time" } else { "" }
+            if self.system.is_model() { " of virtual time" } else { "" },
+            more(plan.until.as_ref())
         );
         if let Some(left_out) = &plan.left_out {
             text.push_str(&format!("\nleft out: {left_out}; --full measures all"));
@@ -160,11 +164,14 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         (None, Some(_)) => model_disk::PASS_NS,
         (None, None) => default,
     };
+    let (runs, until) = options.rounds.resolve(LEAST_ROUNDS);
     Ok(Plan {
         sweeps,
         file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
         warmup: options.warmup,
-        runs: options.runs,
+        runs,
+        // A model does the same each time.
+        until: until.filter(|_| disk.is_none()),
         pass_ns: of(PASS_NS),
         direct_pass_ns: of(DIRECT_PASS_NS),
         account_pass_ns: of(ACCOUNT_PASS_NS),

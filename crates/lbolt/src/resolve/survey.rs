@@ -34,9 +34,9 @@ const QUICK: Pace = Pace {
     files_s: 10.0,
     max_time: Duration::from_secs(2),
     curve: "--iodepth 1,4,16,64 --min-runs 2 --runtime 100ms --max-time 6s --size 256m",
-    sync: "--method fdatasync,O_DSYNC --bs 4k --direct 0 --runs 3 --runtime 100ms",
+    sync: "--method fdatasync,O_DSYNC --bs 4k --direct 0 --runtime 100ms --max-time 5s",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
-               --bs 4k,64k --iodepth 1 --overlap 0 --account none --runs 3",
+               --bs 4k,64k --iodepth 1 --overlap 0 --account none --min-runs 3 --max-time 4s",
     storm: "--period 2s --periods 1 --runs 3",
 };
 const USUAL: Pace = Pace {
@@ -44,9 +44,10 @@ const USUAL: Pace = Pace {
     files_s: 40.0,
     max_time: Duration::from_secs(5),
     curve: "--min-runs 3 --runtime 150ms --max-time 25s --size 512m",
-    sync: "--bs 4k,8k --direct 0 --runs 3 --runtime 100ms",
+    sync: "--bs 4k,8k --direct 0 --runtime 100ms --max-time 25s",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
-               --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --runs 3",
+               --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --min-runs 3 \
+               --max-time 10s",
     storm: "--period 5s --periods 2 --runs 3",
 };
 const FULL: Pace = Pace {
@@ -54,9 +55,10 @@ const FULL: Pace = Pace {
     files_s: 240.0,
     max_time: Duration::from_secs(30),
     curve: "--min-runs 5 --runtime 500ms --max-time 3m",
-    sync: "--runs 5 --runtime 200ms",
+    sync: "--min-runs 5 --runtime 200ms --max-time 4m",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed \
-               --rw randread,randwrite --iodepth 1 --overlap 0 --account none --runs 5",
+               --rw randread,randwrite --iodepth 1 --overlap 0 --account none --min-runs 5 \
+               --max-time 1m",
     storm: "--period 30s --periods 2 --runs 3",
 };
 
@@ -123,14 +125,14 @@ pub(crate) fn resolve(options: &SurveyOptions, output: &Path) -> anyhow::Result<
         curve: match words(&["curve", &directory], pace.curve)? {
             Command::Curve(mut own) => {
                 own.size = options.size.map(|size| size.max(LEAST_BYTES)).or(own.size);
-                own.runs = options.runs.map(|runs| runs.max(2));
+                own.rounds.runs = options.runs.map(|runs| runs.max(2));
                 curve::resolve(&own, output)?
             }
             _ => return Err(strange()),
         },
         sync: match words(&["sync", &directory], pace.sync)? {
             Command::Sync(mut own) => {
-                own.runs = options.runs.unwrap_or(own.runs);
+                own.rounds.runs = options.runs;
                 sync::resolve(&own, output)?
             }
             _ => return Err(strange()),
@@ -138,7 +140,7 @@ pub(crate) fn resolve(options: &SurveyOptions, output: &Path) -> anyhow::Result<
         routines: match words(&["overhead", &directory], pace.overhead)? {
             Command::Overhead(mut own) => {
                 own.size = options.size.map_or(own.size, |size| size.min(own.size));
-                own.runs = options.runs.map_or(own.runs, |runs| runs.max(2));
+                own.rounds.runs = options.runs.map(|runs| runs.max(2));
                 overhead::resolve(&own, output)?
             }
             _ => return Err(strange()),

@@ -3,6 +3,7 @@
 
 use super::Resolved;
 use super::place::{Needs, System, SystemKind, free_bytes, system};
+use super::rounds::{USUAL_LEAST, more};
 use super::target::Target;
 use crate::cli::SyncOptions;
 use crate::print::exit::{Fault, failure};
@@ -35,8 +36,8 @@ impl Resolved for ResolvedSync {
 
     fn announcement(&self) -> String {
         let (passes, seconds) = (self.plan.passes(), self.plan.pass_ns as f64 / 1e9);
-        let column = &self.system.name.column;
-        format!("{passes} passes on {column}, about {:.0} s", passes as f64 * seconds)
+        let (column, more) = (&self.system.name.column, more(self.plan.until.as_ref()));
+        format!("{passes} passes on {column}, about {:.0} s{more}", passes as f64 * seconds)
     }
 }
 
@@ -69,6 +70,7 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
     let system = system(target, &targets, &needs, output)?;
     let is_wanted =
         |name: &&str| options.method.is_empty() || options.method.iter().any(|m| m == name);
+    let (runs, until) = options.rounds.resolve(USUAL_LEAST);
     let plan = Plan {
         systems: vec![system.described()],
         methods: METHODS
@@ -82,7 +84,8 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
         direct: options.direct.clone(),
         file_bytes: sizes.file_bytes,
         appended_bytes: sizes.appended_bytes,
-        runs: options.runs,
+        runs,
+        until,
         pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
         medium_least_ns: medium_least_ns(&system),
         trace: options.trace,

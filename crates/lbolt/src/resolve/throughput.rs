@@ -8,7 +8,8 @@ use crate::resolve::place::{self, Needs, System, free_bytes, refuse_idle_consent
 use crate::resolve::target::Target;
 use crate::resolve::text_file;
 use analyze::throughput::PRECISION_PERCENT;
-use experiment::throughput::{BATTERY, Plan, Until, default_file_bytes};
+use experiment::throughput::{BATTERY, Plan, default_file_bytes};
+use experiment::until::Until;
 use host::device::Tree;
 use host::guard;
 use model::units::show_size;

@@ -27,7 +27,7 @@ impl Experiment for ResolvedCurve {
     }
 
     fn passes(&self) -> u64 {
-        self.plan.cells.len() as u64 * u64::from(self.plan.until.fewest)
+        self.plan.cells.len() as u64 * u64::from(self.plan.runs)
     }
 
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {

@@ -57,12 +57,13 @@ impl Experiment for Overhead<'_> {
         let ResolvedOverhead { plan, system, drive } = self.resolved;
         let column = &system.name.column;
         let is_traced = plan.cells().iter().any(|p| p.accounts.contains(&Account::Trace));
-        session.on_system(system, column, tracer(is_traced), |subject, _, session| {
-            run_system(subject, column, plan, session)
+        session.on_system(system, column, tracer(is_traced), |subject, clock, session| {
+            run_system(subject, column, plan, clock, session)
         })?;
-        let once = Plan { runs: 1, ..plan.clone() };
+        let once = Plan { runs: 1, until: None, ..plan.clone() };
         let run = |subject: &mut ModelSubject, samples: &mut Samples| {
-            run_system(subject, column, &once, samples)
+            let clock = subject.clock();
+            run_system(subject, column, &once, &clock, samples)
         };
         session.draw(system, run, |samples| findings(samples, &[], *drive));
         Ok(())

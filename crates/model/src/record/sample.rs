@@ -354,6 +354,11 @@ impl Sample {
         self.sync_latency_max_ns = histogram.max_ns();
     }
 
+    /// Requests a second of the pass; 0 of one that took no time.
+    pub fn operations_per_s(&self) -> f64 {
+        self.operations as f64 / self.wall_ns.max(1) as f64 * 1e9
+    }
+
     /// The latencies from the intended start; none where the columns contradict each other.
     pub fn latency(&self) -> Option<Histogram> {
         Histogram::from_parts(
