@@ -120,7 +120,8 @@ pub fn shown(path: &Path) -> PathBuf {
         let rest = path.strip_prefix(OPEN).ok()?;
         let number = rest.components().next()?;
         let directory = std::fs::read_link(Path::new(OPEN).join(number)).ok()?;
-        Some(directory.join(rest.strip_prefix(number).ok()?))
+        let within = rest.strip_prefix(number).ok()?;
+        Some(if within.as_os_str().is_empty() { directory } else { directory.join(within) })
     };
     of_held().unwrap_or_else(|| path.to_owned())
 }
@@ -144,6 +145,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(victim.join("file")).unwrap(), "precious");
         assert_eq!(std::fs::read_to_string(root.path().join("away/file")).unwrap(), "mine");
         assert_eq!(shown(&held.at("file")), root.path().join("away/file").canonicalize().unwrap());
+        let away = root.path().join("away").canonicalize().unwrap();
+        assert_eq!(shown(&held.at(".")).as_os_str(), away.as_os_str(), "no slash at its end");
         assert_eq!(shown(&victim), victim);
         held.remove("file").unwrap();
         held.remove("file").unwrap();

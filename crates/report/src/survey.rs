@@ -208,8 +208,10 @@ pub fn doubted(findings: &[Finding]) -> Option<String> {
         0 => String::new(),
         missing => format!(", and {missing} were not measured"),
     };
-    (suspect > 0 || !missing.is_empty())
-        .then(|| format!("*: {suspect} of {} rates are suspect{missing}", rates.len()))
+    (suspect > 0 || !missing.is_empty()).then(|| {
+        let are = if suspect == 1 { "is" } else { "are" };
+        format!("*: {suspect} of {} rates {are} suspect{missing}", rates.len())
+    })
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Devices {
                 "the records go to {}, on {name}, which is captured: lbolt's own writes are \
                  flagged and left out of the figures, but they compete with what is traced; \
                  another --output avoids that",
-                directory.display()
+                model::held::shown(directory).display()
             ));
         }
     }
