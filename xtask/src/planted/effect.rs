@@ -1,5 +1,6 @@
-//! What the victim itself measured: whether the planted cause had an effect at all. Independent of
-//! lbolt: the programs' own logs of latencies, and when the disturbance ran.
+//! What the victim itself measured: whether the planted cause had an effect at all, and whether the
+//! machine's own disk stood still in a calm load. Independent of lbolt: the programs' own logs of
+//! latencies, and when the disturbance ran.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,6 +9,11 @@ use std::path::Path;
 /// The victims' logs, a line a wait: `MS, NS, …`, when it ended (since 1970) and how long it took.
 /// That is fio's format, too.
 const WAITS: &str = "waits";
+/// What the programs themselves log has such a name, of which [`WAITS`] are made.
+const LOGS: &str = ".log";
+/// A disk stood still where a wait took so much longer than the usual one, and so long.
+const STALL_TIMES: f64 = 20.0;
+const STALL_NS: f64 = 20e6;
 /// A line a disturbance: when it began and ended.
 const PHASES: &str = "phases";
 
@@ -43,12 +49,27 @@ impl Wait {
 pub(super) fn read(work: &Path) -> Option<Effect> {
     let phases = std::fs::read_to_string(work.join(PHASES)).ok()?;
     let phases: Vec<_> = numbers(&phases, ' ').map(|[from, to]| from..=to).collect();
-    let files = std::fs::read_dir(work).ok()?.filter_map(Result::ok);
-    let files = files.filter(|file| file.file_name().to_string_lossy().starts_with(WAITS));
+    effect(waits(work, |name| name.starts_with(WAITS)), &phases)
+}
+
+/// The longest wait in ns where it tells, by the programs' own logs, that the disk stood still; with
+/// nothing else on the machine the one of this project did so for 60 to 390 ms a few times a minute.
+pub(super) fn stall_ns(work: &Path) -> Option<f64> {
+    longest(&waits(work, |name| name.ends_with(LOGS)))
+}
+
+fn longest(waits: &[Wait]) -> Option<f64> {
+    let sorted = sorted(waits);
+    let (usual, longest) = (sorted.get(sorted.len() / 2)?, *sorted.last()?);
+    (longest >= STALL_NS && longest >= STALL_TIMES * usual).then_some(longest)
+}
+
+fn waits(work: &Path, is_log: impl Fn(&str) -> bool) -> Vec<Wait> {
+    let files = std::fs::read_dir(work).into_iter().flatten().filter_map(Result::ok);
+    let files = files.filter(|file| is_log(&file.file_name().to_string_lossy()));
     let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
     let texts = texts.collect::<String>();
-    let waits = numbers(&texts, ',').map(|[end_ms, ns]| Wait { end_ms, ns });
-    effect(waits.collect(), &phases)
+    numbers(&texts, ',').map(|[end_ms, ns]| Wait { end_ms, ns }).collect()
 }
 
 fn numbers(text: &str, separator: char) -> impl Iterator<Item = [f64; 2]> {
@@ -72,9 +93,14 @@ fn sum(waits: &[Wait]) -> f64 {
 }
 
 fn p99(waits: &[Wait]) -> Option<f64> {
+    let sorted = sorted(waits);
+    sorted.get(sorted.len() * 99 / 100).copied()
+}
+
+fn sorted(waits: &[Wait]) -> Vec<f64> {
     let mut sorted: Vec<f64> = waits.iter().map(|wait| wait.ns).collect();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() * 99 / 100).copied()
+    sorted
 }
 
 #[cfg(test)]
@@ -89,5 +115,18 @@ mod tests {
         assert_eq!(found, Effect { p99: 18.0, lost: 17.0 / 20.0 });
         assert_eq!(found.to_string(), "p99 × 18.0, 85 % of the waits lost");
         assert_eq!(effect(waits, &[]), None);
+    }
+
+    #[test]
+    fn a_disk_stood_still_where_one_wait_was_much_longer_than_the_usual_one() {
+        let work = tempfile::tempdir().unwrap();
+        let stall = |text: &str| {
+            std::fs::write(work.path().join("orders.7.log"), text).unwrap();
+            stall_ns(work.path())
+        };
+        assert_eq!(stall(""), None);
+        assert_eq!(stall("10, 900000\n20, 900000\n30, 92807079\n"), Some(92_807_079.0));
+        assert_eq!(stall("10, 900000\n20, 900000\n30, 19000000\n"), None, "short");
+        assert_eq!(stall("10, 9000000\n20, 9000000\n30, 92807079\n"), None, "not unusual");
     }
 }

@@ -1,12 +1,15 @@
 //! What the verdict must say. It is judged by the sentences that a reader sees first. While the
 //! hypervisor takes the CPUs away, nothing is judged: no load is calm then, and what was planted is
-//! not all that happens.
+//! not all that happens. Nor is a load calm on a disk that stood still: where its own log has that
+//! wait, a verdict that says so is true, and the load is tried again.
 
 use super::case::{Case, Pattern};
 use super::effect::Effect;
 
 /// The verdict's words where nothing matters.
 const CALM: &str = "Nobody waited";
+/// … and where the device held everybody up.
+const STILL: &str = "because the device itself stood still";
 
 /// A cause counts if it is named by so many sentences, and so many lines.
 const SENTENCES: usize = 3;
@@ -26,6 +29,8 @@ pub(super) struct Outcome {
     pub(super) effect: Option<Effect>,
     /// Of the CPUs' time during the load: what the hypervisor gave to others.
     pub(super) stolen_percent: f64,
+    /// Of a calm load: the wait in which the disk stood still, by the load's own log, in ns.
+    pub(super) stall_ns: Option<f64>,
 }
 
 impl Outcome {
@@ -37,15 +42,34 @@ impl Outcome {
         Self::skipped(format!("{error:#}").replace('\n', "; "))
     }
 
-    pub(super) fn of(case: &Case, printed: &str, effect: Option<Effect>, stolen: f64) -> Self {
+    pub(super) fn of(
+        case: &Case,
+        printed: &str,
+        effect: Option<Effect>,
+        (stolen_percent, stall_ns): (f64, Option<f64>),
+    ) -> Self {
         let said = sentences(printed);
-        let is_right = (stolen <= STOLEN_PERCENT_MAX).then(|| is_right(case, &said));
+        let is_right = is_right(case, &said);
         let said = said.into_iter().next().unwrap_or_default();
-        Self { said, is_right, effect, stolen_percent: stolen }
+        let stall_ns = stall_ns.filter(|_| case.is_calm() && said.contains(STILL));
+        let outcome = Self { said, is_right: None, effect, stolen_percent, stall_ns };
+        Self { is_right: (!outcome.is_disturbed()).then_some(is_right), ..outcome }
     }
 
     pub(super) fn is_disturbed(&self) -> bool {
-        self.stolen_percent > STOLEN_PERCENT_MAX
+        self.disturbance().is_some()
+    }
+
+    /// What made the load another than was planted.
+    pub(super) fn disturbance(&self) -> Option<String> {
+        let stolen = self.stolen_percent;
+        let is_stolen = stolen > STOLEN_PERCENT_MAX;
+        let stolen = is_stolen.then(|| format!("{stolen:.0} % of the CPUs' time was stolen"));
+        let still = |ns: f64| {
+            let ms = ns / 1e6;
+            format!("the machine's own disk stood still for {ms:.0} ms, by the load's own log, too")
+        };
+        stolen.or_else(|| self.stall_ns.map(still))
     }
 }
 
@@ -83,7 +107,7 @@ mod tests {
     }
 
     fn judged(case: &Case, printed: &str) -> bool {
-        Outcome::of(case, printed, None, 4.9).is_right.unwrap()
+        Outcome::of(case, printed, None, (4.9, None)).is_right.unwrap()
     }
 
     const NAMED: &str =
@@ -100,9 +124,24 @@ mod tests {
 
     #[test]
     fn nothing_is_judged_while_the_cpus_are_taken_away() {
-        let outcome = Outcome::of(&case("orders", "dd"), NAMED, None, 5.1);
+        let outcome = Outcome::of(&case("orders", "dd"), NAMED, None, (5.1, None));
         assert!(outcome.is_right.is_none() && outcome.is_disturbed());
         assert!(!Outcome::skipped("no fio".to_owned()).is_disturbed());
+    }
+
+    #[test]
+    fn a_calm_load_on_a_disk_that_stood_still_by_its_own_log_is_not_judged() {
+        let calm = case("", "");
+        let said = format!("orders lost 91 ms waiting for fsync, {STILL} for 100 ms at 5.6 s");
+        let of = |case: &Case, said: &str, stall| Outcome::of(case, said, None, (0.0, stall));
+        let outcome = of(&calm, &said, Some(92.8e6));
+        assert_eq!(outcome.is_right, None);
+        assert!(outcome.disturbance().unwrap().contains("stood still for 93 ms"));
+        // What no log has was made up; who is somebody is blamed all the same.
+        assert_eq!(of(&calm, &said, None).is_right, Some(false));
+        assert_eq!(of(&calm, "orders lost 91 ms behind dd", Some(92.8e6)).is_right, Some(false));
+        let planted = case("orders", "stood still");
+        assert_eq!(of(&planted, &said, Some(92.8e6)).is_right, Some(true));
     }
 
     #[test]

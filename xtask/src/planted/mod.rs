@@ -77,11 +77,11 @@ fn tried(rig: &Rig, case: &Case) -> Outcome {
     let mut outcome = Outcome::default();
     for _ in 0..TRIES {
         outcome = rig.run(case).unwrap_or_else(|error| Outcome::failed(&error));
-        if !outcome.is_disturbed() || rig.is_stopped() {
+        let Some(disturbance) = outcome.disturbance() else { break };
+        if rig.is_stopped() {
             break;
         }
-        let percent = outcome.stolen_percent;
-        eprintln!("{}: {percent:.0} % of the CPUs' time was stolen; not judged", case.name);
+        eprintln!("{}: {disturbance}; not judged", case.name);
     }
     outcome
 }

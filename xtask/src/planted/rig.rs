@@ -69,7 +69,7 @@ impl Rig {
         let turn = Turn { rig: self, stage, kept: &kept };
         let stolen = turn.play(case)?;
         let printed = std::fs::read_to_string(kept.join("text"))?;
-        Ok(Outcome::of(case, &printed, effect::read(&kept), stolen))
+        Ok(Outcome::of(case, &printed, effect::read(&kept), (stolen, effect::stall_ns(&kept))))
     }
 }
 

@@ -32,6 +32,9 @@ pub(super) fn render(rows: &[Row]) -> String {
             "effect: by the victim's own log, while disturbed against before and after".to_owned(),
             "stolen: of the CPUs' time, by the hypervisor; with more than 5 % nothing is judged"
                 .to_owned(),
+            "disturbed: that, or the machine's own disk stood still in a calm load, by the load's \
+             own log, too"
+                .to_owned(),
         ],
     };
     listing.text(None)
