@@ -48,7 +48,11 @@ fn pass(engine: EngineKind, account: Account, own_ns: f64, others_ns: f64) -> Sa
             } else {
                 vec![]
             },
-            idle_load_cpu_ns: if account == Account::IdleLoad { vec![1, 1] } else { vec![] },
+            idle_load_cpu_ns: if account == Account::IdleLoad {
+                IDLE.map(|idle| (soaked(idle) as f64 * idle.1) as u64).to_vec()
+            } else {
+                vec![]
+            },
             ..Overhead::default()
         })
     }

@@ -153,7 +153,7 @@ impl Machine {
             self.loops_between = loops_between;
         }
         let timed_ns = (marks.len() > 1).then(|| marks[marks.len() - 1] - marks[0]);
-        JobCpu { user_ns: timed_ns.unwrap_or(0), system_ns: 0, timed_ns }
+        JobCpu { user_ns: timed_ns.unwrap_or(0), timed_ns, ..JobCpu::default() }
     }
 }
 

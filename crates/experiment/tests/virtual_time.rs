@@ -153,7 +153,7 @@ impl Subject for Disk {
         let mut done = vec![];
         for (_, mut job) in jobs {
             self.turn_all(&mut job);
-            done.push((job, JobCpu { user_ns: 1000, system_ns: 2000, timed_ns: None }));
+            done.push((job, JobCpu { user_ns: 1000, system_ns: 2000, ..JobCpu::default() }));
         }
         Ok(done)
     }

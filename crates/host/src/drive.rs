@@ -1,6 +1,7 @@
 //! Runs jobs: a thread each, in which the job says what to do next and the
 //! engine does it. This loop is inside every measured request.
 
+use crate::account::process_cpu_ns;
 use crate::clock::HostClock;
 use crate::compute::Computers;
 use crate::engine::{self, JobFile, Visitor};
@@ -135,7 +136,8 @@ fn thread_cpu() -> JobCpu {
         usage
     };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-    JobCpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime), timed_ns: None }
+    let (user_ns, system_ns) = (ns(usage.ru_utime), ns(usage.ru_stime));
+    JobCpu { user_ns, system_ns, ..JobCpu::default() }
 }
 
 /// The running thread's CPU time so far, ns, both modes together: finer than the former.
@@ -151,13 +153,20 @@ struct Marks {
     first_ns: Option<u64>,
     last_ns: u64,
     reading_ns: u64,
+    /// The whole process's clock, read outside of what the thread's own is read around.
+    process_first_ns: u64,
+    process_last_ns: u64,
 }
 
 impl Marks {
     #[cold]
     fn set(&mut self) {
-        self.last_ns = thread_cpu_ns();
-        if self.first_ns.is_none() {
+        if self.first_ns.is_some() {
+            self.last_ns = thread_cpu_ns();
+            self.process_last_ns = process_cpu_ns();
+        } else {
+            self.process_first_ns = process_cpu_ns();
+            self.last_ns = thread_cpu_ns();
             let again_ns = thread_cpu_ns();
             self.reading_ns = again_ns.saturating_sub(self.last_ns);
             self.last_ns = again_ns;
@@ -169,6 +178,11 @@ impl Marks {
     fn timed_ns(&self) -> Option<u64> {
         let timed_ns = self.last_ns.checked_sub(self.first_ns?)?;
         (timed_ns > 0).then(|| timed_ns.saturating_sub(self.reading_ns))
+    }
+
+    /// The whole process's CPU time between the first mark and the last.
+    fn process_ns(&self) -> Option<u64> {
+        self.process_last_ns.checked_sub(self.process_first_ns).filter(|ns| *ns > 0)
     }
 }
 
@@ -270,6 +284,7 @@ impl<J: Job> Visitor for Ready<'_, J> {
             user_ns: after.user_ns.saturating_sub(before.user_ns),
             system_ns: after.system_ns.saturating_sub(before.system_ns),
             timed_ns: marks.timed_ns(),
+            process_ns: marks.process_ns(),
         })
     }
 }
@@ -288,7 +303,8 @@ fn run_lane<J: Job>(
     placement.group.as_deref().map_or(Ok(()), crate::group::join)?;
     be_urgent(placement);
     let computers = Computers::new(&placement.arithmetic);
-    engine::make(file, placement, Ready { job, placement, computers, clock, control, start })
+    let ready = Ready { job, placement, computers, clock, control, start };
+    engine::make(file, placement, ready)
 }
 
 /// Has the other jobs stop when this one's thread panics.

@@ -201,6 +201,9 @@ pub struct JobCpu {
     /// Of both, between the job's first mark and its last, the clock's own cost deducted; none
     /// where it made no two.
     pub timed_ns: Option<u64>,
+    /// Of the whole program between the same marks, by its own clock: all of its threads, and those
+    /// that the kernel made in it (io_uring's workers); none where there is no such clock.
+    pub process_ns: Option<u64>,
 }
 
 /// How a device stands to the test.

@@ -52,8 +52,9 @@ pub(super) fn read(work: &Path) -> Option<Effect> {
     effect(waits(work, |name| name.starts_with(WAITS)), &phases)
 }
 
-/// The longest wait in ns where it tells, by the programs' own logs, that the disk stood still; with
-/// nothing else on the machine the one of this project did so for 60 to 390 ms a few times a minute.
+/// The longest wait in ns where it tells, by the programs' own logs, that the disk stood still.
+/// With nothing else on the machine a virtual one did so for 60 to 390 ms three times in two
+/// minutes.
 pub(super) fn stall_ns(work: &Path) -> Option<f64> {
     longest(&waits(work, |name| name.ends_with(LOGS)))
 }

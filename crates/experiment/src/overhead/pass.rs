@@ -8,7 +8,7 @@ use crate::account::{add_cpu, add_devices};
 use crate::checks::{Facts, judge};
 use model::record::subject::{Operation, Subject};
 use model::record::{Experiment, Judgement, Overhead, Sample};
-use model::seam::{Counters, PreparedTarget};
+use model::seam::{Counters, JobCpu, PreparedTarget};
 use model::units::{show_size, show_time_ns};
 use model::workload::{EngineKind, Program};
 
@@ -136,16 +136,30 @@ fn add_accounts(sample: &mut Sample, run: &Run) {
         run.job.timed_ns.map(|timed_ns| timed_ns.saturating_sub(probe_ns));
     sample.overhead_mut().idle_load_loops =
         run.idle_loads.iter().map(|(loops, _)| *loops).collect();
-    sample.overhead_mut().idle_load_cpu_ns =
-        run.idle_loads.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).collect();
+    sample.overhead_mut().idle_load_cpu_ns = idle_load_cpu_ns(run);
     add_cpu(sample, &[run.job], &run.before, &run.after);
     if !run.idle_loads.is_empty() {
         // By difference the idle-priority loops themselves are the total.
         sample.cpu_other_ns = None;
     }
     let edges_ns = edges_ns(run, sample.overhead().cpu_timed_ns.unwrap_or(0));
-    sample.overhead_mut().cpu_tasks_ns = tasks_ns(run, edges_ns);
-    sample.overhead_mut().cpu_traced_ns = traced_ns(run, edges_ns, sample.cpu_test_bed_ns);
+    let lingering_ns = lingering_ns(run, edges_ns);
+    sample.cpu_other_ns = sample.cpu_other_ns.map(|ns| ns.saturating_sub(lingering_ns));
+    sample.overhead_mut().cpu_tasks_ns = tasks_ns(run);
+    sample.overhead_mut().cpu_traced_ns =
+        traced_ns(run, edges_ns + lingering_ns, sample.cpu_test_bed_ns);
+}
+
+/// What the idle-priority loops got by their own clocks, but for what they got during the
+/// core-speed probe, which is no part of the job. The last one shares the job's CPU, and got
+/// nothing then.
+fn idle_load_cpu_ns(run: &Run) -> Vec<u64> {
+    let last = run.idle_loads.len().saturating_sub(1);
+    let of = |(place, (_, cpu)): (usize, &(u64, JobCpu))| {
+        let probe_ns = if place == last { 0 } else { run.report.probe_total_ns };
+        cpu.timed_ns.unwrap_or(0).saturating_sub(probe_ns)
+    };
+    run.idle_loads.iter().enumerate().map(of).collect()
 }
 
 /// What the job's thread did before its first request and after its last completion, and the
@@ -156,13 +170,26 @@ fn edges_ns(run: &Run, timed_ns: u64) -> u64 {
         + (run.job.user_ns + run.job.system_ns).saturating_sub(timed_ns)
 }
 
-/// CPU time of the timed part of all threads that worked in this program, by their own clocks.
-fn tasks_ns(run: &Run, edges_ns: u64) -> Option<u64> {
+/// What threads that worked for the job did before its first request and after its last completion:
+/// a ring's poller spins until the kernel has ended it. 0 where the program has no clock.
+fn lingering_ns(run: &Run, edges_ns: u64) -> u64 {
     let (cpu, earlier) = (&run.after.cpu, &run.before.cpu);
-    let process_ns = cpu.process_ns?.saturating_sub(earlier.process_ns?);
-    let loads_ns: u64 = run.idle_loads.iter().map(|(_, cpu)| cpu.user_ns + cpu.system_ns).sum();
-    let others_ns = cpu.harness_ns.saturating_sub(earlier.harness_ns) + loads_ns;
-    Some(process_ns.saturating_sub(others_ns + edges_ns))
+    let all_ns =
+        cpu.process_ns.zip(earlier.process_ns).map(|(ns, before)| ns.saturating_sub(before));
+    let Some((all_ns, timed_ns)) = all_ns.zip(run.job.process_ns) else { return 0 };
+    let outside = |(_, cpu): &(u64, JobCpu)| {
+        (cpu.user_ns + cpu.system_ns).saturating_sub(cpu.timed_ns.unwrap_or(0))
+    };
+    let loads_ns: u64 = run.idle_loads.iter().map(outside).sum();
+    let own_ns = edges_ns.saturating_sub(run.report.probe_total_ns);
+    let harness_ns = cpu.harness_ns.saturating_sub(earlier.harness_ns);
+    all_ns.saturating_sub(timed_ns + loads_ns + own_ns + harness_ns)
+}
+
+/// CPU time of the timed part of all threads that worked in this program, by their own clocks.
+fn tasks_ns(run: &Run) -> Option<u64> {
+    let loads_ns: u64 = run.idle_loads.iter().map(|(_, cpu)| cpu.timed_ns.unwrap_or(0)).sum();
+    Some(run.job.process_ns?.saturating_sub(loads_ns + run.report.probe_total_ns))
 }
 
 /// Total CPU of the timed part by the trace.

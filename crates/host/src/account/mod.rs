@@ -42,7 +42,7 @@ impl Accounts {
             idle_ns: idle.ns,
             idle_grain_ns: idle.grain_ns,
             stolen_ns: stat.stolen_ns,
-            process_ns: Some(process_ns()),
+            process_ns: Some(process_cpu_ns()),
             harness_ns: tasks::own_threads_ns()?,
             setup_ns: 0,
             elsewhere_ns: tasks.sees_all.then_some(tasks.elsewhere_ns),
@@ -55,7 +55,7 @@ impl Accounts {
 }
 
 /// CPU time of this process, of all of its threads.
-fn process_ns() -> u64 {
+pub(crate) fn process_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
         + u64::try_from(time.tv_nsec).unwrap_or(0)

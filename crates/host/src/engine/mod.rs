@@ -67,7 +67,11 @@ pub(crate) fn make<V: Visitor>(file: JobFile, placement: &JobPlacement, visitor:
         | Kind::IoUringFixed
         | Kind::IoUringSqpoll
         | Kind::IoUringDefer
-        | Kind::IoUringIopoll => visitor.visit(io_uring::IoUring::new(file, placement)),
+        | Kind::IoUringIopoll => {
+            let output = visitor.visit(io_uring::IoUring::new(file, placement));
+            io_uring::wait_for_poller();
+            output
+        }
     }
 }
 

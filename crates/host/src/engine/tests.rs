@@ -338,6 +338,30 @@ fn looking_alone_finds_every_completion() {
     }
 }
 
+/// The kernel let it poll on for some 20 ms, beside the next pass.
+#[test]
+fn no_ring_is_polled_when_its_engine_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(facts) = engines().find(|facts| facts.kind == EngineKind::IoUringSqpoll) else {
+        println!("skipped: no ring may be polled here");
+        return;
+    };
+    let case = Case { facts, folder: folder.path(), is_direct: false, depth: 1, block: 4096 };
+    std::fs::write(case.path(), pattern(2 * case.half())).unwrap();
+    for _ in 0..10 {
+        case.with(|engine| {
+            assert_eq!(ask(engine, Operation::OpenReadWrite), 0);
+            // The thread names itself once it runs.
+            let begun = Instant::now();
+            while !io_uring::is_polled() {
+                assert!(begun.elapsed() < Duration::from_secs(300), "no ring is polled");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert!(!io_uring::is_polled());
+    }
+}
+
 fn count(what: &str) -> usize {
     std::fs::read_dir(format!("/proc/self/{what}")).unwrap().count()
 }

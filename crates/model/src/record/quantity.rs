@@ -264,8 +264,8 @@ quantities! {
         "total CPU of a request by difference: all CPUs' time less idle, stolen, other \
          programs' and the machine's by itself, less the harness's";
     operation lower "operation_cpu_idle_load_ns" "ns"
-        "total CPU of a request by idle-priority loops: those missing on all CPUs times their \
-         length, less the harness's";
+        "total CPU of a request by idle-priority loops: what they get of all CPUs less when idle, \
+         less the harness's";
     operation lower "operation_cpu_trace_ns" "ns"
         "total CPU of a request by a trace of every switch and interrupt (BPF), less the \
          harness's";

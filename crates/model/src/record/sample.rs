@@ -266,7 +266,8 @@ impl Sample {
             part_column!(idle_load_loops: Vec<u64>, "overhead: loops that the \
                 idle-priority load of each CPU got through while the job ran"),
             part_column!(idle_load_cpu_ns: Vec<u64>, "overhead: CPU time of the \
-                idle-priority load of each CPU, from the same start to the same end"),
+                idle-priority load of each CPU, from the same start to the same end, but for what \
+                it got during the core-speed probe"),
             part_column!(cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
                 first request to its last completion"),
             part_column!(cpu_tasks_ns: Option<u64>, "overhead: CPU time of all threads that worked \

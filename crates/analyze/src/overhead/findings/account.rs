@@ -82,7 +82,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
         follows_speed: false,
         over_own: Some("cpu_total_idle_load_ratio"),
         over_tasks: Some("cpu_total_idle_load_tasks_ratio"),
-        method: "(idle-priority loops when idle − idle-priority loops) × their time, over all CPUs",
+        method: "CPU time of idle-priority loops when idle − theirs beside the job, over all CPUs",
         total_ns: |sample, background, _| {
             without_computing(sample)?;
             background.idle_load_ns(sample)

@@ -11,8 +11,12 @@
 //! other way to find them.
 
 mod mode;
+mod poller;
 
 pub(crate) use mode::Mode;
+#[cfg(test)]
+pub(crate) use poller::is_there as is_polled;
+pub(crate) use poller::wait_for_poller;
 
 use super::{Buffers, JobFile, opens, sleep};
 use io_uring::{opcode, squeue, types};

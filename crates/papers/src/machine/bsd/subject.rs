@@ -230,7 +230,7 @@ impl Machine for BsdMachine {
         let (user_ns, system_ns) = self.cpu_ns(job);
         let marks = self.processes.get(self.first + job).and_then(|process| process.marks);
         let timed_ns = marks.filter(|(a, b)| b > a).map(|(first_ns, last_ns)| last_ns - first_ns);
-        JobCpu { user_ns, system_ns, timed_ns }
+        JobCpu { user_ns, system_ns, timed_ns, process_ns: None }
     }
 
     fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
