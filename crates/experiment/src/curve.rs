@@ -6,6 +6,7 @@
 //! Non-goals: where the knee is (crate `analyze`), an open loop (`throughput --rate_iops`).
 
 use crate::account::{add_cpu, add_devices};
+use crate::checks::Meanwhile;
 use crate::observer::{Observer, PassStart};
 use crate::sequence::mix;
 use crate::throughput::add_work;
@@ -252,7 +253,8 @@ impl<S: Subject> Run<'_, S> {
         let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
         add_cpu(&mut sample, &jobs, &before, &after);
         add_devices(&mut sample, &before, &after);
-        sample.judge(Judgement::of(self.place.doubts.clone()));
+        let meanwhile = Meanwhile { sample: &sample, before: &before, after: &after }.doubts();
+        sample.judge(Judgement::of([self.place.doubts.clone(), meanwhile].concat()));
         Ok(sample)
     }
 

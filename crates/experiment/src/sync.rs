@@ -10,6 +10,7 @@
 //! Non-goals: what a device does with a flush; power failures.
 
 use crate::account::{add_cpu, add_devices};
+use crate::checks::Meanwhile;
 use crate::failure::StreamError;
 use crate::observer::{Observer, PassStart};
 use crate::sequence::{Sequence, mix};
@@ -316,7 +317,9 @@ impl<S: Subject> Run<'_, S> {
         let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
         add_cpu(&mut sample, &jobs, before, after);
         add_devices(&mut sample, before, after);
-        let doubts = [self.place.doubts.clone(), self.doubts(cell, &sample, &latency)].concat();
+        let meanwhile = Meanwhile { sample: &sample, before, after }.doubts();
+        let own = self.doubts(cell, &sample, &latency);
+        let doubts = [self.place.doubts.clone(), own, meanwhile].concat();
         sample.judge(Judgement::of(doubts));
         sample
     }

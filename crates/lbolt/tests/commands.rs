@@ -178,3 +178,46 @@ fn the_caretaker_ends_with_its_process_and_cleans_after_a_kill() {
     assert_eq!(lab.run("doctor --clean").code, 0);
     lab.assert_clean();
 }
+
+/// A program that computes on a CPU until it is dropped.
+struct Neighbour(std::process::Child);
+
+impl Neighbour {
+    fn start() -> Self {
+        let busy = ["-c", "while :; do :; done"];
+        Self(std::process::Command::new("sh").args(busy).spawn().unwrap())
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// `curve`, `sync` and `storm` said nothing, and the page "Nothing is suspect".
+#[test]
+fn a_busy_neighbour_is_told_of_by_every_experiment_that_measures_rates() {
+    if std::fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() != "kthreadd") {
+        println!("skipped: a namespace of processes hides the others");
+        return;
+    }
+    let lab = Lab::new();
+    let _neighbour = Neighbour::start();
+    for words in [
+        "throughput d --rw read --size 16m --runtime 400ms --time_based --runs 2 --no-ceiling",
+        "sync d --method fdatasync --bs 4k --numjobs 1 --direct 0 --size 1m --runtime 400ms \
+         --runs 2",
+        "curve d --size 64m --iodepth 1 --runtime 400ms --runs 2",
+        "storm d --period 500ms --size 8m --rate_iops 100 --commits 20 --dirty 1m --runs 2",
+    ] {
+        let report = lab.measure(words);
+        let codes = |finding: &serde_json::Value| {
+            let doubts = finding["doubts"].as_array().unwrap().clone();
+            doubts.iter().any(|doubt| doubt["code"] == "other_programs")
+        };
+        assert!(report.findings().iter().any(codes), "{words}");
+    }
+    lab.assert_clean();
+}

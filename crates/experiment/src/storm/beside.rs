@@ -6,6 +6,7 @@
 use super::Tried;
 use super::pass::{Run, sample_of};
 use crate::account::{add_cpu, add_devices};
+use crate::checks::Meanwhile;
 use model::histogram::Histogram;
 use model::record::subject::StormStream;
 use model::record::{Judgement, Sample};
@@ -72,7 +73,9 @@ impl<S: Subject> Run<'_, S> {
                 sample.bytes = sample.device_write_bytes.unwrap_or(0);
                 sample.operations = sample.bytes / BLOCK_BYTES;
             }
-            sample.judge(Judgement::of(doubts.clone()));
+            let meanwhile = Meanwhile { sample: &sample, before: &before, after: &after };
+            let doubts = [doubts.clone(), meanwhile.doubts_beside_a_load()].concat();
+            sample.judge(Judgement::of(doubts));
             sample
         });
         // A load without syncs has no commits that anybody could wait for.

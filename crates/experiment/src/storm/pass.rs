@@ -7,6 +7,7 @@ use super::halving::Standing;
 use super::reader::{self, Reader, Syncing};
 use super::{Plan, Stream, Surroundings, Tried};
 use crate::account::{add_cpu, add_devices};
+use crate::checks::Meanwhile;
 use crate::failure::StreamError;
 use crate::observer::{Observer, PassStart};
 use crate::sequence::mix;
@@ -165,7 +166,8 @@ impl<S: Subject> Run<'_, S> {
         for sample in &mut samples {
             add_cpu(sample, &told.cpu, &before, &after);
             add_devices(sample, &before, &after);
-            sample.judge(Judgement::of(doubts.clone()));
+            let meanwhile = Meanwhile { sample, before: &before, after: &after }.doubts();
+            sample.judge(Judgement::of([doubts.clone(), meanwhile].concat()));
         }
         Ok(samples)
     }

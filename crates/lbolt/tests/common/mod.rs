@@ -9,7 +9,8 @@
 mod golden;
 
 pub(crate) use golden::golden;
-use model::record::{Doubt, Sample, Subject};
+use model::doubt::Code;
+use model::record::{Doubt, Sample, Subject, Verdict};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -391,6 +392,12 @@ pub(crate) struct Report(pub(crate) Value);
 pub(crate) fn reason(finding: &Value) -> String {
     let doubts: Vec<Doubt> = serde_json::from_value(finding["doubts"].clone()).unwrap();
     report::doubt::sentences(&doubts)
+}
+
+/// Whether a pass was measured and nothing is to be doubted of it but what other tests do meanwhile.
+pub(crate) fn is_sound_by_itself(sample: &Sample) -> bool {
+    let is_machine = |doubt: &Doubt| matches!(doubt.code, Code::OtherPrograms | Code::StolenTime);
+    sample.verdict != Verdict::NotMeasured && sample.doubts.iter().all(is_machine)
 }
 
 /// A key of a finding's subject as text, as a table shows it; empty where it has none.
