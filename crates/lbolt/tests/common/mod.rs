@@ -394,7 +394,8 @@ pub(crate) fn reason(finding: &Value) -> String {
     report::doubt::sentences(&doubts)
 }
 
-/// Whether a pass was measured and nothing is to be doubted of it but what other tests do meanwhile.
+/// Whether a pass was measured and nothing is to be doubted of it but what other tests do
+/// meanwhile.
 pub(crate) fn is_sound_by_itself(sample: &Sample) -> bool {
     let is_machine = |doubt: &Doubt| matches!(doubt.code, Code::OtherPrograms | Code::StolenTime);
     sample.verdict != Verdict::NotMeasured && sample.doubts.iter().all(is_machine)
