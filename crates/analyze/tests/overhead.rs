@@ -122,6 +122,18 @@ fn every_account_finds_total_cpu_less_the_machine_and_the_harness() {
         let ratio = value(&found, &format!("cpu_total_{account}_tasks_ratio"), "threads");
         assert!((ratio - 3.5 / 3.0).abs() < 0.01, "{account}: {ratio}");
     }
+    // One total: from the threads' own clocks, 1,000 + 0.8 × 2,500, to the difference.
+    for (quantity, low, high) in
+        [("operation_cpu_total_ns", 2_980.0, 3_480.0), ("cpu_total_ratio", 3.0, 3.5)]
+    {
+        let middle = value(&found, quantity, "threads");
+        let total = find(&found, quantity, "threads").unwrap();
+        let shown = [(total.low, low), (Some(middle), (low + high) / 2.0), (total.high, high)];
+        for (found, expected) in shown {
+            let found = found.unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-3, "{quantity}: {found}, {expected}");
+        }
+    }
     assert!((value(&found, "routine_operations_per_s", "threads") - 200_000.0).abs() < 1e-6);
 }
 

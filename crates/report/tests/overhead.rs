@@ -120,15 +120,15 @@ pub(crate) fn findings() -> Vec<Finding> {
 
 fn accounts() -> Vec<Finding> {
     let own = ("operation_cpu_thread_ns", 915.0, 4.0);
-    let total = ("operation_cpu_difference_ns", 960.0, 40.0);
+    let total = ("operation_cpu_total_ns", 960.0, 40.0);
+    let ratio = ("cpu_total_ratio", 1.05, 0.04);
     let idle_load = cell(PSYNC, 4096, &[("operation_cpu_idle_load_ns", 1166.0, 15.0)]);
-    let trace = [("operation_cpu_trace_ns", 951.0, 12.0), ("cpu_total_trace_ratio", 1.04, 0.02)];
-    let trace = cell(PSYNC, 4096, &trace);
+    let trace = cell(PSYNC, 4096, &[("operation_cpu_trace_ns", 951.0, 12.0)]);
     let by_thread =
         [("operation_cpu_thread_ns", 5363.0, 200.0), ("operation_cpu_idle_load_ns", 4e4, 1e3)];
     let no_trace = cell(THREADS, 4096, &[("operation_cpu_trace_ns", 0.0, 0.0)]);
     [
-        cell(PSYNC, 4096, &[own, total]),
+        cell(PSYNC, 4096, &[own, total, ratio]),
         suspect(idle_load),
         trace,
         cell(THREADS, 4096, &by_thread),

@@ -269,6 +269,11 @@ quantities! {
     operation lower "operation_cpu_trace_ns" "ns"
         "total CPU of a request by a trace of every switch and interrupt (BPF), less the \
          harness's";
+    operation lower "operation_cpu_total_ns" "ns"
+        "total CPU of a request: at least the clocks of all threads that worked in the program, at \
+         most the difference over all CPUs, less the harness's";
+    operation "cpu_total_ratio" "1"
+        "total CPU over the submitting thread's CPU time, in the same passes";
     operation "cpu_total_difference_ratio" "1"
         "total CPU by difference over the submitting thread's CPU time, in the same passes";
     operation "cpu_total_idle_load_ratio" "1" "the same by idle-priority loops";

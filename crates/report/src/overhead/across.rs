@@ -76,10 +76,7 @@ pub(super) fn by_size(routines: &Routines) -> Vec<Sheet> {
         (P50, "Median latency of a request in ns, by request size"),
         ("operation_latency_p99_ns", "99th percentile of the latency in ns, by request size"),
         ("operation_cpu_thread_ns", "Thread CPU of a request in ns, by request size"),
-        (
-            "operation_cpu_difference_ns",
-            "Total CPU of a request in ns, by difference, by request size",
-        ),
+        ("operation_cpu_total_ns", "Total CPU of a request in ns, by request size"),
     ];
     let sheet = |(quantity, title): &(&str, &str)| {
         let groups = by_size_groups(routines, quantity);

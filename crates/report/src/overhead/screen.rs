@@ -37,7 +37,7 @@ type Account = (&'static str, &'static str, &'static str);
 
 /// All CPUs' time, and where it was not measured the submitting thread's.
 const ACCOUNTS: [Account; 2] = [
-    ("difference", "operation_cpu_difference_ns", "all CPUs"),
+    ("difference", "operation_cpu_total_ns", "all CPUs"),
     ("thread", "operation_cpu_thread_ns", "its thread alone"),
 ];
 

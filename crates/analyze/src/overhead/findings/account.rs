@@ -27,8 +27,10 @@ pub(super) struct Account {
     pub(super) total_ns: fn(&Sample, &Background, Option<&LoopTime>) -> Option<f64>,
 }
 
-/// The account that the totals are held against, and that of equation 2.
+/// The account that the totals are held against, that of all CPUs in the same passes, and that of
+/// equation 2.
 pub(super) const OWN: &Account = &ACCOUNTS[1];
+pub(super) const DIFFERENCE: &Account = &ACCOUNTS[2];
 pub(super) const LOOPS: &Account = &ACCOUNTS[5];
 
 pub(super) const ACCOUNTS: &[Account] = &[
@@ -136,6 +138,7 @@ mod tests {
 
     #[test]
     fn accounts_that_are_named_by_their_place_are_there() {
-        assert_eq!((OWN.name, LOOPS.name), ("thread", "loops"));
+        let names = [OWN.name, DIFFERENCE.name, LOOPS.name];
+        assert_eq!(names, ["thread", "difference", "loops"]);
     }
 }

@@ -13,6 +13,7 @@ mod loops;
 mod passes;
 mod routine;
 mod speed;
+mod total;
 
 use super::{
     CallCost, CannotFit, Drive, Fit, Line, MISFIT_BOUND_PERCENT, Observation, Quantity, Rate,
@@ -174,6 +175,7 @@ impl Context<'_> {
             let count = passes.kept.len();
             found.push(finding(&subject, account.quantity, value, count, &method).judged(judged));
         }
+        found.extend(total::findings(self, cells, &subject, cell));
         found
     }
 
