@@ -138,6 +138,22 @@ fn every_account_finds_total_cpu_less_the_machine_and_the_harness() {
 }
 
 #[test]
+fn without_the_clocks_of_all_threads_the_total_is_the_difference() {
+    let mut samples = vec![by_itself(Account::Difference)];
+    samples.extend((0..4).map(|extra| {
+        let own_ns = 1_000.0 + f64::from(extra);
+        let mut sample = pass(EngineKind::Threads, Account::Difference, own_ns, 2_500.0);
+        sample.overhead_mut().cpu_tasks_ns = None;
+        sample
+    }));
+    let found = findings(&samples, &[], None);
+    let of = |name| find(&found, name, "threads").map(|f| (f.value, f.low, f.high));
+    assert!(of("operation_cpu_total_ns").is_some_and(|(value, ..)| value.is_some()));
+    assert_eq!(of("operation_cpu_total_ns"), of("operation_cpu_difference_ns"));
+    assert_eq!(of("cpu_total_ratio"), of("cpu_total_difference_ratio"));
+}
+
+#[test]
 fn a_total_below_the_threads_own_time_is_suspect() {
     let mut samples: Vec<Sample> = (0..4).map(|_| by_itself(Account::Trace)).collect();
     for extra in 0..4 {
