@@ -154,6 +154,22 @@ fn without_the_clocks_of_all_threads_the_total_is_the_difference() {
 }
 
 #[test]
+fn a_difference_below_the_threads_own_time_bounds_no_total() {
+    // The machine by itself did more than it does beside the passes.
+    let busier = Sample { cpu_other_ns: Some(WALL_NS / 8), ..by_itself(Account::Difference) };
+    let mut samples = vec![busier];
+    samples.extend((0..4).map(|extra| {
+        let own_ns = 1_000.0 + f64::from(extra);
+        pass(EngineKind::Psync, Account::Difference, own_ns, 0.0)
+    }));
+    let found = findings(&samples, &[], None);
+    for name in ["operation_cpu_difference_ns", "operation_cpu_total_ns"] {
+        let total = find(&found, name, "psync").unwrap();
+        assert_eq!(total.doubts.first().map(|doubt| doubt.code), Some(Code::TotalBelowOwn));
+    }
+}
+
+#[test]
 fn a_total_below_the_threads_own_time_is_suspect() {
     let mut samples: Vec<Sample> = (0..4).map(|_| by_itself(Account::Trace)).collect();
     for extra in 0..4 {

@@ -27,6 +27,7 @@ const DEPTH_SHARE_MIN: f64 = 0.9;
 const HARNESS_SHARE_MAX: f64 = 0.1;
 /// An open loop must reach this share of the rate requested.
 const RATE_SHARE_MIN: f64 = 0.99;
+
 pub(crate) struct Facts<'a> {
     pub(crate) program: &'a Program,
     pub(crate) sample: &'a Sample,

@@ -156,14 +156,11 @@ impl Context<'_> {
             if account.name == LOOPS.name {
                 judged = judged.worse(self.loop_doubts(cells, block_bytes, &mean, all));
             }
-            let of_tasks = |sample: &Sample| {
-                Some(sample.overhead().cpu_tasks_ns? as f64 / sample.operations as f64)
-            };
             let over_own = self.over(account, cell, |sample| self.raw(OWN, sample, None));
             judged = judged.with(over_own.as_ref().and_then(less_than_own));
             let ratios = [
                 (account.over_own, over_own),
-                (account.over_tasks, self.over(account, cell, of_tasks)),
+                (account.over_tasks, self.over(account, cell, total::tasks_ns)),
             ];
             for (quantity, ratio) in ratios {
                 let Some((quantity, ratio)) = quantity.zip(ratio) else { continue };

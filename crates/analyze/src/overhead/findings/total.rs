@@ -10,7 +10,7 @@
 use super::account::{DIFFERENCE, OWN};
 use super::passes::{mean, of, of_quickest};
 use super::routine::{CellPasses, RoutineCells};
-use super::{Context, finding, less_harness, too_wide};
+use super::{Context, finding, less_harness, less_than_own, too_wide};
 use crate::overhead::Quantity;
 use model::record::{Finding, Sample, Subject};
 use model::workload::Account as Passing;
@@ -18,9 +18,9 @@ use model::workload::Account as Passing;
 const METHOD: &str = "at least the clocks of all threads that worked in the program, at most the \
     difference over all CPUs, of the third of passes during which the core was quickest";
 /// Where only the difference is known.
-const METHOD_OF_OLD: &str = "the difference over all CPUs";
+const METHOD_BY_DIFFERENCE: &str = "the difference over all CPUs";
 
-/// Its time in the unit of a request, and as a multiple of the submitting thread's.
+/// In ns a request, and as a multiple of the submitting thread's.
 pub(super) fn findings(
     context: &Context<'_>,
     cells: &RoutineCells<'_>,
@@ -28,20 +28,20 @@ pub(super) fn findings(
     cell: &CellPasses<'_>,
 ) -> Vec<Finding> {
     let own = |sample: &Sample| context.raw(OWN, sample, None).filter(|own| *own > 0.0);
-    let all = |sample: &Sample| context.raw(DIFFERENCE, sample, None);
-    let over = |part: Option<f64>, sample: &Sample| Some(part? / own(sample)?);
     let passes = || cell.kept(Passing::Difference);
-    let highest = of_quickest(passes(), all);
+    let highest = of_quickest(passes(), |sample| context.raw(DIFFERENCE, sample, None));
     let Some(high) = mean(&highest.kept) else { return vec![] };
     let low = mean(&of_quickest(passes(), tasks_ns).kept);
     let harness = context.harness(&cells.routine, OWN);
     let net = |ns: Quantity| harness.map_or(ns, |harness| ns.less(&harness));
     let total = between(low.map(net), net(high));
-    let method = if low.is_some() { METHOD } else { METHOD_OF_OLD };
-    let most = mean(&of(passes(), |sample| over(all(sample), sample)).kept);
-    let least = mean(&of(passes(), |sample| over(tasks_ns(sample), sample)).kept);
+    let method = if low.is_some() { METHOD } else { METHOD_BY_DIFFERENCE };
+    let most = context.over(DIFFERENCE, cell, own);
+    let least = mean(&of(passes(), |sample| Some(tasks_ns(sample)? / own(sample)?)).kept);
     let ratio = most.map(|most| between(least, most));
-    let judged = highest.judged().with(too_wide(&total));
+    // What holds less than its part is no upper bound.
+    let judged =
+        highest.judged().with(too_wide(&total)).with(most.as_ref().and_then(less_than_own));
     let say = |name, value: Quantity, method: &str| {
         let found = finding(subject, name, Some(value), highest.kept.len(), method);
         found.judged(judged.clone())
@@ -53,7 +53,8 @@ pub(super) fn findings(
     found
 }
 
-fn tasks_ns(sample: &Sample) -> Option<f64> {
+/// The clocks of all threads that worked in the program, in ns a request.
+pub(super) fn tasks_ns(sample: &Sample) -> Option<f64> {
     let operations = Some(sample.operations as f64).filter(|operations| *operations > 0.0)?;
     Some(sample.overhead().cpu_tasks_ns? as f64 / operations)
 }
@@ -63,7 +64,11 @@ fn between(low: Option<Quantity>, high: Quantity) -> Quantity {
     let Some(low) = low else { return high };
     let least = low.interval.0.min(high.interval.0);
     let most = low.interval.1.max(high.interval.1);
-    let middle = Quantity::new((low.value + high.value) / 2.0, 0.0, f64::INFINITY);
-    let standard_error = (most - least) / 4.0;
-    Quantity { interval: (least, most), standard_error, ..middle }
+    Quantity {
+        value: (low.value + high.value) / 2.0,
+        // A quarter of a 95 % interval, nearly.
+        standard_error: (most - least) / 4.0,
+        degrees: f64::INFINITY,
+        interval: (least, most),
+    }
 }
