@@ -39,6 +39,7 @@ usage: cargo xtask COMMAND
   gallery  pages and their pictures, for docs/gallery (--lbolt PATH; needs chromium)
   lab      try lbolt on kernels and storage stacks in QEMU (--help for its options)
   history  make a history of so many days at real size (DIR DAYS [FINE])
+  requests make a long trace of so many requests (COUNT FILE [PROGRAMS])
   planted  judge the verdict by planted causes (--help for its options)
   docs     write man pages and completions into target/generated/
   dist     static programs, tarballs, packages of Debian, and their proof ([x86_64] [aarch64])
@@ -57,6 +58,7 @@ fn main() -> anyhow::Result<ExitCode> {
         "planted" => return planted::run(&root(), std::env::args().skip(2)),
         "house" => tidy::house::print(&root())?,
         "history" => history::run(std::env::args().skip(2))?,
+        "requests" => bench::make_requests(std::env::args().skip(2))?,
         "gallery" => gallery::make(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,
         "dist" => dist::run(&root(), std::env::args().skip(2))?,
         "bpf" => bpf::build(&root())?,

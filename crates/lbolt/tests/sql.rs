@@ -1,5 +1,5 @@
-//! `lbolt sql`: its views, run by DuckDB over our records, find what `lbolt response` finds, and
-//! what is known of a week of 1992.
+//! `lbolt sql`: by its views, run by DuckDB over our records, is counted what `lbolt response` finds
+//! (`common/summaries.sql`), and what is known of a week of 1992.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
@@ -31,7 +31,7 @@ fn python() -> Option<String> {
 fn ask(lab: &Lab, python: &str, run: &str, queries: &[&str]) -> Vec<Rows> {
     let text = lab.run(&format!("sql --requests {run}"));
     assert_eq!(text.code, 0, "{}", text.err);
-    lab.file("run.sql", &text.out);
+    lab.file("run.sql", &format!("{}\n{}", text.out, include_str!("common/summaries.sql")));
     let mut command = lab.command(python);
     command.args(["-c", include_str!("common/sql.py"), "run.sql"]).args(queries);
     let ended = lab.end(command);
@@ -122,7 +122,6 @@ const QUANTILES: [(&str, f64); 7] = [
 /// All that the summaries hold, and how their classes are named in findings.
 struct Sql {
     summaries: Rows,
-    percentiles: BTreeMap<(String, String), Vec<(f64, f64)>>,
     histograms: BTreeMap<(String, String), (Vec<u64>, Vec<u64>)>,
     region_widths: BTreeMap<u64, u64>,
     start_width: u64,
@@ -141,7 +140,6 @@ impl Sql {
     fn of(lab: &Lab, python: &str, run: &str) -> Self {
         let tables = [
             "FROM summaries",
-            "FROM percentiles",
             "FROM histograms ORDER BY bucket",
             "FROM region_widths",
             "FROM start_widths",
@@ -149,13 +147,9 @@ impl Sql {
             "FROM depth_summaries",
             "FROM flow_summaries",
         ];
-        let tables: [Rows; 8] = ask(lab, python, run, &tables).try_into().unwrap();
-        let [summaries, quantiles, buckets, regions, starts, spans, depths, flows] = tables;
-        let (mut percentiles, mut histograms) = (BTreeMap::new(), BTreeMap::new());
-        for row in &quantiles {
-            let pair = (number(row, "quantile").unwrap(), number(row, "response_ns").unwrap());
-            percentiles.entry(key(row)).or_insert_with(Vec::new).push(pair);
-        }
+        let tables: [Rows; 7] = ask(lab, python, run, &tables).try_into().unwrap();
+        let [summaries, buckets, regions, starts, spans, depths, flows] = tables;
+        let mut histograms = BTreeMap::new();
         for row in &buckets {
             let (places, counts): &mut (Vec<u64>, Vec<u64>) =
                 histograms.entry(key(row)).or_default();
@@ -165,7 +159,6 @@ impl Sql {
         let width = |r: &Value| (r["device"].as_u64().unwrap(), r["width_bytes"].as_u64().unwrap());
         Self {
             summaries,
-            percentiles,
             histograms,
             region_widths: regions.iter().map(width).collect(),
             start_width: starts[0]["width_ns"].as_u64().unwrap(),
@@ -212,11 +205,8 @@ impl Sql {
         let fine = SparseHistogram::from_parts(&places, &counts, sum, min, max).unwrap();
         let coarse = SmallHistogram::from_parts(&places, &counts, sum, min, max).unwrap();
         assert_eq!(Some(fine.count()), row["response_count"].as_u64());
-        let in_sql = self.percentiles.get(&key(row)).cloned().unwrap_or_default();
         for (quantity, quantile) in QUANTILES {
             let of_counts = fine.quantile_ns(quantile).map(|ns| ns as f64);
-            let said = in_sql.iter().find(|(wanted, _)| *wanted == quantile).map(|(_, ns)| *ns);
-            assert_eq!(said, of_counts, "{quantity} of {by} {label}");
             let is_coarse = matches!(by, "process" | "cgroup" | "region" | "start");
             let of_coarse = coarse.quantile_ns(quantile).map(|ns| ns as f64);
             let sql = if is_coarse { of_coarse } else { of_counts };
@@ -551,16 +541,36 @@ fn runs_are_told_apart() {
 #[test]
 fn no_window_is_global() {
     let lab = Lab::new();
-    let both = lab.run("sql");
-    let windows: Vec<&str> = both.out.split("PARTITION BY").skip(1).collect();
-    assert!(windows.len() > 5);
+    let views = lab.run("sql").out;
+    let windows: Vec<&str> = views.split("PARTITION BY").skip(1).collect();
+    assert!(!windows.is_empty());
     for window in windows {
         let first = window.split(',').next().unwrap_or_default().trim();
         assert!(first == "run" || first.ends_with(".run"), "PARTITION BY {first}");
     }
-    assert!(!both.out.contains("OVER (ORDER") && !both.out.contains("OVER ()"));
-    let parts = ["sql views", "sql summaries"].map(|words| lab.run(words).out);
-    assert_eq!(both.out, parts.join("\n"));
+    assert!(!views.contains("OVER (ORDER") && !views.contains("OVER ()"));
+}
+
+/// Names of devices, and what a run keeps beside its requests.
+#[test]
+fn devices_have_names_and_calls_and_files_are_views() {
+    let Some(python) = python() else { return };
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("run")).unwrap();
+    make_trace(&lab.path("run/requests.parquet"));
+    let call = |inode| model::record::Call { inode, ..Default::default() };
+    let context =
+        model::record::Context { calls: vec![call(5), call(6)], ..model::record::Context::default() };
+    context.write(&lab.path("run"), &BTreeMap::new()).unwrap();
+    let queries = [
+        "SELECT DISTINCT device_name FROM requested ORDER BY 1",
+        "SELECT COUNT(*) AS calls, MAX(inode) AS inode FROM calls WHERE run IN (SELECT run FROM \
+         requests)",
+    ];
+    let rows = ask(&lab, &python, "run/requests.parquet", &queries);
+    let names: Vec<&str> = rows[0].iter().map(|row| text(row, "device_name")).collect();
+    assert_eq!(names, ["disk5", "disk70", "disk9"]);
+    assert_eq!((number(&rows[1][0], "calls"), number(&rows[1][0], "inode")), (Some(2.0), Some(6.0)));
 }
 
 #[test]
@@ -571,11 +581,11 @@ fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
     let first = |words: &str| {
         let ended = lab.run(words);
         assert_eq!(ended.code, 0, "{}", ended.err);
-        ended.out.split(';').next().unwrap().to_owned()
+        ended.out.split(';').nth(1).unwrap().trim_start().to_owned()
     };
     let begin = "CREATE OR REPLACE TEMPORARY VIEW requests AS\nSELECT *,";
     assert_eq!(
-        first("sql views --requests it's.parquet s3://fleet/*/requests.parquet"),
+        first("sql --requests it's.parquet s3://fleet/*/requests.parquet"),
         format!(
             "{begin} filename AS run FROM read_parquet(['it''s.parquet', \
              's3://fleet/*/requests.parquet'], filename = true)"
@@ -584,7 +594,7 @@ fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
     assert_eq!(
         first("sql --engine spark --requests it's.parquet hdfs://fleet"),
         format!(
-            "{begin} _metadata.file_path AS run FROM parquet.`it's.parquet`\nUNION ALL\nSELECT *, \
+            "{begin} 'it''s.parquet' AS run FROM parquet.`it's.parquet`\nUNION ALL\nSELECT *, \
              _metadata.file_path AS run FROM parquet.`hdfs://fleet`"
         )
     );
@@ -595,6 +605,6 @@ fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
     ] {
         lab.run(words).assert_refused(2, &[hint]);
     }
-    lab.run("sql tables").assert_refused_by_usage("summaries");
+    lab.run("sql tables").assert_refused_by_usage("tables");
     lab.run("sql --engine spark").assert_refused_by_usage("--requests");
 }

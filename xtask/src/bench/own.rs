@@ -82,14 +82,20 @@ fn make_replay(words: &[&str]) -> anyhow::Result<Turn> {
     Ok(Turn::default())
 }
 
-/// COUNT FILE [files]: a long trace of our own records; with the files that they are of.
-fn make_requests(words: &[&str]) -> anyhow::Result<Turn> {
-    let (count, file, of_files) = match words {
-        [count, file] => (count, file, false),
-        [count, file, "files"] => (count, file, true),
-        _ => bail!("make-requests COUNT FILE [files]"),
+/// COUNT FILE [files | PROGRAMS]: a long trace of our own records; with the files that they are of,
+/// or of so many programs.
+pub(super) fn make_requests(words: &[&str]) -> anyhow::Result<Turn> {
+    let [count, file, more @ ..] = words else {
+        bail!("make-requests COUNT FILE [files | PROGRAMS]")
     };
-    requests::make(Path::new(file), count.parse()?, of_files)?;
+    let (of_files, programs) = match more {
+        [] => (false, 3),
+        ["files"] => (true, 3),
+        [programs] => (false, programs.parse()?),
+        _ => bail!("make-requests COUNT FILE [files | PROGRAMS]"),
+    };
+    let wanted = requests::Wanted { rows: count.parse()?, of_files, programs };
+    requests::make(Path::new(file), wanted)?;
     Ok(Turn::default())
 }
 

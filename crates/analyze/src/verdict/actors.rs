@@ -14,6 +14,8 @@ use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
 };
 use std::collections::BTreeSet;
+use std::hash::Hash;
+use std::sync::Arc;
 
 /// A role by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,21 +23,52 @@ pub(crate) struct RoleId(pub(crate) u16);
 
 /// More roles than this are one.
 const MOST: usize = 1000;
-const OTHERS: &str = "others";
+pub(crate) const OTHERS: &str = "others";
 /// For whom a device beneath others works, where it is counted by itself.
 const ABOVE: &str = "devices above";
 
 /// The journal's: it acts for everybody.
 pub(crate) const JOURNAL: RoleId = RoleId(0);
 
-#[derive(Debug)]
+/// What was known before, shared by all who go on from there, and what each has learned since.
+#[derive(Debug, Clone)]
+struct Learned<K> {
+    before: Arc<HashMap<K, RoleId>>,
+    since: HashMap<K, RoleId>,
+}
+
+impl<K: Copy + Eq + Hash> Learned<K> {
+    fn nothing() -> Self {
+        Self { before: Arc::default(), since: HashMap::new() }
+    }
+
+    fn get(&self, key: &K) -> Option<RoleId> {
+        self.since.get(key).or_else(|| self.before.get(key)).copied()
+    }
+
+    fn learn_first(&mut self, key: K, role: RoleId) {
+        if !self.before.contains_key(&key) {
+            self.since.entry(key).or_insert(role);
+        }
+    }
+
+    /// Whoever goes on from here shares what is known now.
+    fn share(&mut self) {
+        if self.before.is_empty() {
+            self.before = Arc::new(std::mem::take(&mut self.since));
+        }
+    }
+}
+
+/// Cheap to clone once it is shared ([`Actors::shared`]).
+#[derive(Debug, Clone)]
 pub(crate) struct Actors {
     names: Vec<String>,
     numbers: HashMap<String, RoleId>,
-    threads: HashMap<u32, RoleId>,
+    threads: Learned<u32>,
     /// Roles of the kernel's own threads.
     kernel: Vec<bool>,
-    owners: HashMap<FileNumber, RoleId>,
+    owners: Learned<FileNumber>,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
     /// Which processes have a role of their own, and these roles.
@@ -48,9 +81,9 @@ impl Actors {
         let mut actors = Self {
             names: Vec::new(),
             numbers: HashMap::new(),
-            threads: HashMap::new(),
+            threads: Learned::nothing(),
             kernel: Vec::new(),
-            owners: HashMap::new(),
+            owners: Learned::nothing(),
             last: None,
             alone,
             own: BTreeSet::new(),
@@ -61,7 +94,7 @@ impl Actors {
         }
         for call in &context.calls {
             if let Some(role) = actors.threads.get(&(call.pid as u32)) {
-                actors.owners.entry(call.file()).or_insert(*role);
+                actors.owners.learn_first(call.file(), role);
             }
         }
         for file in &context.files {
@@ -69,30 +102,37 @@ impl Actors {
             let writers = file.writers.iter().rev();
             let mut roles = writers.filter_map(|pid| actors.threads.get(&(*pid as u32)));
             if let Some(role) = roles.next() {
-                actors.owners.entry(file.number()).or_insert(*role);
+                actors.owners.learn_first(file.number(), role);
             }
         }
         actors
+    }
+
+    /// The same, whose clones share what it knows.
+    pub(crate) fn shared(mut self) -> Self {
+        self.threads.share();
+        self.owners.share();
+        self
     }
 
     /// What a thread is. What was gone before it could be asked has its requests' names.
     pub(crate) fn learn(&mut self, process: &Process) -> Option<RoleId> {
         process.process?;
         let number = self.of_process(process, process.title.is_none());
-        self.threads.insert(process.pid as u32, number);
+        self.threads.since.insert(process.pid as u32, number);
         self.last = None;
         Some(number)
     }
 
     /// Somebody calls for a file's durability: he is its owner.
     pub(crate) fn own(&mut self, file: FileNumber, role: RoleId) {
-        self.owners.insert(file, role);
+        self.owners.since.insert(file, role);
     }
 
     /// Forgets threads that are gone: their numbers will be others'.
     pub(crate) fn forget_threads(&mut self, gone: &[u32]) {
         for pid in gone {
-            self.threads.remove(pid);
+            self.threads.since.remove(pid);
         }
         self.last = None;
     }
@@ -109,12 +149,12 @@ impl Actors {
 
     /// Files whose owners are known.
     pub(crate) fn owners(&self) -> usize {
-        self.owners.len()
+        self.owners.since.len()
     }
 
     /// Forgets whose files are whose.
     pub(crate) fn forget_owners(&mut self) {
-        self.owners.clear();
+        self.owners = Learned::nothing();
     }
 
     /// The role that a process has, or shares with those of its purpose.
@@ -135,9 +175,9 @@ impl Actors {
         number
     }
 
-    /// The names of the processes that have roles of their own.
-    pub(crate) fn processes(&self) -> impl Iterator<Item = &str> {
-        self.own.iter().map(|role| self.name(*role))
+    /// The roles that processes have of their own.
+    pub(crate) fn own_roles(&self) -> &BTreeSet<RoleId> {
+        &self.own
     }
 
     fn number(&mut self, name: &str, is_kernel: bool) -> RoleId {
@@ -172,12 +212,12 @@ impl Actors {
             _ => {}
         }
         let role = match self.threads.get(&pid) {
-            Some(role) => *role,
+            Some(role) => role,
             None => {
                 let command = command();
                 let process = Process { pid: pid.into(), command, ..Process::default() };
                 let number = self.of_process(&process, false);
-                self.threads.insert(pid, number);
+                self.threads.since.insert(pid, number);
                 number
             }
         };
@@ -214,9 +254,9 @@ impl Actors {
             return role;
         };
         match self.is_kernel(role) {
-            true => self.owners.get(&number).copied().unwrap_or(role),
+            true => self.owners.get(&number).unwrap_or(role),
             false if row.op == Op::Write => {
-                self.owners.entry(number).or_insert(role);
+                self.owners.learn_first(number, role);
                 role
             }
             false => role,

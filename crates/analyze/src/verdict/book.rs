@@ -1,120 +1,193 @@
-//! What is noted of a device by slices of time: who was busy there, and how long comparable waits
-//! took, by their parts. Slices begin narrow and double their width when there are too many.
+//! What is noted of a device in a span, by slices of its time: who was busy there, and how long
+//! comparable waits took, by their parts. Slices begin narrow and double their width when more is
+//! noted than there is room for: what a book takes depends on what happened in the span alone.
 //!
-//! Non-goals: what is calm and what is need (`super::blame`).
+//! Non-goals: what is calm and what is need (`super::weigh`).
 
 use super::actors::RoleId;
-use super::disk::{Act, Part, Waited, Watch};
+use super::disk::{PartNumber, Waited, Watch};
 use super::waits::Class;
-use std::collections::BTreeMap;
+use hashbrown::HashMap;
+use std::ops::Range;
 
 /// The narrowest slice, in ns.
 const WIDTH_NS: i64 = 100_000_000;
 /// More slices than these are put together by pairs.
-const SLICES_MOST: usize = 1 << 21;
+const SLICES_MOST: usize = 1 << 16;
+/// What is noted takes so much memory at the most, nearly: else slices are put together by pairs.
+const BYTES_MOST: usize = 64 << 20;
+/// What a cell takes of it, and each of its parts, with what vectors hold ready.
+const CELL_BYTES: usize = 112;
+const PART_BYTES: usize = 24;
 
 /// Waits of a class that began in a slice.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Cell {
-    pub(crate) count: f64,
-    pub(crate) sum_ns: f64,
-    pub(crate) parts: Vec<(Part, f64)>,
+    pub(crate) slice: usize,
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
+    /// In the order of their numbers.
+    pub(crate) parts: Vec<(PartNumber, f64)>,
 }
 
 impl Cell {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        other.parts.iter().for_each(|(part, ns)| self.add_part(*part, *ns));
+    /// Of a slice, in which none began yet.
+    fn of(slice: usize) -> Self {
+        Self { slice, ..Self::default() }
     }
 
-    fn add_part(&mut self, part: Part, ns: f64) {
-        match self.parts.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, sum)) => *sum += ns,
-            None => self.parts.push((part, ns)),
-        }
+    fn bytes(&self) -> usize {
+        CELL_BYTES + PART_BYTES * self.parts.len()
     }
+
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.add_parts(&other.parts);
+    }
+
+    /// Adds parts that are in the order of their numbers. Says how many are new.
+    fn add_parts(&mut self, parts: &[(PartNumber, f64)]) -> usize {
+        let (mut place, before) = (0, self.parts.len());
+        for (number, ns) in parts {
+            while self.parts.get(place).is_some_and(|(known, _)| known < number) {
+                place += 1;
+            }
+            match self.parts.get_mut(place) {
+                Some((known, sum)) if known == number => *sum += ns,
+                _ => self.parts.insert(place, (*number, *ns)),
+            }
+        }
+        self.parts.len() - before
+    }
+}
+
+/// The cell of a slice, which is most often one of the last; whether it is new.
+fn cell_of(cells: &mut Vec<Cell>, slice: usize) -> (&mut Cell, bool) {
+    let place = cells.iter().rposition(|cell| cell.slice <= slice);
+    let (place, is_new) = match place {
+        Some(place) if cells[place].slice == slice => (place, false),
+        Some(place) => (place + 1, true),
+        None => (0, true),
+    };
+    if is_new {
+        cells.insert(place, Cell::of(slice));
+    }
+    (&mut cells[place], is_new)
 }
 
 /// The book of a device.
 #[derive(Debug)]
 pub(crate) struct Book {
+    pub(crate) time_ns: Range<i64>,
     pub(crate) width_ns: i64,
-    /// How long roles had requests in flight, by slice.
-    pub(crate) busy_ns: Vec<Vec<(RoleId, i64)>>,
-    /// In an order, so that sums come out the same to the last digit.
-    pub(crate) waits: BTreeMap<Class, BTreeMap<usize, Cell>>,
-    /// Memory for those who are busy at a moment.
-    roles: Vec<RoleId>,
-}
-
-impl Default for Book {
-    fn default() -> Self {
-        Self { width_ns: WIDTH_NS, busy_ns: Vec::new(), waits: BTreeMap::new(), roles: Vec::new() }
-    }
+    /// How long roles had requests in flight, by role and slice.
+    pub(crate) busy_ns: Vec<Vec<i64>>,
+    /// Cells in the order of their slices, by class.
+    waits: Vec<(Class, Vec<Cell>)>,
+    numbers: HashMap<Class, usize>,
+    bytes: usize,
+    bytes_most: usize,
 }
 
 impl Book {
-    /// The slice of a moment; what is before the run's start is in the first.
-    fn slice(&mut self, time_ns: i64) -> usize {
-        let slice = |width_ns: i64| usize::try_from(time_ns / width_ns).unwrap_or(0);
-        while slice(self.width_ns) >= SLICES_MOST {
-            self.widen();
+    /// Of a span in which nothing was noted yet.
+    pub(crate) fn new(time_ns: Range<i64>) -> Self {
+        let mut book = Self {
+            time_ns,
+            width_ns: WIDTH_NS,
+            busy_ns: Vec::new(),
+            waits: Vec::new(),
+            numbers: HashMap::new(),
+            bytes: 0,
+            bytes_most: BYTES_MOST,
+        };
+        while book.slices() > SLICES_MOST {
+            book.width_ns = book.width_ns.saturating_mul(2);
         }
-        slice(self.width_ns)
+        book
+    }
+
+    /// Classes with their cells, in an order that depends on nothing but the classes.
+    pub(crate) fn waits(&self) -> Vec<&(Class, Vec<Cell>)> {
+        let mut waits: Vec<_> = self.waits.iter().collect();
+        waits.sort_unstable_by_key(|(class, _)| *class);
+        waits
+    }
+
+    /// Slices in which waits can begin.
+    pub(crate) fn slices(&self) -> usize {
+        let whole_ns = self.time_ns.end.saturating_sub(self.time_ns.start).max(0) as u64;
+        usize::try_from(whole_ns.div_ceil(self.width_ns.max(1) as u64)).unwrap_or(usize::MAX)
+    }
+
+    /// The slice of a moment; what is before the span is in its first.
+    fn slice(&self, time_ns: i64) -> usize {
+        let since_ns = time_ns.saturating_sub(self.time_ns.start).max(0);
+        usize::try_from(since_ns / self.width_ns).unwrap_or(usize::MAX)
+    }
+
+    /// When a slice begins.
+    pub(crate) fn begin_ns(&self, slice: usize) -> i64 {
+        let since_ns = i64::try_from(slice).unwrap_or(i64::MAX).saturating_mul(self.width_ns);
+        self.time_ns.start.saturating_add(since_ns)
     }
 
     fn widen(&mut self) {
         self.width_ns = self.width_ns.saturating_mul(2);
-        let narrow = std::mem::take(&mut self.busy_ns);
-        for (place, roles) in narrow.into_iter().enumerate() {
-            roles.into_iter().for_each(|(role, ns)| *self.busy_of(place / 2, role) += ns);
+        for slices in &mut self.busy_ns {
+            *slices = slices.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
-        for cells in self.waits.values_mut() {
-            let mut wide: BTreeMap<usize, Cell> = BTreeMap::new();
-            for (place, cell) in std::mem::take(cells) {
-                wide.entry(place / 2).or_default().add(&cell);
+        self.bytes = 0;
+        for (_, cells) in &mut self.waits {
+            let mut wide: Vec<Cell> = Vec::with_capacity(cells.len() / 2 + 1);
+            for cell in std::mem::take(cells) {
+                cell_of(&mut wide, cell.slice / 2).0.add(&cell);
             }
+            self.bytes += wide.iter().map(Cell::bytes).sum::<usize>();
             *cells = wide;
         }
-    }
-
-    fn busy_of(&mut self, slice: usize, role: RoleId) -> &mut i64 {
-        if self.busy_ns.len() <= slice {
-            self.busy_ns.resize_with(slice + 1, Vec::new);
-        }
-        let roles = &mut self.busy_ns[slice];
-        let place = roles.iter().position(|(known, _)| *known == role).unwrap_or_else(|| {
-            roles.push((role, 0));
-            roles.len() - 1
-        });
-        &mut roles[place].1
     }
 }
 
 impl Watch<Class> for Book {
-    fn busy(&mut self, from_ns: i64, for_ns: i64, acts: &mut dyn Iterator<Item = Act>) {
-        let mut roles = std::mem::take(&mut self.roles);
-        roles.clear();
-        roles.extend(acts.map(|act| act.role));
-        roles.sort_unstable();
-        roles.dedup();
-        let (mut from_ns, end_ns) = (from_ns.max(0), from_ns.saturating_add(for_ns));
+    /// A wait may reach into the slice behind its own; what comes later tells nothing of it.
+    fn busy(&mut self, from_ns: i64, until_ns: i64, role: RoleId) {
+        let end_ns = self.begin_ns(self.slices() + 1).min(until_ns);
+        let mut from_ns = from_ns.max(self.time_ns.start);
+        if from_ns >= end_ns {
+            return;
+        }
+        let (role, last) = (usize::from(role.0), self.slice(end_ns - 1));
+        if self.busy_ns.len() <= role {
+            self.busy_ns.resize_with(role + 1, Vec::new);
+        }
+        if self.busy_ns[role].len() <= last {
+            self.busy_ns[role].resize(last + 1, 0);
+        }
         while from_ns < end_ns {
             let slice = self.slice(from_ns);
-            let next_ns = (slice as i64 + 1).saturating_mul(self.width_ns).min(end_ns);
-            roles.iter().for_each(|role| *self.busy_of(slice, *role) += next_ns - from_ns);
+            let next_ns = self.begin_ns(slice + 1).min(end_ns);
+            self.busy_ns[role][slice] += next_ns - from_ns;
             from_ns = next_ns;
         }
-        self.roles = roles;
     }
 
     fn waited(&mut self, wait: &Waited<Class>) {
         let slice = self.slice(wait.begin_ns);
-        let cell = self.waits.entry(wait.class).or_default().entry(slice).or_default();
-        cell.count += 1.0;
-        cell.sum_ns += (wait.end_ns - wait.begin_ns) as f64;
-        wait.parts.iter().for_each(|(part, ns)| cell.add_part(*part, *ns));
+        let number = *self.numbers.entry(wait.class).or_insert_with(|| {
+            self.waits.push((wait.class, Vec::new()));
+            self.waits.len() - 1
+        });
+        let (cell, is_new) = cell_of(&mut self.waits[number].1, slice);
+        cell.count += 1;
+        cell.sum_ns += wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
+        self.bytes += PART_BYTES * cell.add_parts(&wait.parts);
+        self.bytes += if is_new { CELL_BYTES } else { 0 };
+        // Of one slice nothing more can be put together.
+        while self.bytes > self.bytes_most && self.slices() > 1 {
+            self.widen();
+        }
     }
 }
 
@@ -122,29 +195,50 @@ impl Watch<Class> for Book {
 mod tests {
     use super::*;
     use crate::verdict::waits::Kind;
-    use model::record::Op;
+
+    fn wait(class: Class, begin_ns: i64, parts: &[PartNumber]) -> Waited<Class> {
+        let parts: Vec<_> = parts.iter().map(|part| (*part, 10.0)).collect();
+        Waited { class, begin_ns, end_ns: begin_ns + 10 * parts.len() as i64, parts }
+    }
+
+    const CLASS: Class = Class { device: 1, role: RoleId(3), kind: Kind::Read, size: 0 };
 
     #[test]
     fn wider_slices_hold_the_same() {
-        let class = Class { device: 1, role: RoleId(3), kind: Kind::Read, size: 0 };
-        let act = Act { role: RoleId(3), op: Op::Read };
-        let mut book = Book::default();
-        let wait = |begin_ns| Waited {
-            class,
-            begin_ns,
-            end_ns: begin_ns + 10,
-            parts: vec![(Part::Act(act), 10.0)],
-        };
-        book.busy(WIDTH_NS - 10, 30, &mut [act, act].into_iter());
-        [0, WIDTH_NS, 2 * WIDTH_NS].into_iter().for_each(|begin_ns| book.waited(&wait(begin_ns)));
-        let busy = |ns| vec![(act.role, ns)];
-        assert_eq!(book.busy_ns, [busy(10), busy(20)]);
-        assert_eq!(book.waits[&class].len(), 3);
-        // A century later.
-        book.waited(&wait(3_000_000_000_000_000_000));
-        assert!(book.width_ns > WIDTH_NS);
-        assert_eq!(book.busy_ns, [busy(30)]);
-        let whole = &book.waits[&class][&0];
-        assert_eq!((whole.count, whole.sum_ns, whole.parts[0].1), (3.0, 30.0, 30.0));
+        let from_ns = 7_000_000_000;
+        let mut book = Book::new(from_ns..from_ns + 10 * WIDTH_NS);
+        book.busy(from_ns - 50, from_ns + WIDTH_NS + 20, RoleId(3));
+        assert_eq!(book.busy_ns[3], [WIDTH_NS, 20], "what was before the span is not told");
+        for (slice, parts) in [(0, &[3, 5][..]), (1, &[3]), (2, &[3])] {
+            book.waited(&wait(CLASS, from_ns + slice * WIDTH_NS, parts));
+        }
+        assert_eq!(book.waits[0].1.len(), 3);
+        book.bytes_most = 4 * PART_BYTES + 3 * CELL_BYTES;
+        book.waited(&wait(CLASS, from_ns + 5 * WIDTH_NS, &[4]));
+        assert_eq!(book.width_ns, 2 * WIDTH_NS);
+        assert_eq!(book.busy_ns[3], [WIDTH_NS + 20]);
+        let [(_, cells)] = book.waits()[..] else { panic!() };
+        assert_eq!((cells[0].count, cells[0].sum_ns), (2, 30));
+        assert_eq!(cells[0].parts, [(3, 20.0), (5, 10.0)]);
+        assert_eq!(cells.iter().map(|cell| cell.slice).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_ends_late_is_of_the_slice_in_which_it_began() {
+        let mut cells = Vec::new();
+        for slice in [4, 2, 3, 2, 9, 0] {
+            cell_of(&mut cells, slice).0.count += 1;
+        }
+        let told: Vec<_> = cells.iter().map(|cell| (cell.slice, cell.count)).collect();
+        assert_eq!(told, [(0, 1), (2, 2), (3, 1), (4, 1), (9, 1)]);
+    }
+
+    #[test]
+    fn a_span_without_end_has_slices_of_a_bounded_number() {
+        let mut book = Book::new(0..i64::MAX);
+        assert!(book.slices() <= SLICES_MOST);
+        book.busy(0, i64::MAX, RoleId(0));
+        book.waited(&wait(CLASS, i64::MAX - 100, &[3]));
+        assert!(book.busy_ns[0].len() <= SLICES_MOST);
     }
 }

@@ -10,7 +10,7 @@
 //! Non-goals: the parts of calls whose file system tells no commits.
 
 use model::record::{Call, FileKind, JournalCommit, Op, Request};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The parts in their order.
 pub(crate) const PARTS: [&str; 8] = [
@@ -32,19 +32,50 @@ const POSTFLUSH: usize = 5;
 const FLUSH: usize = 6;
 const REST: usize = 7;
 
-type Parts = [f64; PARTS.len()];
+/// In ns.
+type Parts = [i64; PARTS.len()];
 
 /// From when to when.
 type Span = (i64, i64);
 
 /// What calls of a kind have in common.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Served {
     pub(crate) calls: u64,
     pub(crate) parts_ns: Parts,
-    /// Calls that a commit served, and these commits.
+    /// Calls that a commit served.
     pub(crate) by_commit: u64,
-    pub(crate) commits: HashSet<(u64, u64)>,
+    /// Commits that served calls of this span alone, and those that others can have waited for.
+    within: u64,
+    across: BTreeSet<Commit>,
+}
+
+/// A commit, by its file system and transaction.
+type Commit = (u64, u64);
+
+impl Served {
+    /// Commits that served calls.
+    pub(crate) fn commits(&self) -> u64 {
+        self.within + self.across.len() as u64
+    }
+
+    /// Adds what calls of another span have in common.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, ns)| *sum += ns);
+        self.by_commit += other.by_commit;
+        self.within += other.within;
+        self.across.extend(&other.across);
+    }
+}
+
+/// Commits by themselves, to be found.
+pub(crate) type Commits = HashMap<Commit, JournalCommit>;
+
+/// The same by what each is called.
+pub(crate) fn by_number(commits: Vec<JournalCommit>) -> Commits {
+    let number = |commit: &JournalCommit| (commit.file_system, commit.transaction);
+    commits.into_iter().map(|commit| (number(&commit), commit)).collect()
 }
 
 /// What the requests of a trace tell of calls.
@@ -91,18 +122,18 @@ impl Steps {
         }
     }
 
-    /// The parts of all calls, by what `group` says of each.
-    pub(crate) fn served<K: Ord>(
+    /// The parts of all calls, by what `group` says of each; `is_within` of commits whether calls
+    /// of other spans cannot have waited for them.
+    pub(crate) fn served<K: Ord + Copy>(
         &mut self,
         calls: &[Call],
-        commits: &[JournalCommit],
+        commits: &Commits,
+        is_within: &dyn Fn(&JournalCommit) -> bool,
         mut group: impl FnMut(&Call) -> Option<K>,
     ) -> BTreeMap<K, Served> {
         self.sequences.values_mut().for_each(|steps| steps.sort_unstable());
-        let key = |commit: &JournalCommit| (commit.file_system, commit.transaction);
-        let commits: HashMap<(u64, u64), &JournalCommit> =
-            commits.iter().map(|commit| (key(commit), commit)).collect();
         let mut all: BTreeMap<K, Served> = BTreeMap::new();
+        let mut within: BTreeSet<(K, Commit)> = BTreeSet::new();
         for (number, call) in calls.iter().enumerate() {
             let (Some(group), Some(end_ns)) = (group(call), call.end_ns) else { continue };
             let commit = call.transaction.and_then(|of| commits.get(&(call.file_system, of)));
@@ -113,9 +144,16 @@ impl Steps {
             let served = all.entry(group).or_default();
             served.calls += 1;
             served.by_commit += u64::from(commit.is_some());
-            served.commits.extend(commit.map(|commit| key(commit)));
-            let parts =
-                self.parts(number, (call.begin_ns, end_ns), call.file_system, commit.copied());
+            if let Some(commit) = commit {
+                let key = (commit.file_system, commit.transaction);
+                match is_within(commit) {
+                    true => served.within += u64::from(within.insert((group, key))),
+                    false => {
+                        served.across.insert(key);
+                    }
+                }
+            }
+            let parts = self.parts(number, (call.begin_ns, end_ns), call.file_system, commit);
             served.parts_ns.iter_mut().zip(parts).for_each(|(sum, ns)| *sum += ns);
         }
         all
@@ -131,10 +169,10 @@ impl Steps {
         let mut parts = Parts::default();
         let data_ns = self.data_ns.get(&call).copied().unwrap_or(begin_ns);
         let mut now_ns = data_ns.clamp(begin_ns, end_ns);
-        parts[DATA] = (now_ns - begin_ns) as f64;
+        parts[DATA] = now_ns - begin_ns;
         if let Some(commit) = commit {
             let started_ns = commit.started_ns.clamp(now_ns, end_ns);
-            parts[COMMIT_WAIT] = (started_ns - now_ns) as f64;
+            parts[COMMIT_WAIT] = started_ns - now_ns;
             let ended_ns = commit.ended_ns.unwrap_or(end_ns).clamp(started_ns, end_ns);
             let within = (started_ns, ended_ns);
             let steps = self.sequences.get(&file_system).map_or(&[][..], Vec::as_slice);
@@ -142,18 +180,18 @@ impl Steps {
             let of_commit = steps[first..].iter().take_while(|(span, _)| span.0 < ended_ns);
             of_commit.for_each(|(span, step)| parts[*step] += overlap(*span, within));
             let known = parts[PREFLUSH] + parts[BLOCK] + parts[POSTFLUSH];
-            parts[COMMIT] = (ended_ns - started_ns) as f64 - known;
+            parts[COMMIT] = ended_ns - started_ns - known;
             now_ns = ended_ns;
         }
         let flush = self.flushes.get(&call);
-        parts[FLUSH] = flush.map_or(0.0, |span| overlap(*span, (now_ns, end_ns)));
-        parts[REST] = (end_ns - now_ns) as f64 - parts[FLUSH];
+        parts[FLUSH] = flush.map_or(0, |span| overlap(*span, (now_ns, end_ns)));
+        parts[REST] = end_ns - now_ns - parts[FLUSH];
         parts
     }
 }
 
-fn overlap(a: Span, b: Span) -> f64 {
-    (a.1.min(b.1) - a.0.max(b.0)).max(0) as f64
+fn overlap(a: Span, b: Span) -> i64 {
+    (a.1.min(b.1) - a.0.max(b.0)).max(0)
 }
 
 #[cfg(test)]
@@ -199,16 +237,20 @@ mod tests {
             ended_ns: Some(82),
             ..JournalCommit::default()
         };
-        let served = steps.served(&calls, &[commit], |call| Some(call.begin_ns));
+        let commits = by_number(vec![commit]);
+        let served = steps.served(&calls, &commits, &|_| true, |call| Some(call.begin_ns));
         let parts: Vec<Parts> = served.values().map(|served| served.parts_ns).collect();
-        assert_eq!(parts[0], [20.0, 10.0, 12.0, 10.0, 3.0, 27.0, 0.0, 8.0]);
+        assert_eq!(parts[0], [20, 10, 12, 10, 3, 27, 0, 8]);
         // Who comes while it goes on has the rest of it.
-        assert_eq!(parts[1], [0.0, 0.0, 2.0, 5.0, 3.0, 27.0, 0.0, 3.0]);
-        assert_eq!(parts[2], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 30.0, 15.0]);
+        assert_eq!(parts[1], [0, 0, 2, 5, 3, 27, 0, 3]);
+        assert_eq!(parts[2], [0, 0, 0, 0, 0, 0, 30, 15]);
         for (parts, call) in parts.iter().zip(&calls) {
-            assert_eq!(parts.iter().sum::<f64>(), (call.end_ns.unwrap() - call.begin_ns) as f64);
+            assert_eq!(parts.iter().sum::<i64>(), call.end_ns.unwrap() - call.begin_ns);
         }
-        let all = steps.served(&calls, &[], |_| Some(()));
-        assert_eq!((all[&()].calls, all[&()].by_commit), (3, 0));
+        let mut all = steps.served(&calls, &commits, &|_| false, |_| Some(()))[&()].clone();
+        assert_eq!((all.calls, all.by_commit, all.commits()), (3, 2, 1));
+        let later = steps.served(&calls[1..2], &commits, &|_| false, |_| Some(()));
+        all.merge(&later[&()]);
+        assert_eq!((all.calls, all.by_commit, all.commits()), (4, 3, 1), "of both, and one");
     }
 }

@@ -45,13 +45,22 @@ impl Cpus {
         })
     }
 
-    /// The time in ns that was stolen in each slice of such a width, of as many as are stolen from.
-    pub(super) fn stolen_by_slice(&self, width_ns: i64) -> Vec<f64> {
+    /// Those that lie in a time, or reach into it.
+    pub(super) fn of(&self, time_ns: &Range<i64>) -> Self {
+        let first = self.0.partition_point(|interval| interval.until_ns <= time_ns.start);
+        let of = self.0.iter().skip(first).take_while(|one| one.from_ns < time_ns.end);
+        Self(of.cloned().collect())
+    }
+
+    /// The time in ns that was stolen in each slice of such a width from a moment on, of as many as
+    /// are stolen from.
+    pub(super) fn stolen_by_slice(&self, from_ns: i64, width_ns: i64) -> Vec<f64> {
         let with_any = self.0.iter().filter(|interval| interval.stolen_ns > 0);
-        let end_ns = with_any.map(|interval| interval.until_ns).max().unwrap_or(0).max(0);
-        let slices = 0..(end_ns as u64).div_ceil(width_ns.max(1) as u64) as i64;
-        let of = |slice: i64| self.within(&(slice * width_ns..(slice + 1) * width_ns)).stolen_ns;
-        slices.map(of).collect()
+        let end_ns = with_any.map(|interval| interval.until_ns).max().unwrap_or(from_ns);
+        let since_ns = end_ns.saturating_sub(from_ns).max(0) as u64;
+        let slices = 0..since_ns.div_ceil(width_ns.max(1) as u64) as i64;
+        let begin_ns = |slice: i64| from_ns.saturating_add(slice.saturating_mul(width_ns));
+        slices.map(|slice| self.within(&(begin_ns(slice)..begin_ns(slice + 1))).stolen_ns).collect()
     }
 }
 
@@ -73,7 +82,9 @@ mod tests {
         assert_eq!(cpus.within(&(150..1000)), sum(300.0, 34.0, 20.0));
         assert_eq!(cpus.within(&(-100..0)), sum(100.0, 100.0, 0.0));
         assert_eq!(cpus.within(&(200..300)), CpuSum::default());
-        assert_eq!(cpus.stolen_by_slice(75), [0.0, 20.0, 20.0]);
-        assert!(Cpus::default().stolen_by_slice(75).is_empty());
+        assert_eq!(cpus.stolen_by_slice(0, 75), [0.0, 20.0, 20.0]);
+        assert_eq!(cpus.stolen_by_slice(150, 25), [10.0, 10.0]);
+        assert!(Cpus::default().stolen_by_slice(0, 75).is_empty());
+        assert_eq!(cpus.of(&(150..300)).0.len(), 1);
     }
 }

@@ -40,6 +40,9 @@ pub(crate) enum Part {
 /// How long a device may complete nothing before it stands still, in ns.
 const STALL_NS: i64 = 50_000_000;
 
+/// What is less than this is no part of a wait, but rounded.
+const ROUNDED_NS: f64 = 1e-3;
+
 /// How much a request asks of a device, in bytes: a request as such costs as 16 KiB do, a flush as
 /// 128 KiB.
 fn work(op: Op, length_bytes: u32) -> f64 {
@@ -54,9 +57,17 @@ pub(crate) struct Waited<C> {
     pub(crate) class: C,
     pub(crate) begin_ns: i64,
     pub(crate) end_ns: i64,
-    /// Its parts in ns, which sum to its time.
-    pub(crate) parts: Vec<(Part, f64)>,
+    /// Its parts in ns, in the order of their numbers, which sum to its time.
+    pub(crate) parts: Vec<(PartNumber, f64)>,
 }
+
+/// A part of a wait, by its number at its device: [`HELD`], [`STALLED`], [`THROTTLED`], then acts.
+pub(crate) type PartNumber = u16;
+
+pub(crate) const HELD: usize = 0;
+pub(crate) const STALLED: usize = 1;
+pub(crate) const THROTTLED: usize = 2;
+const ACTS: usize = 3;
 
 /// What goes on until a moment: a request in flight, somebody's wait, or both.
 #[derive(Debug)]
@@ -65,39 +76,54 @@ struct Open<C> {
     wait: Option<(C, i64, Vec<f64>)>,
 }
 
-/// Sums that every device has: nobody's time, and that in which it stood still.
-const HELD: usize = 0;
-const STALLED: usize = 1;
-const ACTS: usize = 2;
+/// What has come since the device last completed something: only that can be put down to its
+/// standing still.
+#[derive(Debug, Default)]
+struct Since {
+    completed_ns: i64,
+    /// How far [`Disk::turned`] was.
+    turned: f64,
+    /// Requests: whose, their work, and how far it was when they came.
+    requests: Vec<(usize, f64, f64)>,
+    /// Waits: their places and begins.
+    waits: Vec<(usize, i64)>,
+}
 
 /// A device.
+///
+/// While requests are in flight, `turned` grows by the time over the work of all of them, so that
+/// an act's time grows by its work times that. What belonged to an act is `sums_ns` and its work
+/// times `turned`: a request changes one of the sums, however many acts there are.
 #[derive(Debug)]
 pub(crate) struct Disk<C> {
     now_ns: i64,
     acts: Vec<Act>,
     numbers: HashMap<Act, usize>,
-    /// Work in flight and its requests, by act.
+    turned: f64,
+    /// Work in flight and its requests, by part; of what is no act there is none.
     work: Vec<f64>,
     count: Vec<u64>,
-    in_flight: u64,
-    /// Time that has belonged to each act, behind [`HELD`] and [`STALLED`].
     sums_ns: Vec<f64>,
-    /// What of it has come since the last completion, and since when; waits that began meanwhile.
-    since_ns: Vec<f64>,
-    completed_ns: i64,
-    begun: Vec<(usize, i64, Vec<f64>)>,
+    all_work: f64,
+    in_flight: u64,
+    /// Acts with requests in flight, and those without by when they last had one, the latest first.
+    active: Vec<usize>,
+    idle: Recent,
+    /// By role: its requests in flight, and since when it has any.
+    roles: Vec<(u64, i64)>,
+    since: Since,
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
     /// Memory of sums and parts that are no longer needed: a request takes none anew.
     spare: Vec<Vec<f64>>,
-    spare_parts: Vec<(Part, f64)>,
+    spare_parts: Vec<(PartNumber, f64)>,
 }
 
 /// What a device tells on its way.
 pub(crate) trait Watch<C> {
-    /// For so long from a moment on, requests of these acts were in flight.
-    fn busy(&mut self, from_ns: i64, for_ns: i64, acts: &mut dyn Iterator<Item = Act>);
+    /// From one moment to another, a role had requests in flight.
+    fn busy(&mut self, from_ns: i64, until_ns: i64, role: RoleId);
     /// A wait ended.
     fn waited(&mut self, wait: &Waited<C>);
 }
@@ -108,13 +134,16 @@ impl<C> Disk<C> {
             now_ns: i64::MIN,
             acts: Vec::new(),
             numbers: HashMap::new(),
-            work: Vec::new(),
-            count: Vec::new(),
-            in_flight: 0,
+            turned: 0.0,
+            work: vec![0.0; ACTS],
+            count: vec![0; ACTS],
             sums_ns: vec![0.0; ACTS],
-            since_ns: vec![0.0; ACTS],
-            completed_ns: i64::MIN,
-            begun: Vec::new(),
+            all_work: 0.0,
+            in_flight: 0,
+            active: Vec::new(),
+            idle: Recent::default(),
+            roles: Vec::new(),
+            since: Since::default(),
             ends: BinaryHeap::new(),
             open: Vec::new(),
             free: Vec::new(),
@@ -135,12 +164,28 @@ impl<C> Disk<C> {
         self.advance(begin_ns, watch);
         let number = self.number(act);
         let work = work(act.op, length_bytes);
-        self.work[number] += work;
-        self.count[number] += 1;
         if self.in_flight == 0 {
+            // Nothing is worked on: small numbers are kept more exactly.
+            self.turned = 0.0;
             self.begin_anew(begin_ns);
         }
+        self.change_work(number, work);
+        if self.count[number] == 0 {
+            self.active.push(number);
+            self.idle.remove(number);
+        }
+        self.count[number] += 1;
+        self.since.requests.push((number, work, self.turned));
         self.in_flight += 1;
+        let role = usize::from(act.role.0);
+        if self.roles.len() <= role {
+            self.roles.resize(role + 1, (0, 0));
+        }
+        let (in_flight, since_ns) = &mut self.roles[role];
+        if *in_flight == 0 {
+            *since_ns = self.now_ns;
+        }
+        *in_flight += 1;
         self.open(begin_ns, end_ns, Some((number, work)), waiter);
     }
 
@@ -157,7 +202,14 @@ impl<C> Disk<C> {
 
     fn open(&mut self, begin_ns: i64, end_ns: i64, act: Option<(usize, f64)>, waiter: Option<C>) {
         let is_wait = waiter.is_some();
-        let wait = waiter.map(|class| (class, begin_ns, copy(&self.sums_ns, &mut self.spare)));
+        let wait = waiter.map(|class| {
+            let mut before = self.spare.pop().unwrap_or_default();
+            before.clear();
+            before.extend_from_slice(&self.sums_ns);
+            // Of acts that are not active this is all.
+            self.active.iter().for_each(|number| before[*number] = self.time_ns(*number));
+            (class, begin_ns, before)
+        });
         let open = Some(Open { act, wait });
         let place = match self.free.pop() {
             Some(place) => {
@@ -170,49 +222,92 @@ impl<C> Disk<C> {
             }
         };
         if is_wait && self.in_flight > 0 {
-            let since_ns = copy(&self.since_ns, &mut self.spare);
-            self.begun.push((place, begin_ns, since_ns));
+            self.since.waits.push((place, begin_ns));
         }
         self.ends.push(Reverse((end_ns.max(begin_ns), place)));
     }
 
+    /// The time that has belonged to a part so far.
+    fn time_ns(&self, number: usize) -> f64 {
+        self.sums_ns[number] + self.work[number] * self.turned
+    }
+
+    /// An act has more work in flight from now on, or less.
+    fn change_work(&mut self, number: usize, by: f64) {
+        self.sums_ns[number] -= by * self.turned;
+        self.work[number] += by;
+        self.all_work += by;
+    }
+
     /// From here on it is counted since when nothing was completed.
     fn begin_anew(&mut self, now_ns: i64) {
-        self.completed_ns = now_ns;
-        self.since_ns.iter_mut().for_each(|ns| *ns = 0.0);
-        self.spare.extend(self.begun.drain(..).map(|(_, _, since_ns)| since_ns));
+        self.since.completed_ns = now_ns;
+        self.since.turned = self.turned;
+        self.since.requests.clear();
+        self.since.waits.clear();
     }
 
     /// At a completion: if it was long in coming, the time since the last one is the device's.
     fn settle(&mut self, now_ns: i64) {
-        let is_flush = |(act, count): (&Act, &u64)| act.op == Op::Flush && *count > 0;
-        let has_flush = self.acts.iter().zip(&self.count).any(is_flush);
-        if now_ns.saturating_sub(self.completed_ns) >= STALL_NS && !has_flush {
-            stall(&mut self.sums_ns, &self.since_ns);
-            for (place, begin_ns, since_ns) in &self.begun {
-                let open = self.open.get_mut(*place).and_then(Option::as_mut);
-                let wait = open.and_then(|open| open.wait.as_mut());
-                // The place may be another wait's by now.
-                if let Some((_, _, before)) = wait.filter(|(_, begun_ns, _)| begun_ns == begin_ns) {
-                    stall(before, since_ns);
-                }
-            }
+        let has_flush = || {
+            let mut in_flight = self.acts.iter().zip(self.count.iter().skip(ACTS));
+            in_flight.any(|(act, count)| act.op == Op::Flush && *count > 0)
+        };
+        if now_ns.saturating_sub(self.since.completed_ns) >= STALL_NS && !has_flush() {
+            self.stall();
         }
         self.begin_anew(now_ns);
     }
 
-    fn number(&mut self, act: Act) -> usize {
+    /// Moves what belonged to acts since the last completion to the device.
+    fn stall(&mut self) {
+        let for_turns = self.turned - self.since.turned;
+        let mut since_ns: Vec<f64> = self.work.iter().map(|work| work * for_turns).collect();
+        for (number, work, turned) in &self.since.requests {
+            since_ns[*number] -= work * (turned - self.since.turned);
+        }
+        // What it was at the last completion, it is again.
+        self.sums_ns.iter_mut().zip(&since_ns).for_each(|(sum, since)| *sum -= since);
+        self.sums_ns[STALLED] += since_ns.iter().sum::<f64>();
+        let completed: Vec<f64> = (0..self.work.len()).map(|part| self.time_ns(part)).collect();
+        for (place, begin_ns) in &self.since.waits {
+            let open = self.open.get_mut(*place).and_then(Option::as_mut);
+            let wait = open.and_then(|open| open.wait.as_mut());
+            // The place may be another wait's by now.
+            let Some((.., before)) = wait.filter(|(_, begun_ns, _)| begun_ns == begin_ns) else {
+                continue;
+            };
+            let mut moved_ns = 0.0;
+            for (own, then) in before.iter_mut().zip(&completed).skip(ACTS) {
+                moved_ns += *own - then;
+                *own = *then;
+            }
+            before[STALLED] += moved_ns;
+        }
+    }
+
+    /// The number of an act among the parts of waits.
+    pub(crate) fn number(&mut self, act: Act) -> usize {
         if let Some(number) = self.numbers.get(&act) {
             return *number;
         }
-        let number = self.acts.len();
+        let number = ACTS + self.acts.len();
         self.acts.push(act);
         self.work.push(0.0);
         self.count.push(0);
         self.sums_ns.push(0.0);
-        self.since_ns.push(0.0);
         self.numbers.insert(act, number);
         number
+    }
+
+    /// What a number stands for.
+    pub(crate) fn part(&self, number: PartNumber) -> Part {
+        match usize::from(number) {
+            HELD => Part::Held,
+            STALLED => Part::Stalled,
+            THROTTLED => Part::Throttled,
+            number => self.acts.get(number - ACTS).map_or(Part::Held, |act| Part::Act(*act)),
+        }
     }
 
     /// Lets time go on, and what ends until then end.
@@ -222,10 +317,10 @@ impl<C> Disk<C> {
                 break;
             }
             self.ends.pop();
-            self.pass(end_ns, watch);
+            self.pass(end_ns);
             self.end(place, end_ns, watch);
         }
-        self.pass(to_ns, watch);
+        self.pass(to_ns);
     }
 
     /// Whether anything goes on.
@@ -240,30 +335,27 @@ impl<C> Disk<C> {
         }
     }
 
-    fn pass(&mut self, to_ns: i64, watch: &mut impl Watch<C>) {
+    /// Tells of the roles that are busy until now: else they are told of when they no longer are.
+    pub(crate) fn tell_busy(&mut self, watch: &mut impl Watch<C>) {
+        let now_ns = self.now_ns;
+        let busy = self.roles.iter_mut().enumerate().filter(|(_, (in_flight, _))| *in_flight > 0);
+        for (role, (_, since_ns)) in busy {
+            watch.busy(*since_ns, now_ns, RoleId(role as u16));
+            *since_ns = now_ns;
+        }
+    }
+
+    fn pass(&mut self, to_ns: i64) {
         let from_ns = self.now_ns;
         self.now_ns = to_ns.max(from_ns);
         let for_ns = self.now_ns.saturating_sub(from_ns);
         if for_ns <= 0 || from_ns == i64::MIN {
             return;
         }
-        if self.in_flight == 0 {
-            self.sums_ns[HELD] += for_ns as f64;
-            return;
+        match self.in_flight {
+            0 => self.sums_ns[HELD] += for_ns as f64,
+            _ => self.turned += for_ns as f64 / self.all_work,
         }
-        let all: f64 = self.work.iter().sum();
-        let both = self.sums_ns.iter_mut().zip(&mut self.since_ns).skip(ACTS);
-        for ((sum, since), work) in both.zip(&self.work).filter(|(_, work)| **work > 0.0) {
-            let ns = for_ns as f64 * work / all;
-            *sum += ns;
-            *since += ns;
-        }
-        let acts = self.acts.iter().zip(&self.count);
-        watch.busy(
-            from_ns,
-            for_ns,
-            &mut acts.filter(|(_, count)| **count > 0).map(|(act, _)| *act),
-        );
     }
 
     fn end(&mut self, place: usize, end_ns: i64, watch: &mut impl Watch<C>) {
@@ -273,45 +365,92 @@ impl<C> Disk<C> {
         let Some(Open { act, wait }) = self.open[place].take() else { return };
         self.free.push(place);
         if let Some((number, work)) = act {
-            self.in_flight -= 1;
-            self.count[number] -= 1;
-            // Sums of what is not in flight are exactly nothing.
-            self.work[number] =
-                if self.count[number] == 0 { 0.0 } else { self.work[number] - work };
+            self.end_request(number, work, watch);
         }
         let Some((class, begin_ns, before)) = wait else { return };
-        let parts = self.sums_ns.iter().enumerate().filter_map(|(place, sum)| {
-            let took_ns = sum - before.get(place).copied().unwrap_or(0.0);
-            let part = match place {
-                HELD => Part::Held,
-                STALLED => Part::Stalled,
-                place => Part::Act(self.acts[place - ACTS]),
-            };
-            (took_ns > 0.0).then_some((part, took_ns))
+        let mut parts = std::mem::take(&mut self.spare_parts);
+        parts.clear();
+        let known = [HELD, STALLED].into_iter().chain(self.active.iter().copied());
+        let numbers = known.chain(self.idle.since(begin_ns));
+        let took = numbers.filter_map(|number| {
+            // Acts that came since had no time before.
+            let before_ns = before.get(number).copied().unwrap_or(0.0);
+            let took_ns = self.time_ns(number) - before_ns;
+            (took_ns > ROUNDED_NS).then_some((number as PartNumber, took_ns))
         });
-        let mut all = std::mem::take(&mut self.spare_parts);
-        all.clear();
-        all.extend(parts);
+        parts.extend(took);
+        parts.sort_unstable_by_key(|(number, _)| *number);
         self.spare.push(before);
-        let wait = Waited { class, begin_ns, end_ns, parts: all };
+        let wait = Waited { class, begin_ns, end_ns, parts };
         watch.waited(&wait);
         self.spare_parts = wait.parts;
     }
+
+    fn end_request(&mut self, number: usize, work: f64, watch: &mut impl Watch<C>) {
+        self.in_flight -= 1;
+        self.count[number] -= 1;
+        self.change_work(number, -work);
+        if self.count[number] == 0 {
+            self.active.retain(|active| *active != number);
+            self.idle.put_first(number, self.now_ns);
+        }
+        let role = self.acts[number - ACTS].role;
+        let (in_flight, since_ns) = &mut self.roles[usize::from(role.0)];
+        *in_flight -= 1;
+        if *in_flight == 0 {
+            watch.busy(*since_ns, self.now_ns, role);
+        }
+    }
 }
 
-/// A copy in memory that is there already, where there is some.
-fn copy(of: &[f64], spare: &mut Vec<Vec<f64>>) -> Vec<f64> {
-    let mut copy = spare.pop().unwrap_or_default();
-    copy.clear();
-    copy.extend_from_slice(of);
-    copy
+/// Numbers by when they were put first: a list through a table.
+#[derive(Debug, Default)]
+struct Recent {
+    first: Option<usize>,
+    links: Vec<Option<Link>>,
 }
 
-/// Moves what belonged to acts since a moment to the device.
-fn stall(sums_ns: &mut [f64], since_ns: &[f64]) {
-    let all: f64 = since_ns.iter().skip(ACTS).sum();
-    sums_ns.iter_mut().zip(since_ns).skip(ACTS).for_each(|(sum, since)| *sum -= since);
-    sums_ns[STALLED] += all;
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    before: Option<usize>,
+    behind: Option<usize>,
+    put_ns: i64,
+}
+
+impl Recent {
+    fn remove(&mut self, number: usize) {
+        let link = self.links.get_mut(number).and_then(Option::take);
+        let Some(Link { before, behind, .. }) = link else { return };
+        match before {
+            Some(before) => self.with(Some(before), |link| link.behind = behind),
+            None => self.first = behind,
+        }
+        self.with(behind, |link| link.before = before);
+    }
+
+    fn with(&mut self, number: Option<usize>, change: impl FnOnce(&mut Link)) {
+        let link = number.and_then(|number| self.links.get_mut(number)?.as_mut());
+        if let Some(link) = link {
+            change(link);
+        }
+    }
+
+    /// Puts one first that is not there.
+    fn put_first(&mut self, number: usize, put_ns: i64) {
+        if self.links.len() <= number {
+            self.links.resize(number + 1, None);
+        }
+        let behind = self.first.replace(number);
+        self.with(behind, |link| link.before = Some(number));
+        self.links[number] = Some(Link { before: None, behind, put_ns });
+    }
+
+    /// Those that were put first at a moment or later.
+    fn since(&self, from_ns: i64) -> impl Iterator<Item = usize> + '_ {
+        let link = |number: &usize| self.links.get(*number).copied().flatten();
+        std::iter::successors(self.first, move |number| link(number)?.behind)
+            .take_while(move |number| link(number).is_some_and(|link| link.put_ns >= from_ns))
+    }
 }
 
 #[cfg(test)]
@@ -326,9 +465,9 @@ mod tests {
     }
 
     impl Watch<u32> for Seen {
-        fn busy(&mut self, _: i64, for_ns: i64, acts: &mut dyn Iterator<Item = Act>) {
-            assert!(acts.next().is_some());
-            self.busy_ns += for_ns;
+        fn busy(&mut self, from_ns: i64, until_ns: i64, _: RoleId) {
+            assert!(from_ns <= until_ns);
+            self.busy_ns += until_ns - from_ns;
         }
         fn waited(&mut self, wait: &Waited<u32>) {
             self.waits.push(wait.clone());
@@ -337,6 +476,12 @@ mod tests {
 
     const OWN: Act = Act { role: RoleId(1), op: Op::Read };
     const OTHER: Act = Act { role: RoleId(2), op: Op::Write };
+
+    /// The parts of a wait in whole ns.
+    fn parts(disk: &Disk<u32>, wait: &Waited<u32>) -> Vec<(Part, i64)> {
+        let part = |(number, ns): &(PartNumber, f64)| (disk.part(*number), ns.round() as i64);
+        wait.parts.iter().map(part).collect()
+    }
 
     #[test]
     fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
@@ -348,27 +493,81 @@ mod tests {
         let [wait] = seen.waits.as_slice() else { panic!() };
         assert_eq!((wait.class, wait.begin_ns, wait.end_ns), (7, 0, 100));
         // From 20 to 30 both ask for the same.
-        let parts = [(Part::Held, 50.0), (Part::Act(OWN), 15.0), (Part::Act(OTHER), 35.0)];
-        assert_eq!(wait.parts, parts);
-        assert_eq!(seen.busy_ns, 50);
+        let expected = [(Part::Held, 50), (Part::Act(OWN), 15), (Part::Act(OTHER), 35)];
+        assert_eq!(parts(&disk, wait), expected);
+        assert_eq!(seen.busy_ns, 20 + 40, "each role by itself");
+    }
+
+    #[test]
+    fn who_is_busy_is_told_of_once_whenever_it_is_asked() {
+        let (mut disk, mut seen) = (Disk::new(), Seen::default());
+        disk.request((10, 30), OWN, 4096, None, &mut seen);
+        disk.request((15, 50), OWN, 4096, None, &mut seen);
+        disk.advance(25, &mut seen);
+        assert_eq!(seen.busy_ns, 0);
+        disk.tell_busy(&mut seen);
+        assert_eq!(seen.busy_ns, 15);
+        disk.finish(&mut seen);
+        assert_eq!(seen.busy_ns, 40);
     }
 
     #[test]
     fn a_device_that_completes_nothing_for_long_stands_still_unless_it_flushes() {
-        let parts = |op| {
+        let told = |op| {
             let (mut disk, mut seen) = (Disk::new(), Seen::default());
             let other = Act { op, ..OTHER };
             disk.request((0, STALL_NS + 100), other, 4096, None, &mut seen);
             disk.request((40, STALL_NS + 100), OWN, 4096, Some(3), &mut seen);
             disk.finish(&mut seen);
-            seen.waits.remove(0).parts
+            let wait = seen.waits.remove(0);
+            parts(&disk, &wait)
         };
-        assert_eq!(parts(Op::Write), [(Part::Stalled, (STALL_NS + 60) as f64)]);
-        let flushed = parts(Op::Flush);
+        assert_eq!(told(Op::Write), [(Part::Stalled, STALL_NS + 60)]);
+        let flushed = told(Op::Flush);
         assert!(flushed.iter().all(|(part, _)| *part != Part::Stalled), "{flushed:?}");
     }
 
+    #[test]
+    fn only_what_came_since_the_last_completion_is_the_devices() {
+        let (mut disk, mut seen) = (Disk::new(), Seen::default());
+        disk.request((0, 1000), OTHER, 4096, None, &mut seen);
+        disk.request((0, 2000 + STALL_NS), OWN, 4096, Some(3), &mut seen);
+        disk.request((1500, 2000 + STALL_NS), OTHER, 4096, Some(4), &mut seen);
+        disk.finish(&mut seen);
+        let told: Vec<_> = seen.waits.iter().map(|wait| parts(&disk, wait)).collect();
+        let own =
+            [(Part::Stalled, STALL_NS + 1000), (Part::Act(OWN), 500), (Part::Act(OTHER), 500)];
+        let later = [(Part::Stalled, STALL_NS + 500)];
+        let sorted = |mut parts: Vec<(Part, i64)>| {
+            parts.sort_unstable();
+            parts
+        };
+        let mut expected = vec![sorted(own.to_vec()), sorted(later.to_vec())];
+        let mut told: Vec<_> = told.into_iter().map(sorted).collect();
+        told.sort();
+        expected.sort();
+        assert_eq!(told, expected);
+    }
+
     proptest! {
+        #[test]
+        fn those_put_first_last_come_first(
+            steps in prop::collection::vec((0usize..6, any::<bool>()), 0..60),
+        ) {
+            let (mut recent, mut expected) = (Recent::default(), Vec::<(usize, i64)>::new());
+            for ((number, is_put), now_ns) in steps.into_iter().zip(0..) {
+                recent.remove(number);
+                expected.retain(|(known, _)| *known != number);
+                if is_put {
+                    recent.put_first(number, now_ns);
+                    expected.insert(0, (number, now_ns));
+                }
+                let late = expected.iter().filter(|(_, at_ns)| *at_ns >= now_ns / 2);
+                let late: Vec<usize> = late.map(|(number, _)| *number).collect();
+                prop_assert_eq!(recent.since(now_ns / 2).collect::<Vec<_>>(), late);
+            }
+        }
+
         #[test]
         fn parts_sum_to_the_wait(
             requests in prop::collection::vec(

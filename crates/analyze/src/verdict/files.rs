@@ -67,6 +67,18 @@ impl Files {
         }
     }
 
+    /// Adds those of another time, which were put away.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.settle();
+        self.unknown.merge(&other.unknown);
+        let mut known: Vec<_> = other.known.iter().collect();
+        known.sort_unstable_by_key(|(key, _)| **key);
+        for (key, requested) in known {
+            self.last = Some((*key, *requested));
+            self.settle();
+        }
+    }
+
     /// Puts away what is still at hand.
     pub(crate) fn settle(&mut self) {
         let Some((key, requested)) = self.last.take() else { return };

@@ -2,13 +2,13 @@
 //!
 //! Non-goals: which of it is said first (`report::verdict`).
 
-use super::blame::{Cause, Loss, Scene, Victim, Waits, blame, matters};
+use super::blame::{Loss, Waits, blame, matters};
 use super::calls::{PARTS, Served};
 use super::cpus::CpuSum;
 use super::files::Requested;
 use super::stacks::Queued;
-use super::waits::Kind;
-use super::{Ledger, actors};
+use super::sums::{Cause, Victim};
+use super::whole::Verdict;
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
@@ -59,30 +59,30 @@ fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
     (percent > STOLEN_PERCENT_MAX).then(doubt)
 }
 
-impl Ledger {
-    /// All findings; what is still open is ended first. `name` is a device's.
-    pub fn findings(&mut self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        self.finish();
-        self.files.settle();
-        let time_ns = self.selection.within(self.last_ns);
+impl Verdict {
+    /// All findings. `name` is a device's.
+    pub fn findings(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        let time_ns = self.known.selection.within(self.last_ns.max(0));
         let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
         let run = Subject::this_run();
-        let cpus = self.cpus.within(&time_ns);
+        let cpus = self.known.cpus.within(&time_ns);
         let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), self.requests, COUNTED);
         let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
-        for device in self.devices.values() {
-            let book = &device.book;
-            let stolen_ns = self.cpus.stolen_by_slice(book.width_ns);
-            let scene = Scene { book, actors: &self.actors, stolen_ns };
-            let (waits, mut losses) = blame(&scene);
-            losses.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then(a.victim.cmp(&b.victim)));
-            for (victim, waits) in &waits {
-                findings.extend(self.of_waits(victim, waits, &name(victim.device)));
-            }
-            for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
-                let Some(waits) = waits.get(&loss.victim) else { continue };
-                findings.extend(self.of_loss(loss, waits, span_ns, &name(loss.victim.device)));
-            }
+        let (waits, mut losses) = blame(&self.sums);
+        losses.sort_by(|a, b| {
+            let device = a.victim.device.cmp(&b.victim.device);
+            let pair = || self.pair(a).cmp(&self.pair(b));
+            device.then(b.lost_ns.total_cmp(&a.lost_ns)).then_with(pair)
+        });
+        let mut victims: Vec<(&Victim, &Waits)> = waits.iter().collect();
+        victims
+            .sort_by_cached_key(|(victim, _)| (victim.device, self.role(victim.role), victim.kind));
+        for (victim, waits) in victims {
+            findings.extend(self.of_waits(victim, waits, &name(victim.device)));
+        }
+        for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
+            let Some(waits) = waits.get(&loss.victim) else { continue };
+            findings.extend(self.of_loss(loss, waits, span_ns, &name(loss.victim.device)));
         }
         findings.extend(of_cpus(&cpus));
         findings.extend(self.of_calls(name));
@@ -91,31 +91,31 @@ impl Ledger {
         findings
     }
 
+    /// Victim and cause, by their names: roles are numbered as they come.
+    fn pair(&self, loss: &Loss) -> (String, String) {
+        let cause = self.cause(loss.cause).unwrap_or_else(str::to_owned);
+        (self.role(loss.victim.role), cause)
+    }
+
     /// What calls waited for, part by part.
-    fn of_calls(&mut self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let Self { calls, steps, actors, homes, context, selection, .. } = self;
-        let served = steps.served(calls, &context.commits, |call| {
-            if !selection.time_ns.contains(&call.begin_ns) {
-                return None;
-            }
-            let device = homes.get(&(call.file_system as u32)).copied()?;
-            let role = actors.of_thread(call.pid as u32, || call.command.clone());
-            Some(Victim { role, kind: Kind::Call(call.kind), device })
-        });
-        let of = |(victim, served): (Victim, Served)| {
-            let subject = self.wait(&victim, &name(victim.device));
-            let mean = |sum: f64| Some(sum / served.calls as f64);
+    fn of_calls(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        let of = |(victim, served): (&Victim, &Served)| {
+            let subject = self.wait(victim, &name(victim.device));
+            let mean = |sum: i64| Some(sum as f64 / served.calls as f64);
             let found = |quantity, value| {
                 Finding::new(&subject, quantity, value, served.calls, PART_OF_CALL)
             };
             let parts = PARTS.iter().zip(served.parts_ns);
             let mut findings: Vec<Finding> =
                 parts.map(|(part, sum_ns)| found(part, mean(sum_ns))).collect();
-            let commits = served.commits.len() as f64;
+            let commits = served.commits() as f64;
             let shared = (commits > 0.0).then(|| served.by_commit as f64 / commits);
             findings.push(found("calls_of_commit", shared));
             findings
         };
+        let mut served: Vec<(&Victim, &Served)> = self.served.iter().collect();
+        served
+            .sort_by_cached_key(|(victim, _)| (victim.device, self.role(victim.role), victim.kind));
         served.into_iter().flat_map(of).collect()
     }
 
@@ -125,10 +125,6 @@ impl Ledger {
             victim: self.role(victim.role),
             wait: victim.kind.name().to_owned(),
         })
-    }
-
-    pub(super) fn role(&self, role: actors::RoleId) -> String {
-        self.actors.name(role).to_owned()
     }
 
     /// A role's name, or what is no role.
@@ -141,13 +137,14 @@ impl Ledger {
 
     fn of_waits(&self, victim: &Victim, waits: &Waits, device: &str) -> Vec<Finding> {
         let subject = self.wait(victim, device);
-        let count = waits.count as u64;
-        let found = |name, value| Finding::new(&subject, name, value, count, COUNTED);
+        let found = |name, value| Finding::new(&subject, name, value, waits.count, COUNTED);
+        let (count, sum_ns) = (waits.count as f64, waits.sum_ns as f64);
+        let calm = found("calm_mean_ns", waits.calm_mean_ns());
         vec![
-            found("waits_count", Some(waits.count)),
-            found("waited_ns", Some(waits.sum_ns)),
-            found("waited_mean_ns", Some(waits.sum_ns / waits.count)),
-            Finding { count: waits.calm_count as u64, ..found("calm_mean_ns", waits.calm_mean_ns) },
+            found("waits_count", Some(count)),
+            found("waited_ns", Some(sum_ns)),
+            found("waited_mean_ns", Some(sum_ns / count)),
+            Finding { count: waits.calm_count, ..calm },
         ]
     }
 
@@ -170,7 +167,7 @@ impl Ledger {
         };
         let mut findings = vec![
             found("lost_ns", loss.lost_ns).within(Interval::Comparison, interval),
-            found("lost_percent", 100.0 * loss.lost_ns / waits.sum_ns),
+            found("lost_percent", 100.0 * loss.lost_ns / waits.sum_ns as f64),
             found("matters", f64::from(matters(loss, waits, span_ns))),
             found("affected_count", loss.count.round()),
         ];
@@ -194,7 +191,7 @@ impl Ledger {
 
     /// Functions that are the same, at whatever address in them, are one.
     fn of_stacks(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let stacks = self.context.stacks.iter();
+        let stacks = self.known.stacks.iter();
         let functions: HashMap<u64, &str> =
             stacks.map(|stack| (stack.stack, stack.functions.as_str())).collect();
         let named = |stack: u32| functions.get(&u64::from(stack)).map_or("", |names| names);
@@ -232,23 +229,23 @@ impl Ledger {
             if called.is_known() {
                 known.merge(requested);
             }
-            let of = (name(*device), self.file_names.text(*called, name));
+            let of = (name(*device), self.known.file_names.text(*called, name));
             files.entry(of).or_default().0.merge(requested);
         }
         let (mut all_calls, mut known_calls) = (0, 0);
-        for call in self.calls.iter().chain(&self.endless) {
+        for call in self.known.calls.iter().chain(&self.known.endless) {
             let number = call.file();
             // What is of all files (sync) is of none.
-            if number.inode == 0 || !self.selection.time_ns.contains(&call.begin_ns) {
+            if number.inode == 0 || !self.known.selection.time_ns.contains(&call.begin_ns) {
                 continue;
             }
-            let device = self.homes.get(&number.file_system).copied();
+            let device = self.known.homes.get(number.file_system);
             let device = device.unwrap_or(number.file_system);
             let key = FileKey { kind: FileKind::Regular, number };
-            let called = self.file_names.at(&key, call.begin_ns);
+            let called = self.known.file_names.at(&key, call.begin_ns);
             all_calls += 1;
             known_calls += u64::from(called.is_known());
-            let of = (name(device), self.file_names.text(called, name));
+            let of = (name(device), self.known.file_names.text(called, name));
             let (_, calls, sum_ns) = files.entry(of).or_default();
             *calls += 1;
             *sum_ns += call.end_ns.map_or(0.0, |end_ns| (end_ns - call.begin_ns) as f64);

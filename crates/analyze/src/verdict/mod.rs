@@ -4,16 +4,25 @@
 //! The 1986 paper asked which requests make others wait. There readers waited; here whoever does:
 //! calls that make a file durable, reads, direct writes, and flushes where no calls are known.
 //!
+//! A trace is looked at by minutes, each by itself: what is found of a minute depends on what was in
+//! flight at its begin and on nothing before. Minutes are added up as integers. So a trace's verdict
+//! is the same to the last bit however it is cut, and takes memory for a minute.
+//!
 //! - [`role`]: what a process is for, by its title.
 //! - `actors`: whose request it is.
+//! - [`Known`]: what is known besides the requests.
+//! - [`Minutes`]: requests into minutes, a ledger each.
 //! - `disk`: how the time of a wait divides among those whose requests are in flight.
 //! - `book`: slices of time with the waits that began in them.
+//! - `weigh`: the waits of a minute divided among their causes.
+//! - `sums`: what is kept of a minute, and how minutes are added up.
+//! - `calm`: what waits take in calm.
 //! - `blame`: what waits took beyond calm, and because of whom.
 //! - `cpus`: what the CPUs did meanwhile.
 //! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
 //! - `stacks`: by which functions requests were queued.
-//! - `findings`: what is published.
+//! - [`Verdict`]: all of it, of one minute or of many; `findings`: what is published of it.
 //! - `so_far`: what is known while requests still come.
 //!
 //! Where devices lie on others, a wait counts once, at the top of the stack; what is in flight is
@@ -30,55 +39,63 @@ mod actors;
 mod blame;
 mod book;
 mod calls;
+mod calm;
 mod cpus;
 mod disk;
 mod ends;
 mod files;
 mod findings;
+mod known;
+mod minutes;
 mod role;
 mod so_far;
 mod stacks;
+mod sums;
 mod throttle;
 mod waits;
+mod weigh;
+mod whole;
 
 pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
+pub use known::{Homes, Known};
+pub use minutes::{MINUTE_NS, Minutes};
 pub use role::role;
 pub(crate) use so_far::{LostSoFar, WaitsSoFar};
+pub use whole::Verdict;
 
-use crate::names::FileNames;
 use crate::requests::sequences::Open;
-use crate::selection::Selection;
 use book::Book;
 use calls::Steps;
 use cpus::Cpus;
-use disk::{Act, Disk, Part, Waited, Watch as _};
+use disk::{Act, Disk, PartNumber, THROTTLED, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
-use model::record::requests::DeviceStack;
-use model::record::{Call, Commands, Context, FileKey, Request};
+use model::record::{Call, Commands, FileKey, JournalCommit, Request};
 use stacks::Ways;
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use sums::{Sums, Victim};
 use throttle::Throttle;
 use waits::{Class, Kind, size_of};
+use weigh::{Scene, weigh};
 
-/// A trace on its way to a verdict.
+/// A span on its way to a verdict: the waits that begin in it, with all that is in flight while
+/// they go on.
 #[derive(Debug)]
-pub struct Ledger {
+pub(crate) struct Ledger {
+    known: Arc<Known>,
+    time_ns: Range<i64>,
     actors: Actors,
     devices: BTreeMap<u32, Device>,
-    /// In which layer of its stack most of a device's waiting goes by, where not in its own: what
-    /// is in flight there is to blame.
-    queues: BTreeMap<u32, u32>,
-    stack: DeviceStack,
     /// Whose requests those beneath are made for, while they are in flight.
     askers: Open<RoleId>,
-    /// On which device a file system lies.
+    /// On which device a file system lies, as far as it is not known.
     homes: HashMap<u32, u32>,
-    /// Calls with both ends, in the order of their begins; and how many have begun.
+    /// Calls that begin in the span or are under way at its begin, in the order of their begins;
+    /// and how many have begun.
     calls: Vec<Call>,
-    /// Those whose end is not known.
-    endless: Vec<Call>,
     begun: usize,
     has_calls: bool,
     /// Until when a thread is in a call, whose parts its requests are.
@@ -86,15 +103,12 @@ pub struct Ledger {
     steps: Steps,
     throttle: Throttle,
     files: Files,
-    file_names: FileNames,
     ways: Ways,
     cpus: Cpus,
-    context: Context,
-    selection: Selection,
-    /// Requests that were added.
+    /// Requests that arrived in the span.
     requests: u64,
     last_ns: i64,
-    /// Until when waits go on that began in the selected time: what comes meanwhile is their load.
+    /// Until when waits go on that began in the span: what comes meanwhile is their load.
     loaded_until_ns: i64,
 }
 
@@ -105,62 +119,47 @@ struct Device {
 }
 
 impl Ledger {
-    /// Begins with what the trace has besides its requests; calls whose end is not known have
-    /// been given one ([`Ends`]). Waits count that begin in the selected time, and with all that
-    /// is in flight while they go on.
-    pub fn new(mut context: Context, selection: Selection) -> Self {
-        let actors = Actors::new(&context, selection.process.clone());
-        let (calls, endless): (Vec<Call>, Vec<Call>) =
-            std::mem::take(&mut context.calls).into_iter().partition(|call| call.end_ns.is_some());
-        let selected = calls.iter().filter(|call| selection.time_ns.contains(&call.begin_ns));
-        let loaded_until_ns = selected.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
+    /// Of a span; what is selected of it is told of.
+    pub(crate) fn new(known: &Arc<Known>, time_ns: Range<i64>) -> Self {
+        let time_ns = known.selected(&time_ns);
+        let calls = known.calls_of(&time_ns);
+        let begun = calls.iter().filter(|call| time_ns.contains(&call.begin_ns));
+        let loaded_until_ns = begun.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
         Self {
-            actors,
+            actors: known.actors.clone(),
             devices: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            stack: DeviceStack::default(),
             askers: Open::default(),
             homes: HashMap::new(),
-            has_calls: !calls.is_empty(),
+            has_calls: known.has_calls,
             calls,
-            endless,
             begun: 0,
             in_call: HashMap::new(),
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
-            file_names: FileNames::new(&std::mem::take(&mut context.files)),
             ways: Ways::default(),
-            cpus: Cpus::new(std::mem::take(&mut context.cpu_times)),
-            context,
-            selection,
+            cpus: known.cpus.of(&time_ns),
+            time_ns,
             requests: 0,
-            last_ns: 0,
+            last_ns: i64::MIN,
             loaded_until_ns,
+            known: Arc::clone(known),
         }
-    }
-
-    /// The same with what lies on what, and in which layer of each stack most of the time goes.
-    #[must_use]
-    pub fn with_stack(self, stack: DeviceStack, queues: BTreeMap<u32, u32>) -> Self {
-        Self { stack, queues, ..self }
     }
 
     /// Whether requests matter that arrive from a moment on and are completed until another one,
     /// when all that arrived before them has been added.
-    pub fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
-        let time_ns = &self.selection.time_ns;
-        completed_ns >= time_ns.start
-            && (arrived_ns < time_ns.end || arrived_ns < self.loaded_until_ns)
+    pub(crate) fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
+        completed_ns >= self.time_ns.start && !self.is_over(arrived_ns)
     }
 
-    /// The processes that have roles of their own, as these are called.
-    pub fn processes(&self) -> Vec<String> {
-        self.actors.processes().map(str::to_owned).collect()
+    /// Whether nothing matters that arrives from a moment on.
+    pub(crate) fn is_over(&self, arrived_ns: i64) -> bool {
+        arrived_ns >= self.time_ns.end && arrived_ns >= self.loaded_until_ns
     }
 
     /// Takes the next request, in the order of arrival.
-    pub fn add(&mut self, row: &Request, commands: &Commands) {
+    pub(crate) fn add(&mut self, row: &Request, commands: &Commands) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
         if let Some(FileKey { number, .. }) = row.file.filter(|_| row.above_id.is_none()) {
             self.homes.entry(number.file_system).or_insert(row.device);
@@ -169,18 +168,20 @@ impl Ledger {
         if !self.concerns(begin_ns, end_ns) {
             return;
         }
-        self.requests += 1;
+        let is_selected = self.time_ns.contains(&begin_ns);
+        self.requests += u64::from(is_selected);
         let call = self.call_of(row.pid, begin_ns).filter(|_| row.above_id.is_none());
-        self.steps.add(row, call);
+        if self.known.of_files {
+            self.steps.add(row, call);
+        }
         // The whole sequence has a row of its own; its parts would count its time again.
         if row.parent_id.is_some() || row.is_orphan() {
             return;
         }
         let role = self.role_of(row, commands, (begin_ns, end_ns));
-        let is_selected = self.selection.has(row);
         if is_selected {
-            if row.above_id.is_none() {
-                self.files.add(row, &self.file_names);
+            if row.above_id.is_none() && self.known.of_files {
+                self.files.add(row, &self.known.file_names);
                 self.ways.add(row, role, (begin_ns, end_ns));
             }
             self.last_ns = self.last_ns.max(end_ns);
@@ -188,36 +189,53 @@ impl Ledger {
         }
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| is_selected && role != actors::JOURNAL && call.is_none());
+        self.bring(row, role, kind, (begin_ns, end_ns));
+    }
+
+    /// Brings a request to its device, and who waits for it to where that time goes by.
+    fn bring(
+        &mut self,
+        row: &Request,
+        role: RoleId,
+        kind: Option<Kind>,
+        (begin_ns, end_ns): (i64, i64),
+    ) {
         let size = size_of(row.length_bytes);
         let held = self.throttle.take(row, role, (begin_ns, end_ns));
         let role = held.map_or(role, |(whose, _)| whose);
         let class = kind.map(|kind| Class { device: row.device, role, kind, size });
         let act = Act { role, op: row.op };
-        let queue = self.queues.get(&row.device).copied();
-        let Device { disk, book } = device(&mut self.devices, row.device);
+        let queue = self.known.queues.get(&row.device).copied();
+        let Device { disk, book } = self.device(row.device);
         match (held, class, queue) {
             // It began before it was queued, and the time until then is the limit's.
             (Some((_, since_ns)), Some(class), _) => {
-                let own = (Part::Act(act), (end_ns - begin_ns) as f64);
-                let parts = vec![(Part::Throttled, (begin_ns - since_ns) as f64), own];
+                let own = (disk.number(act) as PartNumber, (end_ns - begin_ns) as f64);
+                let limit = (THROTTLED as PartNumber, (begin_ns - since_ns) as f64);
+                let parts = vec![limit, own];
                 book.waited(&Waited { class, begin_ns: since_ns, end_ns, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
             }
             // Where its time goes by in a layer beneath, it waits behind what is in flight there.
             (_, Some(class), Some(queue)) if queue != row.device => {
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
-                let Device { disk, book } = device(&mut self.devices, queue);
+                let Device { disk, book } = self.device(queue);
                 disk.wait((begin_ns, end_ns), class, book);
             }
             _ => disk.request((begin_ns, end_ns), act, row.length_bytes, class, book),
         }
     }
 
+    fn device(&mut self, number: u32) -> &mut Device {
+        let new = || Device { disk: Disk::new(), book: Book::new(self.time_ns.clone()) };
+        self.devices.entry(number).or_insert_with(new)
+    }
+
     /// Whose request it is: one beneath another is that one's, whichever thread sent it on.
     fn role_of(&mut self, row: &Request, commands: &Commands, span: (i64, i64)) -> RoleId {
         let above = row.above_id.and_then(|id| self.askers.get(id)).copied();
         let role = above.unwrap_or_else(|| self.actors.of_request(row, commands));
-        if self.stack.is_upper(row.device) {
+        if self.known.stack.is_upper(row.device) {
             self.askers.begin(row.request_id, span.0, span.1, role);
         }
         role
@@ -229,38 +247,78 @@ impl Ledger {
         (time_ns <= *until_ns).then_some(*call)
     }
 
-    /// Calls that have begun until a moment. Where their file system lies no request has told yet,
-    /// there is nothing that they could wait behind.
+    /// Where a file system lies; where no request has told it, there is nothing that calls could
+    /// wait behind.
+    fn home(&self, file_system: u64) -> Option<u32> {
+        let file_system = file_system as u32;
+        self.known.homes.get(file_system).or_else(|| self.homes.get(&file_system).copied())
+    }
+
+    /// Calls that have begun until a moment.
     fn begin_calls(&mut self, until_ns: i64) {
         while let Some(call) = self.calls.get(self.begun).filter(|call| call.begin_ns <= until_ns) {
             let number = self.begun;
             self.begun += 1;
-            let (pid, file_system) = (call.pid as u32, call.file_system as u32);
-            let end_ns = call.end_ns.unwrap_or(call.begin_ns);
+            let pid = call.pid as u32;
+            let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
             let role = self.actors.of_thread(pid, || call.command.clone());
-            self.in_call.insert(pid, (end_ns, number));
-            if !self.selection.time_ns.contains(&call.begin_ns) {
-                continue;
-            }
-            let Some(home) = self.homes.get(&file_system).copied() else { continue };
+            let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
+            *in_call = (*in_call).max((end_ns, number));
+            let home = self.home(call.file_system).filter(|_| self.time_ns.contains(&begin_ns));
+            let Some(home) = home else { continue };
             let class = Class { device: home, role, kind: Kind::Call(call.kind), size: 0 };
-            let queue = self.queues.get(&home).copied().unwrap_or(home);
-            let Device { disk, book } = device(&mut self.devices, queue);
-            disk.wait((call.begin_ns, end_ns), class, book);
+            let queue = self.known.queues.get(&home).copied().unwrap_or(home);
+            let Device { disk, book } = self.device(queue);
+            disk.wait((begin_ns, end_ns), class, book);
             self.last_ns = self.last_ns.max(end_ns);
         }
     }
 
-    fn finish(&mut self) {
+    /// What was noted so far, weighed.
+    fn sums(&mut self) -> Sums {
+        let mut sums = Sums::default();
+        for Device { disk, book } in self.devices.values_mut() {
+            disk.tell_busy(book);
+            let stolen_ns = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
+            let (part, actors) = (|number| disk.part(number), &self.actors);
+            let is_kernel = |role| actors.is_kernel(role);
+            let scene = Scene::new(book, &part, &is_kernel, stolen_ns);
+            sums.merge(&weigh(&scene), &|role| role);
+        }
+        sums
+    }
+
+    /// The verdict of the span; what is still open is ended first.
+    pub(crate) fn verdict(mut self) -> Verdict {
         self.begin_calls(i64::MAX);
         for Device { disk, book } in self.devices.values_mut() {
             disk.finish(book);
         }
+        self.files.settle();
+        let sums = self.sums();
+        let served = self.served();
+        Verdict::of_span(self, sums, served)
     }
-}
 
-fn device(devices: &mut BTreeMap<u32, Device>, number: u32) -> &mut Device {
-    devices.entry(number).or_insert_with(|| Device { disk: Disk::new(), book: Book::default() })
+    /// What calls waited for, part by part.
+    fn served(&mut self) -> BTreeMap<Victim, calls::Served> {
+        let earlier = self.calls.iter().filter(|call| call.begin_ns < self.time_ns.start);
+        let earlier_until_ns = earlier.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
+        let from_ns = self.time_ns.start.max(earlier_until_ns);
+        let until_ns = self.time_ns.end;
+        let is_within = |commit: &JournalCommit| {
+            commit.started_ns >= from_ns && commit.ended_ns.is_some_and(|ns| ns <= until_ns)
+        };
+        let calls = std::mem::take(&mut self.calls);
+        let mut steps = std::mem::take(&mut self.steps);
+        let known = Arc::clone(&self.known);
+        steps.served(&calls, &known.commits, &is_within, |call| {
+            let device = self.home(call.file_system)?;
+            let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
+            let is_selected = self.time_ns.contains(&call.begin_ns);
+            is_selected.then_some(Victim { role, kind: Kind::Call(call.kind), device })
+        })
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 //!
 //! Non-goals: what is published of a whole trace (`super::findings`).
 
-use super::blame::{Scene, blame};
-use super::{Device, Ledger, waits};
-use model::record::{Call, Context, CpuTime, Process};
+use super::blame::blame;
+use super::sums::Cause;
+use super::{Device, Ledger, RoleId};
+use model::circumstance::Circumstance;
+use model::record::{Call, CpuTime, Process};
 
 /// All waits of a victim, for something, at a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +15,8 @@ pub(crate) struct WaitsSoFar {
     pub(crate) device: u32,
     pub(crate) role: String,
     pub(crate) wait: &'static str,
-    pub(crate) count: f64,
-    pub(crate) sum_ns: f64,
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
 }
 
 /// What it lost to a cause: a role's name, or what is no role. Less than nothing is chance.
@@ -23,7 +25,7 @@ pub(crate) struct LostSoFar {
     pub(crate) device: u32,
     pub(crate) role: String,
     pub(crate) wait: &'static str,
-    pub(crate) cause: Result<String, &'static str>,
+    pub(crate) cause: Result<String, Circumstance>,
     pub(crate) count: f64,
     pub(crate) lost_ns: f64,
 }
@@ -40,27 +42,17 @@ impl Ledger {
         self.has_calls = true;
         let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
         self.actors.own(call.file(), role);
-        if let (true, Some(end_ns)) = (self.selection.time_ns.contains(&call.begin_ns), call.end_ns)
-        {
+        if let (true, Some(end_ns)) = (self.time_ns.contains(&call.begin_ns), call.end_ns) {
             self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
         }
         let later = self.calls.partition_point(|known| known.begin_ns <= call.begin_ns);
         self.calls.insert(later.max(self.begun), call);
     }
 
-    /// Forgets what it began with: whose threads are whose is known.
-    pub(crate) fn forget_context(&mut self) {
-        self.context = Context::default();
-    }
-
-    /// Calls are known: a flush is a part of one, and no wait of its own.
-    pub(crate) fn expect_calls(&mut self) {
-        self.has_calls = true;
-    }
-
-    /// The selected time ends then.
-    pub(crate) fn end_selection(&mut self, end_ns: i64) {
-        self.selection.time_ns.end = end_ns;
+    /// The span ends then.
+    pub(crate) fn end_span(&mut self, end_ns: i64) {
+        self.time_ns.end = end_ns;
+        self.devices.values_mut().for_each(|device| device.book.time_ns.end = end_ns);
     }
 
     /// What the CPUs did in an interval.
@@ -80,30 +72,27 @@ impl Ledger {
     }
 
     /// All waits and losses by the requests that were added so far.
-    pub(crate) fn so_far(&self) -> (Vec<WaitsSoFar>, Vec<LostSoFar>) {
-        let (mut waits, mut lost) = (Vec::new(), Vec::new());
-        for device in self.devices.values() {
-            let book = &device.book;
-            let stolen_ns = self.cpus.stolen_by_slice(book.width_ns);
-            let scene = Scene { book, actors: &self.actors, stolen_ns };
-            let (of_device, losses) = blame(&scene);
-            let name = |kind: waits::Kind| kind.name();
-            waits.extend(of_device.iter().map(|(victim, of)| WaitsSoFar {
-                device: victim.device,
-                role: self.role(victim.role),
-                wait: name(victim.kind),
-                count: of.count,
-                sum_ns: of.sum_ns,
-            }));
-            lost.extend(losses.iter().map(|loss| LostSoFar {
-                device: loss.victim.device,
-                role: self.role(loss.victim.role),
-                wait: name(loss.victim.kind),
-                cause: self.cause(loss.cause),
-                count: loss.count,
-                lost_ns: loss.lost_ns,
-            }));
-        }
-        (waits, lost)
+    pub(crate) fn so_far(&mut self) -> (Vec<WaitsSoFar>, Vec<LostSoFar>) {
+        let (waits, losses) = blame(&self.sums());
+        let name = |role: RoleId| self.actors.name(role).to_owned();
+        let waits = waits.iter().map(|(victim, of)| WaitsSoFar {
+            device: victim.device,
+            role: name(victim.role),
+            wait: victim.kind.name(),
+            count: of.count,
+            sum_ns: of.sum_ns,
+        });
+        let lost = losses.iter().map(|loss| LostSoFar {
+            device: loss.victim.device,
+            role: name(loss.victim.role),
+            wait: loss.victim.kind.name(),
+            cause: match loss.cause {
+                Cause::Role(role) => Ok(name(role)),
+                Cause::Nobody(circumstance) => Err(circumstance),
+            },
+            count: loss.count,
+            lost_ns: loss.lost_ns,
+        });
+        (waits.collect(), lost.collect())
     }
 }

@@ -54,6 +54,16 @@ impl Ways {
         self.0.add(way, weight).merge(&Queued { requests: 1, bytes, response_ns });
     }
 
+    /// Adds those of another time; `role` is the number here of each of its roles.
+    pub(crate) fn merge(&mut self, other: &Self, role: &dyn Fn(RoleId) -> RoleId) {
+        let mut ways: Vec<(Way, Queued)> = other.all().map(|(way, of)| (*way, *of)).collect();
+        ways.sort_unstable_by_key(|(way, _)| *way);
+        for (way, queued) in ways {
+            let weight = u64::try_from(queued.response_ns).unwrap_or(0);
+            self.0.add(Way { role: role(way.role), ..way }, weight).merge(&queued);
+        }
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = (&Way, &Queued)> {
         self.0.iter()
     }

@@ -1,8 +1,10 @@
 //! Made loads with a known cause, in virtual time: who is named, and how much was lost.
 
 use super::*;
-use model::record::{CpuTime, Finding, Flags, Op, Process, Subject};
+use crate::selection::Selection;
+use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject};
 
+mod cut;
 mod layered;
 mod selection;
 
@@ -59,10 +61,17 @@ impl Load {
 
     fn told(mut self, selection: Selection) -> Vec<Finding> {
         self.rows.sort_by_key(|row| row.queued_ns);
-        let mut ledger = Ledger::new(self.context, selection);
-        self.rows.iter().for_each(|row| ledger.add(row, &Commands::default()));
-        ledger.findings(&|_| "sda".to_owned())
+        let known = Known::new(self.context, selection);
+        whole(known, &self.rows, &Commands::default()).findings(&|_| "sda".to_owned())
     }
+}
+
+/// All minutes, one after the other.
+fn whole(mut known: Known, rows: &[Request], commands: &Commands) -> Verdict {
+    rows.iter().for_each(|row| known.homes().add(row));
+    let mut minutes = Minutes::all(known);
+    rows.iter().for_each(|row| minutes.add(row, commands));
+    minutes.verdict()
 }
 
 /// Those who matter: victim, cause, and what was lost in s.

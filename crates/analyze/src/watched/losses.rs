@@ -8,12 +8,11 @@
 
 use super::spans::{Span, Spans};
 use super::tally::Names;
-use crate::selection::Selection;
-use crate::verdict::{Ledger, LostSoFar, WaitsSoFar};
-use model::record::{
-    Call, Commands, Context, CpuTime, Process, Request, Watched, WatchedKey, Watching,
-};
+use crate::verdict::{Homes, Known, Ledger, LostSoFar, WaitsSoFar};
+use model::circumstance::Circumstance;
+use model::record::{Call, Commands, CpuTime, Process, Request, Watched, WatchedKey, Watching};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// So long after a span's end its waits have ended, in ns: then it is told of for the last time.
 const LATE_NS: i64 = 60_000_000_000;
@@ -34,8 +33,6 @@ struct Sent {
 #[derive(Debug)]
 struct Open {
     span: Span,
-    /// Times are counted from a little before the span: the ledger's own begin there.
-    zero_ns: i64,
     ledger: Ledger,
     told: BTreeMap<WatchedKey, Sent>,
     has_changed: bool,
@@ -51,6 +48,7 @@ pub struct Losses {
     calls: VecDeque<Call>,
     cpu_times: VecDeque<CpuTime>,
     has_calls: bool,
+    homes: Homes,
 }
 
 impl Losses {
@@ -79,7 +77,7 @@ impl Losses {
     pub fn call(&mut self, call: &Call) {
         self.has_calls = true;
         for open in &mut self.open {
-            open.ledger.call(call.clone().counted_from(open.zero_ns));
+            open.ledger.call(call.clone());
         }
         self.calls.push_back(call.clone());
     }
@@ -87,7 +85,7 @@ impl Losses {
     /// What the CPUs did in an interval.
     pub fn cpu_time(&mut self, interval: &CpuTime) {
         for open in &mut self.open {
-            open.ledger.cpu_time(interval.clone().counted_from(open.zero_ns));
+            open.ledger.cpu_time(interval.clone());
         }
         self.cpu_times.push_back(interval.clone());
     }
@@ -96,10 +94,10 @@ impl Losses {
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
         self.begin_spans(end_ns, spans);
+        self.homes.add(row);
         for open in &mut self.open {
-            let (from_ns, until_ns) = (begin_ns - open.zero_ns, end_ns - open.zero_ns);
-            if open.ledger.concerns(from_ns, until_ns) {
-                open.ledger.add(&row.counted_from(open.zero_ns), commands);
+            if open.ledger.concerns(begin_ns, end_ns) {
+                open.ledger.add(row, commands);
                 open.has_changed = true;
             }
         }
@@ -120,27 +118,13 @@ impl Losses {
     }
 
     fn ledger(&self, span: &Span) -> Open {
-        let zero_ns = span.from_ns;
-        let context = Context {
-            processes: self.processes.values().cloned().collect(),
-            cpu_times: self
-                .cpu_times
-                .iter()
-                .cloned()
-                .map(|one| one.counted_from(zero_ns))
-                .collect(),
-            ..Context::default()
-        };
-        let selection = Selection { time_ns: 0..span.until_ns - zero_ns, process: None };
-        let mut ledger = Ledger::new(context, selection);
-        ledger.forget_context();
-        let calls = self.calls.iter().filter(|call| call.end_ns >= Some(zero_ns));
-        calls.for_each(|call| ledger.call(call.clone().counted_from(zero_ns)));
-        if self.has_calls {
-            ledger.expect_calls();
-        }
-        let (told, has_changed) = (BTreeMap::new(), false);
-        Open { span: *span, zero_ns, ledger, told, has_changed }
+        let processes = self.processes.values().cloned().collect();
+        let known = Known::so_far(processes, self.homes.clone(), self.has_calls);
+        let mut ledger = Ledger::new(&Arc::new(known), span.from_ns..span.until_ns);
+        let calls = self.calls.iter().filter(|call| call.end_ns >= Some(span.from_ns));
+        calls.for_each(|call| ledger.call(call.clone()));
+        self.cpu_times.iter().for_each(|interval| ledger.cpu_time(interval.clone()));
+        Open { span: *span, ledger, told: BTreeMap::new(), has_changed: false }
     }
 
     /// What has changed since the last time. `shown_ns` is until when requests were shown.
@@ -150,10 +134,10 @@ impl Losses {
             // A span may have ended early, or late: the clock was set, or drifts.
             if let Some(span) = spans.numbered(open.span.number) {
                 open.span = *span;
-                open.ledger.end_selection(span.until_ns - open.zero_ns);
+                open.ledger.end_span(span.until_ns);
             }
             if open.span.from_ns <= shown_ns {
-                let until_ns = shown_ns.min(open.span.until_ns + LATE_NS) - open.zero_ns;
+                let until_ns = shown_ns.min(open.span.until_ns + LATE_NS);
                 open.has_changed |= open.ledger.advance(until_ns);
                 rows.extend(open.changes(names));
             }
@@ -181,10 +165,8 @@ impl Open {
         let (waits, lost) = self.ledger.so_far();
         let mut now: BTreeMap<WatchedKey, Sent> = BTreeMap::new();
         for of in &waits {
-            now.insert(
-                key_of_waits(of, names),
-                Sent { count: of.count as u64, sum_ns: of.sum_ns.max(0.0) as u64, lost_ns: 0.0 },
-            );
+            let told = Sent { count: of.count, sum_ns: of.sum_ns, lost_ns: 0.0 };
+            now.insert(key_of_waits(of, names), told);
         }
         for of in &lost {
             let told = now.entry(key_of_lost(of, names)).or_default();
@@ -233,7 +215,7 @@ fn key_of_lost(of: &LostSoFar, names: &Names<'_>) -> WatchedKey {
         device: Some((names.device)(of.device)),
         operation: of.wait.to_owned(),
         role: Some(of.role.clone()),
-        cause: Some(cause.unwrap_or_else(|what| format!("<{what}>"))),
+        cause: Some(cause.unwrap_or_else(Circumstance::marked)),
         ..WatchedKey::default()
     }
 }

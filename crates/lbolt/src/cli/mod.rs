@@ -59,7 +59,7 @@ pub use response::ResponseOptions;
 pub use rounds::RoundsOptions;
 pub use runs::{RunsCommand, RunsOptions};
 pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
-pub use sql::{SqlEngine, SqlOptions, SqlPart};
+pub use sql::{SqlEngine, SqlOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 pub use storm::StormOptions;

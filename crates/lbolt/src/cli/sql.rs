@@ -3,15 +3,6 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// Which part of the SQL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SqlPart {
-    /// What is derived of each request: response time and its parts, depth, seeks.
-    Views,
-    /// Counts, sums and histograms by class, which stand on the views.
-    Summaries,
-}
-
 /// Whose way to read files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SqlEngine {
@@ -25,14 +16,11 @@ pub enum SqlEngine {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = SQL_HELP)]
 pub struct SqlOptions {
-    /// Which part [default: both].
-    #[arg(value_enum)]
-    pub part: Option<SqlPart>,
-    /// First make the view `requests` of these: runs, their requests.parquet, patterns, or places
-    /// such as s3://….
+    /// First make the views `requests`, `devices`, `calls` and `files` of these: runs, their
+    /// requests.parquet, patterns, or places such as s3://….
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub requests: Vec<PathBuf>,
-    /// Whose way to read files that view is written in.
+    /// Whose way to read files these views are written in.
     #[arg(long, value_enum, default_value_t = SqlEngine::Duckdb, requires = "requests")]
     pub engine: SqlEngine,
 }
@@ -40,7 +28,8 @@ pub struct SqlOptions {
 /// For `lbolt sql --help`.
 const SQL_HELP: &str = "\
 lbolt sql --requests RUN > run.sql; duckdb -init run.sql
-    of a run, in DuckDB; then ask, for example: FROM percentiles WHERE classed_by = 'origin';
+    of a run, in DuckDB; then ask, for example: SELECT device_name, op, COUNT(*), AVG(response_ns)
+    FROM requested GROUP BY ALL;
 lbolt sql --engine spark --requests 's3://traces/*/requests.parquet' > all.sql; spark-sql -i all.sql
     of a fleet's runs, in Spark
 

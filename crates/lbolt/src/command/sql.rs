@@ -1,12 +1,13 @@
-//! `lbolt sql`: the response analysis as SQL, and the view of the requests that it begins with.
+//! `lbolt sql`: what is derived of requests as SQL, and the views of a run's records that it begins
+//! with.
 //!
 //! Non-goals: running it.
 
 use super::print;
-use crate::cli::{SqlEngine, SqlOptions, SqlPart};
+use crate::cli::{SqlEngine, SqlOptions};
 use crate::print::exit::{Fault, failure};
 use crate::run::trace::parquet_of;
-use analyze::response::sql::{SUMMARIES, VIEWS};
+use analyze::response::sql::VIEWS;
 use model::record::requests::RequestFile;
 use std::path::Path;
 
@@ -16,16 +17,13 @@ pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
     let places = options.requests.iter().map(|path| place(path));
     let places = places.collect::<anyhow::Result<Vec<_>>>()?;
     let places: Vec<Place> = places.into_iter().map(Place::of).collect();
-    let mut parts = Vec::new();
+    let mut parts = vec![devices_view(&places)];
     if !places.is_empty() {
         parts.push(requests_view(&places, options.engine));
     }
-    if options.part != Some(SqlPart::Summaries) {
-        parts.push(VIEWS.to_owned());
-    }
-    if options.part != Some(SqlPart::Views) {
-        parts.push(SUMMARIES.to_owned());
-    }
+    let besides = BESIDES.iter().filter_map(|name| view_beside(name, &places, options.engine));
+    parts.extend(besides);
+    parts.push(VIEWS.to_owned());
     print(&parts.join("\n"))
 }
 
@@ -35,14 +33,69 @@ struct Place {
     /// Whether these tell which device lies on which: traces of earlier versions do not. Of what
     /// only the engine can read, it is taken that they do.
     has_above: bool,
+    /// Whether it is one file that lies here.
+    is_here: bool,
+    /// Devices and their names, as far as the requests tell them.
+    names: Vec<(u32, String)>,
 }
 
 impl Place {
     fn of(text: String) -> Self {
-        let known = RequestFile::open(Path::new(&text));
-        let is_older = known.is_ok_and(|file| !file.has_column(ABOVE));
-        Self { text, has_above: !is_older }
+        let Ok(file) = RequestFile::open(Path::new(&text)) else {
+            return Self { text, has_above: true, is_here: false, names: Vec::new() };
+        };
+        let has_above = file.has_column(ABOVE);
+        let notes = file.provenance().notes;
+        let device = |(key, name): (&String, &String)| {
+            Some((key.strip_prefix("device.")?.parse().ok()?, name.clone()))
+        };
+        let names = notes.iter().filter_map(device).collect();
+        Self { text, has_above, is_here: true, names }
     }
+}
+
+/// A record that a run may have beside its requests.
+const BESIDES: [&str; 2] = ["calls", "files"];
+
+/// Text as SQL has it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The statement that makes the view `devices`: their names by their numbers.
+fn devices_view(places: &[Place]) -> String {
+    let rows: Vec<String> = places
+        .iter()
+        .flat_map(|place| place.names.iter().map(|(device, name)| (&place.text, device, name)))
+        .map(|(run, device, name)| format!("({}, {device}, {})", quoted(run), quoted(name)))
+        .collect();
+    let rows = match rows.is_empty() {
+        true => "SELECT CAST(NULL AS STRING) AS run, CAST(NULL AS BIGINT) AS device, CAST(NULL AS \
+                 STRING) AS device_name WHERE 1 = 0"
+            .to_owned(),
+        false => format!("SELECT * FROM (VALUES\n{}) AS named (run, device, device_name)", rows.join(",\n")),
+    };
+    format!("CREATE OR REPLACE TEMPORARY VIEW devices AS\n{rows};\n")
+}
+
+/// The statement that makes a view of what runs that lie here have beside their requests.
+fn view_beside(name: &str, places: &[Place], engine: SqlEngine) -> Option<String> {
+    let of = |place: &Place| {
+        let file = Path::new(&place.text).with_file_name(format!("{name}.parquet"));
+        let file = file.to_str().filter(|_| place.is_here && file.exists())?.to_owned();
+        let run = quoted(&place.text);
+        Some(match engine {
+            SqlEngine::Duckdb => {
+                format!("SELECT *, {run} AS run FROM read_parquet({})", quoted(&file))
+            }
+            SqlEngine::Spark => {
+                format!("SELECT *, {run} AS run FROM parquet.`{}`", file.replace('`', "``"))
+            }
+        })
+    };
+    let rows: Vec<String> = places.iter().filter_map(of).collect();
+    let rows = rows.join("\nUNION ALL\n");
+    (!rows.is_empty()).then(|| format!("CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{rows};\n"))
 }
 
 /// The youngest column, which the views ask for.
@@ -77,13 +130,12 @@ fn requests_view(places: &[Place], engine: SqlEngine) -> String {
         SqlEngine::Duckdb => {
             let of = |has_above: bool| {
                 let same = places.iter().filter(|place| place.has_above == has_above);
-                let quoted: Vec<_> =
-                    same.map(|place| format!("'{}'", place.text.replace('\'', "''"))).collect();
+                let paths: Vec<_> = same.map(|place| quoted(&place.text)).collect();
                 let null = if has_above { "" } else { " CAST(NULL AS UBIGINT) AS above_id," };
-                (!quoted.is_empty()).then(|| {
-                    let quoted = quoted.join(", ");
+                (!paths.is_empty()).then(|| {
+                    let paths = paths.join(", ");
                     format!(
-                        "SELECT *,{null} filename AS run FROM read_parquet([{quoted}], filename = \
+                        "SELECT *,{null} filename AS run FROM read_parquet([{paths}], filename = \
                          true)"
                     )
                 })
@@ -93,9 +145,11 @@ fn requests_view(places: &[Place], engine: SqlEngine) -> String {
         }
         SqlEngine::Spark => {
             let of = |place: &Place| {
-                let quoted = place.text.replace('`', "``");
+                let path = place.text.replace('`', "``");
                 let null = if place.has_above { "" } else { " CAST(NULL AS BIGINT) AS above_id," };
-                format!("SELECT *,{null} _metadata.file_path AS run FROM parquet.`{quoted}`")
+                let here = quoted(&place.text);
+                let run = if place.is_here { &here } else { "_metadata.file_path" };
+                format!("SELECT *,{null} {run} AS run FROM parquet.`{path}`")
             };
             places.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
         }

@@ -11,7 +11,7 @@ use analyze::layers::Layers;
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
 use analyze::selection::Selection;
-use analyze::verdict::Ledger;
+use analyze::verdict::{Known, Minutes, Verdict};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
 use model::units::show_seconds;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use trace::import::{self, ImportError};
 use trace::intake::{FanOut, ForEach, Intake};
 
@@ -65,7 +65,7 @@ pub(crate) struct Analysed {
     pub(crate) response: Response,
     pub(crate) provenance: Provenance,
     commands: Commands,
-    ledger: Ledger,
+    verdict: Verdict,
     layers: Layers,
     /// What was selected, as findings.
     selected: Vec<Finding>,
@@ -80,7 +80,7 @@ impl Analysed {
             cgroup: &|cgroup| cgroup_name(cgroup, provenance),
             commands: &self.commands,
         });
-        analysed.extend(self.ledger.findings(&|device| device_name(device, provenance)));
+        analysed.extend(self.verdict.findings(&|device| device_name(device, provenance)));
         analysed.extend(self.layers.findings(&|device| device_name(device, provenance)));
         doubt(&mut analysed, &provenance.counts, self.response.late());
         let mut findings = count_findings(provenance);
@@ -91,7 +91,7 @@ impl Analysed {
 
     /// The processes that have roles of their own, as these are called.
     pub(crate) fn processes(&self) -> Vec<String> {
-        self.ledger.processes()
+        self.verdict.processes()
     }
 }
 
@@ -172,30 +172,40 @@ fn of_file(
     begun: &(dyn Fn() -> Response + Sync),
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (known, layers) = verdict::known_of(file, context, selection.clone(), watch)?;
+    let known = Arc::new(known);
     let parts = parts(file, &selection, PARTS);
-    let maps = AreaMaps::of(&file.provenance());
+    let minutes = verdict::minutes(file, PARTS);
+    let work = Work {
+        file,
+        selection: &selection,
+        known: &known,
+        maps: AreaMaps::of(&file.provenance()),
+        begun,
+        width_ns: AtomicI64::new(0),
+        watch,
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    // No part begins finer than another one has become.
-    let width_ns = AtomicI64::new(0);
     let (done, parts_done) = mpsc::channel();
-    let (whole, ledger) = std::thread::scope(|scope| {
-        let of_ledger = selection.clone();
-        let ledger = scope.spawn(|| verdict::of_file(file, context, of_ledger, watch));
-        for _ in 0..cores.min(parts.len()) {
-            let (done, parts, next, maps) = (done.clone(), &parts, &next, &maps);
-            let (width_ns, selection) = (&width_ns, &selection);
+    let (whole, verdict) = std::thread::scope(|scope| {
+        for _ in 0..cores.min(parts.len() + minutes.len()) {
+            let (done, next, work) = (done.clone(), &next, &work);
+            let (parts, minutes) = (&parts, &minutes);
             scope.spawn(move || {
-                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let begun = begun().with_areas(maps.clone());
-                    let begun = begun.with_width_ns(width_ns.load(Ordering::Relaxed));
-                    let analysed = of_part(file, part.clone(), selection, begun, watch);
-                    if let Ok(part) = &analysed {
-                        width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
-                    }
-                    let is_over = analysed.is_err();
-                    // Nobody takes it where another part failed.
-                    if done.send((part.start, analysed)).is_err() || is_over {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    // Minutes take longer, and where there is but one, it begins first.
+                    let piece = match (minutes.get(number), number.checked_sub(minutes.len())) {
+                        (Some(numbers), _) => work.minutes(number, numbers.clone()),
+                        (None, place) => match place.and_then(|place| parts.get(place)) {
+                            Some(groups) => work.part(groups.clone()),
+                            None => break,
+                        },
+                    };
+                    let is_over = piece.is_err();
+                    // Nobody takes it where another one failed.
+                    if done.send(piece).is_err() || is_over {
                         break;
                     }
                 }
@@ -203,12 +213,8 @@ fn of_file(
         }
         drop(done);
         let whole = Part { response: begun(), ..Part::default() };
-        let whole = joined(whole, &parts, parts_done, &width_ns);
-        (whole, ledger.join())
-    });
-    let whole = whole?;
-    let ended = ledger.map_err(|_| anyhow::anyhow!("the verdict's thread ended early"))?;
-    let (ledger, layers) = ended?;
+        joined(whole, Verdict::new(&known), &parts, parts_done, &work.width_ns)
+    })?;
     let Part { mut response, commands, counts } = whole;
     let mut provenance = file.provenance();
     counts.tell(&mut provenance);
@@ -216,7 +222,41 @@ fn of_file(
         counts.tell_instead(&mut provenance);
     }
     provenance.tell("unsorted", response.late());
-    Ok(Analysed { response, commands, provenance, ledger, layers, selected: Vec::new() })
+    Ok(Analysed { response, commands, provenance, verdict, layers, selected: Vec::new() })
+}
+
+/// What is done on all cores.
+struct Work<'a> {
+    file: &'a RequestFile,
+    selection: &'a Selection,
+    known: &'a Arc<Known>,
+    maps: AreaMaps,
+    begun: &'a (dyn Fn() -> Response + Sync),
+    /// No part begins finer than another one has become.
+    width_ns: AtomicI64,
+    watch: &'a Watch,
+}
+
+/// What a piece of the work came to, by its place in the file.
+enum Piece {
+    Minutes(usize, Box<Verdict>),
+    Part(usize, Box<Part>),
+}
+
+impl Work<'_> {
+    fn minutes(&self, place: usize, numbers: Range<i64>) -> anyhow::Result<Piece> {
+        let verdict = verdict::of_minutes(self.file, self.known, numbers, self.watch)?;
+        Ok(Piece::Minutes(place, Box::new(verdict)))
+    }
+
+    fn part(&self, groups: Range<usize>) -> anyhow::Result<Piece> {
+        let begun = (self.begun)().with_areas(self.maps.clone());
+        let begun = begun.with_width_ns(self.width_ns.load(Ordering::Relaxed));
+        let start = groups.start;
+        let part = of_part(self.file, groups, self.selection, begun, self.watch)?;
+        self.width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
+        Ok(Piece::Part(start, Box::new(part)))
+    }
 }
 
 /// Contiguous groups of rows that can be of the selection: at most so many parts; one where the
@@ -240,17 +280,27 @@ struct Part {
     counts: RowCounts,
 }
 
-/// The parts as they come, each put behind the one before it, the first behind `whole`.
+/// The pieces as they come, each part put behind the one before it, the first behind `whole`.
 fn joined(
     mut whole: Part,
+    mut verdict: Verdict,
     parts: &[Range<usize>],
-    done: mpsc::Receiver<(usize, anyhow::Result<Part>)>,
+    done: mpsc::Receiver<anyhow::Result<Piece>>,
     width_ns: &AtomicI64,
-) -> anyhow::Result<Part> {
-    let mut early: BTreeMap<usize, Part> = BTreeMap::new();
+) -> anyhow::Result<(Part, Verdict)> {
+    let mut early: BTreeMap<usize, Box<Part>> = BTreeMap::new();
+    let mut early_minutes: BTreeMap<usize, Box<Verdict>> = BTreeMap::new();
     let mut starts = parts.iter().map(|part| part.start).peekable();
-    for (start, part) in done {
-        early.insert(start, part?);
+    let mut next_minutes = 0;
+    for piece in done {
+        match piece? {
+            Piece::Minutes(place, minutes) => drop(early_minutes.insert(place, minutes)),
+            Piece::Part(start, part) => drop(early.insert(start, part)),
+        }
+        while let Some(minutes) = early_minutes.remove(&next_minutes) {
+            next_minutes += 1;
+            verdict.merge(&minutes);
+        }
         while let Some(part) = starts.peek().and_then(|start| early.remove(start)) {
             starts.next();
             let names = part.commands.names().iter();
@@ -262,7 +312,7 @@ fn joined(
             width_ns.fetch_max(whole.response.width_ns(), Ordering::Relaxed);
         }
     }
-    Ok(whole)
+    Ok((whole, verdict))
 }
 
 fn of_part(
@@ -344,8 +394,8 @@ fn of_foreign(
     let mut inputs = open(traces, watch.control())?;
     let format = choose(&mut inputs, input_format).map_err(of_import)?;
     let mut response = Response::default();
-    let mut ledger = Ledger::new(Context::default(), selection);
-    let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut ledger));
+    let mut minutes = Minutes::all(Known::new(Context::default(), selection));
+    let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut minutes));
     let rows = FanOut(watch.clone(), rows);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
@@ -357,5 +407,6 @@ fn of_foreign(
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
     let layers = Layers::default();
-    Ok(Analysed { response, provenance, commands, ledger, layers, selected: Vec::new() })
+    let verdict = minutes.verdict();
+    Ok(Analysed { response, provenance, commands, verdict, layers, selected: Vec::new() })
 }

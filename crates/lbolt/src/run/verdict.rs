@@ -1,5 +1,4 @@
-//! The verdict of a trace: its rows in their order through the ledger, with what the run keeps
-//! besides them.
+//! The verdict of a trace: its rows in their order by minutes, with what the run keeps besides them.
 //!
 //! Non-goals: the tables of response times (`super::response`).
 
@@ -7,13 +6,20 @@ use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
 use analyze::layers::Layers;
 use analyze::selection::Selection;
-use analyze::verdict::{Ends, Ledger};
+use analyze::verdict::{Ends, Known, MINUTE_NS, Minutes, Verdict};
 use model::record::requests::RequestFile;
 use model::record::{Commands, Context, Request};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use trace::intake::{Rows, RowsError};
 
+/// As many groups of rows are worth a part of their own: those at its ends are read twice.
+const GROUPS_LEAST: usize = 8;
+
+/// What tells where file systems lie.
+const OF_HOMES: &[&str] =
+    &["device", "file_kind", "file_system", "inode", "generation", "above_id"];
 /// What the ledger asks of a row.
 const OF_LEDGER: &[&str] = &[
     "device",
@@ -92,39 +98,80 @@ pub(crate) fn context_of(requests: &Path) -> anyhow::Result<Context> {
     read.map_err(|error| failure(Fault::Usage, format!("failed to {error}")))
 }
 
-/// The rows of a file through the ledger, but for groups that it is not concerned with. Where
-/// devices lie on others, first through their layers: who waits is held against what is in flight
-/// where most of the time goes.
+/// What is known of a file's requests before they are looked at. Where devices lie on others, who
+/// waits is held against what is in flight where most of the time goes.
 /// Errors: a file that cannot be read; interruption.
-pub(super) fn of_file(
+pub(super) fn known_of(
     file: &RequestFile,
     mut context: Context,
     selection: Selection,
     watch: &Watch,
-) -> anyhow::Result<(Ledger, Layers)> {
+) -> anyhow::Result<(Known, Layers)> {
     if let Some(mut ends) = Ends::of(&context) {
         each(file, 0..file.groups(), OF_ENDS, watch, |row, _| ends.add(row))?;
         ends.tell(&mut context);
     }
     let (stack, mut layers) = (file.provenance().stack(), Layers::default());
-    let mut ledger = Ledger::new(context, selection.clone());
-    let mut columns = OF_LEDGER;
-    if !stack.is_empty() && file.tells("above_id") {
+    let mut known = Known::new(context, selection.clone());
+    // The first group tells, most often.
+    for group in 0..file.groups() {
+        if known.homes().are_wanted() {
+            each(file, group..group + 1, OF_HOMES, watch, |row, _| known.homes().add(row))?;
+        }
+    }
+    if is_stacked(file) {
         layers = Layers::new(stack.clone());
         let add = |row: &Request, _: &Commands| layers.add(row, selection.has(row));
         each(file, 0..file.groups(), OF_LAYERS, watch, add)?;
-        ledger = ledger.with_stack(stack, layers.slowest());
-        columns = OF_STACKED;
+        known = known.with_stack(stack, layers.slowest());
     }
+    Ok((known, layers))
+}
+
+fn is_stacked(file: &RequestFile) -> bool {
+    !file.provenance().stack().is_empty() && file.tells("above_id")
+}
+
+/// Minutes of a file in parts of several groups of rows, at most so many; one where the file does
+/// not tell when its groups begin and end.
+pub(super) fn minutes(file: &RequestFile, most: usize) -> Vec<Range<i64>> {
+    let whole = i64::MIN / MINUTE_NS..i64::MAX / MINUTE_NS;
+    let groups = || 0..file.groups();
+    let arrivals_ns: Vec<(i64, i64)> = groups().filter_map(|n| file.arrivals_ns(n)).collect();
+    let is_known = arrivals_ns.len() == file.groups()
+        && groups().all(|group| file.completed_ns_max(group).is_some());
+    let first_ns = arrivals_ns.iter().map(|(first_ns, _)| *first_ns).min();
+    let last_ns = arrivals_ns.iter().map(|(_, last_ns)| *last_ns).max();
+    let (Some(first_ns), Some(last_ns), true) = (first_ns, last_ns, is_known) else {
+        return vec![whole];
+    };
+    let (first, last) = (first_ns.div_euclid(MINUTE_NS), last_ns.div_euclid(MINUTE_NS));
+    let parts = (file.groups() / GROUPS_LEAST).clamp(1, most) as i64;
+    let each = ((last - first + 1) as u64).div_ceil(parts as u64).max(1) as usize;
+    let cuts = (first..=last).step_by(each).skip(1);
+    let starts = std::iter::once(whole.start).chain(cuts.clone());
+    starts.zip(cuts.chain(std::iter::once(whole.end))).map(|(from, until)| from..until).collect()
+}
+
+/// The verdict of some minutes of a file.
+/// Errors: a file that cannot be read; interruption.
+pub(super) fn of_minutes(
+    file: &RequestFile,
+    known: &Arc<Known>,
+    numbers: Range<i64>,
+    watch: &Watch,
+) -> anyhow::Result<Verdict> {
+    let mut minutes = Minutes::of(known, numbers);
+    let columns = if is_stacked(file) { OF_STACKED } else { OF_LEDGER };
     for group in 0..file.groups() {
         let arrived_ns = file.arrivals_ns(group).map_or(i64::MIN, |(first_ns, _)| first_ns);
         let completed_ns = file.completed_ns_max(group).unwrap_or(i64::MAX);
-        if ledger.concerns(arrived_ns, completed_ns) {
+        if minutes.concerns(arrived_ns, completed_ns) {
             let groups = group..group + 1;
-            each(file, groups, columns, watch, |row, commands| ledger.add(row, commands))?;
+            each(file, groups, columns, watch, |row, commands| minutes.add(row, commands))?;
         }
     }
-    Ok((ledger, layers))
+    Ok(minutes.verdict())
 }
 
 fn each(
@@ -147,7 +194,7 @@ fn each(
 }
 
 /// Where the rows of a foreign trace go.
-pub(super) struct Entries<'a>(pub(super) &'a mut Ledger);
+pub(super) struct Entries<'a>(pub(super) &'a mut Minutes);
 
 impl Rows for Entries<'_> {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {

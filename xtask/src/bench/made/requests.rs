@@ -1,7 +1,7 @@
 //! A long trace of our own records, made by rule: each run makes the same rows. Four devices, eight
-//! processes; random reads at chance intervals, a sequential writer, one that syncs, and a storm of
-//! writing back every five seconds. It is plausible enough for the analysis to do all its work, and
-//! nothing more is meant by it.
+//! processes or more; random reads at chance intervals, a sequential writer, one that syncs, and a
+//! storm of writing back every five seconds. It is plausible enough for the analysis to do all its
+//! work, and nothing more is meant by it.
 
 use model::record::requests::{Provenance, RequestWriter};
 use model::record::{
@@ -64,13 +64,28 @@ fn name_files(directory: &Path) -> anyhow::Result<()> {
     Ok(context.write(directory, &BTreeMap::new())?)
 }
 
-/// Writes so many rows; with the files that they are of, if that is wanted.
-pub(in super::super) fn make(path: &Path, rows: u64, of_files: bool) -> anyhow::Result<()> {
+/// What is made.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Wanted {
+    pub(in super::super) rows: u64,
+    /// With the files that they are of.
+    pub(in super::super) of_files: bool,
+    /// Programs besides the kernel's thread: three, or some of each of these three kinds.
+    pub(in super::super) programs: usize,
+}
+
+/// Writes rows.
+pub(in super::super) fn make(path: &Path, wanted: Wanted) -> anyhow::Result<()> {
+    let Wanted { rows, of_files, programs } = wanted;
     if of_files {
         name_files(path.parent().unwrap_or(Path::new(".")))?;
     }
     let mut commands = Commands::default();
-    let names = COMMANDS.map(|name| commands.number(name.as_bytes()));
+    let names: Vec<_> = COMMANDS.iter().map(|name| commands.number(name.as_bytes())).collect();
+    let letter = |place: usize| char::from(b'a' + (place % 26) as u8);
+    let others =
+        (3..programs).map(|n| format!("{}-{}{}", COMMANDS[n % 3], letter(n / 26), letter(n)));
+    let others: Vec<_> = others.map(|name| commands.number(name.as_bytes())).collect();
     let mut numbers = Numbers(88_172_645_463_325_252);
     let mut writer = RequestWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?))?;
     let (mut arrival_ns, mut next_storm_ns, mut storm) = (0i64, STORM_NS, 0);
@@ -80,7 +95,8 @@ pub(in super::super) fn make(path: &Path, rows: u64, of_files: bool) -> anyhow::
             (storm, next_storm_ns) = (STORM_REQUESTS, next_storm_ns + STORM_NS);
         }
         arrival_ns += numbers.below(if storm > 0 { GAP_NS / 20 } else { 2 * GAP_NS }) as i64;
-        let who = if storm > 0 { 3 } else { numbers.below(3) as usize };
+        let program = if storm > 0 { 3 } else { numbers.below(programs.max(3) as u64) as usize };
+        let who = if storm > 0 { 3 } else { program % 3 };
         let device = if storm > 0 { 0 } else { numbers.below(DEVICES) };
         let place = if who == 2 { ends[device as usize] } else { numbers.below(1 << 24) * 4096 };
         let length_bytes = 4096u32 << if who == 2 { 5 } else { numbers.below(3) };
@@ -101,9 +117,15 @@ pub(in super::super) fn make(path: &Path, rows: u64, of_files: bool) -> anyhow::
             issued_ns: Some(arrival_ns + wait_ns),
             completed_ns: Some(arrival_ns + wait_ns + device_ns),
             cpu: Some(numbers.below(2) as u16),
-            pid: Some(1000 + who as u32 * 2 + numbers.below(2) as u32),
+            pid: Some(1000 + program as u32 * 2 + numbers.below(2) as u32),
             cgroup: Some(1 + who as u64),
-            command: Some(names[who]),
+            command: Some(
+                others
+                    .get(program.wrapping_sub(3))
+                    .filter(|_| storm == 0)
+                    .copied()
+                    .unwrap_or(names[who]),
+            ),
             file: of_files.then(|| file_of(number_of(device), place)),
             ..Request::default()
         };

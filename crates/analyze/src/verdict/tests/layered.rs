@@ -52,10 +52,9 @@ fn judged(load: Load) -> (Vec<Finding>, Vec<(String, f64)>) {
     let rows = doubled(&load);
     let mut layers = Layers::new(stack());
     rows.iter().for_each(|row| layers.add(row, true));
-    let mut ledger = Ledger::new(load.context, Selection::default());
-    ledger = ledger.with_stack(stack(), layers.slowest());
-    rows.iter().for_each(|row| ledger.add(row, &Commands::default()));
-    let findings = ledger.findings(&name);
+    let known = Known::new(load.context, Selection::default());
+    let known = known.with_stack(stack(), layers.slowest());
+    let findings = whole(known, &rows, &Commands::default()).findings(&name);
     let waits = findings.iter().filter(|f| f.quantity == "waits_count");
     let waits = waits.map(|f| (f.subject.get("device").unwrap(), f.value.unwrap())).collect();
     (findings, waits)

@@ -114,14 +114,13 @@ fn processes_that_nothing_tells_of_are_known_by_their_commands() {
         [(Some(7), "7", "gzip-12 (7)"), (Some(7), "zip", "gzip-12 (7)"), (None, "zip", "gzip-12")]
     {
         let selection = Selection { process: Some(Who::of(who)), ..Selection::default() };
-        let mut ledger = Ledger::new(Context::default(), selection);
-        ledger.add(&row(pid), &commands);
-        assert_eq!(ledger.processes(), [expected], "{who}");
+        let known = Known::new(Context::default(), selection);
+        let verdict = whole(known, &[row(pid)], &commands);
+        assert_eq!(verdict.processes(), [expected], "{who}");
     }
     let selection = Selection { process: Some(Who::of("0")), ..Selection::default() };
-    let mut ledger = Ledger::new(Context::default(), selection);
-    ledger.add(&row(None), &commands);
-    assert!(ledger.processes().is_empty(), "no number is not number 0");
+    let verdict = whole(Known::new(Context::default(), selection), &[row(None)], &commands);
+    assert!(verdict.processes().is_empty(), "no number is not number 0");
 }
 
 proptest! {

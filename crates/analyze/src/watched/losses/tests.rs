@@ -1,8 +1,9 @@
 //! The verdict of spans, in virtual time, against that of the whole trace's selected time.
 
 use super::*;
-use crate::verdict::Ledger;
-use model::record::{CallKind, Op, Subject};
+use crate::selection::Selection;
+use crate::verdict::Minutes;
+use model::record::{CallKind, Context, Op, Subject};
 use std::collections::BTreeMap;
 
 const MS: i64 = 1_000_000;
@@ -109,9 +110,10 @@ fn spans_have_the_verdict_of_their_time() {
             Context { processes: processes(), calls: calls.clone(), ..Context::default() };
         let from_ns = BEGUN + span * S;
         let selection = Selection { time_ns: from_ns..from_ns + 10 * S, process: None };
-        let mut ledger = Ledger::new(context, selection);
-        rows.iter().for_each(|row| ledger.add(row, &Commands::default()));
-        let findings = ledger.findings(&|_| String::new());
+        let (mut minutes, commands) =
+            (Minutes::all(Known::new(context, selection)), Commands::default());
+        rows.iter().for_each(|row| minutes.add(row, &commands));
+        let findings = minutes.verdict().findings(&|_| String::new());
         let mut lost = 0;
         for finding in &findings {
             let value = finding.value.unwrap_or(0.0);

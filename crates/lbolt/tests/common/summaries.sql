@@ -1,6 +1,136 @@
--- What requests amount to, by what they have in common: counts, sums and histograms, which add up. So a fleet's traces
--- are summarised where they lie, and what was summarised apart is put together by SUM, MIN and MAX. They stand on
--- views.sql. Storms, and the areas that a trace's footer tells, are not here: `lbolt response` has them.
+-- What the response analysis counts, once more: the classes of its tables, depth, gaps and seeks, by an engine that
+-- shares nothing with it. It stands on the views of `lbolt sql`. Storms, and the areas that a trace's footer tells, are
+-- not here.
+--
+-- Windows are over what one device did in one minute. What lies before the minute is carried in from totals of a row
+-- a minute.
+
+-- 0 to 37: exponents and places.
+CREATE OR REPLACE TEMPORARY VIEW numbers AS
+SELECT CAST(tens.digit * 10 + ones.digit AS BIGINT) AS number
+FROM (VALUES (0), (1), (2), (3)) AS tens (digit)
+CROSS JOIN (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS ones (digit)
+WHERE tens.digit * 10 + ones.digit < 38;
+
+-- A step for each arrival of what was requested, and for each completion. A request that was never completed comes and finds
+-- others, but is not counted itself: it would be outstanding for ever; nor is one that was completed at once. A completion
+-- at the same ns as an arrival is before it.
+CREATE OR REPLACE TEMPORARY VIEW steps AS
+SELECT
+    run, device, minute, arrival_ns AS at_ns, 1 AS is_arrival, request_id,
+    CASE WHEN completed_ns IS NOT NULL THEN 1 ELSE 0 END AS is_completed,
+    CASE WHEN completed_ns > arrival_ns THEN 1 ELSE 0 END AS step,
+    CASE WHEN completed_ns > arrival_ns AND op = 'write' THEN 1 ELSE 0 END AS write_step,
+    CASE WHEN completed_ns > arrival_ns AND op = 'write' AND (flags & 32) <> 0 THEN 1 ELSE 0 END AS background_write_step,
+    CASE WHEN completed_ns > arrival_ns AND op = 'flush' THEN 1 ELSE 0 END AS flush_step
+FROM requested
+WHERE arrival_ns IS NOT NULL
+UNION ALL
+SELECT
+    run, device, CAST((completed_ns - completed_ns % 60000000000) / 60000000000 AS BIGINT), completed_ns, 0, request_id,
+    1, -1,
+    CASE WHEN op = 'write' THEN -1 ELSE 0 END,
+    CASE WHEN op = 'write' AND (flags & 32) <> 0 THEN -1 ELSE 0 END,
+    CASE WHEN op = 'flush' THEN -1 ELSE 0 END
+FROM requested
+WHERE completed_ns > arrival_ns;
+
+-- What each minute of a device begins with, and when the next step after it comes. A row a minute: the window is over
+-- all minutes of a device.
+CREATE OR REPLACE TEMPORARY VIEW minutes AS
+SELECT
+    run, device, minute,
+    (SUM(step) OVER earlier) - step AS carried,
+    (SUM(write_step) OVER earlier) - write_step AS carried_writes,
+    (SUM(background_write_step) OVER earlier) - background_write_step AS carried_background_writes,
+    (SUM(flush_step) OVER earlier) - flush_step AS carried_flushes,
+    LEAD(first_ns) OVER (PARTITION BY run, device ORDER BY minute) AS next_minute_ns
+FROM (
+    SELECT
+        run, device, minute, MIN(at_ns) AS first_ns, SUM(step) AS step, SUM(write_step) AS write_step,
+        SUM(background_write_step) AS background_write_step, SUM(flush_step) AS flush_step
+    FROM steps
+    GROUP BY run, device, minute
+) AS totals
+WINDOW earlier AS (PARTITION BY run, device ORDER BY minute ROWS UNBOUNDED PRECEDING);
+
+-- The depth of each device: how many requests are outstanding after each step, until the next.
+CREATE OR REPLACE TEMPORARY VIEW depths AS
+SELECT
+    steps.run, steps.device, steps.at_ns, steps.is_arrival, steps.request_id, steps.is_completed,
+    steps.step, steps.write_step, steps.background_write_step, steps.flush_step,
+    minutes.carried + SUM(steps.step) OVER so_far AS depth,
+    minutes.carried_writes + SUM(steps.write_step) OVER so_far AS depth_writes,
+    minutes.carried_background_writes + SUM(steps.background_write_step) OVER so_far AS depth_background_writes,
+    minutes.carried_flushes + SUM(steps.flush_step) OVER so_far AS depth_flushes,
+    COALESCE(
+        LEAD(steps.at_ns) OVER (
+            PARTITION BY steps.run, steps.device, steps.minute ORDER BY steps.at_ns, steps.is_arrival, steps.request_id),
+        minutes.next_minute_ns) - steps.at_ns AS lasts_ns
+FROM steps
+JOIN minutes
+    ON minutes.run = steps.run AND minutes.device = steps.device AND minutes.minute = steps.minute
+WINDOW so_far AS (
+    PARTITION BY steps.run, steps.device, steps.minute ORDER BY steps.at_ns, steps.is_arrival, steps.request_id
+    ROWS UNBOUNDED PRECEDING);
+
+-- What was requested, with what it found outstanding on its device as it arrived.
+CREATE OR REPLACE TEMPORARY VIEW arrivals AS
+SELECT
+    requested.*,
+    CAST(depths.depth - depths.step AS BIGINT) AS found,
+    CAST(depths.depth_writes - depths.write_step AS BIGINT) AS found_writes,
+    CAST(depths.depth_background_writes - depths.background_write_step AS BIGINT) AS found_background_writes,
+    CAST(depths.depth_flushes - depths.flush_step AS BIGINT) AS found_flushes
+FROM requested
+JOIN depths
+    ON depths.run = requested.run AND depths.device = requested.device AND depths.request_id = requested.request_id
+WHERE depths.is_arrival = 1;
+
+-- The time since the arrival before on the same device; null of the first.
+CREATE OR REPLACE TEMPORARY VIEW gaps AS
+SELECT
+    requested.run, requested.device, requested.request_id, requested.arrival_ns,
+    requested.arrival_ns - COALESCE(
+        LAG(requested.arrival_ns) OVER (
+            PARTITION BY requested.run, requested.device, requested.minute ORDER BY requested.arrival_ns, requested.request_id),
+        before.last_ns) AS gap_ns
+FROM requested
+JOIN (
+    SELECT run, device, minute, LAG(MAX(arrival_ns)) OVER (PARTITION BY run, device ORDER BY minute) AS last_ns
+    FROM requested
+    WHERE arrival_ns IS NOT NULL
+    GROUP BY run, device, minute
+) AS before
+    ON before.run = requested.run AND before.device = requested.device AND before.minute = requested.minute;
+
+-- The way from the end of the request before to the begin of this one, in order of arrival on a device, of what has a
+-- place there. 0 is sequential; null of the first.
+CREATE OR REPLACE TEMPORARY VIEW seeks AS
+SELECT
+    placed.run, placed.device, placed.request_id, placed.arrival_ns,
+    ABS(placed.offset_bytes - COALESCE(placed.end_before, before.last_end)) AS seek_bytes
+FROM (
+    SELECT
+        run, device, minute, request_id, arrival_ns, offset_bytes,
+        LAG(offset_bytes + length_bytes) OVER (
+            PARTITION BY run, device, minute ORDER BY arrival_ns, request_id) AS end_before
+    FROM requested
+    WHERE arrival_ns IS NOT NULL AND offset_bytes IS NOT NULL
+) AS placed
+JOIN (
+    SELECT run, device, minute, LAG(end_bytes) OVER (PARTITION BY run, device ORDER BY minute) AS last_end
+    FROM (
+        SELECT
+            run, device, minute, offset_bytes + length_bytes AS end_bytes,
+            ROW_NUMBER() OVER (
+                PARTITION BY run, device, minute ORDER BY arrival_ns DESC, request_id DESC) AS place
+        FROM requested
+        WHERE arrival_ns IS NOT NULL AND offset_bytes IS NOT NULL
+    ) AS ranked
+    WHERE place = 1
+) AS before
+    ON before.run = placed.run AND before.device = placed.device AND before.minute = placed.minute;
 
 -- How wide the slices of a device's places and of a run's time are: 32 of 1 MiB, or of 1.953125 ms, doubled until the
 -- last place, or time, is in one of them.
@@ -149,36 +279,6 @@ FROM (
 GROUP BY
     run, classed_by, device, class,
     CAST(128 * s + (value - value % CAST(POWER(2, s) AS BIGINT)) / POWER(2, s) AS BIGINT);
-
--- Quantiles by the nearest rank: the middle of the bucket, and never beyond the least and the greatest.
-CREATE OR REPLACE TEMPORARY VIEW percentiles AS
-SELECT
-    ranked.run, ranked.classed_by, ranked.device, ranked.class, ranked.quantile,
-    LEAST(GREATEST(ranked.middle_ns, summaries.response_min_ns), summaries.response_max_ns) AS response_ns
-FROM (
-    SELECT
-        run, classed_by, device, class, quantile,
-        MIN((bucket - 128 * s) * CAST(POWER(2, s) AS BIGINT) + CAST(FLOOR(POWER(2, s - 1)) AS BIGINT)) AS middle_ns
-    FROM (
-        SELECT
-            run, classed_by, device, class, bucket,
-            CASE WHEN bucket < 256 THEN CAST(0 AS BIGINT) ELSE CAST((bucket - bucket % 128) / 128 AS BIGINT) - 1 END AS s,
-            SUM(bucket_count) OVER (
-                PARTITION BY run, classed_by, device, class ORDER BY bucket ROWS UNBOUNDED PRECEDING) AS up_to,
-            SUM(bucket_count) OVER (PARTITION BY run, classed_by, device, class) AS all_count
-        FROM histograms
-        WHERE classed_by <> 'seek'
-    ) AS cumulated
-    CROSS JOIN (
-        SELECT CAST(quantile AS DOUBLE) AS quantile
-        FROM (VALUES (0.25), (0.5), (0.75), (0.9), (0.99), (0.999), (0.9999)) AS wanted (quantile)
-    ) AS quantiles
-    WHERE up_to >= CEIL(quantile * all_count)
-    GROUP BY run, classed_by, device, class, quantile
-) AS ranked
-JOIN summaries
-    ON summaries.run = ranked.run AND summaries.classed_by = ranked.classed_by AND summaries.class = ranked.class
-    AND COALESCE(summaries.device, -1) = COALESCE(ranked.device, -1);
 
 -- Each run's span: from the first arrival to the last arrival or completion.
 CREATE OR REPLACE TEMPORARY VIEW spans AS

@@ -1,0 +1,174 @@
+//! What is known of a trace besides its requests, before any of them is looked at: who made them,
+//! which calls waited, what lies on what. All spans of the trace share it, so that what is found of
+//! a span depends on nothing that happened before but on what was in flight at its begin.
+//!
+//! Non-goals: what requests tell by themselves.
+
+use super::actors::Actors;
+use super::calls::{Commits, by_number};
+use super::cpus::Cpus;
+use crate::names::FileNames;
+use crate::selection::Selection;
+use hashbrown::HashMap;
+use model::record::requests::DeviceStack;
+use model::record::{Call, Context, FileKey, Process, Request, Stack};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What is known of a trace.
+#[derive(Debug)]
+pub struct Known {
+    pub(super) actors: Actors,
+    /// Calls with both ends, in the order of their begins, and until when those before went on.
+    pub(super) calls: Vec<Call>,
+    ended_until_ns: Vec<i64>,
+    /// Those whose end is not known.
+    pub(super) endless: Vec<Call>,
+    pub(super) commits: Commits,
+    pub(super) file_names: FileNames,
+    pub(super) stacks: Vec<Stack>,
+    pub(super) cpus: Cpus,
+    pub(super) homes: Homes,
+    pub(super) stack: DeviceStack,
+    /// In which layer of its stack most of a device's waiting goes by, where not in its own: what
+    /// is in flight there is to blame.
+    pub(super) queues: BTreeMap<u32, u32>,
+    pub(super) selection: Selection,
+    /// Calls are known: a flush is a part of one, and no wait of its own.
+    pub(super) has_calls: bool,
+    /// Files and stacks are told of, too.
+    pub(super) of_files: bool,
+}
+
+impl Known {
+    /// Of a trace, of which a time is selected; calls whose end is not known have been given one
+    /// ([`super::Ends`]).
+    pub fn new(context: Context, selection: Selection) -> Self {
+        let actors = Actors::new(&context, selection.process.clone()).shared();
+        let Context { calls, commits, files, stacks, cpu_times, .. } = context;
+        let (mut calls, endless): (Vec<Call>, Vec<Call>) =
+            calls.into_iter().partition(|call| call.end_ns.is_some());
+        calls.sort_by_key(|call| call.begin_ns);
+        let ended_until_ns = calls.iter().scan(i64::MIN, |until_ns, call| {
+            *until_ns = (*until_ns).max(call.end_ns.unwrap_or(i64::MIN));
+            Some(*until_ns)
+        });
+        Self {
+            actors,
+            ended_until_ns: ended_until_ns.collect(),
+            homes: Homes::of(&calls),
+            has_calls: !calls.is_empty(),
+            calls,
+            endless,
+            commits: by_number(commits),
+            file_names: FileNames::new(&files),
+            stacks,
+            cpus: Cpus::new(cpu_times),
+            stack: DeviceStack::default(),
+            queues: BTreeMap::new(),
+            selection,
+            of_files: true,
+        }
+    }
+
+    /// Of a time that goes on: who is who, and where file systems lie. Calls come as they end, and
+    /// nothing is told of files.
+    pub(crate) fn so_far(processes: Vec<Process>, homes: Homes, has_calls: bool) -> Self {
+        let context = Context { processes, ..Context::default() };
+        let known = Self::new(context, Selection::default());
+        Self { homes, has_calls, of_files: false, ..known }
+    }
+
+    /// The same with what lies on what, and in which layer of each stack most of the time goes.
+    #[must_use]
+    pub fn with_stack(self, stack: DeviceStack, queues: BTreeMap<u32, u32>) -> Self {
+        Self { stack, queues, ..self }
+    }
+
+    /// Where file systems lie, of which calls are known: to be found before the first span.
+    pub fn homes(&mut self) -> &mut Homes {
+        &mut self.homes
+    }
+
+    /// What of a time is selected.
+    pub(super) fn selected(&self, time_ns: &Range<i64>) -> Range<i64> {
+        let selected = &self.selection.time_ns;
+        time_ns.start.max(selected.start)..time_ns.end.min(selected.end)
+    }
+
+    /// Calls that begin in a time or are under way at its begin.
+    pub(super) fn calls_of(&self, time_ns: &Range<i64>) -> Vec<Call> {
+        let first = self.ended_until_ns.partition_point(|until_ns| *until_ns <= time_ns.start);
+        let of = self.calls.iter().skip(first).take_while(|call| call.begin_ns < time_ns.end);
+        of.filter(|call| call.begin_ns >= time_ns.start || call.end_ns > Some(time_ns.start))
+            .cloned()
+            .collect()
+    }
+
+    /// When the first call begins that begins at a moment or later.
+    pub(super) fn next_call_ns(&self, from_ns: i64) -> Option<i64> {
+        let next = self.calls.partition_point(|call| call.begin_ns < from_ns);
+        self.calls.get(next).map(|call| call.begin_ns)
+    }
+}
+
+/// On which device each file system lies: where the first request for one of its files went.
+#[derive(Debug, Clone, Default)]
+pub struct Homes {
+    found: HashMap<u32, u32>,
+    wanted: BTreeSet<u32>,
+}
+
+impl Homes {
+    fn of(calls: &[Call]) -> Self {
+        let wanted = calls.iter().map(|call| call.file_system as u32).collect();
+        Self { found: HashMap::new(), wanted }
+    }
+
+    /// Whether one is still wanted.
+    pub fn are_wanted(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// Takes a request.
+    pub fn add(&mut self, row: &Request) {
+        let Some(FileKey { number, .. }) = row.file.filter(|_| row.above_id.is_none()) else {
+            return;
+        };
+        self.wanted.remove(&number.file_system);
+        self.found.entry(number.file_system).or_insert(row.device);
+    }
+
+    pub(super) fn get(&self, file_system: u32) -> Option<u32> {
+        self.found.get(&file_system).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_a_time_are_those_that_begin_in_it_or_go_on() {
+        let call = |begin_ns, end_ns| Call { begin_ns, end_ns, ..Call::default() };
+        let calls = vec![
+            call(0, Some(500)),
+            call(10, Some(20)),
+            call(90, Some(100)),
+            call(100, Some(101)),
+            call(150, None),
+            call(199, Some(300)),
+            call(200, Some(201)),
+        ];
+        let context = Context { calls, ..Context::default() };
+        let known = Known::new(context, Selection::default());
+        let begins = |time_ns: Range<i64>| {
+            known.calls_of(&time_ns).iter().map(|call| call.begin_ns).collect::<Vec<_>>()
+        };
+        assert_eq!(begins(100..200), [0, 100, 199]);
+        assert_eq!(begins(0..100), [0, 10, 90]);
+        assert_eq!(begins(500..900), Vec::<i64>::new());
+        assert_eq!(known.next_call_ns(101), Some(199));
+        assert_eq!(known.next_call_ns(201), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Requests into minutes: each has a ledger that is told of all requests that concern it, in the
+//! order of their arrival, and its verdict is added to the whole. Minutes begin at multiples of
+//! 60 s from the trace's begin, so that they are the same wherever a trace is cut.
+//!
+//! Memory is what a minute holds, and what is in flight.
+//!
+//! Non-goals: minutes of the wall clock as they go on (`crate::watched`).
+
+use super::Ledger;
+use super::known::Known;
+use super::whole::Verdict;
+use model::record::{Commands, Request};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How long a minute is.
+pub const MINUTE_NS: i64 = 60_000_000_000;
+
+/// Requests that are in flight are looked through when there are so many.
+const FEW: usize = 1024;
+
+/// Minutes in a row.
+#[derive(Debug)]
+pub struct Minutes {
+    known: Arc<Known>,
+    /// Those that are looked at here, by number.
+    numbers: Range<i64>,
+    /// The one that is opened next, at the earliest.
+    next: i64,
+    open: VecDeque<Ledger>,
+    /// Requests that may still be in flight when the next minute begins, and their commands.
+    in_flight: Vec<Request>,
+    in_flight_most: usize,
+    commands: Commands,
+    whole: Verdict,
+}
+
+impl Minutes {
+    /// All minutes of a trace.
+    pub fn all(known: Known) -> Self {
+        Self::of(&Arc::new(known), i64::MIN / MINUTE_NS..i64::MAX / MINUTE_NS)
+    }
+
+    /// Some of them, by their numbers.
+    pub fn of(known: &Arc<Known>, numbers: Range<i64>) -> Self {
+        let selected = &known.selection.time_ns;
+        let last = minute_of(selected.end.saturating_sub(1)).saturating_add(1);
+        let numbers = numbers.start.max(minute_of(selected.start))..numbers.end.min(last);
+        Self {
+            known: Arc::clone(known),
+            next: numbers.start,
+            numbers,
+            open: VecDeque::new(),
+            in_flight: Vec::new(),
+            in_flight_most: FEW,
+            commands: Commands::default(),
+            whole: Verdict::new(known),
+        }
+    }
+
+    /// Whether requests matter that arrive from a moment on and are completed until another one,
+    /// when all that arrived before them has been added.
+    pub fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
+        let to_come = self.next < self.numbers.end && completed_ns >= begin_of(self.next);
+        to_come && arrived_ns < begin_of(self.numbers.end)
+            || self.open.iter().any(|ledger| ledger.concerns(arrived_ns, completed_ns))
+    }
+
+    /// Takes the next request, in the order of arrival.
+    pub fn add(&mut self, row: &Request, commands: &Commands) {
+        let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
+        let minute = minute_of(begin_ns);
+        if minute >= self.next && self.numbers.contains(&minute) {
+            self.open_until(minute);
+        }
+        while self.open.front().is_some_and(|ledger| ledger.is_over(begin_ns)) {
+            self.close_first();
+        }
+        for ledger in &mut self.open {
+            if ledger.concerns(begin_ns, end_ns) {
+                ledger.add(row, commands);
+            }
+        }
+        if self.next < self.numbers.end && end_ns >= begin_of(self.next) {
+            let name = row.command.map(|command| commands.name(command));
+            let command = name.map(|name| self.commands.number(name.as_bytes()));
+            self.keep(Request { command, ..*row }, begin_ns);
+        }
+    }
+
+    fn keep(&mut self, row: Request, now_ns: i64) {
+        if self.in_flight.len() >= self.in_flight_most {
+            let from_ns = begin_of(self.next).max(now_ns);
+            self.in_flight.retain(|row| row.completed_ns >= Some(from_ns));
+            self.in_flight_most = FEW.max(self.in_flight.len() * 2);
+        }
+        self.in_flight.push(row);
+    }
+
+    /// Opens a minute, and those before it in which calls begin: they wait without any request.
+    fn open_until(&mut self, minute: i64) {
+        while self.next <= minute {
+            let call = self.known.next_call_ns(begin_of(self.next)).map(minute_of);
+            let number = call.map_or(minute, |of_call| of_call.min(minute)).max(self.next);
+            self.open_one(number);
+        }
+    }
+
+    fn open_one(&mut self, number: i64) {
+        let mut ledger = Ledger::new(&self.known, begin_of(number)..begin_of(number + 1));
+        self.next = number + 1;
+        self.in_flight.iter().for_each(|row| ledger.add(row, &self.commands));
+        let next_ns = begin_of(self.next);
+        self.in_flight.retain(|row| row.completed_ns >= Some(next_ns));
+        self.open.push_back(ledger);
+    }
+
+    fn close_first(&mut self) {
+        let first = self.open.pop_front();
+        first.into_iter().for_each(|ledger| self.whole.merge(&ledger.verdict()));
+    }
+
+    /// The verdict of all of them.
+    pub fn verdict(mut self) -> Verdict {
+        while let Some(call_ns) = self.known.next_call_ns(begin_of(self.next)) {
+            let minute = minute_of(call_ns).max(self.next);
+            if minute >= self.numbers.end {
+                break;
+            }
+            self.open_one(minute);
+        }
+        while !self.open.is_empty() {
+            self.close_first();
+        }
+        self.whole
+    }
+}
+
+/// The minute of a moment.
+pub(super) fn minute_of(time_ns: i64) -> i64 {
+    time_ns.div_euclid(MINUTE_NS)
+}
+
+fn begin_of(minute: i64) -> i64 {
+    minute.saturating_mul(MINUTE_NS)
+}

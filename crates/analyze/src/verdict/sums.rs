@@ -1,0 +1,158 @@
+//! What the verdict keeps of a time: sums of integers by class, cause and operation. Those of two
+//! times are added, in any order, and what is told of all is the same to the last bit. Nothing here
+//! grows with how long a time is but storms, of which a minute tells few.
+//!
+//! A loss is kept as the waits that it affected, how many and how long: what they lost is their
+//! time less as many in calm, whatever calm turns out to be over the whole.
+//!
+//! Non-goals: how a slice's time is divided (`super::weigh`), what was lost (`super::blame`).
+
+use super::actors::RoleId;
+use super::calm::{Alike, OwnParts, Slices};
+use super::waits::{Class, Kind};
+use model::circumstance::Circumstance;
+use model::record::Op;
+use std::collections::BTreeMap;
+
+/// Who waited, for what, where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Victim {
+    pub(crate) device: u32,
+    pub(crate) role: RoleId,
+    pub(crate) kind: Kind,
+}
+
+impl Victim {
+    pub(crate) fn of(class: &Class) -> Self {
+        Self { device: class.device, role: class.role, kind: class.kind }
+    }
+}
+
+/// What made it wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// Requests of another role.
+    Role(RoleId),
+    /// What is no request of anybody.
+    Nobody(Circumstance),
+}
+
+impl Cause {
+    /// The one before all others.
+    pub(crate) fn first() -> Self {
+        Self::Role(RoleId(0))
+    }
+}
+
+/// A part of some waits: how long, and how many waits it is as a part of these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) ns: u64,
+    millionths: u64,
+}
+
+impl Share {
+    /// Rounded; what is less than nothing is nothing.
+    pub(crate) fn new(ns: f64, count: f64) -> Self {
+        Self { ns: ns.round() as u64, millionths: (count * 1e6).round() as u64 }
+    }
+
+    /// How many waits it is.
+    pub(crate) fn count(self) -> f64 {
+        self.millionths as f64 / 1e6
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.ns += other.ns;
+        self.millionths += other.millionths;
+    }
+}
+
+/// What of the waits of a class belongs to a cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// Of slices whose waits took longer than in calm, as far as that was known at the time.
+    pub(crate) above: Share,
+    /// Of those that took less: chance sums to nothing.
+    pub(crate) below: Share,
+    /// The time that belonged to it while waits went on, of all slices.
+    pub(crate) part: Share,
+    /// The same of spans that had no calm of their own.
+    pub(crate) open: Share,
+}
+
+impl Lost {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.above.merge(other.above);
+        self.below.merge(other.below);
+        self.part.merge(other.part);
+        self.open.merge(other.open);
+    }
+}
+
+/// Waits of a class.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct OfClass {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
+    /// By what tells calm; nothing of the kernel's own waits.
+    pub(crate) slices: BTreeMap<Alike, Slices>,
+    /// Of spans that had no calm of their own: how many, how long, and what of it was nobody
+    /// else's request.
+    pub(crate) open_count: u64,
+    pub(crate) open_ns: u64,
+    pub(crate) open_parts_ns: OwnParts,
+}
+
+impl OfClass {
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        for (alike, slices) in &other.slices {
+            self.slices.entry(*alike).or_default().merge(slices);
+        }
+        self.open_count += other.open_count;
+        self.open_ns += other.open_ns;
+        self.open_parts_ns.iter_mut().zip(other.open_parts_ns).for_each(|(sum, ns)| *sum += ns);
+    }
+}
+
+/// A time in which a victim lost by a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Storm {
+    pub(crate) from_ns: i64,
+    pub(crate) until_ns: i64,
+    pub(crate) lost_ns: u64,
+}
+
+/// By what a class's waits are divided: the cause, and what it did.
+pub(crate) type Key = (Class, Cause, Option<Op>);
+
+/// All that is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub(crate) classes: BTreeMap<Class, OfClass>,
+    pub(crate) lost: BTreeMap<Key, Lost>,
+    pub(crate) storms: BTreeMap<(Victim, Cause), Vec<Storm>>,
+}
+
+impl Sums {
+    /// Adds those of another time; `role` is the number here of each of its roles.
+    pub(crate) fn merge(&mut self, other: &Self, role: &dyn Fn(RoleId) -> RoleId) {
+        let class = |class: &Class| Class { role: role(class.role), ..*class };
+        let cause = |cause: &Cause| match cause {
+            Cause::Role(of) => Cause::Role(role(*of)),
+            nobody @ Cause::Nobody(_) => *nobody,
+        };
+        for (of, sums) in &other.classes {
+            self.classes.entry(class(of)).or_default().merge(sums);
+        }
+        for ((of, by, op), lost) in &other.lost {
+            self.lost.entry((class(of), cause(by), *op)).or_default().merge(lost);
+        }
+        for ((victim, by), storms) in &other.storms {
+            let victim = Victim { role: role(victim.role), ..*victim };
+            self.storms.entry((victim, cause(by))).or_default().extend(storms);
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The waits of a span divided among their causes, slice by slice.
+//!
+//! What a slice's waits took beyond calm is divided among the parts of a wait that are longer than
+//! in calm, and so among the roles whose requests were in flight. Less than in calm counts against
+//! it, so that chance sums to nothing. While the hypervisor took CPUs away, as much of it as that
+//! can explain is its doing and nobody's here. Calm is here the span's own, for only how a slice
+//! divides depends on it. A span without any leaves its waits open: they are divided as a whole,
+//! by the calm of other spans (`super::blame`).
+//!
+//! Non-goals: how much was lost (`super::blame`).
+
+use super::actors::{JOURNAL, RoleId};
+use super::book::{Book, Cell};
+use super::calm::{Alike, Calm, OwnPart, OwnParts, Slices};
+use super::disk::{Part, PartNumber};
+use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
+use super::waits::Class;
+use model::circumstance::Circumstance;
+use model::record::Op;
+use std::collections::BTreeMap;
+
+/// Losses that are nearer to each other are one storm.
+pub(crate) const GAP_NS: i64 = 1_500_000_000;
+/// What of a span's storms is kept of a pair: each that has this part of its loss there, and this
+/// much.
+const STORM_PART: f64 = 0.05;
+const STORM_NS: f64 = 1e6;
+
+/// What is known of a device's time.
+pub(crate) struct Scene<'a> {
+    pub(crate) book: &'a Book,
+    /// What a number stands for in the book.
+    pub(crate) part: &'a dyn Fn(PartNumber) -> Part,
+    pub(crate) is_kernel: &'a dyn Fn(RoleId) -> bool,
+    /// CPU time that was stolen, by slice of the book.
+    pub(crate) stolen_ns: Vec<f64>,
+    /// How long roles were busy, all together, by slice; journals act for everybody.
+    all_ns: Vec<i64>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(
+        book: &'a Book,
+        part: &'a dyn Fn(PartNumber) -> Part,
+        is_kernel: &'a dyn Fn(RoleId) -> bool,
+        stolen_ns: Vec<f64>,
+    ) -> Self {
+        let mut all_ns = Vec::new();
+        for (role, busy_ns) in book.busy_ns.iter().enumerate() {
+            if all_ns.len() < busy_ns.len() {
+                all_ns.resize(busy_ns.len(), 0);
+            }
+            if role != usize::from(JOURNAL.0) {
+                all_ns.iter_mut().zip(busy_ns).for_each(|(sum, ns)| *sum += ns);
+            }
+        }
+        Self { book, part, is_kernel, stolen_ns, all_ns }
+    }
+
+    /// For which part of a slice others were busy.
+    fn others(&self, slice: usize, waiter: RoleId) -> f64 {
+        let own_ns = self.book.busy_ns.get(usize::from(waiter.0)).and_then(|of| of.get(slice));
+        let own_ns = own_ns.filter(|_| waiter != JOURNAL).copied().unwrap_or(0);
+        let all_ns = self.all_ns.get(slice).copied().unwrap_or(0);
+        ((all_ns - own_ns) as f64 / self.book.width_ns as f64).min(1.0)
+    }
+
+    fn stolen_ns(&self, slice: usize) -> f64 {
+        self.stolen_ns.get(slice).copied().unwrap_or(0.0)
+    }
+
+    /// For which part of the time others were busy while waits of a slice went on, and how far that
+    /// is from calm: CPUs may have been stolen, too. A wait may reach into the next slice.
+    fn unrest(&self, slice: usize, waiter: RoleId) -> (f64, f64) {
+        let others = self.others(slice, waiter).max(self.others(slice + 1, waiter));
+        let stolen_ns = self.stolen_ns(slice).max(self.stolen_ns(slice + 1));
+        (others, others.max((stolen_ns / self.book.width_ns as f64).min(1.0)))
+    }
+
+    /// What of a slice's excess stolen CPU time can explain: each that waited lost as much as was
+    /// stolen while it waited.
+    fn stolen_of(&self, cell: &Cell, excess_ns: f64) -> f64 {
+        let waiting = (cell.sum_ns as f64 / self.book.width_ns as f64).max(1.0);
+        let most_ns = self.stolen_ns(cell.slice) * waiting;
+        excess_ns.clamp(-most_ns, most_ns)
+    }
+
+    /// Whose a part of a wait is: somebody else's request, or the waiter's own affair.
+    fn whose(&self, number: PartNumber, waiter: RoleId) -> Result<(RoleId, Op), OwnPart> {
+        match (self.part)(number) {
+            Part::Act(act) if is_other(act.role, waiter) => Ok((act.role, act.op)),
+            Part::Act(_) => Err(OwnPart::Own),
+            Part::Held => Err(OwnPart::Held),
+            Part::Stalled => Err(OwnPart::Stalled),
+            Part::Throttled => Err(OwnPart::Throttled),
+        }
+    }
+
+    fn own_parts(&self, cell: &Cell, waiter: RoleId) -> OwnParts {
+        let mut parts_ns = OwnParts::default();
+        for (number, ns) in &cell.parts {
+            if let Err(own) = self.whose(*number, waiter) {
+                parts_ns[own as usize] += ns.round() as u64;
+            }
+        }
+        parts_ns
+    }
+}
+
+/// Whether requests of a role are somebody else's to a waiter.
+fn is_other(role: RoleId, waiter: RoleId) -> bool {
+    role != waiter && role != JOURNAL
+}
+
+/// What a part of a wait is a loss by, where it is longer than in calm.
+pub(crate) fn cause_of(own: OwnPart) -> Option<Cause> {
+    let circumstance = match own {
+        OwnPart::Own => return None,
+        OwnPart::Held => Circumstance::Held,
+        OwnPart::Stalled => Circumstance::Device,
+        OwnPart::Throttled => Circumstance::Throttled,
+    };
+    Some(Cause::Nobody(circumstance))
+}
+
+/// What a victim lost, by cause and slice.
+#[derive(Debug, Default)]
+struct BySlice {
+    /// By role.
+    roles: Vec<Vec<f64>>,
+    nobody: BTreeMap<Circumstance, Vec<f64>>,
+}
+
+impl BySlice {
+    fn lose(&mut self, cause: Cause, slice: usize, ns: f64) {
+        let by_slice = match cause {
+            Cause::Role(role) => {
+                let place = usize::from(role.0);
+                if self.roles.len() <= place {
+                    self.roles.resize_with(place + 1, Vec::new);
+                }
+                &mut self.roles[place]
+            }
+            Cause::Nobody(circumstance) => self.nobody.entry(circumstance).or_default(),
+        };
+        if by_slice.len() <= slice {
+            by_slice.resize(slice + 1, 0.0);
+        }
+        by_slice[slice] += ns;
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Cause, &[f64])> {
+        let roles = self.roles.iter().enumerate();
+        let roles = roles.map(|(role, lost)| (Cause::Role(RoleId(role as u16)), lost));
+        let nobody = self.nobody.iter().map(|(by, lost)| (Cause::Nobody(*by), lost));
+        roles.chain(nobody).map(|(cause, lost)| (cause, lost.as_slice()))
+    }
+}
+
+/// A part of some waits, as it is summed within a span.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part64 {
+    ns: f64,
+    count: f64,
+}
+
+impl Part64 {
+    /// A part of a cell's waits.
+    fn add(&mut self, part: f64, cell: &Cell) {
+        self.ns += part * cell.sum_ns as f64;
+        self.count += part * cell.count as f64;
+    }
+
+    fn rounded(self) -> Share {
+        Share::new(self.ns, self.count)
+    }
+}
+
+/// What of a class's waits belongs to a part of them.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfPart {
+    above: Part64,
+    below: Part64,
+    part: Part64,
+    open: Part64,
+}
+
+impl OfPart {
+    fn rounded(&self) -> Lost {
+        Lost {
+            above: self.above.rounded(),
+            below: self.below.rounded(),
+            part: self.part.rounded(),
+            open: self.open.rounded(),
+        }
+    }
+}
+
+/// Everybody's waits at one device.
+pub(crate) fn weigh(scene: &Scene<'_>) -> Sums {
+    let mut sums = Sums::default();
+    let mut of_victim: Option<(Victim, BySlice)> = None;
+    for (class, cells) in scene.book.waits() {
+        let victim = Victim::of(class);
+        if of_victim.as_ref().is_none_or(|(known, _)| *known != victim) {
+            let last = of_victim.replace((victim, BySlice::default()));
+            last.into_iter().for_each(|last| keep_storms(scene, &last, &mut sums));
+        }
+        let Some((_, by_slice)) = &mut of_victim else { continue };
+        let mut weighing = Weighing::new(scene, class, by_slice);
+        let of_class = weighing.of_class(cells);
+        weighing.tell(&mut sums);
+        sums.classes.insert(*class, of_class);
+    }
+    of_victim.into_iter().for_each(|last| keep_storms(scene, &last, &mut sums));
+    sums
+}
+
+/// The weighing of a class.
+struct Weighing<'a> {
+    scene: &'a Scene<'a>,
+    class: &'a Class,
+    by_slice: &'a mut BySlice,
+    /// By the number of the part; and of time that was stolen.
+    of_parts: Vec<OfPart>,
+    stolen: OfPart,
+    /// What is longer than in calm: memory of one cell's.
+    longer: Vec<(PartNumber, f64)>,
+}
+
+impl<'a> Weighing<'a> {
+    fn new(scene: &'a Scene<'a>, class: &'a Class, by_slice: &'a mut BySlice) -> Self {
+        let (of_parts, longer) = (Vec::new(), Vec::new());
+        Self { scene, class, by_slice, of_parts, stolen: OfPart::default(), longer }
+    }
+
+    fn of_class(&mut self, cells: &[Cell]) -> OfClass {
+        let mut of_class = OfClass {
+            count: cells.iter().map(|cell| cell.count).sum(),
+            sum_ns: cells.iter().map(|cell| cell.sum_ns).sum(),
+            ..OfClass::default()
+        };
+        let role = self.class.role;
+        if (self.scene.is_kernel)(role) {
+            return of_class;
+        }
+        let mut alike: Vec<Alike> = Vec::with_capacity(cells.len());
+        let mut own_parts: Vec<OwnParts> = Vec::with_capacity(cells.len());
+        for cell in cells {
+            let (others, unrest) = self.scene.unrest(cell.slice, role);
+            let parts_ns = self.scene.own_parts(cell, role);
+            let slices = Slices::of(cell.count, cell.sum_ns, others, parts_ns);
+            let key = Alike::of(unrest, cell.sum_ns / cell.count.max(1));
+            of_class.slices.entry(key).or_default().merge(&slices);
+            alike.push(key);
+            own_parts.push(parts_ns);
+            for (number, ns) in &cell.parts {
+                let part = ns / cell.sum_ns.max(1) as f64;
+                self.of_part(*number).part.add(part, cell);
+            }
+        }
+        match Calm::of(&of_class.slices, 1).filter(|calm| !calm.is_none()) {
+            Some(calm) => {
+                let quiet = cells.iter().zip(&alike).filter(|(_, alike)| calm.has(**alike));
+                let in_calm = in_calm(quiet.map(|(cell, _)| cell), calm.count);
+                cells.iter().for_each(|cell| self.against_calm(cell, calm.mean_ns, &in_calm));
+            }
+            None => {
+                of_class.open_count = of_class.count;
+                of_class.open_ns = of_class.sum_ns;
+                for parts_ns in own_parts {
+                    let sums = of_class.open_parts_ns.iter_mut();
+                    sums.zip(parts_ns).for_each(|(sum, ns)| *sum += ns);
+                }
+                cells.iter().for_each(|cell| self.leave_open(cell));
+            }
+        }
+        of_class
+    }
+
+    fn of_part(&mut self, number: PartNumber) -> &mut OfPart {
+        let place = usize::from(number);
+        if self.of_parts.len() <= place {
+            self.of_parts.resize(place + 1, OfPart::default());
+        }
+        &mut self.of_parts[place]
+    }
+
+    fn leave_open(&mut self, cell: &Cell) {
+        for (number, ns) in &cell.parts {
+            let Ok((role, _)) = self.scene.whose(*number, self.class.role) else { continue };
+            self.of_part(*number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
+            self.by_slice.lose(Cause::Role(role), cell.slice, *ns);
+        }
+    }
+
+    fn against_calm(&mut self, cell: &Cell, mean_ns: f64, in_calm: &[f64]) {
+        let count = cell.count as f64;
+        let excess_ns = cell.sum_ns as f64 - count * mean_ns;
+        let calm_ns = |number: PartNumber| in_calm.get(usize::from(number)).copied().unwrap_or(0.0);
+        // What each part is longer than in calm; where all is shorter, what it is.
+        let mut longer = std::mem::take(&mut self.longer);
+        longer.clear();
+        if excess_ns > 0.0 {
+            let each = cell.parts.iter().map(|(part, ns)| (*part, ns - count * calm_ns(*part)));
+            longer.extend(each.filter(|(_, ns)| *ns > 0.0));
+        } else {
+            longer.extend_from_slice(&cell.parts);
+        }
+        let whole_ns: f64 = longer.iter().map(|(_, ns)| ns).sum();
+        if whole_ns > 0.0 && excess_ns != 0.0 {
+            self.divide(cell, excess_ns, whole_ns, &longer);
+        }
+        self.longer = longer;
+    }
+
+    fn divide(&mut self, cell: &Cell, excess_ns: f64, whole_ns: f64, longer: &[(PartNumber, f64)]) {
+        let side = |of: &mut OfPart, part: f64| match excess_ns > 0.0 {
+            true => of.above.add(part, cell),
+            false => of.below.add(part, cell),
+        };
+        let stolen = self.scene.stolen_of(cell, excess_ns) / excess_ns;
+        if stolen > 0.0 {
+            side(&mut self.stolen, stolen);
+            let cause = Cause::Nobody(Circumstance::Stolen);
+            self.by_slice.lose(cause, cell.slice, stolen * excess_ns);
+        }
+        for (number, ns) in longer {
+            let cause = match self.scene.whose(*number, self.class.role) {
+                Ok((role, _)) => Some(Cause::Role(role)),
+                Err(own) => cause_of(own),
+            };
+            let Some(cause) = cause else { continue };
+            let part = (1.0 - stolen) * ns / whole_ns;
+            side(self.of_part(*number), part);
+            self.by_slice.lose(cause, cell.slice, part * excess_ns);
+        }
+    }
+
+    /// What belongs to causes, as it is kept.
+    fn tell(&self, sums: &mut Sums) {
+        let mut keep = |cause, op, of: &OfPart| {
+            let lost = of.rounded();
+            if lost != Lost::default() {
+                sums.lost.entry((*self.class, cause, op)).or_default().merge(&lost);
+            }
+        };
+        keep(Cause::Nobody(Circumstance::Stolen), None, &self.stolen);
+        for (number, of) in self.of_parts.iter().enumerate() {
+            match self.scene.whose(number as PartNumber, self.class.role) {
+                Ok((role, op)) => keep(Cause::Role(role), Some(op), of),
+                // What is not longer than in calm is nobody's.
+                Err(own) => cause_of(own).into_iter().for_each(|cause| {
+                    keep(cause, None, &OfPart { part: Part64::default(), ..*of });
+                }),
+            }
+        }
+    }
+}
+
+/// How long each part of a wait is in calm, by its number.
+fn in_calm<'c>(cells: impl Iterator<Item = &'c Cell>, count: u64) -> Vec<f64> {
+    let mut sums: Vec<f64> = Vec::new();
+    for (number, ns) in cells.flat_map(|cell| &cell.parts) {
+        let number = usize::from(*number);
+        if sums.len() <= number {
+            sums.resize(number + 1, 0.0);
+        }
+        sums[number] += ns;
+    }
+    sums.iter().map(|ns| ns / count as f64).collect()
+}
+
+/// When a victim lost by each cause.
+fn keep_storms(scene: &Scene<'_>, (victim, by_slice): &(Victim, BySlice), sums: &mut Sums) {
+    for (cause, lost_ns) in by_slice.all() {
+        let gains = lost_ns.iter().enumerate().filter(|(_, ns)| **ns > 0.0);
+        let mut storms: Vec<(i64, i64, f64)> = Vec::new();
+        for (slice, ns) in gains {
+            let (from_ns, until_ns) = (scene.book.begin_ns(slice), scene.book.begin_ns(slice + 1));
+            match storms.last_mut() {
+                Some((_, last_ns, sum)) if from_ns - *last_ns <= GAP_NS => {
+                    *last_ns = until_ns;
+                    *sum += ns;
+                }
+                _ => storms.push((from_ns, until_ns, *ns)),
+            }
+        }
+        let least_ns = STORM_NS.max(STORM_PART * storms.iter().map(|(.., ns)| ns).sum::<f64>());
+        let storms = storms.into_iter().filter(|(.., ns)| *ns >= least_ns);
+        let storms: Vec<Storm> = storms
+            .map(|(from_ns, until_ns, ns)| Storm { from_ns, until_ns, lost_ns: ns.round() as u64 })
+            .collect();
+        if !storms.is_empty() {
+            sums.storms.entry((*victim, cause)).or_default().extend(storms);
+        }
+    }
+}
