@@ -29,6 +29,7 @@ mod replay;
 mod response;
 mod runs;
 mod selection;
+mod several;
 mod simulate;
 mod sql;
 mod state;

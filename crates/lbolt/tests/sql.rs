@@ -559,8 +559,10 @@ fn devices_have_names_and_calls_and_files_are_views() {
     std::fs::create_dir(lab.path("run")).unwrap();
     make_trace(&lab.path("run/requests.parquet"));
     let call = |inode| model::record::Call { inode, ..Default::default() };
-    let context =
-        model::record::Context { calls: vec![call(5), call(6)], ..model::record::Context::default() };
+    let context = model::record::Context {
+        calls: vec![call(5), call(6)],
+        ..model::record::Context::default()
+    };
     context.write(&lab.path("run"), &BTreeMap::new()).unwrap();
     let queries = [
         "SELECT DISTINCT device_name FROM requested ORDER BY 1",
@@ -570,7 +572,10 @@ fn devices_have_names_and_calls_and_files_are_views() {
     let rows = ask(&lab, &python, "run/requests.parquet", &queries);
     let names: Vec<&str> = rows[0].iter().map(|row| text(row, "device_name")).collect();
     assert_eq!(names, ["disk5", "disk70", "disk9"]);
-    assert_eq!((number(&rows[1][0], "calls"), number(&rows[1][0], "inode")), (Some(2.0), Some(6.0)));
+    assert_eq!(
+        (number(&rows[1][0], "calls"), number(&rows[1][0], "inode")),
+        (Some(2.0), Some(6.0))
+    );
 }
 
 #[test]

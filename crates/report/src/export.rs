@@ -5,8 +5,9 @@
 use crate::doubt::sentences;
 use model::record::{Doubt, Finding, Interval, Record, Subject};
 use model::text::{visible, visible_json};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn finite(value: Option<f64>) -> Option<f64> {
@@ -17,7 +18,12 @@ fn finite(value: Option<f64>) -> Option<f64> {
 struct Document<'a> {
     schema: &'static str,
     run: &'a Value,
-    findings: Vec<Row<'a>>,
+    #[serde(serialize_with = "rows")]
+    findings: &'a [Finding],
+}
+
+fn rows<S: Serializer>(findings: &&[Finding], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(findings.iter().map(Row::of))
 }
 
 #[derive(Serialize)]
@@ -73,9 +79,14 @@ impl<'a> Row<'a> {
 /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`, each subject an object.
 /// Errors: none that these types can cause; the serializer's own are passed on.
 pub fn json(run: &Value, findings: &[Finding]) -> serde_json::Result<String> {
-    let findings = findings.iter().map(Row::of).collect();
     let document = Document { schema: Finding::SCHEMA, run, findings };
-    serde_json::to_string_pretty(&document).map(|text| visible_json(&text).into_owned() + "\n")
+    let mut text = serde_json::to_string_pretty(&document)?;
+    // A trace of many roles has 100 MB of findings: there is one copy of them.
+    if let Cow::Owned(changed) = visible_json(&text) {
+        text = changed;
+    }
+    text.push('\n');
+    Ok(text)
 }
 
 /// The findings as CSV in long form: the keys of all subjects as the first columns, then the

@@ -22,7 +22,12 @@ impl<K: Hash + Eq + Copy> ByClass<K> {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        other.0.iter().for_each(|(class, traffic)| self.of(*class).merge(traffic));
+        self.merge_as(other, |class| *class);
+    }
+
+    /// Adds those whose classes have other names here.
+    pub(crate) fn merge_as(&mut self, other: &Self, here: impl Fn(&K) -> K) {
+        other.0.iter().for_each(|(class, traffic)| self.of(here(class)).merge(traffic));
     }
 
     /// The traffic of wider classes, in their order; what is in none of them is left out.

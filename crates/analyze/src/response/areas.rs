@@ -61,17 +61,22 @@ impl AreaMaps {
     }
 }
 
+/// What there is of an area: the kind, the device (none for what is in no area), the area's name.
+type OfArea<'a> = (&'static str, Option<u32>, &'a str, &'a SmallTraffic);
+
 #[derive(Debug, Default)]
 pub(super) struct Areas {
     maps: AreaMaps,
     is_known: bool,
     traffic: [Vec<SmallTraffic>; AREA_KINDS.len()],
+    /// Those of other traces.
+    others: BTreeMap<(&'static str, Option<u32>, String), SmallTraffic>,
 }
 
 impl Areas {
     pub(super) fn new(maps: AreaMaps) -> Self {
         let is_known = maps.tell();
-        Self { maps, is_known, traffic: Default::default() }
+        Self { maps, is_known, ..Self::default() }
     }
 
     /// Whether any are known: most traces have none.
@@ -100,10 +105,19 @@ impl Areas {
         }
     }
 
-    /// What there is by area: the kind, the device (none for what is in no area), the area's name.
-    pub(super) fn iter(
-        &self,
-    ) -> impl Iterator<Item = (&'static str, Option<u32>, &str, &SmallTraffic)> {
+    /// Adds what another trace has of an area; `device` is its number here.
+    pub(super) fn add_other(&mut self, (kind, device, name, traffic): OfArea<'_>) {
+        self.others.entry((kind, device, name.to_owned())).or_default().merge(traffic);
+    }
+
+    /// What there is by area.
+    pub(super) fn iter(&self) -> impl Iterator<Item = OfArea<'_>> {
+        let others = self.others.iter();
+        let others = others.map(|((kind, of, name), traffic)| (*kind, *of, name.as_str(), traffic));
+        self.own().chain(others)
+    }
+
+    fn own(&self) -> impl Iterator<Item = OfArea<'_>> {
         let kinds = AREA_KINDS.iter().zip(self.maps.0.iter()).zip(&self.traffic);
         kinds.flat_map(|((kind, map), traffic)| {
             let told = traffic.iter().enumerate().filter(|(_, traffic)| !traffic.is_empty());

@@ -10,9 +10,25 @@ use super::storms::Grids;
 const REGIONS: usize = 32;
 const REGION_BYTES: u64 = 1 << 20;
 
+/// When a trace's requests arrived and were completed, in ns from its begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) first_ns: i64,
+    pub(super) arrived_ns: i64,
+    pub(super) last_ns: i64,
+}
+
+impl Times {
+    pub(super) fn span_ns(self) -> f64 {
+        (i128::from(self.last_ns) - i128::from(self.first_ns)) as f64
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) number: u32,
+    /// Its trace's, where there are several.
+    pub(super) times: Option<Times>,
     pub(super) outstanding: Outstanding,
     pub(super) flow: Flow,
     pub(super) regions: Slices,
@@ -20,9 +36,10 @@ pub(super) struct Device {
 }
 
 impl Device {
-    fn new(number: u32, over_time_from_ns: Option<u64>) -> Self {
+    pub(super) fn new(number: u32, over_time_from_ns: Option<u64>) -> Self {
         Self {
             number,
+            times: None,
             outstanding: Outstanding::kept_over_time(over_time_from_ns),
             flow: Flow::default(),
             regions: Slices::new(REGION_BYTES, REGIONS),
@@ -52,6 +69,12 @@ impl Devices {
             })
         };
         self.recent.place(number, number.into(), look)
+    }
+
+    /// Adds one that is not there.
+    pub(super) fn push(&mut self, device: Device) {
+        self.places.insert(device.number, self.all.len());
+        self.all.push(device);
     }
 
     pub(super) fn of(&mut self, number: u32) -> &mut Device {

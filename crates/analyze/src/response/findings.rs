@@ -2,7 +2,7 @@
 //! depth, flow and use.
 
 use super::classes::Combination;
-use super::device::Device;
+use super::device::{Device, Times};
 use super::outstanding::{BEHIND, Outstanding};
 use super::processes::{Process, label};
 use super::storms::{self, Context, StormSpan};
@@ -67,7 +67,8 @@ impl Response {
         findings.extend(line::findings(&self.totals.joint));
         for device in self.devices.sorted() {
             let subject = Subject::class("device", &(names.device)(device.number));
-            findings.extend(of_device(&subject, device, frame.span_ns));
+            let span_ns = device.times.map_or(frame.span_ns, |times| Some(times.span_ns()));
+            findings.extend(of_device(&subject, device, span_ns));
             findings.extend(self.of_beneath(&subject, device));
         }
         findings.extend(self.of_run(frame.span_ns));
@@ -77,17 +78,17 @@ impl Response {
 
     /// The storms of each device that was written to.
     fn storms(&self, names: &Names<'_>) -> Vec<Finding> {
-        let Some(arrivals_ns) = self.first_ns.zip(self.arrived_ns) else { return Vec::new() };
-        let context = Context {
-            names,
-            processes: &self.totals.processes,
-            with_cgroup: self.totals.processes.tell_cgroups(),
-            width_ns: self.resolution.width_ns(),
-            arrivals_ns,
-            span_ns: self.span_ns().unwrap_or(0.0),
-        };
-        let devices = self.devices.sorted().into_iter();
+        let with_cgroup = self.totals.processes.tell_cgroups();
         let of_device = |device: &Device| {
+            let Some(times) = device.times.or(self.times()) else { return Vec::new() };
+            let context = Context {
+                names,
+                processes: &self.totals.processes,
+                with_cgroup,
+                width_ns: self.resolution.width_ns(),
+                arrivals_ns: (times.first_ns, times.arrived_ns),
+                span_ns: times.span_ns(),
+            };
             let is_read = |c: &Combination| c.device == device.number && c.op == Op::Read;
             let mut reads = CoarseHistogram::default();
             for (_, traffic) in self.totals.joint.by(|c| is_read(c).then_some(())) {
@@ -95,7 +96,7 @@ impl Response {
             }
             storms::findings(device, &reads, &context)
         };
-        devices.flat_map(of_device).collect()
+        self.devices.sorted().into_iter().flat_map(of_device).collect()
     }
 
     /// Where the storms of all devices lie.
@@ -108,8 +109,7 @@ impl Response {
     }
 
     pub(super) fn span_ns(&self) -> Option<f64> {
-        let (first, last) = self.first_ns.zip(self.last_ns)?;
-        Some((i128::from(last) - i128::from(first)) as f64)
+        self.told_span_ns.or_else(|| self.times().map(Times::span_ns))
     }
 
     fn whole(&self) -> Traffic {

@@ -11,9 +11,12 @@
 //! its shard boundary ([`InFlight`]), and [`Response::follow`] makes of two that follow each other
 //! what one pass over both would have found.
 //!
+//! Several traces are put beside each other ([`Response::beside`]).
+//!
 //! Non-goals: other traces to compare with.
 
 mod areas;
+mod beside;
 mod boxes;
 mod classes;
 mod device;
@@ -44,7 +47,7 @@ use groups::{Groups, Key};
 use model::record::{CommandId, Flags, Op, Request};
 use outstanding::{Classes, Kind};
 use over_time::OverTime;
-use processes::Processes;
+use processes::{Process, Processes};
 use slices::Slices;
 use std::collections::HashSet;
 use storms::Resolution;
@@ -156,6 +159,8 @@ pub struct Response {
     reversed: u64,
     /// The shard boundary that a part begins at.
     begin_ns: Option<i64>,
+    /// The time that several traces span.
+    told_span_ns: Option<f64>,
 }
 
 impl Default for Response {
@@ -178,6 +183,7 @@ impl Default for Response {
             unsorted: 0,
             reversed: 0,
             begin_ns: None,
+            told_span_ns: None,
         }
     }
 }
@@ -385,19 +391,26 @@ impl Response {
         }
     }
 
+    /// Makes the grids of both as coarse as the coarser ones.
+    fn as_coarse_as(&mut self, other: &mut Self) {
+        while self.resolution.is_finer_than(&other.resolution) {
+            self.widen();
+        }
+        while other.resolution.is_finer_than(&self.resolution) {
+            other.widen();
+        }
+    }
+
     /// Goes on with the part of the trace that follows, which began with what is outstanding here.
     /// `number` is the number here of each of its commands.
     pub fn follow(&mut self, mut next: Self, number: &dyn Fn(CommandId) -> CommandId) {
         self.settle();
         next.settle();
-        while self.resolution.is_finer_than(&next.resolution) {
-            self.widen();
-        }
-        while next.resolution.is_finer_than(&self.resolution) {
-            next.widen();
-        }
+        self.as_coarse_as(&mut next);
         self.totals.joint.merge(&next.totals.joint);
-        let places = self.totals.processes.merge(&next.totals.processes, number);
+        let renumbered =
+            |process: &Process| Process { command: process.command.map(number), ..*process };
+        let places = self.totals.processes.merge(&next.totals.processes, &renumbered);
         self.areas.merge(&next.areas);
         self.totals.periods.merge(next.totals.periods);
         self.totals.behind.merge(&next.totals.behind);

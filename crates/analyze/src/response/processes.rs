@@ -63,16 +63,15 @@ impl Processes {
         }
     }
 
-    /// Adds others' traffic, whose commands have other numbers. Gives back the place here of each
-    /// of theirs.
+    /// Adds others' traffic; `here` is what each of theirs is here. Gives back the place here of
+    /// each of theirs.
     pub(super) fn merge(
         &mut self,
         other: &Self,
-        number: &dyn Fn(CommandId) -> CommandId,
+        here: &dyn Fn(&Process) -> Process,
     ) -> Vec<ProcessId> {
         let placed = other.known.iter().map(|(process, traffic)| {
-            let process = Process { command: process.command.map(number), ..*process };
-            let place = place(&mut self.places, &mut self.known, process);
+            let place = place(&mut self.places, &mut self.known, here(process));
             if let Some((_, own)) = self.known.get_mut(place as usize) {
                 own.merge(traffic);
             }

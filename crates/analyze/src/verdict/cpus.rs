@@ -19,6 +19,16 @@ pub(super) struct CpuSum {
     pub(super) stolen_ns: f64,
 }
 
+impl CpuSum {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            all_ns: self.all_ns + other.all_ns,
+            idle_ns: self.idle_ns + other.idle_ns,
+            stolen_ns: self.stolen_ns + other.stolen_ns,
+        }
+    }
+}
+
 impl Cpus {
     pub(super) fn new(mut intervals: Vec<CpuTime>) -> Self {
         intervals.sort_unstable_by_key(|interval| interval.from_ns);

@@ -8,6 +8,7 @@ use super::cpus::CpuSum;
 use super::files::Requested;
 use super::stacks::Queued;
 use super::sums::{Cause, Victim};
+use super::waits::Kind;
 use super::whole::Verdict;
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
@@ -15,6 +16,7 @@ use model::record::subject::{Blame, File, Stack, Wait};
 use model::record::{FileKey, FileKind, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Files that are told of one by one: those with most bytes or most time in calls.
 const FILES_MOST: usize = 200;
@@ -59,39 +61,78 @@ fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
     (percent > STOLEN_PERCENT_MAX).then(doubt)
 }
 
-impl Verdict {
-    /// All findings. `name` is a device's.
-    pub fn findings(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let time_ns = self.known.selection.within(self.last_ns.max(0));
+/// A verdict, and what devices are called in it.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    /// The verdict of a trace.
+    pub verdict: &'a Verdict,
+    /// The name of a device of it.
+    pub name: &'a dyn Fn(u32) -> String,
+}
+
+impl std::fmt::Debug for Told<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.verdict.fmt(f)
+    }
+}
+
+/// All findings of traces of several machines or times, whose devices have names of their own: who
+/// waits for whom is known within each, and files and stacks are told of those of all.
+pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
+    let spans = all.iter().map(|told| told.verdict.time_ns());
+    let span_ns: f64 = spans.map(|time_ns| (time_ns.end - time_ns.start).max(0) as f64).sum();
+    let requests = all.iter().map(|told| told.verdict.requests).sum();
+    let cpus = all.iter().map(|told| told.verdict.known.cpus.within(&told.verdict.time_ns()));
+    let cpus = cpus.fold(CpuSum::default(), CpuSum::and);
+    let run = Subject::this_run();
+    let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), requests, COUNTED);
+    let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
+    all.iter().for_each(|told| findings.extend(told.of_pairs()));
+    findings.extend(of_cpus(&cpus));
+    all.iter().for_each(|told| findings.extend(told.verdict.of_calls(told.name)));
+    findings.extend(of_files(all));
+    findings.extend(of_stacks(all));
+    findings
+}
+
+impl Told<'_> {
+    /// Who waited, and who lost what to whom.
+    fn of_pairs(&self) -> Vec<Finding> {
+        let Self { verdict, name } = self;
+        let time_ns = verdict.time_ns();
         let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
-        let run = Subject::this_run();
-        let cpus = self.known.cpus.within(&time_ns);
-        let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), self.requests, COUNTED);
-        let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
-        let (waits, mut losses) = blame(&self.sums);
+        let (waits, mut losses) = blame(&verdict.sums);
         losses.sort_by(|a, b| {
             let device = a.victim.device.cmp(&b.victim.device);
-            let pair = || self.pair(a).cmp(&self.pair(b));
+            let pair = || verdict.pair(a).cmp(&verdict.pair(b));
             device.then(b.lost_ns.total_cmp(&a.lost_ns)).then_with(pair)
         });
         let mut victims: Vec<(&Victim, &Waits)> = waits.iter().collect();
-        victims
-            .sort_by_cached_key(|(victim, _)| (victim.device, self.role(victim.role), victim.kind));
-        for (victim, waits) in victims {
-            findings.extend(self.of_waits(victim, waits, &name(victim.device)));
-        }
+        victims.sort_by_cached_key(|(victim, _)| verdict.order(victim));
+        let of_waits = |(victim, waits): (&Victim, &Waits)| {
+            verdict.of_waits(victim, waits, &name(victim.device))
+        };
+        let mut findings: Vec<Finding> = victims.into_iter().flat_map(of_waits).collect();
         for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
             let Some(waits) = waits.get(&loss.victim) else { continue };
-            findings.extend(self.of_loss(loss, waits, span_ns, &name(loss.victim.device)));
+            findings.extend(verdict.of_loss(loss, waits, span_ns, &name(loss.victim.device)));
         }
-        findings.extend(of_cpus(&cpus));
-        findings.extend(self.of_calls(name));
-        findings.extend(self.of_files(name));
-        findings.extend(self.of_stacks(name));
         findings
     }
+}
 
-    /// Victim and cause, by their names: roles are numbered as they come.
+impl Verdict {
+    /// The time that it is of.
+    fn time_ns(&self) -> Range<i64> {
+        self.known.selection.within(self.last_ns.max(0))
+    }
+
+    /// Where a victim stands among all: roles are numbered as they come.
+    fn order(&self, victim: &Victim) -> (u32, String, Kind) {
+        (victim.device, self.role(victim.role), victim.kind)
+    }
+
+    /// Victim and cause, by their names.
     fn pair(&self, loss: &Loss) -> (String, String) {
         let cause = self.cause(loss.cause).unwrap_or_else(str::to_owned);
         (self.role(loss.victim.role), cause)
@@ -188,89 +229,107 @@ impl Verdict {
         }
         findings
     }
+}
 
-    /// Functions that are the same, at whatever address in them, are one.
-    fn of_stacks(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let stacks = self.known.stacks.iter();
+/// Functions that are the same, at whatever address in them, are one.
+fn of_stacks(all: &[Told<'_>]) -> Vec<Finding> {
+    let mut rows: BTreeMap<Stack, Queued> = BTreeMap::new();
+    for Told { verdict, name } in all {
+        let stacks = verdict.known.stacks.iter();
         let functions: HashMap<u64, &str> =
             stacks.map(|stack| (stack.stack, stack.functions.as_str())).collect();
         let named = |stack: u32| functions.get(&u64::from(stack)).map_or("", |names| names);
-        let mut all: BTreeMap<Stack, Queued> = BTreeMap::new();
-        for (way, queued) in self.ways.all() {
+        for (way, queued) in verdict.ways.all() {
             let of = Stack {
                 device: name(way.device),
                 kernel: named(way.stacks.kernel).to_owned(),
-                role: self.role(way.role),
+                role: verdict.role(way.role),
                 user: named(way.stacks.user).to_owned(),
             };
-            all.entry(of).or_default().merge(queued);
+            rows.entry(of).or_default().merge(queued);
         }
-        let mut rows: Vec<_> = all.into_iter().collect();
-        rows.sort_by_key(|(_, queued)| Reverse(queued.response_ns));
-        let found = |(of, queued): (Stack, Queued)| {
-            let subject = Subject::Stack(of);
-            let found = |name, value: f64| {
-                Finding::new(&subject, name, Some(value), queued.requests, COUNTED)
-            };
-            [
-                found("stack_requests_count", queued.requests as f64),
-                found("stack_bytes", queued.bytes as f64),
-                found("stack_response_ns", queued.response_ns as f64),
-            ]
-        };
-        rows.into_iter().take(STACKS_MOST).flat_map(found).collect()
     }
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by_key(|(_, queued)| Reverse(queued.response_ns));
+    let found = |(of, queued): (Stack, Queued)| {
+        let subject = Subject::Stack(of);
+        let found =
+            |name, value: f64| Finding::new(&subject, name, Some(value), queued.requests, COUNTED);
+        [
+            found("stack_requests_count", queued.requests as f64),
+            found("stack_bytes", queued.bytes as f64),
+            found("stack_response_ns", queued.response_ns as f64),
+        ]
+    };
+    rows.into_iter().take(STACKS_MOST).flat_map(found).collect()
+}
 
-    fn of_files(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        let mut files: BTreeMap<(String, String), (Requested, u64, f64)> = BTreeMap::new();
-        let (mut all, mut known) = (self.files.unknown, Requested::default());
-        for ((device, called), requested) in &self.files.known {
-            all.merge(requested);
+/// What files were used for, in all and as far as it is known which they were.
+#[derive(Default)]
+struct OfFiles {
+    /// By device and name: bytes, and calls with their time.
+    rows: BTreeMap<(String, String), (Requested, u64, f64)>,
+    all: Requested,
+    known: Requested,
+    all_calls: u64,
+    known_calls: u64,
+}
+
+impl OfFiles {
+    fn add(&mut self, Told { verdict, name }: &Told<'_>) {
+        let Verdict { known, files, .. } = verdict;
+        self.all.merge(&files.unknown);
+        for ((device, called), requested) in &files.known {
+            self.all.merge(requested);
             if called.is_known() {
-                known.merge(requested);
+                self.known.merge(requested);
             }
-            let of = (name(*device), self.known.file_names.text(*called, name));
-            files.entry(of).or_default().0.merge(requested);
+            let of = (name(*device), known.file_names.text(*called, name));
+            self.rows.entry(of).or_default().0.merge(requested);
         }
-        let (mut all_calls, mut known_calls) = (0, 0);
-        for call in self.known.calls.iter().chain(&self.known.endless) {
+        for call in known.calls.iter().chain(&known.endless) {
             let number = call.file();
             // What is of all files (sync) is of none.
-            if number.inode == 0 || !self.known.selection.time_ns.contains(&call.begin_ns) {
+            if number.inode == 0 || !known.selection.time_ns.contains(&call.begin_ns) {
                 continue;
             }
-            let device = self.known.homes.get(number.file_system);
-            let device = device.unwrap_or(number.file_system);
+            let device = known.homes.get(number.file_system).unwrap_or(number.file_system);
             let key = FileKey { kind: FileKind::Regular, number };
-            let called = self.known.file_names.at(&key, call.begin_ns);
-            all_calls += 1;
-            known_calls += u64::from(called.is_known());
-            let of = (name(device), self.known.file_names.text(called, name));
-            let (_, calls, sum_ns) = files.entry(of).or_default();
+            let called = known.file_names.at(&key, call.begin_ns);
+            self.all_calls += 1;
+            self.known_calls += u64::from(called.is_known());
+            let of = (name(device), known.file_names.text(called, name));
+            let (_, calls, sum_ns) = self.rows.entry(of).or_default();
             *calls += 1;
             *sum_ns += call.end_ns.map_or(0.0, |end_ns| (end_ns - call.begin_ns) as f64);
         }
-        let percent = |part: u64, all: u64| (all > 0).then(|| 100.0 * part as f64 / all as f64);
-        let run = Subject::this_run();
-        let found = |name, value, count| Finding::new(&run, name, value, count, COUNTED);
-        let of_bytes = percent(known.bytes(), all.bytes());
-        let mut findings = vec![
-            found("files_known_percent", of_bytes, known.requests),
-            found("file_calls_known_percent", percent(known_calls, all_calls), known_calls),
-        ];
-        let mut rows: Vec<_> = files.into_iter().collect();
-        rows.sort_by_key(|(_, (requested, calls, _))| Reverse((requested.bytes(), *calls)));
-        for ((device, file), (requested, calls, sum_ns)) in rows.into_iter().take(FILES_MOST) {
-            let subject = Subject::File(File { device, file });
-            let found = |name, value| Finding::new(&subject, name, Some(value), 1, COUNTED);
-            findings.push(found("file_requests_count", requested.requests as f64));
-            findings.push(found("file_read_bytes", requested.read_bytes as f64));
-            findings.push(found("file_write_bytes", requested.write_bytes as f64));
-            if calls > 0 {
-                findings.push(found("file_calls_count", calls as f64));
-                findings.push(found("file_calls_mean_ns", sum_ns / calls as f64));
-            }
-        }
-        findings
     }
+}
+
+fn of_files(all: &[Told<'_>]) -> Vec<Finding> {
+    let mut of_files = OfFiles::default();
+    all.iter().for_each(|told| of_files.add(told));
+    let OfFiles { rows, all, known, all_calls, known_calls } = of_files;
+    let percent = |part: u64, all: u64| (all > 0).then(|| 100.0 * part as f64 / all as f64);
+    let run = Subject::this_run();
+    let found = |name, value, count| Finding::new(&run, name, value, count, COUNTED);
+    let of_bytes = percent(known.bytes(), all.bytes());
+    let mut findings = vec![
+        found("files_known_percent", of_bytes, known.requests),
+        found("file_calls_known_percent", percent(known_calls, all_calls), known_calls),
+    ];
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by_key(|(_, (requested, calls, _))| Reverse((requested.bytes(), *calls)));
+    for ((device, file), (requested, calls, sum_ns)) in rows.into_iter().take(FILES_MOST) {
+        let subject = Subject::File(File { device, file });
+        let found = |name, value| Finding::new(&subject, name, Some(value), 1, COUNTED);
+        findings.push(found("file_requests_count", requested.requests as f64));
+        findings.push(found("file_read_bytes", requested.read_bytes as f64));
+        findings.push(found("file_write_bytes", requested.write_bytes as f64));
+        if calls > 0 {
+            findings.push(found("file_calls_count", calls as f64));
+            findings.push(found("file_calls_mean_ns", sum_ns / calls as f64));
+        }
+    }
+    findings
 }

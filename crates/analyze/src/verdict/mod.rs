@@ -58,6 +58,7 @@ mod whole;
 
 pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
+pub use findings::{Told, findings};
 pub use known::{Homes, Known};
 pub use minutes::{MINUTE_NS, Minutes};
 pub use role::role;

@@ -5,11 +5,13 @@
 use super::actors::RoleId;
 use super::calls::Served;
 use super::files::Files;
+use super::findings::{Told, findings};
 use super::known::Known;
 use super::stacks::Ways;
 use super::sums::{Sums, Victim};
 use super::{Ledger, actors};
 use hashbrown::HashMap;
+use model::record::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -97,6 +99,11 @@ impl Verdict {
         self.ways.merge(&other.ways, &number);
         self.requests += other.requests;
         self.last_ns = self.last_ns.max(other.last_ns);
+    }
+
+    /// All findings. `name` is a device's.
+    pub fn findings(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        findings(&[Told { verdict: self, name }])
     }
 
     /// The processes that have roles of their own, as these are called.

@@ -12,6 +12,8 @@ use std::time::Duration;
 #[command(after_long_help = RESPONSE_HELP)]
 pub struct ResponseOptions {
     /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    /// Several runs, a directory of them, or @FILE with a path a line are put beside each other:
+    /// what they have in common is summed, and devices are named with their run.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// The format of a foreign trace [default: recognized by its first bytes].

@@ -7,7 +7,8 @@ use crate::print::ticker::Ticker;
 use crate::resolve::selection;
 use crate::run::Watch;
 use crate::run::capture::CHANGED;
-use crate::run::response::{Analysed, analyse, analyse_part};
+use crate::run::inputs::{expanded, several};
+use crate::run::response::{Analysed, analyse, analyse_part, analyse_several};
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, terminal_width};
 use model::record::Finding;
@@ -36,12 +37,24 @@ fn changed<'a>((key, sentence): (&String, &'a String)) -> Option<&'a str> {
 fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
     let (control, format) = (control()?, options.input_format.as_deref());
     let watch = Watch::new(&control);
+    let traces = expanded(&options.traces)?;
+    if let Some(inputs) = several(&traces, format)? {
+        if selection::selects_time(options) {
+            let sentence = format!(
+                "--from, --to and --last select a time of one trace; {} are named",
+                inputs.len()
+            );
+            return Err(failure(Fault::Usage, sentence));
+        }
+        let _ticker = progress(watch.clone());
+        return analyse_several(&inputs, &selection::whole(options), &watch);
+    }
     if !selection::selects_time(options) {
         let _ticker = progress(watch.clone());
-        return analyse(&options.traces, format, selection::whole(options), &watch);
+        return analyse(&traces, format, selection::whole(options), &watch);
     }
     let held_in = std::env::temp_dir();
-    let trace = TraceFile::open(&options.traces, format, (&held_in, "TMPDIR"), &control)?;
+    let trace = TraceFile::open(&traces, format, (&held_in, "TMPDIR"), &control)?;
     let started_unix_ns = trace.provenance().started_unix_ns;
     let span = selection::Span { end_ns: trace.end_ns()?, started_unix_ns };
     let selection = selection::part(options, span)?;

@@ -73,7 +73,10 @@ fn devices_view(places: &[Place]) -> String {
         true => "SELECT CAST(NULL AS STRING) AS run, CAST(NULL AS BIGINT) AS device, CAST(NULL AS \
                  STRING) AS device_name WHERE 1 = 0"
             .to_owned(),
-        false => format!("SELECT * FROM (VALUES\n{}) AS named (run, device, device_name)", rows.join(",\n")),
+        false => format!(
+            "SELECT * FROM (VALUES\n{}) AS named (run, device, device_name)",
+            rows.join(",\n")
+        ),
     };
     format!("CREATE OR REPLACE TEMPORARY VIEW devices AS\n{rows};\n")
 }

@@ -12,6 +12,7 @@ pub(crate) mod directory;
 pub(crate) mod explore;
 pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod inputs;
 pub(crate) mod leftover;
 pub(crate) mod load;
 mod opened;

@@ -5,13 +5,14 @@
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
+use crate::run::inputs::Input;
 use crate::run::trace::{OF_ARRIVAL, TraceFile, device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch, density, verdict};
 use analyze::layers::Layers;
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
 use analyze::selection::Selection;
-use analyze::verdict::{Known, Minutes, Verdict};
+use analyze::verdict::{Known, Minutes, Told, Verdict};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
 use model::units::show_seconds;
@@ -60,29 +61,71 @@ const OF_ANALYSIS: &[&str] = &[
     "above_id",
 ];
 
-/// A trace, analysed.
+/// A trace, analysed, or several beside each other.
 pub(crate) struct Analysed {
     pub(crate) response: Response,
     pub(crate) provenance: Provenance,
     commands: Commands,
-    verdict: Verdict,
-    layers: Layers,
+    sources: Vec<Source>,
+    /// Of several traces: whose each device is, and its number there, by the numbers here.
+    devices: Vec<(usize, u32)>,
     /// What was selected, as findings.
     selected: Vec<Finding>,
 }
 
+/// What is told of a trace by itself.
+struct Source {
+    /// What its devices are told by from those of others; nothing where it is the only one.
+    label: Option<String>,
+    provenance: Provenance,
+    verdict: Verdict,
+    layers: Layers,
+}
+
+impl Source {
+    fn device(&self, device: u32) -> String {
+        labelled(self.label.as_deref(), device, &self.provenance)
+    }
+}
+
+/// A device's name, behind its trace's label if there is one.
+fn labelled(label: Option<&str>, device: u32, provenance: &Provenance) -> String {
+    let name = device_name(device, provenance);
+    label.map_or_else(|| name.clone(), |label| format!("{label}:{name}"))
+}
+
 impl Analysed {
-    /// What the trace counts, and what was found.
+    fn of(part: Part, provenance: Provenance, verdict: Verdict, layers: Layers) -> Self {
+        let Part { response, commands, .. } = part;
+        let source = Source { label: None, provenance: provenance.clone(), verdict, layers };
+        let (sources, devices) = (vec![source], Vec::new());
+        Self { response, provenance, commands, sources, devices, selected: Vec::new() }
+    }
+
+    /// What the traces count, and what was found.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
-        let provenance = &self.provenance;
-        let mut analysed = self.response.findings(&Names {
-            device: &|device| device_name(device, provenance),
+        let Self { response, provenance, commands, sources, devices, .. } = self;
+        let device = |number: u32| match (devices.get(number as usize), sources.as_slice()) {
+            (Some((source, device)), _) => sources[*source].device(*device),
+            (None, [source, ..]) => source.device(number),
+            (None, []) => String::new(),
+        };
+        let mut analysed = response.findings(&Names {
+            device: &device,
             cgroup: &|cgroup| cgroup_name(cgroup, provenance),
-            commands: &self.commands,
+            commands,
         });
-        analysed.extend(self.verdict.findings(&|device| device_name(device, provenance)));
-        analysed.extend(self.layers.findings(&|device| device_name(device, provenance)));
-        doubt(&mut analysed, &provenance.counts, self.response.late());
+        let names: Vec<_> =
+            sources.iter().map(|source| |device: u32| source.device(device)).collect();
+        let told = sources.iter().zip(&names);
+        let told: Vec<Told> =
+            told.map(|(source, name)| Told { verdict: &source.verdict, name }).collect();
+        analysed.extend(analyze::verdict::findings(&told));
+        for Source { label, provenance, layers, .. } in sources.iter_mut() {
+            let name = |device| labelled(label.as_deref(), device, provenance);
+            analysed.extend(layers.findings(&name));
+        }
+        doubt(&mut analysed, &provenance.counts, response.late());
         let mut findings = count_findings(provenance);
         findings.extend(analysed);
         findings.extend(self.selected.iter().cloned());
@@ -91,7 +134,46 @@ impl Analysed {
 
     /// The processes that have roles of their own, as these are called.
     pub(crate) fn processes(&self) -> Vec<String> {
-        self.verdict.processes()
+        self.sources.iter().flat_map(|source| source.verdict.processes()).collect()
+    }
+
+    /// Of nothing, beside which others are put.
+    fn nothing() -> Self {
+        Self {
+            response: Response::default(),
+            provenance: Provenance::default(),
+            commands: Commands::default(),
+            sources: Vec::new(),
+            devices: Vec::new(),
+            selected: Vec::new(),
+        }
+    }
+
+    /// Puts a trace beside the others.
+    fn put_beside(&mut self, other: Self, label: String) {
+        let numbers: Vec<CommandId> = {
+            let names = other.commands.names().iter();
+            names.map(|name| self.commands.number(name.as_bytes())).collect()
+        };
+        let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
+        let place = self.sources.len();
+        let devices = std::cell::RefCell::new(std::mem::take(&mut self.devices));
+        let device = |number: u32| {
+            let mut devices = devices.borrow_mut();
+            let known = devices.iter().position(|of| *of == (place, number));
+            known.unwrap_or_else(|| {
+                devices.push((place, number));
+                devices.len() - 1
+            }) as u32
+        };
+        self.response.beside(other.response, &number, &device);
+        self.devices = devices.into_inner();
+        match self.sources.is_empty() {
+            true => self.provenance = other.provenance,
+            false => self.provenance.put_beside(&other.provenance),
+        }
+        let sources = other.sources.into_iter();
+        self.sources.extend(sources.map(|of| Source { label: Some(label.clone()), ..of }));
     }
 }
 
@@ -115,6 +197,47 @@ pub(crate) fn analyse(
         }
         None => of_foreign(traces, input_format, selection, watch),
     }
+}
+
+/// Analyses several traces, and puts them beside each other.
+/// Errors: a trace that cannot be read; interruption.
+pub(crate) fn analyse_several(
+    inputs: &[Input],
+    selection: &Selection,
+    watch: &Watch,
+) -> anyhow::Result<Analysed> {
+    let mut all = Analysed::nothing();
+    let mut spans: Vec<(Option<i64>, Range<i64>)> = Vec::new();
+    for Input { label, path } in inputs {
+        let context = verdict::context_of(path)?;
+        let file = open_requests(path)?;
+        let one = of_file(&file, context, selection.clone(), &Response::default, watch)?;
+        spans.extend(one.response.span().map(|span| (one.provenance.started_unix_ns, span)));
+        all.put_beside(one, label.clone());
+    }
+    all.response = all.response.with_span_ns(traced_ns(spans));
+    Ok(all)
+}
+
+/// For how long any of some traces went on: by the clock on the wall where all tell it, else one
+/// after the other.
+fn traced_ns(spans: Vec<(Option<i64>, Range<i64>)>) -> f64 {
+    let on_wall = |(started_unix_ns, span): &(Option<i64>, Range<i64>)| {
+        let started_ns = i128::from((*started_unix_ns)?);
+        Some(started_ns + i128::from(span.start)..started_ns + i128::from(span.end))
+    };
+    let Some(mut on_wall) = spans.iter().map(on_wall).collect::<Option<Vec<_>>>() else {
+        let each = spans.iter().map(|(_, span)| i128::from(span.end) - i128::from(span.start));
+        return each.sum::<i128>() as f64;
+    };
+    on_wall.sort_by_key(|span| span.start);
+    let mut until_ns = i128::MIN;
+    let mut whole_ns = 0;
+    for span in on_wall {
+        whole_ns += (span.end - span.start.max(until_ns)).max(0);
+        until_ns = until_ns.max(span.end);
+    }
+    whole_ns as f64
 }
 
 /// Analyses all requests of a run, and keeps its devices over time.
@@ -188,7 +311,7 @@ fn of_file(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let (done, parts_done) = mpsc::channel();
-    let (whole, verdict) = std::thread::scope(|scope| {
+    let (mut whole, verdict) = std::thread::scope(|scope| {
         for _ in 0..cores.min(parts.len() + minutes.len()) {
             let (done, next, work) = (done.clone(), &next, &work);
             let (parts, minutes) = (&parts, &minutes);
@@ -215,14 +338,13 @@ fn of_file(
         let whole = Part { response: begun(), ..Part::default() };
         joined(whole, Verdict::new(&known), &parts, parts_done, &work.width_ns)
     })?;
-    let Part { mut response, commands, counts } = whole;
     let mut provenance = file.provenance();
-    counts.tell(&mut provenance);
+    whole.counts.tell(&mut provenance);
     if !selection.is_whole() {
-        counts.tell_instead(&mut provenance);
+        whole.counts.tell_instead(&mut provenance);
     }
-    provenance.tell("unsorted", response.late());
-    Ok(Analysed { response, commands, provenance, verdict, layers, selected: Vec::new() })
+    provenance.tell("unsorted", whole.response.late());
+    Ok(Analysed::of(whole, provenance, verdict, layers))
 }
 
 /// What is done on all cores.
@@ -407,6 +529,6 @@ fn of_foreign(
         note(&format!("{} lines or records were not understood", provenance.counts.rejected));
     }
     let layers = Layers::default();
-    let verdict = minutes.verdict();
-    Ok(Analysed { response, provenance, commands, verdict, layers, selected: Vec::new() })
+    let part = Part { response, commands, ..Part::default() };
+    Ok(Analysed::of(part, provenance, minutes.verdict(), layers))
 }

@@ -25,7 +25,7 @@ use trace::intake::{FanOut, Intake, RowsError};
 use trace::output::{Left, OutputError, RequestsFile};
 
 /// A run's file.
-const REQUESTS: &str = "requests.parquet";
+pub(super) const REQUESTS: &str = "requests.parquet";
 
 /// The files that a trace is.
 pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {

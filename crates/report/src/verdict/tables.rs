@@ -74,10 +74,10 @@ fn has(name: &str, word: Option<&str>) -> bool {
 const NAME_CHARS: usize = 28;
 const FILE_CHARS: usize = 48;
 
-/// The columns that go first where a terminal is narrow.
+/// The columns that go first where a terminal is narrow; the one without a head is a bound.
 const LESS_NEEDED: [&str; 11] = [
-    "depth", "requests", "", "storms", "in all", "on", "waits", "mean", "fsyncs", "of its",
-    "response",
+    "depth", "requests", "storms", "in all", "on", "waits", "mean", "fsyncs", "of its", "response",
+    "",
 ];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
@@ -183,11 +183,7 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
         Labels { head: "who", texts: rows.iter().map(|(w, _)| cut(&w.victim)).collect() },
         Labels { head: "for", texts: rows.iter().map(|(w, _)| w.wait.clone()).collect() },
     ];
-    let first = rows.first().map(|(wait, _)| &wait.device);
-    if rows.iter().any(|(wait, _)| Some(&wait.device) != first) {
-        labels
-            .push(Labels { head: "on", texts: rows.iter().map(|(w, _)| cut(&w.device)).collect() });
-    }
+    labels.extend(on(rows.iter().map(|(wait, _)| wait.device.as_str())));
     let of = |quantity: &str, show: &dyn Fn(Option<f64>) -> String| -> Vec<String> {
         rows.iter().map(|(_, values)| show(values.get(quantity))).collect()
     };
@@ -202,6 +198,13 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
     Grid::new(labels, figures)
 }
 
+/// On which device each row is, where not all are on one.
+fn on<'d>(mut devices: impl Iterator<Item = &'d str> + Clone) -> Option<Labels> {
+    let texts = devices.clone().map(cut).collect();
+    let first = devices.next()?;
+    devices.any(|device| device != first).then_some(Labels { head: "on", texts })
+}
+
 fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
     let is_shown = |loss: &&super::told::Loss<'_>| {
         let of = loss.of;
@@ -214,11 +217,12 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
         Some(circumstance) => format!("({})", circumstance.short()),
         None => cut(&of.cause),
     };
-    let labels = vec![
+    let mut labels = vec![
         Labels { head: "behind", texts: rows.iter().map(|loss| cause(loss.of)).collect() },
         Labels { head: "who", texts: rows.iter().map(|loss| cut(&loss.of.victim)).collect() },
         Labels { head: "for", texts: rows.iter().map(|loss| loss.of.wait.clone()).collect() },
     ];
+    labels.extend(on(rows.iter().map(|loss| loss.of.device.as_str())));
     let percent =
         |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.0} %"));
     let lost = |loss: &&&super::told::Loss<'_>| {
@@ -288,8 +292,9 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&file.device) && has(&file.file, shown.file.as_deref())
     };
     let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).collect();
-    let labels =
-        vec![Labels { head: "file", texts: rows.iter().map(|(f, _)| cut_path(&f.file)).collect() }];
+    let texts = rows.iter().map(|(file, _)| cut_path(&file.file)).collect();
+    let mut labels = vec![Labels { head: "file", texts }];
+    labels.extend(on(rows.iter().map(|(file, _)| file.device.as_str())));
     let of = |quantity: &str, show: &dyn Fn(f64) -> String| -> Vec<String> {
         let text =
             |(_, values): &&(_, Values<'_>)| values.get(quantity).map_or_else(String::new, show);

@@ -211,6 +211,25 @@ impl Provenance {
         }
     }
 
+    /// Adds what is known of the rows of another trace: counts are summed, one that either does
+    /// not tell is not known. Notes are the first one's.
+    pub fn put_beside(&mut self, other: &Self) {
+        for (_, _, get, of) in Counts::ALL {
+            *of(&mut self.counts) += get(&other.counts);
+        }
+        self.unknown.extend(&other.unknown);
+        for (own, theirs) in [
+            (&mut self.origin, &other.origin),
+            (&mut self.clock, &other.clock),
+            (&mut self.matching, &other.matching),
+        ] {
+            if own != theirs {
+                "several".clone_into(own);
+            }
+        }
+        self.started_unix_ns = None;
+    }
+
     /// The origin in words.
     pub fn origin_name(&self) -> &str {
         if self.origin.is_empty() { "unknown" } else { &self.origin }

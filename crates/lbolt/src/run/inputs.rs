@@ -1,0 +1,130 @@
+//! Several traces of ours on one command line: runs, files of requests, a directory of runs, or a
+//! list of these in a file; each with a label that tells its devices from those of the others.
+//!
+//! Non-goals: a foreign trace, which may be several files itself.
+
+use super::trace::{REQUESTS, parquet_of};
+use crate::print::exit::{Fault, failure};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// One of several traces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) label: String,
+    /// Its requests.
+    pub(crate) path: PathBuf,
+}
+
+/// What begins the name of a file that lists traces, a line each.
+const LIST: char = '@';
+
+/// All that is named, directories of runs and lists in full.
+/// Errors: a list that cannot be read, or is empty.
+pub(crate) fn expanded(traces: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for trace in traces {
+        let list = trace.to_str().and_then(|text| text.strip_prefix(LIST));
+        match list.filter(|_| !trace.exists()) {
+            Some(list) => all.extend(listed(list)?),
+            None => match runs_in(trace) {
+                runs if runs.is_empty() => all.push(trace.clone()),
+                runs => all.extend(runs),
+            },
+        }
+    }
+    Ok(all)
+}
+
+fn listed(list: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let refused = |why: &dyn std::fmt::Display| {
+        failure(Fault::Usage, format!("failed to read the list of traces {list}: {why}"))
+    };
+    let text = std::fs::read_to_string(list).map_err(|error| refused(&error))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let paths: Vec<PathBuf> = lines.map(PathBuf::from).collect();
+    if paths.is_empty() { Err(refused(&"it names none")) } else { Ok(paths) }
+}
+
+/// The runs with requests in a directory that is no run itself, by their names.
+fn runs_in(directory: &Path) -> Vec<PathBuf> {
+    let is_run = directory.join(REQUESTS).exists() || directory.join("run.json").exists();
+    let entries = std::fs::read_dir(directory).ok().filter(|_| !is_run);
+    let within = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut runs: Vec<PathBuf> = within.filter(|path| path.join(REQUESTS).exists()).collect();
+    runs.sort();
+    runs
+}
+
+/// Several traces of ours; none where what is named is one trace, of whatever format.
+/// Errors: a trace that is not there, is foreign beside ours, or is named twice.
+pub(crate) fn several(
+    traces: &[PathBuf],
+    input_format: Option<&str>,
+) -> anyhow::Result<Option<Vec<Input>>> {
+    if traces.len() < 2 || input_format.is_some() {
+        return Ok(None);
+    }
+    let ours = |path: &PathBuf| match path.exists() {
+        true => parquet_of(std::slice::from_ref(path), None),
+        false => Ok(None),
+    };
+    let found = traces.iter().map(ours).collect::<anyhow::Result<Vec<_>>>()?;
+    if found.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let labels = labels(traces);
+    let mut known: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    let mut inputs = Vec::new();
+    for ((trace, path), label) in traces.iter().zip(found).zip(labels) {
+        let refused =
+            |why: &str| failure(Fault::Usage, format!("failed to read {}: {why}", trace.display()));
+        let Some(path) = path else {
+            let why = match trace.exists() {
+                true => {
+                    "beside runs of lbolt it would be a foreign trace; `lbolt import` makes a \
+                         run of it"
+                }
+                false => "it is not there",
+            };
+            return Err(refused(why));
+        };
+        let place = path.canonicalize().unwrap_or_else(|_| path.clone());
+        if let Some(earlier) = known.insert(place, trace) {
+            return Err(refused(&format!("it is the same trace as {}", earlier.display())));
+        }
+        inputs.push(Input { label, path });
+    }
+    Ok(Some(inputs))
+}
+
+/// What tells traces apart: the names of their runs where these differ, else their paths.
+fn labels(traces: &[PathBuf]) -> Vec<String> {
+    let name = |trace: &PathBuf| {
+        let is_of_run = trace.file_name().is_some_and(|name| name == REQUESTS);
+        let run = if is_of_run { trace.parent() } else { Some(trace.as_path()) };
+        let run = run.unwrap_or(trace);
+        let stem = if run.is_dir() { run.file_name() } else { run.file_stem() };
+        stem.map(|name| name.to_string_lossy().into_owned())
+    };
+    let names: Option<Vec<String>> = traces.iter().map(name).collect();
+    let are_apart = |names: &Vec<String>| {
+        let apart: std::collections::BTreeSet<&String> = names.iter().collect();
+        apart.len() == names.len() && names.iter().all(|name| !name.is_empty())
+    };
+    let paths = || traces.iter().map(|trace| trace.display().to_string()).collect();
+    names.filter(are_apart).unwrap_or_else(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_the_names_of_runs_where_these_tell_them_apart() {
+        let of = |paths: &[&str]| labels(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["a/host1", "b/host2/requests.parquet"]), ["host1", "host2"]);
+        assert_eq!(of(&["x/one.parquet", "two.parquet"]), ["one", "two"]);
+        assert_eq!(of(&["monday/run", "tuesday/run"]), ["monday/run", "tuesday/run"]);
+    }
+}
