@@ -229,6 +229,20 @@ pub fn value_of(bucket: u64) -> Option<u64> {
     usize::try_from(bucket).ok().filter(|bucket| *bucket < BUCKETS).map(middle)
 }
 
+/// Buckets that are one eighth of an octave.
+const EIGHTH: u64 = (BUCKETS_PER_OCTAVE / 8) as u64;
+
+/// The eighth of an octave that a bucket is in, counted from 0 on.
+pub fn eighth_of(bucket: u64) -> u64 {
+    bucket / EIGHTH
+}
+
+/// The bucket in the middle of an eighth of an octave, which stands for all of it: its values are
+/// within 7 %.
+pub fn middle_of(eighth: u64) -> u64 {
+    eighth.saturating_mul(EIGHTH).saturating_add(EIGHTH / 2)
+}
+
 impl<S: Store> Buckets<S> {
     /// Counts one value.
     #[inline(always)]

@@ -8,7 +8,7 @@
 //!
 //! Non-goals: who is to blame for what took longer (`super::blame`).
 
-use model::histogram::Binned;
+use model::histogram::{Binned, eighth_of, middle_of, value_of};
 use std::collections::BTreeMap;
 
 /// In calm, others are busy for less than this part of the time.
@@ -24,8 +24,6 @@ const NO_CALM: f64 = 0.5;
 const UNUSUAL: f64 = 5.0;
 /// Beyond calm: so many steps of unrest.
 const STEPS: f64 = 32.0;
-/// Buckets of a histogram that are one length here: an eighth of an octave.
-const BUCKETS: u16 = 16;
 /// What others' business is counted in: millionths.
 const MILLIONTHS: f64 = 1e6;
 
@@ -57,8 +55,9 @@ impl Alike {
     }
 }
 
+/// An eighth of an octave.
 fn length_of(mean_ns: u64) -> u16 {
-    Binned::new(mean_ns).bucket() / BUCKETS
+    eighth_of(Binned::new(mean_ns).bucket().into()) as u16
 }
 
 /// Sums over slices, of a slice's count of waits n and the sum of their times s.
@@ -139,9 +138,7 @@ impl Calm {
             seen += count;
             (seen >= half).then_some(*length)
         })?;
-        // The last value that is of the middle's length.
-        let next = u64::from(middle + 1) * u64::from(BUCKETS);
-        let middle_ns = model::histogram::value_of(next).map_or(f64::MAX, |ns| ns as f64);
+        let middle_ns = value_of(middle_of(middle.into())).map_or(f64::MAX, |ns| ns as f64);
         let length_most = length_of((UNUSUAL * middle_ns) as u64);
         let mut usual = Slices::default();
         quiet()

@@ -53,14 +53,18 @@ impl<W: Write + Send> Folder<W> {
             None => (from, until),
             Some(step) => (from.div_euclid(step), 0),
         };
-        self.numbers += ROW_NUMBERS + 2 * row.buckets.len();
-        let mine = row.to_watched();
+        let mut mine = row.to_watched();
+        if self.step_ns.is_some() {
+            mine.coarsen();
+        }
+        let numbers = ROW_NUMBERS + 2 * mine.buckets.len();
+        self.numbers += numbers;
         match self.rows.entry((row.key(), time.0, time.1)) {
             std::collections::btree_map::Entry::Vacant(entry) => {
                 entry.insert(mine);
             }
             std::collections::btree_map::Entry::Occupied(mut entry) => {
-                self.numbers -= (ROW_NUMBERS + 2 * row.buckets.len()).min(self.numbers);
+                self.numbers -= numbers.min(self.numbers);
                 entry.get_mut().merge(&mine);
             }
         }
