@@ -1,5 +1,5 @@
-//! `lbolt response` of several traces beside each other: what is summed, what stays each trace's own,
-//! and what is refused.
+//! `lbolt response` of several traces beside each other: what is summed, what stays each trace's
+//! own, and what is refused.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

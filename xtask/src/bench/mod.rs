@@ -159,7 +159,7 @@ impl Options {
 }
 
 /// The long trace that cases are about, by itself.
-pub fn make_requests(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+pub(crate) fn make_requests(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let words: Vec<String> = words.collect();
     own::make_requests(&words.iter().map(String::as_str).collect::<Vec<_>>()).map(drop)
 }

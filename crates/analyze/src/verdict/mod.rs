@@ -4,9 +4,9 @@
 //! The 1986 paper asked which requests make others wait. There readers waited; here whoever does:
 //! calls that make a file durable, reads, direct writes, and flushes where no calls are known.
 //!
-//! A trace is looked at by minutes, each by itself: what is found of a minute depends on what was in
-//! flight at its begin and on nothing before. Minutes are added up as integers. So a trace's verdict
-//! is the same to the last bit however it is cut, and takes memory for a minute.
+//! A trace is looked at by minutes, each by itself: what is found of a minute depends on what was
+//! in flight at its begin and on nothing before. Minutes are added up as integers. So a trace's
+//! verdict is the same to the last bit however it is cut, and takes memory for a minute.
 //!
 //! - [`role`]: what a process is for, by its title.
 //! - `actors`: whose request it is.

@@ -1,4 +1,5 @@
-//! The verdict of a trace: its rows in their order by minutes, with what the run keeps besides them.
+//! The verdict of a trace: its rows in their order by minutes, with what the run keeps besides
+//! them.
 //!
 //! Non-goals: the tables of response times (`super::response`).
 
