@@ -23,7 +23,7 @@ const NO_CALM: f64 = 0.5;
 /// Slices whose waits took so many times the middle one's are not what is usual in calm.
 const UNUSUAL: f64 = 5.0;
 /// Beyond calm: so many steps of unrest.
-const STEPS: f64 = 32.0;
+const STEPS: f64 = 128.0;
 /// What others' business is counted in: millionths.
 const MILLIONTHS: f64 = 1e6;
 

@@ -57,15 +57,42 @@ pub(crate) fn tool(name: &str, arguments: &[&str]) -> Option<String> {
 }
 
 /// Waits until something is there.
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_while_it_works(what, || 0, look)
+}
+
+/// Waits until something is there, as long as who makes it gets on: on a machine with much else to
+/// do, work takes many times as long.
+fn wait_while_it_works<T>(
+    what: &str,
+    mut cpu_ticks: impl FnMut() -> u64,
+    mut look: impl FnMut() -> Option<T>,
+) -> T {
+    let (began, mut worked, mut ticks) = (Instant::now(), Instant::now(), 0);
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        if worked.elapsed() >= PATIENCE {
+            let now = cpu_ticks();
+            let gets_on = now > ticks && began.elapsed() < 15 * PATIENCE;
+            assert!(gets_on, "waited in vain for {what}");
+            (worked, ticks) = (Instant::now(), now);
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// The CPU time of a process and of those that it has started, in ticks; 0 where it is gone.
+fn cpu_ticks(pid: u32) -> u64 {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
+    let stat = read("stat").unwrap_or_default();
+    // Behind the name in brackets: state, …; utime and stime are the 14th and 15th of all.
+    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(11).take(2);
+    let own: u64 = fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    let children = read(&format!("task/{pid}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    own + children.map(cpu_ticks).sum::<u64>()
 }
 
 /// A directory of one test's own: the working directory of its commands, with their runs, their
@@ -320,17 +347,28 @@ impl Running {
     /// Waits for something that it does, as long as it runs.
     pub(crate) fn until<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let (child, err) = (&mut self.child, &self.err);
-        wait_for(what, || {
-            let found = look();
-            if found.is_none() && child.try_wait().unwrap().is_some() {
-                panic!("it ended before {what}: {}", std::fs::read_to_string(err).unwrap());
-            }
-            found
-        })
+        let pid = child.id();
+        wait_while_it_works(
+            what,
+            || cpu_ticks(pid),
+            || {
+                let found = look();
+                if found.is_none() && child.try_wait().unwrap().is_some() {
+                    panic!("it ended before {what}: {}", std::fs::read_to_string(err).unwrap());
+                }
+                found
+            },
+        )
     }
 
     pub(crate) fn wait(mut self) -> Ended {
-        let status = wait_for("the command's end", || self.child.try_wait().unwrap());
+        let pid = self.child.id();
+        let child = &mut self.child;
+        let status = wait_while_it_works(
+            "the command's end",
+            || cpu_ticks(pid),
+            || child.try_wait().unwrap(),
+        );
         let text = |path: &Path| String::from_utf8(std::fs::read(path).unwrap()).unwrap();
         Ended { code: code(status), out: text(&self.out), err: text(&self.err) }
     }
