@@ -24,14 +24,17 @@ survey: ## build everything, measure this machine, say where the results are
 # In what the SQL is run, and what writes our files anew: modules for Python, in a place of their own beside what is built.
 MODULES := duckdb==2.0.0 pyarrow==26.0.1
 PYTHON := $(BUILT)/python
+define SET_UP_MODULES
+@python3 -c 'import duckdb, pyarrow' 2>/dev/null || $(PYTHON)/bin/python3 -c 'import duckdb, pyarrow' 2>/dev/null || \
+	{ ./setup python3-venv && python3 -m venv $(PYTHON) && \
+	$(PYTHON)/bin/python3 -m pip install -q --retries 1 --timeout 15 $(MODULES); } >/dev/null || \
+	echo "setup: not installed: $(MODULES) (needs python3 and a way to its packages); the SQL and files that others wrote anew are not tested" >&2
+endef
 
 test: ## install what tests need and run all of them
 	@./setup $(TEST_PACKAGES)
 	@command -v npm >/dev/null 2>&1 || ./setup nodejs npm
-	@python3 -c 'import duckdb, pyarrow' 2>/dev/null || $(PYTHON)/bin/python3 -c 'import duckdb, pyarrow' 2>/dev/null || \
-	{ ./setup python3-venv && python3 -m venv $(PYTHON) && \
-	$(PYTHON)/bin/python3 -m pip install -q --retries 1 --timeout 15 $(MODULES); } >/dev/null || \
-	echo "setup: not installed: $(MODULES) (needs python3 and a way to its packages); the SQL and files that others wrote anew are not tested" >&2
+	$(SET_UP_MODULES)
 	cargo fmt --all --check
 	$(LINTED) cargo test --workspace --locked
 
@@ -48,6 +51,7 @@ metrics: ## hold the metrics and the dashboard against a real Prometheus, and th
 
 bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
+	$(SET_UP_MODULES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- bench --lbolt $(BUILT)/release/lbolt
 
