@@ -15,7 +15,7 @@ const WIDTH_NS: i64 = 100_000_000;
 /// More slices than these are put together by pairs.
 const SLICES_MOST: usize = 1 << 16;
 /// What is noted takes so much memory at the most, nearly: else slices are put together by pairs.
-const BYTES_MOST: usize = 32 << 20;
+const BYTES_MOST: usize = 20 << 20;
 /// What a cell takes of it, and each of its parts, with what vectors hold ready.
 const CELL_BYTES: usize = 112;
 const PART_BYTES: usize = 24;
