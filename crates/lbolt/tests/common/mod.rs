@@ -7,10 +7,13 @@
 
 #[path = "../../../report/tests/common/golden.rs"]
 mod golden;
+mod patience;
 
 pub(crate) use golden::golden;
 use model::doubt::Code;
 use model::record::{Doubt, Sample, Subject, Verdict};
+pub(crate) use patience::wait_for;
+use patience::{PATIENCE, cpu_ticks, wait_while_it_works};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -21,10 +24,6 @@ use tempfile::TempDir;
 
 /// One short pass of whatever is requested.
 pub(crate) const QUICK: &str = "--size 4m --runs 1 --warmup 0 --no-ceiling";
-
-/// No test waits longer than this for anything: what hangs is to be found, and what is slow beside
-/// twenty other programs is not to be taken for it.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Tests that change the kernel's settings, or look whether somebody did, take turns.
 pub(crate) fn settings_turn() -> std::sync::MutexGuard<'static, ()> {
@@ -54,45 +53,6 @@ pub(crate) fn can_make(file_system: &str) -> bool {
 pub(crate) fn tool(name: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(name).args(arguments).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-/// Waits until something is there.
-pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    wait_while_it_works(what, || 0, look)
-}
-
-/// Waits until something is there, as long as who makes it gets on: on a machine with much else to
-/// do, work takes many times as long.
-fn wait_while_it_works<T>(
-    what: &str,
-    mut cpu_ticks: impl FnMut() -> u64,
-    mut look: impl FnMut() -> Option<T>,
-) -> T {
-    let (began, mut worked, mut ticks) = (Instant::now(), Instant::now(), 0);
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        if worked.elapsed() >= PATIENCE {
-            let now = cpu_ticks();
-            let gets_on = now > ticks && began.elapsed() < 15 * PATIENCE;
-            assert!(gets_on, "waited in vain for {what}");
-            (worked, ticks) = (Instant::now(), now);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// The CPU time of a process and of those that it has started, in ticks; 0 where it is gone.
-fn cpu_ticks(pid: u32) -> u64 {
-    let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
-    let stat = read("stat").unwrap_or_default();
-    // Behind the name in brackets: state, …; utime and stime are the 14th and 15th of all.
-    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ').skip(11).take(2);
-    let own: u64 = fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-    let children = read(&format!("task/{pid}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    own + children.map(cpu_ticks).sum::<u64>()
 }
 
 /// A directory of one test's own: the working directory of its commands, with their runs, their
