@@ -160,8 +160,17 @@ mod tests {
 
     #[test]
     fn nothing_is_left_to_expand_but_places() {
-        let known =
-            ["{place}", "{file}", "{records}", "{run}", "{data}", "{device}", "{lbolt}", "{at}"];
+        let known = [
+            "{place}",
+            "{file}",
+            "{records}",
+            "{run}",
+            "{root}",
+            "{data}",
+            "{device}",
+            "{lbolt}",
+            "{at}",
+        ];
         for command in with_rows("").unwrap().iter().flat_map(commands) {
             let rest = known.iter().fold(command.clone(), |text, place| text.replace(place, ""));
             assert!(!rest.contains('{'), "{command}");

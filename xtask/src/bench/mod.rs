@@ -150,6 +150,7 @@ impl Options {
             lbolt,
             control: control.clone(),
             records: Records::make()?,
+            root: root.to_owned(),
             data: root.join(DATA),
             at,
             place: None,

@@ -20,6 +20,8 @@ pub(super) struct Work {
     pub(super) lbolt: PathBuf,
     pub(super) control: Arc<Control>,
     pub(super) records: Records,
+    /// The workspace's directory.
+    pub(super) root: PathBuf,
     /// Where real traces would lie.
     pub(super) data: PathBuf,
     /// A directory whose disk holds images.
@@ -55,6 +57,7 @@ impl Work {
             ("{file}", file),
             ("{run}", records.join("run")),
             ("{records}", records),
+            ("{root}", self.root.clone()),
             ("{data}", self.data.clone()),
             ("{device}", self.device.clone()),
             ("{lbolt}", self.lbolt.clone()),
