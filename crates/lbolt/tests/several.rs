@@ -131,6 +131,25 @@ fn the_order_of_traces_does_not_matter_nor_how_they_are_named() {
     assert_eq!(findings(&lab, "fleet"), expected);
 }
 
+/// A capture that was killed, or damaged, in a directory of runs is not passed over in silence.
+#[test]
+fn what_a_killed_capture_left_in_a_directory_of_runs_is_not_left_out() {
+    let lab = lab();
+    let fleet = lab.directory("fleet");
+    std::fs::rename(lab.path("host1"), fleet.join("host1")).unwrap();
+    std::fs::create_dir(fleet.join("killed")).unwrap();
+    lab.file("fleet/killed/requests.parquet.partial", "PAR1");
+    lab.file("fleet/killed/requests.parquet.groups", "\u{4}\0\0\0none\0\0\0\0");
+    let ended = lab.run("response fleet");
+    assert_ne!(ended.code, 0, "{}", ended.out);
+    assert!(ended.err.contains("killed"), "{}", ended.err);
+    // What is no run of requests is none here, either.
+    std::fs::remove_dir_all(fleet.join("killed")).unwrap();
+    std::fs::create_dir(fleet.join("throughput")).unwrap();
+    lab.file("fleet/throughput/run.json", "{}");
+    assert_eq!(lab.run("response fleet").code, 0);
+}
+
 #[test]
 fn traces_without_a_clock_on_the_wall_are_as_long_as_all_together() {
     let lab = Lab::new();

@@ -9,13 +9,11 @@
 use super::Ledger;
 use super::known::Known;
 use super::whole::Verdict;
+use model::history::MINUTE_NS;
 use model::record::{Commands, Request};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// How long a minute is.
-pub const MINUTE_NS: i64 = 60_000_000_000;
 
 /// Requests that are in flight are looked through when there are so many.
 const FEW: usize = 1024;
@@ -39,7 +37,7 @@ pub struct Minutes {
 impl Minutes {
     /// All minutes of a trace.
     pub fn all(known: Known) -> Self {
-        Self::of(&Arc::new(known), i64::MIN / MINUTE_NS..i64::MAX / MINUTE_NS)
+        Self::of(&Arc::new(known), minute_of(i64::MIN)..minute_of(i64::MAX))
     }
 
     /// Some of them, by their numbers.
@@ -137,8 +135,8 @@ impl Minutes {
     }
 }
 
-/// The minute of a moment.
-pub(super) fn minute_of(time_ns: i64) -> i64 {
+/// The number of the minute that a moment is in.
+pub fn minute_of(time_ns: i64) -> i64 {
     time_ns.div_euclid(MINUTE_NS)
 }
 

@@ -60,7 +60,7 @@ pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
 pub use findings::{Told, findings};
 pub use known::{Homes, Known};
-pub use minutes::{MINUTE_NS, Minutes};
+pub use minutes::{Minutes, minute_of};
 pub use role::role;
 pub(crate) use so_far::{LostSoFar, WaitsSoFar};
 pub use whole::Verdict;

@@ -159,12 +159,12 @@ impl BySlice {
 
 /// A part of some waits, as it is summed within a span.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part64 {
+struct PartSum {
     ns: f64,
     count: f64,
 }
 
-impl Part64 {
+impl PartSum {
     /// A part of a cell's waits.
     fn add(&mut self, part: f64, cell: &Cell) {
         self.ns += part * cell.sum_ns as f64;
@@ -179,10 +179,10 @@ impl Part64 {
 /// What of a class's waits belongs to a part of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfPart {
-    above: Part64,
-    below: Part64,
-    part: Part64,
-    open: Part64,
+    above: PartSum,
+    below: PartSum,
+    part: PartSum,
+    open: PartSum,
 }
 
 impl OfPart {
@@ -351,7 +351,7 @@ impl<'a> Weighing<'a> {
                 Ok((role, op)) => keep(Cause::Role(role), Some(op), of),
                 // What is not longer than in calm is nobody's.
                 Err(own) => cause_of(own).into_iter().for_each(|cause| {
-                    keep(cause, None, &OfPart { part: Part64::default(), ..*of });
+                    keep(cause, None, &OfPart { part: PartSum::default(), ..*of });
                 }),
             }
         }

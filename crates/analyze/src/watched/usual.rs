@@ -6,6 +6,7 @@
 //! Non-goals: trends, and days of the week.
 
 use model::histogram::SparseHistogram;
+use model::history::MINUTE_NS;
 use model::record::{Watched, Watching};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,6 @@ const ABOVE: f64 = 1.5;
 /// Nobody minds what is shorter, in ns.
 const SHORT_NS: f64 = 1e6;
 
-const MINUTE_NS: i64 = 60_000_000_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// A device and what was requested or called.

@@ -51,7 +51,15 @@ fn runs_in(directory: &Path) -> Vec<PathBuf> {
     let is_run = directory.join(REQUESTS).exists() || directory.join("run.json").exists();
     let entries = std::fs::read_dir(directory).ok().filter(|_| !is_run);
     let within = entries.into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut runs: Vec<PathBuf> = within.filter(|path| path.join(REQUESTS).exists()).collect();
+    // What a killed capture left has longer names, and is put together when it is read; what cannot
+    // be looked at is refused then.
+    let has_requests = |path: &PathBuf| {
+        let is_one =
+            |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(REQUESTS);
+        std::fs::read_dir(path).map_or(true, |files| files.flatten().any(is_one))
+    };
+    let mut runs: Vec<PathBuf> =
+        within.filter(|path| path.is_dir() && has_requests(path)).collect();
     runs.sort();
     runs
 }

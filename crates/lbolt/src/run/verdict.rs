@@ -7,7 +7,7 @@ use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
 use analyze::layers::Layers;
 use analyze::selection::Selection;
-use analyze::verdict::{Ends, Known, MINUTE_NS, Minutes, Verdict};
+use analyze::verdict::{Ends, Known, Minutes, Verdict, minute_of};
 use model::record::requests::RequestFile;
 use model::record::{Commands, Context, Request};
 use std::ops::Range;
@@ -136,7 +136,7 @@ fn is_stacked(file: &RequestFile) -> bool {
 /// Minutes of a file in parts of several groups of rows, at most so many; one where the file does
 /// not tell when its groups begin and end.
 pub(super) fn minutes(file: &RequestFile, most: usize) -> Vec<Range<i64>> {
-    let whole = i64::MIN / MINUTE_NS..i64::MAX / MINUTE_NS;
+    let whole = minute_of(i64::MIN)..minute_of(i64::MAX);
     let groups = || 0..file.groups();
     let arrivals_ns: Vec<(i64, i64)> = groups().filter_map(|n| file.arrivals_ns(n)).collect();
     let is_known = arrivals_ns.len() == file.groups()
@@ -146,7 +146,7 @@ pub(super) fn minutes(file: &RequestFile, most: usize) -> Vec<Range<i64>> {
     let (Some(first_ns), Some(last_ns), true) = (first_ns, last_ns, is_known) else {
         return vec![whole];
     };
-    let (first, last) = (first_ns.div_euclid(MINUTE_NS), last_ns.div_euclid(MINUTE_NS));
+    let (first, last) = (minute_of(first_ns), minute_of(last_ns));
     let parts = (file.groups() / GROUPS_LEAST).clamp(1, most) as i64;
     let each = ((last - first + 1) as u64).div_ceil(parts as u64).max(1) as usize;
     let cuts = (first..=last).step_by(each).skip(1);
