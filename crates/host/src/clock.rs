@@ -59,11 +59,12 @@ fn is_counter_trusted() -> bool {
         && ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.contains(flag))
 }
 
-/// Counter and kernel clock at the same moment: the closest of a few tries.
-fn both() -> (u64, u64) {
+/// What `read` counts and the kernel's clock at the same moment: the closest of a few tries, for
+/// whoever is preempted between two readings believes them to be of one moment.
+fn beside_kernel(read: impl Fn() -> u64) -> (u64, u64) {
     (0..20)
         .map(|_| {
-            let (before, ns, after) = (counter(), monotonic_ns(), counter());
+            let (before, ns, after) = (read(), monotonic_ns(), read());
             (after.wrapping_sub(before), before + after.wrapping_sub(before) / 2, ns)
         })
         .min()
@@ -77,9 +78,9 @@ impl HostClock {
     }
 
     fn by_counter() -> Self {
-        let (count, ns) = both();
+        let (count, ns) = beside_kernel(counter);
         std::thread::sleep(CALIBRATION);
-        let (later_count, later_ns) = both();
+        let (later_count, later_ns) = beside_kernel(counter);
         let counts = later_count.wrapping_sub(count).max(1);
         let scale = (u128::from(later_ns - ns) << 32) / u128::from(counts);
         let scale = u64::try_from(scale).unwrap_or(0);
@@ -163,9 +164,10 @@ mod tests {
     #[test]
     fn both_clocks_agree_with_the_kernels_and_never_go_back() {
         for clock in [HostClock::new(), HostClock::by_kernel()] {
-            let (ours, kernels) = (clock.now_ns(), monotonic_ns());
+            let (ours, kernels) = beside_kernel(|| clock.now_ns());
             std::thread::sleep(Duration::from_millis(100));
-            let (ours, kernels) = (clock.now_ns() - ours, monotonic_ns() - kernels);
+            let (ours_later, kernels_later) = beside_kernel(|| clock.now_ns());
+            let (ours, kernels) = (ours_later - ours, kernels_later - kernels);
             let error = ours as f64 / kernels as f64 - 1.0;
             assert!(error.abs() < 1e-3, "{}: {error}", clock.name());
             let mut last = 0;
