@@ -12,6 +12,8 @@ use std::time::Instant;
 /// The machine's facts.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
+    /// What this host is called.
+    pub host: String,
     /// Kernel release and version.
     pub kernel: String,
     /// The processor's own name; on Arm its maker's and its own number.
@@ -83,6 +85,7 @@ pub fn look() -> io::Result<Machine> {
     let kernel =
         format!("{} {}", uname.release().to_string_lossy(), uname.version().to_string_lossy());
     Ok(Machine {
+        host: host_name(),
         kernel,
         cpu_model: cpu_model(&cpuinfo),
         cpus: crate::account::online_cpus()?.len(),
@@ -94,6 +97,17 @@ pub fn look() -> io::Result<Machine> {
         c_library: C_LIBRARY,
         devices: devices(),
     })
+}
+
+/// What this host is called.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The kernel's name of the time since it began; nothing where it does not say.
+pub fn boot_id() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
 }
 
 /// A line of /proc/cpuinfo by its name, of the first CPU.

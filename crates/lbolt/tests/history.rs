@@ -7,48 +7,48 @@
 use crate::common::{Ended, Lab};
 use model::histogram::SparseHistogram;
 use model::history::{INCIDENTS, Incident, MINUTE_NS, Store};
-use model::record::{Watched, WatchedKey, Watching, operations};
+use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// 2026-11-22T00:00:00Z.
 const DAY: i64 = 1_795_305_600 * 1_000_000_000;
 
-fn row(watching: Watching, operation: &str, minute: i64) -> Watched {
-    let key = WatchedKey {
-        watching,
-        device: (watching != Watching::Watch).then(|| "vda".into()),
+fn row(counted: Counted, operation: &str, minute: i64) -> Rollup {
+    let key = RollupKey {
+        counted,
+        device: (counted != Counted::Watch).then(|| "vda".into()),
         operation: operation.into(),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     };
     let from = DAY + minute * MINUTE_NS;
-    Watched::of(key, from, from + MINUTE_NS)
+    Rollup::of(key, from, from + MINUTE_NS)
 }
 
 /// A minute, in which a role of that name lost so much to a backup.
-fn minute(minute: i64, victim: &str, lost_ns: f64) -> Vec<Watched> {
+fn minute(minute: i64, victim: &str, lost_ns: f64) -> Vec<Rollup> {
     let role = Some(victim.to_owned());
     let mut responses = SparseHistogram::default();
     let slow = if lost_ns > 1e8 { 20 } else { 1 };
     (0..300).for_each(|place| responses.record(slow * (100_000 + 1_000 * place)));
-    let mut requests = row(Watching::Requests, "read", minute);
+    let mut requests = row(Counted::Requests, "read", minute);
     requests.set_responses(&responses);
-    let mut waits = row(Watching::Waits, "fsync", minute);
+    let mut waits = row(Counted::Waits, "fsync", minute);
     waits.set_responses(&responses);
-    let watched = row(Watching::Watch, operations::WATCHED, minute);
-    let disk = row(Watching::Disk, "read", minute);
-    let busy = row(Watching::Disk, operations::BUSY, minute);
+    let watched = row(Counted::Watch, operations::WATCHED, minute);
+    let disk = row(Counted::Disk, "read", minute);
+    let busy = row(Counted::Disk, operations::BUSY, minute);
     vec![
-        Watched { sum_ns: 60_000_000_000, ..watched },
-        Watched { count: 300, bytes: 300 * 4096, sum_ns: 150_000_000, ..disk },
-        Watched { sum_ns: 30_000_000_000, ..busy },
-        Watched { role: role.clone(), count: 300, bytes: 300 * 4096, ..requests },
-        Watched { role: role.clone(), count: 300, ..waits },
-        Watched {
+        Rollup { sum_ns: 60_000_000_000, ..watched },
+        Rollup { count: 300, bytes: 300 * 4096, sum_ns: 150_000_000, ..disk },
+        Rollup { sum_ns: 30_000_000_000, ..busy },
+        Rollup { role: role.clone(), count: 300, bytes: 300 * 4096, ..requests },
+        Rollup { role: role.clone(), count: 300, ..waits },
+        Rollup {
             role,
             cause: Some("backup".into()),
-            lost_ns,
-            ..row(Watching::Lost, "fsync", minute)
+            lost_ns: lost_ns as i64,
+            ..row(Counted::Lost, "fsync", minute)
         },
     ]
 }
@@ -148,16 +148,13 @@ fn what_cannot_be_read_is_told_and_the_rest_is_shown() {
     std::fs::write(&files()[3], "no Parquet").unwrap();
     let newer = &files()[5];
     let bytes = std::fs::read(newer).unwrap();
-    let at = bytes.windows(15).position(|part| part == b"lbolt.watched/1").unwrap();
+    let at = bytes.windows(14).position(|part| part == b"lbolt.rollup/1").unwrap();
     let newer_bytes = [&bytes[..at + 14], b"2", &bytes[at + 15..]].concat();
     std::fs::write(newer, newer_bytes).unwrap();
     let text = shown(&lab, "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("it does not begin as Parquet does"), "{text}");
-    assert!(
-        text.contains("it holds lbolt.watched/2, not lbolt.watched/1; a newer lbolt"),
-        "{text}"
-    );
+    assert!(text.contains("it holds lbolt.rollup/2, not lbolt.rollup/1; a newer lbolt"), "{text}");
     assert!(text.contains("Worst from") || text.contains("Watched from"), "{text}");
 }
 

@@ -7,7 +7,7 @@ use crate::common::{Lab, Loop, Running, tool, wait_for};
 use model::histogram::SparseHistogram;
 use model::history::{History, Query, incidents};
 use model::record::requests::RequestFile;
-use model::record::{Request, Watched, Watching, operations};
+use model::record::{Counted, Request, Rollup, operations};
 use rustix::process::Signal;
 use std::path::Path;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn read(node: &str, count: u32) {
     assert!(tool("sh", &["-c", &all]).is_some());
 }
 
-fn rows(directory: &Path, kinds: &[Watching]) -> Vec<Watched> {
+fn rows(directory: &Path, kinds: &[Counted]) -> Vec<Rollup> {
     let history = History::open(directory).unwrap();
     let (from_unix_ns, until_unix_ns) = (0, i64::MAX);
     let (rows, notes) = history.read(&Query { from_unix_ns, until_unix_ns, kinds: kinds.to_vec() });
@@ -84,9 +84,9 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
     assert_eq!(ended.code, 0, "{}", ended.err);
 
     // Others may look at a new device, too, while but one of the two captures.
-    let is_read = |row: &&Watched| row.role.as_deref() == Some("dd");
-    let all = rows(&history, &[Watching::Requests]);
-    let watched: Vec<&Watched> = all.iter().filter(is_read).collect();
+    let is_read = |row: &&Rollup| row.role.as_deref() == Some("dd");
+    let all = rows(&history, &[Counted::Requests]);
+    let watched: Vec<&Rollup> = all.iter().filter(is_read).collect();
     let recorded = responses_of(&lab.path("run/requests.parquet"));
     assert_eq!(recorded.len(), 12_000);
     assert_eq!(watched.iter().map(|row| row.count).sum::<u64>(), 12_000);
@@ -104,13 +104,13 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
         let ratio = responses.quantile_ns(quantile).unwrap() as f64 / own[rank] as f64;
         assert!((ratio - 1.0).abs() <= 0.004, "{quantile}: {ratio}");
     }
-    let of_kernel = rows(&lab.path("history"), &[Watching::Disk]);
-    let reads = |rows: &[Watched]| {
+    let of_kernel = rows(&lab.path("history"), &[Counted::Disk]);
+    let reads = |rows: &[Rollup]| {
         let reads = rows.iter().filter(|row| row.operation == "read").map(|row| row.count);
         reads.sum::<u64>()
     };
     assert_eq!(reads(&of_kernel), reads(&all), "by the kernel and by the watch");
-    let of_watch = rows(&lab.path("history"), &[Watching::Watch]);
+    let of_watch = rows(&lab.path("history"), &[Counted::Watch]);
     let of = |operation: &str| {
         let found = of_watch.iter().filter(|row| row.operation == operation);
         found.map(|row| row.sum_ns).sum::<u64>()
@@ -224,7 +224,7 @@ fn root_a_watch_of_root_s_is_a_user_of_the_system_and_so_is_its_command() {
     use std::os::unix::fs::MetadataExt as _;
     let owner = |name: &str| std::fs::metadata(lab.path(name)).unwrap().uid();
     assert_eq!((owner("history"), owner("history/incidents")), (user, user));
-    assert!(!rows(&lab.path("history"), &[Watching::Watch]).is_empty());
+    assert!(!rows(&lab.path("history"), &[Counted::Watch]).is_empty());
     let again = begun(&lab, &format!("watch history -d {} --duration 1s", device.node)).unwrap();
     assert_eq!(again.wait().code, 0);
     // A directory of other things is not handed over.
@@ -336,9 +336,9 @@ fn root_a_number_that_is_used_again_is_another_thread() {
     assert!(both.status().unwrap().success(), "nobody else could take the number");
     watch.signal(Signal::INT);
     assert_eq!(watch.wait().code, 0);
-    let all = rows(&lab.path("history"), &[Watching::Requests]);
+    let all = rows(&lab.path("history"), &[Counted::Requests]);
     let count = |role: &str, operation: &str| {
-        let of = |row: &&Watched| row.role.as_deref() == Some(role) && row.operation == operation;
+        let of = |row: &&Rollup| row.role.as_deref() == Some(role) && row.operation == operation;
         all.iter().filter(of).map(|row| row.count).sum::<u64>()
     };
     assert_eq!((count("first", "read"), count("second", "read")), (2000, 0));

@@ -124,7 +124,7 @@ metrics! {
         "How long the device had any request, by the kernel's own count.";
     DiskQueued Counter Seconds "lbolt_disk_queued_seconds" ["device"]
         "The sum over requests of their time at the device: per second, the mean depth.";
-    Watched Counter Seconds "lbolt_watched_seconds" []
+    Rollup Counter Seconds "lbolt_watched_seconds" []
         "For how long was watched.";
     EventsLost Counter None "lbolt_events_lost" []
         "Events of the kernel that came too quickly to be read: with any, other counts are low.";

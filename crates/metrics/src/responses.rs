@@ -12,7 +12,7 @@
 //! Non-goals: how either is written.
 
 use model::histogram::value_of;
-use model::record::Watched;
+use model::record::Rollup;
 use std::collections::BTreeMap;
 
 /// The first of the classic bounds ends at two to this power, in ns.
@@ -46,7 +46,7 @@ pub(crate) struct Span {
 impl Responses {
     /// Adds the times of a row. If it has counts and no histogram that can be read, all were as
     /// long as their mean.
-    pub(crate) fn add(&mut self, row: &Watched) {
+    pub(crate) fn add(&mut self, row: &Rollup) {
         self.sum_ns = self.sum_ns.saturating_add(row.sum_ns.into());
         let is_whole = row.buckets.len() == row.counts.len()
             && row.buckets.iter().all(|bucket| value_of(*bucket).is_some());
@@ -129,7 +129,7 @@ mod tests {
     fn of<S: Store>(times: &[u64]) -> Responses {
         let mut histogram = Buckets::<S>::default();
         times.iter().for_each(|ns| histogram.record(*ns));
-        let mut row = Watched { count: times.len() as u64, ..Watched::default() };
+        let mut row = Rollup { count: times.len() as u64, ..Rollup::default() };
         row.set_responses(&histogram);
         let mut responses = Responses::default();
         responses.add(&row);
@@ -180,11 +180,11 @@ mod tests {
     #[test]
     fn a_row_without_a_histogram_counts_at_its_mean() {
         let mut responses = Responses::default();
-        responses.add(&Watched { count: 4, sum_ns: 4_000, ..Watched::default() });
-        responses.add(&Watched { count: 1, sum_ns: 9, buckets: vec![1], ..Watched::default() });
+        responses.add(&Rollup { count: 4, sum_ns: 4_000, ..Rollup::default() });
+        responses.add(&Rollup { count: 1, sum_ns: 9, buckets: vec![1], ..Rollup::default() });
         assert_eq!((responses.count(), responses.sum()), (5, 4.009e-6));
         assert_eq!(responses.cumulative().next(), Some((1.023e-6, 5)));
-        responses.add(&Watched::default());
+        responses.add(&Rollup::default());
         assert_eq!(responses.count(), 5);
     }
 

@@ -12,7 +12,7 @@ use crate::names::{Names, OTHERS, Roles};
 use crate::responses::Responses;
 
 use model::circumstance::Circumstance;
-use model::record::{Watched, Watching, operations};
+use model::record::{Counted, Rollup, operations};
 use server::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -111,18 +111,18 @@ impl Totals {
     }
 
     /// Adds the rows of a second, and those of earlier seconds that came with them.
-    pub fn add(&mut self, rows: &[Watched]) {
+    pub fn add(&mut self, rows: &[Rollup]) {
         self.texts = Default::default();
         self.roles.admit(rows.iter().flat_map(times));
         for row in rows {
-            match row.watching {
-                Watching::Requests => self.add_requests(row),
-                Watching::Calls => self.add_calls(row),
-                Watching::Waits => self.add_waits(row),
-                Watching::Lost => self.add_lost(row),
-                Watching::Disk => self.add_disk(row),
-                Watching::Watch => self.add_watch(row),
-                Watching::File => {}
+            match row.counted {
+                Counted::Requests => self.add_requests(row),
+                Counted::Calls => self.add_calls(row),
+                Counted::Waits => self.add_waits(row),
+                Counted::Lost => self.add_lost(row),
+                Counted::Disk => self.add_disk(row),
+                Counted::Watch => self.add_watch(row),
+                Counted::File => {}
             }
         }
         self.set_outstanding(rows);
@@ -153,27 +153,27 @@ impl Totals {
         series.into_iter().map(|(id, series)| Family { metric: id.metric(), series }).collect()
     }
 
-    fn add_requests(&mut self, row: &Watched) {
+    fn add_requests(&mut self, row: &Rollup) {
         let labels = self.labels(row.device.as_deref(), row);
         self.respond(Id::RequestResponse, labels.clone(), row);
         self.count(Id::RequestBytes, labels.clone(), row.bytes.into());
         self.count(Id::RequestsFailed, labels, row.failed.into());
     }
 
-    fn add_calls(&mut self, row: &Watched) {
+    fn add_calls(&mut self, row: &Rollup) {
         let labels = self.labels(row.device.as_deref().or(row.file_system.as_deref()), row);
         self.respond(Id::Call, labels.clone(), row);
         self.count(Id::CallsFailed, labels, row.failed.into());
     }
 
     /// Device, operation and role.
-    fn labels(&mut self, device: Option<&str>, row: &Watched) -> Labels {
+    fn labels(&mut self, device: Option<&str>, row: &Rollup) -> Labels {
         let device = self.devices.label(device);
         let operation = self.operations.label(Some(&row.operation));
         vec![device, operation, self.roles.label(row.role.as_deref())]
     }
 
-    fn add_waits(&mut self, row: &Watched) {
+    fn add_waits(&mut self, row: &Rollup) {
         let device = self.devices.label(row.device.as_deref().or(row.file_system.as_deref()));
         let wait = self.operations.label(Some(&row.operation));
         let labels = vec![device, self.roles.label(row.role.as_deref()), wait];
@@ -181,7 +181,7 @@ impl Totals {
         self.count(Id::WaitSeconds, labels, i128::from(row.sum_ns) * PS);
     }
 
-    fn add_lost(&mut self, row: &Watched) {
+    fn add_lost(&mut self, row: &Rollup) {
         let device = self.devices.label(row.device.as_deref().or(row.file_system.as_deref()));
         let wait = self.operations.label(Some(&row.operation));
         let cause = match row.cause.as_deref() {
@@ -189,11 +189,10 @@ impl Totals {
             cause => self.roles.label(cause),
         };
         let labels = vec![device, self.roles.label(row.role.as_deref()), wait, cause];
-        // Nothing that is no number is lost: it saturates, or is 0.
-        self.count(Id::Lost, labels, (row.lost_ns * PS as f64).round() as i128);
+        self.count(Id::Lost, labels, i128::from(row.lost_ns) * PS);
     }
 
-    fn add_disk(&mut self, row: &Watched) {
+    fn add_disk(&mut self, row: &Rollup) {
         let device = self.devices.label(row.device.as_deref());
         let ps = i128::from(row.sum_ns) * PS;
         match row.operation.as_str() {
@@ -208,10 +207,10 @@ impl Totals {
         }
     }
 
-    fn add_watch(&mut self, row: &Watched) {
+    fn add_watch(&mut self, row: &Rollup) {
         let ps = i128::from(row.sum_ns) * PS;
         let (id, labels, value) = match row.operation.as_str() {
-            operations::WATCHED => (Id::Watched, vec![], ps),
+            operations::WATCHED => (Id::Rollup, vec![], ps),
             operations::EVENTS_LOST => (Id::EventsLost, vec![], row.count.into()),
             operations::CPUS => (Id::Cpu, vec![], ps),
             operations::CPUS_IDLE => (Id::CpuIdle, vec![], ps),
@@ -225,13 +224,13 @@ impl Totals {
     }
 
     /// The last row of each device. One without a row in a second that was watched has none.
-    fn set_outstanding(&mut self, rows: &[Watched]) {
-        let of_watch = |row: &&Watched| row.watching == Watching::Watch;
-        let is = |row: &Watched, operation| row.operation == operation;
+    fn set_outstanding(&mut self, rows: &[Rollup]) {
+        let of_watch = |row: &&Rollup| row.counted == Counted::Watch;
+        let is = |row: &Rollup, operation| row.operation == operation;
         if rows.iter().filter(of_watch).any(|row| is(row, operations::WATCHED)) {
             self.outstanding.values_mut().for_each(|count| *count = 0);
         }
-        let mut last: BTreeMap<&Option<String>, &Watched> = BTreeMap::new();
+        let mut last: BTreeMap<&Option<String>, &Rollup> = BTreeMap::new();
         for row in rows.iter().filter(of_watch).filter(|row| is(row, operations::OUTSTANDING)) {
             let known = last.entry(&row.device).or_insert(row);
             if known.until_unix_ns <= row.until_unix_ns {
@@ -246,7 +245,7 @@ impl Totals {
         self.outstanding.extend(counts);
     }
 
-    fn respond(&mut self, id: Id, labels: Labels, row: &Watched) {
+    fn respond(&mut self, id: Id, labels: Labels, row: &Rollup) {
         let labels = self.place(id, labels, |totals, key| totals.responses.contains_key(key));
         self.responses.entry((id, labels)).or_default().add(row);
     }
@@ -288,11 +287,11 @@ impl Totals {
 }
 
 /// Who had how much time in a row.
-fn times(row: &Watched) -> impl Iterator<Item = (&str, u64)> {
-    let ns = match row.watching {
-        Watching::Requests | Watching::Calls | Watching::Waits => row.sum_ns,
-        Watching::Lost => row.lost_ns.abs() as u64,
-        Watching::Disk | Watching::File | Watching::Watch => 0,
+fn times(row: &Rollup) -> impl Iterator<Item = (&str, u64)> {
+    let ns = match row.counted {
+        Counted::Requests | Counted::Calls | Counted::Waits => row.sum_ns,
+        Counted::Lost => row.lost_ns.unsigned_abs(),
+        Counted::Disk | Counted::File | Counted::Watch => 0,
     };
     let cause = row.cause.as_deref().filter(|cause| Circumstance::of_marked(cause).is_none());
     let roles: BTreeSet<&str> = row.role.as_deref().into_iter().chain(cause).collect();

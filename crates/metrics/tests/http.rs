@@ -1,7 +1,7 @@
 //! The server, spoken to as any client may speak to it.
 
 use metrics::{Format, Hosts, MetricsError, Server, ServerError, Totals, hosts, serve};
-use model::record::{Watched, WatchedKey, Watching};
+use model::record::{Counted, Rollup, RollupKey};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -54,8 +54,8 @@ fn metrics_come_in_the_format_that_is_asked_for() {
 #[test]
 fn what_is_added_is_shown() {
     let (server, totals) = server();
-    let key = WatchedKey { watching: Watching::Requests, ..WatchedKey::default() };
-    let row = Watched { count: 3, sum_ns: 3_000, ..Watched::of(key, 0, 1) };
+    let key = RollupKey { counted: Counted::Requests, ..RollupKey::default() };
+    let row = Rollup { count: 3, sum_ns: 3_000, ..Rollup::of(key, 0, 1) };
     totals.lock().unwrap().add(&[row]);
     let (_, body) = get(server.address(), "/metrics?any=query", "");
     assert!(body.contains("lbolt_request_response_seconds_count{} 3"), "{body}");

@@ -2,24 +2,24 @@
 
 use crate::planted::second;
 use metrics::{Format, Totals};
-use model::record::{Watched, WatchedKey, Watching};
+use model::record::{Counted, Rollup, RollupKey};
 use std::time::Instant;
 
 /// A row of a role with a time in each of 60 buckets.
-fn row(watching: Watching, number: usize, role: usize) -> Watched {
-    let key = WatchedKey {
-        watching,
+fn row(counted: Counted, number: usize, role: usize) -> Rollup {
+    let key = RollupKey {
+        counted,
         device: Some(format!("sd{}", number % 40)),
         operation: ["read", "write", "flush", "discard"][number % 4].to_owned(),
         role: Some(format!("a program with a long name: its part number {role}")),
-        cause: (watching == Watching::Lost).then(|| format!("another one, number {number}")),
-        ..WatchedKey::default()
+        cause: (counted == Counted::Lost).then(|| format!("another one, number {number}")),
+        ..RollupKey::default()
     };
     let buckets: Vec<u64> = (0..60).map(|place| 1_000 + 40 * place).collect();
     let counts = vec![1; buckets.len()];
-    let mut row = Watched::of(key, 0, 1);
+    let mut row = Rollup::of(key, 0, 1);
     (row.buckets, row.counts) = (buckets, counts);
-    (row.count, row.sum_ns, row.max_ns, row.lost_ns) = (60, 1 << 30, u64::MAX, 1e6);
+    (row.count, row.sum_ns, row.max_ns, row.lost_ns) = (60, 1 << 30, u64::MAX, 1_000_000);
     row
 }
 
@@ -27,11 +27,9 @@ fn row(watching: Watching, number: usize, role: usize) -> Watched {
 fn the_most_that_there_can_be_is_a_few_megabytes() {
     let mut totals = Totals::default();
     for second in 0..20 {
-        let all = [Watching::Requests, Watching::Calls, Watching::Waits, Watching::Lost];
+        let all = [Counted::Requests, Counted::Calls, Counted::Waits, Counted::Lost];
         let rows: Vec<_> = (0..1_000)
-            .flat_map(|number| {
-                all.map(|watching| row(watching, number + second, number * 7 % 2_000))
-            })
+            .flat_map(|number| all.map(|counted| row(counted, number + second, number * 7 % 2_000)))
             .collect();
         let began = Instant::now();
         totals.add(&rows);

@@ -9,7 +9,7 @@ use crate::storm::{Storm, Storms};
 use crate::table::{Kind, Name, Names, Slot};
 use crate::tally::Tally;
 use hashbrown::HashMap;
-use model::record::Watched;
+use model::record::Rollup;
 use model::record::operations;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) struct Past {
 
 impl Past {
     /// Puts rows of a second, and those that come late, into their slots.
-    pub(crate) fn put(&mut self, rows: &[Watched]) {
+    pub(crate) fn put(&mut self, rows: &[Rollup]) {
         let Some(until) = rows.iter().map(|row| row.until_unix_ns).max() else { return };
         if until < self.kept.until_unix_ns - SET_BACK_SECONDS * NS {
             *self = Self::default();
@@ -101,7 +101,7 @@ impl Past {
 
     /// Both at once.
     #[cfg(test)]
-    fn add(&mut self, rows: &[Watched]) {
+    fn add(&mut self, rows: &[Rollup]) {
         self.put(rows);
         self.settle();
     }
@@ -194,19 +194,19 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::table::Key;
-    use model::record::Watching;
+    use model::record::Counted;
 
-    fn row(second: i64, role: &str, count: u64) -> Watched {
-        Watched {
+    fn row(second: i64, role: &str, count: u64) -> Rollup {
+        Rollup {
             from_unix_ns: second * NS,
             until_unix_ns: (second + 1) * NS,
-            watching: Watching::Requests,
+            counted: Counted::Requests,
             device: Some("vda".into()),
             operation: "read".into(),
             role: Some(role.into()),
             count,
             sum_ns: count,
-            ..Watched::default()
+            ..Rollup::default()
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
     fn memory_is_bounded_by_the_keys_of_a_slot() {
         let mut past = Past::default();
         for second in 0..70 {
-            let rows: Vec<Watched> =
+            let rows: Vec<Rollup> =
                 (0..600).map(|role| row(second, &format!("{second} {role}"), 1)).collect();
             past.add(&rows);
         }

@@ -9,7 +9,7 @@ use crate::keys::{BINDINGS, Command, command};
 use crate::past::{Kept, MOST_SECONDS, Past, Window};
 use crate::table::Key;
 use crate::view::{Order, Sheet, Subject, View};
-use model::record::Watched;
+use model::record::Rollup;
 use model::text::visible;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -119,13 +119,13 @@ impl Screen {
     }
 
     /// Adds the rows of a second; late ones may be of earlier seconds.
-    pub fn add(&mut self, rows: &[Watched]) {
+    pub fn add(&mut self, rows: &[Rollup]) {
         self.put(rows);
         self.settle();
     }
 
     /// Puts a part of a second's rows where they belong; what is shown stays.
-    pub(crate) fn put(&mut self, rows: &[Watched]) {
+    pub(crate) fn put(&mut self, rows: &[Rollup]) {
         self.past.put(rows);
         self.silent_seconds = 0;
     }

@@ -209,24 +209,24 @@ mod tests {
     use super::*;
     use crate::table::Names;
     use model::histogram::SparseHistogram;
-    use model::record::{Watched, Watching};
+    use model::record::{Counted, Rollup};
 
     fn second(took_ns: u64, lost_ns: f64) -> Slot {
         let (mut slot, mut names) = (Slot::default(), Names::default());
         let mut responses = SparseHistogram::default();
         (0..50).for_each(|_| responses.record(took_ns));
-        let mut calls = Watched {
-            watching: Watching::Calls,
+        let mut calls = Rollup {
+            counted: Counted::Calls,
             device: Some("vda".into()),
             operation: "fdatasync".into(),
             role: Some("postgres: backend".into()),
             count: 50,
-            ..Watched::default()
+            ..Rollup::default()
         };
         calls.set_responses(&responses);
         slot.add(&calls, &mut names);
-        let lost = Watched {
-            watching: Watching::Lost,
+        let lost = Rollup {
+            counted: Counted::Lost,
             cause: Some("postgres: checkpointer".into()),
             lost_ns,
             ..calls

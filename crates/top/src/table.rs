@@ -5,7 +5,7 @@
 
 use crate::tally::Tally;
 use hashbrown::{Equivalent, HashMap, HashSet};
-use model::record::{Watched, Watching};
+use model::record::{Counted, Rollup};
 use model::text::visible;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Table {
         self.sums.len()
     }
 
-    fn add(&mut self, key: RowKey<'_>, row: &Watched, names: &mut Names) {
+    fn add(&mut self, key: RowKey<'_>, row: &Rollup, names: &mut Names) {
         if let Some(sum) = self.sums.get_mut(&key) {
             sum.add(row);
             return;
@@ -218,24 +218,24 @@ impl Slot {
     }
 
     /// Adds a row.
-    pub(crate) fn add(&mut self, row: &Watched, names: &mut Names) {
+    pub(crate) fn add(&mut self, row: &Rollup, names: &mut Names) {
         let (device, operation) = (row.device.as_deref(), row.operation.as_str());
         let (role, cause) = (row.role.as_deref(), row.cause.as_deref());
         let of = |role, other| RowKey { device, operation, role, other };
-        let (kind, key) = match row.watching {
-            Watching::Requests => {
+        let (kind, key) = match row.counted {
+            Counted::Requests => {
                 self.tables[Kind::Devices as usize].add(of(None, None), row, names);
                 (Kind::Requests, of(role, None))
             }
-            Watching::Calls => (Kind::Calls, of(role, None)),
-            Watching::Waits => (Kind::Waits, of(role, None)),
-            Watching::Lost => (Kind::Lost, of(role, cause)),
-            Watching::Disk => (Kind::Disk, of(None, None)),
-            Watching::File => {
+            Counted::Calls => (Kind::Calls, of(role, None)),
+            Counted::Waits => (Kind::Waits, of(role, None)),
+            Counted::Lost => (Kind::Lost, of(role, cause)),
+            Counted::Disk => (Kind::Disk, of(None, None)),
+            Counted::File => {
                 let other = row.file.as_deref();
                 (Kind::Files, RowKey { device: None, operation, role: None, other })
             }
-            Watching::Watch => (Kind::Watch, of(None, None)),
+            Counted::Watch => (Kind::Watch, of(None, None)),
         };
         self.tables[kind as usize].add(key, row, names);
     }
@@ -263,15 +263,15 @@ impl Slot {
 mod tests {
     use super::*;
 
-    fn row(role: &str, count: u64) -> Watched {
-        Watched {
-            watching: Watching::Requests,
+    fn row(role: &str, count: u64) -> Rollup {
+        Rollup {
+            counted: Counted::Requests,
             device: Some("vda".into()),
             operation: "read".into(),
             role: Some(role.into()),
             count,
             sum_ns: 1000 * count,
-            ..Watched::default()
+            ..Rollup::default()
         }
     }
 

@@ -3,7 +3,7 @@
 //! Non-goals: whose they are (`table`).
 
 use model::histogram::{Buckets, Store};
-use model::record::Watched;
+use model::record::Rollup;
 
 /// The buckets that hold something, in ascending order: small for thousands of keys, and exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,15 +48,13 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds a row.
-    pub(crate) fn add(&mut self, row: &Watched) {
+    pub(crate) fn add(&mut self, row: &Rollup) {
         self.count = self.count.saturating_add(row.count);
         self.bytes = self.bytes.saturating_add(row.bytes);
         self.failed = self.failed.saturating_add(row.failed);
         self.sum_ns = self.sum_ns.saturating_add(row.sum_ns);
         self.max_ns = self.max_ns.max(row.max_ns);
-        if row.lost_ns.is_finite() {
-            self.lost_ns += row.lost_ns;
-        }
+        self.lost_ns += row.lost_ns as f64;
         if row.counts.is_empty() {
             return;
         }

@@ -4,7 +4,7 @@
 //! Non-goals: what keys do and how it looks (`screen`, `draw`).
 
 use crate::screen::{Action, Options, Screen};
-use model::record::Watched;
+use model::record::Rollup;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -30,7 +30,7 @@ const BETWEEN: Duration = Duration::from_millis(25);
 #[derive(Debug)]
 pub enum Message {
     /// The rows of a second.
-    Rows(Vec<Watched>),
+    Rows(Vec<Rollup>),
     /// A line of status: where the run was written, or why not.
     Say(String),
 }
@@ -167,7 +167,7 @@ fn turns(
 ) -> Result<(), TopError> {
     let (mut last_rows, mut last_drawn) = (Instant::now(), None::<Instant>);
     let mut is_due = true;
-    let mut waiting: Vec<Watched> = Vec::new();
+    let mut waiting: Vec<Rollup> = Vec::new();
     loop {
         let since = last_drawn.map_or(BETWEEN, |drawn| drawn.elapsed());
         if is_due && since >= BETWEEN {

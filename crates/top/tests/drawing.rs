@@ -2,7 +2,7 @@
 //! are committed.
 
 use crate::synthetic;
-use model::record::Watched;
+use model::record::Rollup;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -180,14 +180,14 @@ fn rows_of_nonsense_are_shown_as_far_as_they_go() {
     let mut screen = Screen::new(Options::default());
     let mut rows = synthetic::second(1000, 0);
     for row in &mut rows {
-        row.lost_ns = f64::NAN;
+        row.lost_ns = i64::MIN;
         row.buckets.push(u64::MAX);
         (row.count, row.bytes) = (u64::MAX, u64::MAX);
         (row.role, row.device) = (None, None);
     }
     rows.extend([
-        Watched { from_unix_ns: i64::MIN, until_unix_ns: i64::MIN, ..Watched::default() },
-        Watched::default(),
+        Rollup { from_unix_ns: i64::MIN, until_unix_ns: i64::MIN, ..Rollup::default() },
+        Rollup::default(),
     ]);
     screen.add(&rows);
     screen.add(&rows);

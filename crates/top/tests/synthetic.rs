@@ -5,23 +5,23 @@
 #![allow(dead_code, reason = "the example and the tests each use a part")]
 
 use model::histogram::SparseHistogram;
-use model::record::{Watched, WatchedKey, Watching, operations};
+use model::record::{Counted, Rollup, RollupKey, operations};
 
 const NS: i64 = 1_000_000_000;
 const POSTGRES: [&str; 3] = ["postgres: backend", "postgres: checkpointer", "postgres: walwriter"];
 
-fn row(second: i64, watching: Watching, operation: &str, device: &str) -> Watched {
-    let key = WatchedKey {
-        watching,
+fn row(second: i64, counted: Counted, operation: &str, device: &str) -> Rollup {
+    let key = RollupKey {
+        counted,
         device: Some(device.into()),
         operation: operation.into(),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     };
-    Watched::of(key, second * NS, (second + 1) * NS)
+    Rollup::of(key, second * NS, (second + 1) * NS)
 }
 
 /// `count` responses around `middle_ns`, with a long tail.
-fn with_responses(mut row: Watched, count: u64, middle_ns: u64, second: i64) -> Watched {
+fn with_responses(mut row: Rollup, count: u64, middle_ns: u64, second: i64) -> Rollup {
     let mut responses = SparseHistogram::default();
     let mut random = second as u64 * 7919 + count;
     for _ in 0..count {
@@ -40,7 +40,7 @@ pub(crate) fn is_storm(second: i64) -> bool {
 }
 
 /// The rows of a second.
-pub(crate) fn second(second: i64, beside: u64) -> Vec<Watched> {
+pub(crate) fn second(second: i64, beside: u64) -> Vec<Rollup> {
     let storm = is_storm(second);
     let mut rows = vec![
         of_watch(second, operations::WATCHED, NS as u64),
@@ -56,7 +56,7 @@ pub(crate) fn second(second: i64, beside: u64) -> Vec<Watched> {
     ];
     for (operation, role, count, middle, bytes) in requests {
         let slow = if storm { 8 } else { 1 };
-        let of = row(second, Watching::Requests, operation, "vda");
+        let of = row(second, Counted::Requests, operation, "vda");
         let mut of = with_responses(of, count, middle * slow, second);
         of.role = Some(role.into());
         of.bytes = bytes * count;
@@ -64,10 +64,10 @@ pub(crate) fn second(second: i64, beside: u64) -> Vec<Watched> {
     }
     for (call, role, count) in [("fdatasync", POSTGRES[0], 850), ("fsync", POSTGRES[1], 4)] {
         let middle = if storm { 9_000_000 } else { 600_000 };
-        let of = row(second, Watching::Calls, call, "vda");
+        let of = row(second, Counted::Calls, call, "vda");
         let mut of = with_responses(of, count, middle, second);
         of.role = Some(role.into());
-        let waits = Watched { watching: Watching::Waits, ..of.clone() };
+        let waits = Rollup { counted: Counted::Waits, ..of.clone() };
         rows.extend([of, waits]);
     }
     rows.extend(losses(second, storm));
@@ -78,7 +78,7 @@ pub(crate) fn second(second: i64, beside: u64) -> Vec<Watched> {
         ("/var/lib/postgresql/17/main/base/16384/16402", "write", if storm { 2400 } else { 20 }),
         ("/data/anna/\u{1b}[31mred\n\u{202e}.txt", "read", 3),
     ] {
-        let mut of = row(second, Watching::File, operation, "vda");
+        let mut of = row(second, Counted::File, operation, "vda");
         of.file = Some(file.into());
         (of.count, of.bytes, of.sum_ns) = (count, count * 8192, count * 210_000);
         rows.push(of);
@@ -87,10 +87,10 @@ pub(crate) fn second(second: i64, beside: u64) -> Vec<Watched> {
     rows
 }
 
-fn losses(second: i64, storm: bool) -> Vec<Watched> {
+fn losses(second: i64, storm: bool) -> Vec<Rollup> {
     let lost = |role: &str, operation: &str, cause: &str, lost_ns: f64| {
-        let mut of = row(second, Watching::Lost, operation, "vda");
-        (of.role, of.cause, of.lost_ns) = (Some(role.into()), Some(cause.into()), lost_ns);
+        let mut of = row(second, Counted::Lost, operation, "vda");
+        (of.role, of.cause, of.lost_ns) = (Some(role.into()), Some(cause.into()), lost_ns as i64);
         of.count = 12;
         of
     };
@@ -105,23 +105,23 @@ fn losses(second: i64, storm: bool) -> Vec<Watched> {
 }
 
 /// A device, a role and a file of little traffic.
-fn many(second: i64, place: u64) -> Vec<Watched> {
-    let of = row(second, Watching::Requests, "read", &format!("nvme{}n1", place % 1000));
+fn many(second: i64, place: u64) -> Vec<Rollup> {
+    let of = row(second, Counted::Requests, "read", &format!("nvme{}n1", place % 1000));
     let mut of = with_responses(of, 5, 100_000 + place, second);
     of.role = Some(format!("worker {place}"));
     of.bytes = 4096 * 5;
-    let mut file = row(second, Watching::File, "read", "vda");
+    let mut file = row(second, Counted::File, "read", "vda");
     file.file = Some(format!("/srv/data/{second}/{place}"));
     (file.count, file.bytes, file.sum_ns) = (5, 4096 * 5, 500_000);
     vec![of, file]
 }
 
-fn of_watch(second: i64, operation: &str, sum_ns: u64) -> Watched {
-    let mut of = row(second, Watching::Watch, operation, "");
+fn of_watch(second: i64, operation: &str, sum_ns: u64) -> Rollup {
+    let mut of = row(second, Counted::Watch, operation, "");
     (of.device, of.sum_ns) = (None, sum_ns);
     of
 }
 
-fn kernel(second: i64, operation: &str, sum_ns: u64) -> Watched {
-    Watched { sum_ns, ..row(second, Watching::Disk, operation, "vda") }
+fn kernel(second: i64, operation: &str, sum_ns: u64) -> Rollup {
+    Rollup { sum_ns, ..row(second, Counted::Disk, operation, "vda") }
 }

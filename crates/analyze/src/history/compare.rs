@@ -5,7 +5,7 @@
 
 use crate::compare::Series;
 use model::histogram::SparseHistogram;
-use model::record::{Subject, WatchedRow, Watching, operations};
+use model::record::{Counted, RollupRow, Subject, operations};
 use std::collections::BTreeMap;
 
 /// Lines of less tell nothing of a percentile.
@@ -35,14 +35,14 @@ impl Side {
     }
 
     /// Takes a row.
-    pub fn take(&mut self, row: &WatchedRow<'_>) {
+    pub fn take(&mut self, row: &RollupRow<'_>) {
         let slot = (row.from_unix_ns - self.from_unix_ns).div_euclid(self.slot_ns);
-        match row.watching {
-            Watching::Watch if row.operation == operations::WATCHED => {
+        match row.counted {
+            Counted::Watch if row.operation == operations::WATCHED => {
                 *self.watched_ns.entry(slot).or_default() += row.sum_ns;
             }
-            Watching::Lost => *self.lost_ns.entry(slot).or_default() += row.lost_ns,
-            Watching::Requests => {
+            Counted::Lost => *self.lost_ns.entry(slot).or_default() += row.lost_ns as f64,
+            Counted::Requests => {
                 let key = (row.device.unwrap_or("").to_owned(), row.operation.to_owned());
                 let of_key = self.responses.entry(key).or_default().entry(slot).or_default();
                 let exact = (row.sum_ns, row.min_ns, row.max_ns);

@@ -4,8 +4,8 @@ use super::Asked;
 use super::watch::Watch;
 use model::histogram::SparseHistogram;
 use model::history::{By, Line};
-use model::record::{WatchedRow, Watching, operations};
-use std::collections::BTreeMap;
+use model::record::{Counted, RollupRow, operations};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sums of one operation.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,12 +71,17 @@ pub(super) struct Cell {
     responses: SparseHistogram,
     requests: u64,
     failed: u64,
+    /// Where there are several.
+    hosts: BTreeSet<String>,
 }
 
 impl Cell {
-    pub(super) fn take(&mut self, row: &WatchedRow<'_>) {
+    pub(super) fn take(&mut self, row: &RollupRow<'_>) {
+        if let Some(host) = row.host.filter(|host| !self.hosts.contains(*host)) {
+            self.hosts.insert(host.to_owned());
+        }
         let sum = Sum { count: row.count, bytes: row.bytes, ns: row.sum_ns };
-        if row.watching == Watching::Disk {
+        if row.counted == Counted::Disk {
             match row.operation {
                 operations::BUSY => {
                     *self.busy_ns.entry(row.device.unwrap_or("").to_owned()).or_default() +=
@@ -105,12 +110,13 @@ impl Cell {
         self.responses.merge(&other.responses);
         self.requests += other.requests;
         self.failed += other.failed;
+        self.hosts.extend(other.hosts);
     }
 
     /// The figures of a line; its losses are somebody else's.
     pub(super) fn line(&self, key: &(i64, String), asked: &Asked, watch: &Watch) -> Line {
         let (from_unix_ns, group) = key;
-        let watched_ns = watch.watched_ns(*from_unix_ns);
+        let watched_ns = watch.watched_ns(*from_unix_ns, &self.hosts);
         let io = if self.disk.is_known { &self.disk } else { &self.traced };
         let all = io.all(asked.by == By::Operation);
         let known = |value: f64| (watched_ns > 0 && io.is_known).then_some(value);

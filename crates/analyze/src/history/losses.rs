@@ -5,7 +5,7 @@ use super::watch::Watch;
 use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
 use model::history::{By, Line, Loss, Pair};
-use model::record::WatchedRow;
+use model::record::RollupRow;
 use std::collections::BTreeMap;
 
 /// Less is nobody's loss,
@@ -20,12 +20,12 @@ const MOST: f64 = 0.8;
 /// By time, with its end: what was lost.
 type ByTime = BTreeMap<i64, (i64, f64)>;
 
-/// Who waited, for what, on which device; and because of whom, or nothing.
-type Names = [String; 4];
+/// Who waited, for what, on which device; because of whom, or nothing; and on which host.
+type Names = [String; 5];
 
 /// Names that are lent: a year has millions of rows and few names.
 #[derive(Hash)]
-struct Lent<'a>([&'a str; 4]);
+struct Lent<'a>([&'a str; 5]);
 
 impl Equivalent<Names> for Lent<'_> {
     fn equivalent(&self, names: &Names) -> bool {
@@ -34,10 +34,10 @@ impl Equivalent<Names> for Lent<'_> {
 }
 
 impl Lent<'_> {
-    fn of<'a>(row: &WatchedRow<'a>) -> Lent<'a> {
-        let [role, device, cause] =
-            [row.role, row.device, row.cause].map(Option::unwrap_or_default);
-        Lent([role, row.operation, device, cause])
+    fn of<'a>(row: &RollupRow<'a>) -> Lent<'a> {
+        let [role, device, cause, host] =
+            [row.role, row.device, row.cause, row.host].map(Option::unwrap_or_default);
+        Lent([role, row.operation, device, cause, host])
     }
 
     /// What a map has of these names; anew where it has nothing.
@@ -58,12 +58,12 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    pub(super) fn lost(&mut self, row: &WatchedRow<'_>) {
-        let lost = (row.until_unix_ns, row.lost_ns);
+    pub(super) fn lost(&mut self, row: &RollupRow<'_>) {
+        let lost = (row.until_unix_ns, row.lost_ns as f64);
         add(Lent::of(row).among(&mut self.pairs), row.from_unix_ns, lost);
     }
 
-    pub(super) fn waited(&mut self, row: &WatchedRow<'_>) {
+    pub(super) fn waited(&mut self, row: &RollupRow<'_>) {
         let times = Lent::of(row).among(&mut self.waited);
         *times.entry(row.from_unix_ns).or_default() += row.sum_ns;
     }
@@ -83,13 +83,14 @@ impl Losses {
     pub(super) fn by_interval(&self, asked: &Asked) -> BTreeMap<(i64, String), (f64, (Pair, f64))> {
         let mut by_names: BTreeMap<(i64, String), BTreeMap<&Names, f64>> = BTreeMap::new();
         for (names, times) in &self.pairs {
-            let [victim, operation, device, cause] = names;
+            let [victim, operation, device, cause, host] = names;
             let group = match asked.by {
                 By::Time | By::FileSystem => "",
                 By::Device => device,
                 By::Operation => operation,
                 By::Role => victim,
                 By::Cause => cause,
+                By::Host => host,
             };
             let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
             for (from, (_, lost_ns)) in times {
@@ -126,8 +127,8 @@ impl Losses {
     fn of(&self, names: &Names, times: &ByTime) -> Loss {
         let lost_ns: f64 = times.values().map(|(_, lost_ns)| lost_ns).sum();
         let (worst_unix_ns, worst_lost_ns) = worst(times);
-        let [victim, operation, device, _] = names;
-        let waited = self.waited.get(&Lent([victim, operation, device, ""]));
+        let [victim, operation, device, _, host] = names;
+        let waited = self.waited.get(&Lent([victim, operation, device, "", host]));
         let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
             let waited_ns: u64 = waited?.range(span).map(|(_, ns)| ns).sum();
             (waited_ns > 0).then(|| 100.0 * lost_ns / waited_ns as f64)
@@ -147,8 +148,9 @@ impl Losses {
     }
 }
 
-fn pair([victim, operation, device, cause]: &Names) -> Pair {
+fn pair([victim, operation, device, cause, host]: &Names) -> Pair {
     Pair {
+        host: host.clone(),
         victim: victim.clone(),
         operation: operation.clone(),
         device: device.clone(),

@@ -14,7 +14,7 @@
 //! - %util: the part of the time in which the device had requests: io_ticks, over the time. Of
 //!   several devices in one line it is the busiest one's, and all others are sums.
 //!
-//! These come from the kernel's own counts of a device (`Watching::Disk`). Where lines are of roles
+//! These come from the kernel's own counts of a device (`Counted::Disk`). Where lines are of roles
 //! or file systems, which the kernel does not count, they are of the requests that were traced:
 //! aqu-sz is then the sum of their response times over the time, which is the same by Little's law.
 //! Percentiles are of the traced requests always.
@@ -31,7 +31,7 @@ mod watch;
 use line::Cell;
 use losses::Losses;
 use model::history::{By, Line, Overview};
-use model::record::{WatchedRow, Watching, operations};
+use model::record::{Counted, RollupRow, operations};
 use std::collections::BTreeMap;
 use watch::Watch;
 
@@ -50,18 +50,20 @@ pub struct Asked {
     pub device: Option<String>,
     /// Only roles with this in their names.
     pub role: Option<String>,
+    /// Whether rows are of several hosts: a device's name is then behind its host's.
+    pub is_of_several: bool,
 }
 
 impl Asked {
-    fn takes(&self, row: &WatchedRow<'_>) -> bool {
+    fn takes(&self, row: &RollupRow<'_>) -> bool {
         let has = |wanted: &Option<String>, names: &[Option<&str>]| {
             wanted.as_deref().is_none_or(|wanted| {
                 names.iter().any(|name| name.is_some_and(|name| name.contains(wanted)))
             })
         };
-        let is_of_device = row.watching == Watching::Calls || has(&self.device, &[row.device]);
-        let roles: &[Option<&str>] = match row.watching {
-            Watching::Lost => &[row.role, row.cause],
+        let is_of_device = row.counted == Counted::Calls || has(&self.device, &[row.device]);
+        let roles: &[Option<&str>] = match row.counted {
+            Counted::Lost => &[row.role, row.cause],
             _ => &[row.role],
         };
         is_of_device && has(&self.role, roles)
@@ -76,13 +78,14 @@ impl Asked {
     }
 
     /// What the line of a row is of; none where it is of no line.
-    fn group<'a>(&self, row: &WatchedRow<'a>) -> Option<&'a str> {
+    fn group<'a>(&self, row: &RollupRow<'a>) -> Option<&'a str> {
         match self.by {
             By::Time => Some(""),
             By::Device => row.device,
             By::Operation => Some(row.operation),
             By::Role => Some(row.role.unwrap_or("")),
             By::FileSystem => Some(row.file_system.unwrap_or("")),
+            By::Host => Some(row.host.unwrap_or("")),
             By::Cause => None,
         }
     }
@@ -104,13 +107,13 @@ pub struct Ledger {
 
 impl Ledger {
     /// The kinds of rows that it takes.
-    pub const KINDS: [Watching; 6] = [
-        Watching::Requests,
-        Watching::Calls,
-        Watching::Waits,
-        Watching::Lost,
-        Watching::Disk,
-        Watching::Watch,
+    pub const KINDS: [Counted; 6] = [
+        Counted::Requests,
+        Counted::Calls,
+        Counted::Waits,
+        Counted::Lost,
+        Counted::Disk,
+        Counted::Watch,
     ];
 
     /// Of no rows yet.
@@ -124,26 +127,34 @@ impl Ledger {
     }
 
     /// Takes a row.
-    pub fn take(&mut self, row: &WatchedRow<'_>) {
-        if row.watching == Watching::Watch {
+    pub fn take(&mut self, row: &RollupRow<'_>) {
+        if !self.asked.is_of_several {
+            return self.take_one(&RollupRow { host: None, ..*row });
+        }
+        let device = row.device.map(|device| format!("{}:{device}", row.host.unwrap_or("-")));
+        self.take_one(&RollupRow { device: device.as_deref(), ..*row });
+    }
+
+    fn take_one(&mut self, row: &RollupRow<'_>) {
+        if row.counted == Counted::Watch {
             return self.watch.take(row, self.asked.interval(row.from_unix_ns));
         }
         if !self.asked.takes(row) {
             return;
         }
-        match row.watching {
-            Watching::Lost => self.losses.lost(row),
-            Watching::Waits => self.losses.waited(row),
-            Watching::Disk if self.asked.is_of_traced() => {}
-            Watching::Disk if is_of_device(row) && self.asked.by == By::Operation => {}
+        match row.counted {
+            Counted::Lost => self.losses.lost(row),
+            Counted::Waits => self.losses.waited(row),
+            Counted::Disk if self.asked.is_of_traced() => {}
+            Counted::Disk if is_of_device(row) && self.asked.by == By::Operation => {}
             // A call has no place in the sums of requests: it waits for them.
-            Watching::Calls if self.asked.by != By::Operation => {}
-            Watching::Requests | Watching::Calls | Watching::Disk => self.cell(row),
-            Watching::File | Watching::Watch => {}
+            Counted::Calls if self.asked.by != By::Operation => {}
+            Counted::Requests | Counted::Calls | Counted::Disk => self.cell(row),
+            Counted::File | Counted::Watch => {}
         }
     }
 
-    fn cell(&mut self, row: &WatchedRow<'_>) {
+    fn cell(&mut self, row: &RollupRow<'_>) {
         let Some(group) = self.asked.group(row) else { return };
         let key = (self.asked.interval(row.from_unix_ns), group.to_owned());
         self.cells.entry(key).or_default().take(row);
@@ -169,7 +180,7 @@ impl Ledger {
         if asked.by == By::Time {
             // Times of which nothing is known but that they were watched, or what was lost.
             let known: Vec<i64> = lines.iter().map(|line| line.from_unix_ns).collect();
-            let silent = watch.intervals().filter(|begin| !known.contains(begin));
+            let silent = watch.intervals().into_iter().filter(|begin| !known.contains(begin));
             let silent =
                 silent.map(|begin| Cell::default().line(&(begin, String::new()), &asked, &watch));
             lines.extend(silent.collect::<Vec<_>>());
@@ -196,7 +207,8 @@ impl Ledger {
             lines,
             losses: losses.pairs(),
             watched_unix_ns: watch.span(),
-            watched_ns: watch.watched_ns,
+            hosts: watch.hosts(),
+            watched_ns: watch.all_ns(),
             gaps: watch.gaps(),
             events_lost: watch.events_lost,
             forward: watch.forward,
@@ -223,7 +235,7 @@ fn weight(line: &Line) -> (i64, u64) {
 }
 
 /// Whether a row of a disk is of the device as a whole.
-fn is_of_device(row: &WatchedRow<'_>) -> bool {
+fn is_of_device(row: &RollupRow<'_>) -> bool {
     [operations::BUSY, operations::QUEUED].contains(&row.operation)
 }
 

@@ -6,35 +6,35 @@ use crate::compare::{Question, Unit, compare};
 use model::comparison::Outcome;
 use model::histogram::SparseHistogram;
 use model::history::{HOUR_NS, MINUTE_NS};
-use model::record::{Watched, WatchedKey};
+use model::record::{Rollup, RollupKey};
 
-fn row(watching: Watching, operation: &str, minute: i64) -> Watched {
-    let key = WatchedKey { watching, operation: operation.into(), ..WatchedKey::default() };
-    Watched::of(key, minute * MINUTE_NS, (minute + 1) * MINUTE_NS)
+fn row(counted: Counted, operation: &str, minute: i64) -> Rollup {
+    let key = RollupKey { counted, operation: operation.into(), ..RollupKey::default() };
+    Rollup::of(key, minute * MINUTE_NS, (minute + 1) * MINUTE_NS)
 }
 
-fn watched(minute: i64, s: u64) -> Watched {
-    Watched { sum_ns: s * 1_000_000_000, ..row(Watching::Watch, operations::WATCHED, minute) }
+fn watched(minute: i64, s: u64) -> Rollup {
+    Rollup { sum_ns: s * 1_000_000_000, ..row(Counted::Watch, operations::WATCHED, minute) }
 }
 
-fn disk(operation: &str, minute: i64, (count, bytes, sum_ns): (u64, u64, u64)) -> Watched {
-    let row = row(Watching::Disk, operation, minute);
-    Watched { device: Some("sda".into()), count, bytes, sum_ns, ..row }
+fn disk(operation: &str, minute: i64, (count, bytes, sum_ns): (u64, u64, u64)) -> Rollup {
+    let row = row(Counted::Disk, operation, minute);
+    Rollup { device: Some("sda".into()), count, bytes, sum_ns, ..row }
 }
 
-fn requests(role: &str, minute: i64, times: impl Iterator<Item = u64>) -> Watched {
+fn requests(role: &str, minute: i64, times: impl Iterator<Item = u64>) -> Rollup {
     let mut responses = SparseHistogram::default();
     times.for_each(|time| responses.record(time));
-    let mut row = row(Watching::Requests, "read", minute);
+    let mut row = row(Counted::Requests, "read", minute);
     row.set_responses(&responses);
     let (device, role) = (Some("sda".into()), Some(role.into()));
-    Watched { device, role, count: responses.count(), bytes: 4096 * responses.count(), ..row }
+    Rollup { device, role, count: responses.count(), bytes: 4096 * responses.count(), ..row }
 }
 
-fn lost((victim, cause): (&str, &str), minute: i64, lost_ns: f64) -> Watched {
-    let row = row(Watching::Lost, "fsync", minute);
+fn lost((victim, cause): (&str, &str), minute: i64, lost_ns: f64) -> Rollup {
+    let row = row(Counted::Lost, "fsync", minute);
     let (role, cause) = (Some(victim.into()), Some(cause.into()));
-    Watched { role, cause, device: Some("sda".into()), lost_ns, ..row }
+    Rollup { role, cause, device: Some("sda".into()), lost_ns: lost_ns as i64, ..row }
 }
 
 fn asked(by: By, step_ns: Option<i64>) -> Asked {
@@ -42,7 +42,7 @@ fn asked(by: By, step_ns: Option<i64>) -> Asked {
     Asked { from_unix_ns: 0, until_unix_ns, step_ns, by, device: None, role: None }
 }
 
-fn overview(asked: &Asked, rows: &[Watched]) -> Overview {
+fn overview(asked: &Asked, rows: &[Rollup]) -> Overview {
     let mut ledger = Ledger::new(asked);
     rows.iter().for_each(|row| ledger.take(&row.lent()));
     // In any parts it is the same.
@@ -85,7 +85,7 @@ fn the_columns_are_sars_over_the_time_that_was_watched() {
 
 #[test]
 fn the_busiest_device_is_the_lines_util_and_the_rest_are_sums() {
-    let other = |row: Watched| Watched { device: Some("sdb".into()), ..row };
+    let other = |row: Rollup| Rollup { device: Some("sdb".into()), ..row };
     let rows = [
         watched(0, 60),
         disk("read", 0, (60, 0, 0)),
@@ -129,9 +129,9 @@ fn a_loss_is_told_with_the_time_in_which_most_of_it_was() {
     let mut rows = vec![];
     for minute in 0..120 {
         rows.push(watched(minute, 60));
-        let waits = row(Watching::Waits, "fsync", minute);
+        let waits = row(Counted::Waits, "fsync", minute);
         let (role, device) = (Some("db".into()), Some("sda".into()));
-        rows.push(Watched { role, device, sum_ns: 10_000_000_000, ..waits });
+        rows.push(Rollup { role, device, sum_ns: 10_000_000_000, ..waits });
         let of_minute = if (70..75).contains(&minute) { 2e9 } else { 1e6 };
         rows.push(lost(("db", "backup"), minute, of_minute));
         rows.push(lost(("db", "chance"), minute, if minute % 2 == 0 { 5e7 } else { -5e7 }));
@@ -152,14 +152,14 @@ fn a_loss_is_told_with_the_time_in_which_most_of_it_was() {
 #[test]
 fn gaps_and_jumps_are_told_and_a_time_that_was_watched_twice_is_none() {
     let minutes = [0, 1, 2, 10, 11, 5, 6, 30];
-    let mut rows: Vec<Watched> = minutes.iter().map(|minute| watched(*minute, 60)).collect();
+    let mut rows: Vec<Rollup> = minutes.iter().map(|minute| watched(*minute, 60)).collect();
     rows.push(watched(11, 60));
-    let back = row(Watching::Watch, operations::CLOCK_BACK, 5);
-    rows.push(Watched { count: 1, sum_ns: 420, ..back });
-    rows.push(Watched { count: 7, ..row(Watching::Watch, operations::EVENTS_LOST, 5) });
+    let back = row(Counted::Watch, operations::CLOCK_BACK, 5);
+    rows.push(Rollup { count: 1, sum_ns: 420, ..back });
+    rows.push(Rollup { count: 7, ..row(Counted::Watch, operations::EVENTS_LOST, 5) });
     let found = overview(&asked(By::Time, Some(10 * MINUTE_NS)), &rows);
     let gaps = [(3, 5), (7, 10), (12, 30)].map(|(a, b)| (a * MINUTE_NS, b * MINUTE_NS));
-    assert_eq!(found.gaps, gaps);
+    assert_eq!(found.gaps.iter().map(|gap| gap.span_unix_ns).collect::<Vec<_>>(), gaps);
     assert_eq!((found.back, found.forward, found.events_lost), ((1, 420), (0, 0), 7));
     assert_eq!(found.watched_unix_ns, Some((0, 31 * MINUTE_NS)));
     // Lines of times that were watched, without a request.

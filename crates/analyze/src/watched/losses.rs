@@ -10,7 +10,7 @@ use super::spans::{Span, Spans};
 use super::tally::Names;
 use crate::verdict::{Homes, Known, Ledger, LostSoFar, WaitsSoFar};
 use model::circumstance::Circumstance;
-use model::record::{Call, Commands, CpuTime, Process, Request, Watched, WatchedKey, Watching};
+use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ const TITLE_CHARS: usize = 256;
 struct Sent {
     count: u64,
     sum_ns: u64,
-    lost_ns: f64,
+    lost_ns: i64,
 }
 
 #[derive(Debug)]
 struct Open {
     span: Span,
     ledger: Ledger,
-    told: BTreeMap<WatchedKey, Sent>,
+    told: BTreeMap<RollupKey, Sent>,
     has_changed: bool,
 }
 
@@ -128,7 +128,7 @@ impl Losses {
     }
 
     /// What has changed since the last time. `shown_ns` is until when requests were shown.
-    pub fn take(&mut self, shown_ns: i64, spans: &Spans, names: &Names<'_>) -> Vec<Watched> {
+    pub fn take(&mut self, shown_ns: i64, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
         let mut rows = Vec::new();
         for open in &mut self.open {
             // A span may have ended early, or late: the clock was set, or drifts.
@@ -158,30 +158,30 @@ impl Losses {
 }
 
 impl Open {
-    fn changes(&mut self, names: &Names<'_>) -> Vec<Watched> {
+    fn changes(&mut self, names: &Names<'_>) -> Vec<Rollup> {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }
         let (waits, lost) = self.ledger.so_far();
-        let mut now: BTreeMap<WatchedKey, Sent> = BTreeMap::new();
+        let mut now: BTreeMap<RollupKey, Sent> = BTreeMap::new();
         for of in &waits {
-            let told = Sent { count: of.count, sum_ns: of.sum_ns, lost_ns: 0.0 };
+            let told = Sent { count: of.count, sum_ns: of.sum_ns, lost_ns: 0 };
             now.insert(key_of_waits(of, names), told);
         }
         for of in &lost {
             let told = now.entry(key_of_lost(of, names)).or_default();
             told.count = told.count.saturating_add(of.count.round().max(0.0) as u64);
-            told.lost_ns += of.lost_ns;
+            told.lost_ns = told.lost_ns.saturating_add(of.lost_ns.round() as i64);
         }
         // What was put down to somebody may turn out to be chance.
-        for (key, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0.0) {
+        for (key, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0) {
             now.entry(key.clone()).or_default();
         }
         let mut rows = Vec::new();
         for (key, told) in now {
             let before = self.told.entry(key.clone()).or_default();
-            let row = Watched::of(key, self.span.from_unix_ns, self.span.until_unix_ns);
-            let row = Watched {
+            let row = Rollup::of(key, self.span.from_unix_ns, self.span.until_unix_ns);
+            let row = Rollup {
                 count: told.count.saturating_sub(before.count),
                 sum_ns: told.sum_ns.saturating_sub(before.sum_ns),
                 lost_ns: told.lost_ns - before.lost_ns,
@@ -190,7 +190,7 @@ impl Open {
             before.count = before.count.max(told.count);
             before.sum_ns = before.sum_ns.max(told.sum_ns);
             before.lost_ns = told.lost_ns;
-            if row.count > 0 || row.sum_ns > 0 || row.lost_ns != 0.0 {
+            if row.count > 0 || row.sum_ns > 0 || row.lost_ns != 0 {
                 rows.push(row);
             }
         }
@@ -198,25 +198,25 @@ impl Open {
     }
 }
 
-fn key_of_waits(of: &WaitsSoFar, names: &Names<'_>) -> WatchedKey {
-    WatchedKey {
-        watching: Watching::Waits,
+fn key_of_waits(of: &WaitsSoFar, names: &Names<'_>) -> RollupKey {
+    RollupKey {
+        counted: Counted::Waits,
         device: Some((names.device)(of.device)),
         operation: of.wait.to_owned(),
         role: Some(of.role.clone()),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     }
 }
 
-fn key_of_lost(of: &LostSoFar, names: &Names<'_>) -> WatchedKey {
+fn key_of_lost(of: &LostSoFar, names: &Names<'_>) -> RollupKey {
     let cause = of.cause.clone();
-    WatchedKey {
-        watching: Watching::Lost,
+    RollupKey {
+        counted: Counted::Lost,
         device: Some((names.device)(of.device)),
         operation: of.wait.to_owned(),
         role: Some(of.role.clone()),
         cause: Some(cause.unwrap_or_else(Circumstance::marked)),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     }
 }
 

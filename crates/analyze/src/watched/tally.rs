@@ -14,8 +14,8 @@ use hashbrown::HashMap;
 use model::heaviest::Heaviest;
 use model::histogram::SparseHistogram;
 use model::record::{
-    Call, CallKind, Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
-    Watched, WatchedKey, Watching, operations,
+    Call, CallKind, Commands, Context, Counted, FileKey, FileKind, FileNumber, Flags, Op, Process,
+    Request, Rollup, RollupKey, operations,
 };
 use std::collections::BTreeSet;
 
@@ -244,11 +244,11 @@ impl Tally {
     }
 
     /// What was counted since the last taking, as rows.
-    pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Watched> {
+    pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
         self.settle();
         let mut sums: Vec<(Key, Sum)> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
-        let mut rows: Vec<Watched> =
+        let mut rows: Vec<Rollup> =
             sums.iter().filter_map(|(key, sum)| self.row(key, sum, spans, names)).collect();
         if let Some(span) = spans.current() {
             let files = self.largest().into_iter();
@@ -262,21 +262,21 @@ impl Tally {
         rows
     }
 
-    fn row(&self, key: &Key, sum: &Sum, spans: &Spans, names: &Names<'_>) -> Option<Watched> {
+    fn row(&self, key: &Key, sum: &Sum, spans: &Spans, names: &Names<'_>) -> Option<Rollup> {
         let span = spans.numbered(key.span)?;
         let file_system = (key.file_system != 0).then(|| (names.device)(key.file_system));
-        let of = WatchedKey {
-            watching: match key.what {
-                What::Requests(_) => Watching::Requests,
-                What::Calls(_) => Watching::Calls,
+        let of = RollupKey {
+            counted: match key.what {
+                What::Requests(_) => Counted::Requests,
+                What::Calls(_) => Counted::Calls,
             },
             device: Some((names.device)(key.device)),
             operation: key.what.name().to_owned(),
             role: Some(self.actors.name(key.role).to_owned()),
             file_system,
-            ..WatchedKey::default()
+            ..RollupKey::default()
         };
-        let mut row = Watched::of(of, span.from_unix_ns, span.until_unix_ns);
+        let mut row = Rollup::of(of, span.from_unix_ns, span.until_unix_ns);
         (row.count, row.bytes, row.failed) = (sum.count, sum.bytes, sum.failed);
         row.set_responses(&sum.responses);
         Some(row)
@@ -288,35 +288,35 @@ impl Tally {
         of: OfFile,
         span: &Span,
         names: &Names<'_>,
-    ) -> Watched {
+    ) -> Rollup {
         let file_system = (names.device)(key.number.file_system);
         let path = Some(key.number).filter(|_| key.kind == FileKind::Regular).and_then(names.file);
         let file = path
             .map_or_else(|| without_name(key.kind, &file_system), |path| without_segment(&path));
-        let of_row = WatchedKey {
-            watching: Watching::File,
+        let of_row = RollupKey {
+            counted: Counted::File,
             device: Some((names.device)(device)),
             operation: what.name().to_owned(),
             file_system: Some(file_system),
             file: Some(file),
-            ..WatchedKey::default()
+            ..RollupKey::default()
         };
         let OfFile { count, bytes, sum_ns, max_ns, .. } = of;
-        let row = Watched::of(of_row, span.from_unix_ns, span.until_unix_ns);
-        Watched { count, bytes, sum_ns, max_ns, ..row }
+        let row = Rollup::of(of_row, span.from_unix_ns, span.until_unix_ns);
+        Rollup { count, bytes, sum_ns, max_ns, ..row }
     }
 }
 
 impl Own {
-    fn take(&mut self, span: &Span) -> Option<Watched> {
+    fn take(&mut self, span: &Span) -> Option<Rollup> {
         let (count, bytes) = (std::mem::take(&mut self.requests), std::mem::take(&mut self.bytes));
-        let key = WatchedKey {
-            watching: Watching::Watch,
+        let key = RollupKey {
+            counted: Counted::Watch,
             operation: operations::OWN.to_owned(),
-            ..WatchedKey::default()
+            ..RollupKey::default()
         };
-        let row = Watched::of(key, span.from_unix_ns, span.until_unix_ns);
-        (count > 0).then_some(Watched { count, bytes, ..row })
+        let row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+        (count > 0).then_some(Rollup { count, bytes, ..row })
     }
 }
 
@@ -454,15 +454,15 @@ mod tests {
             .iter()
             .map(|row| {
                 let who = row.role.as_ref().or(row.file.as_ref()).unwrap();
-                (row.watching, row.device.as_deref().unwrap(), who.as_str(), row.count, row.sum_ns)
+                (row.counted, row.device.as_deref().unwrap(), who.as_str(), row.count, row.sum_ns)
             })
             .collect();
         let of = "postgres: checkpointer";
         let expected = [
-            (Watching::Requests, "d7", of, 2, 1000),
-            (Watching::Calls, "d7", of, 1, 4000),
-            (Watching::File, "d7", "/a/b", 2, 1000),
-            (Watching::File, "d7", "/a/b", 1, 4000),
+            (Counted::Requests, "d7", of, 2, 1000),
+            (Counted::Calls, "d7", of, 1, 4000),
+            (Counted::File, "d7", "/a/b", 2, 1000),
+            (Counted::File, "d7", "/a/b", 1, 4000),
         ];
         assert_eq!(shown, expected);
     }

@@ -7,7 +7,7 @@
 
 use model::histogram::SparseHistogram;
 use model::history::MINUTE_NS;
-use model::record::{Watched, Watching};
+use model::record::{Counted, Rollup};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Days and minutes of them below which nothing is usual.
@@ -47,7 +47,7 @@ pub struct Unusual {
 
 impl Usual {
     /// From the rows of the same hour of earlier days.
-    pub fn of(rows: &[Watched]) -> Self {
+    pub fn of(rows: &[Rollup]) -> Self {
         let mut minutes: BTreeMap<(Key, i64), SparseHistogram> = BTreeMap::new();
         for row in rows.iter().filter(|row| is_of_a_minute(row)) {
             let Some((key, responses)) = responses_of(row) else { continue };
@@ -75,12 +75,12 @@ impl Usual {
 }
 
 /// Rows of hours and days have lost what a minute was.
-fn is_of_a_minute(row: &Watched) -> bool {
+fn is_of_a_minute(row: &Rollup) -> bool {
     row.until_unix_ns.saturating_sub(row.from_unix_ns) <= MINUTE_NS
 }
 
-fn responses_of(row: &Watched) -> Option<(Key, SparseHistogram)> {
-    let is_wanted = matches!(row.watching, Watching::Requests | Watching::Calls);
+fn responses_of(row: &Rollup) -> Option<(Key, SparseHistogram)> {
+    let is_wanted = matches!(row.counted, Counted::Requests | Counted::Calls);
     let key = (row.device.clone().filter(|_| is_wanted)?, row.operation.clone());
     Some((key, row.responses()?))
 }
@@ -108,7 +108,7 @@ const PARTS: usize = 6;
 
 impl LastMinute {
     /// Takes rows of what came.
-    pub fn add(&mut self, rows: &[Watched]) {
+    pub fn add(&mut self, rows: &[Rollup]) {
         for row in rows {
             if let Some((key, responses)) = responses_of(row) {
                 self.part.entry(key).or_default().merge(&responses);
@@ -148,24 +148,24 @@ impl LastMinute {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::WatchedKey;
+    use model::record::RollupKey;
 
-    fn row(minute: i64, p99_ns: u64) -> Watched {
+    fn row(minute: i64, p99_ns: u64) -> Rollup {
         let mut responses = SparseHistogram::default();
         (0..200).for_each(|n| responses.record(if n >= 190 { p99_ns } else { 100_000 }));
-        let key = WatchedKey {
+        let key = RollupKey {
             device: Some("sda".into()),
             operation: "read".into(),
-            ..WatchedKey::default()
+            ..RollupKey::default()
         };
-        let mut row = Watched::of(key, minute * MINUTE_NS, (minute + 1) * MINUTE_NS);
+        let mut row = Rollup::of(key, minute * MINUTE_NS, (minute + 1) * MINUTE_NS);
         row.count = 200;
         row.set_responses(&responses);
         row
     }
 
     /// An hour of each of some days, between 2 and 4 ms, one minute of all with 9.
-    fn days(count: i64) -> Vec<Watched> {
+    fn days(count: i64) -> Vec<Rollup> {
         let minutes = (0..count).flat_map(|day| (0..60).map(move |minute| day * 1440 + minute));
         minutes
             .map(|minute| {
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn nothing_is_usual_after_too_few_days_or_of_coarser_rows() {
         assert!(Usual::of(&days(1)).is_empty());
-        let coarse: Vec<Watched> = days(5)
+        let coarse: Vec<Rollup> = days(5)
             .into_iter()
-            .map(|row| Watched { until_unix_ns: row.from_unix_ns + 60 * MINUTE_NS, ..row })
+            .map(|row| Rollup { until_unix_ns: row.from_unix_ns + 60 * MINUTE_NS, ..row })
             .collect();
         assert!(Usual::of(&coarse).is_empty());
     }

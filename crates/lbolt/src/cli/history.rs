@@ -15,10 +15,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HISTORY_HELP)]
 pub struct HistoryOptions {
-    /// The directory that `lbolt watch` keeps its history in [default: lbolt's place of state, as
-    /// root /var/lib/lbolt/history].
+    /// Directories that `lbolt watch` keeps histories in, rollups (`lbolt rollup`), directories of
+    /// these, or @FILE, which lists them; those of several hosts are shown together [default:
+    /// lbolt's place of state, as root /var/lib/lbolt/history].
     #[arg(value_name = "DIR")]
-    pub directory: Option<PathBuf>,
+    pub histories: Vec<PathBuf>,
     /// Only from then on: a date, a time (UTC), how long ago, today or yesterday [default: a day
     /// before --to].
     #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
@@ -138,6 +139,8 @@ lbolt history --from yesterday --to today   yesterday (UTC)
 lbolt history --from 14:00 --to 15:00 --every 1m
 lbolt history --last 30d --by role          whose requests, over the last 30 days
 lbolt history --by cause                    what time was lost to
+lbolt history web1/ web2/ db.parquet --by host
+                                            several hosts: which one lost most, and to whom
 lbolt history --incidents                   what the watch kept when a condition held
 lbolt history --compare 2026-11-10..2026-11-11 2026-11-17..2026-11-18
                                             one Tuesday against another, hour by hour

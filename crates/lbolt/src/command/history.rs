@@ -3,7 +3,7 @@
 use super::{note, print};
 use crate::cli::{Format, HistoryOptions, PointSpan};
 use crate::print::exit::{Fault, failure, of_records};
-use crate::resolve::history::{Known, directory, step_ns};
+use crate::resolve::history::{Known, histories, step_ns};
 use crate::run::history::gather;
 use crate::run::trace::terminal_width;
 use analyze::compare::{Question, Unit, compare};
@@ -23,14 +23,18 @@ const LEAST_SLOTS: i64 = 12;
 /// Runs the command.
 /// Errors: a history that is not there or is empty; a time that is none.
 pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
-    let path = directory(options.directory.as_ref())?;
+    let paths = histories(&options.histories)?;
+    let shown_paths = || paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     if options.incidents {
-        return list_incidents(&path, options);
+        return match paths.as_slice() {
+            [path] => list_incidents(path, options),
+            _ => Err(failure(Fault::Usage, "failed to list incidents: name one history")),
+        };
     }
-    let history = History::open(&path).map_err(usage)?;
+    let history = History::open_all(&paths).map_err(usage)?;
     let Some(span_unix_ns) = history.span() else {
         history.notes().iter().for_each(|said| note(&said.to_string()));
-        let path = path.display();
+        let path = shown_paths().join(", ");
         return Err(failure(
             Fault::Usage,
             format!(
@@ -48,7 +52,9 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
 
 fn usage(error: HistoryError) -> anyhow::Error {
     match error {
-        HistoryError::None { .. } => failure(Fault::Usage, format!("failed to {error}")),
+        HistoryError::None { .. } | HistoryError::Twice { .. } => {
+            failure(Fault::Usage, format!("failed to {error}"))
+        }
         other => of_records(other),
     }
 }
@@ -67,6 +73,7 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
         by: options.by,
         device: options.device.clone(),
         role: options.role.clone(),
+        is_of_several: history.origins().hosts().len() > 1,
     };
     let (ledger, notes) = gather(
         history,

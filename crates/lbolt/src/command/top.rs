@@ -11,7 +11,7 @@ use crate::run::session::control;
 use crate::run::standing::incidents::write_run;
 use crate::run::standing::{Incident, Message, Order, Second, Watching, capture};
 use crate::run::trace::terminal_width;
-use model::record::{Watched, to_json};
+use model::record::{Rollup, to_json};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -130,11 +130,11 @@ fn take(
 }
 
 /// The rows of a long span as those of the second in which they came.
-fn of_this_second(second: Second) -> Vec<Watched> {
+fn of_this_second(second: Second) -> Vec<Rollup> {
     let now_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     let from_unix_ns = now_ns - now_ns.rem_euclid(SECOND_NS) - SECOND_NS;
     let until_unix_ns = from_unix_ns + SECOND_NS;
-    let of_now = |row| Watched { from_unix_ns, until_unix_ns, ..row };
+    let of_now = |row| Rollup { from_unix_ns, until_unix_ns, ..row };
     second.rows.into_iter().map(of_now).collect()
 }
 

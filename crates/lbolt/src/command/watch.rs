@@ -13,7 +13,7 @@ use crate::run::standing::keeper::Keeper;
 use crate::run::standing::watchdog::Watchdog;
 use crate::run::standing::{Message, Order, Second, Watching, capture};
 use metrics::{Server, Shared, Totals, hosts, serve};
-use model::history::{FileName, INCIDENTS, PARTIAL, Store, make_incidents};
+use model::history::{FileName, INCIDENTS, Origin, PARTIAL, Store, make_incidents};
 use signal_hook::consts::SIGUSR1;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,7 +119,9 @@ impl Kept {
     /// Errors: a history that another lbolt keeps, or that cannot be written; an address that
     /// cannot be had.
     fn begin(options: &WatchOptions, history: &Path) -> anyhow::Result<Self> {
-        let store = Store::open(history, options.history_size).map_err(of_usage)?;
+        let (host, run) = (Some(host::machine::host_name()), Some(host::machine::boot_id()));
+        let origin = Origin { host, run, part: None };
+        let store = Store::open(history, options.history_size).map_err(of_usage)?.of(origin);
         let limits = Limits {
             history: history.to_owned(),
             count_most: options.max_incidents,

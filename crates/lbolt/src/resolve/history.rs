@@ -4,8 +4,10 @@
 
 use crate::cli::{HistoryOptions, Point, PointSpan};
 use crate::print::exit::{Fault, failure};
+use crate::run::inputs::rollups_in;
 use jiff::Timestamp;
-use model::history::{DAY_NS, HOUR_NS, Level, MINUTE_NS};
+use model::history::{DAY_NS, HOUR_NS, MINUTE_NS};
+use model::record::RollupLevel;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +20,16 @@ const STEPS: [i64; 21] = [
     43_200, 144_000,
 ];
 
-/// The directory of the history.
+/// The histories and rollups that are named, or the directory of this user's.
+/// Errors: none is named, and this user has no place of state.
+pub(crate) fn histories(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    if !named.is_empty() {
+        return rollups_in(named);
+    }
+    directory(None).map(|path| vec![path])
+}
+
+/// The directory of the history that is named, or of this user's.
 /// Errors: none is named, and this user has no place of state.
 pub(crate) fn directory(named: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
     let found = named.cloned().or_else(host::state::history_directory);
@@ -91,10 +102,14 @@ fn unix_ns(at: Timestamp) -> i64 {
 }
 
 /// How long lines are: as requested, and no finer than the rows are.
-pub(crate) fn step_ns(requested: Option<Duration>, span: (i64, i64), level: Option<Level>) -> i64 {
+pub(crate) fn step_ns(
+    requested: Option<Duration>,
+    span: (i64, i64),
+    level: Option<RollupLevel>,
+) -> i64 {
     let least = match level {
-        Some(Level::DayOfHours) => HOUR_NS,
-        Some(Level::MonthOfDays) => DAY_NS,
+        Some(RollupLevel::Hour) => HOUR_NS,
+        Some(RollupLevel::Day) => DAY_NS,
         _ => MINUTE_NS,
     };
     let fits = |step: &i64| (span.1 - span.0).div_euclid(*step) <= MOST_LINES;
@@ -134,8 +149,8 @@ mod tests {
     fn lines_are_as_many_as_a_screen_has_and_no_finer_than_rows() {
         let of = |hours: i64, level| step_ns(None, (0, hours * HOUR_NS), level) / MINUTE_NS;
         assert_eq!((of(1, None), of(24, None), of(24 * 365, None)), (3, 60, 43_200));
-        assert_eq!(of(1, Some(Level::DayOfHours)), 60);
+        assert_eq!(of(1, Some(RollupLevel::Hour)), 60);
         let minute = Some(Duration::from_secs(60));
-        assert_eq!(step_ns(minute, (0, HOUR_NS), Some(Level::MonthOfDays)), DAY_NS);
+        assert_eq!(step_ns(minute, (0, HOUR_NS), Some(RollupLevel::Day)), DAY_NS);
     }
 }

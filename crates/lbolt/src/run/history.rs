@@ -2,7 +2,7 @@
 //! in the order of these parts.
 
 use model::history::{History, Note, Part, Query};
-use model::record::WatchedRow;
+use model::record::RollupRow;
 
 /// More cores wait for the disk.
 const MOST_CORES: usize = 8;
@@ -13,7 +13,7 @@ pub(crate) fn gather<T: Send>(
     history: &History,
     query: &Query,
     new: impl Fn() -> T + Sync,
-    take: impl Fn(&mut T, &WatchedRow<'_>) + Sync,
+    take: impl Fn(&mut T, &RollupRow<'_>) + Sync,
     join: impl Fn(&mut T, T),
 ) -> (T, Vec<Note>) {
     let parts = history.parts(query);

@@ -5,6 +5,7 @@
 
 use super::trace::{REQUESTS, parquet_of};
 use crate::print::exit::{Fault, failure};
+use model::history::FileName;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,15 +23,21 @@ const LIST: char = '@';
 /// All that is named, directories of runs and lists in full.
 /// Errors: a list that cannot be read, or is empty.
 pub(crate) fn expanded(traces: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let runs = |trace: PathBuf| match runs_in(&trace) {
+        runs if runs.is_empty() => vec![trace],
+        runs => runs,
+    };
+    Ok(in_full(traces)?.into_iter().flat_map(runs).collect())
+}
+
+/// What is named, lists in full.
+fn in_full(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
-    for trace in traces {
-        let list = trace.to_str().and_then(|text| text.strip_prefix(LIST));
-        match list.filter(|_| !trace.exists()) {
+    for path in named {
+        let list = path.to_str().and_then(|text| text.strip_prefix(LIST));
+        match list.filter(|_| !path.exists()) {
             Some(list) => all.extend(listed(list)?),
-            None => match runs_in(trace) {
-                runs if runs.is_empty() => all.push(trace.clone()),
-                runs => all.extend(runs),
-            },
+            None => all.push(path.clone()),
         }
     }
     Ok(all)
@@ -62,6 +69,38 @@ fn runs_in(directory: &Path) -> Vec<PathBuf> {
         within.filter(|path| path.is_dir() && has_requests(path)).collect();
     runs.sort();
     runs
+}
+
+/// Histories and rollups: what is named, lists and directories of these in full.
+/// Errors: a list that cannot be read, or is empty.
+pub(crate) fn rollups_in(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in in_full(named)? {
+        let within = if path.is_dir() { entries(&path) } else { Vec::new() };
+        let is_history = |path: &Path| entries(path).iter().any(|file| is_of_history(file));
+        let is_one = |path: &&PathBuf| {
+            path.extension().is_some_and(|end| end == "parquet") || is_history(path)
+        };
+        let found: Vec<PathBuf> = within.iter().filter(is_one).cloned().collect();
+        match found.is_empty() || is_history(&path) {
+            true => all.push(path),
+            false => all.extend(found),
+        }
+    }
+    Ok(all)
+}
+
+fn is_of_history(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| FileName::parse(name).is_some())
+}
+
+/// What is in a directory, by name; nothing of what is none or cannot be looked at.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
+    found.sort();
+    found
 }
 
 /// Several traces of ours; none where what is named is one trace, of whatever format.

@@ -8,6 +8,7 @@
 
 use super::caretaker;
 use host::Distrust;
+use host::machine::boot_id;
 use host::scratch::{Left, ScratchError, direct, in_directory};
 use host::settings::{Setting, Snapshot};
 use host::state::{Found, StateDirectory, StatePath, StatePaths};
@@ -48,7 +49,7 @@ pub(crate) struct Note {
 
 impl Note {
     fn is_of_dead(&self) -> bool {
-        let is_before = !self.boot.is_empty() && self.boot != boot();
+        let is_before = !self.boot.is_empty() && self.boot != boot_id();
         is_before || !self.may_be_alive()
     }
 
@@ -78,11 +79,6 @@ const OF_ALL: u64 = 0xEFFF_FFFC;
 /// The namespace of a process's number; 0 where it cannot be seen.
 fn pid_namespace(process: &str) -> u64 {
     std::fs::metadata(format!("/proc/{process}/ns/pid")).map_or(0, |metadata| metadata.ino())
-}
-
-fn boot() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.trim().to_owned()
 }
 
 /// A note on disk; dropping it takes it back.
@@ -131,7 +127,7 @@ impl Kept {
         let pid = std::process::id();
         let process_started = process::started(pid).unwrap_or(0);
         let pid_namespace = pid_namespace("self");
-        let note = Note { pid, process_started, boot: boot(), pid_namespace, ..note };
+        let note = Note { pid, process_started, boot: boot_id(), pid_namespace, ..note };
         let state = own_state()?;
         let name = write_first_free(&state, &note)
             .map_err(|e| format!("{}: {e}", state.path().display()))?;
@@ -353,7 +349,7 @@ impl Dead {
 
     /// What of the settings that it noted is otherwise now: as it was, and as it is.
     pub(crate) fn changed(&self) -> Vec<(Setting, Setting)> {
-        match self.note.boot == boot() {
+        match self.note.boot == boot_id() {
             true => self.note.settings.differences(),
             false => vec![],
         }
@@ -362,7 +358,7 @@ impl Dead {
     /// Puts back the settings that a dead run changed; says which.
     /// Errors: a sentence that names one that could not be; the note stays.
     pub(crate) fn restore(&self) -> Result<Vec<Setting>, String> {
-        match self.note.boot == boot() {
+        match self.note.boot == boot_id() {
             true => self.note.settings.restore().map_err(|error| format!("failed to {error}")),
             false => Ok(vec![]),
         }
@@ -382,7 +378,7 @@ impl Dead {
             removed.push(scratch.clone());
         }
         // Another boot has other devices, and settings of its own.
-        if self.note.boot == boot() {
+        if self.note.boot == boot_id() {
             for path in &self.note.loops {
                 host::served::remove(path).map_err(|error| error.to_string())?;
             }

@@ -2,19 +2,19 @@
 
 use super::*;
 use model::histogram::SparseHistogram;
-use model::record::WatchedKey;
+use model::record::RollupKey;
 
 fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn row(watching: Watching, device: &str, operation: &str, role: &str) -> Watched {
+fn row(counted: Counted, device: &str, operation: &str, role: &str) -> Rollup {
     let (device, role) = (some(device), some(role));
     let operation = operation.to_owned();
-    Watched::of(WatchedKey { watching, device, operation, role, ..WatchedKey::default() }, 0, 1)
+    Rollup::of(RollupKey { counted, device, operation, role, ..RollupKey::default() }, 0, 1)
 }
 
-fn timed(mut row: Watched, times: &[u64]) -> Watched {
+fn timed(mut row: Rollup, times: &[u64]) -> Rollup {
     let mut histogram = SparseHistogram::default();
     times.iter().for_each(|ns| histogram.record(*ns));
     row.set_responses(&histogram);
@@ -22,13 +22,13 @@ fn timed(mut row: Watched, times: &[u64]) -> Watched {
     row
 }
 
-fn lost(victim: &str, cause: &str, lost_ns: f64) -> Watched {
-    let row = row(Watching::Lost, "vda", "fsync", victim);
-    Watched { cause: some(cause), lost_ns, ..row }
+fn lost(victim: &str, cause: &str, lost_ns: f64) -> Rollup {
+    let row = row(Counted::Lost, "vda", "fsync", victim);
+    Rollup { cause: some(cause), lost_ns: lost_ns as i64, ..row }
 }
 
-fn of_watch(operation: &str, device: &str, count: u64, sum_ns: u64) -> Watched {
-    Watched { count, sum_ns, ..row(Watching::Watch, device, operation, "") }
+fn of_watch(operation: &str, device: &str, count: u64, sum_ns: u64) -> Rollup {
+    Rollup { count, sum_ns, ..row(Counted::Watch, device, operation, "") }
 }
 
 fn text(totals: &Totals, format: Format) -> String {
@@ -45,9 +45,9 @@ fn value(totals: &Totals, sample: &str) -> Option<f64> {
 #[test]
 fn requests_and_calls_add_up_over_seconds_and_file_systems() {
     let mut totals = Totals::default();
-    let first = timed(row(Watching::Requests, "vda", "read", "pg"), &[1_023, 1_024, 1 << 30]);
-    let first = Watched { bytes: 4096, failed: 1, ..first };
-    let second = Watched { file_system: some("vda1"), ..first.clone() };
+    let first = timed(row(Counted::Requests, "vda", "read", "pg"), &[1_023, 1_024, 1 << 30]);
+    let first = Rollup { bytes: 4096, failed: 1, ..first };
+    let second = Rollup { file_system: some("vda1"), ..first.clone() };
     totals.add(&[first.clone(), second]);
     totals.add(&[first]);
     let labels = "device=\"vda\",operation=\"read\",role=\"pg\"";
@@ -65,8 +65,8 @@ fn requests_and_calls_add_up_over_seconds_and_file_systems() {
         assert_eq!(value(&totals, &sample.replace('L', labels)), Some(expected), "{sample}");
     }
     // A call knows its file system, which may be all that is known of its device.
-    let call = timed(row(Watching::Calls, "", "fsync", "pg"), &[2_000_000]);
-    totals.add(&[Watched { file_system: some("vda1"), ..call }]);
+    let call = timed(row(Counted::Calls, "", "fsync", "pg"), &[2_000_000]);
+    totals.add(&[Rollup { file_system: some("vda1"), ..call }]);
     let sample = "lbolt_call_seconds_sum{device=\"vda1\",operation=\"fsync\",role=\"pg\"}";
     assert_eq!(value(&totals, sample), Some(0.002));
 }
@@ -92,7 +92,7 @@ fn time_lost_is_summed_exactly_and_never_shown_to_fall() {
 fn the_watch_and_the_kernel_have_their_counters() {
     let mut totals = Totals::default();
     assert_eq!(value(&totals, "lbolt_events_lost_total"), Some(0.0));
-    let disk = |operation| row(Watching::Disk, "vda", operation, "");
+    let disk = |operation| row(Counted::Disk, "vda", operation, "");
     totals.add(&[
         of_watch(operations::WATCHED, "", 0, 1_000_000_001),
         of_watch(operations::EVENTS_LOST, "", 7, 0),
@@ -102,9 +102,9 @@ fn the_watch_and_the_kernel_have_their_counters() {
         of_watch(operations::CLOCK_BACK, "", 1, 5),
         of_watch(operations::NOT_KEPT, "", 3, 0),
         of_watch("of a later version", "", 3, 0),
-        Watched { count: 10, bytes: 40_960, sum_ns: 3_000, ..disk("write") },
-        Watched { sum_ns: 500_000_000, ..disk(operations::BUSY) },
-        Watched { sum_ns: 4_000_000_000, ..disk(operations::QUEUED) },
+        Rollup { count: 10, bytes: 40_960, sum_ns: 3_000, ..disk("write") },
+        Rollup { sum_ns: 500_000_000, ..disk(operations::BUSY) },
+        Rollup { sum_ns: 4_000_000_000, ..disk(operations::QUEUED) },
     ]);
     for (sample, expected) in [
         ("lbolt_build_info{version=\"0.2.0\"}", 1.0),
@@ -130,7 +130,7 @@ fn the_watch_and_the_kernel_have_their_counters() {
 fn outstanding_is_what_the_last_second_ended_with() {
     let mut totals = Totals::default();
     let watched = of_watch(operations::WATCHED, "", 0, 1);
-    let at = |device, until_unix_ns, count| Watched {
+    let at = |device, until_unix_ns, count| Rollup {
         until_unix_ns,
         ..of_watch(operations::OUTSTANDING, device, count, 0)
     };
@@ -147,7 +147,7 @@ fn outstanding_is_what_the_last_second_ended_with() {
 #[test]
 fn waits_count() {
     let mut totals = Totals::default();
-    totals.add(&[timed(row(Watching::Waits, "vda", "read", "pg"), &[5_000_000, 1_000_000])]);
+    totals.add(&[timed(row(Counted::Waits, "vda", "read", "pg"), &[5_000_000, 1_000_000])]);
     let labels = "{device=\"vda\",role=\"pg\",wait=\"read\"}";
     assert_eq!(value(&totals, &format!("lbolt_waits_total{labels}")), Some(2.0));
     assert_eq!(value(&totals, &format!("lbolt_wait_seconds_total{labels}")), Some(0.006));
@@ -157,7 +157,7 @@ fn waits_count() {
 fn names_cannot_break_out_of_their_labels() {
     let mut totals = Totals::default();
     let role = "a\"} 1\nlbolt_x 2\r\x1b[31m\\\u{202e}é";
-    totals.add(&[timed(row(Watching::Requests, "v\"da", "read", role), &[1_000])]);
+    totals.add(&[timed(row(Counted::Requests, "v\"da", "read", role), &[1_000])]);
     for format in [Format::Text, Format::OpenMetrics] {
         let text = text(&totals, format);
         let name = "role=\"a\\\"} 1\\\\nlbolt_x 2\\\\r\\\\x1b[31m\\\\\\\\u{202e}é\"";
@@ -172,7 +172,7 @@ fn names_cannot_break_out_of_their_labels() {
 fn ten_thousand_roles_are_two_hundred_and_the_rest() {
     let mut totals = Totals::default();
     let rows: Vec<_> = (0..10_000u64)
-        .map(|role| timed(row(Watching::Requests, "vda", "read", &format!("r{role}")), &[role + 1]))
+        .map(|role| timed(row(Counted::Requests, "vda", "read", &format!("r{role}")), &[role + 1]))
         .collect();
     totals.add(&rows);
     let shown = |totals: &Totals| {
@@ -190,7 +190,7 @@ fn ten_thousand_roles_are_two_hundred_and_the_rest() {
     assert!(before.iter().any(|line| line.contains("role=\"r9999\"")), "the one of the most time");
     // Others come; those that are shown stay, and what is shown never falls.
     let rows: Vec<_> = (10_000..20_000u64)
-        .map(|role| timed(row(Watching::Requests, "vda", "read", &format!("r{role}")), &[9]))
+        .map(|role| timed(row(Counted::Requests, "vda", "read", &format!("r{role}")), &[9]))
         .collect();
     totals.add(&rows);
     let after = shown(&totals);
@@ -207,7 +207,7 @@ fn series_are_bounded_whatever_comes() {
         for cause in 0..8 {
             for wait in 0..8 {
                 let (victim, cause) = (format!("v{victim}"), format!("c{cause}"));
-                let row = Watched { operation: format!("w{wait}"), ..lost(&victim, &cause, 1e9) };
+                let row = Rollup { operation: format!("w{wait}"), ..lost(&victim, &cause, 1e9) };
                 totals.add(&[row]);
             }
         }
@@ -227,7 +227,7 @@ fn a_text_is_written_once_until_there_is_more() {
     for format in [Format::Text, Format::OpenMetrics, Format::Protobuf] {
         let (before, again) = (totals.text(format), totals.text(format));
         assert_eq!(before.as_ptr(), again.as_ptr(), "{format:?}");
-        totals.add(&[timed(row(Watching::Requests, "vda", "read", "pg"), &[1_000])]);
+        totals.add(&[timed(row(Counted::Requests, "vda", "read", "pg"), &[1_000])]);
         assert_ne!(totals.text(format), before, "{format:?}");
     }
 }
@@ -235,12 +235,12 @@ fn a_text_is_written_once_until_there_is_more() {
 #[test]
 fn damaged_rows_do_no_harm() {
     let mut totals = Totals::default();
-    for (watching, _) in Watching::ALL {
-        let mut row = row(*watching, "", "", "");
+    for (counted, _) in Counted::ALL {
+        let mut row = row(*counted, "", "", "");
         row.count = u64::MAX;
         row.bytes = u64::MAX;
         row.sum_ns = u64::MAX;
-        row.lost_ns = f64::INFINITY;
+        row.lost_ns = i64::MAX;
         (row.buckets, row.counts) = (vec![u64::MAX, 3], vec![u64::MAX, u64::MAX]);
         totals.add(&[row.clone(), row.clone()]);
         (row.buckets, row.counts) = (vec![3, 4, 5], vec![u64::MAX / 4; 3]);

@@ -1,7 +1,8 @@
 //! Rows of several files as those of one: put in order, and added up where they become coarser.
 
-use super::Level;
-use crate::record::{Watched, WatchedKey, WatchedRow, WatchedWriter};
+use super::name::{DAY_NS, HOUR_NS};
+use super::origin::{Origin, Origins};
+use crate::record::{Rollup, RollupKey, RollupLevel, RollupRow, RollupWriter};
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,23 +20,35 @@ pub(super) mod footer {
     pub(in crate::history) const UNTIL: &str = "lbolt.history.until_unix_ns";
     /// The files whose rows are in it, between blanks.
     pub(in crate::history) const SOURCES: &str = "lbolt.history.sources";
+    /// By what its rows are added up.
+    pub(in crate::history) const LEVEL: &str = "lbolt.rollup.level";
+    /// Of which hosts and runs it is, and from when until when: a JSON list.
+    pub(in crate::history) const ORIGINS: &str = "lbolt.rollup.origins";
 }
 
 /// A file that is being made of rows.
-pub(super) struct Folder<W: Write + Send> {
-    writer: WatchedWriter<W>,
-    step_ns: Option<i64>,
+pub struct Folder<W: Write + Send> {
+    writer: RollupWriter<W>,
+    level: RollupLevel,
+    /// Of rows that do not say whose they are.
+    origin: Origin,
+    origins: Origins,
     /// By key, and then by time: what is alike stands together, and is smaller so.
-    rows: BTreeMap<(WatchedKey, i64, i64), Watched>,
+    rows: BTreeMap<(RollupKey, i64, i64), Rollup>,
     numbers: usize,
     span: Option<(i64, i64)>,
 }
 
 impl<W: Write + Send> Folder<W> {
-    pub(super) fn new(output: W, level: Level) -> Result<Self, ParquetError> {
+    /// Begins a file whose rows are added up by a level. `origin` is whose rows are that do not
+    /// say it.
+    /// Errors: what the output or Parquet refuses.
+    pub fn new(output: W, level: RollupLevel, origin: &Origin) -> Result<Self, ParquetError> {
         Ok(Self {
-            writer: WatchedWriter::new(output)?,
-            step_ns: level.step_ns(),
+            writer: RollupWriter::new(output)?,
+            level,
+            origin: origin.clone(),
+            origins: Origins::default(),
             rows: BTreeMap::new(),
             numbers: 0,
             span: None,
@@ -43,18 +56,21 @@ impl<W: Write + Send> Folder<W> {
     }
 
     /// Adds a row.
-    pub(super) fn push(&mut self, row: &WatchedRow<'_>) {
+    pub fn push(&mut self, row: &RollupRow<'_>) {
         let (from, until) = (row.from_unix_ns, row.until_unix_ns);
         self.span = Some(
             self.span
                 .map_or((from, until), |(least, greatest)| (least.min(from), greatest.max(until))),
         );
-        let time = match self.step_ns {
+        let row = self.origin.complete(*row);
+        self.origins.add(&row);
+        let mut mine = row.to_rollup();
+        mine.level = mine.level.max(self.level);
+        let time = match step_ns(self.level) {
             None => (from, until),
             Some(step) => (from.div_euclid(step), 0),
         };
-        let mut mine = row.to_watched();
-        if self.step_ns.is_some() {
+        if self.level > RollupLevel::Minute {
             mine.coarsen();
         }
         let numbers = ROW_NUMBERS + 2 * mine.buckets.len();
@@ -71,36 +87,49 @@ impl<W: Write + Send> Folder<W> {
     }
 
     /// Ends a group of rows where it is large enough.
-    pub(super) fn end_part(&mut self) -> Result<(), ParquetError> {
+    /// Errors: what the output or Parquet refuses.
+    pub fn end_part(&mut self) -> Result<(), ParquetError> {
         if self.numbers > GROUP_NUMBERS { self.end_group() } else { Ok(()) }
     }
 
     fn end_group(&mut self) -> Result<(), ParquetError> {
         self.numbers = 0;
-        let mut rows: Vec<Watched> = std::mem::take(&mut self.rows).into_values().collect();
-        if let Some(step_ns) = self.step_ns {
+        let mut rows: Vec<Rollup> = std::mem::take(&mut self.rows).into_values().collect();
+        if let Some(step_ns) = step_ns(self.level) {
             of_one_time(&mut rows, step_ns);
         }
         if rows.is_empty() { Ok(()) } else { self.writer.write_group(&rows) }
     }
 
-    /// Ends the file, whose rows are those of these files.
-    pub(super) fn finish(mut self, sources: &str) -> Result<(), ParquetError> {
+    /// Ends the file, whose rows are those of these files of a history, and gives the output back.
+    /// Errors: what the output or Parquet refuses.
+    pub fn finish(mut self, sources: &str) -> Result<W, ParquetError> {
         self.end_group()?;
         let (from, until) = self.span.unwrap_or_default();
         let told = [
             (footer::FROM, from.to_string()),
             (footer::UNTIL, until.to_string()),
             (footer::SOURCES, sources.to_owned()),
+            (footer::LEVEL, self.level.name().to_owned()),
+            (footer::ORIGINS, self.origins.told()),
         ];
         let told = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        self.writer.finish(told).map(|_| ())
+        self.writer.finish(told)
+    }
+}
+
+/// The time that rows of one key are added up by; none where they stay as they are.
+fn step_ns(level: RollupLevel) -> Option<i64> {
+    match level {
+        RollupLevel::Minute => None,
+        RollupLevel::Hour => Some(HOUR_NS),
+        RollupLevel::Day => Some(DAY_NS),
     }
 }
 
 /// Rows that were added up by a time are all of that part of it that was watched: one that is of a
 /// few minutes would seem to tell of these alone.
-fn of_one_time(rows: &mut [Watched], step_ns: i64) {
+fn of_one_time(rows: &mut [Rollup], step_ns: i64) {
     let mut spans: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     for row in rows.iter() {
         let span = (row.from_unix_ns, row.until_unix_ns);

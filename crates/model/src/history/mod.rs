@@ -1,4 +1,4 @@
-//! The history of a watch: a directory of Parquet files of [`crate::record::Watched`] rows, a file
+//! The history of a watch: a directory of Parquet files of [`crate::record::Rollup`] rows, a file
 //! for each minute, which are put together by hours and days, and become coarser as they age.
 //!
 //! - [`Store`] is its one writer. What it was given is on the disk when [`Store::add`] returns; at
@@ -14,6 +14,7 @@ mod disk;
 mod incident;
 mod merge;
 mod name;
+mod origin;
 mod overview;
 mod plan;
 mod reader;
@@ -23,8 +24,10 @@ mod tests;
 
 pub use disk::PARTIAL;
 pub use incident::{INCIDENTS, Incident, incidents, make_incidents};
+pub use merge::Folder;
 pub use name::{DAY_NS, FileName, HOUR_NS, Level, MINUTE_NS};
-pub use overview::{By, Line, Loss, Overview, Pair};
+pub use origin::{Origin, Origins, Twice};
+pub use overview::{By, Gap, Line, Loss, Overview, Pair};
 pub use reader::{History, Part, Query};
 pub use store::Store;
 
@@ -51,6 +54,8 @@ pub enum HistoryError {
     NoRoom { path: PathBuf },
     #[error("read a history from {path}: {problem}; `lbolt watch` keeps one")]
     None { path: PathBuf, problem: String },
+    #[error("read {path} beside {other}: {problem}; leave out one of them")]
+    Twice { path: PathBuf, other: PathBuf, problem: String },
     #[error(transparent)]
     Record(#[from] RecordError),
 }
@@ -68,6 +73,9 @@ impl HistoryError {
 pub enum Note {
     /// A file cannot be read: why, and which. It stays where it is.
     Unread(String),
+    /// Parts of a run that was rolled up in parts are not there.
+    #[allow(missing_docs, reason = "the message says what each is")]
+    MissingParts { run: Origin, parts: Vec<u64>, all: u64 },
     /// Files could not be put together, which is tried again.
     NotMerged(String),
     /// There was too little room, and rows became coarser before their time.
@@ -82,6 +90,10 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unread(error) => write!(f, "failed to {error}; the rest is read"),
+            Self::MissingParts { run, parts, all } => {
+                let parts: Vec<String> = parts.iter().map(|part| format!("{part}/{all}")).collect();
+                write!(f, "of {run} these parts are missing: {}", parts.join(", "))
+            }
             Self::NotMerged(error) => {
                 write!(f, "failed to {error}; it is tried again with the next minute")
             }

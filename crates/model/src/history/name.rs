@@ -6,6 +6,7 @@
 //! (`20261123Z-2.day-of-hours.parquet`).
 
 use crate::named::{Named as _, named};
+use crate::record::RollupLevel;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
@@ -45,12 +46,12 @@ named!(Level {
 });
 
 impl Level {
-    /// The time that rows of one key are added up by; none where they stay as they are.
-    pub(super) fn step_ns(self) -> Option<i64> {
+    /// By what its rows are added up.
+    pub(super) fn of_rows(self) -> RollupLevel {
         match self {
-            Self::Minute | Self::HourOfMinutes | Self::DayOfMinutes => None,
-            Self::DayOfHours => Some(HOUR_NS),
-            Self::MonthOfDays => Some(DAY_NS),
+            Self::Minute | Self::HourOfMinutes | Self::DayOfMinutes => RollupLevel::Minute,
+            Self::DayOfHours => RollupLevel::Hour,
+            Self::MonthOfDays => RollupLevel::Day,
         }
     }
 

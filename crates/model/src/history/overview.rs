@@ -18,6 +18,8 @@ pub enum By {
     Role,
     /// A file system.
     FileSystem,
+    /// A host.
+    Host,
     /// What time was lost to.
     Cause,
 }
@@ -28,12 +30,15 @@ named!(By {
     Operation "operation",
     Role "role",
     FileSystem "file-system",
+    Host "host",
     Cause "cause"
 });
 
 /// Who lost to whom, and waiting for what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
+    /// On which host; empty where there is one alone.
+    pub host: String,
     /// The role that lost.
     pub victim: String,
     /// What it waited for.
@@ -104,6 +109,15 @@ pub struct Line {
     pub who: Option<(Pair, f64)>,
 }
 
+/// A time that was not watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gap {
+    /// On which host; empty where there is one alone.
+    pub host: String,
+    /// From when until when.
+    pub span_unix_ns: (i64, i64),
+}
+
 /// All that is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overview {
@@ -121,10 +135,12 @@ pub struct Overview {
     pub slowest: Option<(Line, u64)>,
     /// From when until when there was a watch.
     pub watched_unix_ns: Option<(i64, i64)>,
-    /// How long was watched.
+    /// The hosts, where there are several.
+    pub hosts: Vec<String>,
+    /// How long was watched; of several hosts the mean.
     pub watched_ns: u64,
     /// The times in between that were not.
-    pub gaps: Vec<(i64, i64)>,
+    pub gaps: Vec<Gap>,
     /// Events that were lost.
     pub events_lost: u64,
     /// How often the clock was set forward, and by how much in all.

@@ -1,12 +1,15 @@
-//! A history as it is at a moment, for reading, whoever goes on writing it.
+//! Histories as they are at a moment, for reading, whoever goes on writing them, and rollups that
+//! were written as one file: all together, as those of many hosts.
 //!
 //! All files are open before one is read. If one is gone between its listing and its opening, it is
 //! in another that was put together meanwhile: then the directory is listed again.
 
 use super::merge::footer;
 use super::name::FileName;
-use super::{HistoryError, Level, Note};
-use crate::record::{RecordError, Watched, WatchedFile, WatchedRow, Watching};
+use super::origin::Origins;
+use super::{HistoryError, Note, shown};
+use crate::named::Named as _;
+use crate::record::{Counted, RecordError, Rollup, RollupFile, RollupLevel, RollupRow};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -23,13 +26,13 @@ pub struct Query {
     /// and begins before this.
     pub until_unix_ns: i64,
     /// Of these kinds; of all where empty.
-    pub kinds: Vec<Watching>,
+    pub kinds: Vec<Counted>,
 }
 
 impl Query {
-    fn takes(&self, row: &WatchedRow<'_>) -> bool {
+    fn takes(&self, row: &RollupRow<'_>) -> bool {
         self.touches((row.from_unix_ns, row.until_unix_ns))
-            && (self.kinds.is_empty() || self.kinds.contains(&row.watching))
+            && (self.kinds.is_empty() || self.kinds.contains(&row.counted))
     }
 
     fn touches(&self, (from, until): (i64, i64)) -> bool {
@@ -37,19 +40,34 @@ impl Query {
     }
 }
 
-/// A history that is open.
-#[derive(Debug)]
+/// A history that is open, or several.
+#[derive(Debug, Default)]
 pub struct History {
-    path: PathBuf,
     files: Vec<Opened>,
     notes: Vec<Note>,
+    origins: Origins,
 }
 
 #[derive(Debug)]
 struct Opened {
-    name: FileName,
-    file: WatchedFile,
+    level: RollupLevel,
+    file: RollupFile,
     span: (i64, i64),
+}
+
+impl Opened {
+    fn of(file: RollupFile, name: Option<FileName>) -> Self {
+        let footer = file.footer();
+        let told = footer.get(footer::LEVEL).and_then(|level| RollupLevel::from_name(level));
+        let level = told.or(name.map(|name| name.level.of_rows())).unwrap_or_default();
+        let of_name = name.map_or((i64::MIN, i64::MAX), |name| (name.begin_ns(), name.end_ns()));
+        Self { level, span: span_of(&file, of_name), file }
+    }
+
+    fn origins(&self) -> Origins {
+        let told = self.file.footer().remove(footer::ORIGINS);
+        told.and_then(|told| Origins::of_told(&told)).unwrap_or_default()
+    }
 }
 
 /// A part of a history that can be read by itself.
@@ -60,9 +78,13 @@ pub struct Part {
 }
 
 impl History {
-    /// Opens the history in a directory. Files that cannot be read are passed over, with a note.
-    /// Errors: no such directory, or one that cannot be listed.
+    /// Opens the history in a directory, or a rollup that is one file. Files of a directory that
+    /// cannot be read are passed over, with a note.
+    /// Errors: nothing there, a directory that cannot be listed, a file that is no rollup.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        if path.is_file() {
+            return Ok(Self::of_files(vec![Opened::of(RollupFile::open(path)?, None)], Vec::new()));
+        }
         for _ in 0..MOST_LISTINGS {
             if let Some(found) = Self::seen(path)? {
                 return Ok(found);
@@ -72,17 +94,45 @@ impl History {
         Err(HistoryError::None { path: path.to_owned(), problem })
     }
 
+    /// Opens several, as one.
+    /// Errors: as of [`Self::open`]; the same time of one host in two of them.
+    pub fn open_all(paths: &[PathBuf]) -> Result<Self, HistoryError> {
+        let mut all = Self::default();
+        let mut before: Vec<(&PathBuf, Origins)> = Vec::new();
+        for path in paths {
+            let one = Self::open(path)?;
+            for (earlier, origins) in &mut before {
+                if let Err(twice) = origins.clone().add_apart(&one.origins) {
+                    return Err(HistoryError::twice(path, earlier, twice));
+                }
+            }
+            all.origins.merge(&one.origins);
+            all.files.extend(one.files);
+            all.notes.extend(one.notes);
+            before.push((path, one.origins));
+        }
+        let missing = all.origins.missing_parts().into_iter();
+        all.notes.extend(missing.map(|(run, parts, all)| Note::MissingParts { run, parts, all }));
+        Ok(all)
+    }
+
+    fn of_files(files: Vec<Opened>, notes: Vec<Note>) -> Self {
+        let mut origins = Origins::default();
+        files.iter().for_each(|opened| origins.merge(&opened.origins()));
+        Self { files, notes, origins }
+    }
+
     /// All files as they are listed; none where one has gone since.
     fn seen(path: &Path) -> Result<Option<Self>, HistoryError> {
         let names = listed(path)?;
         let (mut files, mut notes) = (Vec::new(), Vec::new());
         let mut sources = BTreeSet::new();
         for name in &names {
-            match WatchedFile::open(&path.join(name.to_string())) {
+            match RollupFile::open(&path.join(name.to_string())) {
                 Ok(file) => {
                     let told = file.footer().remove(footer::SOURCES).unwrap_or_default();
                     sources.extend(told.split_whitespace().filter_map(FileName::parse));
-                    files.push(Opened { name: *name, span: span_of(&file, *name), file });
+                    files.push((*name, Opened::of(file, Some(*name))));
                 }
                 Err(RecordError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                     return Ok(None);
@@ -95,18 +145,19 @@ impl History {
         if listed(path)? != names {
             return Ok(None);
         }
-        files.retain(|opened| !sources.contains(&opened.name));
-        Ok(Some(Self { path: path.to_owned(), files, notes }))
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+        files.retain(|(name, _)| !sources.contains(name));
+        let files = files.into_iter().map(|(_, opened)| opened).collect();
+        Ok(Some(Self::of_files(files, notes)))
     }
 
     /// What there is to say of files that could not be read.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// Whose rows it has.
+    pub fn origins(&self) -> &Origins {
+        &self.origins
     }
 
     /// From when until when it has rows; none where it has none.
@@ -116,9 +167,9 @@ impl History {
     }
 
     /// How fine the rows of a time are at the least; none where there are none.
-    pub fn level(&self, query: &Query) -> Option<Level> {
+    pub fn level(&self, query: &Query) -> Option<RollupLevel> {
         let files = self.files.iter().filter(|opened| query.touches(opened.span));
-        files.map(|opened| opened.name.level).max()
+        files.map(|opened| opened.level).max()
     }
 
     /// The parts that can hold what is requested, in the order of their time.
@@ -139,25 +190,25 @@ impl History {
         &self,
         part: &Part,
         query: &Query,
-        mut take: impl FnMut(&WatchedRow<'_>),
+        mut take: impl FnMut(&RollupRow<'_>),
     ) -> Result<(), Note> {
         let Some(opened) = self.files.get(part.file) else { return Ok(()) };
-        let take = |row: &WatchedRow<'_>| {
+        let take = |row: &RollupRow<'_>| {
             if query.takes(row) {
                 take(row);
             }
         };
-        let with_files = query.kinds.is_empty() || query.kinds.contains(&Watching::File);
-        let done = opened.file.each(part.groups.clone(), with_files, take);
+        let with_rest = query.kinds.is_empty() || query.kinds.contains(&Counted::File);
+        let done = opened.file.each(part.groups.clone(), with_rest, take);
         done.map_err(|error| Note::Unread(error.to_string()))
     }
 
     /// Reads all that is requested, in no order of time, and what there is to say.
-    pub fn read(&self, query: &Query) -> (Vec<Watched>, Vec<Note>) {
+    pub fn read(&self, query: &Query) -> (Vec<Rollup>, Vec<Note>) {
         let (mut rows, mut notes) = (Vec::new(), self.notes.clone());
         for part in self.parts(query) {
             let before = rows.len();
-            let done = self.each(&part, query, |row| rows.push(row.to_watched()));
+            let done = self.each(&part, query, |row| rows.push(row.to_rollup()));
             if let Err(note) = done {
                 rows.truncate(before);
                 if !notes.contains(&note) {
@@ -183,9 +234,19 @@ fn listed(path: &Path) -> Result<BTreeSet<FileName>, HistoryError> {
 }
 
 /// From when until when a file has rows: as its footer says, or as its name does.
-pub(super) fn span_of(file: &WatchedFile, name: FileName) -> (i64, i64) {
+pub(super) fn span_of(file: &RollupFile, of_name: (i64, i64)) -> (i64, i64) {
     let told = file.footer();
     let number = |key: &str| told.get(key)?.parse::<i64>().ok();
-    let told = number(footer::FROM).zip(number(footer::UNTIL));
-    told.unwrap_or((name.begin_ns(), name.end_ns()))
+    number(footer::FROM).zip(number(footer::UNTIL)).unwrap_or(of_name)
+}
+
+impl HistoryError {
+    fn twice(again: &Path, known: &Path, twice: super::Twice) -> Self {
+        let (from, until) = twice.shared;
+        Self::Twice {
+            path: again.to_owned(),
+            other: known.to_owned(),
+            problem: format!("{}, {} to {}, is in both", twice.again, shown(from), shown(until),),
+        }
+    }
 }

@@ -7,9 +7,10 @@
 use super::disk::{Disk, PARTIAL};
 use super::merge::{Folder, footer};
 use super::name::FileName;
+use super::origin::Origin;
 use super::plan::{self, Merge};
 use super::{HistoryError, Level, Note};
-use crate::record::{RecordError, Watched, WatchedFile};
+use crate::record::{RecordError, Rollup, RollupFile, RollupLevel};
 use parquet::errors::ParquetError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,6 +36,7 @@ pub struct Store {
     files: BTreeMap<FileName, Known>,
     now_unix_ns: i64,
     notes: Vec<Note>,
+    origin: Origin,
 }
 
 impl std::fmt::Debug for Store {
@@ -50,6 +52,11 @@ impl Store {
         Self::of_disk(Disk::open(path)?, keep_bytes)
     }
 
+    /// The same, whose rows are of a host and a run of it.
+    pub fn of(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+
     pub(super) fn of_disk(mut disk: Disk, keep_bytes: u64) -> Result<Self, HistoryError> {
         let mut files = BTreeMap::new();
         let mut notes = Vec::new();
@@ -57,7 +64,7 @@ impl Store {
             if name.strip_suffix(PARTIAL).and_then(FileName::parse).is_some() {
                 disk.remove(&name)?;
             } else if let Some(parsed) = FileName::parse(&name) {
-                let known = match WatchedFile::open(&disk.path().join(&name)) {
+                let known = match RollupFile::open(&disk.path().join(&name)) {
                     Ok(file) => Known::of(&file, parsed, bytes),
                     Err(error) => {
                         notes.push(Note::Unread(error.to_string()));
@@ -68,7 +75,8 @@ impl Store {
             }
         }
         let now_unix_ns = files.values().map(|known| known.span.1).max().unwrap_or(0);
-        let mut store = Self { disk, keep_bytes, files, now_unix_ns, notes };
+        let mut store =
+            Self { disk, keep_bytes, files, now_unix_ns, notes, origin: Origin::default() };
         store.sweep()?;
         // It may have been allowed more before.
         store.make_room(0, &[])?;
@@ -89,7 +97,7 @@ impl Store {
     /// Errors: rows that could not be kept, of which nothing is left: they may be offered again.
     pub fn add(
         &mut self,
-        rows: &[Watched],
+        rows: &[Rollup],
         from_unix_ns: i64,
         until_unix_ns: i64,
     ) -> Result<Vec<Note>, HistoryError> {
@@ -101,16 +109,17 @@ impl Store {
         Ok(self.take_notes())
     }
 
-    fn keep(&mut self, rows: &[Watched], from_unix_ns: i64) -> Result<(), HistoryError> {
+    fn keep(&mut self, rows: &[Rollup], from_unix_ns: i64) -> Result<(), HistoryError> {
         let name = self.free(FileName::of(Level::Minute, from_unix_ns));
         let parquet = |source| HistoryError::Parquet {
             path: self.disk.path().join(name.to_string()),
             source,
         };
         let mut encoded = Vec::new();
-        let made = Folder::new(&mut encoded, Level::Minute).and_then(|mut folder| {
+        let level = RollupLevel::Minute;
+        let made = Folder::new(&mut encoded, level, &self.origin).and_then(|mut folder| {
             rows.iter().for_each(|row| folder.push(&row.lent()));
-            folder.finish("")
+            folder.finish("").map(|_| ())
         });
         made.map_err(parquet)?;
         let bytes = encoded.len() as u64;
@@ -242,7 +251,7 @@ impl Store {
         let mut unread = None;
         let left = self.left();
         let written = self.disk.write(name, left, |output| {
-            let mut folder = Folder::new(output, name.level)?;
+            let mut folder = Folder::new(output, name.level.of_rows(), &Origin::default())?;
             for source in &merge.sources {
                 if let Err(error) = taken(&path.join(source.to_string()), &mut folder)? {
                     unread = Some((*source, error));
@@ -250,7 +259,7 @@ impl Store {
                     return Err(ParquetError::General("a source cannot be read".into()));
                 }
             }
-            folder.finish(&told)
+            folder.finish(&told).map(|_| ())
         });
         if let Some((source, error)) = unread {
             self.notes.push(Note::Unread(error.to_string()));
@@ -293,7 +302,7 @@ fn taken<W: std::io::Write + Send>(
     path: &Path,
     folder: &mut Folder<W>,
 ) -> Result<Result<(), RecordError>, ParquetError> {
-    let file = match WatchedFile::open(path) {
+    let file = match RollupFile::open(path) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
@@ -307,11 +316,12 @@ fn taken<W: std::io::Write + Send>(
 }
 
 impl Known {
-    fn of(file: &WatchedFile, name: FileName, bytes: u64) -> Self {
+    fn of(file: &RollupFile, name: FileName, bytes: u64) -> Self {
         let told = file.footer();
         let sources = told.get(footer::SOURCES).map(String::as_str).unwrap_or_default();
         let sources = sources.split_whitespace().map(str::to_owned).collect();
-        Self { bytes, sources, is_readable: true, span: super::reader::span_of(file, name) }
+        let span = super::reader::span_of(file, (name.begin_ns(), name.end_ns()));
+        Self { bytes, sources, is_readable: true, span }
     }
 
     fn unreadable(name: FileName, bytes: u64) -> Self {

@@ -57,7 +57,7 @@ fn value_of(kind: Kind, json: &Json) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Call, CallKind, Watched, WatchedKey};
+    use crate::record::{Call, CallKind, Rollup, RollupKey};
 
     #[test]
     fn rows_come_back_as_they_were_and_nonsense_is_refused() {
@@ -71,12 +71,9 @@ mod tests {
         let calls = vec![call, Call { end_ns: Some(-4), ..Call::default() }];
         let text = to_json(&calls).to_string();
         assert_eq!(from_json(&serde_json::from_str(&text).unwrap()), Some(calls));
-        let watched = Watched {
-            lost_ns: -0.1,
-            buckets: vec![1, 7],
-            ..Watched::of(WatchedKey::default(), 1, 2)
-        };
-        let rows = vec![watched];
+        let rollup =
+            Rollup { lost_ns: -1, buckets: vec![1, 7], ..Rollup::of(RollupKey::default(), 1, 2) };
+        let rows = vec![rollup];
         let text = to_json(&rows).to_string();
         assert_eq!(from_json(&serde_json::from_str(&text).unwrap()), Some(rows));
         for nonsense in ["{}", "[[]]", "[[1,2]]", "[3]"] {

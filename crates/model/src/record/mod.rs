@@ -16,10 +16,10 @@ mod process;
 mod quantity;
 mod request;
 pub mod requests;
+mod rollup;
 mod sample;
 mod stack;
 pub mod subject;
-mod watched;
 
 pub use crate::doubt::{Doubt, Judgement, Verdict};
 pub use call::{Call, CallKind, JournalCommit};
@@ -34,12 +34,12 @@ pub use named_file::NamedFile;
 pub use process::Process;
 pub use quantity::{Better, Quantity, quantities, quantity};
 pub use request::{CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op, Request, Stacks};
+pub use rollup::{
+    Counted, Rollup, RollupFile, RollupKey, RollupLevel, RollupRow, RollupWriter, operations,
+};
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use stack::Stack;
 pub use subject::{Experiment, Subject};
-pub use watched::{
-    Watched, WatchedFile, WatchedKey, WatchedRow, WatchedWriter, Watching, operations,
-};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.
@@ -66,7 +66,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     );
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
     column::describe::<CpuTime>(&mut page, "cpu_times", "one row per tenth of a second of the run");
-    column::describe::<Watched>(&mut page, "watched", "one row per key and time of a watch");
+    column::describe::<Rollup>(&mut page, "rollup", "one row per key and time");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);
     quantity::describe(&mut page, others);

@@ -3,7 +3,7 @@
 use super::told::sentences;
 use crate::export::cell;
 use jiff::Timestamp;
-use model::history::{Line, Overview};
+use model::history::{Gap, Line, Overview};
 use model::text::visible_json;
 use serde_json::{Value, json};
 
@@ -39,6 +39,14 @@ const FIGURES: &[Figure] = &[
 /// Errors: none that these types can cause; the serializer's own are passed on.
 pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String> {
     let span = |(from, until): (i64, i64)| json!({ "from": time(from), "until": time(until) });
+    let gap = |gap: &Gap| match gap.host.as_str() {
+        "" => span(gap.span_unix_ns),
+        host => {
+            let mut of_host = span(gap.span_unix_ns);
+            of_host["host"] = host.into();
+            of_host
+        }
+    };
     let row = |line: &Line| {
         let mut row = serde_json::Map::new();
         row.insert("from".into(), time(line.from_unix_ns).into());
@@ -71,8 +79,9 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         "every_s": overview.step_ns.map(|ns| ns as f64 / 1e9),
         "answer": sentences(overview),
         "notes": notes,
+        "hosts": overview.hosts,
         "watched_s": overview.watched_ns as f64 / 1e9,
-        "gaps": overview.gaps.iter().copied().map(span).collect::<Vec<_>>(),
+        "gaps": overview.gaps.iter().map(gap).collect::<Vec<_>>(),
         "events_lost": overview.events_lost,
         "clock_forward": { "count": overview.forward.0, "ns": overview.forward.1 },
         "clock_back": { "count": overview.back.0, "ns": overview.back.1 },

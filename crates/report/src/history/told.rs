@@ -6,7 +6,7 @@ use crate::number::significant;
 use crate::screen::short;
 use crate::words::clean;
 use model::circumstance::cause;
-use model::history::{By, DAY_NS, Loss, Overview};
+use model::history::{By, DAY_NS, Gap, Loss, Overview};
 use model::units::show_time_ns;
 
 /// Losses that are told of.
@@ -146,25 +146,31 @@ fn slowest(overview: &Overview) -> Option<String> {
 fn watched(overview: &Overview) -> String {
     let (from, until) = overview.watched_unix_ns.unwrap_or(overview.span_unix_ns);
     let gaps = &overview.gaps;
+    let hosts = match overview.hosts.len() {
+        0 => "W".to_owned(),
+        hosts => format!("{hosts} hosts, w"),
+    };
     let begin = format!(
-        "Watched from {} to {}",
+        "{hosts}atched from {} to {}",
         moment(from.max(overview.span_unix_ns.0)),
         moment(until.min(overview.span_unix_ns.1)),
     );
     if gaps.is_empty() {
         return format!("{begin}.");
     }
-    let mut longest: Vec<&(i64, i64)> = gaps.iter().collect();
-    longest.sort_by_key(|(from, until)| from - until);
-    let all_ns: i64 = gaps.iter().map(|(from, until)| until - from).sum();
+    let length_ns = |gap: &Gap| gap.span_unix_ns.1 - gap.span_unix_ns.0;
+    let mut longest: Vec<&Gap> = gaps.iter().collect();
+    longest.sort_by_key(|gap| -length_ns(gap));
+    let all_ns: i64 = gaps.iter().map(length_ns).sum();
     let told = longest.iter().take(MOST_GAPS);
-    let told = told.map(|(from, until)| {
-        format!(
-            "{} to {} ({})",
-            at(overview, *from),
-            at(overview, *until),
-            length((until - from) as f64)
-        )
+    let told = told.map(|gap| {
+        let (from, until) = gap.span_unix_ns;
+        let host = match gap.host.as_str() {
+            "" => String::new(),
+            host => format!("{} ", short(&clean(host))),
+        };
+        let length = length(length_ns(gap) as f64);
+        format!("{host}{} to {} ({length})", at(overview, from), at(overview, until))
     });
     let told: Vec<String> = told.collect();
     let more = match gaps.len() {

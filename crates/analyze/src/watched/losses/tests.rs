@@ -89,14 +89,14 @@ fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
     (sums, told)
 }
 
-fn add(sums: &mut Sums, told: &mut usize, rows: Vec<Watched>) {
+fn add(sums: &mut Sums, told: &mut usize, rows: Vec<Rollup>) {
     *told += rows.len();
     for row in rows {
         let key = (row.from_unix_ns / S, row.role.unwrap(), row.cause.unwrap_or_default());
         let sum = sums.entry(key).or_default();
         sum.0 += row.count;
         sum.1 += row.sum_ns;
-        sum.2 += row.lost_ns;
+        sum.2 += row.lost_ns as f64;
     }
 }
 

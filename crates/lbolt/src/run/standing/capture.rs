@@ -16,7 +16,7 @@ use crate::run::capture::{
     self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve,
 };
 use analyze::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
-use model::record::{Commands, Request, Watched, WatchedKey, Watching, operations};
+use model::record::{Commands, Counted, Request, Rollup, RollupKey, operations};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -340,7 +340,7 @@ impl<'a, O: Output> Watcher<'a, O> {
         session.forget_threads(&gone);
     }
 
-    fn of_cpus(&mut self, session: &Session<'_>, spans: &Spans) -> Vec<Watched> {
+    fn of_cpus(&mut self, session: &Session<'_>, spans: &Spans) -> Vec<Rollup> {
         let mut rows = Vec::new();
         for interval in session.cpu_times_since(self.cpus_ns) {
             self.cpus_ns = self.cpus_ns.max(interval.until_ns);
@@ -352,18 +352,18 @@ impl<'a, O: Output> Watcher<'a, O> {
                 (operations::CPUS_IDLE, interval.idle_ns),
                 (operations::CPUS_STOLEN, interval.stolen_ns),
             ] {
-                rows.push(Watched { sum_ns, ..row(operation, span) });
+                rows.push(Rollup { sum_ns, ..row(operation, span) });
             }
         }
         merged(rows)
     }
 
     /// Events that the kernel could not keep.
-    fn of_losses(&mut self, session: &Session<'_>, span: &Span) -> Option<Watched> {
+    fn of_losses(&mut self, session: &Session<'_>, span: &Span) -> Option<Rollup> {
         let lost = session.lost().max(self.lost_at_end);
         let count = lost.saturating_sub(self.lost);
         self.lost = self.lost.max(lost);
-        (count > 0).then(|| Watched { count, ..row(operations::EVENTS_LOST, span) })
+        (count > 0).then(|| Rollup { count, ..row(operations::EVENTS_LOST, span) })
     }
 
     /// Devices come and go.
@@ -374,41 +374,41 @@ impl<'a, O: Output> Watcher<'a, O> {
     }
 }
 
-fn row(operation: &str, span: &Span) -> Watched {
-    let key = WatchedKey {
-        watching: Watching::Watch,
+fn row(operation: &str, span: &Span) -> Rollup {
+    let key = RollupKey {
+        counted: Counted::Watch,
         operation: operation.to_owned(),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     };
-    Watched::of(key, span.from_unix_ns, span.until_unix_ns)
+    Rollup::of(key, span.from_unix_ns, span.until_unix_ns)
 }
 
 /// For how long was watched, by span.
-fn of_watch(spans: &Spans, from_ns: i64, until_ns: i64) -> Vec<Watched> {
+fn of_watch(spans: &Spans, from_ns: i64, until_ns: i64) -> Vec<Rollup> {
     let mut rows = Vec::new();
     let mut from_ns = from_ns;
     while let Some(span) = spans.of(from_ns).filter(|_| from_ns < until_ns) {
         let next_ns = if span.until_ns > from_ns { span.until_ns.min(until_ns) } else { until_ns };
         let sum_ns = (next_ns - from_ns).unsigned_abs();
-        rows.push(Watched { sum_ns, ..row(operations::WATCHED, span) });
+        rows.push(Rollup { sum_ns, ..row(operations::WATCHED, span) });
         from_ns = next_ns;
     }
     rows
 }
 
-fn of_clock(set: ClockSet, span: &Span) -> Watched {
+fn of_clock(set: ClockSet, span: &Span) -> Rollup {
     let operation = match set.by_ns > 0 {
         true => operations::CLOCK_FORWARD,
         false => operations::CLOCK_BACK,
     };
-    Watched { count: 1, sum_ns: set.by_ns.unsigned_abs(), ..row(operation, span) }
+    Rollup { count: 1, sum_ns: set.by_ns.unsigned_abs(), ..row(operation, span) }
 }
 
 /// Rows of the same key and span, added up.
-fn merged(rows: Vec<Watched>) -> Vec<Watched> {
-    let mut sums: Vec<Watched> = Vec::new();
+fn merged(rows: Vec<Rollup>) -> Vec<Rollup> {
+    let mut sums: Vec<Rollup> = Vec::new();
     for row in rows {
-        let is_same = |sum: &&mut Watched| {
+        let is_same = |sum: &&mut Rollup| {
             sum.from_unix_ns == row.from_unix_ns && sum.operation == row.operation
         };
         match sums.iter_mut().find(is_same) {

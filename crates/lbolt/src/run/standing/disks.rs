@@ -6,7 +6,7 @@
 use crate::run::capture::{Devices, kernel_number};
 use analyze::watched::Span;
 use host::device::{BlockStat, DeviceNumber, Tree};
-use model::record::{Watched, WatchedKey, Watching, operations};
+use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -33,7 +33,7 @@ const COUNTS: [Count; 6] = [
 impl Disks {
     /// Reads all disks that are captured. What has been added since the last time is of this span;
     /// of a disk that is new, nothing is known yet.
-    pub(super) fn read(&mut self, devices: &Devices, span: &Span) -> Vec<Watched> {
+    pub(super) fn read(&mut self, devices: &Devices, span: &Span) -> Vec<Rollup> {
         let tree = Tree::system();
         let mut now = BTreeMap::new();
         for device in devices.captured() {
@@ -54,19 +54,19 @@ impl Disks {
 }
 
 /// How many requests are outstanding now, if any.
-fn outstanding(name: &str, now: &BlockStat, span: &Span) -> Option<Watched> {
-    let key = WatchedKey {
-        watching: Watching::Watch,
+fn outstanding(name: &str, now: &BlockStat, span: &Span) -> Option<Rollup> {
+    let key = RollupKey {
+        counted: Counted::Watch,
         device: Some(name.to_owned()),
         operation: operations::OUTSTANDING.to_owned(),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     };
-    let row = Watched::of(key, span.from_unix_ns, span.until_unix_ns);
-    (now.in_flight > 0).then_some(Watched { count: now.in_flight, ..row })
+    let row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+    (now.in_flight > 0).then_some(Rollup { count: now.in_flight, ..row })
 }
 
 /// What was added between two readings; nothing where the counts began anew.
-fn added(name: &str, before: &BlockStat, now: &BlockStat, span: &Span) -> Vec<Watched> {
+fn added(name: &str, before: &BlockStat, now: &BlockStat, span: &Span) -> Vec<Rollup> {
     let of = |(operation, counts): &Count| {
         let (before, now) = (counts(before), counts(now));
         let mut more = [0; 3];
@@ -74,14 +74,14 @@ fn added(name: &str, before: &BlockStat, now: &BlockStat, span: &Span) -> Vec<Wa
             *more = now.saturating_sub(before);
         }
         let [count, bytes, ms] = more;
-        let key = WatchedKey {
-            watching: Watching::Disk,
+        let key = RollupKey {
+            counted: Counted::Disk,
             device: Some(name.to_owned()),
             operation: (*operation).to_owned(),
-            ..WatchedKey::default()
+            ..RollupKey::default()
         };
-        let row = Watched::of(key, span.from_unix_ns, span.until_unix_ns);
-        let row = Watched { count, bytes, sum_ns: ms.saturating_mul(MS), ..row };
+        let row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+        let row = Rollup { count, bytes, sum_ns: ms.saturating_mul(MS), ..row };
         (more != [0; 3]).then_some(row)
     };
     COUNTS.iter().filter_map(of).collect()

@@ -9,7 +9,7 @@
 use super::Second;
 use analyze::watched::Span;
 use model::history::Store;
-use model::record::{Watched, WatchedKey, Watching, operations};
+use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeMap;
 
 /// Files that are kept of a minute: those with most bytes.
@@ -20,7 +20,7 @@ const ROWS_MOST: usize = 200_000;
 /// The rows of the span that goes on.
 pub(crate) struct Keeper {
     store: Store,
-    sums: BTreeMap<(i64, WatchedKey), Watched>,
+    sums: BTreeMap<(i64, RollupKey), Rollup>,
     span: Option<Span>,
     /// Rows for which there was no room, by the time that they are of.
     left_out: BTreeMap<(i64, i64), u64>,
@@ -37,7 +37,7 @@ impl Keeper {
 
     /// Takes what has come. Says what became of a span that is over, if it is worth a word; and a
     /// row of what there was no room for.
-    pub(crate) fn take(&mut self, second: &Second) -> (Option<String>, Option<Watched>) {
+    pub(crate) fn take(&mut self, second: &Second) -> (Option<String>, Option<Rollup>) {
         let over = self.span.replace(second.span).filter(|span| span.number != second.span.number);
         let said = over.and_then(|span| self.write(&span));
         let left_out = second.rows.iter().filter(|row| !self.add(row)).count() as u64;
@@ -46,8 +46,8 @@ impl Keeper {
     }
 
     /// Whether there was room for it.
-    fn add(&mut self, row: &Watched) -> bool {
-        if row.operation == operations::OUTSTANDING && row.watching == Watching::Watch {
+    fn add(&mut self, row: &Rollup) -> bool {
+        if row.operation == operations::OUTSTANDING && row.counted == Counted::Watch {
             return true;
         }
         let key = (row.from_unix_ns, row.key());
@@ -69,7 +69,7 @@ impl Keeper {
     }
 
     fn write(&mut self, span: &Span) -> Option<String> {
-        let mut rows: Vec<Watched> = self.sums.values().cloned().collect();
+        let mut rows: Vec<Rollup> = self.sums.values().cloned().collect();
         keep_largest_files(&mut rows);
         rows.extend(self.left_out.iter().map(|(span, rows)| not_kept(*span, *rows)));
         if rows.is_empty() {
@@ -99,16 +99,16 @@ impl Keeper {
 }
 
 /// A time of which so many rows are missing.
-fn not_kept((from_unix_ns, until_unix_ns): (i64, i64), rows: u64) -> Watched {
-    let (watching, operation) = (Watching::Watch, operations::NOT_KEPT.to_owned());
-    let key = WatchedKey { watching, operation, ..WatchedKey::default() };
+fn not_kept((from_unix_ns, until_unix_ns): (i64, i64), rows: u64) -> Rollup {
+    let (counted, operation) = (Counted::Watch, operations::NOT_KEPT.to_owned());
+    let key = RollupKey { counted, operation, ..RollupKey::default() };
     let sum_ns = until_unix_ns.saturating_sub(from_unix_ns).max(0).unsigned_abs();
-    Watched { count: rows, sum_ns, ..Watched::of(key, from_unix_ns, until_unix_ns) }
+    Rollup { count: rows, sum_ns, ..Rollup::of(key, from_unix_ns, until_unix_ns) }
 }
 
 /// Of files only those with most bytes.
-fn keep_largest_files(rows: &mut Vec<Watched>) {
-    let of_file = |row: &Watched| row.watching == Watching::File;
+fn keep_largest_files(rows: &mut Vec<Rollup>) {
+    let of_file = |row: &Rollup| row.counted == Counted::File;
     let mut bytes: Vec<u64> = rows.iter().filter(|row| of_file(row)).map(|row| row.bytes).collect();
     if bytes.len() <= FILES_MOST {
         return;
@@ -135,8 +135,8 @@ mod tests {
         };
         let row = |role: u64| {
             let role = Some(role.to_string());
-            let key = WatchedKey { role, ..WatchedKey::default() };
-            Watched { count: 1, ..Watched::of(key, from_unix_ns, until_unix_ns) }
+            let key = RollupKey { role, ..RollupKey::default() };
+            Rollup { count: 1, ..Rollup::of(key, from_unix_ns, until_unix_ns) }
         };
         Second { rows: (0..roles).map(row).collect(), span }
     }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(not_kept.map(|row| row.count), Some(3));
         keeper.end();
         let history = model::history::History::open(directory.path()).unwrap();
-        let kinds = vec![Watching::Watch];
+        let kinds = vec![Counted::Watch];
         let query = model::history::Query { from_unix_ns: 0, until_unix_ns: i64::MAX, kinds };
         let (rows, notes) = history.read(&query);
         assert!(notes.is_empty(), "{notes:?}");

@@ -7,7 +7,7 @@ use crate::cli::{CaptureMethod, Condition};
 use crate::print::exit::{Failure, Fault};
 use analyze::watched::Span;
 use clap::ValueEnum as _;
-use model::record::{Context, Watched, from_json, to_json};
+use model::record::{Context, Rollup, from_json, to_json};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) enum Message {
 /// What has come since the last time.
 pub(crate) struct Second {
     /// Of this time, and what has become known of those before.
-    pub(crate) rows: Vec<Watched>,
+    pub(crate) rows: Vec<Rollup>,
     /// The span that goes on.
     pub(crate) span: Span,
 }
@@ -211,7 +211,7 @@ mod tests {
         let begun = sent(Message::Begun { limits: vec!["no calls".to_owned()] });
         assert!(matches!(begun, Message::Begun { limits } if limits == ["no calls"]));
         let span = Span { number: 3, from_ns: -1, until_ns: 5, from_unix_ns: 7, until_unix_ns: 9 };
-        let rows = vec![Watched { count: 4, ..Watched::default() }];
+        let rows = vec![Rollup { count: 4, ..Rollup::default() }];
         let second = sent(Message::Second(Second { rows: rows.clone(), span }));
         let Message::Second(second) = second else { panic!() };
         assert_eq!((second.rows, second.span), (rows, span));

@@ -6,7 +6,7 @@
 use super::Second;
 use analyze::watched::{LastMinute, Unusual, Usual};
 use model::history::{History, Query};
-use model::record::Watching;
+use model::record::Counted;
 use model::units::show_time_ns;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ fn usual(history: &Path, hour: i64) -> Usual {
     let of_day = |day: i64| {
         let from_unix_ns = hour * HOUR_NS - day * DAY_NS;
         let until_unix_ns = from_unix_ns + HOUR_NS;
-        let kinds = vec![Watching::Requests, Watching::Calls];
+        let kinds = vec![Counted::Requests, Counted::Calls];
         history.read(&Query { from_unix_ns, until_unix_ns, kinds }).0
     };
     let rows: Vec<_> = (1..=DAYS).flat_map(of_day).collect();
@@ -79,16 +79,16 @@ mod tests {
     use super::*;
     use model::histogram::SparseHistogram;
     use model::history::Store;
-    use model::record::{Watched, WatchedKey};
+    use model::record::{Rollup, RollupKey};
 
     const MINUTE_NS: i64 = 60_000_000_000;
 
-    fn row(from_unix_ns: i64, response_ns: u64) -> Watched {
+    fn row(from_unix_ns: i64, response_ns: u64) -> Rollup {
         let mut responses = SparseHistogram::default();
         (0..300).for_each(|_| responses.record(response_ns));
         let (device, operation) = (Some("sda".into()), "read".into());
-        let key = WatchedKey { device, operation, ..WatchedKey::default() };
-        let mut row = Watched::of(key, from_unix_ns, from_unix_ns + MINUTE_NS);
+        let key = RollupKey { device, operation, ..RollupKey::default() };
+        let mut row = Rollup::of(key, from_unix_ns, from_unix_ns + MINUTE_NS);
         row.set_responses(&responses);
         row
     }

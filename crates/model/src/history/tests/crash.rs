@@ -94,12 +94,12 @@ impl Observer {
 }
 
 /// Rows of a minute, and of an hour before.
-fn minute_rows(from: i64) -> [Watched; 2] {
+fn minute_rows(from: i64) -> [Rollup; 2] {
     [row(from, "a", 2), row(from - HOUR_NS, "late", 1)]
 }
 
 /// Adds minutes to what is in a directory, and crashes at each of its writer's steps: how many.
-fn crash(path: &Path, mut all: Vec<Watched>, minutes: impl Iterator<Item = i64>) -> usize {
+fn crash(path: &Path, mut all: Vec<Rollup>, minutes: impl Iterator<Item = i64>) -> usize {
     let expected = Arc::new(Mutex::new([sums(&all, DAY_NS), sums(&all, DAY_NS)]));
     let moments = Arc::new(Mutex::new(0));
     let mut observer = Observer {

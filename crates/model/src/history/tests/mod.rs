@@ -6,7 +6,7 @@ mod room;
 use super::disk::Disk;
 use super::{DAY_NS, HOUR_NS, History, HistoryError, MINUTE_NS, Note, Query, Store};
 use crate::histogram::SparseHistogram;
-use crate::record::{Watched, WatchedKey, Watching};
+use crate::record::{Counted, Rollup, RollupKey};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,25 +28,25 @@ fn everything() -> Query {
 }
 
 /// A row of so many requests, all counts of which tell it from others.
-fn row(from_unix_ns: i64, role: &str, count: u64) -> Watched {
-    let key = WatchedKey {
-        watching: Watching::Requests,
+fn row(from_unix_ns: i64, role: &str, count: u64) -> Rollup {
+    let key = RollupKey {
+        counted: Counted::Requests,
         device: Some("sda".into()),
         operation: "read".into(),
         role: Some(role.into()),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     };
     let mut responses = SparseHistogram::default();
     (0..count).for_each(|place| responses.record(1_000 * (place + count)));
-    let mut row = Watched::of(key, from_unix_ns, from_unix_ns + MINUTE_NS);
+    let mut row = Rollup::of(key, from_unix_ns, from_unix_ns + MINUTE_NS);
     row.set_responses(&responses);
-    Watched { count, bytes: 4096 * count, lost_ns: count as f64, ..row }
+    Rollup { count, bytes: 4096 * count, lost_ns: count as i64, ..row }
 }
 
 /// What must be there: by key and day, or hour, the count, the sum of times and the histogram's.
 type Sums = BTreeMap<(String, i64), (u64, u64, u64)>;
 
-fn sums(rows: &[Watched], step_ns: i64) -> Sums {
+fn sums(rows: &[Rollup], step_ns: i64) -> Sums {
     let mut sums = Sums::new();
     for row in rows {
         let key = (row.role.clone().unwrap_or_default(), row.from_unix_ns.div_euclid(step_ns));
@@ -59,7 +59,7 @@ fn sums(rows: &[Watched], step_ns: i64) -> Sums {
 }
 
 /// All rows of a directory, of which every file must be readable.
-fn rows(path: &Path) -> Vec<Watched> {
+fn rows(path: &Path) -> Vec<Rollup> {
     let history = History::open(path).unwrap();
     let (rows, notes) = history.read(&everything());
     assert_eq!(notes, []);
@@ -94,7 +94,7 @@ fn minutes_become_an_hour_and_hours_a_day_of_the_same_rows() {
     let minutes = ["20261124T000000Z.minute.parquet", "20261124T001000Z.minute.parquet"];
     assert_eq!(names(folder.path()), [&[day][..], &minutes].concat());
     let mut found = rows(folder.path());
-    let order = |a: &Watched, b: &Watched| {
+    let order = |a: &Rollup, b: &Rollup| {
         (a.from_unix_ns, &a.role, a.count).cmp(&(b.from_unix_ns, &b.role, b.count))
     };
     found.sort_by(order);
@@ -118,7 +118,7 @@ fn a_part_of_the_time_is_read_with_rows_that_came_late() {
     let (found, _) = history.read(&query);
     let of = |role: &str| found.iter().filter(|row| row.role.as_deref() == Some(role)).count();
     assert_eq!((of("a"), of("late")), (5, 5));
-    let kinds = vec![Watching::Lost];
+    let kinds = vec![Counted::Lost];
     assert_eq!(history.read(&Query { kinds, ..query }).0, []);
     // What is read stays what it was, whoever writes on.
     for minute in 130..190 {
@@ -184,12 +184,9 @@ fn what_cannot_be_read_is_told_of_and_the_rest_is_read_and_kept() {
     std::fs::write(path(3), &bytes[..bytes.len() - 3]).unwrap();
     let newer: Vec<u8> = {
         let bytes = std::fs::read(path(4)).unwrap();
-        let at = bytes
-            .windows(17)
-            .position(|part| part == b"lbolt.watched/1\x00\x00")
-            .or_else(|| bytes.windows(15).position(|part| part == b"lbolt.watched/1"));
+        let at = bytes.windows(14).position(|part| part == b"lbolt.rollup/1");
         let mut newer = bytes;
-        newer[at.unwrap() + 14] = b'2';
+        newer[at.unwrap() + 13] = b'2';
         newer
     };
     std::fs::write(path(4), newer).unwrap();
@@ -198,7 +195,7 @@ fn what_cannot_be_read_is_told_of_and_the_rest_is_read_and_kept() {
         let texts: Vec<_> = notes.iter().map(ToString::to_string).collect();
         assert_eq!(texts.len(), 2, "{texts:?}");
         assert!(texts[0].contains("T000300Z.minute.parquet: it has no footer"), "{texts:?}");
-        assert!(texts[1].contains("it holds lbolt.watched/2, not lbolt.watched/1"), "{texts:?}");
+        assert!(texts[1].contains("it holds lbolt.rollup/2, not lbolt.rollup/1"), "{texts:?}");
     };
     let history = History::open(folder.path()).unwrap();
     let (found, notes) = history.read(&everything());

@@ -9,7 +9,7 @@ fn bytes(path: &Path) -> u64 {
 }
 
 /// Rows whose histograms take room.
-fn minute(from: i64, seed: u64) -> Vec<Watched> {
+fn minute(from: i64, seed: u64) -> Vec<Rollup> {
     let role = |place: u64| row(from, &format!("role {place}"), 40 + (seed * 7 + place * 13) % 50);
     (0..6).map(role).collect()
 }

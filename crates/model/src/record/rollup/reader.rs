@@ -1,12 +1,12 @@
-//! Watched rows from Parquet, a batch of columns at a time: a row is lent and not made, for a year
+//! Rollup rows from Parquet, a batch of columns at a time: a row is lent and not made, for a year
 //! has millions of them.
 //!
 //! Non-goals: which files there are (`crate::history`).
 
-use super::{Watched, WatchedKey, Watching};
-use crate::named::Named as _;
+use super::{Counted, Rollup, RollupKey, RollupLevel, WORDS};
+use crate::named::Named;
 use crate::record::RecordError;
-use crate::record::column::Record as _;
+use crate::record::column::{Column, Record as _};
 use crate::record::file::{check_schema, misfit};
 use crate::record::input::{Input, numbers};
 use arrow_array::cast::AsArray;
@@ -20,20 +20,25 @@ use std::path::Path;
 /// Rows that are read at once: with more, their histograms fall out of the caches.
 const BATCH_ROWS: usize = 512;
 
-/// Columns of words.
-const WORDS: [&str; 7] =
-    ["watching", "device", "operation", "role", "file_system", "file", "cause"];
+/// The version before: what it called a column, and what it had not. Its `lost_ns` is a double.
+const EARLIER: &str = "lbolt.watched/1";
+const COUNTED_EARLIER: &str = "watching";
+const NEW: [&str; 4] = ["host", "run", "part", "level"];
 
-/// The column of files' names, which few want.
-const FILE: &str = "file";
+/// Columns that few want.
+const REST: [&str; 4] = ["file", "run", "part", "level"];
 
 /// A row that is lent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct WatchedRow<'a> {
+pub struct RollupRow<'a> {
+    pub host: Option<&'a str>,
+    pub run: Option<&'a str>,
+    pub part: Option<&'a str>,
+    pub level: RollupLevel,
     pub from_unix_ns: i64,
     pub until_unix_ns: i64,
-    pub watching: Watching,
+    pub counted: Counted,
     pub device: Option<&'a str>,
     pub operation: &'a str,
     pub role: Option<&'a str>,
@@ -46,16 +51,19 @@ pub struct WatchedRow<'a> {
     pub sum_ns: u64,
     pub min_ns: u64,
     pub max_ns: u64,
-    pub lost_ns: f64,
+    pub lost_ns: i64,
     pub buckets: &'a [u64],
     pub counts: &'a [u64],
 }
 
-impl WatchedRow<'_> {
+impl RollupRow<'_> {
     /// What it is of, whenever.
-    pub fn key(&self) -> WatchedKey {
-        WatchedKey {
-            watching: self.watching,
+    pub fn key(&self) -> RollupKey {
+        RollupKey {
+            host: self.host.map(str::to_owned),
+            run: self.run.map(str::to_owned),
+            part: self.part.map(str::to_owned),
+            counted: self.counted,
             device: self.device.map(str::to_owned),
             operation: self.operation.to_owned(),
             role: self.role.map(str::to_owned),
@@ -66,9 +74,10 @@ impl WatchedRow<'_> {
     }
 
     /// The row as one's own.
-    pub fn to_watched(&self) -> Watched {
-        let times = Watched::of(self.key(), self.from_unix_ns, self.until_unix_ns);
-        Watched {
+    pub fn to_rollup(&self) -> Rollup {
+        let times = Rollup::of(self.key(), self.from_unix_ns, self.until_unix_ns);
+        Rollup {
+            level: self.level,
             count: self.count,
             bytes: self.bytes,
             failed: self.failed,
@@ -83,13 +92,17 @@ impl WatchedRow<'_> {
     }
 }
 
-impl Watched {
+impl Rollup {
     /// The row, lent.
-    pub fn lent(&self) -> WatchedRow<'_> {
-        WatchedRow {
+    pub fn lent(&self) -> RollupRow<'_> {
+        RollupRow {
+            host: self.host.as_deref(),
+            run: self.run.as_deref(),
+            part: self.part.as_deref(),
+            level: self.level,
             from_unix_ns: self.from_unix_ns,
             until_unix_ns: self.until_unix_ns,
-            watching: self.watching,
+            counted: self.counted,
             device: self.device.as_deref(),
             operation: &self.operation,
             role: self.role.as_deref(),
@@ -109,28 +122,34 @@ impl Watched {
     }
 }
 
-/// A file of watched rows that is open: it can be read even when its name is gone.
+/// A file of rollup rows that is open: it can be read even when its name is gone.
 #[derive(Debug, Clone)]
-pub struct WatchedFile {
+pub struct RollupFile {
     input: Input,
+    is_earlier: bool,
 }
 
-impl WatchedFile {
+impl RollupFile {
     /// Opens a file.
     /// Errors: a file that is not there, not Parquet, of another schema or version, without one of
     /// the columns, or damaged.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let input = Input::open(path, &WORDS)?;
-        let columns = Watched::columns();
+        let words = [&WORDS[..], &[COUNTED_EARLIER]].concat();
+        let input = Input::open(path, &words)?;
+        let columns = Rollup::columns();
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-        check_schema(&input, &[Watched::SCHEMA], &names)?;
-        match columns.iter().find(|column| !input.has_column(column.name)) {
+        let is_earlier = check_schema(&input, &[Rollup::SCHEMA, EARLIER], &names)? == EARLIER;
+        let missing = |column: &&Column<Rollup>| match is_earlier {
+            true if NEW.contains(&column.name) => false,
+            _ => !input.has_column(name_of(column.name, is_earlier)),
+        };
+        match columns.iter().find(missing) {
             Some(column) => Err(RecordError::Missing {
                 path: path.to_owned(),
                 column: column.name,
                 why: column.why,
             }),
-            None => Ok(Self { input }),
+            None => Ok(Self { input, is_earlier }),
         }
     }
 
@@ -170,51 +189,58 @@ impl WatchedFile {
         }
     }
 
-    /// Reads the rows of some groups; without the names of files, where nobody wants them.
+    /// Reads the rows of some groups; with the names of files, runs, parts and levels only where
+    /// somebody wants them.
     /// Errors: what is damaged, or no row of this record.
     pub fn each(
         &self,
         groups: Range<usize>,
-        with_files: bool,
-        mut take: impl FnMut(&WatchedRow<'_>),
+        with_rest: bool,
+        mut take: impl FnMut(&RollupRow<'_>),
     ) -> Result<(), RecordError> {
-        let columns = Watched::columns();
-        let names = columns.iter().map(|column| column.name);
-        let names: Vec<&str> = names.filter(|name| with_files || *name != FILE).collect();
+        let columns = Rollup::columns();
+        let is_wanted = |name: &&str| {
+            (with_rest || !REST.contains(name)) && !(self.is_earlier && NEW.contains(name))
+        };
+        let names = columns.iter().map(|column| column.name).filter(is_wanted);
+        let names: Vec<&str> = names.map(|name| name_of(name, self.is_earlier)).collect();
         let mut batches = self.input.batches(groups, &names, BATCH_ROWS)?;
         while let Some(batch) = batches.next()? {
-            let columns = Columns::of(&batch, self.input.path())?;
+            let columns = Columns::of(&batch, self.input.path(), self.is_earlier)?;
             (0..batch.num_rows()).for_each(|place| take(&columns.row(place)));
         }
         Ok(())
     }
 }
 
+/// What a column is called in a file.
+fn name_of(name: &'static str, is_earlier: bool) -> &'static str {
+    if is_earlier && name == "counted" { COUNTED_EARLIER } else { name }
+}
+
 /// The columns of a batch.
 struct Columns<'a> {
-    watching: (PrimitiveArray<Int32Type>, Vec<Watching>),
+    counted: (&'a Keys, Vec<Counted>),
+    level: Option<(&'a Keys, Vec<RollupLevel>)>,
     words: [Words<'a>; 5],
-    file: Option<Words<'a>>,
+    /// Those that may not be there: host, run, part, file.
+    others: [Option<Words<'a>>; 4],
     times: [PrimitiveArray<Int64Type>; 2],
     numbers: [PrimitiveArray<UInt64Type>; 6],
-    lost_ns: PrimitiveArray<Float64Type>,
+    lost_ns: PrimitiveArray<Int64Type>,
     lists: [Lists; 2],
 }
 
+type Keys = PrimitiveArray<Int32Type>;
+
 impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch, path: &'a Path) -> Result<Self, RecordError> {
+    fn of(batch: &'a RecordBatch, path: &'a Path, is_earlier: bool) -> Result<Self, RecordError> {
         let from = Batch { batch, path };
-        let watching = from.words("watching")?;
-        let kinds = (0..watching.words.len()).map(|place| {
-            Watching::from_name(watching.words.value(place)).ok_or_else(|| RecordError::Unknown {
-                path: path.to_owned(),
-                column: "watching",
-                text: watching.words.value(place).chars().take(80).collect(),
-            })
-        });
-        let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
+        let has = |name: &str| batch.column_by_name(name).is_some();
+        let other = |name| has(name).then(|| from.words(name)).transpose();
         Ok(Self {
-            watching: (watching.keys.clone(), kinds),
+            counted: from.values(name_of("counted", is_earlier))?,
+            level: has("level").then(|| from.values("level")).transpose()?,
             words: [
                 from.words("device")?,
                 from.every_word("operation")?,
@@ -222,7 +248,7 @@ impl<'a> Columns<'a> {
                 from.words("file_system")?,
                 from.words("cause")?,
             ],
-            file: batch.column_by_name(FILE).map(|_| from.words(FILE)).transpose()?,
+            others: [other("host")?, other("run")?, other("part")?, other("file")?],
             times: [from.numbers("from_unix_ns")?, from.numbers("until_unix_ns")?],
             numbers: [
                 from.numbers("count")?,
@@ -232,25 +258,32 @@ impl<'a> Columns<'a> {
                 from.numbers("min_ns")?,
                 from.numbers("max_ns")?,
             ],
-            lost_ns: from.doubles("lost_ns")?,
+            lost_ns: match is_earlier {
+                true => from.doubles("lost_ns")?.unary(|ns| ns.round() as i64),
+                false => from.numbers("lost_ns")?,
+            },
             lists: [from.lists("buckets")?, from.lists("counts")?],
         })
     }
 
-    fn row(&self, place: usize) -> WatchedRow<'_> {
-        let (keys, kinds) = &self.watching;
-        let kind = usize::try_from(keys.value(place)).ok().and_then(|key| kinds.get(key));
+    fn row(&self, place: usize) -> RollupRow<'_> {
         let [device, operation, role, file_system, cause] = &self.words;
+        let [host, run, part, file] =
+            self.others.each_ref().map(|words| words.as_ref().and_then(|words| words.at(place)));
         let number = |column: usize| self.numbers[column].value(place);
-        WatchedRow {
+        RollupRow {
+            host,
+            run,
+            part,
+            level: self.level.as_ref().map_or_else(Default::default, |level| at(level, place)),
             from_unix_ns: self.times[0].value(place),
             until_unix_ns: self.times[1].value(place),
-            watching: kind.copied().unwrap_or_default(),
+            counted: at(&self.counted, place),
             device: device.at(place),
             operation: operation.at(place).unwrap_or_default(),
             role: role.at(place),
             file_system: file_system.at(place),
-            file: self.file.as_ref().and_then(|file| file.at(place)),
+            file,
             cause: cause.at(place),
             count: number(0),
             bytes: number(1),
@@ -265,9 +298,15 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// A value of a column whose words are those of an enum.
+fn at<T: Copy + Default>((keys, values): &(&Keys, Vec<T>), place: usize) -> T {
+    let value = usize::try_from(keys.value(place)).ok().and_then(|key| values.get(key));
+    value.copied().unwrap_or_default()
+}
+
 /// A column of words, as keys of a table.
 struct Words<'a> {
-    keys: &'a PrimitiveArray<Int32Type>,
+    keys: &'a Keys,
     words: &'a StringArray,
 }
 
@@ -301,7 +340,7 @@ struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     fn misfit(&self, name: &'static str) -> RecordError {
-        let column = Watched::columns().into_iter().find(|column| column.name == name);
+        let column = Rollup::columns().into_iter().find(|column| column.name == name);
         let wanted = column.as_ref().map_or(String::new(), |c| c.kind.name().to_owned());
         column.map_or_else(
             || RecordError::Column { path: self.path.to_owned(), column: name, wanted },
@@ -319,6 +358,19 @@ impl<'a> Batch<'a> {
         let keyed = keyed.ok_or_else(|| self.misfit(name))?;
         let words = keyed.values().as_any().downcast_ref().ok_or_else(|| self.misfit(name))?;
         Ok(Words { keys: keyed.keys(), words })
+    }
+
+    /// A column whose words are those of an enum.
+    fn values<T: Named>(&self, name: &'static str) -> Result<(&'a Keys, Vec<T>), RecordError> {
+        let of = self.every_word(name)?;
+        let values = (0..of.words.len()).map(|place| {
+            T::from_name(of.words.value(place)).ok_or_else(|| RecordError::Unknown {
+                path: self.path.to_owned(),
+                column: name,
+                text: of.words.value(place).chars().take(80).collect(),
+            })
+        });
+        Ok((of.keys, values.collect::<Result<Vec<_>, _>>()?))
     }
 
     fn every_word(&self, name: &'static str) -> Result<Words<'a>, RecordError> {

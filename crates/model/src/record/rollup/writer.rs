@@ -1,6 +1,6 @@
-//! Watched rows to Parquet, a group of rows at a time.
+//! Rollup rows to Parquet, a group of rows at a time.
 
-use super::Watched;
+use super::{Rollup, WORDS};
 use crate::record::TOOL_VERSION;
 use crate::record::column::Record as _;
 use crate::record::file::{batch_of, schema_of};
@@ -13,36 +13,33 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Columns of words, which repeat.
-const WORDS: [&str; 7] =
-    ["watching", "device", "operation", "role", "file_system", "file", "cause"];
 /// Columns by whose statistics a reader finds rows.
 const TIMES: [&str; 2] = ["from_unix_ns", "until_unix_ns"];
 /// Compression: a file is written once and read often.
 const LEVEL: i32 = 3;
 
-/// Writes watched rows.
-pub struct WatchedWriter<W: Write + Send> {
+/// Writes rollup rows.
+pub struct RollupWriter<W: Write + Send> {
     parquet: ArrowWriter<W>,
 }
 
-impl<W: Write + Send> std::fmt::Debug for WatchedWriter<W> {
+impl<W: Write + Send> std::fmt::Debug for RollupWriter<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WatchedWriter").finish_non_exhaustive()
+        f.debug_struct("RollupWriter").finish_non_exhaustive()
     }
 }
 
-impl<W: Write + Send> WatchedWriter<W> {
+impl<W: Write + Send> RollupWriter<W> {
     /// Begins a file.
     /// Errors: what the output or Parquet refuses.
     pub fn new(output: W) -> Result<Self, ParquetError> {
-        let schema = Arc::new(schema_of::<Watched>());
+        let schema = Arc::new(schema_of::<Rollup>());
         Ok(Self { parquet: ArrowWriter::try_new(output, schema, Some(properties()))? })
     }
 
     /// Writes a group of rows.
     /// Errors: what the output or Parquet refuses.
-    pub fn write_group(&mut self, rows: &[Watched]) -> Result<(), ParquetError> {
+    pub fn write_group(&mut self, rows: &[Rollup]) -> Result<(), ParquetError> {
         self.parquet.write(&batch_of(rows)?)?;
         self.parquet.flush()
     }
@@ -50,7 +47,7 @@ impl<W: Write + Send> WatchedWriter<W> {
     /// Ends the file with its footer, to which `more` is added, and gives the output back.
     /// Errors: what the output or Parquet refuses.
     pub fn finish(mut self, more: BTreeMap<String, String>) -> Result<W, ParquetError> {
-        let own = [("lbolt.schema", Watched::SCHEMA), ("lbolt.version", TOOL_VERSION)];
+        let own = [("lbolt.schema", Rollup::SCHEMA), ("lbolt.version", TOOL_VERSION)];
         let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
         for (key, value) in own.into_iter().chain(more) {
             self.parquet.append_key_value_metadata(KeyValue::new(key, value));
@@ -72,7 +69,7 @@ fn properties() -> WriterProperties {
     }
     // Numbers hardly repeat, and buckets ascend: differences are smaller than a dictionary, and
     // cost less.
-    for column in Watched::columns().iter().filter(|column| !WORDS.contains(&column.name)) {
+    for column in Rollup::columns().iter().filter(|column| !WORDS.contains(&column.name)) {
         let path = match column.kind {
             crate::record::Kind::List => {
                 vec![column.name.to_owned(), "list".into(), "item".into()]

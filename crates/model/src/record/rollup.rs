@@ -1,22 +1,40 @@
-//! What is kept of a time that was watched: counts, times and losses by what they are of. The rows
-//! of a second are sent, those of a minute are kept, and they are put together by hours and days:
-//! rows of one key are added up, whatever the span.
+//! What is kept of a time: counts, times and losses by what they are of, on which host and in which
+//! run. The rows of a second are sent, those of a minute are kept, and they are put together by
+//! hours and days: rows of one key are added up, whatever the span. All sums are integers, so that
+//! they are the same in any order ([`Rollup::merge`] is the one place where rows are added).
+//!
+//! *Rollup* is what databases of time series call it.
 //!
 //! Non-goals: which spans are kept where (`crate::history`); single requests (`requests`).
 
 mod reader;
 mod writer;
 
-pub use reader::{WatchedFile, WatchedRow};
-pub use writer::WatchedWriter;
+pub use reader::{RollupFile, RollupRow};
+pub use writer::RollupWriter;
 
 use super::column::{Column, Record, column};
 use crate::histogram::{Buckets, Store, eighth_of, middle_of};
 use crate::named::named;
 
+/// Columns of words, which repeat.
+const WORDS: [&str; 11] = [
+    "host",
+    "run",
+    "part",
+    "level",
+    "counted",
+    "device",
+    "operation",
+    "role",
+    "file_system",
+    "file",
+    "cause",
+];
+
 /// What a row is of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Watching {
+pub enum Counted {
     /// Requests that arrived in the time, by device, operation, role and file system.
     #[default]
     Requests,
@@ -34,7 +52,21 @@ pub enum Watching {
     Watch,
 }
 
-named!(Watching {
+/// For how long the rows of a key are added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RollupLevel {
+    /// They are as they were counted.
+    #[default]
+    Minute,
+    /// By hours.
+    Hour,
+    /// By days.
+    Day,
+}
+
+named!(RollupLevel { Minute "minute", Hour "hour", Day "day" });
+
+named!(Counted {
     Requests "requests",
     Calls "calls",
     Waits "waits",
@@ -75,8 +107,11 @@ pub mod operations {
 /// What a row is of, whenever.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct WatchedKey {
-    pub watching: Watching,
+pub struct RollupKey {
+    pub host: Option<String>,
+    pub run: Option<String>,
+    pub part: Option<String>,
+    pub counted: Counted,
     pub device: Option<String>,
     pub operation: String,
     pub role: Option<String>,
@@ -88,10 +123,14 @@ pub struct WatchedKey {
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct Watched {
+pub struct Rollup {
+    pub host: Option<String>,
+    pub run: Option<String>,
+    pub part: Option<String>,
+    pub level: RollupLevel,
     pub from_unix_ns: i64,
     pub until_unix_ns: i64,
-    pub watching: Watching,
+    pub counted: Counted,
     pub device: Option<String>,
     pub operation: String,
     pub role: Option<String>,
@@ -104,19 +143,33 @@ pub struct Watched {
     pub sum_ns: u64,
     pub min_ns: u64,
     pub max_ns: u64,
-    pub lost_ns: f64,
+    pub lost_ns: i64,
     pub buckets: Vec<u64>,
     pub counts: Vec<u64>,
 }
 
-impl Watched {
+impl Rollup {
     /// A row of a key, of nothing yet.
-    pub fn of(key: WatchedKey, from_unix_ns: i64, until_unix_ns: i64) -> Self {
-        let WatchedKey { watching, device, operation, role, file_system, file, cause } = key;
+    pub fn of(key: RollupKey, from_unix_ns: i64, until_unix_ns: i64) -> Self {
+        let RollupKey {
+            host,
+            run,
+            part,
+            counted,
+            device,
+            operation,
+            role,
+            file_system,
+            file,
+            cause,
+        } = key;
         Self {
+            host,
+            run,
+            part,
             from_unix_ns,
             until_unix_ns,
-            watching,
+            counted,
             device,
             operation,
             role,
@@ -128,9 +181,12 @@ impl Watched {
     }
 
     /// What it is of, whenever.
-    pub fn key(&self) -> WatchedKey {
-        WatchedKey {
-            watching: self.watching,
+    pub fn key(&self) -> RollupKey {
+        RollupKey {
+            host: self.host.clone(),
+            run: self.run.clone(),
+            part: self.part.clone(),
+            counted: self.counted,
             device: self.device.clone(),
             operation: self.operation.clone(),
             role: self.role.clone(),
@@ -184,7 +240,7 @@ impl Watched {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.failed = self.failed.saturating_add(other.failed);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.lost_ns += other.lost_ns;
+        self.lost_ns = self.lost_ns.saturating_add(other.lost_ns);
         let mine = self.buckets.iter().copied().zip(self.counts.iter().copied());
         let theirs = other.buckets.iter().copied().zip(other.counts.iter().copied());
         (self.buckets, self.counts) = added(mine.collect(), theirs.collect()).into_iter().unzip();
@@ -214,40 +270,48 @@ fn added(mine: Vec<(u64, u64)>, theirs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     both
 }
 
-impl Record for Watched {
-    const SCHEMA: &'static str = "lbolt.watched/1";
+impl Record for Rollup {
+    const SCHEMA: &'static str = "lbolt.rollup/1";
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Watched, from_unix_ns: i64, "when the time began, in ns since 1970 (UTC), by \
+            column!(Rollup, host: Option<String>, "whose it is; null: of this machine, by an \
+                earlier version"),
+            column!(Rollup, run: Option<String>, "of a watch: the kernel's boot_id; of a trace: \
+                its run"),
+            column!(Rollup, part: Option<String>, "of a trace that was rolled up in parts: which, \
+                as 2/8"),
+            column!(Rollup, level: RollupLevel, "minute, hour or day: for how long rows are added \
+                up"),
+            column!(Rollup, from_unix_ns: i64, "when the time began, in ns since 1970 (UTC), by \
                 the clock of that moment"),
-            column!(Watched, until_unix_ns: i64, "when it ended; requests belong to the time in \
+            column!(Rollup, until_unix_ns: i64, "when it ended; requests belong to the time in \
                 which they arrived, calls and waits to that in which they began"),
-            column!(Watched, watching: Watching, "what the row is of: requests, calls, waits \
+            column!(Rollup, counted: Counted, "what the row is of: requests, calls, waits \
                 (what a role waited for), lost (time that a role lost to a cause), disk (the \
                 kernel's own counts of a device), file (requests for a file), watch (the watch \
                 itself)"),
-            column!(Watched, device: Option<String>, "the device's name"),
-            column!(Watched, operation: String, "read, write, flush, discard; of calls and waits \
+            column!(Rollup, device: Option<String>, "the device's name"),
+            column!(Rollup, operation: String, "read, write, flush, discard; of calls and waits \
                 their kind; of a disk also busy and queued; of the watch what is told of it"),
-            column!(Watched, role: Option<String>, "who requested, called, waited or lost; null: \
+            column!(Rollup, role: Option<String>, "who requested, called, waited or lost; null: \
                 of all"),
-            column!(Watched, file_system: Option<String>, "the file system's device; null: none, \
+            column!(Rollup, file_system: Option<String>, "the file system's device; null: none, \
                 or not known"),
-            column!(Watched, file: Option<String>, "of a file: its name"),
-            column!(Watched, cause: Option<String>, "of time lost: the role whose requests were \
+            column!(Rollup, file: Option<String>, "of a file: its name"),
+            column!(Rollup, cause: Option<String>, "of time lost: the role whose requests were \
                 waited for, or device, held, throttled, stolen in angle brackets"),
-            column!(Watched, count: u64, "how many"),
-            column!(Watched, bytes: u64, "of requests: their bytes"),
-            column!(Watched, failed: u64, "of requests and calls: how many failed"),
-            column!(Watched, sum_ns: u64, "the sum of their times"),
-            column!(Watched, min_ns: u64, "the least of them"),
-            column!(Watched, max_ns: u64, "the greatest of them"),
-            column!(Watched, lost_ns: f64, "of time lost: how much beyond calm, in the minutes \
+            column!(Rollup, count: u64, "how many"),
+            column!(Rollup, bytes: u64, "of requests: their bytes"),
+            column!(Rollup, failed: u64, "of requests and calls: how many failed"),
+            column!(Rollup, sum_ns: u64, "the sum of their times"),
+            column!(Rollup, min_ns: u64, "the least of them"),
+            column!(Rollup, max_ns: u64, "the greatest of them"),
+            column!(Rollup, lost_ns: i64, "of time lost: how much beyond calm, in the minutes \
                 of the time together; of chance, less than nothing"),
-            column!(Watched, buckets: Vec<u64>, "histogram of their times: the buckets that hold \
+            column!(Rollup, buckets: Vec<u64>, "histogram of their times: the buckets that hold \
                 any; of rows of hours and days one for each eighth of an octave"),
-            column!(Watched, counts: Vec<u64>, "how many each bucket holds"),
+            column!(Rollup, counts: Vec<u64>, "how many each bucket holds"),
         ]
     }
 }
@@ -258,10 +322,10 @@ mod tests {
     use crate::histogram::SparseHistogram;
     use proptest::prelude::*;
 
-    fn row(values: &[u64], from_unix_ns: i64) -> Watched {
+    fn row(values: &[u64], from_unix_ns: i64) -> Rollup {
         let mut responses = SparseHistogram::default();
         values.iter().for_each(|value| responses.record(*value));
-        let mut row = Watched::of(WatchedKey::default(), from_unix_ns, from_unix_ns + 60);
+        let mut row = Rollup::of(RollupKey::default(), from_unix_ns, from_unix_ns + 60);
         row.set_responses(&responses);
         row.count = values.len() as u64;
         row
@@ -276,7 +340,7 @@ mod tests {
             let mut together = row(&a, 0);
             together.merge(&row(&b, 60));
             let all: Vec<u64> = a.iter().chain(&b).copied().collect();
-            let whole = Watched { until_unix_ns: 120, ..row(&all, 0) };
+            let whole = Rollup { until_unix_ns: 120, ..row(&all, 0) };
             prop_assert_eq!(&together, &whole);
             let responses: SparseHistogram = together.responses().unwrap();
             prop_assert_eq!(responses.count(), all.len() as u64);
@@ -294,7 +358,7 @@ mod tests {
             let (fine, mut before, mut coarse) = (row(&a, 0), row(&a, 0), row(&a, 0));
             coarse.coarsen();
             for quantile in [0.5, 0.9, 0.99] {
-                let of = |row: &Watched| {
+                let of = |row: &Rollup| {
                     let responses: SparseHistogram = row.responses().unwrap();
                     (responses.count(), responses.quantile_ns(quantile).unwrap())
                 };
@@ -316,15 +380,17 @@ mod tests {
 
     #[test]
     fn a_key_is_all_that_a_row_is_of() {
-        let key = WatchedKey {
-            watching: Watching::Lost,
+        let key = RollupKey {
+            counted: Counted::Lost,
             device: Some("sda".into()),
             operation: "fsync".into(),
             role: Some("postgres: backend".into()),
-            file_system: None,
-            file: None,
             cause: Some("postgres: checkpointer".into()),
+            host: Some("a".into()),
+            run: Some("b".into()),
+            part: Some("1/2".into()),
+            ..RollupKey::default()
         };
-        assert_eq!(Watched::of(key.clone(), 1, 2).key(), key);
+        assert_eq!(Rollup::of(key.clone(), 1, 2).key(), key);
     }
 }
