@@ -6,7 +6,7 @@
 use anyhow::Context as _;
 use model::histogram::SparseHistogram;
 use model::history::{DAY_NS, MINUTE_NS, Store};
-use model::record::{Watched, WatchedKey, Watching, operations};
+use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
@@ -110,15 +110,15 @@ pub(crate) fn make(path: &Path, (days, fine): (i64, i64), keep_bytes: u64) -> an
 
 /// The rows of a time; those of the same time of another day are the same but for their day.
 fn like(
-    made: &mut BTreeMap<(i64, bool, i64), Vec<Watched>>,
+    made: &mut BTreeMap<(i64, bool, i64), Vec<Rollup>>,
     from: i64,
     length: i64,
     random: &mut Random,
-) -> Vec<Watched> {
+) -> Vec<Rollup> {
     let day = from.div_euclid(DAY_NS).rem_euclid(7);
     let key = (from.rem_euclid(DAY_NS), day >= 5, length);
     let rows = made.entry(key).or_insert_with(|| minute_of(from, length, random));
-    let now = |row: &Watched| Watched {
+    let now = |row: &Rollup| Rollup {
         from_unix_ns: from,
         until_unix_ns: from + length * MINUTE_NS,
         ..row.clone()
@@ -134,13 +134,13 @@ fn rhythm(from: i64) -> f64 {
     of_day * if day >= 5 { 0.5 } else { 1.0 }
 }
 
-fn key(watching: Watching, device: usize, operation: &str, role: Option<&str>) -> WatchedKey {
-    WatchedKey {
-        watching,
+fn key(counted: Counted, device: usize, operation: &str, role: Option<&str>) -> RollupKey {
+    RollupKey {
+        counted,
         device: Some(format!("nvme{device}n1")),
         operation: operation.to_owned(),
         role: role.map(str::to_owned),
-        ..WatchedKey::default()
+        ..RollupKey::default()
     }
 }
 
@@ -156,7 +156,7 @@ fn responses(random: &mut Random, count: u64, middle_ns: f64) -> SparseHistogram
     found
 }
 
-fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Watched> {
+fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Rollup> {
     let until = from + MINUTE_NS;
     let busy = rhythm(from);
     // A checkpoint every hour, which at 3 in the night meets the backup.
@@ -181,32 +181,28 @@ fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Watched> {
                 let found =
                     responses(random, count.min(1_500 * length.unsigned_abs().min(10)), middle);
                 let bytes = count * [8_192, 16_384, 0, 65_536][place];
-                let mut row = Watched::of(
-                    key(Watching::Requests, *device, operation, Some(role)),
-                    from,
-                    until,
-                );
+                let mut row =
+                    Rollup::of(key(Counted::Requests, *device, operation, Some(role)), from, until);
                 row.set_responses(&found);
                 of_devices[*device][place].0 += found.count();
                 of_devices[*device][place].1 += bytes;
                 of_devices[*device][place].2 += found.sum_ns();
-                rows.push(Watched { count: found.count(), bytes, ..row });
+                rows.push(Rollup { count: found.count(), bytes, ..row });
             }
         }
     }
     for (device, sums) in of_devices.into_iter().enumerate() {
         let mut all_ns = 0;
         for (place, (count, bytes, sum_ns)) in sums.into_iter().enumerate() {
-            let row =
-                Watched::of(key(Watching::Disk, device, OPERATIONS[place], None), from, until);
-            rows.push(Watched { count, bytes, sum_ns, ..row });
+            let row = Rollup::of(key(Counted::Disk, device, OPERATIONS[place], None), from, until);
+            rows.push(Rollup { count, bytes, sum_ns, ..row });
             all_ns += sum_ns;
         }
         for (operation, sum_ns) in
             [(operations::BUSY, (all_ns / 2).min(60_000_000_000)), (operations::QUEUED, all_ns)]
         {
-            let row = Watched::of(key(Watching::Disk, device, operation, None), from, until);
-            rows.push(Watched { sum_ns, ..row });
+            let row = Rollup::of(key(Counted::Disk, device, operation, None), from, until);
+            rows.push(Rollup { sum_ns, ..row });
         }
     }
     rows.extend(calls(from, busy, is_stall, random));
@@ -215,24 +211,24 @@ fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Watched> {
     rows
 }
 
-fn calls(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Watched> {
+fn calls(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Rollup> {
     let mut rows = Vec::new();
     for (role, rate) in
         [("postgres: backend", 40.0), ("postgres: walwriter", 5.0), ("journald", 0.3)]
     {
         let count = (60.0 * rate * busy) as u64;
         let found = responses(random, count, if is_stall { 2e7 } else { 1.5e6 });
-        for watching in [Watching::Calls, Watching::Waits] {
+        for counted in [Counted::Calls, Counted::Waits] {
             let mut row =
-                Watched::of(key(watching, 1, "fdatasync", Some(role)), from, from + MINUTE_NS);
+                Rollup::of(key(counted, 1, "fdatasync", Some(role)), from, from + MINUTE_NS);
             row.set_responses(&found);
-            rows.push(Watched { count, ..row });
+            rows.push(Rollup { count, ..row });
         }
     }
     rows
 }
 
-fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Watched> {
+fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Rollup> {
     let mut rows = Vec::new();
     for (victim, cause, scale) in [
         ("postgres: backend", "postgres: checkpointer", 3e8),
@@ -240,22 +236,22 @@ fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Watc
         ("nginx", "backup", if is_stall { 1e9 } else { 1e6 }),
         ("postgres: walwriter", "<device>", 4e6),
     ] {
-        let lost_ns = scale * busy * (random.next() - 0.2);
+        let lost_ns = (scale * busy * (random.next() - 0.2)) as i64;
         let row =
-            Watched::of(key(Watching::Lost, 1, "fdatasync", Some(victim)), from, from + MINUTE_NS);
-        rows.push(Watched { cause: Some(cause.to_owned()), lost_ns, count: 7, ..row });
+            Rollup::of(key(Counted::Lost, 1, "fdatasync", Some(victim)), from, from + MINUTE_NS);
+        rows.push(Rollup { cause: Some(cause.to_owned()), lost_ns, count: 7, ..row });
     }
     rows
 }
 
-fn watch(from: i64, length: i64) -> Vec<Watched> {
+fn watch(from: i64, length: i64) -> Vec<Rollup> {
     let of = |operation: &str, sum_ns: u64| {
-        let key = WatchedKey {
-            watching: Watching::Watch,
+        let key = RollupKey {
+            counted: Counted::Watch,
             operation: operation.to_owned(),
-            ..WatchedKey::default()
+            ..RollupKey::default()
         };
-        Watched { sum_ns, ..Watched::of(key, from, from + MINUTE_NS) }
+        Rollup { sum_ns, ..Rollup::of(key, from, from + MINUTE_NS) }
     };
     let minute_ns = (length * MINUTE_NS).unsigned_abs();
     vec![

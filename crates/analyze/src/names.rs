@@ -71,6 +71,12 @@ impl FileNames {
         }
     }
 
+    /// The last name of a file that is known; none where there is none.
+    pub(crate) fn of_number(&self, number: FileNumber) -> Option<String> {
+        let (_, name) = self.of.get(&number)?.last()?;
+        self.texts.get(*name as usize).cloned()
+    }
+
     /// What a request's file was called when it started: that is when its name is looked at.
     pub(crate) fn of_request(&self, row: &Request) -> Option<Called> {
         let time_ns = row.started_ns.or(row.arrival_ns())?;

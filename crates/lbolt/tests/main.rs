@@ -27,6 +27,7 @@ mod record;
 mod record_exact;
 mod replay;
 mod response;
+mod rollup;
 mod runs;
 mod selection;
 mod several;

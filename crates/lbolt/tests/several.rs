@@ -15,7 +15,7 @@ const S: i64 = 1000 * MS;
 
 /// A machine's run: a database reads all the time, and the second half of every fifth second others
 /// write, so that it waits. `slow` is how much longer all takes; it began at that second of 1970.
-fn make_run(directory: &Path, seconds: i64, slow: i64, started_s: Option<i64>) {
+pub(crate) fn make_run(directory: &Path, seconds: i64, slow: i64, started_s: Option<i64>) {
     std::fs::create_dir(directory).unwrap();
     let mut commands = Commands::default();
     let names = ["postgres", "dd"].map(|name| commands.number(name.as_bytes()));

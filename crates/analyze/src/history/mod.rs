@@ -33,6 +33,7 @@ use losses::Losses;
 use model::history::{By, Line, Overview};
 use model::record::{Counted, RollupRow, operations};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use watch::Watch;
 
 /// What is asked.
@@ -50,8 +51,8 @@ pub struct Asked {
     pub device: Option<String>,
     /// Only roles with this in their names.
     pub role: Option<String>,
-    /// Whether rows are of several hosts: a device's name is then behind its host's.
-    pub is_of_several: bool,
+    /// The hosts that rows are of; of several, a device's name is behind its host's.
+    pub hosts: Vec<String>,
 }
 
 impl Asked {
@@ -100,6 +101,8 @@ impl Asked {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     asked: Asked,
+    /// The host, where there is one.
+    host: Option<Arc<str>>,
     cells: BTreeMap<(i64, String), Cell>,
     losses: Losses,
     watch: Watch,
@@ -120,6 +123,7 @@ impl Ledger {
     pub fn new(asked: &Asked) -> Self {
         Self {
             asked: asked.clone(),
+            host: asked.hosts.first().map(|host| Arc::from(host.as_str())),
             cells: BTreeMap::new(),
             losses: Losses::default(),
             watch: Watch::default(),
@@ -128,8 +132,10 @@ impl Ledger {
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>) {
-        if !self.asked.is_of_several {
-            return self.take_one(&RollupRow { host: None, ..*row });
+        if self.asked.hosts.len() < 2 {
+            // Of an earlier version rows do not say whose they are.
+            let host = self.host.clone();
+            return self.take_one(&RollupRow { host: host.as_deref(), ..*row });
         }
         let device = row.device.map(|device| format!("{}:{device}", row.host.unwrap_or("-")));
         self.take_one(&RollupRow { device: device.as_deref(), ..*row });
@@ -171,7 +177,7 @@ impl Ledger {
 
     /// What it comes to.
     pub fn finish(self) -> Overview {
-        let Self { asked, cells, losses, watch } = self;
+        let Self { asked, cells, losses, watch, .. } = self;
         let by_time = losses.by_interval(&asked);
         let mut lines: Vec<Line> = match asked.by {
             By::Cause => losses.lines(&asked, &watch),

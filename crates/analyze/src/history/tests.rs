@@ -39,7 +39,7 @@ fn lost((victim, cause): (&str, &str), minute: i64, lost_ns: f64) -> Rollup {
 
 fn asked(by: By, step_ns: Option<i64>) -> Asked {
     let until_unix_ns = 2 * HOUR_NS;
-    Asked { from_unix_ns: 0, until_unix_ns, step_ns, by, device: None, role: None }
+    Asked { from_unix_ns: 0, until_unix_ns, step_ns, by, device: None, role: None, hosts: vec![] }
 }
 
 fn overview(asked: &Asked, rows: &[Rollup]) -> Overview {

@@ -10,8 +10,9 @@ use super::cpus::Cpus;
 use crate::names::FileNames;
 use crate::selection::Selection;
 use hashbrown::HashMap;
+use model::history::MINUTE_NS;
 use model::record::requests::DeviceStack;
-use model::record::{Call, Context, FileKey, Process, Request, Stack};
+use model::record::{Call, Context, FileKey, FileNumber, Process, Request, Stack};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -38,6 +39,8 @@ pub struct Known {
     pub(super) has_calls: bool,
     /// Files and stacks are told of, too.
     pub(super) of_files: bool,
+    /// A moment at which a minute begins.
+    minutes_from_ns: i64,
 }
 
 impl Known {
@@ -68,6 +71,7 @@ impl Known {
             queues: BTreeMap::new(),
             selection,
             of_files: true,
+            minutes_from_ns: 0,
         }
     }
 
@@ -85,6 +89,39 @@ impl Known {
         Self { stack, queues, ..self }
     }
 
+    /// The same, whose minutes begin at this moment and each 60 s before and after it; else they
+    /// begin with the trace.
+    #[must_use]
+    pub fn with_minutes_from(self, minutes_from_ns: i64) -> Self {
+        Self { minutes_from_ns, ..self }
+    }
+
+    /// The number of the minute that a moment is in.
+    pub fn minute_of(&self, time_ns: i64) -> i64 {
+        time_ns.saturating_sub(self.minutes_from_ns).div_euclid(MINUTE_NS)
+    }
+
+    /// When a minute begins.
+    pub fn begin_of(&self, minute: i64) -> i64 {
+        minute.saturating_mul(MINUTE_NS).saturating_add(self.minutes_from_ns)
+    }
+
+    /// The numbers of all minutes that there can be.
+    pub fn all_minutes(&self) -> Range<i64> {
+        self.minute_of(i64::MIN)..self.minute_of(i64::MAX)
+    }
+
+    /// What a file is called.
+    pub fn file_name(&self, file: FileNumber) -> Option<String> {
+        self.file_names.of_number(file)
+    }
+
+    /// The same, where nothing is to be told of files and stacks.
+    #[must_use]
+    pub fn without_files(self) -> Self {
+        Self { of_files: false, ..self }
+    }
+
     /// Where file systems lie, of which calls are known: to be found before the first span.
     pub fn homes(&mut self) -> &mut Homes {
         &mut self.homes
@@ -97,7 +134,7 @@ impl Known {
     }
 
     /// Calls that begin in a time or are under way at its begin.
-    pub(super) fn calls_of(&self, time_ns: &Range<i64>) -> Vec<Call> {
+    pub(crate) fn calls_of(&self, time_ns: &Range<i64>) -> Vec<Call> {
         let first = self.ended_until_ns.partition_point(|until_ns| *until_ns <= time_ns.start);
         let of = self.calls.iter().skip(first).take_while(|call| call.begin_ns < time_ns.end);
         of.filter(|call| call.begin_ns >= time_ns.start || call.end_ns > Some(time_ns.start))

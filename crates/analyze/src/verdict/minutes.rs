@@ -1,6 +1,7 @@
 //! Requests into minutes: each has a ledger that is told of all requests that concern it, in the
-//! order of their arrival, and its verdict is added to the whole. Minutes begin at multiples of
-//! 60 s from the trace's begin, so that they are the same wherever a trace is cut.
+//! order of their arrival, and its verdict is added to the whole, or told by itself. Minutes begin
+//! at multiples of 60 s from the trace's begin, or from a minute of the wall clock, so that they
+//! are the same wherever a trace is cut.
 //!
 //! Memory is what a minute holds, and what is in flight.
 //!
@@ -8,8 +9,8 @@
 
 use super::Ledger;
 use super::known::Known;
+use super::so_far::SoFar;
 use super::whole::Verdict;
-use model::history::MINUTE_NS;
 use model::record::{Commands, Request};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,20 +32,39 @@ pub struct Minutes {
     in_flight: Vec<Request>,
     in_flight_most: usize,
     commands: Commands,
-    whole: Verdict,
+    over: Over,
+}
+
+/// What becomes of minutes that are over.
+#[derive(Debug)]
+enum Over {
+    /// They are added up.
+    Added(Box<Verdict>),
+    /// Each is told by itself.
+    Told(Vec<(i64, SoFar)>),
 }
 
 impl Minutes {
     /// All minutes of a trace.
     pub fn all(known: Known) -> Self {
-        Self::of(&Arc::new(known), minute_of(i64::MIN)..minute_of(i64::MAX))
+        let numbers = known.all_minutes();
+        Self::of(&Arc::new(known), numbers)
     }
 
-    /// Some of them, by their numbers.
+    /// Some of them, by their numbers, to be added up.
     pub fn of(known: &Arc<Known>, numbers: Range<i64>) -> Self {
+        Self::with(known, numbers, Over::Added(Box::new(Verdict::new(known))))
+    }
+
+    /// Some of them, each told by itself.
+    pub(crate) fn each_of(known: &Arc<Known>, numbers: Range<i64>) -> Self {
+        Self::with(known, numbers, Over::Told(Vec::new()))
+    }
+
+    fn with(known: &Arc<Known>, numbers: Range<i64>, over: Over) -> Self {
         let selected = &known.selection.time_ns;
-        let last = minute_of(selected.end.saturating_sub(1)).saturating_add(1);
-        let numbers = numbers.start.max(minute_of(selected.start))..numbers.end.min(last);
+        let last = known.minute_of(selected.end.saturating_sub(1)).saturating_add(1);
+        let numbers = numbers.start.max(known.minute_of(selected.start))..numbers.end.min(last);
         Self {
             known: Arc::clone(known),
             next: numbers.start,
@@ -53,22 +73,23 @@ impl Minutes {
             in_flight: Vec::new(),
             in_flight_most: FEW,
             commands: Commands::default(),
-            whole: Verdict::new(known),
+            over,
         }
     }
 
     /// Whether requests matter that arrive from a moment on and are completed until another one,
     /// when all that arrived before them has been added.
     pub fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
-        let to_come = self.next < self.numbers.end && completed_ns >= begin_of(self.next);
-        to_come && arrived_ns < begin_of(self.numbers.end)
+        let to_come =
+            self.next < self.numbers.end && completed_ns >= self.known.begin_of(self.next);
+        to_come && arrived_ns < self.known.begin_of(self.numbers.end)
             || self.open.iter().any(|ledger| ledger.concerns(arrived_ns, completed_ns))
     }
 
     /// Takes the next request, in the order of arrival.
     pub fn add(&mut self, row: &Request, commands: &Commands) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
-        let minute = minute_of(begin_ns);
+        let minute = self.known.minute_of(begin_ns);
         if minute >= self.next && self.numbers.contains(&minute) {
             self.open_until(minute);
         }
@@ -80,7 +101,7 @@ impl Minutes {
                 ledger.add(row, commands);
             }
         }
-        if self.next < self.numbers.end && end_ns >= begin_of(self.next) {
+        if self.next < self.numbers.end && end_ns >= self.known.begin_of(self.next) {
             let name = row.command.map(|command| commands.name(command));
             let command = name.map(|name| self.commands.number(name.as_bytes()));
             self.keep(Request { command, ..*row }, begin_ns);
@@ -89,7 +110,7 @@ impl Minutes {
 
     fn keep(&mut self, row: Request, now_ns: i64) {
         if self.in_flight.len() >= self.in_flight_most {
-            let from_ns = begin_of(self.next).max(now_ns);
+            let from_ns = self.known.begin_of(self.next).max(now_ns);
             self.in_flight.retain(|row| row.completed_ns >= Some(from_ns));
             self.in_flight_most = FEW.max(self.in_flight.len() * 2);
         }
@@ -99,30 +120,49 @@ impl Minutes {
     /// Opens a minute, and those before it in which calls begin: they wait without any request.
     fn open_until(&mut self, minute: i64) {
         while self.next <= minute {
-            let call = self.known.next_call_ns(begin_of(self.next)).map(minute_of);
+            let call = self
+                .known
+                .next_call_ns(self.known.begin_of(self.next))
+                .map(|ns| self.known.minute_of(ns));
             let number = call.map_or(minute, |of_call| of_call.min(minute)).max(self.next);
             self.open_one(number);
         }
     }
 
     fn open_one(&mut self, number: i64) {
-        let mut ledger = Ledger::new(&self.known, begin_of(number)..begin_of(number + 1));
+        let mut ledger =
+            Ledger::new(&self.known, self.known.begin_of(number)..self.known.begin_of(number + 1));
         self.next = number + 1;
         self.in_flight.iter().for_each(|row| ledger.add(row, &self.commands));
-        let next_ns = begin_of(self.next);
+        let next_ns = self.known.begin_of(self.next);
         self.in_flight.retain(|row| row.completed_ns >= Some(next_ns));
         self.open.push_back(ledger);
     }
 
     fn close_first(&mut self) {
-        let first = self.open.pop_front();
-        first.into_iter().for_each(|ledger| self.whole.merge(&ledger.verdict()));
+        let Some(mut ledger) = self.open.pop_front() else { return };
+        match &mut self.over {
+            Over::Added(whole) => whole.merge(&ledger.verdict()),
+            Over::Told(told) => {
+                let number = self.known.minute_of(ledger.begin_ns());
+                ledger.end();
+                told.push((number, ledger.so_far()));
+            }
+        }
     }
 
-    /// The verdict of all of them.
-    pub fn verdict(mut self) -> Verdict {
-        while let Some(call_ns) = self.known.next_call_ns(begin_of(self.next)) {
-            let minute = minute_of(call_ns).max(self.next);
+    /// The minutes that are over since the last time, where each is told by itself.
+    pub(crate) fn take_told(&mut self) -> Vec<(i64, SoFar)> {
+        match &mut self.over {
+            Over::Added(_) => Vec::new(),
+            Over::Told(told) => std::mem::take(told),
+        }
+    }
+
+    /// No more requests come.
+    pub(crate) fn end(&mut self) {
+        while let Some(call_ns) = self.known.next_call_ns(self.known.begin_of(self.next)) {
+            let minute = self.known.minute_of(call_ns).max(self.next);
             if minute >= self.numbers.end {
                 break;
             }
@@ -131,15 +171,14 @@ impl Minutes {
         while !self.open.is_empty() {
             self.close_first();
         }
-        self.whole
     }
-}
 
-/// The number of the minute that a moment is in.
-pub fn minute_of(time_ns: i64) -> i64 {
-    time_ns.div_euclid(MINUTE_NS)
-}
-
-fn begin_of(minute: i64) -> i64 {
-    minute.saturating_mul(MINUTE_NS)
+    /// The verdict of all of them.
+    pub fn verdict(mut self) -> Verdict {
+        self.end();
+        match self.over {
+            Over::Added(whole) => *whole,
+            Over::Told(_) => Verdict::new(&self.known),
+        }
+    }
 }

@@ -60,9 +60,9 @@ pub(crate) use actors::{Actors, RoleId};
 pub use ends::Ends;
 pub use findings::{Told, findings};
 pub use known::{Homes, Known};
-pub use minutes::{Minutes, minute_of};
+pub use minutes::Minutes;
 pub use role::role;
-pub(crate) use so_far::{LostSoFar, WaitsSoFar};
+pub(crate) use so_far::{LostSoFar, SoFar, WaitsSoFar};
 pub use whole::Verdict;
 
 use crate::requests::sequences::Open;
@@ -289,12 +289,17 @@ impl Ledger {
         sums
     }
 
-    /// The verdict of the span; what is still open is ended first.
-    pub(crate) fn verdict(mut self) -> Verdict {
+    /// No more requests come: what is still open ends.
+    pub(crate) fn end(&mut self) {
         self.begin_calls(i64::MAX);
         for Device { disk, book } in self.devices.values_mut() {
             disk.finish(book);
         }
+    }
+
+    /// The verdict of the span; what is still open is ended first.
+    pub(crate) fn verdict(mut self) -> Verdict {
+        self.end();
         self.files.settle();
         let sums = self.sums();
         let served = self.served();

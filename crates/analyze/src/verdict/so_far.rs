@@ -30,7 +30,15 @@ pub(crate) struct LostSoFar {
     pub(crate) lost_ns: f64,
 }
 
+/// All waits and losses of a span.
+pub(crate) type SoFar = (Vec<WaitsSoFar>, Vec<LostSoFar>);
+
 impl Ledger {
+    /// When the span begins.
+    pub(crate) fn begin_ns(&self) -> i64 {
+        self.time_ns.start
+    }
+
     /// A thread's process is known now.
     pub(crate) fn learn(&mut self, process: &Process) {
         self.actors.learn(process);
@@ -72,7 +80,7 @@ impl Ledger {
     }
 
     /// All waits and losses by the requests that were added so far.
-    pub(crate) fn so_far(&mut self) -> (Vec<WaitsSoFar>, Vec<LostSoFar>) {
+    pub(crate) fn so_far(&mut self) -> SoFar {
         let (waits, losses) = blame(&self.sums());
         let name = |role: RoleId| self.actors.name(role).to_owned();
         let waits = waits.iter().map(|(victim, of)| WaitsSoFar {

@@ -8,7 +8,7 @@
 
 use super::spans::{Span, Spans};
 use super::tally::Names;
-use crate::verdict::{Homes, Known, Ledger, LostSoFar, WaitsSoFar};
+use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar};
 use model::circumstance::Circumstance;
 use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey};
 use std::collections::{BTreeMap, VecDeque};
@@ -162,17 +162,7 @@ impl Open {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }
-        let (waits, lost) = self.ledger.so_far();
-        let mut now: BTreeMap<RollupKey, Sent> = BTreeMap::new();
-        for of in &waits {
-            let told = Sent { count: of.count, sum_ns: of.sum_ns, lost_ns: 0 };
-            now.insert(key_of_waits(of, names), told);
-        }
-        for of in &lost {
-            let told = now.entry(key_of_lost(of, names)).or_default();
-            told.count = told.count.saturating_add(of.count.round().max(0.0) as u64);
-            told.lost_ns = told.lost_ns.saturating_add(of.lost_ns.round() as i64);
-        }
+        let mut now = sums(&self.ledger.so_far(), names);
         // What was put down to somebody may turn out to be chance.
         for (key, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0) {
             now.entry(key.clone()).or_default();
@@ -196,6 +186,41 @@ impl Open {
         }
         rows
     }
+}
+
+/// What was waited and lost in a span, by key.
+fn sums((waits, lost): &SoFar, names: &Names<'_>) -> BTreeMap<RollupKey, Sent> {
+    let mut sums: BTreeMap<RollupKey, Sent> = BTreeMap::new();
+    for of in waits {
+        let sum = sums.entry(key_of_waits(of, names)).or_default();
+        sum.count = sum.count.saturating_add(of.count);
+        sum.sum_ns = sum.sum_ns.saturating_add(of.sum_ns);
+    }
+    for of in lost {
+        let sum = sums.entry(key_of_lost(of, names)).or_default();
+        sum.count = sum.count.saturating_add(of.count.round().max(0.0) as u64);
+        sum.lost_ns = sum.lost_ns.saturating_add(of.lost_ns.round() as i64);
+    }
+    sums
+}
+
+/// The rows of a span that is over.
+pub(super) fn rows_of(
+    so_far: &SoFar,
+    (from_unix_ns, until_unix_ns): (i64, i64),
+    names: &Names<'_>,
+) -> Vec<Rollup> {
+    let row = |(key, Sent { count, sum_ns, lost_ns })| Rollup {
+        count,
+        sum_ns,
+        lost_ns,
+        ..Rollup::of(key, from_unix_ns, until_unix_ns)
+    };
+    sums(so_far, names)
+        .into_iter()
+        .map(row)
+        .filter(|row| row.count > 0 || row.lost_ns != 0)
+        .collect()
 }
 
 fn key_of_waits(of: &WaitsSoFar, names: &Names<'_>) -> RollupKey {

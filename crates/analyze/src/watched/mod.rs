@@ -5,6 +5,7 @@
 //! - `tally`: counts and response times, each in the span in which it began.
 //! - `losses`: the verdict of each span: the ledger of `verdict` over the requests that concern it,
 //!   as `response --from --to` has it.
+//! - `rolled`: the same of a trace's file, minute by minute.
 //! - `usual`: what stands out against the same hour of earlier days.
 //!
 //! Times are CLOCK_MONOTONIC's, in ns, but for those that are called `unix`.
@@ -12,11 +13,13 @@
 //! Non-goals: where rows come from, and where they are kept.
 
 mod losses;
+mod rolled;
 mod spans;
 mod tally;
 mod usual;
 
 pub use losses::Losses;
+pub use rolled::{Rolled, events_lost, minutes_from_ns};
 pub use spans::{ClockSet, Span, Spans};
 pub use tally::{Names, Tally};
 pub use usual::{LastMinute, Unusual, Usual};

@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod report;
 mod response;
+mod rollup;
 mod rounds;
 mod runs;
 mod simulate;
@@ -56,6 +57,7 @@ pub use record::RecordOptions;
 pub use replay::ReplayOptions;
 pub use report::ReportOptions;
 pub use response::ResponseOptions;
+pub use rollup::{Part, RollupOptions};
 pub use rounds::RoundsOptions;
 pub use runs::{RunsCommand, RunsOptions};
 pub use simulate::{Arrivals, ModelReplayOptions, SimulateOptions};
@@ -105,6 +107,8 @@ pub enum Command {
     CapturePart,
     /// What did each request of a trace go through, and which fared badly?
     Response(ResponseOptions),
+    /// Minutes of traces and histories, of one host or of many, in one file.
+    Rollup(RollupOptions),
     /// Print the response analysis as SQL, for DuckDB, Spark and others.
     Sql(SqlOptions),
     /// What would the requests of a trace have gone through on a modelled disk subsystem?

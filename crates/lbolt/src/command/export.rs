@@ -27,7 +27,7 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
         TraceFile::open(&options.traces, input_format, (parent_of(output), "--output"), &control)?;
     let rows = trace.rows()?;
     let watch = Watch::new(&control);
-    let mut rows = Rollup { rows, watch: watch.clone() };
+    let mut rows = Watched { rows, watch: watch.clone() };
     let ticker = progress(watch);
     let destination = Destination { path: output, mode: mode_of(&options.traces) };
     let exported = {
@@ -58,12 +58,12 @@ fn usage(error: impl std::fmt::Display) -> anyhow::Error {
 }
 
 /// Rows that are counted, and that end when the user says so.
-struct Rollup {
+struct Watched {
     rows: FileRows,
     watch: Watch,
 }
 
-impl Source for Rollup {
+impl Source for Watched {
     fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
         self.watch.pass(1)?;
         self.rows.next_row()

@@ -73,7 +73,7 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
         by: options.by,
         device: options.device.clone(),
         role: options.role.clone(),
-        is_of_several: history.origins().hosts().len() > 1,
+        hosts: history.origins().hosts(),
     };
     let (ledger, notes) = gather(
         history,

@@ -15,6 +15,7 @@ mod record;
 mod replay;
 mod report;
 mod response;
+mod rollup;
 mod runs;
 mod simulate;
 mod sql;
@@ -81,6 +82,7 @@ fn done(command: &Command) -> anyhow::Result<()> {
         Command::CapturePart => crate::run::standing::part::run(),
         Command::CaretakerPart => caretaker::run(),
         Command::Response(options) => response::run(options),
+        Command::Rollup(options) => rollup::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
         Command::Whatif(options) => whatif::run(options),

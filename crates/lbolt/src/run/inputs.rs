@@ -6,6 +6,7 @@
 use super::trace::{REQUESTS, parquet_of};
 use crate::print::exit::{Fault, failure};
 use model::history::FileName;
+use model::record::RollupFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,11 @@ fn runs_in(directory: &Path) -> Vec<PathBuf> {
         within.filter(|path| path.is_dir() && has_requests(path)).collect();
     runs.sort();
     runs
+}
+
+/// Whether it is a history or a rollup.
+pub(crate) fn is_rollup(path: &Path) -> bool {
+    entries(path).iter().any(|file| is_of_history(file)) || RollupFile::open(path).is_ok()
 }
 
 /// Histories and rollups: what is named, lists and directories of these in full.
@@ -145,16 +151,23 @@ pub(crate) fn several(
     Ok(Some(inputs))
 }
 
+/// What a trace is called.
+pub(crate) fn label_of(trace: &Path) -> String {
+    name_of(trace).unwrap_or_else(|| trace.display().to_string())
+}
+
+/// The name of a trace's run, or of its file.
+fn name_of(trace: &Path) -> Option<String> {
+    let is_of_run = trace.file_name().is_some_and(|name| name == REQUESTS);
+    let run = if is_of_run { trace.parent() } else { Some(trace) };
+    let run = run.unwrap_or(trace);
+    let stem = if run.is_dir() { run.file_name() } else { run.file_stem() };
+    stem.map(|name| name.to_string_lossy().into_owned())
+}
+
 /// What tells traces apart: the names of their runs where these differ, else their paths.
 fn labels(traces: &[PathBuf]) -> Vec<String> {
-    let name = |trace: &PathBuf| {
-        let is_of_run = trace.file_name().is_some_and(|name| name == REQUESTS);
-        let run = if is_of_run { trace.parent() } else { Some(trace.as_path()) };
-        let run = run.unwrap_or(trace);
-        let stem = if run.is_dir() { run.file_name() } else { run.file_stem() };
-        stem.map(|name| name.to_string_lossy().into_owned())
-    };
-    let names: Option<Vec<String>> = traces.iter().map(name).collect();
+    let names: Option<Vec<String>> = traces.iter().map(|trace| name_of(trace)).collect();
     let are_apart = |names: &Vec<String>| {
         let apart: std::collections::BTreeSet<&String> = names.iter().collect();
         apart.len() == names.len() && names.iter().all(|name| !name.is_empty())

@@ -298,7 +298,7 @@ fn of_file(
     let (known, layers) = verdict::known_of(file, context, selection.clone(), watch)?;
     let known = Arc::new(known);
     let parts = parts(file, &selection, PARTS);
-    let minutes = verdict::minutes(file, PARTS);
+    let minutes = verdict::minutes(file, &known, PARTS);
     let work = Work {
         file,
         selection: &selection,

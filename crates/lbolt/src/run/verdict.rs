@@ -7,7 +7,7 @@ use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
 use analyze::layers::Layers;
 use analyze::selection::Selection;
-use analyze::verdict::{Ends, Known, Minutes, Verdict, minute_of};
+use analyze::verdict::{Ends, Known, Minutes, Verdict};
 use model::record::requests::RequestFile;
 use model::record::{Commands, Context, Request};
 use std::ops::Range;
@@ -62,6 +62,27 @@ const OF_STACKED: &[&str] = &[
     "generation",
     "kernel_stack",
     "user_stack",
+    "above_id",
+];
+/// What a rollup asks of a row.
+pub(super) const OF_ROLLUP: &[&str] = &[
+    "request_id",
+    "device",
+    "op",
+    "flags",
+    "length_bytes",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "error",
+    "pid",
+    "command",
+    "parent_id",
+    "file_kind",
+    "file_system",
+    "inode",
+    "generation",
     "above_id",
 ];
 /// What tells where the time of a stack of devices goes.
@@ -135,8 +156,8 @@ fn is_stacked(file: &RequestFile) -> bool {
 
 /// Minutes of a file in parts of several groups of rows, at most so many; one where the file does
 /// not tell when its groups begin and end.
-pub(super) fn minutes(file: &RequestFile, most: usize) -> Vec<Range<i64>> {
-    let whole = minute_of(i64::MIN)..minute_of(i64::MAX);
+pub(super) fn minutes(file: &RequestFile, known: &Known, most: usize) -> Vec<Range<i64>> {
+    let whole = known.all_minutes();
     let groups = || 0..file.groups();
     let arrivals_ns: Vec<(i64, i64)> = groups().filter_map(|n| file.arrivals_ns(n)).collect();
     let is_known = arrivals_ns.len() == file.groups()
@@ -146,7 +167,7 @@ pub(super) fn minutes(file: &RequestFile, most: usize) -> Vec<Range<i64>> {
     let (Some(first_ns), Some(last_ns), true) = (first_ns, last_ns, is_known) else {
         return vec![whole];
     };
-    let (first, last) = (minute_of(first_ns), minute_of(last_ns));
+    let (first, last) = (known.minute_of(first_ns), known.minute_of(last_ns));
     let parts = (file.groups() / GROUPS_LEAST).clamp(1, most) as i64;
     let each = ((last - first + 1) as u64).div_ceil(parts as u64).max(1) as usize;
     let cuts = (first..=last).step_by(each).skip(1);
@@ -175,7 +196,7 @@ pub(super) fn of_minutes(
     Ok(minutes.verdict())
 }
 
-fn each(
+pub(super) fn each(
     file: &RequestFile,
     groups: Range<usize>,
     columns: &'static [&'static str],

@@ -54,7 +54,7 @@ impl Watch {
     }
 
     /// What stops it.
-    pub(crate) fn control(&self) -> &Control {
+    pub(crate) fn control(&self) -> &Arc<Control> {
         &self.control
     }
 }

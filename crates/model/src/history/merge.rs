@@ -1,7 +1,7 @@
 //! Rows of several files as those of one: put in order, and added up where they become coarser.
 
 use super::name::{DAY_NS, HOUR_NS};
-use super::origin::{Origin, Origins};
+use super::origin::{Origin, Origins, Twice};
 use crate::record::{Rollup, RollupKey, RollupLevel, RollupRow, RollupWriter};
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
@@ -32,7 +32,9 @@ pub struct Folder<W: Write + Send> {
     level: RollupLevel,
     /// Of rows that do not say whose they are.
     origin: Origin,
+    /// Of the source whose rows come, and of those before it.
     origins: Origins,
+    before: Origins,
     /// By key, and then by time: what is alike stands together, and is smaller so.
     rows: BTreeMap<(RollupKey, i64, i64), Rollup>,
     numbers: usize,
@@ -49,10 +51,28 @@ impl<W: Write + Send> Folder<W> {
             level,
             origin: origin.clone(),
             origins: Origins::default(),
+            before: Origins::default(),
             rows: BTreeMap::new(),
             numbers: 0,
             span: None,
         })
+    }
+
+    /// Another source begins: `origin` is whose its rows are that do not say it.
+    /// Errors: what the source before it had was there already.
+    pub fn begin_source(&mut self, origin: &Origin) -> Result<(), Twice> {
+        self.origin = origin.clone();
+        self.before.add_apart(&std::mem::take(&mut self.origins))
+    }
+
+    /// Whose rows it has, of sources that have ended.
+    pub fn origins(&self) -> &Origins {
+        &self.before
+    }
+
+    /// From when until when it has rows; none where it has none.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        self.span
     }
 
     /// Adds a row.
@@ -105,13 +125,14 @@ impl<W: Write + Send> Folder<W> {
     /// Errors: what the output or Parquet refuses.
     pub fn finish(mut self, sources: &str) -> Result<W, ParquetError> {
         self.end_group()?;
+        self.before.merge(&self.origins);
         let (from, until) = self.span.unwrap_or_default();
         let told = [
             (footer::FROM, from.to_string()),
             (footer::UNTIL, until.to_string()),
             (footer::SOURCES, sources.to_owned()),
             (footer::LEVEL, self.level.name().to_owned()),
-            (footer::ORIGINS, self.origins.told()),
+            (footer::ORIGINS, self.before.told()),
         ];
         let told = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         self.writer.finish(told)

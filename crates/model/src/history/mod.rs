@@ -54,8 +54,8 @@ pub enum HistoryError {
     NoRoom { path: PathBuf },
     #[error("read a history from {path}: {problem}; `lbolt watch` keeps one")]
     None { path: PathBuf, problem: String },
-    #[error("read {path} beside {other}: {problem}; leave out one of them")]
-    Twice { path: PathBuf, other: PathBuf, problem: String },
+    #[error("read {path} beside {other}: {twice}; leave out one of them")]
+    Twice { path: PathBuf, other: PathBuf, twice: Twice },
     #[error(transparent)]
     Record(#[from] RecordError),
 }

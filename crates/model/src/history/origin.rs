@@ -4,6 +4,7 @@
 //! Non-goals: clocks of hosts that differ, which rows cannot tell.
 
 use super::name::MINUTE_NS;
+use super::shown;
 use crate::record::RollupRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,9 +105,10 @@ impl Origins {
         Ok(())
     }
 
-    /// The hosts.
-    pub fn hosts(&self) -> BTreeSet<Option<&str>> {
-        self.0.keys().map(|origin| origin.host.as_deref()).collect()
+    /// The hosts that are named.
+    pub fn hosts(&self) -> Vec<String> {
+        let hosts: BTreeSet<&String> = self.0.keys().filter_map(|of| of.host.as_ref()).collect();
+        hosts.into_iter().cloned().collect()
     }
 
     /// Parts of runs that are not there: the run, which parts, and of how many.
@@ -137,6 +139,15 @@ pub struct Twice {
     pub again: Origin,
     /// The time that both are of.
     pub shared: (i64, i64),
+}
+
+impl fmt::Display for Twice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, until) = self.shared;
+        let known =
+            if self.known == self.again { String::new() } else { format!(" as {}", self.known) };
+        write!(f, "{}, {} to {}, is there already{known}", self.again, shown(from), shown(until))
+    }
 }
 
 fn shared<'a>(

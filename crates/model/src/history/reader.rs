@@ -7,7 +7,7 @@
 use super::merge::footer;
 use super::name::FileName;
 use super::origin::Origins;
-use super::{HistoryError, Note, shown};
+use super::{HistoryError, Note};
 use crate::named::Named as _;
 use crate::record::{Counted, RecordError, Rollup, RollupFile, RollupLevel, RollupRow};
 use std::collections::BTreeSet;
@@ -103,7 +103,8 @@ impl History {
             let one = Self::open(path)?;
             for (earlier, origins) in &mut before {
                 if let Err(twice) = origins.clone().add_apart(&one.origins) {
-                    return Err(HistoryError::twice(path, earlier, twice));
+                    let (path, other) = (path.clone(), (*earlier).clone());
+                    return Err(HistoryError::Twice { path, other, twice });
                 }
             }
             all.origins.merge(&one.origins);
@@ -238,15 +239,4 @@ pub(super) fn span_of(file: &RollupFile, of_name: (i64, i64)) -> (i64, i64) {
     let told = file.footer();
     let number = |key: &str| told.get(key)?.parse::<i64>().ok();
     number(footer::FROM).zip(number(footer::UNTIL)).unwrap_or(of_name)
-}
-
-impl HistoryError {
-    fn twice(again: &Path, known: &Path, twice: super::Twice) -> Self {
-        let (from, until) = twice.shared;
-        Self::Twice {
-            path: again.to_owned(),
-            other: known.to_owned(),
-            problem: format!("{}, {} to {}, is in both", twice.again, shown(from), shown(until),),
-        }
-    }
 }

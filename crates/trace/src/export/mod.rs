@@ -114,6 +114,18 @@ pub struct Destination<'a> {
     pub mode: u32,
 }
 
+/// Writes a file of other content as an export: it is there when it is whole, or not at all.
+/// Errors: something has that name; an output that refuses to be written.
+pub fn write_bytes(bytes: &[u8], destination: Destination<'_>) -> Result<(), ExportError> {
+    let Destination { path, mode } = destination;
+    let written = Output::create(path, mode).and_then(|mut output| {
+        output.bytes(bytes)?;
+        output.finish()?.publish(false)
+    });
+    output::clean_up(path);
+    written
+}
+
 /// Writes all rows of a source; those of lbolt's own only if they are requested. The files are
 /// there when all are whole, or not at all.
 /// Errors: an output that refuses to be written; rows that cannot be read.

@@ -1,0 +1,97 @@
+//! The options of `lbolt rollup`, and what its help says.
+
+use super::named;
+use clap::Args;
+use model::record::RollupLevel;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// `lbolt rollup`.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = ROLLUP_HELP)]
+pub struct RollupOptions {
+    /// Runs, requests.parquet, foreign traces, histories, rollups, directories of runs, or @FILE,
+    /// which lists them.
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// The file to write (Parquet).
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// For how long rows are added up: as many as are counted for a minute stay apart, or are one
+    /// for an hour or a day, with coarser histograms.
+    #[arg(long, value_name = "LEVEL", default_value = "minute",
+        value_parser = named(RollupLevel::ALL))]
+    pub level: RollupLevel,
+    /// The host of a trace that does not name it [default: its run's name].
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// When a trace began that does not say it.
+    #[arg(long, value_name = "TIME")]
+    pub started: Option<jiff::Timestamp>,
+    /// Of one trace a part of its minutes: the first of eight is 1/8. Parts together are the whole.
+    #[arg(long, value_name = "K/N")]
+    pub part: Option<Part>,
+    /// The format of a foreign trace [default: recognized by its first bytes].
+    #[arg(long, value_name = "FORMAT")]
+    pub input_format: Option<String>,
+}
+
+/// One of so many parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Which, from 1 on.
+    pub number: i64,
+    /// How many there are.
+    pub all: i64,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').and_then(|(number, all)| {
+            Some(Self { number: number.parse().ok()?, all: all.parse().ok()? })
+        });
+        let is_one = |part: &Self| {
+            (1..=1_000_000).contains(&part.all) && part.number >= 1 && part.number <= part.all
+        };
+        parsed.filter(is_one).ok_or_else(|| {
+            format!("\"{text}\" is no part; write K/N, for example 2/8 for the second of eight")
+        })
+    }
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.all)
+    }
+}
+
+/// For `lbolt rollup --help`.
+const ROLLUP_HELP: &str = "\
+lbolt rollup lbolt-runs -o host.parquet     a directory of runs, minute by minute
+lbolt rollup web1 web2 db -o fleet.parquet  runs of several hosts
+lbolt rollup fleet.parquet --level hour -o hours.parquet
+                                            coarser, for long spans
+lbolt history fleet.parquet --by host       what is in it: which host lost most, and to whom
+duckdb -c \"SELECT host, SUM(lost_ns) / 1e9 FROM 'fleet.parquet' GROUP BY host\"
+
+A rollup is what `lbolt watch` keeps, of traces: counts, response times and losses by minute, host,
+device, operation and role. docs/records.md lists its columns. The same time of one host is counted
+once: what is there twice is refused.
+
+Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_one_of_so_many() {
+        assert_eq!("2/8".parse(), Ok(Part { number: 2, all: 8 }));
+        for text in ["", "2", "0/8", "9/8", "-1/2", "1/0", "a/b", "1/2/3", "1/9999999"] {
+            let error = text.parse::<Part>().unwrap_err();
+            assert!(error.contains("is no part; write K/N"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `lbolt rollup`: minutes of traces and histories in one file.
+
+use super::note;
+use crate::cli::RollupOptions;
+use crate::print::exit::{Fault, failure, of_records};
+use crate::print::output::print;
+use crate::run::Watch;
+use crate::run::inputs::{Input, expanded, is_rollup, label_of, several};
+use crate::run::leftover::Kept;
+use crate::run::rollup::roll_up;
+use crate::run::session::control;
+use crate::run::trace::TraceFile;
+use model::history::{Folder, History, HistoryError, Note, Origin, Query, Twice};
+use model::run::{RunDirectory, parent_of};
+use report::show_bytes;
+use std::path::{Path, PathBuf};
+use trace::export::{self, Destination, ExportError};
+
+/// What is rolled up.
+enum Source {
+    /// A trace, in one file or several.
+    Trace(Vec<PathBuf>, Origin),
+    /// A history or a rollup.
+    Rows(PathBuf),
+}
+
+/// Runs the command.
+/// Errors: a trace that cannot be read; the same time twice; an output that refuses; interruption.
+pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
+    let control = control()?;
+    let watch = Watch::new(&control);
+    let sources = sources(options)?;
+    if options.part.is_some() && !matches!(sources.as_slice(), [Source::Trace(..)]) {
+        return Err(usage("--part selects minutes of one trace"));
+    }
+    let mut folder = Folder::new(Vec::new(), options.level, &Origin::default())?;
+    let ticker = super::response::progress(watch.clone());
+    for source in &sources {
+        match source {
+            Source::Trace(traces, origin) => {
+                folder.begin_source(origin).map_err(twice)?;
+                rolled(traces, options, &mut folder, &watch)?;
+            }
+            Source::Rows(path) => {
+                folder.begin_source(&Origin::default()).map_err(twice)?;
+                copied(path, &mut folder)?;
+            }
+        }
+    }
+    folder.begin_source(&Origin::default()).map_err(twice)?;
+    drop(ticker);
+    for (run, parts, all) in folder.origins().missing_parts() {
+        note(&format!("{}.", Note::MissingParts { run, parts, all }));
+    }
+    let Some((from_unix_ns, until_unix_ns)) = folder.span() else {
+        return Err(usage("there is no request in what is named"));
+    };
+    let hosts = folder.origins().hosts().len().max(1);
+    let bytes = folder.finish("")?;
+    let destination = Destination { path: &options.output, mode: 0o666 };
+    let written = {
+        let _kept = Kept::brief(&options.output, &[export::scratch_of(&options.output)]);
+        export::write_bytes(&bytes, destination)
+    };
+    written.map_err(|error| match error {
+        ExportError::Exists { .. } => failure(Fault::Usage, format!("failed to {error}")),
+        _ => of_records(error),
+    })?;
+    print(&format!(
+        "{}: {}, {}, {}.\n",
+        options.output.display(),
+        if hosts == 1 { "1 host".to_owned() } else { format!("{hosts} hosts") },
+        report::history::span(from_unix_ns, until_unix_ns),
+        show_bytes(bytes.len() as f64),
+    ))
+}
+
+fn usage(why: &str) -> anyhow::Error {
+    failure(Fault::Usage, format!("failed to roll up: {why}"))
+}
+
+fn twice(twice: Twice) -> anyhow::Error {
+    usage(&format!("{twice}; leave out one of them"))
+}
+
+/// What is named, in the order in which it is.
+fn sources(options: &RollupOptions) -> anyhow::Result<Vec<Source>> {
+    let (rows, traces): (Vec<PathBuf>, Vec<PathBuf>) =
+        expanded(&options.traces)?.into_iter().partition(|path| is_rollup(path));
+    let format = options.input_format.as_deref();
+    let of_run = |label: String, path: &Path| {
+        let host = options.host.clone().or_else(|| host_of(path)).unwrap_or_else(|| label.clone());
+        let part = options.part.map(|part| part.to_string());
+        Origin { host: Some(host), run: Some(label), part }
+    };
+    let of_traces = match (several(&traces, format)?, traces.as_slice()) {
+        (_, []) => Vec::new(),
+        (Some(inputs), _) => inputs
+            .into_iter()
+            .map(|Input { label, path }| Source::Trace(vec![path.clone()], of_run(label, &path)))
+            .collect(),
+        (None, [first, ..]) => {
+            let origin = of_run(label_of(first), first);
+            vec![Source::Trace(traces, origin)]
+        }
+    };
+    Ok(of_traces.into_iter().chain(rows.into_iter().map(Source::Rows)).collect())
+}
+
+/// The host that a run was recorded on.
+fn host_of(path: &Path) -> Option<String> {
+    let run = if path.is_dir() { path } else { parent_of(path) };
+    let (_, info) = RunDirectory::open(run).ok()?;
+    info.machine.get("host")?.as_str().map(str::to_owned)
+}
+
+/// Rolls a trace up.
+fn rolled(
+    traces: &[PathBuf],
+    options: &RollupOptions,
+    folder: &mut Folder<Vec<u8>>,
+    watch: &Watch,
+) -> anyhow::Result<()> {
+    let held_in = (parent_of(&options.output), "--output");
+    let trace = TraceFile::open(traces, options.input_format.as_deref(), held_in, watch.control())?;
+    let started = options.started.and_then(|at| i64::try_from(at.as_nanosecond()).ok());
+    let mut refused = Ok(());
+    roll_up(trace, started, options.part, watch, |rows| {
+        rows.iter().for_each(|row| folder.push(&row.lent()));
+        if refused.is_ok() {
+            refused = folder.end_part();
+        }
+    })?;
+    Ok(refused?)
+}
+
+/// Takes the rows of a history or a rollup.
+fn copied(path: &Path, folder: &mut Folder<Vec<u8>>) -> anyhow::Result<()> {
+    let of_history = |error: HistoryError| failure(Fault::Usage, format!("failed to {error}"));
+    let history = History::open(path).map_err(of_history)?;
+    history.notes().iter().for_each(|said| note(&format!("{said}.")));
+    let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, kinds: Vec::new() };
+    for part in history.parts(&query) {
+        let read = history.each(&part, &query, |row| folder.push(row));
+        // Half of a part would be no rollup of it.
+        read.map_err(|said| failure(Fault::Usage, said.to_string()))?;
+        folder.end_part()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Pieces of work on all cores, whose results are taken in their order.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// Does `count` pieces, as many at once as there are cores, and gives `take` what they come to, the
+/// first one first.
+/// Errors: the first that a piece meets; no more pieces begin then.
+pub(crate) fn in_order<T: Send, E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+    take: &mut impl FnMut(T),
+) -> Result<(), E> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let (done, results) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(count) {
+            let (done, next, work) = (done.clone(), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    if place >= count {
+                        break;
+                    }
+                    let result = work(place);
+                    let is_over = result.is_err();
+                    // Nobody takes it where another one failed.
+                    if done.send((place, result)).is_err() || is_over {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(done);
+        let mut early = BTreeMap::new();
+        let mut wanted = 0;
+        for (place, result) in results {
+            early.insert(place, result?);
+            while let Some(result) = early.remove(&wanted) {
+                take(result);
+                wanted += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_their_order_and_an_error_ends_it() {
+        let mut taken = Vec::new();
+        let work = |place: usize| {
+            std::thread::sleep(std::time::Duration::from_micros(7 * (100 - place as u64)));
+            Ok::<_, ()>(place)
+        };
+        in_order(100, work, &mut |place| taken.push(place)).unwrap();
+        assert_eq!(taken, (0..100).collect::<Vec<_>>());
+        let failing = |place: usize| if place == 5 { Err(place) } else { Ok(place) };
+        assert_eq!(in_order(1000, failing, &mut |_| {}), Err(5));
+        assert_eq!(in_order(0, failing, &mut |_| {}), Ok(()));
+    }
+}

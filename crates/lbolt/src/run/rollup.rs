@@ -1,0 +1,128 @@
+//! A trace into rows of a rollup: its minutes in parts on all cores, in their order.
+//!
+//! Non-goals: histories and rollups, which have such rows already; the file that is written.
+
+use super::trace::{TraceFile, device_name};
+use super::{Watch, in_order, verdict};
+use crate::cli::Part;
+use crate::print::exit::{Fault, failure};
+use analyze::selection::Selection;
+use analyze::verdict::Known;
+use analyze::watched::{Names, Rolled, events_lost, minutes_from_ns};
+use model::record::requests::{Provenance, RequestFile};
+use model::record::{Commands, Context, Request, Rollup};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Parts of a file; more of them are more even, and read more groups twice.
+const PARTS: usize = 32;
+
+/// A trace whose minutes are rolled up.
+struct Trace<'a> {
+    file: &'a RequestFile,
+    known: Arc<Known>,
+    context: Context,
+    provenance: Provenance,
+    started_unix_ns: i64,
+    told_ns: Range<i64>,
+    watch: &'a Watch,
+}
+
+/// Gives `take` the rows of a trace, or of a part of its minutes.
+/// Errors: a trace that does not say when it began, where nobody else does; one that cannot be
+/// read; interruption.
+pub(crate) fn roll_up(
+    trace: TraceFile,
+    started_unix_ns: Option<i64>,
+    part: Option<Part>,
+    watch: &Watch,
+    mut take: impl FnMut(Vec<Rollup>),
+) -> anyhow::Result<()> {
+    let end_ns = trace.end_ns()?;
+    let (file, context, _held) = trace.into_parts();
+    let provenance = file.provenance();
+    let Some(started_unix_ns) = provenance.started_unix_ns.or(started_unix_ns) else {
+        let sentence = "the trace does not say when it began, and minutes are the wall clock's; \
+                        give --started";
+        return Err(failure(Fault::Usage, sentence));
+    };
+    let selection = Selection::default();
+    let (known, _) = verdict::known_of(&file, context.clone(), selection, watch)?;
+    let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
+    let known = Arc::new(known);
+    let begins = (0..file.groups()).filter_map(|group| file.arrivals_ns(group)).map(|(ns, _)| ns);
+    let told_ns = begins.min().unwrap_or(0).min(0)..end_ns + 1;
+    let minutes = known.minute_of(told_ns.start)..known.minute_of(end_ns) + 1;
+    let wanted = part.map_or(minutes.clone(), |part| of_part(&minutes, part));
+    let is_last = wanted.end == minutes.end;
+    let pieces = verdict::minutes(&file, &known, PARTS);
+    let pieces: Vec<Range<i64>> = pieces
+        .into_iter()
+        .map(|piece| piece.start.max(wanted.start)..piece.end.min(wanted.end))
+        .filter(|piece| !piece.is_empty())
+        .collect();
+    let lost = provenance.counts.lost;
+    let trace = Trace { file: &file, known, context, provenance, started_unix_ns, told_ns, watch };
+    in_order(pieces.len(), |place| trace.minutes(pieces[place].clone()), &mut take)?;
+    if is_last {
+        take(events_lost(lost, &trace.told_ns, started_unix_ns).into_iter().collect());
+    }
+    Ok(())
+}
+
+/// Some of the minutes, as many in each part.
+fn of_part(minutes: &Range<i64>, part: Part) -> Range<i64> {
+    let count = i128::from(minutes.end - minutes.start);
+    let place = |number: i64| {
+        let before = count * i128::from(number) / i128::from(part.all);
+        minutes.start + i64::try_from(before).unwrap_or(0)
+    };
+    place(part.number - 1)..place(part.number)
+}
+
+impl Trace<'_> {
+    fn minutes(&self, numbers: Range<i64>) -> anyhow::Result<Vec<Rollup>> {
+        let device = |number: u32| device_name(number, &self.provenance);
+        let name = |file| self.known.file_name(file);
+        let names = Names { device: &device, file: &name };
+        let mut rolled = Rolled::new(
+            &self.known,
+            &self.context.processes,
+            numbers,
+            self.started_unix_ns,
+            self.told_ns.clone(),
+        );
+        let mut rows = Vec::new();
+        for group in 0..self.file.groups() {
+            let arrived_ns =
+                self.file.arrivals_ns(group).map_or(i64::MIN, |(first_ns, _)| first_ns);
+            let completed_ns = self.file.completed_ns_max(group).unwrap_or(i64::MAX);
+            if rolled.concerns(arrived_ns, completed_ns) {
+                let groups = group..group + 1;
+                let add = |row: &Request, commands: &Commands| rolled.add(row, commands, &names);
+                verdict::each(self.file, groups, verdict::OF_ROLLUP, self.watch, add)?;
+                rows.append(&mut rolled.take(&names));
+            }
+        }
+        rows.append(&mut rolled.finish(&names));
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_the_whole_and_share_nothing() {
+        for (minutes, all) in [(0..10, 3), (5..6, 4), (-3..90, 7), (0..0, 2)] {
+            let parts = (1..=all).map(|number| of_part(&minutes, Part { number, all }));
+            let mut end = minutes.start;
+            for part in parts {
+                assert_eq!(part.start, end);
+                end = part.end;
+            }
+            assert_eq!(end, minutes.end);
+        }
+    }
+}

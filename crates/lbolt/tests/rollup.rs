@@ -1,0 +1,176 @@
+//! `lbolt rollup`, and histories of several hosts: what is counted is what `response` counts, once,
+//! however it was cut and put together.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use crate::common::{Ended, Lab};
+use crate::several::make_run;
+use model::history::{History, Query};
+use model::record::{Counted, Rollup, RollupKey, RollupLevel, operations};
+use std::collections::BTreeMap;
+
+const S: u64 = 1_000_000_000;
+
+/// Two machines' runs, which overlap.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    make_run(&lab.path("host1"), 190, 1, Some(1000));
+    make_run(&lab.path("host2"), 65, 2, Some(1030));
+    lab
+}
+
+fn fine(lab: &Lab, words: &str) -> Ended {
+    let ended = lab.run(words);
+    assert_eq!(ended.code, 0, "{words}: {}", ended.err);
+    ended
+}
+
+fn rows(lab: &Lab, file: &str) -> Vec<Rollup> {
+    let history = History::open(&lab.path(file)).unwrap();
+    let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, kinds: vec![] };
+    let (rows, notes) = history.read(&query);
+    assert!(notes.is_empty(), "{notes:?}");
+    rows
+}
+
+/// Rows without what says where they come from, by key and time.
+fn sums(rows: &[Rollup]) -> BTreeMap<(RollupKey, i64), Rollup> {
+    let mut sums: BTreeMap<(RollupKey, i64), Rollup> = BTreeMap::new();
+    for row in rows {
+        let row = Rollup { part: None, level: RollupLevel::Minute, ..row.clone() };
+        let key = (row.key(), row.from_unix_ns);
+        match sums.get_mut(&key) {
+            Some(sum) => sum.merge(&row),
+            None => drop(sums.insert(key, row)),
+        }
+    }
+    sums
+}
+
+fn total(rows: &[Rollup], is_of: impl Fn(&Rollup) -> bool, of: impl Fn(&Rollup) -> i64) -> i64 {
+    rows.iter().filter(|row| is_of(row)).map(of).sum()
+}
+
+#[test]
+fn a_rollup_counts_what_response_counts_by_the_minutes_of_the_wall_clock() {
+    let lab = lab();
+    fine(&lab, "rollup host1 -o one.parquet");
+    let rows = rows(&lab, "one.parquet");
+    let report = lab.run("response host1 --format json").report();
+    let is_request = |row: &Rollup| row.counted == Counted::Requests;
+    let whole = |quantity: &str| report.of(&[("by", "whole"), ("class", "all")], quantity) as i64;
+    assert_eq!(total(&rows, is_request, |row| row.count as i64), whole("requested_count"));
+    assert_eq!(total(&rows, is_request, |row| row.bytes as i64), whole("requested_bytes"));
+    // It began at 16:40 past midnight, and took 190 s.
+    let begins: std::collections::BTreeSet<i64> =
+        rows.iter().filter(|row| is_request(row)).map(|row| row.from_unix_ns).collect();
+    let minutes: Vec<i64> = (16..20).map(|minute| minute * 60 * S as i64).collect();
+    assert_eq!(begins.into_iter().collect::<Vec<_>>(), minutes);
+    let is_watched = |row: &Rollup| row.operation == operations::WATCHED;
+    let watched_ns = total(&rows, is_watched, |row| row.sum_ns as i64);
+    assert!((watched_ns - 190 * S as i64).abs() < S as i64 / 10, "{watched_ns}");
+    let is_lost = |row: &Rollup| row.counted == Counted::Lost && row.cause.as_deref() == Some("dd");
+    let lost_ns = total(&rows, is_lost, |row| row.lost_ns) as f64;
+    let blame = [("victim", "postgres"), ("cause", "dd")];
+    let of_whole = report.of(&blame, "lost_ns");
+    assert!((lost_ns / of_whole - 1.0).abs() < 0.01, "{lost_ns} {of_whole}");
+    assert!(rows.iter().all(|row| row.host.as_deref() == Some("host1")));
+}
+
+#[test]
+fn parts_are_the_whole_in_any_order_and_a_missing_one_is_told() {
+    let lab = lab();
+    fine(&lab, "rollup host1 -o whole.parquet");
+    for part in 1..=3 {
+        fine(&lab, &format!("rollup host1 --part {part}/3 -o part{part}.parquet"));
+    }
+    let some = fine(&lab, "rollup part3.parquet part1.parquet -o some.parquet");
+    assert!(
+        some.err.contains("of run host1 of host1 these parts are missing: 2/3"),
+        "{}",
+        some.err
+    );
+    fine(&lab, "rollup part3.parquet part1.parquet part2.parquet -o all.parquet");
+    let [whole, all] = ["whole.parquet", "all.parquet"].map(|file| sums(&rows(&lab, file)));
+    assert_eq!(whole, all);
+    // An hour of minutes is the hour of the whole.
+    fine(&lab, "rollup all.parquet --level hour -o hour.parquet");
+    fine(&lab, "rollup host1 --level hour -o at_once.parquet");
+    let [hour, at_once] = ["hour.parquet", "at_once.parquet"].map(|file| rows(&lab, file));
+    assert!(hour.iter().all(|row| row.level == RollupLevel::Hour));
+    let without_part = |rows: &[Rollup]| sums(rows).into_values().collect::<Vec<_>>();
+    assert_eq!(without_part(&hour), without_part(&at_once));
+    let count = |rows: &[Rollup]| total(rows, |_| true, |row| row.count as i64);
+    assert_eq!(count(&hour), count(&whole.into_values().collect::<Vec<_>>()));
+}
+
+#[test]
+fn hosts_are_told_apart_and_each_time_is_counted_once() {
+    let lab = lab();
+    let said = fine(&lab, "rollup host1 host2 -o fleet.parquet").out;
+    assert!(said.contains("fleet.parquet: 2 hosts, 1970-01-01 00:16Z to"), "{said}");
+    let by_host = fine(&lab, "history fleet.parquet --by host --format csv").out;
+    let lines: Vec<&str> = by_host.lines().skip(1).collect();
+    assert_eq!(lines.len(), 2, "{by_host}");
+    let field = |host: &str, name: &str| -> f64 {
+        let place = by_host.lines().next().unwrap().split(',').position(|of| of == name).unwrap();
+        let line = lines.iter().find(|line| line.contains(&format!(",{host},"))).unwrap();
+        line.split(',').nth(place).unwrap().parse().unwrap()
+    };
+    // Each is held against its own time.
+    assert!((field("host1", "watched_s") - 190.0).abs() < 0.1, "{by_host}");
+    assert!((field("host2", "watched_s") - 65.0).abs() < 0.1, "{by_host}");
+    assert!(field("host2", "p99_ns") > 1.5 * field("host1", "p99_ns"), "{by_host}");
+    let devices = fine(&lab, "history fleet.parquet --by device").out;
+    assert!(devices.contains("host1:sda") && devices.contains("host2:sda"), "{devices}");
+    assert!(devices.contains("2 hosts, watched from"), "{devices}");
+    // The same as two files, and as a directory of them.
+    fine(&lab, "rollup host1 -o a.parquet");
+    fine(&lab, "rollup host2 -o b.parquet");
+    assert_eq!(fine(&lab, "history b.parquet a.parquet --by host --format csv").out, by_host);
+    std::fs::create_dir(lab.path("all")).unwrap();
+    for file in ["a.parquet", "b.parquet"] {
+        std::fs::rename(lab.path(file), lab.path("all").join(file)).unwrap();
+    }
+    assert_eq!(fine(&lab, "history all --by host --format csv").out, by_host);
+    for (words, sentence) in [
+        ("history all/a.parquet fleet.parquet", "run host1 of host1, 1970-01-01 00:16Z to"),
+        ("rollup host1 all/a.parquet -o c.parquet", "is there already; leave out one of them"),
+        ("rollup host1 host2 --host web -o c.parquet", "is there already as run host1 of web"),
+    ] {
+        let refused = lab.run(words);
+        assert_eq!(refused.code, 2, "{words}: {}", refused.err);
+        let said = refused.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(sentence), "{words}: {said}");
+        assert!(!lab.path("c.parquet").exists());
+    }
+}
+
+#[test]
+fn what_cannot_be_rolled_up_is_told_in_a_sentence_and_leaves_nothing() {
+    let lab = lab();
+    make_run(&lab.path("undated"), 10, 1, None);
+    fine(&lab, "rollup host2 -o taken.parquet");
+    let before = std::fs::read(lab.path("taken.parquet")).unwrap();
+    for (words, sentence) in [
+        ("rollup nowhere -o x.parquet", "nowhere"),
+        ("rollup undated -o x.parquet", "does not say when it began"),
+        ("rollup host1 --part 4/3 -o x.parquet", "is no part; write K/N"),
+        ("rollup host1 host2 --part 1/3 -o x.parquet", "--part selects minutes of one trace"),
+        ("rollup host1 --level week -o x.parquet", "minute, hour, day"),
+        ("rollup host1 -o taken.parquet", "taken.parquet"),
+        ("rollup host1 -o nowhere/x.parquet", "nowhere/x.parquet"),
+    ] {
+        let refused = lab.run(words);
+        assert!([1, 2].contains(&refused.code), "{words}: {} {}", refused.code, refused.err);
+        assert!(refused.err.contains(sentence), "{words}: {}", refused.err);
+        assert!(!lab.path("x.parquet").exists(), "{words}");
+    }
+    assert_eq!(std::fs::read(lab.path("taken.parquet")).unwrap(), before);
+    fine(&lab, "rollup undated --started 2026-11-25T10:00:30Z -o x.parquet");
+    let rows = rows(&lab, "x.parquet");
+    let begin = rows.iter().map(|row| row.from_unix_ns).min().unwrap();
+    let of_day = begin.rem_euclid(86_400 * S as i64);
+    assert!((of_day - 36_000 * S as i64) < 31 * S as i64, "{of_day}");
+}
