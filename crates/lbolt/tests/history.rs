@@ -6,7 +6,7 @@
 
 use crate::common::{Ended, Lab};
 use model::histogram::SparseHistogram;
-use model::history::{INCIDENTS, Incident, MINUTE_NS, Store};
+use model::history::{INCIDENTS, Incident, MINUTE_NS, Origin, Store};
 use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -149,7 +149,7 @@ fn what_cannot_be_read_is_told_and_the_rest_is_shown() {
     let newer = &files()[5];
     let bytes = std::fs::read(newer).unwrap();
     let at = bytes.windows(14).position(|part| part == b"lbolt.rollup/1").unwrap();
-    let newer_bytes = [&bytes[..at + 14], b"2", &bytes[at + 15..]].concat();
+    let newer_bytes = [&bytes[..at + 13], b"2", &bytes[at + 14..]].concat();
     std::fs::write(newer, newer_bytes).unwrap();
     let text = shown(&lab, "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -225,4 +225,34 @@ fn two_times_are_compared_hour_by_hour() {
     assert!(text.contains("no difference beyond noise"), "{text}");
     assert!(text.contains("vda read") && text.contains("response_p99_ns"), "{text}");
     lab.run("compare history history").assert_refused(2, &["lbolt history history --compare"]);
+}
+
+/// Written by the version before, whose lost time was a double and which did not say whose it was.
+#[test]
+fn a_history_of_the_earlier_version_is_read_and_goes_on() {
+    let lab = Lab::new();
+    let path = lab.path("history");
+    std::fs::create_dir(&path).unwrap();
+    let name = "20261122T000000Z.minute.parquet";
+    std::fs::write(path.join(name), include_bytes!("fixtures/watched-1.minute.parquet")).unwrap();
+    let lines = |by: &str| lab.run(&format!("history history --format csv --by {by}")).out;
+    let before = lines("role");
+    assert!(before.contains("postgres,60,"), "{before}");
+    assert!(before.contains(",300,0,"), "{before}");
+    assert!(before.ends_with(",postgres,read,sda,dd,2500000001\n"), "{before}");
+    // An hour of it and of what is watched now.
+    let mut store = Store::open(&path, 1 << 30).unwrap().of(Origin {
+        host: Some("web".into()),
+        run: Some("boot".into()),
+        part: None,
+    });
+    for place in [1, 60] {
+        let (from, until) = (DAY + place * MINUTE_NS, DAY + (place + 1) * MINUTE_NS);
+        store.add(&minute(place, "postgres", 1e9), from, until).unwrap();
+    }
+    assert!(!path.join(name).exists(), "it is in its hour's file");
+    let after = lines("host");
+    let line: Vec<&str> = after.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((after.lines().count(), line[2]), (2, "web"), "{after}");
+    assert!(after.contains(",900,0,"), "{after}");
 }

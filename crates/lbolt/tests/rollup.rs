@@ -6,6 +6,7 @@
 
 use crate::common::{Ended, Lab};
 use crate::several::make_run;
+use model::histogram::SparseHistogram;
 use model::history::{History, Query};
 use model::record::{Counted, Rollup, RollupKey, RollupLevel, operations};
 use std::collections::BTreeMap;
@@ -173,4 +174,62 @@ fn what_cannot_be_rolled_up_is_told_in_a_sentence_and_leaves_nothing() {
     let begin = rows.iter().map(|row| row.from_unix_ns).min().unwrap();
     let of_day = begin.rem_euclid(86_400 * S as i64);
     assert!((of_day - 36_000 * S as i64) < 31 * S as i64, "{of_day}");
+}
+
+/// DuckDB counts the histograms by the views of `lbolt sql`; here they are put together as rows.
+#[test]
+fn sql_of_a_rollup_says_what_its_rows_say() {
+    let Some(python) = crate::sql::python() else { return };
+    let lab = lab();
+    fine(&lab, "rollup host1 host2 --level hour -o hours.parquet");
+    let views = fine(&lab, "sql --rollups hours.parquet").out;
+    lab.file("views.sql", views);
+    let mut command = lab.command(&python);
+    command.args(["-c", include_str!("common/sql.py"), "views.sql"]).args([
+        "SELECT * FROM response_hours ORDER BY host, operation",
+        "SELECT host, CAST(SUM(lost_ns) AS BIGINT) AS lost_ns FROM losses WHERE cause = 'dd' \
+         GROUP BY host ORDER BY host",
+    ]);
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let answers: Vec<Vec<serde_json::Value>> = serde_json::from_str(&ended.out).unwrap();
+    let mut responses: BTreeMap<(String, String), SparseHistogram> = BTreeMap::new();
+    let mut lost: BTreeMap<String, i64> = BTreeMap::new();
+    for row in rows(&lab, "hours.parquet") {
+        let host = row.host.clone().unwrap();
+        match row.counted {
+            Counted::Requests => {
+                let of_row: SparseHistogram = row.responses().unwrap();
+                responses.entry((host, row.operation.clone())).or_default().merge(&of_row);
+            }
+            Counted::Lost if row.cause.as_deref() == Some("dd") => {
+                *lost.entry(host).or_default() += row.lost_ns;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!((answers[0].len(), responses.len()), (4, 4), "{:?}", answers[0]);
+    for (row, ((host, operation), responses)) in answers[0].iter().zip(&responses) {
+        assert_eq!(
+            (row["host"].as_str(), row["operation"].as_str()),
+            (Some(&**host), Some(&**operation))
+        );
+        assert_eq!(row["responses"].as_f64(), Some(responses.count() as f64));
+        for (name, quantile) in [("p50_ns", 0.5), ("p99_ns", 0.99)] {
+            let (sql, ours) =
+                (row[name].as_f64().unwrap(), responses.quantile_ns(quantile).unwrap());
+            // The greatest response is known exactly here, and by its bucket there.
+            assert!((sql / ours as f64 - 1.0).abs() < 0.07, "{name}: {sql} {ours}");
+        }
+    }
+    let in_sql: Vec<_> =
+        answers[1].iter().map(|row| row["lost_ns"].as_f64().unwrap() as i64).collect();
+    assert_eq!(in_sql, lost.into_values().collect::<Vec<_>>());
+    for (words, sentence) in [
+        ("sql --rollups host1", "is no rollup and no history"),
+        ("sql --rollups nowhere", "is not there"),
+    ] {
+        let refused = lab.run(words);
+        assert!(refused.code == 2 && refused.err.contains(sentence), "{words}: {}", refused.err);
+    }
 }

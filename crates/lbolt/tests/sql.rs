@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 type Rows = Vec<Value>;
 
 /// A Python that has DuckDB: the one that `make test` sets up, or the machine's own.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let ours = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../python/bin/python3");
     let found = [ours.display().to_string(), "python3".to_owned()]
         .into_iter()

@@ -36,6 +36,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use watch::Watch;
 
+/// Views of rollups as standard SQL: for an engine that is there already (Spark, DuckDB).
+pub const VIEWS: &str = include_str!("views.sql");
+
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {

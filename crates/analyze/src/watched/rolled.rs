@@ -1,7 +1,7 @@
 //! The minutes of a trace as the watch would have kept them: the same counts (`super::tally`) and
 //! the same verdict of each minute (`crate::verdict`), over a file's requests in the order of their
-//! arrival. Minutes are the wall clock's, and each can be reckoned by itself, beginning with what is
-//! in flight.
+//! arrival. Minutes are the wall clock's, and each can be reckoned by itself, beginning with what
+//! is in flight.
 //!
 //! Non-goals: what a watch knows besides: the kernel's counts of devices and CPUs.
 

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = REPORT_HELP)]
 pub struct ReportOptions {
-    /// Runs, by their names or directories; several are shown side by side.
+    /// Runs, by their names or directories, directories of runs, or @FILE, which lists them;
+    /// several are shown side by side.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// The page's file; what is there is replaced [default: report.html in the run's directory; of

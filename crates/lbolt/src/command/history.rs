@@ -3,8 +3,9 @@
 use super::{note, print};
 use crate::cli::{Format, HistoryOptions, PointSpan};
 use crate::print::exit::{Fault, failure, of_records};
-use crate::resolve::history::{Known, histories, step_ns};
+use crate::resolve::history::{Known, directory, step_ns};
 use crate::run::history::gather;
+use crate::run::inputs::rollups_in;
 use crate::run::trace::terminal_width;
 use analyze::compare::{Question, Unit, compare};
 use analyze::history::compare::{Side, series};
@@ -23,7 +24,10 @@ const LEAST_SLOTS: i64 = 12;
 /// Runs the command.
 /// Errors: a history that is not there or is empty; a time that is none.
 pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
-    let paths = histories(&options.histories)?;
+    let paths = match options.histories.as_slice() {
+        [] => vec![directory(None)?],
+        named => rollups_in(named)?,
+    };
     let shown_paths = || paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     if options.incidents {
         return match paths.as_slice() {

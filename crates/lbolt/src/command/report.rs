@@ -6,6 +6,7 @@ use super::{note, print_line};
 use crate::cli::{OutputOptions, ReportOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::run::Watch;
+use crate::run::inputs::expanded;
 use crate::run::page::{Opened, write, write_page};
 use crate::run::session::control;
 use model::run::{REPORT_FILE, RunDirectory};
@@ -24,7 +25,8 @@ pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
         let (directory, info) = open(&options.runs_dir, run)?;
         Opened::read(directory, info, &watch)
     };
-    let runs = options.runs.iter().map(read).collect::<anyhow::Result<Vec<Opened>>>()?;
+    let runs =
+        expanded(&options.runs)?.iter().map(read).collect::<anyhow::Result<Vec<Opened>>>()?;
     drop(ticker);
     let path = match (&options.output, runs.as_slice()) {
         (Some(path), _) => path.clone(),

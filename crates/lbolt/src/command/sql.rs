@@ -5,15 +5,30 @@
 
 use super::print;
 use crate::cli::{SqlEngine, SqlOptions};
-use crate::print::exit::{Fault, failure};
+use crate::print::exit::{Fault, failure, of_records};
+use crate::run::inputs::is_rollup;
 use crate::run::trace::parquet_of;
 use analyze::response::sql::VIEWS;
+use model::history::History;
 use model::record::requests::RequestFile;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 /// Errors: a path that is no record of requests.
 pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
+    let mut parts = Vec::new();
+    if !options.rollups.is_empty() {
+        parts.push(rollup_views(&options.rollups, options.engine)?);
+        parts.push(analyze::history::VIEWS.to_owned());
+    }
+    if options.rollups.is_empty() || !options.requests.is_empty() {
+        parts.extend(of_requests(options)?);
+    }
+    print(&parts.join("\n"))
+}
+
+/// The views of requests.
+fn of_requests(options: &SqlOptions) -> anyhow::Result<Vec<String>> {
     let places = options.requests.iter().map(|path| place(path));
     let places = places.collect::<anyhow::Result<Vec<_>>>()?;
     let places: Vec<Place> = places.into_iter().map(Place::of).collect();
@@ -24,7 +39,52 @@ pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
     let besides = BESIDES.iter().filter_map(|name| view_beside(name, &places, options.engine));
     parts.extend(besides);
     parts.push(VIEWS.to_owned());
-    print(&parts.join("\n"))
+    Ok(parts)
+}
+
+/// The statements that make the views `rollup` and `rollup_buckets`.
+fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> {
+    let mut places = Vec::new();
+    for path in paths {
+        match readable(path)? {
+            Readable::Elsewhere(text) => places.push(text),
+            Readable::Here(_) if is_rollup(path) => places.extend(files_of(path)?),
+            Readable::Here(_) => return Err(refused(path, "is no rollup and no history")),
+        }
+    }
+    let rows = match engine {
+        SqlEngine::Duckdb => {
+            let places: Vec<String> = places.iter().map(|place| quoted(place)).collect();
+            format!("SELECT * FROM read_parquet([{}], union_by_name = true)", places.join(", "))
+        }
+        SqlEngine::Spark => {
+            let of =
+                |place: &String| format!("SELECT * FROM parquet.`{}`", place.replace('`', "``"));
+            places.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
+        }
+    };
+    let buckets = match engine {
+        SqlEngine::Duckdb => {
+            "SELECT * EXCLUDE (buckets, counts), UNNEST(buckets) AS bucket, UNNEST(counts) AS \
+             bucket_count FROM rollup"
+        }
+        SqlEngine::Spark => {
+            "SELECT * EXCEPT (buckets, counts, pair), pair.buckets AS bucket, pair.counts AS \
+             bucket_count FROM rollup LATERAL VIEW EXPLODE(ARRAYS_ZIP(buckets, counts)) AS pair"
+        }
+    };
+    let view =
+        |name: &str, rows: &str| format!("CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{rows};\n");
+    Ok(view("rollup", &rows) + "\n" + &view("rollup_buckets", buckets))
+}
+
+/// The files of a history or a rollup: each row once.
+fn files_of(path: &Path) -> anyhow::Result<Vec<String>> {
+    let history = History::open(path).map_err(of_records)?;
+    let files = history.paths().map(|file| file.to_str().map(str::to_owned));
+    files
+        .collect::<Option<_>>()
+        .ok_or_else(|| refused(path, "is not UTF-8, which SQL is written in"))
 }
 
 /// Where an engine finds requests.
@@ -104,27 +164,45 @@ fn view_beside(name: &str, places: &[Place], engine: SqlEngine) -> Option<String
 /// The youngest column, which the views ask for.
 const ABOVE: &str = "above_id";
 
-/// Where an engine finds requests. Patterns and places elsewhere are its own to read.
-fn place(path: &Path) -> anyhow::Result<String> {
-    let refused = |what: &str| failure(Fault::Usage, format!("{} {what}", path.display()));
-    let text = path.to_str().ok_or_else(|| refused("is not UTF-8, which SQL is written in"))?;
+fn refused(path: &Path, what: &str) -> anyhow::Error {
+    failure(Fault::Usage, format!("{} {what}", path.display()))
+}
+
+/// What an engine can read.
+enum Readable {
+    /// A pattern, or a place elsewhere, which is its own to read.
+    Elsewhere(String),
+    /// What lies here.
+    Here(String),
+}
+
+fn readable(path: &Path) -> anyhow::Result<Readable> {
+    let text = path.to_str();
+    let text = text.ok_or_else(|| refused(path, "is not UTF-8, which SQL is written in"))?;
     if text.contains(model::text::is_unsafe) {
-        return Err(refused("has unsafe characters in its name; give it another one"));
+        return Err(refused(path, "has unsafe characters in its name; give it another one"));
     }
     let is_elsewhere = text.contains("://");
     let is_pattern = !path.exists() && text.contains(['*', '?', '[', '{']);
-    if is_elsewhere || is_pattern {
-        return Ok(text.to_owned());
+    match (is_elsewhere || is_pattern, path.exists()) {
+        (true, _) => Ok(Readable::Elsewhere(text.to_owned())),
+        (false, true) => Ok(Readable::Here(text.to_owned())),
+        (false, false) => {
+            Err(refused(path, "is not there; name what SQL is to ask, or a pattern of it"))
+        }
     }
-    if !path.exists() {
-        return Err(refused(
-            "is not there; name a run, its requests.parquet, or a pattern of them",
-        ));
-    }
+}
+
+/// Where an engine finds requests.
+fn place(path: &Path) -> anyhow::Result<String> {
+    let text = match readable(path)? {
+        Readable::Elsewhere(text) => return Ok(text),
+        Readable::Here(text) => text,
+    };
     let found = parquet_of(&[path.to_owned()], None)?;
     let found =
-        found.ok_or_else(|| refused("is not Parquet; `lbolt import` makes it of a trace"))?;
-    Ok(found.to_str().unwrap_or(text).to_owned())
+        found.ok_or_else(|| refused(path, "is not Parquet; `lbolt import` makes it of a trace"))?;
+    Ok(found.to_str().map_or(text, str::to_owned))
 }
 
 /// The statement that makes the view `requests`, each row with the run that it is of.

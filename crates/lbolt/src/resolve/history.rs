@@ -4,7 +4,6 @@
 
 use crate::cli::{HistoryOptions, Point, PointSpan};
 use crate::print::exit::{Fault, failure};
-use crate::run::inputs::rollups_in;
 use jiff::Timestamp;
 use model::history::{DAY_NS, HOUR_NS, MINUTE_NS};
 use model::record::RollupLevel;
@@ -19,15 +18,6 @@ const STEPS: [i64; 21] = [
     1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 720, 1_440, 2_880, 7_200, 10_080, 20_160,
     43_200, 144_000,
 ];
-
-/// The histories and rollups that are named, or the directory of this user's.
-/// Errors: none is named, and this user has no place of state.
-pub(crate) fn histories(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    if !named.is_empty() {
-        return rollups_in(named);
-    }
-    directory(None).map(|path| vec![path])
-}
 
 /// The directory of the history that is named, or of this user's.
 /// Errors: none is named, and this user has no place of state.

@@ -156,6 +156,11 @@ impl History {
         &self.notes
     }
 
+    /// Its files, each row in one of them.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|opened| opened.file.path())
+    }
+
     /// Whose rows it has.
     pub fn origins(&self) -> &Origins {
         &self.origins

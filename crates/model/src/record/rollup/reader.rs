@@ -153,6 +153,11 @@ impl RollupFile {
         }
     }
 
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        self.input.path()
+    }
+
     /// The key-value data of its footer.
     pub fn footer(&self) -> BTreeMap<String, String> {
         self.input.footer()
