@@ -228,7 +228,7 @@ mod tests {
         let lost = Rollup {
             counted: Counted::Lost,
             cause: Some("postgres: checkpointer".into()),
-            lost_ns,
+            lost_ns: lost_ns as i64,
             ..calls
         };
         slot.add(&lost, &mut names);

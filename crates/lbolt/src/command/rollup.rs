@@ -79,7 +79,7 @@ fn usage(why: &str) -> anyhow::Error {
     failure(Fault::Usage, format!("failed to roll up: {why}"))
 }
 
-fn twice(twice: Twice) -> anyhow::Error {
+fn twice(twice: Box<Twice>) -> anyhow::Error {
     usage(&format!("{twice}; leave out one of them"))
 }
 

@@ -1,11 +1,14 @@
-//! A history read by all cores: each takes a part of its files, and what they found is put together
+//! A history read by all cores: each takes parts of its files, and what they found is put together
 //! in the order of these parts.
 
+use super::in_order;
 use model::history::{History, Note, Part, Query};
 use model::record::RollupRow;
+use std::convert::Infallible;
 
-/// More cores wait for the disk.
-const MOST_CORES: usize = 8;
+/// Pieces that parts are put together to: a day of minutes takes as long as a month of hours, and
+/// each piece costs a little.
+const PIECES: usize = 64;
 
 /// Reads what is requested into what `new` makes, and puts that together with `join`; and what
 /// there is to say of files that could not be read.
@@ -17,30 +20,20 @@ pub(crate) fn gather<T: Send>(
     join: impl Fn(&mut T, T),
 ) -> (T, Vec<Note>) {
     let parts = history.parts(query);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_CORES);
-    let each = parts.len().div_ceil(cores).max(1);
-    let read = |parts: &[Part]| {
+    let pieces: Vec<&[Part]> = parts.chunks(parts.len().div_ceil(PIECES).max(1)).collect();
+    let read = |place: usize| {
         let (mut found, mut notes) = (new(), Vec::new());
-        for part in parts {
+        for part in pieces[place] {
             let done = history.each(part, query, |row| take(&mut found, row));
             notes.extend(done.err());
         }
-        (found, notes)
+        Ok::<_, Infallible>((found, notes))
     };
-    let found = std::thread::scope(|scope| {
-        let readers: Vec<_> = parts.chunks(each).map(|parts| scope.spawn(|| read(parts))).collect();
-        readers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
-    });
     let (mut all, mut notes) = (new(), history.notes().to_vec());
-    for found in found {
-        match found {
-            Ok((found, more)) => {
-                join(&mut all, found);
-                notes.extend(more);
-            }
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
+    let Ok(()) = in_order(pieces.len(), read, &mut |(found, more)| {
+        join(&mut all, found);
+        notes.extend(more);
+    });
     notes.dedup();
     (all, notes)
 }

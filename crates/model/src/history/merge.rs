@@ -33,8 +33,8 @@ pub struct Folder<W: Write + Send> {
     /// Of rows that do not say whose they are.
     origin: Origin,
     /// Of the source whose rows come, and of those before it.
+    of_source: Origins,
     origins: Origins,
-    before: Origins,
     /// By key, and then by time: what is alike stands together, and is smaller so.
     rows: BTreeMap<(RollupKey, i64, i64), Rollup>,
     numbers: usize,
@@ -50,8 +50,8 @@ impl<W: Write + Send> Folder<W> {
             writer: RollupWriter::new(output)?,
             level,
             origin: origin.clone(),
+            of_source: Origins::default(),
             origins: Origins::default(),
-            before: Origins::default(),
             rows: BTreeMap::new(),
             numbers: 0,
             span: None,
@@ -60,14 +60,14 @@ impl<W: Write + Send> Folder<W> {
 
     /// Another source begins: `origin` is whose its rows are that do not say it.
     /// Errors: what the source before it had was there already.
-    pub fn begin_source(&mut self, origin: &Origin) -> Result<(), Twice> {
+    pub fn begin_source(&mut self, origin: &Origin) -> Result<(), Box<Twice>> {
         self.origin = origin.clone();
-        self.before.add_apart(&std::mem::take(&mut self.origins))
+        self.origins.add_apart(&std::mem::take(&mut self.of_source))
     }
 
     /// Whose rows it has, of sources that have ended.
     pub fn origins(&self) -> &Origins {
-        &self.before
+        &self.origins
     }
 
     /// From when until when it has rows; none where it has none.
@@ -83,7 +83,7 @@ impl<W: Write + Send> Folder<W> {
                 .map_or((from, until), |(least, greatest)| (least.min(from), greatest.max(until))),
         );
         let row = self.origin.complete(*row);
-        self.origins.add(&row);
+        self.of_source.add(&row);
         let mut mine = row.to_rollup();
         mine.level = mine.level.max(self.level);
         let time = match step_ns(self.level) {
@@ -125,14 +125,14 @@ impl<W: Write + Send> Folder<W> {
     /// Errors: what the output or Parquet refuses.
     pub fn finish(mut self, sources: &str) -> Result<W, ParquetError> {
         self.end_group()?;
-        self.before.merge(&self.origins);
+        self.origins.merge(&self.of_source);
         let (from, until) = self.span.unwrap_or_default();
         let told = [
             (footer::FROM, from.to_string()),
             (footer::UNTIL, until.to_string()),
             (footer::SOURCES, sources.to_owned()),
             (footer::LEVEL, self.level.name().to_owned()),
-            (footer::ORIGINS, self.before.told()),
+            (footer::ORIGINS, self.origins.told()),
         ];
         let told = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         self.writer.finish(told)

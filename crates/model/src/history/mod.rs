@@ -55,7 +55,7 @@ pub enum HistoryError {
     #[error("read a history from {path}: {problem}; `lbolt watch` keeps one")]
     None { path: PathBuf, problem: String },
     #[error("read {path} beside {other}: {twice}; leave out one of them")]
-    Twice { path: PathBuf, other: PathBuf, twice: Twice },
+    Twice { path: PathBuf, other: PathBuf, twice: Box<Twice> },
     #[error(transparent)]
     Record(#[from] RecordError),
 }

@@ -95,10 +95,11 @@ impl Origins {
 
     /// Adds those of another source.
     /// Errors: what of it is here already.
-    pub fn add_apart(&mut self, other: &Self) -> Result<(), Twice> {
+    pub fn add_apart(&mut self, other: &Self) -> Result<(), Box<Twice>> {
         for (origin, span) in &other.0 {
             if let Some((known, shared)) = self.0.iter().find_map(|of| shared(of, origin, *span)) {
-                return Err(Twice { known: known.clone(), again: origin.clone(), shared });
+                let twice = Twice { known: known.clone(), again: origin.clone(), shared };
+                return Err(Box::new(twice));
             }
         }
         self.merge(other);
