@@ -7,7 +7,7 @@ use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
 use crate::run::inputs::Input;
 use crate::run::trace::{OF_ARRIVAL, TraceFile, device_name, open_requests, parquet_of};
-use crate::run::{Interrupted, Watch, density, verdict};
+use crate::run::{Interrupted, Watch, density, in_order, verdict};
 use analyze::layers::Layers;
 use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
@@ -16,11 +16,10 @@ use analyze::verdict::{Known, Minutes, Told, Verdict};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
 use model::units::show_seconds;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use trace::import::{self, ImportError};
 use trace::intake::{FanOut, ForEach, Intake};
 
@@ -308,35 +307,16 @@ fn of_file(
         width_ns: AtomicI64::new(0),
         watch,
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let (done, parts_done) = mpsc::channel();
-    let (mut whole, verdict) = std::thread::scope(|scope| {
-        for _ in 0..cores.min(parts.len() + minutes.len()) {
-            let (done, next, work) = (done.clone(), &next, &work);
-            let (parts, minutes) = (&parts, &minutes);
-            scope.spawn(move || {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    // Minutes take longer, and where there is but one, it begins first.
-                    let piece = match (minutes.get(number), number.checked_sub(minutes.len())) {
-                        (Some(numbers), _) => work.minutes(number, numbers.clone()),
-                        (None, place) => match place.and_then(|place| parts.get(place)) {
-                            Some(groups) => work.part(groups.clone()),
-                            None => break,
-                        },
-                    };
-                    let is_over = piece.is_err();
-                    // Nobody takes it where another one failed.
-                    if done.send(piece).is_err() || is_over {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(done);
-        let whole = Part { response: begun(), ..Part::default() };
-        joined(whole, Verdict::new(&known), &parts, parts_done, &work.width_ns)
+    let mut whole = Part { response: begun(), ..Part::default() };
+    let mut verdict = Verdict::new(&known);
+    // Minutes take longer, and where there is but one, it begins first.
+    let piece = |number: usize| match number.checked_sub(minutes.len()) {
+        None => work.minutes(minutes[number].clone()),
+        Some(place) => work.part(parts[place].clone()),
+    };
+    in_order(minutes.len() + parts.len(), piece, &mut |piece| match piece {
+        Piece::Minutes(minutes) => verdict.merge(&minutes),
+        Piece::Part(part) => whole.follow(*part, &work.width_ns),
     })?;
     let mut provenance = file.provenance();
     whole.counts.tell(&mut provenance);
@@ -359,25 +339,24 @@ struct Work<'a> {
     watch: &'a Watch,
 }
 
-/// What a piece of the work came to, by its place in the file.
+/// What a piece of the work came to.
 enum Piece {
-    Minutes(usize, Box<Verdict>),
-    Part(usize, Box<Part>),
+    Minutes(Box<Verdict>),
+    Part(Box<Part>),
 }
 
 impl Work<'_> {
-    fn minutes(&self, place: usize, numbers: Range<i64>) -> anyhow::Result<Piece> {
+    fn minutes(&self, numbers: Range<i64>) -> anyhow::Result<Piece> {
         let verdict = verdict::of_minutes(self.file, self.known, numbers, self.watch)?;
-        Ok(Piece::Minutes(place, Box::new(verdict)))
+        Ok(Piece::Minutes(Box::new(verdict)))
     }
 
     fn part(&self, groups: Range<usize>) -> anyhow::Result<Piece> {
         let begun = (self.begun)().with_areas(self.maps.clone());
         let begun = begun.with_width_ns(self.width_ns.load(Ordering::Relaxed));
-        let start = groups.start;
         let part = of_part(self.file, groups, self.selection, begun, self.watch)?;
         self.width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
-        Ok(Piece::Part(start, Box::new(part)))
+        Ok(Piece::Part(Box::new(part)))
     }
 }
 
@@ -402,39 +381,17 @@ struct Part {
     counts: RowCounts,
 }
 
-/// The pieces as they come, each part put behind the one before it, the first behind `whole`.
-fn joined(
-    mut whole: Part,
-    mut verdict: Verdict,
-    parts: &[Range<usize>],
-    done: mpsc::Receiver<anyhow::Result<Piece>>,
-    width_ns: &AtomicI64,
-) -> anyhow::Result<(Part, Verdict)> {
-    let mut early: BTreeMap<usize, Box<Part>> = BTreeMap::new();
-    let mut early_minutes: BTreeMap<usize, Box<Verdict>> = BTreeMap::new();
-    let mut starts = parts.iter().map(|part| part.start).peekable();
-    let mut next_minutes = 0;
-    for piece in done {
-        match piece? {
-            Piece::Minutes(place, minutes) => drop(early_minutes.insert(place, minutes)),
-            Piece::Part(start, part) => drop(early.insert(start, part)),
-        }
-        while let Some(minutes) = early_minutes.remove(&next_minutes) {
-            next_minutes += 1;
-            verdict.merge(&minutes);
-        }
-        while let Some(part) = starts.peek().and_then(|start| early.remove(start)) {
-            starts.next();
-            let names = part.commands.names().iter();
-            let numbers: Vec<CommandId> =
-                names.map(|name| whole.commands.number(name.as_bytes())).collect();
-            let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
-            whole.response.follow(part.response, &number);
-            whole.counts.merge(&part.counts);
-            width_ns.fetch_max(whole.response.width_ns(), Ordering::Relaxed);
-        }
+impl Part {
+    /// Puts the next part behind this one.
+    fn follow(&mut self, part: Self, width_ns: &AtomicI64) {
+        let names = part.commands.names().iter();
+        let numbers: Vec<CommandId> =
+            names.map(|name| self.commands.number(name.as_bytes())).collect();
+        let number = |id: CommandId| numbers.get(id.0 as usize).copied().unwrap_or(id);
+        self.response.follow(part.response, &number);
+        self.counts.merge(&part.counts);
+        width_ns.fetch_max(self.response.width_ns(), Ordering::Relaxed);
     }
-    Ok((whole, verdict))
 }
 
 fn of_part(
