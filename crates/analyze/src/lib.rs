@@ -16,6 +16,7 @@ pub mod layers;
 mod names;
 pub mod opened;
 pub mod overhead;
+pub mod parts;
 pub mod profile;
 mod random;
 pub mod replay;

@@ -9,10 +9,10 @@
 use super::brush::{Brush, DIMENSIONS};
 use super::classes::LEFT_OUT;
 use super::groups::{Cell, Groups, NOWHERE};
-use super::parts::in_parts;
 use super::rows::{BLOCK, Block, NO_PLACE, Rows, sectors};
 use super::scale::{BINS, NEVER, bin};
 use super::{Index, OPERATIONS};
+use crate::parts::in_parts;
 use std::ops::Range;
 
 /// Columns of time, at the most.

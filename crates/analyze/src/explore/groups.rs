@@ -7,9 +7,9 @@
 //! Non-goals: what is selected of them (`count`).
 
 use super::classes::{Class, Classes};
-use super::parts::in_parts;
 use super::rows::{NO_PLACE, Rows, sectors};
 use super::scale::bin;
+use crate::parts::in_parts;
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

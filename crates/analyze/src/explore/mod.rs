@@ -24,7 +24,6 @@ mod count;
 mod find;
 mod groups;
 mod index;
-mod parts;
 mod rows;
 mod scale;
 mod store;

@@ -6,10 +6,10 @@
 use super::Watch;
 use crate::print::exit::{Fault, failure, of_records};
 use analyze::density::{Density as Counts, Plane, response_from_ns};
+use analyze::parts::in_parts;
 use model::record::requests::RequestFile;
 use model::record::{Op, RecordError};
 use report::page::density::{Density, Over};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a bin asks of a row.
 const COLUMNS: &[&str] = &[
@@ -98,26 +98,16 @@ pub(super) fn begin_ns(file: &RequestFile) -> u64 {
 /// Errors: records that cannot be read; interruption.
 pub(super) fn counted(file: &RequestFile, watch: &Watch) -> anyhow::Result<Counts> {
     let begin_ns = begin_ns(file);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let work = || -> anyhow::Result<Counts> {
-        let mut counts = Counts::from(begin_ns);
-        loop {
-            let group = next.fetch_add(1, Ordering::Relaxed);
-            if group >= file.groups() {
-                return Ok(counts);
-            }
-            count_group(file, group, &mut counts, watch)?;
+    let begun = || (Counts::from(begin_ns), Ok(()));
+    let of_cores = in_parts(file.groups(), begun, |(counts, done), group| {
+        if done.is_ok() {
+            *done = count_group(file, group, counts, watch);
         }
-    };
-    let parts: Vec<anyhow::Result<Counts>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        let ended = || anyhow::anyhow!("a thread that counts requests ended early");
-        threads.into_iter().map(|one| one.join().map_err(|_| ended())?).collect()
     });
     let mut whole = Counts::from(begin_ns);
-    for part in parts {
-        whole.merge(part?);
+    for (counts, done) in of_cores {
+        done?;
+        whole.merge(counts);
     }
     Ok(whole)
 }

@@ -12,7 +12,6 @@ pub(crate) mod directory;
 pub(crate) mod explore;
 pub(crate) mod history;
 pub(crate) mod import;
-mod in_order;
 pub(crate) mod inputs;
 pub(crate) mod leftover;
 pub(crate) mod load;
@@ -41,5 +40,4 @@ mod verdict;
 mod watch;
 pub(crate) mod wire;
 
-pub(crate) use in_order::in_order;
 pub(crate) use watch::{Interrupted, Watch};

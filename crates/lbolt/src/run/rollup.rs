@@ -3,9 +3,10 @@
 //! Non-goals: histories and rollups, which have such rows already; the file that is written.
 
 use super::trace::{TraceFile, device_name};
-use super::{Watch, in_order, verdict};
+use super::{Watch, verdict};
 use crate::cli::Part;
 use crate::print::exit::{Fault, failure};
+use analyze::parts::in_order;
 use analyze::selection::Selection;
 use analyze::verdict::Known;
 use analyze::watched::{Names, Rolled, events_lost, minutes_from_ns};
