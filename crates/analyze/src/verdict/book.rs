@@ -76,6 +76,78 @@ fn cell_of(cells: &mut Vec<Cell>, slice: usize) -> (&mut Cell, bool) {
     (&mut cells[place], is_new)
 }
 
+/// The waits of a class.
+#[derive(Debug, Default)]
+struct Page {
+    /// In the order of their slices.
+    cells: Vec<Cell>,
+    /// The last slice's cell while it is added to, but for its parts, which are here by number:
+    /// most waits are of it, and many parts are found quickly so.
+    open: Option<Cell>,
+    open_parts: Vec<f64>,
+    /// What the cells take, but for the open one.
+    bytes: usize,
+}
+
+impl Page {
+    fn add(&mut self, slice: usize, took_ns: u64, parts: &mut [(PartNumber, f64)]) {
+        if self.open.as_ref().is_none_or(|open| open.slice < slice) {
+            self.settle();
+            self.open(slice);
+        }
+        match &mut self.open {
+            Some(open) if open.slice == slice => {
+                (open.count, open.sum_ns) = (open.count + 1, open.sum_ns + took_ns);
+                let last = parts.iter().map(|(number, _)| usize::from(*number)).max();
+                let most = last.map_or(0, |last| last + 1);
+                if self.open_parts.len() < most {
+                    self.open_parts.resize(most, 0.0);
+                }
+                for (number, ns) in parts {
+                    self.open_parts[usize::from(*number)] += *ns;
+                }
+            }
+            _ => {
+                let (cell, is_new) = cell_of(&mut self.cells, slice);
+                (cell.count, cell.sum_ns) = (cell.count + 1, cell.sum_ns + took_ns);
+                parts.sort_unstable_by_key(|(number, _)| *number);
+                self.bytes += PART_BYTES * cell.add_parts(parts);
+                self.bytes += if is_new { CELL_BYTES } else { 0 };
+            }
+        }
+    }
+
+    /// Opens the cell of a slice, if that is the last.
+    fn open(&mut self, slice: usize) {
+        if self.cells.last().is_some_and(|last| last.slice > slice) {
+            return;
+        }
+        let known = self.cells.pop_if(|cell| cell.slice == slice);
+        self.bytes -= known.as_ref().map_or(0, Cell::bytes);
+        let mut open = known.unwrap_or_else(|| Cell::of(slice));
+        for (number, ns) in open.parts.drain(..) {
+            let number = usize::from(number);
+            if self.open_parts.len() <= number {
+                self.open_parts.resize(number + 1, 0.0);
+            }
+            self.open_parts[number] = ns;
+        }
+        self.open = Some(open);
+    }
+
+    /// Puts the open cell to the others.
+    fn settle(&mut self) {
+        let Some(mut open) = self.open.take() else { return };
+        let count = self.open_parts.iter().filter(|ns| **ns > 0.0).count();
+        open.parts.reserve_exact(count);
+        for (number, ns) in self.open_parts.iter_mut().enumerate().filter(|(_, ns)| **ns > 0.0) {
+            open.parts.push((number as PartNumber, std::mem::take(ns)));
+        }
+        self.bytes += open.bytes();
+        self.cells.push(open);
+    }
+}
+
 /// The book of a device.
 #[derive(Debug)]
 pub(crate) struct Book {
@@ -83,9 +155,9 @@ pub(crate) struct Book {
     pub(crate) width_ns: i64,
     /// How long roles had requests in flight, by role and slice.
     pub(crate) busy_ns: Vec<Vec<i64>>,
-    /// Cells in the order of their slices, by class.
-    waits: Vec<(Class, Vec<Cell>)>,
+    waits: Vec<(Class, Page)>,
     numbers: HashMap<Class, usize>,
+    /// What the pages take.
     bytes: usize,
     bytes_most: usize,
 }
@@ -108,10 +180,18 @@ impl Book {
         book
     }
 
-    /// Classes with their cells, in an order that depends on nothing but the classes.
-    pub(crate) fn waits(&self) -> Vec<&(Class, Vec<Cell>)> {
-        let mut waits: Vec<_> = self.waits.iter().collect();
-        waits.sort_unstable_by_key(|(class, _)| *class);
+    /// Puts what is open to the rest.
+    pub(crate) fn settle(&mut self) {
+        self.waits.iter_mut().for_each(|(_, page)| page.settle());
+        self.bytes = self.waits.iter().map(|(_, page)| page.bytes).sum();
+    }
+
+    /// Classes with their cells, in an order that depends on nothing but the classes; of what was
+    /// settled.
+    pub(crate) fn waits(&self) -> Vec<(&Class, &[Cell])> {
+        let pages = self.waits.iter().map(|(class, page)| (class, page.cells.as_slice()));
+        let mut waits: Vec<_> = pages.collect();
+        waits.sort_unstable_by_key(|(class, _)| **class);
         waits
     }
 
@@ -134,18 +214,20 @@ impl Book {
     }
 
     fn widen(&mut self) {
+        self.settle();
         self.width_ns = self.width_ns.saturating_mul(2);
         for slices in &mut self.busy_ns {
             *slices = slices.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         self.bytes = 0;
-        for (_, cells) in &mut self.waits {
-            let mut wide: Vec<Cell> = Vec::with_capacity(cells.len() / 2 + 1);
-            for cell in std::mem::take(cells) {
+        for (_, page) in &mut self.waits {
+            let mut wide: Vec<Cell> = Vec::with_capacity(page.cells.len() / 2 + 1);
+            for cell in std::mem::take(&mut page.cells) {
                 cell_of(&mut wide, cell.slice / 2).0.add(&cell);
             }
-            self.bytes += wide.iter().map(Cell::bytes).sum::<usize>();
-            *cells = wide;
+            page.bytes = wide.iter().map(Cell::bytes).sum();
+            self.bytes += page.bytes;
+            page.cells = wide;
         }
     }
 }
@@ -173,17 +255,17 @@ impl Watch<Class> for Book {
         }
     }
 
-    fn waited(&mut self, wait: &Waited<Class>) {
+    fn waited(&mut self, wait: &mut Waited<Class>) {
         let slice = self.slice(wait.begin_ns);
         let number = *self.numbers.entry(wait.class).or_insert_with(|| {
-            self.waits.push((wait.class, Vec::new()));
+            self.waits.push((wait.class, Page::default()));
             self.waits.len() - 1
         });
-        let (cell, is_new) = cell_of(&mut self.waits[number].1, slice);
-        cell.count += 1;
-        cell.sum_ns += wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
-        self.bytes += PART_BYTES * cell.add_parts(&wait.parts);
-        self.bytes += if is_new { CELL_BYTES } else { 0 };
+        let took_ns = wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
+        let page = &mut self.waits[number].1;
+        let before = page.bytes;
+        page.add(slice, took_ns, &mut wait.parts);
+        self.bytes = self.bytes + page.bytes - before;
         // Of one slice nothing more can be put together.
         while self.bytes > self.bytes_most && self.slices() > 1 {
             self.widen();
@@ -195,6 +277,7 @@ impl Watch<Class> for Book {
 mod tests {
     use super::*;
     use crate::verdict::waits::Kind;
+    use proptest::prelude::*;
 
     fn wait(class: Class, begin_ns: i64, parts: &[PartNumber]) -> Waited<Class> {
         let parts: Vec<_> = parts.iter().map(|part| (*part, 10.0)).collect();
@@ -210,17 +293,49 @@ mod tests {
         book.busy(from_ns - 50, from_ns + WIDTH_NS + 20, RoleId(3));
         assert_eq!(book.busy_ns[3], [WIDTH_NS, 20], "what was before the span is not told");
         for (slice, parts) in [(0, &[3, 5][..]), (1, &[3]), (2, &[3])] {
-            book.waited(&wait(CLASS, from_ns + slice * WIDTH_NS, parts));
+            book.waited(&mut wait(CLASS, from_ns + slice * WIDTH_NS, parts));
         }
-        assert_eq!(book.waits[0].1.len(), 3);
+        book.settle();
+        assert_eq!(book.waits()[0].1.len(), 3);
         book.bytes_most = 4 * PART_BYTES + 3 * CELL_BYTES;
-        book.waited(&wait(CLASS, from_ns + 5 * WIDTH_NS, &[4]));
+        book.waited(&mut wait(CLASS, from_ns + 5 * WIDTH_NS, &[4]));
+        assert_eq!(book.width_ns, WIDTH_NS, "what is open is not counted");
+        book.waited(&mut wait(CLASS, from_ns + 4 * WIDTH_NS, &[4]));
         assert_eq!(book.width_ns, 2 * WIDTH_NS);
         assert_eq!(book.busy_ns[3], [WIDTH_NS + 20]);
+        book.settle();
         let [(_, cells)] = book.waits()[..] else { panic!() };
         assert_eq!((cells[0].count, cells[0].sum_ns), (2, 30));
         assert_eq!(cells[0].parts, [(3, 20.0), (5, 10.0)]);
         assert_eq!(cells.iter().map(|cell| cell.slice).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    proptest! {
+        /// Whatever order waits end in, and whenever the book is looked at.
+        #[test]
+        fn a_page_holds_what_its_cells_would(
+            waits in prop::collection::vec(
+                (0usize..6, prop::collection::btree_map(3u16..9, 1u32..1000, 1..5), any::<bool>()),
+                0..80,
+            ),
+        ) {
+            let (mut page, mut cells) = (Page::default(), Vec::new());
+            for (slice, parts, is_looked_at) in waits {
+                let parts: Vec<_> = parts.into_iter().map(|(of, ns)| (of, f64::from(ns))).collect();
+                let (cell, _) = cell_of(&mut cells, slice);
+                cell.count += 1;
+                cell.sum_ns += 10;
+                cell.add_parts(&parts);
+                let mut backwards: Vec<_> = parts.into_iter().rev().collect();
+                page.add(slice, 10, &mut backwards);
+                if is_looked_at {
+                    page.settle();
+                }
+            }
+            page.settle();
+            prop_assert_eq!(page.bytes, cells.iter().map(Cell::bytes).sum::<usize>());
+            prop_assert_eq!(page.cells, cells);
+        }
     }
 
     #[test]
@@ -238,7 +353,7 @@ mod tests {
         let mut book = Book::new(0..i64::MAX);
         assert!(book.slices() <= SLICES_MOST);
         book.busy(0, i64::MAX, RoleId(0));
-        book.waited(&wait(CLASS, i64::MAX - 100, &[3]));
+        book.waited(&mut wait(CLASS, i64::MAX - 100, &[3]));
         assert!(book.busy_ns[0].len() <= SLICES_MOST);
     }
 }

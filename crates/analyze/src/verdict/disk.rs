@@ -57,7 +57,7 @@ pub(crate) struct Waited<C> {
     pub(crate) class: C,
     pub(crate) begin_ns: i64,
     pub(crate) end_ns: i64,
-    /// Its parts in ns, in the order of their numbers, which sum to its time.
+    /// Its parts in ns, each once, which sum to its time.
     pub(crate) parts: Vec<(PartNumber, f64)>,
 }
 
@@ -125,7 +125,7 @@ pub(crate) trait Watch<C> {
     /// From one moment to another, a role had requests in flight.
     fn busy(&mut self, from_ns: i64, until_ns: i64, role: RoleId);
     /// A wait ended.
-    fn waited(&mut self, wait: &Waited<C>);
+    fn waited(&mut self, wait: &mut Waited<C>);
 }
 
 impl<C> Disk<C> {
@@ -379,10 +379,9 @@ impl<C> Disk<C> {
             (took_ns > ROUNDED_NS).then_some((number as PartNumber, took_ns))
         });
         parts.extend(took);
-        parts.sort_unstable_by_key(|(number, _)| *number);
         self.spare.push(before);
-        let wait = Waited { class, begin_ns, end_ns, parts };
-        watch.waited(&wait);
+        let mut wait = Waited { class, begin_ns, end_ns, parts };
+        watch.waited(&mut wait);
         self.spare_parts = wait.parts;
     }
 
@@ -469,7 +468,8 @@ mod tests {
             assert!(from_ns <= until_ns);
             self.busy_ns += until_ns - from_ns;
         }
-        fn waited(&mut self, wait: &Waited<u32>) {
+        fn waited(&mut self, wait: &mut Waited<u32>) {
+            wait.parts.sort_unstable_by_key(|(number, _)| *number);
             self.waits.push(wait.clone());
         }
     }

@@ -214,7 +214,7 @@ impl Ledger {
                 let own = (disk.number(act) as PartNumber, (end_ns - begin_ns) as f64);
                 let limit = (THROTTLED as PartNumber, (begin_ns - since_ns) as f64);
                 let parts = vec![limit, own];
-                book.waited(&Waited { class, begin_ns: since_ns, end_ns, parts });
+                book.waited(&mut Waited { class, begin_ns: since_ns, end_ns, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
             }
             // Where its time goes by in a layer beneath, it waits behind what is in flight there.
@@ -280,6 +280,7 @@ impl Ledger {
         let mut sums = Sums::default();
         for Device { disk, book } in self.devices.values_mut() {
             disk.tell_busy(book);
+            book.settle();
             let stolen_ns = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
             let (part, actors) = (|number| disk.part(number), &self.actors);
             let is_kernel = |role| actors.is_kernel(role);
