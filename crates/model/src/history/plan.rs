@@ -57,7 +57,14 @@ pub(super) fn due(files: &BTreeSet<FileName>, now_ns: i64) -> Option<Merge> {
     // The finest first: an hour is whole before its day is made.
     let mut by_level: Vec<FileName> = files.iter().copied().collect();
     by_level.sort_by_key(|file| (file.level, *file));
-    by_level.into_iter().find_map(|file| {
+    // Most files stay as they are: not each of them is held against all others.
+    let is_alone = |file: FileName| {
+        let mut near =
+            files.range(..file).next_back().into_iter().chain(files.range(file.next()..).next());
+        near.all(|other| (other.level, other.begin_ns()) != (file.level, file.begin_ns()))
+    };
+    let stays = |file: FileName| wanted(file) == file.level && is_alone(file);
+    by_level.into_iter().filter(|file| !stays(*file)).find_map(|file| {
         let merge = gathered(files, wanted(file), file, |_| true);
         let is_change = merge.target.level != file.level || merge.sources.len() > 1;
         (is_change && merge.target.end_ns() <= now_ns).then_some(merge)

@@ -12,7 +12,7 @@ use super::plan::{self, Merge};
 use super::{HistoryError, Level, Note};
 use crate::record::{RecordError, Rollup, RollupFile, RollupLevel};
 use parquet::errors::ParquetError;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 /// The part of the room that is left free, so that files can be put together in it.
@@ -278,10 +278,9 @@ impl Store {
 
     /// Removes the files whose rows are in others: these are on the disk before.
     fn sweep(&mut self) -> Result<(), HistoryError> {
-        let is_covered = |name: &FileName| {
-            let text = name.to_string();
-            self.files.values().any(|known| known.sources.contains(&text))
-        };
+        let sources: HashSet<&str> =
+            self.files.values().flat_map(|known| &known.sources).map(String::as_str).collect();
+        let is_covered = |name: &FileName| sources.contains(name.to_string().as_str());
         let covered: Vec<FileName> =
             self.files.keys().copied().filter(|name| is_covered(name)).collect();
         if covered.is_empty() {

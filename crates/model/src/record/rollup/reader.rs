@@ -194,6 +194,15 @@ impl RollupFile {
         }
     }
 
+    /// Whether a column of words is null in all rows of a group, by the file's statistics: reading
+    /// it would take as long as any.
+    fn is_null(&self, group: usize, column: &str) -> bool {
+        let Some(group) = self.input.metadata().row_groups().get(group) else { return false };
+        let found = group.columns().iter().find(|c| c.column_path().string() == column);
+        let nulls = found.and_then(|found| found.statistics()?.null_count_opt());
+        nulls.is_some() && nulls == u64::try_from(group.num_rows()).ok()
+    }
+
     /// Reads the rows of some groups; with the names of files, runs, parts and levels only where
     /// somebody wants them.
     /// Errors: what is damaged, or no row of this record.
@@ -205,7 +214,9 @@ impl RollupFile {
     ) -> Result<(), RecordError> {
         let columns = Rollup::columns();
         let is_wanted = |name: &&str| {
-            (with_rest || !REST.contains(name)) && !(self.is_earlier && NEW.contains(name))
+            (with_rest || !REST.contains(name))
+                && !(self.is_earlier && NEW.contains(name))
+                && !groups.clone().all(|group| self.is_null(group, name))
         };
         let names = columns.iter().map(|column| column.name).filter(is_wanted);
         let names: Vec<&str> = names.map(|name| name_of(name, self.is_earlier)).collect();
@@ -227,9 +238,9 @@ fn name_of(name: &'static str, is_earlier: bool) -> &'static str {
 struct Columns<'a> {
     counted: (&'a Keys, Vec<Counted>),
     level: Option<(&'a Keys, Vec<RollupLevel>)>,
-    words: [Words<'a>; 5],
-    /// Those that may not be there: host, run, part, file.
-    others: [Option<Words<'a>>; 4],
+    operation: Words<'a>,
+    /// Those that may not be there: host, run, part, device, role, file system, file, cause.
+    others: [Option<Words<'a>>; 8],
     times: [PrimitiveArray<Int64Type>; 2],
     numbers: [PrimitiveArray<UInt64Type>; 6],
     lost_ns: PrimitiveArray<Int64Type>,
@@ -246,14 +257,17 @@ impl<'a> Columns<'a> {
         Ok(Self {
             counted: from.values(name_of("counted", is_earlier))?,
             level: has("level").then(|| from.values("level")).transpose()?,
-            words: [
-                from.words("device")?,
-                from.every_word("operation")?,
-                from.words("role")?,
-                from.words("file_system")?,
-                from.words("cause")?,
+            operation: from.every_word("operation")?,
+            others: [
+                other("host")?,
+                other("run")?,
+                other("part")?,
+                other("device")?,
+                other("role")?,
+                other("file_system")?,
+                other("file")?,
+                other("cause")?,
             ],
-            others: [other("host")?, other("run")?, other("part")?, other("file")?],
             times: [from.numbers("from_unix_ns")?, from.numbers("until_unix_ns")?],
             numbers: [
                 from.numbers("count")?,
@@ -272,8 +286,7 @@ impl<'a> Columns<'a> {
     }
 
     fn row(&self, place: usize) -> RollupRow<'_> {
-        let [device, operation, role, file_system, cause] = &self.words;
-        let [host, run, part, file] =
+        let [host, run, part, device, role, file_system, file, cause] =
             self.others.each_ref().map(|words| words.as_ref().and_then(|words| words.at(place)));
         let number = |column: usize| self.numbers[column].value(place);
         RollupRow {
@@ -284,12 +297,12 @@ impl<'a> Columns<'a> {
             from_unix_ns: self.times[0].value(place),
             until_unix_ns: self.times[1].value(place),
             counted: at(&self.counted, place),
-            device: device.at(place),
-            operation: operation.at(place).unwrap_or_default(),
-            role: role.at(place),
-            file_system: file_system.at(place),
+            device,
+            operation: self.operation.at(place).unwrap_or_default(),
+            role,
+            file_system,
             file,
-            cause: cause.at(place),
+            cause,
             count: number(0),
             bytes: number(1),
             failed: number(2),
