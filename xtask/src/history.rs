@@ -59,6 +59,8 @@ pub(crate) struct Made {
     pub(crate) bytes: u64,
     /// At any moment.
     pub(crate) bytes_most: u64,
+    /// Of the largest file of a minute.
+    pub(crate) minute_bytes: u64,
     took_s: f64,
     minute_s_max: f64,
 }
@@ -87,7 +89,8 @@ pub(crate) fn make(path: &Path, (days, fine): (i64, i64), keep_bytes: u64) -> an
     let mut random = Random(1);
     let mut made = BTreeMap::new();
     let began = Instant::now();
-    let mut found = Made { rows: 0, bytes: 0, bytes_most: 0, took_s: 0.0, minute_s_max: 0.0 };
+    let mut found =
+        Made { rows: 0, bytes: 0, bytes_most: 0, minute_bytes: 0, took_s: 0.0, minute_s_max: 0.0 };
     for minute in 0..days * 1_440 {
         let from = END_NS - days * DAY_NS + minute * MINUTE_NS;
         let is_fine = minute >= (days - fine) * 1_440;
@@ -97,12 +100,16 @@ pub(crate) fn make(path: &Path, (days, fine): (i64, i64), keep_bytes: u64) -> an
         let length = if is_fine { 1 } else { 60 };
         let of_minute = like(&mut made, from, length, &mut random);
         found.rows += of_minute.len();
-        let at = Instant::now();
+        let (at, before) = (Instant::now(), store.bytes());
         for said in store.add(&of_minute, from, from + length * MINUTE_NS)? {
             println!("{said}");
         }
         found.minute_s_max = found.minute_s_max.max(at.elapsed().as_secs_f64());
         found.bytes_most = found.bytes_most.max(store.bytes());
+        if is_fine {
+            // Where files were put together it is less.
+            found.minute_bytes = found.minute_bytes.max(store.bytes().saturating_sub(before));
+        }
     }
     (found.bytes, found.took_s) = (store.bytes(), began.elapsed().as_secs_f64());
     Ok(found)

@@ -57,6 +57,13 @@ fn make_history(words: &[&str]) -> anyhow::Result<Turn> {
     let mut turn = Turn::default();
     turn.add("bytes", made.bytes as f64);
     turn.add("bytes_most", made.bytes_most as f64);
+    turn.add("minute_bytes", made.minute_bytes as f64);
+    let files = std::fs::read_dir(directory)?.collect::<Result<Vec<_>, _>>()?;
+    let of_hours =
+        files.iter().filter(|file| file.file_name().to_string_lossy().contains("day-of-hours"));
+    let bytes =
+        of_hours.map(|file| Ok(file.metadata()?.len())).collect::<std::io::Result<Vec<_>>>()?;
+    turn.add("day_of_hours_bytes", bytes.into_iter().max().unwrap_or(0) as f64);
     Ok(turn)
 }
 

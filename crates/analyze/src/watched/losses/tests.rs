@@ -3,7 +3,8 @@
 use super::*;
 use crate::selection::Selection;
 use crate::verdict::Minutes;
-use model::record::{CallKind, Context, Op, Subject};
+use crate::watched::{Rolled, Tally, minutes_from_ns};
+use model::record::{CallKind, Context, Counted, Op, Subject};
 use std::collections::BTreeMap;
 
 const MS: i64 = 1_000_000;
@@ -137,6 +138,75 @@ fn spans_have_the_verdict_of_their_time() {
     let (.., lost_ns) = sums[&(10, "reader".to_owned(), "dd".to_owned())];
     // Two bursts of 250 reads that took 8 ms more; a small part of it is the reader's own.
     assert!((3.4e9..4.1e9).contains(&lost_ns), "{lost_ns}");
+}
+
+/// Minutes of the wall clock, which the trace does not begin with: 150 s, begun at second 20.
+#[test]
+fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
+    let (rows, calls) = load(150);
+    let started_unix_ns = 20 * S - BEGUN;
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    let commands = Commands::default();
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
+    let mut tally = Tally::new(false);
+    for process in processes() {
+        losses.learn(&process);
+        tally.learn(&process);
+    }
+    let mut kept = Vec::new();
+    let mut next_call = calls.iter().peekable();
+    spans.advance(BEGUN, 20 * S);
+    for row in &rows {
+        let now_ns = row.queued_ns.unwrap();
+        spans.advance(now_ns, now_ns + started_unix_ns);
+        while let Some(call) = next_call.next_if(|call| call.end_ns <= Some(now_ns)) {
+            losses.call(call);
+            tally.call(call, &spans);
+        }
+        losses.request(row, &commands, &spans);
+        tally.request(row, &commands, &spans);
+    }
+    next_call.for_each(|call| tally.call(call, &spans));
+    kept.extend(losses.take(i64::MAX / 2, &spans, &names));
+    kept.extend(tally.take(&spans, &names));
+
+    let context = Context { processes: processes(), calls, ..Context::default() };
+    let mut known = Known::new(context, Selection::default());
+    rows.iter().for_each(|row| known.homes().add(row));
+    let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
+    let known = Arc::new(known);
+    let told_ns = BEGUN..BEGUN + 150 * S;
+    let first = known.minute_of(BEGUN);
+    let mut made = Vec::new();
+    // In two parts, which know nothing of each other.
+    for numbers in [first..first + 1, first + 1..first + 3] {
+        let processes = processes();
+        let told_ns = told_ns.clone();
+        let mut rolled = Rolled::new(&known, &processes, numbers, started_unix_ns, told_ns);
+        for row in &rows {
+            if rolled.concerns(row.queued_ns.unwrap(), row.completed_ns.unwrap()) {
+                rolled.add(row, &commands, &names);
+            }
+        }
+        made.extend(rolled.finish(&names));
+    }
+    let by_key = |rows: Vec<Rollup>| {
+        let of = |row: &Rollup| ![Counted::File, Counted::Watch].contains(&row.counted);
+        let rows = rows.into_iter().filter(of);
+        rows.map(|row| ((row.key(), row.until_unix_ns), row)).collect::<BTreeMap<_, _>>()
+    };
+    let (kept, made) = (by_key(kept), by_key(made));
+    assert_eq!(kept.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
+    let is_lost = |row: &Rollup| row.counted == Counted::Lost;
+    assert!(made.values().filter(|row| is_lost(row)).count() >= 3, "one each minute");
+    for (kept, made) in kept.values().zip(made.values()) {
+        let close = (kept.lost_ns - made.lost_ns).abs() <= made.lost_ns.abs() / 1000 + 1;
+        assert!(close && kept.count.abs_diff(made.count) <= made.count / 1000, "{kept:?} {made:?}");
+        if !is_lost(made) {
+            let alike = Rollup { from_unix_ns: kept.from_unix_ns, ..made.clone() };
+            assert_eq!(kept, &alike);
+        }
+    }
 }
 
 #[test]
