@@ -126,6 +126,8 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
     let devices = fine(&lab, "history fleet.parquet --by device").out;
     assert!(devices.contains("host1:sda") && devices.contains("host2:sda"), "{devices}");
     assert!(devices.contains("2 hosts, watched from"), "{devices}");
+    let times = fine(&lab, "history fleet.parquet").out;
+    assert!(times.contains("host1: postgres < dd") || times.contains("host2: postgres < dd"));
     // The same as two files, and as a directory of them.
     fine(&lab, "rollup host1 -o a.parquet");
     fine(&lab, "rollup host2 -o b.parquet");
@@ -169,6 +171,16 @@ fn what_cannot_be_rolled_up_is_told_in_a_sentence_and_leaves_nothing() {
         assert!(!lab.path("x.parquet").exists(), "{words}");
     }
     assert_eq!(std::fs::read(lab.path("taken.parquet")).unwrap(), before);
+    let bytes = std::fs::read(lab.path("taken.parquet")).unwrap();
+    let at = bytes.windows(14).position(|part| part == b"lbolt.rollup/1").unwrap();
+    lab.file("later.parquet", [&bytes[..at + 13], b"2", &bytes[at + 14..]].concat());
+    for words in ["history later.parquet", "rollup later.parquet -o x.parquet"] {
+        let refused = lab.run(words);
+        assert_eq!(refused.code, 2, "{words}: {}", refused.err);
+        let sentence = "it holds lbolt.rollup/2, not lbolt.rollup/1; a newer lbolt";
+        assert!(refused.err.contains(sentence), "{words}: {}", refused.err);
+    }
+    assert!(!lab.path("x.parquet").exists());
     fine(&lab, "rollup undated --started 2026-11-25T10:00:30Z -o x.parquet");
     let rows = rows(&lab, "x.parquet");
     let begin = rows.iter().map(|row| row.from_unix_ns).min().unwrap();

@@ -104,7 +104,7 @@ impl Asked {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     asked: Asked,
-    /// The host, where there is one.
+    /// The host, where there is one and lines are of it.
     host: Option<Arc<str>>,
     cells: BTreeMap<(i64, String), Cell>,
     losses: Losses,
@@ -126,7 +126,10 @@ impl Ledger {
     pub fn new(asked: &Asked) -> Self {
         Self {
             asked: asked.clone(),
-            host: asked.hosts.first().map(|host| Arc::from(host.as_str())),
+            host: match asked.hosts.as_slice() {
+                [host] if asked.by == By::Host => Some(Arc::from(host.as_str())),
+                _ => None,
+            },
             cells: BTreeMap::new(),
             losses: Losses::default(),
             watch: Watch::default(),

@@ -17,12 +17,12 @@ pub struct RollupOptions {
     /// The file to write (Parquet).
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// For how long rows are added up: as many as are counted for a minute stay apart, or are one
-    /// for an hour or a day, with coarser histograms.
+    /// The time of a row: a minute, as it was counted, or an hour or a day, to which minutes are
+    /// added up, with coarser histograms.
     #[arg(long, value_name = "LEVEL", default_value = "minute",
         value_parser = named(RollupLevel::ALL))]
     pub level: RollupLevel,
-    /// The host of a trace that does not name it [default: its run's name].
+    /// The host of all traces [default: the one that a run says, else the run's name].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     /// When a trace began that does not say it.

@@ -56,7 +56,7 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
 
 fn usage(error: HistoryError) -> anyhow::Error {
     match error {
-        HistoryError::None { .. } | HistoryError::Twice { .. } => {
+        HistoryError::None { .. } | HistoryError::Twice { .. } | HistoryError::Record(_) => {
             failure(Fault::Usage, format!("failed to {error}"))
         }
         other => of_records(other),

@@ -6,7 +6,7 @@
 use super::trace::{REQUESTS, parquet_of};
 use crate::print::exit::{Fault, failure};
 use model::history::FileName;
-use model::record::RollupFile;
+use model::record::{RecordError, RollupFile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -72,9 +72,13 @@ fn runs_in(directory: &Path) -> Vec<PathBuf> {
     runs
 }
 
-/// Whether it is a history or a rollup.
+/// Whether it is a history or a rollup, of whatever version.
 pub(crate) fn is_rollup(path: &Path) -> bool {
-    entries(path).iter().any(|file| is_of_history(file)) || RollupFile::open(path).is_ok()
+    let is_file = || match RollupFile::open(path) {
+        Err(RecordError::Schema { found, .. }) => found.starts_with("lbolt.rollup/"),
+        opened => opened.is_ok(),
+    };
+    entries(path).iter().any(|file| is_of_history(file)) || is_file()
 }
 
 /// Histories and rollups: what is named, lists and directories of these in full.

@@ -22,6 +22,8 @@ use model::units::show_time_ns;
 
 /// Characters of who lost to whom, where a screen's columns are all there are.
 const WHO_CHARS: usize = 40;
+/// Of which names have so many at the least, however long their host's is.
+const LEAST_CHARS: usize = 12;
 /// Less lost in a line is not told of.
 const LEAST_LOST_NS: f64 = 1e7;
 /// What is left out first where a terminal is narrow.
@@ -171,14 +173,21 @@ fn who(line: &Line, by: By, chars: Option<usize>) -> String {
     };
     let lost = show_time_ns(*lost_ns);
     let cause = cause(pair);
+    let host = match (pair.host.as_str(), by) {
+        ("", _) | (_, By::Host | By::Device) => String::new(),
+        (host, _) => format!("{host}: "),
+    };
     let names = match by {
         By::Role => format!("< {}", circumstance::cause(&pair.cause)),
         By::Cause => format!("{} ({})", pair.victim, pair.operation),
         _ => format!("{} < {cause}", pair.victim),
     };
     match chars {
-        None => format!("{names} {lost}"),
-        Some(chars) => format!("{} {lost}", fitted(pair, cause, &names, by, chars - 8)),
+        None => format!("{host}{names} {lost}"),
+        Some(chars) => {
+            let chars = (chars - 8).saturating_sub(host.chars().count()).max(LEAST_CHARS);
+            format!("{host}{} {lost}", fitted(pair, cause, &names, by, chars))
+        }
     }
 }
 
