@@ -28,6 +28,8 @@ mod losses;
 pub(crate) mod tests;
 mod watch;
 
+use hashbrown::hash_map::EntryRef;
+use hashbrown::{Equivalent, HashMap};
 use line::Cell;
 use losses::Losses;
 use model::history::{By, Line, Overview};
@@ -100,13 +102,26 @@ impl Asked {
     }
 }
 
+/// A line's time and group.
+type CellKey = (i64, String);
+
+/// The same, lent: a year has millions of rows and few lines.
+#[derive(Hash)]
+struct LentKey<'a>(i64, &'a str);
+
+impl Equivalent<CellKey> for LentKey<'_> {
+    fn equivalent(&self, (time, group): &CellKey) -> bool {
+        self.0 == *time && self.1 == group
+    }
+}
+
 /// Rows that were watched, as they come.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     asked: Asked,
     /// The host, where there is one and lines are of it.
     host: Option<Arc<str>>,
-    cells: BTreeMap<(i64, String), Cell>,
+    cells: HashMap<CellKey, Cell>,
     losses: Losses,
     watch: Watch,
 }
@@ -130,7 +145,7 @@ impl Ledger {
                 [host] if asked.by == By::Host => Some(Arc::from(host.as_str())),
                 _ => None,
             },
-            cells: BTreeMap::new(),
+            cells: HashMap::new(),
             losses: Losses::default(),
             watch: Watch::default(),
         }
@@ -168,8 +183,14 @@ impl Ledger {
 
     fn cell(&mut self, row: &RollupRow<'_>) {
         let Some(group) = self.asked.group(row) else { return };
-        let key = (self.asked.interval(row.from_unix_ns), group.to_owned());
-        self.cells.entry(key).or_default().take(row);
+        let key = LentKey(self.asked.interval(row.from_unix_ns), group);
+        let cell = match self.cells.entry_ref(&key) {
+            EntryRef::Occupied(known) => known.into_mut(),
+            EntryRef::Vacant(new) => {
+                new.insert_with_key((key.0, group.to_owned()), Cell::default())
+            }
+        };
+        cell.take(row);
     }
 
     /// Adds what another took of other rows.
@@ -185,6 +206,7 @@ impl Ledger {
     pub fn finish(self) -> Overview {
         let Self { asked, cells, losses, watch, .. } = self;
         let by_time = losses.by_interval(&asked);
+        let cells: BTreeMap<CellKey, Cell> = cells.into_iter().collect();
         let mut lines: Vec<Line> = match asked.by {
             By::Cause => losses.lines(&asked, &watch),
             _ => cells.iter().map(|(key, cell)| cell.line(key, &asked, &watch)).collect(),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Numbers that a group of rows holds in memory at the most, and rows beyond which it is ended.
-const GROUP_NUMBERS: usize = 400_000;
+const GROUP_NUMBERS: usize = 1_600_000;
 /// What a row takes besides its histogram.
 const ROW_NUMBERS: usize = 24;
 
