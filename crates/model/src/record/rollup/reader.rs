@@ -213,12 +213,12 @@ impl RollupFile {
         mut take: impl FnMut(&RollupRow<'_>),
     ) -> Result<(), RecordError> {
         let columns = Rollup::columns();
-        let is_wanted = |name: &&str| {
-            (with_rest || !REST.contains(name))
-                && !(self.is_earlier && NEW.contains(name))
-                && !groups.clone().all(|group| self.is_null(group, name))
+        let is_left_out = |name: &str| {
+            !with_rest && REST.contains(&name)
+                || self.is_earlier && NEW.contains(&name)
+                || groups.clone().all(|group| self.is_null(group, name))
         };
-        let names = columns.iter().map(|column| column.name).filter(is_wanted);
+        let names = columns.iter().map(|column| column.name).filter(|name| !is_left_out(name));
         let names: Vec<&str> = names.map(|name| name_of(name, self.is_earlier)).collect();
         let mut batches = self.input.batches(groups, &names, BATCH_ROWS)?;
         while let Some(batch) = batches.next()? {
