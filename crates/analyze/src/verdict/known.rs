@@ -142,6 +142,12 @@ impl Known {
             .collect()
     }
 
+    /// When the last of the calls ends that begin before a moment.
+    pub(super) fn calls_end_ns(&self, before_ns: i64) -> Option<i64> {
+        let count = self.calls.partition_point(|call| call.begin_ns < before_ns);
+        self.ended_until_ns.get(count.checked_sub(1)?).copied()
+    }
+
     /// When the first call begins that begins at a moment or later.
     pub(super) fn next_call_ns(&self, from_ns: i64) -> Option<i64> {
         let next = self.calls.partition_point(|call| call.begin_ns < from_ns);
@@ -207,5 +213,7 @@ mod tests {
         assert_eq!(begins(500..900), Vec::<i64>::new());
         assert_eq!(known.next_call_ns(101), Some(199));
         assert_eq!(known.next_call_ns(201), None);
+        let ends = [0, 1, 100, 200].map(|before_ns| known.calls_end_ns(before_ns));
+        assert_eq!(ends, [None, Some(500), Some(500), Some(500)]);
     }
 }

@@ -80,9 +80,12 @@ impl Minutes {
     /// Whether requests matter that arrive from a moment on and are completed until another one,
     /// when all that arrived before them has been added.
     pub fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
+        let end_ns = self.known.begin_of(self.numbers.end);
         let to_come =
             self.next < self.numbers.end && completed_ns >= self.known.begin_of(self.next);
-        to_come && arrived_ns < self.known.begin_of(self.numbers.end)
+        // A call may go on for long behind the last minute, which nothing has opened yet.
+        let goes_on = || self.known.calls_end_ns(end_ns) > Some(arrived_ns);
+        to_come && (arrived_ns < end_ns || goes_on())
             || self.open.iter().any(|ledger| ledger.concerns(arrived_ns, completed_ns))
     }
 
@@ -90,9 +93,7 @@ impl Minutes {
     pub fn add(&mut self, row: &Request, commands: &Commands) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
         let minute = self.known.minute_of(begin_ns);
-        if minute >= self.next && self.numbers.contains(&minute) {
-            self.open_until(minute);
-        }
+        self.open_until(minute);
         while self.open.front().is_some_and(|ledger| ledger.is_over(begin_ns)) {
             self.close_first();
         }
@@ -117,14 +118,16 @@ impl Minutes {
         self.in_flight.push(row);
     }
 
-    /// Opens a minute, and those before it in which calls begin: they wait without any request.
+    /// Opens a minute if it is one of these, and those before it in which calls begin: they wait
+    /// without any request.
     fn open_until(&mut self, minute: i64) {
         while self.next <= minute {
-            let call = self
-                .known
-                .next_call_ns(self.known.begin_of(self.next))
-                .map(|ns| self.known.minute_of(ns));
-            let number = call.map_or(minute, |of_call| of_call.min(minute)).max(self.next);
+            let call_ns = self.known.next_call_ns(self.known.begin_of(self.next));
+            let of_call = call_ns.map_or(i64::MAX, |ns| self.known.minute_of(ns));
+            let number = of_call.min(minute).max(self.next);
+            if !self.numbers.contains(&number) {
+                break;
+            }
             self.open_one(number);
         }
     }
