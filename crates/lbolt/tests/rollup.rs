@@ -8,8 +8,10 @@ use crate::common::{Ended, Lab};
 use crate::several::make_run;
 use model::histogram::SparseHistogram;
 use model::history::{History, Query};
-use model::record::{Counted, Rollup, RollupKey, RollupLevel, operations};
+use model::record::requests::{Provenance, RequestWriter};
+use model::record::{Commands, Counted, Request, Rollup, RollupKey, RollupLevel, operations};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const S: u64 = 1_000_000_000;
 
@@ -19,6 +21,19 @@ fn lab() -> Lab {
     make_run(&lab.path("host1"), 190, 1, Some(1000));
     make_run(&lab.path("host2"), 65, 2, Some(1030));
     lab
+}
+
+/// Two requests, four years apart.
+fn make_long(path: &Path) {
+    let mut writer = RequestWriter::new(std::fs::File::create(path).unwrap()).unwrap();
+    let commands = Commands::default();
+    for (request_id, begin_ns) in [(0, 0), (1, 4 * 366 * 86_400 * S as i64)] {
+        let (queued_ns, completed_ns) = (Some(begin_ns), Some(begin_ns + 1000));
+        let row = Request { request_id, queued_ns, completed_ns, ..Request::default() };
+        writer.push(&row, &commands).unwrap();
+    }
+    let provenance = Provenance { started_unix_ns: Some(0), ..Provenance::default() };
+    writer.finish(&commands, &provenance, &BTreeMap::new()).unwrap();
 }
 
 fn fine(lab: &Lab, words: &str) -> Ended {
@@ -154,11 +169,13 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
 fn what_cannot_be_rolled_up_is_told_in_a_sentence_and_leaves_nothing() {
     let lab = lab();
     make_run(&lab.path("undated"), 10, 1, None);
+    make_long(&lab.path("long.parquet"));
     fine(&lab, "rollup host2 -o taken.parquet");
     let before = std::fs::read(lab.path("taken.parquet")).unwrap();
     for (words, sentence) in [
         ("rollup nowhere -o x.parquet", "nowhere"),
         ("rollup undated -o x.parquet", "does not say when it began"),
+        ("rollup long.parquet -o x.parquet", "spans more than three years"),
         ("rollup host1 --part 4/3 -o x.parquet", "is no part; write K/N"),
         ("rollup host1 host2 --part 1/3 -o x.parquet", "--part selects minutes of one trace"),
         ("rollup host1 --level week -o x.parquet", "minute, hour, day"),

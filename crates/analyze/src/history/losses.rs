@@ -17,8 +17,8 @@ const LEAST_PERCENT_THEN: f64 = 10.0;
 /// The part of a loss that tells when it was.
 const MOST: f64 = 0.8;
 
-/// By time, with its end: what was lost.
-type ByTime = BTreeMap<i64, (i64, f64)>;
+/// What was lost, each with its time's begin and end, in any order: a year has a million of them.
+type ByTime = Vec<(i64, i64, f64)>;
 
 /// Who waited, for what, on which device; because of whom, or nothing; and on which host.
 type Names = [String; 5];
@@ -53,29 +53,27 @@ impl Lent<'_> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Losses {
     pairs: HashMap<Names, ByTime>,
-    /// What was waited, by time.
-    waited: HashMap<Names, BTreeMap<i64, u64>>,
+    /// What was waited, each with its time's begin.
+    waited: HashMap<Names, Vec<(i64, u64)>>,
 }
 
 impl Losses {
     pub(super) fn lost(&mut self, row: &RollupRow<'_>) {
-        let lost = (row.until_unix_ns, row.lost_ns as f64);
-        add(Lent::of(row).among(&mut self.pairs), row.from_unix_ns, lost);
+        let times = Lent::of(row).among(&mut self.pairs);
+        times.push((row.from_unix_ns, row.until_unix_ns, row.lost_ns as f64));
     }
 
     pub(super) fn waited(&mut self, row: &RollupRow<'_>) {
         let times = Lent::of(row).among(&mut self.waited);
-        *times.entry(row.from_unix_ns).or_default() += row.sum_ns;
+        times.push((row.from_unix_ns, row.sum_ns));
     }
 
     pub(super) fn merge(&mut self, other: Self) {
         for (pair, times) in other.pairs {
-            let mine = self.pairs.entry(pair).or_default();
-            times.into_iter().for_each(|(from, lost)| add(mine, from, lost));
+            self.pairs.entry(pair).or_default().extend(times);
         }
         for (key, times) in other.waited {
-            let mine = self.waited.entry(key).or_default();
-            times.into_iter().for_each(|(from, ns)| *mine.entry(from).or_default() += ns);
+            self.waited.entry(key).or_default().extend(times);
         }
     }
 
@@ -92,8 +90,8 @@ impl Losses {
                 By::Cause => cause,
                 By::Host => host,
             };
-            let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
-            for (from, (_, lost_ns)) in times {
+            let mut sums: HashMap<i64, f64> = HashMap::new();
+            for (from, _, lost_ns) in times {
                 *sums.entry(asked.interval(*from)).or_default() += lost_ns;
             }
             for (interval, lost_ns) in sums {
@@ -125,12 +123,13 @@ impl Losses {
     }
 
     fn of(&self, names: &Names, times: &ByTime) -> Loss {
-        let lost_ns: f64 = times.values().map(|(_, lost_ns)| lost_ns).sum();
-        let (worst_unix_ns, worst_lost_ns) = worst(times);
+        let lost_ns: f64 = times.iter().map(|(.., lost_ns)| lost_ns).sum();
+        let (worst_unix_ns, worst_lost_ns) = worst(&in_order(times));
         let [victim, operation, device, _, host] = names;
         let waited = self.waited.get(&Lent([victim, operation, device, "", host]));
         let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
-            let waited_ns: u64 = waited?.range(span).map(|(_, ns)| ns).sum();
+            let within = waited?.iter().filter(|(from, _)| span.contains(from));
+            let waited_ns: u64 = within.map(|(_, ns)| ns).sum();
             (waited_ns > 0).then(|| 100.0 * lost_ns / waited_ns as f64)
         };
         let percent_of_all = percent(lost_ns, i64::MIN..i64::MAX);
@@ -158,11 +157,23 @@ fn pair([victim, operation, device, cause, host]: &Names) -> Pair {
     }
 }
 
+/// In the order of time, each once. What is less than nothing is chance.
+fn in_order(times: &ByTime) -> ByTime {
+    let mut sorted = times.clone();
+    sorted.sort_unstable_by_key(|(from, until, _)| (*from, *until));
+    sorted.dedup_by(|next, first| {
+        let is_same = next.0 == first.0;
+        if is_same {
+            (first.1, first.2) = (first.1.max(next.1), first.2 + next.2);
+        }
+        is_same
+    });
+    sorted.iter_mut().for_each(|(.., lost_ns)| *lost_ns = lost_ns.max(0.0));
+    sorted
+}
+
 /// The shortest time in which most was lost, and how much.
 fn worst(times: &ByTime) -> ((i64, i64), f64) {
-    // What is less than nothing is chance.
-    let times: Vec<(i64, i64, f64)> =
-        times.iter().map(|(from, (until, lost))| (*from, *until, lost.max(0.0))).collect();
     let most = MOST * times.iter().map(|(_, _, lost)| lost).sum::<f64>();
     let (mut best, mut begin, mut sum) = (None, 0, 0.0);
     for (place, (_, until, lost)) in times.iter().enumerate() {
@@ -178,9 +189,4 @@ fn worst(times: &ByTime) -> ((i64, i64), f64) {
         }
     }
     best.map(|(_, span, sum)| (span, sum)).unwrap_or_default()
-}
-
-fn add(times: &mut ByTime, from: i64, (until, lost_ns): (i64, f64)) {
-    let time = times.entry(from).or_insert((until, 0.0));
-    *time = (time.0.max(until), time.1 + lost_ns);
 }

@@ -100,10 +100,10 @@ impl Rolled {
         self.take(names)
     }
 
-    /// Goes on to a minute. Those in between had no requests, and were told of.
+    /// Goes on to a minute, never back. Those in between had no requests, and were told of.
     fn begin(&mut self, minute: i64, names: &Names<'_>) {
         let first = self.current.unwrap_or(self.numbers.start);
-        if self.current == Some(minute) {
+        if self.current >= Some(minute) {
             return;
         }
         for number in first..minute {

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Parts of a file; more of them are more even, and read more groups twice.
 const PARTS: usize = 32;
 
+/// Each minute of a trace has a row at the least, whether there was a request in it or not.
+const MINUTES_MOST: i64 = 3 * 366 * 24 * 60;
+
 /// A trace whose minutes are rolled up.
 struct Trace<'a> {
     file: &'a RequestFile,
@@ -43,7 +46,7 @@ pub(crate) fn roll_up(
     let (file, context, _held) = trace.into_parts();
     let provenance = file.provenance();
     let Some(started_unix_ns) = provenance.started_unix_ns.or(started_unix_ns) else {
-        let sentence = "the trace does not say when it began, and minutes are the wall clock's; \
+        let sentence = "failed to roll up: the trace does not say when it began, and minutes are the wall clock's; \
                         give --started";
         return Err(failure(Fault::Usage, sentence));
     };
@@ -54,6 +57,11 @@ pub(crate) fn roll_up(
     let begins = (0..file.groups()).filter_map(|group| file.arrivals_ns(group)).map(|(ns, _)| ns);
     let told_ns = begins.min().unwrap_or(0).min(0)..end_ns + 1;
     let minutes = known.minute_of(told_ns.start)..known.minute_of(end_ns) + 1;
+    if minutes.end - minutes.start > MINUTES_MOST {
+        let sentence = "failed to roll up: the trace spans more than three years, so that its \
+                        times cannot be right";
+        return Err(failure(Fault::Usage, sentence));
+    }
     let wanted = part.map_or(minutes.clone(), |part| of_part(&minutes, part));
     let is_last = wanted.end == minutes.end;
     let pieces = verdict::minutes(&file, &known, PARTS);
@@ -69,6 +77,10 @@ pub(crate) fn roll_up(
         take(events_lost(lost, &trace.told_ns, started_unix_ns).into_iter().collect());
     }
     Ok(())
+}
+
+fn interrupted() -> anyhow::Error {
+    failure(Fault::Interrupted, "interrupted; nothing was written")
 }
 
 /// Some of the minutes, as many in each part.
@@ -99,9 +111,13 @@ impl Trace<'_> {
                 self.file.arrivals_ns(group).map_or(i64::MIN, |(first_ns, _)| first_ns);
             let completed_ns = self.file.completed_ns_max(group).unwrap_or(i64::MAX);
             if rolled.concerns(arrived_ns, completed_ns) {
-                let groups = group..group + 1;
-                let add = |row: &Request, commands: &Commands| rolled.add(row, commands, &names);
+                let (groups, mut count) = (group..group + 1, 0);
+                let add = |row: &Request, commands: &Commands| {
+                    rolled.add(row, commands, &names);
+                    count += 1;
+                };
                 verdict::each(self.file, groups, verdict::OF_ROLLUP, self.watch, add)?;
+                self.watch.pass(count).map_err(|_| interrupted())?;
                 rows.append(&mut rolled.take(&names));
             }
         }
