@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Does parts 0 to `count`, each into what a core has begun with; gives what each core came to. Which
-/// core does which part is chance.
+/// Does parts 0 to `count`, each into what a core has begun with; gives what each core came to.
+/// Which core does which part is chance.
 pub fn in_parts<T: Send>(
     count: usize,
     begin: impl Fn() -> T + Sync,

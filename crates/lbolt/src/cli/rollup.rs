@@ -15,7 +15,7 @@ pub struct RollupOptions {
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// The file to write (Parquet).
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
     /// The time of a row: a minute, as it was counted, or an hour or a day, to which minutes are
     /// added up, with coarser histograms.
@@ -25,8 +25,8 @@ pub struct RollupOptions {
     /// The host of all traces [default: the one that a run says, else the run's name].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// When a trace began that does not say it.
-    #[arg(long, value_name = "TIME")]
+    /// When a trace began that does not say it: 2026-11-25T10:00:00Z.
+    #[arg(long, value_name = "MOMENT")]
     pub started: Option<jiff::Timestamp>,
     /// Of one trace a part of its minutes: the first of eight is 1/8. Parts together are the whole.
     #[arg(long, value_name = "K/N")]

@@ -46,8 +46,8 @@ pub(crate) fn roll_up(
     let (file, context, _held) = trace.into_parts();
     let provenance = file.provenance();
     let Some(started_unix_ns) = provenance.started_unix_ns.or(started_unix_ns) else {
-        let sentence = "failed to roll up: the trace does not say when it began, and minutes are the wall clock's; \
-                        give --started";
+        let sentence = "failed to roll up: the trace does not say when it began, and minutes are \
+                        the wall clock's; give --started";
         return Err(failure(Fault::Usage, sentence));
     };
     let selection = Selection::default();
