@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Rows that are read at once: with more, their histograms fall out of the caches.
-const BATCH_ROWS: usize = 1024;
+const BATCH_ROWS: usize = 512;
 
 /// The version before: what it called a column, and what it had not. Its `lost_ns` is a double.
 const EARLIER: &str = "lbolt.watched/1";
