@@ -70,7 +70,8 @@ fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> 
         }
         SqlEngine::Spark => {
             "SELECT * EXCEPT (buckets, counts, pair), pair.buckets AS bucket, pair.counts AS \
-             bucket_count FROM rollup LATERAL VIEW EXPLODE(ARRAYS_ZIP(buckets, counts)) AS pair"
+             bucket_count FROM rollup LATERAL VIEW EXPLODE(ARRAYS_ZIP(buckets, counts)) \
+             exploded AS pair"
         }
     };
     let view =
