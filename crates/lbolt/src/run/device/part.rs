@@ -23,7 +23,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt device`");
     let (input, output) = socket()?;
     let (mut input, output) = (BufReader::new(input), BufWriter::new(output));
-    let (head, _) = read_frame(&mut input).ok().flatten().ok_or_else(usage)?;
+    let Some((head, _)) = read_frame(&mut input).map_err(|_| usage())? else {
+        // The other part has gone, and has said why.
+        return Ok(());
+    };
     let plan: DevicePlan = serde_json::from_value(head).map_err(|_| usage())?;
     // What ends both ends this one when the other has let go of the device.
     for signal in [SIGINT, SIGTERM, SIGHUP] {

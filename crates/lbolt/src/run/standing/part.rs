@@ -24,7 +24,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 pub(crate) fn run() -> anyhow::Result<()> {
     let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt watch`");
     let (mut input, output) = socket()?;
-    let (head, _) = read_frame(&mut input).ok().flatten().ok_or_else(usage)?;
+    let Some((head, _)) = read_frame(&mut input).map_err(|_| usage())? else {
+        // The other part has gone, and has said why.
+        return Ok(());
+    };
     let (options, conditions) = options_of_head(&head).ok_or_else(usage)?;
     // What ends both parts ends this one when the other has taken the last of it.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
