@@ -3,17 +3,9 @@
 
     python3 xtask/grouped.py requests.parquet
 """
-import os
 import sys
 
-try:
-    import duckdb
-except ImportError:
-    # The one that `make bench` sets up.
-    ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../target/python/bin/python3")
-    if os.path.realpath(sys.executable) == os.path.realpath(ours) and sys.prefix != sys.base_prefix:
-        raise
-    os.execv(ours, [ours, *sys.argv])
+from with_duckdb import duckdb
 
 connection = duckdb.connect()
 connection.execute("SET enable_progress_bar = false")

@@ -8,14 +8,7 @@ import os
 import subprocess
 import sys
 
-try:
-    import duckdb
-except ImportError:
-    # The one that `make bench` sets up.
-    ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../target/python/bin/python3")
-    if os.path.realpath(sys.executable) == os.path.realpath(ours) and sys.prefix != sys.base_prefix:
-        raise
-    os.execv(ours, [ours, *sys.argv])
+from with_duckdb import duckdb
 
 lbolt, history, days = sys.argv[1:]
 files = sorted(glob.glob(os.path.join(history, "*.day-of-hours.parquet")))[: int(days)]

@@ -11,6 +11,7 @@ use model::history::{History, Query};
 use model::record::requests::{Provenance, RequestWriter};
 use model::record::{Commands, Counted, Request, Rollup, RollupKey, RollupLevel, operations};
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 const S: u64 = 1_000_000_000;
@@ -110,6 +111,11 @@ fn parts_are_the_whole_in_any_order_and_a_missing_one_is_told() {
     fine(&lab, "rollup part3.parquet part1.parquet part2.parquet -o all.parquet");
     let [whole, all] = ["whole.parquet", "all.parquet"].map(|file| sums(&rows(&lab, file)));
     assert_eq!(whole, all);
+    // Who may read the trace may read what is made of it.
+    let mode_of = |path: &str| lab.path(path).metadata().unwrap().permissions().mode() & 0o777;
+    lab.allow_path(&lab.path("host1/requests.parquet"), 0o600);
+    fine(&lab, "rollup host1 -o own.parquet");
+    assert_eq!(mode_of("own.parquet"), 0o600);
     // An hour of minutes is the hour of the whole.
     fine(&lab, "rollup all.parquet --level hour -o hour.parquet");
     fine(&lab, "rollup host1 --level hour -o at_once.parquet");
@@ -153,6 +159,11 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
     }
     assert_eq!(fine(&lab, "history all --by host --format csv").out, by_host);
     for (words, sentence) in [
+        (
+            "history fleet.parquet --compare 1970-01-01T00:17..1970-01-01T00:18 \
+             1970-01-01T00:18..1970-01-01T00:19",
+            "the histories are of several hosts; name those of one",
+        ),
         ("history all/a.parquet fleet.parquet", "run host1 of host1, 1970-01-01 00:16Z to"),
         ("rollup host1 all/a.parquet -o c.parquet", "is there already; leave out one of them"),
         ("rollup host1 host2 --host web -o c.parquet", "is there already as run host1 of web"),

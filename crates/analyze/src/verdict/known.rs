@@ -116,7 +116,7 @@ impl Known {
         self.file_names.of_number(file)
     }
 
-    /// The same, where nothing is to be told of files and stacks.
+    /// The same, without findings of files and stacks.
     #[must_use]
     pub fn without_files(self) -> Self {
         Self { of_files: false, ..self }

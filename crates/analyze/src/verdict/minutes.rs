@@ -1,5 +1,5 @@
 //! Requests into minutes: each has a ledger that is told of all requests that concern it, in the
-//! order of their arrival, and its verdict is added to the whole, or told by itself. Minutes begin
+//! order of their arrival, and its verdict is added to the whole, or kept by itself. Minutes begin
 //! at multiples of 60 s from the trace's begin, or from a minute of the wall clock, so that they
 //! are the same wherever a trace is cut.
 //!
@@ -40,8 +40,8 @@ pub struct Minutes {
 enum Over {
     /// They are added up.
     Added(Box<Verdict>),
-    /// Each is told by itself.
-    Told(Vec<(i64, SoFar)>),
+    /// Each is kept by itself.
+    Each(Vec<(i64, SoFar)>),
 }
 
 impl Minutes {
@@ -56,9 +56,9 @@ impl Minutes {
         Self::with(known, numbers, Over::Added(Box::new(Verdict::new(known))))
     }
 
-    /// Some of them, each told by itself.
+    /// Some of them, each kept by itself.
     pub(crate) fn each_of(known: &Arc<Known>, numbers: Range<i64>) -> Self {
-        Self::with(known, numbers, Over::Told(Vec::new()))
+        Self::with(known, numbers, Over::Each(Vec::new()))
     }
 
     fn with(known: &Arc<Known>, numbers: Range<i64>, over: Over) -> Self {
@@ -146,19 +146,19 @@ impl Minutes {
         let Some(mut ledger) = self.open.pop_front() else { return };
         match &mut self.over {
             Over::Added(whole) => whole.merge(&ledger.verdict()),
-            Over::Told(told) => {
+            Over::Each(minutes) => {
                 let number = self.known.minute_of(ledger.begin_ns());
                 ledger.end();
-                told.push((number, ledger.so_far()));
+                minutes.push((number, ledger.so_far()));
             }
         }
     }
 
-    /// The minutes that are over since the last time, where each is told by itself.
-    pub(crate) fn take_told(&mut self) -> Vec<(i64, SoFar)> {
+    /// The minutes that are over since the last time, where each is kept by itself.
+    pub(crate) fn take_each(&mut self) -> Vec<(i64, SoFar)> {
         match &mut self.over {
             Over::Added(_) => Vec::new(),
-            Over::Told(told) => std::mem::take(told),
+            Over::Each(minutes) => std::mem::take(minutes),
         }
     }
 
@@ -181,7 +181,7 @@ impl Minutes {
         self.end();
         match self.over {
             Over::Added(whole) => *whole,
-            Over::Told(_) => Verdict::new(&self.known),
+            Over::Each(_) => Verdict::new(&self.known),
         }
     }
 }

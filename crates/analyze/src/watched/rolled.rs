@@ -86,7 +86,7 @@ impl Rolled {
 
     /// The rows of minutes that are over since the last time.
     pub fn take(&mut self, names: &Names<'_>) -> Vec<Rollup> {
-        for (minute, so_far) in self.minutes.take_told() {
+        for (minute, so_far) in self.minutes.take_each() {
             let span = self.span(minute);
             self.rows.extend(rows_of(&so_far, span, names));
         }

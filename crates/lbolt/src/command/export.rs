@@ -48,7 +48,7 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
 }
 
 /// Whoever may read the trace may read what is made of it, as with cp: a run is its owner's alone.
-fn mode_of(traces: &[PathBuf]) -> u32 {
+pub(super) fn mode_of(traces: &[PathBuf]) -> u32 {
     let mode = |path: PathBuf| path.metadata().map_or(0o600, |m| m.permissions().mode());
     files_of(traces).map(mode).fold(0o666, |all, mode| all & mode) | 0o600
 }

@@ -114,6 +114,10 @@ fn compared(
     known: Known,
     spans: [PointSpan; 2],
 ) -> anyhow::Result<String> {
+    if history.origins().hosts().len() > 1 {
+        let sentence = "failed to compare: the histories are of several hosts; name those of one";
+        return Err(failure(Fault::Usage, sentence));
+    }
     let [a, b] = spans;
     let spans = [known.compared(a)?, known.compared(b)?];
     let lengths = spans.map(|(from, until)| until - from);

@@ -1,5 +1,6 @@
 //! `lbolt rollup`: minutes of traces and histories in one file.
 
+use super::export::mode_of;
 use super::note;
 use crate::cli::RollupOptions;
 use crate::print::exit::{Fault, failure, of_records};
@@ -29,7 +30,9 @@ enum Source {
 pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     let control = control()?;
     let watch = Watch::new(&control);
-    let sources = sources(options)?;
+    let named = expanded(&options.traces)?;
+    let mode = mode_of(&named);
+    let sources = sources(options, named)?;
     if options.part.is_some() && !matches!(sources.as_slice(), [Source::Trace(..)]) {
         return Err(usage("--part selects minutes of one trace"));
     }
@@ -57,7 +60,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     };
     let hosts = folder.origins().hosts().len().max(1);
     let bytes = folder.finish("")?;
-    let destination = Destination { path: &options.output, mode: 0o666 };
+    let destination = Destination { path: &options.output, mode };
     let written = {
         let _kept = Kept::brief(&options.output, &[export::scratch_of(&options.output)]);
         export::write_bytes(&bytes, destination)
@@ -84,9 +87,9 @@ fn twice(twice: Box<Twice>) -> anyhow::Error {
 }
 
 /// What is named, in the order in which it is.
-fn sources(options: &RollupOptions) -> anyhow::Result<Vec<Source>> {
+fn sources(options: &RollupOptions, named: Vec<PathBuf>) -> anyhow::Result<Vec<Source>> {
     let (rows, traces): (Vec<PathBuf>, Vec<PathBuf>) =
-        expanded(&options.traces)?.into_iter().partition(|path| is_rollup(path));
+        named.into_iter().partition(|path| is_rollup(path));
     let format = options.input_format.as_deref();
     let of_run = |label: String, path: &Path| {
         let host = options.host.clone().or_else(|| host_of(path)).unwrap_or_else(|| label.clone());

@@ -78,7 +78,13 @@ pub(crate) fn is_rollup(path: &Path) -> bool {
         Err(RecordError::Schema { found, .. }) => found.starts_with("lbolt.rollup/"),
         opened => opened.is_ok(),
     };
-    entries(path).iter().any(|file| is_of_history(file)) || is_file()
+    // A pipe is none, and opening it would wait.
+    is_history(path) || path.is_file() && is_file()
+}
+
+/// Whether a watch keeps its history in a directory.
+fn is_history(path: &Path) -> bool {
+    entries(path).iter().any(|file| is_of_history(file))
 }
 
 /// Histories and rollups: what is named, lists and directories of these in full.
@@ -87,7 +93,6 @@ pub(crate) fn rollups_in(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in in_full(named)? {
         let within = if path.is_dir() { entries(&path) } else { Vec::new() };
-        let is_history = |path: &Path| entries(path).iter().any(|file| is_of_history(file));
         let is_one = |path: &&PathBuf| {
             path.extension().is_some_and(|end| end == "parquet") || is_history(path)
         };

@@ -110,7 +110,7 @@ impl Lab {
         self.allow_path(&self.path(name), mode);
     }
 
-    fn allow_path(&self, path: &Path, mode: u32) {
+    pub(crate) fn allow_path(&self, path: &Path, mode: u32) {
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     }
 
