@@ -19,6 +19,8 @@ use super::weigh::{GAP_NS, cause_of};
 use model::record::Op;
 use std::collections::BTreeMap;
 
+/// Waits of which others had no more than this part could not have lost much to them.
+const UNKNOWN_PART: f64 = 0.1;
 /// Without calm, others are to blame for the time of waits only if it is mostly theirs.
 const MOSTLY: f64 = 0.67;
 /// The largest storms, which have this part of a pair's loss together, are told of; so many at
@@ -35,6 +37,9 @@ pub(crate) struct Waits {
     pub(crate) sum_ns: u64,
     pub(crate) calm_count: u64,
     calm_ns: f64,
+    /// Those that are among them without calm to compare with, while others were busy.
+    pub(crate) uncompared_count: u64,
+    pub(crate) uncompared_ns: u64,
 }
 
 impl Waits {
@@ -105,12 +110,24 @@ pub(crate) fn blame(sums: &Sums) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
         let of_victim = waits.entry(victim).or_default();
         of_victim.count += of_class.count;
         of_victim.sum_ns += of_class.sum_ns;
-        let Some(calm) = Calm::of(&of_class.slices, LEAST) else { continue };
-        of_victim.calm_count += calm.count;
-        of_victim.calm_ns += calm.mean_ns * calm.count as f64;
-        match calm.is_none() {
-            true => estimate(class, sums, &mut pairs),
-            false => {
+        let calm = Calm::of(&of_class.slices, LEAST);
+        let is_few = calm.is_none();
+        match calm.filter(|calm| !calm.is_none()) {
+            None => {
+                let of_others_ns =
+                    of_others(class, sums).map(|(_, lost)| lost.part.ns).sum::<u64>();
+                if of_others_ns as f64 > UNKNOWN_PART * of_class.sum_ns as f64 {
+                    of_victim.uncompared_count += of_class.count;
+                    of_victim.uncompared_ns += of_class.sum_ns;
+                }
+                // Few short waits lost nothing that could be told from chance.
+                if !is_few || of_others_ns as f64 >= LARGE_NS {
+                    estimate(class, sums, &mut pairs);
+                }
+            }
+            Some(calm) => {
+                of_victim.calm_count += calm.count;
+                of_victim.calm_ns += calm.mean_ns * calm.count as f64;
                 against_calm(class, sums, &calm, &mut pairs);
                 divide(class, of_class, sums, &calm, &mut pairs);
             }
@@ -129,10 +146,14 @@ fn lost_of<'s>(class: &Class, sums: &'s Sums) -> impl Iterator<Item = (&'s Key, 
     sums.lost.range(first..).take_while(move |((of, ..), _)| of == class)
 }
 
-/// Without calm: what belonged to others while the waits went on.
+/// What belonged to others while the waits of a class went on.
+fn of_others<'s>(class: &Class, sums: &'s Sums) -> impl Iterator<Item = (&'s Key, &'s Lost)> {
+    lost_of(class, sums).filter(|(_, lost)| lost.part.ns > 0)
+}
+
+/// Without calm it is all lost.
 fn estimate(class: &Class, sums: &Sums, pairs: &mut Pairs) {
-    let of_others = lost_of(class, sums).filter(|(_, lost)| lost.part.ns > 0);
-    for ((_, cause, op), lost) in of_others {
+    for ((_, cause, op), lost) in of_others(class, sums) {
         let sum = pairs.entry((Victim::of(class), *cause)).or_default();
         sum.lose(*op, lost.part.ns as f64);
         sum.is_estimate = true;

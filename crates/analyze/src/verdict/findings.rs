@@ -181,12 +181,17 @@ impl Verdict {
         let found = |name, value| Finding::new(&subject, name, value, waits.count, COUNTED);
         let (count, sum_ns) = (waits.count as f64, waits.sum_ns as f64);
         let calm = found("calm_mean_ns", waits.calm_mean_ns());
-        vec![
+        let mut findings = vec![
             found("waits_count", Some(count)),
             found("waited_ns", Some(sum_ns)),
             found("waited_mean_ns", Some(sum_ns / count)),
             Finding { count: waits.calm_count, ..calm },
-        ]
+        ];
+        if waits.uncompared_count > 0 {
+            findings.push(found("uncompared_count", Some(waits.uncompared_count as f64)));
+            findings.push(found("uncompared_ns", Some(waits.uncompared_ns as f64)));
+        }
+        findings
     }
 
     fn of_loss(&self, loss: &Loss, waits: &Waits, span_ns: f64, device: &str) -> Vec<Finding> {

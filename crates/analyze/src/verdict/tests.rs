@@ -209,6 +209,36 @@ fn where_others_are_always_busy_their_time_is_taken_and_is_an_estimate() {
     assert!(findings.iter().all(|f| f.quantity != "affected_mean_ns"), "there is no calm");
 }
 
+/// Three reads of 5 s behind somebody's writes: there are too few to compare, and much to tell.
+#[test]
+fn few_long_waits_are_lost_to_whom_the_disk_was_busy_for_and_few_short_ones_to_nobody() {
+    let of = |ms: i64| {
+        let mut load = Load::with(&["reader", "dd of=x"]);
+        for at in 0..3 {
+            load.request(1, Op::Read, at * 10_000 * MS, ms * MS, 4096);
+            (0..ms / 10).for_each(|n| {
+                load.request(2, Op::Write, (at * 10_000 + n * 10) * MS, 10 * MS, 1 << 20);
+            });
+        }
+        load.findings()
+    };
+    let long = of(5000);
+    let [(_, cause, lost_s)] = &named(&long)[..] else { panic!("{:?}", named(&long)) };
+    assert_eq!(cause, "dd");
+    assert!((12.0..15.1).contains(lost_s), "of 15 s: {lost_s}");
+    let of_waits = |findings: &[Finding], name| {
+        let of = |f: &&Finding| {
+            f.quantity == name && f.subject.get("victim").as_deref() == Some("reader")
+        };
+        findings.iter().find(of).and_then(|f| f.value)
+    };
+    assert_eq!(of_waits(&long, "uncompared_count"), Some(3.0));
+    assert_eq!(of_waits(&long, "calm_mean_ns"), None);
+    let short = of(50);
+    assert_eq!(named(&short), []);
+    assert_eq!(of_waits(&short, "uncompared_count"), Some(3.0));
+}
+
 #[test]
 fn calls_wait_and_their_threads_requests_are_parts_of_them() {
     let mut load = Load::with(&["postgres: a b [local] COMMIT", "postgres: checkpointer"]);

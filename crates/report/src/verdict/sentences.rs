@@ -22,6 +22,8 @@ const LEAST_PERCENT: f64 = 15.0;
 const HOUR_NS: f64 = 3600e9;
 /// CPUs that are less idle are a reason to wait.
 const IDLE_PERCENT_LEAST: f64 = 3.0;
+/// Where more of the waiting than this could not be compared, nobody knows whether all is clear.
+const UNKNOWN_PART: f64 = 0.1;
 
 pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
     let of_roles = || told.losses.iter().filter(|loss| loss.is_of(shown));
@@ -173,20 +175,36 @@ fn period(storms: &[(f64, f64)]) -> Option<f64> {
     (near * 5 >= gaps.len() * 4).then_some(middle)
 }
 
-/// That nobody waited for others, and what was looked for.
+/// That nobody waited for others, what was looked for, and what of it could not be told.
 fn calm(told: &Told<'_>, most: &str) -> String {
-    let count: f64 = told.waits.iter().map(|(_, values)| values.or_zero("waits_count")).sum();
+    let sum = |quantity: &str| -> f64 {
+        told.waits.iter().map(|(_, values)| values.or_zero(quantity)).sum()
+    };
+    let (count, unknown_ns) = (sum("waits_count"), sum("uncompared_ns"));
     if count == 0.0 {
         return "Nobody waited: there was no read, no direct write, no flush and no fsync that \
                 anybody waited for."
             .to_owned();
     }
     let span = show_time_ns(told.run.or_zero("verdict_span_ns"));
-    let looked = format!(
-        "of {count:.0} waits in {span} (reads, direct writes, flushes, fsync) none was much longer \
-         for what others did"
-    );
-    format!("Nobody waited much for others: {looked}{most}.")
+    let looked = format!("of {count:.0} waits in {span} (reads, direct writes, flushes, fsync)");
+    let unknown = || {
+        let time = show_time_ns(unknown_ns);
+        let count = sum("uncompared_count");
+        format!("{count:.0}, {time} of waiting, had no calm to be compared with")
+    };
+    if unknown_ns > UNKNOWN_PART * sum("waited_ns") {
+        return format!(
+            "Whether anybody waited much for others is not known: {looked} {}{most}.",
+            unknown()
+        );
+    }
+    let all_clear = "none was much longer for what others did";
+    let all_clear = format!("Nobody waited much for others: {looked} {all_clear}{most}.");
+    match unknown_ns > 0.0 {
+        true => format!("{all_clear} Of these, {}.", unknown()),
+        false => all_clear,
+    }
 }
 
 fn of_most(loss: &Loss<'_>) -> String {

@@ -154,6 +154,25 @@ fn where_nothing_matters_one_sentence_says_what_was_looked_for() {
 }
 
 #[test]
+fn what_had_no_calm_to_be_compared_with_is_no_all_clear() {
+    let waited = [("waits_count", 500.0), ("waited_ns", 10e9)];
+    let of = |uncompared_ns| {
+        let uncompared = [("uncompared_count", 22.0), ("uncompared_ns", uncompared_ns)];
+        sentences(
+            &[of_run(), wait("redis", "fdatasync", &[&waited[..], &uncompared].concat())].concat(),
+        )
+        .remove(0)
+    };
+    let expected = "Whether anybody waited much for others is not known: of 500 waits in 90.0 s \
+                    (reads, direct writes, flushes, fsync) 22, 8.10 s of waiting, had no calm to \
+                    be compared with.";
+    assert_eq!(of(8.1e9), expected);
+    let few = of(0.5e9);
+    assert!(few.starts_with("Nobody waited much for others: of 500 waits"), "{few}");
+    assert!(few.ends_with("Of these, 22, 500 ms of waiting, had no calm to be compared with."));
+}
+
+#[test]
 fn the_device_itself_and_what_is_held_back_are_no_roles() {
     let lost = [("lost_ns", 24e9), ("lost_percent", 31.4), ("matters", 1.0)];
     let of = |cause, is_role| sentences(&[of_run(), blame(cause, is_role, &lost, &[])].concat());

@@ -22,6 +22,9 @@ quantities! {
     wait "waited_mean_ns" "ns" "their mean";
     wait "calm_mean_ns" "ns"
         "mean of comparable waits while others were hardly busy, or in the quietest tenth";
+    wait "uncompared_count" "1"
+        "waits that had no calm to be compared with, and of whose time others had a good part";
+    wait "uncompared_ns" "ns" "their sum";
     wait "call_data_ns" "ns" "of a call: until its thread's own data was written";
     wait "call_commit_wait_ns" "ns" "of a call: then until the journal's commit began";
     wait "call_commit_ns" "ns"
