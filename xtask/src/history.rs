@@ -212,10 +212,37 @@ fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Rollup> {
             rows.push(Rollup { sum_ns, ..row });
         }
     }
+    rows.extend(classes(&rows));
     rows.extend(calls(from, busy, is_stall, random));
     rows.extend(losses(from, busy, is_stall, random));
     rows.extend(watch(from, length));
     rows
+}
+
+/// The same requests by size and by origin: four sizes, two origins.
+fn classes(requests: &[Rollup]) -> Vec<Rollup> {
+    const CLASSES: [&str; 6] = [
+        "origin other",
+        "origin writeback",
+        "size to 4k",
+        "size to 8k",
+        "size to 16k",
+        "size to 128k",
+    ];
+    let mut sums: BTreeMap<RollupKey, Rollup> = BTreeMap::new();
+    let of_requests = requests.iter().filter(|row| row.counted == Counted::Requests);
+    for (place, row) in of_requests.enumerate() {
+        for class in [CLASSES[place % 2], CLASSES[2 + place % 4]] {
+            let of = Rollup {
+                counted: Counted::Class,
+                class: Some(class.to_owned()),
+                role: None,
+                ..row.clone()
+            };
+            sums.entry(of.key()).and_modify(|sum| sum.merge(row)).or_insert(of);
+        }
+    }
+    sums.into_values().collect()
 }
 
 fn calls(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Rollup> {
@@ -246,7 +273,13 @@ fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Roll
         let lost_ns = (scale * busy * (random.next() - 0.2)) as i64;
         let row =
             Rollup::of(key(Counted::Lost, 1, "fdatasync", Some(victim)), from, from + MINUTE_NS);
-        rows.push(Rollup { cause: Some(cause.to_owned()), lost_ns, count: 7, ..row });
+        let cause = Some(cause.to_owned());
+        if lost_ns > 50_000_000 {
+            let storm = Rollup { counted: Counted::Storm, cause: cause.clone(), ..row.clone() };
+            rows.push(Rollup { count: 1, sum_ns: 2_000_000_000, lost_ns, ..storm });
+        }
+        let lost_us2 = (lost_ns / 20_000).pow(2);
+        rows.push(Rollup { cause, lost_ns, lost_us2, count: 7, ..row });
     }
     rows
 }

@@ -122,7 +122,7 @@ impl Totals {
                 Counted::Lost => self.add_lost(row),
                 Counted::Disk => self.add_disk(row),
                 Counted::Watch => self.add_watch(row),
-                Counted::File => {}
+                Counted::Class | Counted::File | Counted::Storm => {}
             }
         }
         self.set_outstanding(rows);
@@ -291,7 +291,7 @@ fn times(row: &Rollup) -> impl Iterator<Item = (&str, u64)> {
     let ns = match row.counted {
         Counted::Requests | Counted::Calls | Counted::Waits => row.sum_ns,
         Counted::Lost => row.lost_ns.unsigned_abs(),
-        Counted::Disk | Counted::File | Counted::Watch => 0,
+        Counted::Class | Counted::Disk | Counted::File | Counted::Storm | Counted::Watch => 0,
     };
     let cause = row.cause.as_deref().filter(|cause| Circumstance::of_marked(cause).is_none());
     let roles: BTreeSet<&str> = row.role.as_deref().into_iter().chain(cause).collect();

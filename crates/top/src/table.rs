@@ -236,6 +236,7 @@ impl Slot {
                 (Kind::Files, RowKey { device: None, operation, role: None, other })
             }
             Counted::Watch => (Kind::Watch, of(None, None)),
+            Counted::Class | Counted::Storm => return,
         };
         self.tables[kind as usize].add(key, row, names);
     }

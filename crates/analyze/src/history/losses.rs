@@ -2,10 +2,12 @@
 
 use super::Asked;
 use super::watch::Watch;
+use crate::response::period;
+use crate::verdict::{Storm, united};
 use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
 use model::history::{By, Line, Loss, Pair};
-use model::record::RollupRow;
+use model::record::{RollupLevel, RollupRow};
 use std::collections::BTreeMap;
 
 /// Less is nobody's loss,
@@ -14,11 +16,60 @@ const LEAST_NS: f64 = 1e8;
 const LEAST_PERCENT: f64 = 1.0;
 /// But for a short time in which it was as much as this.
 const LEAST_PERCENT_THEN: f64 = 10.0;
+/// Where more than this part of a loss is an estimate, it is one.
+const ESTIMATED: f64 = 0.5;
 /// The part of a loss that tells when it was.
 const MOST: f64 = 0.8;
 
 /// What was lost, each with its time's begin and end, in any order: a year has a million of them.
 type ByTime = Vec<(i64, i64, f64)>;
+
+/// Of a pair: what was lost, how sure that is, and the times in which it was much at once.
+#[derive(Debug, Clone, Default)]
+struct OfPair {
+    times: ByTime,
+    estimated_ns: i64,
+    lost_us2: i64,
+    /// Begins and ends of each, where they are kept one by one; else how many, and how long.
+    storms: Vec<(i64, i64)>,
+    more_storms: (u64, u64),
+}
+
+impl OfPair {
+    fn merge(&mut self, other: Self) {
+        self.times.extend(other.times);
+        self.estimated_ns += other.estimated_ns;
+        self.lost_us2 += other.lost_us2;
+        self.storms.extend(other.storms);
+        self.more_storms.0 += other.more_storms.0;
+        self.more_storms.1 += other.more_storms.1;
+    }
+
+    fn lost_ns(&self) -> f64 {
+        self.times.iter().map(|(.., lost_ns)| lost_ns).sum()
+    }
+
+    /// Half of the interval of what was lost.
+    fn half_ns(&self) -> Option<f64> {
+        let is_estimate = self.estimated_ns as f64 > ESTIMATED * self.lost_ns();
+        (!is_estimate).then(|| 1.96e3 * (self.lost_us2.max(0) as f64).sqrt())
+    }
+
+    /// How many storms there were, how long in all, and the time from one to the next.
+    fn storms(&self) -> ((u64, u64), Option<f64>) {
+        let as_storm = |(from_ns, until_ns): &(i64, i64)| Storm {
+            from_ns: *from_ns,
+            until_ns: *until_ns,
+            lost_ns: 0,
+        };
+        let one_by_one = united(self.storms.iter().map(as_storm).collect());
+        let times = one_by_one.iter().map(|storm| (storm.until_ns - storm.from_ns).unsigned_abs());
+        let (count, sum_ns) = self.more_storms;
+        let all = (count + one_by_one.len() as u64, sum_ns + times.sum::<u64>());
+        let begins: Vec<i64> = one_by_one.iter().map(|storm| storm.from_ns).collect();
+        (all, period(&begins).map(|period| period.period_ns))
+    }
+}
 
 /// Who waited, for what, on which device; because of whom, or nothing; and on which host.
 type Names = [String; 5];
@@ -52,15 +103,32 @@ impl Lent<'_> {
 /// All losses.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Losses {
-    pairs: HashMap<Names, ByTime>,
+    pairs: HashMap<Names, OfPair>,
     /// What was waited, each with its time's begin.
     waited: HashMap<Names, Vec<(i64, u64)>>,
 }
 
 impl Losses {
     pub(super) fn lost(&mut self, row: &RollupRow<'_>) {
-        let times = Lent::of(row).among(&mut self.pairs);
-        times.push((row.from_unix_ns, row.until_unix_ns, row.lost_ns as f64));
+        let of_pair = Lent::of(row).among(&mut self.pairs);
+        of_pair.times.push((row.from_unix_ns, row.until_unix_ns, row.lost_ns as f64));
+        of_pair.estimated_ns += row.estimated_ns;
+        of_pair.lost_us2 += row.lost_us2;
+    }
+
+    pub(super) fn storm(&mut self, row: &RollupRow<'_>) {
+        // What turned out to be chance is none.
+        if row.lost_ns <= 0 {
+            return;
+        }
+        let of_pair = Lent::of(row).among(&mut self.pairs);
+        match row.level {
+            RollupLevel::Minute => of_pair.storms.push((row.from_unix_ns, row.until_unix_ns)),
+            _ => {
+                of_pair.more_storms.0 += row.count;
+                of_pair.more_storms.1 += row.sum_ns;
+            }
+        }
     }
 
     pub(super) fn waited(&mut self, row: &RollupRow<'_>) {
@@ -69,8 +137,8 @@ impl Losses {
     }
 
     pub(super) fn merge(&mut self, other: Self) {
-        for (pair, times) in other.pairs {
-            self.pairs.entry(pair).or_default().extend(times);
+        for (pair, of_pair) in other.pairs {
+            self.pairs.entry(pair).or_default().merge(of_pair);
         }
         for (key, times) in other.waited {
             self.waited.entry(key).or_default().extend(times);
@@ -80,10 +148,10 @@ impl Losses {
     /// Of each line's time and group: what was lost, and the pair that lost most.
     pub(super) fn by_interval(&self, asked: &Asked) -> BTreeMap<(i64, String), (f64, (Pair, f64))> {
         let mut by_names: BTreeMap<(i64, String), BTreeMap<&Names, f64>> = BTreeMap::new();
-        for (names, times) in &self.pairs {
+        for (names, OfPair { times, .. }) in &self.pairs {
             let [victim, operation, device, cause, host] = names;
             let group = match asked.by {
-                By::Time | By::FileSystem => "",
+                By::Time | By::FileSystem | By::Size | By::Origin => "",
                 By::Device => device,
                 By::Operation => operation,
                 By::Role => victim,
@@ -117,14 +185,15 @@ impl Losses {
     /// The pairs, the most lost first.
     pub(super) fn pairs(&self) -> Vec<Loss> {
         let mut all: Vec<Loss> =
-            self.pairs.iter().map(|(names, times)| self.of(names, times)).collect();
+            self.pairs.iter().map(|(names, of_pair)| self.of(names, of_pair)).collect();
         all.sort_by(|a, b| b.lost_ns.total_cmp(&a.lost_ns).then_with(|| a.pair.cmp(&b.pair)));
         all
     }
 
-    fn of(&self, names: &Names, times: &ByTime) -> Loss {
-        let lost_ns: f64 = times.iter().map(|(.., lost_ns)| lost_ns).sum();
-        let (worst_unix_ns, worst_lost_ns) = worst(&in_order(times));
+    fn of(&self, names: &Names, of_pair: &OfPair) -> Loss {
+        let lost_ns = of_pair.lost_ns();
+        let (worst_unix_ns, worst_lost_ns) = worst(&in_order(&of_pair.times));
+        let (storms, period_ns) = of_pair.storms();
         let [victim, operation, device, _, host] = names;
         let waited = self.waited.get(&Lent([victim, operation, device, "", host]));
         let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
@@ -142,6 +211,9 @@ impl Losses {
             percent: percent_of_all,
             worst_unix_ns,
             worst_lost_ns,
+            half_ns: of_pair.half_ns(),
+            storms,
+            period_ns,
             matters: lost_ns >= LEAST_NS && is_much,
         }
     }

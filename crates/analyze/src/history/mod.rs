@@ -69,7 +69,7 @@ impl Asked {
         };
         let is_of_device = row.counted == Counted::Calls || has(&self.device, &[row.device]);
         let roles: &[Option<&str>] = match row.counted {
-            Counted::Lost => &[row.role, row.cause],
+            Counted::Lost | Counted::Storm => &[row.role, row.cause],
             _ => &[row.role],
         };
         is_of_device && has(&self.role, roles)
@@ -92,13 +92,19 @@ impl Asked {
             By::Role => Some(row.role.unwrap_or("")),
             By::FileSystem => Some(row.file_system.unwrap_or("")),
             By::Host => Some(row.host.unwrap_or("")),
+            By::Size => row.class?.strip_prefix("size "),
+            By::Origin => row.class?.strip_prefix("origin "),
             By::Cause => None,
         }
     }
 
     /// Whether lines are of what the kernel does not count.
     fn is_of_traced(&self) -> bool {
-        self.role.is_some() || matches!(self.by, By::Role | By::FileSystem)
+        self.role.is_some() || matches!(self.by, By::Role | By::FileSystem) || self.is_of_classes()
+    }
+
+    fn is_of_classes(&self) -> bool {
+        matches!(self.by, By::Size | By::Origin)
     }
 }
 
@@ -128,11 +134,13 @@ pub struct Ledger {
 
 impl Ledger {
     /// The kinds of rows that it takes.
-    pub const KINDS: [Counted; 6] = [
+    pub const KINDS: [Counted; 8] = [
         Counted::Requests,
         Counted::Calls,
         Counted::Waits,
         Counted::Lost,
+        Counted::Storm,
+        Counted::Class,
         Counted::Disk,
         Counted::Watch,
     ];
@@ -172,12 +180,16 @@ impl Ledger {
         match row.counted {
             Counted::Lost => self.losses.lost(row),
             Counted::Waits => self.losses.waited(row),
+            Counted::Storm => self.losses.storm(row),
+            // Each request is in one of either.
+            Counted::Class if self.asked.is_of_classes() => self.cell(row),
+            Counted::Requests if self.asked.is_of_classes() => {}
             Counted::Disk if self.asked.is_of_traced() => {}
             Counted::Disk if is_of_device(row) && self.asked.by == By::Operation => {}
             // A call has no place in the sums of requests: it waits for them.
             Counted::Calls if self.asked.by != By::Operation => {}
             Counted::Requests | Counted::Calls | Counted::Disk => self.cell(row),
-            Counted::File | Counted::Watch => {}
+            Counted::Class | Counted::File | Counted::Watch => {}
         }
     }
 
@@ -205,7 +217,8 @@ impl Ledger {
     /// What it comes to.
     pub fn finish(self) -> Overview {
         let Self { asked, cells, losses, watch, .. } = self;
-        let by_time = losses.by_interval(&asked);
+        let by_time =
+            if asked.by.has_losses() { losses.by_interval(&asked) } else { BTreeMap::new() };
         let cells: BTreeMap<CellKey, Cell> = cells.into_iter().collect();
         let mut lines: Vec<Line> = match asked.by {
             By::Cause => losses.lines(&asked, &watch),
@@ -277,7 +290,7 @@ impl Asked {
     /// By which of a loss's names the lines have it.
     fn loss_group(&self, group: &str) -> String {
         match self.by {
-            By::Time | By::FileSystem => String::new(),
+            By::Time => String::new(),
             _ => group.to_owned(),
         }
     }

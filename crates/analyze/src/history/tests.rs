@@ -201,3 +201,66 @@ fn like_hours_are_compared_and_the_rhythm_of_a_day_is_no_difference() {
     assert_eq!(outcome(0.7, "response_p50_ns"), Outcome::Better);
     assert_eq!(outcome(1.3, "requested_per_s"), Outcome::NoDifference);
 }
+
+#[test]
+fn times_in_which_much_was_lost_at_once_are_counted_and_so_is_how_sure_a_loss_is() {
+    const S: i64 = 1_000_000_000;
+    let storm = |from_s: i64, until_s: i64, lost_ns| Rollup {
+        counted: Counted::Storm,
+        count: 1,
+        sum_ns: ((until_s - from_s) * S) as u64,
+        from_unix_ns: from_s * S,
+        until_unix_ns: until_s * S,
+        ..lost(("db", "backup"), 0, lost_ns)
+    };
+    let sure = |minute| Rollup { lost_us2: 1_000_000, ..lost(("db", "backup"), minute, 9e9) };
+    let mut rows = vec![watched(0, 3600), sure(0), sure(1), sure(2), sure(3)];
+    // Every half minute; one is in two rows, one turned out to be chance.
+    rows.extend((0..40).map(|n| storm(n * 30 + 2, n * 30 + 4, 1e9)));
+    rows.extend([storm(48, 50, 1e9), storm(50, 51, 1e9), storm(75, 80, -5.0)]);
+    let found = overview(&asked(By::Time, None), &rows);
+    let [loss] = found.losses.as_slice() else { panic!("{:?}", found.losses) };
+    assert_eq!((loss.lost_ns, loss.storms.0), (36e9, 41));
+    // Four minutes of 1 ms each: twice as much together.
+    assert_eq!(loss.half_ns, Some(1.96 * 2e6));
+    let hour =
+        Rollup { level: model::record::RollupLevel::Hour, count: 7, ..storm(7000, 7014, 1e9) };
+    let rest =
+        [watched(0, 3600), sure(0), hour, Rollup { estimated_ns: 20_000_000_000, ..sure(1) }];
+    let coarse = overview(&asked(By::Time, None), &rest);
+    assert_eq!((coarse.losses[0].storms, coarse.losses[0].half_ns), ((7, 14_000_000_000), None));
+    let regular: Vec<Rollup> =
+        rows.iter().filter(|row| row.from_unix_ns % (30 * S) == 2 * S).cloned().collect();
+    let regular = overview(&asked(By::Time, None), &regular);
+    assert_eq!(
+        (regular.losses[0].storms, regular.losses[0].period_ns),
+        ((40, 80_000_000_000), Some(30e9))
+    );
+}
+
+#[test]
+fn lines_of_sizes_and_origins_are_of_the_rows_of_classes_alone() {
+    let of = |class: &str, count| {
+        let times = std::iter::repeat_n(5_000_000, count);
+        Rollup {
+            counted: Counted::Class,
+            class: Some(class.into()),
+            role: None,
+            ..requests("", 0, times)
+        }
+    };
+    let rows = [
+        watched(0, 60),
+        of("size to 4k", 60),
+        of("size to 8k", 120),
+        of("origin direct", 180),
+        requests("a", 0, std::iter::repeat_n(5_000_000, 180)),
+    ];
+    let lines = |by| {
+        let found = overview(&asked(by, None), &rows);
+        found.lines.iter().map(|line| (line.group.clone(), line.tps.unwrap())).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(By::Size), [("to 8k".to_owned(), 2.0), ("to 4k".to_owned(), 1.0)]);
+    assert_eq!(lines(By::Origin), [("direct".to_owned(), 3.0)]);
+    assert_eq!(lines(By::Operation), [("read".to_owned(), 3.0)]);
+}

@@ -7,19 +7,19 @@ use std::ops::Range;
 
 /// One combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Combination {
-    pub(super) device: u32,
-    pub(super) op: Op,
+pub(crate) struct Combination {
+    pub(crate) device: u32,
+    pub(crate) op: Op,
     /// Those that tell the origin.
     pub(super) flags: Flags,
     pub(super) size: u8,
     /// Whether it serves requests of a device above: of all devices together it counts no more.
-    pub(super) is_beneath: bool,
+    pub(crate) is_beneath: bool,
 }
 
 impl Combination {
     #[inline(always)]
-    pub(super) fn of(row: &Request) -> Self {
+    pub(crate) fn of(row: &Request) -> Self {
         let flags = Flags(row.flags.0 & ORIGIN_FLAGS);
         Self {
             device: row.device,
@@ -83,6 +83,17 @@ pub(super) const DIMENSIONS: [Dimension; 5] = [
         is_of_device: false,
     },
 ];
+
+/// Those that a rollup has rows of, too.
+const KEPT: [&str; 2] = ["origin", "size"];
+
+impl Combination {
+    /// Its classes as a rollup has them: by what, and which, as `size to 8k`.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = String> + '_ {
+        let kept = DIMENSIONS.iter().filter(|dimension| KEPT.contains(&dimension.name));
+        kept.map(|of| format!("{} {}", of.name, (of.label)((of.class)(self), &|_| String::new())))
+    }
+}
 
 fn direction(class: u64, _: &dyn Fn(u32) -> String) -> String {
     Op::ALL.get(class as usize).map_or("other", |op| op.name()).to_owned()

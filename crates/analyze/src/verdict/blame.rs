@@ -36,7 +36,7 @@ pub(crate) struct Waits {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
     pub(crate) calm_count: u64,
-    calm_ns: f64,
+    pub(crate) calm_ns: f64,
     /// Those that are among them without calm to compare with, while others were busy.
     pub(crate) uncompared_count: u64,
     pub(crate) uncompared_ns: u64,
@@ -226,20 +226,23 @@ fn loss(victim: Victim, cause: Cause, sum: &Sum, storms: &[Storm]) -> Loss {
     }
 }
 
+/// Storms in the order of time, those that are near each other as one.
+pub(crate) fn united(mut storms: Vec<Storm>) -> Vec<Storm> {
+    storms.sort_unstable();
+    storms.dedup_by(|next, last| {
+        let is_near = next.from_ns - last.until_ns <= GAP_NS;
+        if is_near {
+            last.until_ns = last.until_ns.max(next.until_ns);
+            last.lost_ns += next.lost_ns;
+        }
+        is_near
+    });
+    storms
+}
+
 /// Begins and ends of what was lost at once.
 fn largest(storms: &[Storm], lost_ns: f64) -> Vec<(i64, i64)> {
-    let mut in_order = storms.to_vec();
-    in_order.sort_unstable();
-    let mut storms: Vec<Storm> = Vec::new();
-    for storm in in_order {
-        match storms.last_mut() {
-            Some(last) if storm.from_ns - last.until_ns <= GAP_NS => {
-                last.until_ns = last.until_ns.max(storm.until_ns);
-                last.lost_ns += storm.lost_ns;
-            }
-            _ => storms.push(storm),
-        }
-    }
+    let mut storms = united(storms.to_vec());
     storms.sort_by_key(|storm| std::cmp::Reverse(storm.lost_ns));
     let mut told_ns = 0.0;
     let last_needed = storms.iter().find(|storm| {

@@ -57,12 +57,14 @@ mod weigh;
 mod whole;
 
 pub(crate) use actors::{Actors, RoleId};
+pub(crate) use blame::united;
 pub use ends::Ends;
 pub use findings::{Told, findings};
 pub use known::{Homes, Known};
 pub use minutes::Minutes;
 pub use role::role;
 pub(crate) use so_far::{LostSoFar, SoFar, WaitsSoFar};
+pub(crate) use sums::Storm;
 pub use whole::Verdict;
 
 use crate::requests::sequences::Open;

@@ -4,7 +4,7 @@
 //! Non-goals: what is published of a whole trace (`super::findings`).
 
 use super::blame::blame;
-use super::sums::Cause;
+use super::sums::{Cause, Storm};
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
 use model::record::{Call, CpuTime, Process};
@@ -17,6 +17,9 @@ pub(crate) struct WaitsSoFar {
     pub(crate) wait: &'static str,
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
+    /// Comparable ones in calm, and their time.
+    pub(crate) calm_count: u64,
+    pub(crate) calm_ns: f64,
 }
 
 /// What it lost to a cause: a role's name, or what is no role. Less than nothing is chance.
@@ -28,6 +31,10 @@ pub(crate) struct LostSoFar {
     pub(crate) cause: Result<String, Circumstance>,
     pub(crate) count: f64,
     pub(crate) lost_ns: f64,
+    /// Half of its interval of 95 %; none of an estimate.
+    pub(crate) half_ns: Option<f64>,
+    /// When, of what is sure: begins, ends, and how much.
+    pub(crate) storms: Vec<Storm>,
 }
 
 /// All waits and losses of a span.
@@ -81,7 +88,8 @@ impl Ledger {
 
     /// All waits and losses by the requests that were added so far.
     pub(crate) fn so_far(&mut self) -> SoFar {
-        let (waits, losses) = blame(&self.sums());
+        let sums = self.sums();
+        let (waits, losses) = blame(&sums);
         let name = |role: RoleId| self.actors.name(role).to_owned();
         let waits = waits.iter().map(|(victim, of)| WaitsSoFar {
             device: victim.device,
@@ -89,6 +97,8 @@ impl Ledger {
             wait: victim.kind.name(),
             count: of.count,
             sum_ns: of.sum_ns,
+            calm_count: of.calm_count,
+            calm_ns: of.calm_ns,
         });
         let lost = losses.iter().map(|loss| LostSoFar {
             device: loss.victim.device,
@@ -100,6 +110,11 @@ impl Ledger {
             },
             count: loss.count,
             lost_ns: loss.lost_ns,
+            half_ns: (!loss.is_estimate).then_some(loss.high_ns - loss.lost_ns),
+            storms: match loss.low_ns > 0.0 && !loss.is_estimate {
+                true => sums.storms.get(&(loss.victim, loss.cause)).cloned().unwrap_or_default(),
+                false => Vec::new(),
+            },
         });
         (waits.collect(), lost.collect())
     }

@@ -387,7 +387,15 @@ fn keep_storms(scene: &Scene<'_>, (victim, by_slice): &(Victim, BySlice), sums: 
             }
         }
         let least_ns = STORM_NS.max(STORM_PART * storms.iter().map(|(.., ns)| ns).sum::<f64>());
-        let storms = storms.into_iter().filter(|(.., ns)| *ns >= least_ns);
+        // One at an end of the span may go on in the next, and be larger than it seems here.
+        let span = &scene.book.time_ns;
+        let is_at_end = |from_ns: i64, until_ns: i64| {
+            from_ns.saturating_sub(span.start) <= GAP_NS
+                || span.end.saturating_sub(until_ns) <= GAP_NS
+        };
+        let storms = storms.into_iter().filter(|(from_ns, until_ns, ns)| {
+            *ns >= least_ns || *ns >= STORM_NS && is_at_end(*from_ns, *until_ns)
+        });
         let storms: Vec<Storm> = storms
             .map(|(from_ns, until_ns, ns)| Storm { from_ns, until_ns, lost_ns: ns.round() as u64 })
             .collect();

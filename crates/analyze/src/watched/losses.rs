@@ -8,7 +8,7 @@
 
 use super::spans::{Span, Spans};
 use super::tally::Names;
-use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar};
+use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use model::circumstance::Circumstance;
 use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,19 +22,68 @@ const CALLS_NS: i64 = 90_000_000_000;
 /// As much of a process's title as is remembered.
 const TITLE_CHARS: usize = 256;
 
-/// What was told of a row's key.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Sent {
+/// Less that was lost at once is no storm to be kept.
+const STORM_NS: u64 = 50_000_000;
+
+/// What rows are of: storms of one key are told from each other by their begins.
+type Place = (RollupKey, i64);
+
+/// What is told of a place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sums {
     count: u64,
     sum_ns: u64,
     lost_ns: i64,
+    estimated_ns: i64,
+    lost_us2: i64,
+    calm_count: i64,
+    calm_ns: i64,
+    until_unix_ns: i64,
+}
+
+impl Sums {
+    /// What is to be added to what was told; what was waited is never taken back.
+    fn beyond(&self, told: &mut Self) -> Self {
+        let more = Self {
+            count: self.count.saturating_sub(told.count),
+            sum_ns: self.sum_ns.saturating_sub(told.sum_ns),
+            lost_ns: self.lost_ns - told.lost_ns,
+            estimated_ns: self.estimated_ns - told.estimated_ns,
+            lost_us2: self.lost_us2 - told.lost_us2,
+            calm_count: self.calm_count - told.calm_count,
+            calm_ns: self.calm_ns - told.calm_ns,
+            until_unix_ns: 0,
+        };
+        let (count, sum_ns) = (self.count.max(told.count), self.sum_ns.max(told.sum_ns));
+        *told = Self { count, sum_ns, until_unix_ns: 0, ..*self };
+        more
+    }
+
+    /// Without what is told with something else.
+    fn is_nothing(&self) -> bool {
+        (self.count, self.sum_ns, self.lost_ns) == (0, 0, 0)
+            && (self.calm_count, self.calm_ns) == (0, 0)
+    }
+
+    fn row(&self, (key, from_unix_ns): Place, until_unix_ns: i64) -> Rollup {
+        Rollup {
+            count: self.count,
+            sum_ns: self.sum_ns,
+            lost_ns: self.lost_ns,
+            estimated_ns: self.estimated_ns,
+            lost_us2: self.lost_us2,
+            calm_count: self.calm_count,
+            calm_ns: self.calm_ns,
+            ..Rollup::of(key, from_unix_ns, until_unix_ns)
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Open {
     span: Span,
     ledger: Ledger,
-    told: BTreeMap<RollupKey, Sent>,
+    told: BTreeMap<Place, Sums>,
     has_changed: bool,
 }
 
@@ -162,65 +211,64 @@ impl Open {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }
-        let mut now = sums(&self.ledger.so_far(), names);
+        let mut now = sums(&self.ledger.so_far(), &self.span, names);
         // What was put down to somebody may turn out to be chance.
-        for (key, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0) {
-            now.entry(key.clone()).or_default();
+        for (place, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0) {
+            now.entry(place.clone()).or_default();
         }
         let mut rows = Vec::new();
-        for (key, told) in now {
-            let before = self.told.entry(key.clone()).or_default();
-            let row = Rollup::of(key, self.span.from_unix_ns, self.span.until_unix_ns);
-            let row = Rollup {
-                count: told.count.saturating_sub(before.count),
-                sum_ns: told.sum_ns.saturating_sub(before.sum_ns),
-                lost_ns: told.lost_ns - before.lost_ns,
-                ..row
-            };
-            before.count = before.count.max(told.count);
-            before.sum_ns = before.sum_ns.max(told.sum_ns);
-            before.lost_ns = told.lost_ns;
-            if row.count > 0 || row.sum_ns > 0 || row.lost_ns != 0 {
-                rows.push(row);
+        for (place, sums) in now {
+            let more = sums.beyond(self.told.entry(place.clone()).or_default());
+            if !more.is_nothing() {
+                rows.push(more.row(place, sums.until_unix_ns.max(self.span.from_unix_ns)));
             }
         }
         rows
     }
 }
 
-/// What was waited and lost in a span, by key.
-fn sums((waits, lost): &SoFar, names: &Names<'_>) -> BTreeMap<RollupKey, Sent> {
-    let mut sums: BTreeMap<RollupKey, Sent> = BTreeMap::new();
+/// What was waited and lost in a span.
+fn sums((waits, lost): &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place, Sums> {
+    let mut sums: BTreeMap<Place, Sums> = BTreeMap::new();
+    let whole = |key| (key, span.from_unix_ns);
     for of in waits {
-        let sum = sums.entry(key_of_waits(of, names)).or_default();
+        let sum = sums.entry(whole(key_of_waits(of, names))).or_default();
+        sum.until_unix_ns = span.until_unix_ns;
         sum.count = sum.count.saturating_add(of.count);
         sum.sum_ns = sum.sum_ns.saturating_add(of.sum_ns);
+        sum.calm_count += of.calm_count as i64;
+        sum.calm_ns += of.calm_ns.round() as i64;
     }
     for of in lost {
-        let sum = sums.entry(key_of_lost(of, names)).or_default();
+        let key = key_of_lost(of, names);
+        for storm in united(of.storms.clone()) {
+            if storm.lost_ns >= STORM_NS {
+                let key = RollupKey { counted: Counted::Storm, ..key.clone() };
+                let unix_ns = |ns: i64| span.from_unix_ns + (ns - span.from_ns);
+                let sum = sums.entry((key, unix_ns(storm.from_ns))).or_default();
+                sum.until_unix_ns = unix_ns(storm.until_ns);
+                sum.count = 1;
+                sum.sum_ns = (storm.until_ns - storm.from_ns).unsigned_abs();
+                sum.lost_ns = i64::try_from(storm.lost_ns).unwrap_or(i64::MAX);
+            }
+        }
+        let sum = sums.entry(whole(key)).or_default();
+        let lost_ns = of.lost_ns.round() as i64;
+        sum.until_unix_ns = span.until_unix_ns;
         sum.count = sum.count.saturating_add(of.count.round().max(0.0) as u64);
-        sum.lost_ns = sum.lost_ns.saturating_add(of.lost_ns.round() as i64);
+        sum.lost_ns = sum.lost_ns.saturating_add(lost_ns);
+        match of.half_ns {
+            None => sum.estimated_ns += lost_ns,
+            Some(half_ns) => sum.lost_us2 += (half_ns / 1.96 / 1e3).powi(2).round() as i64,
+        }
     }
     sums
 }
 
 /// The rows of a span that is over.
-pub(super) fn rows_of(
-    so_far: &SoFar,
-    (from_unix_ns, until_unix_ns): (i64, i64),
-    names: &Names<'_>,
-) -> Vec<Rollup> {
-    let row = |(key, Sent { count, sum_ns, lost_ns })| Rollup {
-        count,
-        sum_ns,
-        lost_ns,
-        ..Rollup::of(key, from_unix_ns, until_unix_ns)
-    };
-    sums(so_far, names)
-        .into_iter()
-        .map(row)
-        .filter(|row| row.count > 0 || row.lost_ns != 0)
-        .collect()
+pub(super) fn rows_of(so_far: &SoFar, span: &Span, names: &Names<'_>) -> Vec<Rollup> {
+    let told = sums(so_far, span, names).into_iter().filter(|(_, sums)| !sums.is_nothing());
+    told.map(|(place, sums)| sums.row(place, sums.until_unix_ns)).collect()
 }
 
 fn key_of_waits(of: &WaitsSoFar, names: &Names<'_>) -> RollupKey {

@@ -6,7 +6,7 @@
 //! Non-goals: what a watch knows besides: the kernel's counts of devices and CPUs.
 
 use super::losses::rows_of;
-use super::spans::Spans;
+use super::spans::{Span, Spans};
 use super::tally::{Names, Tally};
 use crate::verdict::{Known, Minutes};
 use model::history::MINUTE_NS;
@@ -87,8 +87,7 @@ impl Rolled {
     /// The rows of minutes that are over since the last time.
     pub fn take(&mut self, names: &Names<'_>) -> Vec<Rollup> {
         for (minute, so_far) in self.minutes.take_each() {
-            let span = self.span(minute);
-            self.rows.extend(rows_of(&so_far, span, names));
+            self.rows.extend(rows_of(&so_far, &self.span(minute), names));
         }
         std::mem::take(&mut self.rows)
     }
@@ -140,9 +139,15 @@ impl Rolled {
         Some(Rollup { sum_ns, ..of_watch(operations::WATCHED, span) })
     }
 
-    fn span(&self, minute: i64) -> (i64, i64) {
-        let unix_ns = |minute: i64| self.known.begin_of(minute) + self.started_unix_ns;
-        (unix_ns(minute), unix_ns(minute + 1))
+    fn span(&self, minute: i64) -> Span {
+        let (from_ns, until_ns) = (self.known.begin_of(minute), self.known.begin_of(minute + 1));
+        Span {
+            number: 0,
+            from_ns,
+            until_ns,
+            from_unix_ns: from_ns + self.started_unix_ns,
+            until_unix_ns: until_ns + self.started_unix_ns,
+        }
     }
 }
 

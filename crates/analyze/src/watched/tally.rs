@@ -1,5 +1,5 @@
 //! What is counted of requests and calls as they end: by span, device, operation, role and file
-//! system; and what was requested of the files with most bytes.
+//! system; requests by size and by origin; and what was requested of the files with most bytes.
 //!
 //! A request's time is the one of `response`: queued to completed, parts of flush sequences and
 //! lbolt's own left out.
@@ -9,6 +9,7 @@
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
+use crate::response::Combination;
 use crate::verdict::{Actors, RoleId};
 use hashbrown::HashMap;
 use model::heaviest::Heaviest;
@@ -17,7 +18,7 @@ use model::record::{
     Call, CallKind, Commands, Context, Counted, FileKey, FileKind, FileNumber, Flags, Op, Process,
     Request, Rollup, RollupKey, operations,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
 const OWNERS_MOST: usize = 100_000;
@@ -57,6 +58,31 @@ struct Sum {
     responses: SparseHistogram,
 }
 
+impl Sum {
+    fn add(&mut self, share: &Share) {
+        self.count += 1;
+        self.bytes += share.bytes();
+        self.failed += u64::from(share.has_failed());
+        if let Some(response) = share.response {
+            self.responses.record_binned(response);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.failed += other.failed;
+        self.responses.merge(&other.responses);
+    }
+
+    fn row(&self, key: RollupKey, span: &Span) -> Rollup {
+        let mut row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+        (row.count, row.bytes, row.failed) = (self.count, self.bytes, self.failed);
+        row.set_responses(&self.responses);
+        row
+    }
+}
+
 /// What was requested of a file, or called for it.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfFile {
@@ -73,6 +99,8 @@ struct OfFile {
 pub struct Tally {
     actors: Actors,
     sums: HashMap<Key, Sum>,
+    /// Requests by all that they are classed by.
+    classes: HashMap<(u64, Combination), Sum>,
     /// The last one added to: requests come in runs.
     last: Option<(Key, Sum)>,
     with_files: bool,
@@ -99,6 +127,7 @@ impl Tally {
         Self {
             actors: Actors::new(&Context::default(), None),
             sums: HashMap::new(),
+            classes: HashMap::new(),
             last: None,
             with_files,
             files: Heaviest::new(FILES_MOST),
@@ -162,13 +191,8 @@ impl Tally {
         let what = What::Requests(row.op);
         let key = Key { span: span.number, device: row.device, what, role, file_system };
         let share = Share::of(row);
-        let sum = self.of(key);
-        sum.count += 1;
-        sum.bytes += share.bytes();
-        sum.failed += u64::from(share.has_failed());
-        if let Some(response) = share.response {
-            sum.responses.record_binned(response);
-        }
+        self.of(key).add(&share);
+        self.classes.entry((span.number, Combination::of(row))).or_default().add(&share);
         if let Some(file) = row.file.filter(|_| self.with_files && row.above_id.is_none()) {
             let took_ns = share.response.map_or(0, |response| response.value_ns());
             let of = (share.bytes(), took_ns);
@@ -250,6 +274,7 @@ impl Tally {
         sums.sort_unstable_by_key(|(key, _)| *key);
         let mut rows: Vec<Rollup> =
             sums.iter().filter_map(|(key, sum)| self.row(key, sum, spans, names)).collect();
+        rows.extend(self.of_classes(spans, names));
         if let Some(span) = spans.current() {
             let files = self.largest().into_iter();
             rows.extend(files.map(|(key, of)| self.of_file_row(key, of, span, names)));
@@ -276,10 +301,28 @@ impl Tally {
             file_system,
             ..RollupKey::default()
         };
-        let mut row = Rollup::of(of, span.from_unix_ns, span.until_unix_ns);
-        (row.count, row.bytes, row.failed) = (sum.count, sum.bytes, sum.failed);
-        row.set_responses(&sum.responses);
-        Some(row)
+        Some(sum.row(of, span))
+    }
+
+    /// Requests by each of the classes that are kept.
+    fn of_classes(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
+        let mut sums: BTreeMap<(u64, u32, Op, String), Sum> = BTreeMap::new();
+        for ((span, of), sum) in self.classes.drain() {
+            for class in of.kept() {
+                sums.entry((span, of.device, of.op, class)).or_default().merge(&sum);
+            }
+        }
+        let row = |((span, device, op, class), sum): (_, Sum)| {
+            let key = RollupKey {
+                counted: Counted::Class,
+                device: Some((names.device)(device)),
+                operation: Op::name(op).to_owned(),
+                class: Some(class),
+                ..RollupKey::default()
+            };
+            Some(sum.row(key, spans.numbered(span)?))
+        };
+        sums.into_iter().filter_map(row).collect()
     }
 
     fn of_file_row(
@@ -353,6 +396,12 @@ mod tests {
         }
     }
 
+    /// Takes the rows of classes out: their second, operation, class and count.
+    fn of_classes(rows: &mut Vec<Rollup>) -> Vec<(i64, String, String, u64)> {
+        let of = rows.extract_if(.., |row| row.counted == Counted::Class);
+        of.map(|row| (row.from_unix_ns / S, row.operation, row.class.unwrap(), row.count)).collect()
+    }
+
     #[test]
     fn a_request_is_counted_in_the_span_in_which_it_arrived() {
         let (mut tally, mut spans) = (Tally::new(false), Spans::new(60 * S));
@@ -373,6 +422,7 @@ mod tests {
         let mut rows = tally.take(&spans, &names());
         let own = rows.pop().map(|row| (row.operation, row.count, row.bytes));
         assert_eq!(own, Some((operations::OWN.to_owned(), 1, 4096)));
+        let of_classes = of_classes(&mut rows);
         let shown: Vec<_> = rows
             .iter()
             .map(|row| {
@@ -388,6 +438,16 @@ mod tests {
             (of(60, "write"), 1, 4096, 1, 0, 0),
         ];
         assert_eq!(shown, expected);
+        let of = |from, operation: &str, class: &str, count| {
+            (from, operation.to_owned(), class.to_owned(), count)
+        };
+        let expected = [
+            of(0, "read", "origin other", 3),
+            of(0, "read", "size to 4k", 3),
+            of(60, "write", "origin other", 1),
+            of(60, "write", "size to 4k", 1),
+        ];
+        assert_eq!(of_classes, expected);
         assert!(tally.take(&spans, &names()).is_empty(), "they are taken");
         assert_eq!(tally.requests(), 4);
     }
@@ -449,7 +509,8 @@ mod tests {
         commands.number(b"kworker/u8:1-flush-7:0");
         tally.request(&kernel, &commands, &spans);
         assert_eq!(tally.files(), [(file, 77), (file, 5)]);
-        let rows = tally.take(&spans, &names());
+        let mut rows = tally.take(&spans, &names());
+        of_classes(&mut rows);
         let shown: Vec<_> = rows
             .iter()
             .map(|row| {

@@ -35,6 +35,14 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
             _ => Err(failure(Fault::Usage, "failed to list incidents: name one history")),
         };
     }
+    if options.role.is_some() && matches!(options.by, By::Size | By::Origin) {
+        let sentence = format!(
+            "failed to select a role: requests are not counted by role and {0}; leave out --role, or \
+             use --by role",
+            options.by.name()
+        );
+        return Err(failure(Fault::Usage, sentence));
+    }
     let history = History::open_all(&paths).map_err(usage)?;
     let Some(span_unix_ns) = history.span() else {
         history.notes().iter().for_each(|said| note(&said.to_string()));

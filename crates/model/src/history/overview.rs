@@ -4,6 +4,13 @@
 
 use crate::named::named;
 
+impl By {
+    /// Whether time lost can be told of its lines: it is counted by roles, devices and operations.
+    pub fn has_losses(self) -> bool {
+        !matches!(self, Self::FileSystem | Self::Size | Self::Origin)
+    }
+}
+
 /// What a line is of, besides its time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum By {
@@ -18,6 +25,10 @@ pub enum By {
     Role,
     /// A file system.
     FileSystem,
+    /// A class of sizes.
+    Size,
+    /// Where requests come from.
+    Origin,
     /// A host.
     Host,
     /// What time was lost to.
@@ -30,6 +41,8 @@ named!(By {
     Operation "operation",
     Role "role",
     FileSystem "file-system",
+    Size "size",
+    Origin "origin",
     Host "host",
     Cause "cause"
 });
@@ -62,6 +75,12 @@ pub struct Loss {
     pub worst_unix_ns: (i64, i64),
     /// and how much.
     pub worst_lost_ns: f64,
+    /// Half of the interval of 95 % of what was lost in all; none where most is an estimate.
+    pub half_ns: Option<f64>,
+    /// How many times much was lost at once, and how long that went on in all.
+    pub storms: (u64, u64),
+    /// The time from the begin of such a time to that of the next, where it is mostly the same.
+    pub period_ns: Option<f64>,
     /// Whether it is more than chance and trifles.
     pub matters: bool,
 }

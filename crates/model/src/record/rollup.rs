@@ -18,7 +18,7 @@ use crate::histogram::{Buckets, Store, eighth_of, middle_of};
 use crate::named::named;
 
 /// Columns of words, which repeat.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "host",
     "run",
     "part",
@@ -30,6 +30,7 @@ const WORDS: [&str; 11] = [
     "file_system",
     "file",
     "cause",
+    "class",
 ];
 
 /// What a row is of.
@@ -48,6 +49,10 @@ pub enum Counted {
     Disk,
     /// Requests for a file.
     File,
+    /// Requests of a class: by size, or by origin.
+    Class,
+    /// Times in which a role lost much to a cause at once: `count` of them, `sum_ns` long.
+    Storm,
     /// The watch itself.
     Watch,
 }
@@ -73,6 +78,8 @@ named!(Counted {
     Lost "lost",
     Disk "disk",
     File "file",
+    Class "class",
+    Storm "storm",
     Watch "watch"
 });
 
@@ -118,6 +125,7 @@ pub struct RollupKey {
     pub file_system: Option<String>,
     pub file: Option<String>,
     pub cause: Option<String>,
+    pub class: Option<String>,
 }
 
 /// A row.
@@ -137,6 +145,7 @@ pub struct Rollup {
     pub file_system: Option<String>,
     pub file: Option<String>,
     pub cause: Option<String>,
+    pub class: Option<String>,
     pub count: u64,
     pub bytes: u64,
     pub failed: u64,
@@ -144,6 +153,10 @@ pub struct Rollup {
     pub min_ns: u64,
     pub max_ns: u64,
     pub lost_ns: i64,
+    pub estimated_ns: i64,
+    pub lost_us2: i64,
+    pub calm_count: i64,
+    pub calm_ns: i64,
     pub buckets: Vec<u64>,
     pub counts: Vec<u64>,
 }
@@ -162,6 +175,7 @@ impl Rollup {
             file_system,
             file,
             cause,
+            class,
         } = key;
         Self {
             host,
@@ -176,6 +190,7 @@ impl Rollup {
             file_system,
             file,
             cause,
+            class,
             ..Self::default()
         }
     }
@@ -193,6 +208,7 @@ impl Rollup {
             file_system: self.file_system.clone(),
             file: self.file.clone(),
             cause: self.cause.clone(),
+            class: self.class.clone(),
         }
     }
 
@@ -241,6 +257,10 @@ impl Rollup {
         self.failed = self.failed.saturating_add(other.failed);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.lost_ns = self.lost_ns.saturating_add(other.lost_ns);
+        self.estimated_ns = self.estimated_ns.saturating_add(other.estimated_ns);
+        self.lost_us2 = self.lost_us2.saturating_add(other.lost_us2);
+        self.calm_count = self.calm_count.saturating_add(other.calm_count);
+        self.calm_ns = self.calm_ns.saturating_add(other.calm_ns);
         let mine = self.buckets.iter().copied().zip(self.counts.iter().copied());
         let theirs = other.buckets.iter().copied().zip(other.counts.iter().copied());
         (self.buckets, self.counts) = added(mine.collect(), theirs.collect()).into_iter().unzip();
@@ -288,8 +308,9 @@ impl Record for Rollup {
             column!(Rollup, until_unix_ns: i64, "when it ended; requests belong to the time in \
                 which they arrived, calls and waits to that in which they began"),
             column!(Rollup, counted: Counted, "what the row is of: requests, calls, waits \
-                (what a role waited for), lost (time that a role lost to a cause), disk (the \
-                kernel's own counts of a device), file (requests for a file), watch (the watch \
+                (what a role waited for), lost (time that a role lost to a cause), storm (times in \
+                which it lost much at once), disk (the kernel's own counts of a device), file \
+                (requests for a file), class (requests by size, by origin), watch (the watch \
                 itself)"),
             column!(Rollup, device: Option<String>, "the device's name"),
             column!(Rollup, operation: String, "read, write, flush, discard; of calls and waits \
@@ -301,6 +322,8 @@ impl Record for Rollup {
             column!(Rollup, file: Option<String>, "of a file: its name"),
             column!(Rollup, cause: Option<String>, "of time lost: the role whose requests were \
                 waited for, or device, held, throttled, stolen in angle brackets"),
+            column!(Rollup, class: Option<String>, "of a class: by what, and which, as \
+                size to 8k, origin writeback; null: of all"),
             column!(Rollup, count: u64, "how many"),
             column!(Rollup, bytes: u64, "of requests: their bytes"),
             column!(Rollup, failed: u64, "of requests and calls: how many failed"),
@@ -309,6 +332,12 @@ impl Record for Rollup {
             column!(Rollup, max_ns: u64, "the greatest of them"),
             column!(Rollup, lost_ns: i64, "of time lost: how much beyond calm, in the minutes \
                 of the time together; of chance, less than nothing"),
+            column!(Rollup, estimated_ns: i64, "what of lost_ns is an estimate, without calm to \
+                compare with"),
+            column!(Rollup, lost_us2: i64, "the variance of lost_ns, in µs²: the interval of 95 % \
+                is 1.96 times its root to both sides"),
+            column!(Rollup, calm_count: i64, "of waits: comparable ones in calm"),
+            column!(Rollup, calm_ns: i64, "their time"),
             column!(Rollup, buckets: Vec<u64>, "histogram of their times: the buckets that hold \
                 any; of rows of hours and days one for each eighth of an octave"),
             column!(Rollup, counts: Vec<u64>, "how many each bucket holds"),

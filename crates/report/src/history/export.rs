@@ -68,7 +68,8 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         json!({
             "victim": loss.pair.victim, "operation": loss.pair.operation,
             "device": loss.pair.device, "cause": loss.pair.cause, "lost_ns": loss.lost_ns,
-            "percent": loss.percent, "matters": loss.matters,
+            "percent": loss.percent, "matters": loss.matters, "half_ns": loss.half_ns,
+            "storms": loss.storms.0, "storms_ns": loss.storms.1, "period_ns": loss.period_ns,
             "worst": span(loss.worst_unix_ns), "worst_lost_ns": loss.worst_lost_ns,
         })
     });

@@ -93,7 +93,7 @@ fn listing(overview: &Overview, who_chars: Option<usize>) -> Listing {
         title: title(overview),
         labels,
         figures: figures(overview),
-        remarks: Some(("lost most", who)),
+        remarks: overview.by.has_losses().then_some(("lost most", who)),
         notes: vec![],
     }
 }
@@ -152,6 +152,7 @@ fn figures(overview: &Overview) -> Vec<FigureColumn> {
     match overview.by {
         By::Cause => vec![lost],
         By::Time => all,
+        by if !by.has_losses() => all,
         _ => all.into_iter().chain([lost]).collect(),
     }
 }

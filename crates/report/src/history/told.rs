@@ -69,6 +69,9 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
     let percent = loss.percent.map_or(String::new(), |percent| {
         format!(" ({} % of what it waited for that)", significant(percent.min(100.0)))
     });
+    let about = if loss.half_ns.is_none() { "about " } else { "" };
+    let within = loss.half_ns.filter(|half_ns| *half_ns > 0.0);
+    let within = within.map_or(String::new(), |half_ns| format!(" ± {}", show_time_ns(half_ns)));
     let (from, until) = loss.worst_unix_ns;
     let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
     let when = match (until - from) * 2 >= span_ns {
@@ -79,12 +82,25 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
         }
     };
     format!(
-        "{} lost {} to {}, waiting for {}{on}{percent}{when}.",
+        "{} lost {about}{}{within} to {}, waiting for {}{on}{percent}{}{when}.",
         name(&pair.victim),
         show_time_ns(loss.lost_ns),
         name(cause(&pair.cause)),
         name(&pair.operation),
+        storms(loss),
     )
+}
+
+/// `, in 120 storms of 1.20 s, every 30.0 s`.
+fn storms(loss: &Loss) -> String {
+    let (count, sum_ns) = loss.storms;
+    let mean = show_time_ns(sum_ns as f64 / count.max(1) as f64);
+    let every = loss.period_ns.map_or(String::new(), |ns| format!(", every {}", show_time_ns(ns)));
+    match count {
+        0 => String::new(),
+        1 => format!(", in one storm of {mean}"),
+        _ => format!(", in {count} storms of {mean}{every}"),
+    }
 }
 
 /// `Worst from 03:00Z: 11.9 s were lost (in the middle line 3.3 s), 10.6 s of it by postgres:

@@ -23,5 +23,6 @@ mod tests;
 pub(super) use findings::{Context, findings};
 pub(super) use grid::Resolution;
 pub(super) use kinds::Grids;
+pub(crate) use period::period;
 pub use span::StormSpan;
 pub(super) use span::spans;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::selection::Selection;
-use crate::verdict::Minutes;
+use crate::verdict::{Minutes, Storm, united};
 use crate::watched::{Rolled, Tally, minutes_from_ns};
 use model::record::{CallKind, Context, Counted, Op, Subject};
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
 
 fn add(sums: &mut Sums, told: &mut usize, rows: Vec<Rollup>) {
     *told += rows.len();
-    for row in rows {
+    for row in rows.into_iter().filter(|row| row.counted != Counted::Storm) {
         let key = (row.from_unix_ns / S, row.role.unwrap(), row.cause.unwrap_or_default());
         let sum = sums.entry(key).or_default();
         sum.0 += row.count;
@@ -199,6 +199,17 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     assert_eq!(kept.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
     let is_lost = |row: &Rollup| row.counted == Counted::Lost;
     assert!(made.values().filter(|row| is_lost(row)).count() >= 3, "one each minute");
+    let storms = made.values().filter(|row| row.counted == Counted::Storm);
+    let storm = |row: &Rollup| Storm {
+        from_ns: row.from_unix_ns,
+        until_ns: row.until_unix_ns,
+        lost_ns: row.lost_ns as u64,
+    };
+    // Also those on the boundaries of minutes, which are two rows.
+    let begins: Vec<i64> =
+        united(storms.map(storm).collect()).iter().map(|s| s.from_ns / S).collect();
+    let expected: Vec<i64> = [20].into_iter().chain((24..170).step_by(5)).collect();
+    assert_eq!(begins, expected);
     for (kept, made) in kept.values().zip(made.values()) {
         let close = (kept.lost_ns - made.lost_ns).abs() <= made.lost_ns.abs() / 1000 + 1;
         assert!(close && kept.count.abs_diff(made.count) <= made.count / 1000, "{kept:?} {made:?}");

@@ -16,7 +16,7 @@ fn minute(from: i64, seed: u64) -> Vec<Rollup> {
 
 #[test]
 fn no_more_room_is_taken_than_allowed_at_any_moment() {
-    for keep in [60_000, 110_000] {
+    for keep in [60_000, 150_000] {
         let folder = folder();
         let before = Box::new(move |step, path: &Path| {
             let bytes = bytes(path);

@@ -24,6 +24,8 @@ const BATCH_ROWS: usize = 512;
 const EARLIER: &str = "lbolt.watched/1";
 const COUNTED_EARLIER: &str = "watching";
 const NEW: [&str; 4] = ["host", "run", "part", "level"];
+/// What files of this version may not have: it came later.
+const LATER: [&str; 5] = ["class", "estimated_ns", "lost_us2", "calm_count", "calm_ns"];
 
 /// Columns that few want.
 const REST: [&str; 4] = ["file", "run", "part", "level"];
@@ -45,6 +47,7 @@ pub struct RollupRow<'a> {
     pub file_system: Option<&'a str>,
     pub file: Option<&'a str>,
     pub cause: Option<&'a str>,
+    pub class: Option<&'a str>,
     pub count: u64,
     pub bytes: u64,
     pub failed: u64,
@@ -52,6 +55,10 @@ pub struct RollupRow<'a> {
     pub min_ns: u64,
     pub max_ns: u64,
     pub lost_ns: i64,
+    pub estimated_ns: i64,
+    pub lost_us2: i64,
+    pub calm_count: i64,
+    pub calm_ns: i64,
     pub buckets: &'a [u64],
     pub counts: &'a [u64],
 }
@@ -70,6 +77,7 @@ impl RollupRow<'_> {
             file_system: self.file_system.map(str::to_owned),
             file: self.file.map(str::to_owned),
             cause: self.cause.map(str::to_owned),
+            class: self.class.map(str::to_owned),
         }
     }
 
@@ -85,6 +93,10 @@ impl RollupRow<'_> {
             min_ns: self.min_ns,
             max_ns: self.max_ns,
             lost_ns: self.lost_ns,
+            estimated_ns: self.estimated_ns,
+            lost_us2: self.lost_us2,
+            calm_count: self.calm_count,
+            calm_ns: self.calm_ns,
             buckets: self.buckets.to_vec(),
             counts: self.counts.to_vec(),
             ..times
@@ -109,6 +121,7 @@ impl Rollup {
             file_system: self.file_system.as_deref(),
             file: self.file.as_deref(),
             cause: self.cause.as_deref(),
+            class: self.class.as_deref(),
             count: self.count,
             bytes: self.bytes,
             failed: self.failed,
@@ -116,6 +129,10 @@ impl Rollup {
             min_ns: self.min_ns,
             max_ns: self.max_ns,
             lost_ns: self.lost_ns,
+            estimated_ns: self.estimated_ns,
+            lost_us2: self.lost_us2,
+            calm_count: self.calm_count,
+            calm_ns: self.calm_ns,
             buckets: &self.buckets,
             counts: &self.counts,
         }
@@ -139,9 +156,9 @@ impl RollupFile {
         let columns = Rollup::columns();
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let is_earlier = check_schema(&input, &[Rollup::SCHEMA, EARLIER], &names)? == EARLIER;
-        let missing = |column: &&Column<Rollup>| match is_earlier {
-            true if NEW.contains(&column.name) => false,
-            _ => !input.has_column(name_of(column.name, is_earlier)),
+        let missing = |column: &&Column<Rollup>| {
+            let may_be = LATER.contains(&column.name) || is_earlier && NEW.contains(&column.name);
+            !may_be && !input.has_column(name_of(column.name, is_earlier))
         };
         match columns.iter().find(missing) {
             Some(column) => Err(RecordError::Missing {
@@ -216,6 +233,7 @@ impl RollupFile {
         let is_left_out = |name: &str| {
             !with_rest && REST.contains(&name)
                 || self.is_earlier && NEW.contains(&name)
+                || LATER.contains(&name) && !self.input.has_column(name)
                 || groups.clone().all(|group| self.is_null(group, name))
         };
         let names = columns.iter().map(|column| column.name).filter(|name| !is_left_out(name));
@@ -239,11 +257,13 @@ struct Columns<'a> {
     counted: (&'a Keys, Vec<Counted>),
     level: Option<(&'a Keys, Vec<RollupLevel>)>,
     operation: Words<'a>,
-    /// Those that may not be there: host, run, part, device, role, file system, file, cause.
-    others: [Option<Words<'a>>; 8],
+    /// Those that may not be there: host, run, part, device, role, file system, file, cause, class.
+    others: [Option<Words<'a>>; 9],
     times: [PrimitiveArray<Int64Type>; 2],
     numbers: [PrimitiveArray<UInt64Type>; 6],
     lost_ns: PrimitiveArray<Int64Type>,
+    /// Those that came later, but for the words.
+    later: [Option<PrimitiveArray<Int64Type>>; 4],
     lists: [Lists; 2],
 }
 
@@ -254,6 +274,7 @@ impl<'a> Columns<'a> {
         let from = Batch { batch, path };
         let has = |name: &str| batch.column_by_name(name).is_some();
         let other = |name| has(name).then(|| from.words(name)).transpose();
+        let later = |name| has(name).then(|| from.numbers(name)).transpose();
         Ok(Self {
             counted: from.values(name_of("counted", is_earlier))?,
             level: has("level").then(|| from.values("level")).transpose()?,
@@ -267,6 +288,7 @@ impl<'a> Columns<'a> {
                 other("file_system")?,
                 other("file")?,
                 other("cause")?,
+                other("class")?,
             ],
             times: [from.numbers("from_unix_ns")?, from.numbers("until_unix_ns")?],
             numbers: [
@@ -281,14 +303,21 @@ impl<'a> Columns<'a> {
                 true => from.doubles("lost_ns")?.unary(|ns| ns.round() as i64),
                 false => from.numbers("lost_ns")?,
             },
+            later: [
+                later("estimated_ns")?,
+                later("lost_us2")?,
+                later("calm_count")?,
+                later("calm_ns")?,
+            ],
             lists: [from.lists("buckets")?, from.lists("counts")?],
         })
     }
 
     fn row(&self, place: usize) -> RollupRow<'_> {
-        let [host, run, part, device, role, file_system, file, cause] =
+        let [host, run, part, device, role, file_system, file, cause, class] =
             self.others.each_ref().map(|words| words.as_ref().and_then(|words| words.at(place)));
         let number = |column: usize| self.numbers[column].value(place);
+        let later = |column: usize| self.later[column].as_ref().map_or(0, |of| of.value(place));
         RollupRow {
             host,
             run,
@@ -303,6 +332,7 @@ impl<'a> Columns<'a> {
             file_system,
             file,
             cause,
+            class,
             count: number(0),
             bytes: number(1),
             failed: number(2),
@@ -310,6 +340,10 @@ impl<'a> Columns<'a> {
             min_ns: number(4),
             max_ns: number(5),
             lost_ns: self.lost_ns.value(place),
+            estimated_ns: later(0),
+            lost_us2: later(1),
+            calm_count: later(2),
+            calm_ns: later(3),
             buckets: self.lists[0].at(place),
             counts: self.lists[1].at(place),
         }
