@@ -39,6 +39,9 @@ const USE: [(&[usize], f64); 8] = [
     (&[3, 4], 2.0),
 ];
 
+/// How long much is lost at once.
+const STORM_NS: u64 = 2_000_000_000;
+
 const OPERATIONS: [&str; 4] = ["read", "write", "flush", "discard"];
 
 /// Numbers that are the same each time.
@@ -127,7 +130,10 @@ fn like(
     let rows = made.entry(key).or_insert_with(|| minute_of(from, length, random));
     let now = |row: &Rollup| Rollup {
         from_unix_ns: from,
-        until_unix_ns: from + length * MINUTE_NS,
+        until_unix_ns: match row.counted {
+            Counted::Storm if length == 1 => from + STORM_NS as i64,
+            _ => from + length * MINUTE_NS,
+        },
         ..row.clone()
     };
     rows.iter().map(now).collect()
@@ -276,7 +282,7 @@ fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Roll
         let cause = Some(cause.to_owned());
         if lost_ns > 50_000_000 {
             let storm = Rollup { counted: Counted::Storm, cause: cause.clone(), ..row.clone() };
-            rows.push(Rollup { count: 1, sum_ns: 2_000_000_000, lost_ns, ..storm });
+            rows.push(Rollup { count: 1, sum_ns: STORM_NS, lost_ns, ..storm });
         }
         let lost_us2 = (lost_ns / 20_000).pow(2);
         rows.push(Rollup { cause, lost_ns, lost_us2, count: 7, ..row });

@@ -45,7 +45,7 @@ fn fine(lab: &Lab, words: &str) -> Ended {
 
 fn rows(lab: &Lab, file: &str) -> Vec<Rollup> {
     let history = History::open(&lab.path(file)).unwrap();
-    let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, kinds: vec![] };
+    let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     let (rows, notes) = history.read(&query);
     assert!(notes.is_empty(), "{notes:?}");
     rows

@@ -40,7 +40,9 @@ fn read(node: &str, count: u32) {
 fn rows(directory: &Path, kinds: &[Counted]) -> Vec<Rollup> {
     let history = History::open(directory).unwrap();
     let (from_unix_ns, until_unix_ns) = (0, i64::MAX);
-    let (rows, notes) = history.read(&Query { from_unix_ns, until_unix_ns, kinds: kinds.to_vec() });
+    let kinds = kinds.to_vec();
+    let query = Query { from_unix_ns, until_unix_ns, kinds, ..Query::default() };
+    let (rows, notes) = history.read(&query);
     assert!(notes.is_empty(), "{notes:?}");
     rows
 }

@@ -7,7 +7,7 @@ use crate::verdict::{Storm, united};
 use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
 use model::history::{By, Line, Loss, Pair};
-use model::record::{RollupLevel, RollupRow};
+use model::record::RollupRow;
 use std::collections::BTreeMap;
 
 /// Less is nobody's loss,
@@ -122,9 +122,11 @@ impl Losses {
             return;
         }
         let of_pair = Lent::of(row).among(&mut self.pairs);
-        match row.level {
-            RollupLevel::Minute => of_pair.storms.push((row.from_unix_ns, row.until_unix_ns)),
-            _ => {
+        // Where rows were added up, it is one of some in a longer time.
+        let length_ns = (row.until_unix_ns - row.from_unix_ns).unsigned_abs();
+        match row.sum_ns == length_ns {
+            true => of_pair.storms.push((row.from_unix_ns, row.until_unix_ns)),
+            false => {
                 of_pair.more_storms.0 += row.count;
                 of_pair.more_storms.1 += row.sum_ns;
             }

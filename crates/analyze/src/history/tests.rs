@@ -223,8 +223,7 @@ fn times_in_which_much_was_lost_at_once_are_counted_and_so_is_how_sure_a_loss_is
     assert_eq!((loss.lost_ns, loss.storms.0), (36e9, 41));
     // Four minutes of 1 ms each: twice as much together.
     assert_eq!(loss.half_ns, Some(1.96 * 2e6));
-    let hour =
-        Rollup { level: model::record::RollupLevel::Hour, count: 7, ..storm(7000, 7014, 1e9) };
+    let hour = Rollup { until_unix_ns: 10_800 * S, count: 7, ..storm(7200, 7214, 1e9) };
     let rest =
         [watched(0, 3600), sure(0), hour, Rollup { estimated_ns: 20_000_000_000, ..sure(1) }];
     let coarse = overview(&asked(By::Time, None), &rest);

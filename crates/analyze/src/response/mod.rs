@@ -35,6 +35,7 @@ mod storms;
 mod taken;
 mod ticks;
 
+use crate::density::Density;
 use crate::requests::sequences::{Sequences, is_sequence};
 use crate::requests::{ByClass, Share, Tally};
 pub use areas::AreaMaps;
@@ -149,6 +150,8 @@ pub struct Response {
     devices: Devices,
     resolution: Resolution,
     ticks: Ticks,
+    /// Where requests lie over time, where that is wanted.
+    density: Option<Density>,
     /// The first arrival, the last arrival, and the last arrival or completion.
     first_ns: Option<i64>,
     arrived_ns: Option<i64>,
@@ -178,6 +181,7 @@ impl Default for Response {
             devices: Devices::default(),
             resolution: Resolution::default(),
             ticks: Ticks::default(),
+            density: None,
             first_ns: None,
             arrived_ns: None,
             last_ns: None,
@@ -210,10 +214,12 @@ impl Response {
         self
     }
 
-    /// The same, which keeps each device over time, too, in bins that begin there.
+    /// The same, which keeps each device over time, too, and where its requests lie, in bins that
+    /// begin there.
     #[must_use]
     pub fn with_over_time(mut self, from_ns: u64) -> Self {
         self.devices.over_time_from_ns = Some(from_ns);
+        self.density = Some(Density::from(from_ns));
         self
     }
 
@@ -270,6 +276,9 @@ impl Response {
             rows.iter().zip(&taken).for_each(|(row, taken)| self.areas.add(row, &taken.share));
         }
         rows.iter().for_each(|row| self.sequence(row));
+        if let Some(density) = &mut self.density {
+            rows.iter().for_each(|row| density.add(row));
+        }
         while self.resolution.is_too_fine() {
             self.widen();
         }
@@ -416,6 +425,9 @@ impl Response {
         self.totals.periods.merge(next.totals.periods);
         self.totals.behind.merge(&next.totals.behind);
         self.ticks.merge(&next.ticks);
+        if let (Some(own), Some(theirs)) = (&mut self.density, next.density) {
+            own.merge(theirs);
+        }
         let is_late = self.arrived_ns.zip(next.first_ns).is_some_and(|(own, theirs)| theirs < own);
         self.unsorted += next.unsorted + u64::from(is_late);
         self.reversed += next.reversed;
@@ -454,6 +466,12 @@ impl Response {
             Some((device.number, device.outstanding.over_time.as_deref()?.clone()))
         };
         self.devices.sorted().into_iter().filter_map(of).collect()
+    }
+
+    /// Where requests lie over time; empty if that was not kept.
+    pub fn density(&mut self) -> Density {
+        self.settle();
+        self.density.clone().unwrap_or_default()
     }
 
     /// Lets the time pass to the end of the trace. What was in flight at the beginning of a

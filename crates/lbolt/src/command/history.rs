@@ -24,6 +24,7 @@ const LEAST_SLOTS: i64 = 12;
 /// Runs the command.
 /// Errors: a history that is not there or is empty; a time that is none.
 pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
+    host::freed_memory::keep();
     let paths = match options.histories.as_slice() {
         [] => vec![directory(None)?],
         named => rollups_in(named)?,
@@ -74,7 +75,9 @@ fn usage(error: HistoryError) -> anyhow::Error {
 /// The answer and its table.
 fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::Result<String> {
     let (from_unix_ns, until_unix_ns) = known.span(options)?;
-    let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::KINDS.to_vec() };
+    let hosts = history.origins().hosts();
+    let without = Ledger::without(options.by, hosts.len());
+    let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::kinds(options.by), without };
     let span = (from_unix_ns, until_unix_ns);
     let has_time = options.by == By::Time || options.every.is_some();
     let step_ns = has_time.then(|| step_ns(options.every, span, history.level(&query)));
@@ -85,7 +88,7 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
         by: options.by,
         device: options.device.clone(),
         role: options.role.clone(),
-        hosts: history.origins().hosts(),
+        hosts,
     };
     let (ledger, notes) = gather(
         history,
@@ -137,7 +140,8 @@ fn compared(
     let slot_ns = HOUR_NS.min(lengths[0] / LEAST_SLOTS).max(model::history::MINUTE_NS);
     let mut notes = Vec::new();
     let mut side = |(from_unix_ns, until_unix_ns): (i64, i64)| {
-        let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::KINDS.to_vec() };
+        let without = Ledger::without(By::Time, 1);
+        let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::kinds(By::Time), without };
         let is_taken = |device: Option<&str>| match (&options.device, device) {
             (Some(wanted), Some(device)) => device.contains(wanted.as_str()),
             _ => true,

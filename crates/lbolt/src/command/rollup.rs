@@ -142,7 +142,7 @@ fn copied(path: &Path, folder: &mut Folder<Vec<u8>>) -> anyhow::Result<()> {
     let of_history = |error: HistoryError| failure(Fault::Usage, format!("failed to {error}"));
     let history = History::open(path).map_err(of_history)?;
     history.notes().iter().for_each(|said| note(&format!("{said}.")));
-    let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, kinds: Vec::new() };
+    let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     for part in history.parts(&query) {
         let read = history.each(&part, &query, |row| folder.push(row));
         // Half of a part would be no rollup of it.

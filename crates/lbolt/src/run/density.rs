@@ -1,28 +1,11 @@
-//! A run's requests as the heat maps of its page: all parts of the file, as many at once as there
-//! are cores.
+//! A run's requests as the heat maps of its page.
 //!
 //! Non-goals: what is a bin (`analyze::density`); the charts (`report::page`).
 
-use super::Watch;
-use crate::print::exit::{Fault, failure, of_records};
 use analyze::density::{Density as Counts, Plane, response_from_ns};
-use analyze::parts::in_parts;
+use model::record::Op;
 use model::record::requests::RequestFile;
-use model::record::{Op, RecordError};
 use report::page::density::{Density, Over};
-
-/// What a bin asks of a row.
-const COLUMNS: &[&str] = &[
-    "device",
-    "op",
-    "flags",
-    "offset_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "parent_id",
-];
 
 /// The bins of time that all figures of a page share.
 pub(super) struct Times {
@@ -92,40 +75,6 @@ pub(super) fn begin_ns(file: &RequestFile) -> u64 {
     let firsts = (0..file.groups()).map(|group| Some(file.arrivals_ns(group)?.0));
     let first_ns = firsts.collect::<Option<Vec<i64>>>().and_then(|all| all.into_iter().min());
     analyze::density::begin_ns(first_ns.unwrap_or(0))
-}
-
-/// All requests of a file in their bins.
-/// Errors: records that cannot be read; interruption.
-pub(super) fn counted(file: &RequestFile, watch: &Watch) -> anyhow::Result<Counts> {
-    let begin_ns = begin_ns(file);
-    let begun = || (Counts::from(begin_ns), Ok(()));
-    let of_cores = in_parts(file.groups(), begun, |(counts, done), group| {
-        if done.is_ok() {
-            *done = count_group(file, group, counts, watch);
-        }
-    });
-    let mut whole = Counts::from(begin_ns);
-    for (counts, done) in of_cores {
-        done?;
-        whole.merge(counts);
-    }
-    Ok(whole)
-}
-
-fn count_group(
-    file: &RequestFile,
-    group: usize,
-    counts: &mut Counts,
-    watch: &Watch,
-) -> anyhow::Result<()> {
-    let read = |error: RecordError| of_records(error);
-    let mut reader = file.read(group..group + 1, COLUMNS).map_err(read)?;
-    while let Some(batch) = reader.next_batch().map_err(read)? {
-        batch.for_each_chunk(|rows| rows.iter().for_each(|row| counts.add(row)));
-        let stopped = |_| failure(Fault::Interrupted, "interrupted; no page was made");
-        watch.pass(batch.len()).map_err(stopped)?;
-    }
-    Ok(())
 }
 
 /// A plane cut to what is used of it; none where nothing is.

@@ -28,7 +28,7 @@ pub(super) fn of_requests(
     let file = open_requests(path)?;
     let provenance = file.provenance();
     let name = |device| visible(&device_name(device, &provenance)).into_owned();
-    let mut counts = density::counted(&file, watch)?;
+    let mut counts = analysed.response.density();
     let mut over_time: BTreeMap<u32, Counted> = analysed.response.over_time().into_iter().collect();
     let widest = over_time.values().map(|over| over.width_ns).max().unwrap_or(0);
     let width_ns = counts.even(widest);

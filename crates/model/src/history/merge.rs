@@ -2,13 +2,18 @@
 
 use super::name::{DAY_NS, HOUR_NS};
 use super::origin::{Origin, Origins, Twice};
-use crate::record::{Rollup, RollupKey, RollupLevel, RollupRow, RollupWriter};
+use crate::record::{Counted, Rollup, RollupKey, RollupLevel, RollupRow, RollupWriter};
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Numbers that a group of rows holds in memory at the most, and rows beyond which it is ended.
 const GROUP_NUMBERS: usize = 1_600_000;
+/// Kinds of rows that few ask for: where there are many rows, they are in groups of their own, which
+/// need not be read.
+const APART: [Counted; 2] = [Counted::File, Counted::Class];
+/// Of fewer rows a second group takes more than it saves.
+const FEW: usize = 2_000;
 /// What a row takes besides its histogram.
 const ROW_NUMBERS: usize = 24;
 
@@ -118,7 +123,12 @@ impl<W: Write + Send> Folder<W> {
         if let Some(step_ns) = step_ns(self.level) {
             of_one_time(&mut rows, step_ns);
         }
-        if rows.is_empty() { Ok(()) } else { self.writer.write_group(&rows) }
+        let kinds: &[Counted] = if rows.len() < FEW { &[] } else { &APART };
+        let apart =
+            kinds.iter().map(|kind| rows.extract_if(.., |row| row.counted == *kind).collect());
+        let apart: Vec<Vec<Rollup>> = apart.collect();
+        let groups = std::iter::once(rows).chain(apart);
+        groups.filter(|rows| !rows.is_empty()).try_for_each(|rows| self.writer.write_group(&rows))
     }
 
     /// Ends the file, whose rows are those of these files of a history, and gives the output back.

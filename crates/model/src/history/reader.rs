@@ -27,6 +27,8 @@ pub struct Query {
     pub until_unix_ns: i64,
     /// Of these kinds; of all where empty.
     pub kinds: Vec<Counted>,
+    /// Columns that nobody looks at: their values are none, or 0.
+    pub without: Vec<&'static str>,
 }
 
 impl Query {
@@ -181,8 +183,11 @@ impl History {
     /// The parts that can hold what is requested, in the order of their time.
     pub fn parts(&self, query: &Query) -> Vec<Part> {
         let of_file = |(place, opened): (usize, &Opened)| {
-            let touches =
-                |group: &usize| opened.file.span(*group).is_none_or(|span| query.touches(span));
+            let touches = |group: &usize| {
+                let is_wanted = |kind| query.kinds.is_empty() || query.kinds.contains(&kind);
+                opened.file.span(*group).is_none_or(|span| query.touches(span))
+                    && opened.file.only_kind(*group).is_none_or(is_wanted)
+            };
             let groups = (0..opened.file.groups()).filter(touches);
             let groups: Vec<usize> = groups.collect();
             groups.into_iter().map(move |group| Part { file: place, groups: group..group + 1 })
@@ -204,8 +209,7 @@ impl History {
                 take(row);
             }
         };
-        let with_rest = query.kinds.is_empty() || query.kinds.contains(&Counted::File);
-        let done = opened.file.each(part.groups.clone(), with_rest, take);
+        let done = opened.file.each(part.groups.clone(), &query.without, take);
         done.map_err(|error| Note::Unread(error.to_string()))
     }
 

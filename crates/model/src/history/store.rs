@@ -306,7 +306,7 @@ fn taken<W: std::io::Write + Send>(
         Err(error) => return Ok(Err(error)),
     };
     for group in 0..file.groups() {
-        if let Err(error) = file.each(group..group + 1, true, |row| folder.push(row)) {
+        if let Err(error) = file.each(group..group + 1, &[], |row| folder.push(row)) {
             return Ok(Err(error));
         }
         folder.end_part()?;

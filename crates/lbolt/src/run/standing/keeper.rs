@@ -153,7 +153,7 @@ mod tests {
         keeper.end();
         let history = model::history::History::open(directory.path()).unwrap();
         let kinds = vec![Counted::Watch];
-        let query = model::history::Query { from_unix_ns: 0, until_unix_ns: i64::MAX, kinds };
+        let query = model::history::Query { until_unix_ns: i64::MAX, kinds, ..Default::default() };
         let (rows, notes) = history.read(&query);
         assert!(notes.is_empty(), "{notes:?}");
         let shown: Vec<_> = rows.iter().map(|row| (row.count, row.sum_ns)).collect();

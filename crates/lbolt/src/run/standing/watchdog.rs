@@ -57,7 +57,7 @@ fn usual(history: &Path, hour: i64) -> Usual {
         let from_unix_ns = hour * HOUR_NS - day * DAY_NS;
         let until_unix_ns = from_unix_ns + HOUR_NS;
         let kinds = vec![Counted::Requests, Counted::Calls];
-        history.read(&Query { from_unix_ns, until_unix_ns, kinds }).0
+        history.read(&Query { from_unix_ns, until_unix_ns, kinds, ..Query::default() }).0
     };
     let rows: Vec<_> = (1..=DAYS).flat_map(of_day).collect();
     Usual::of(&rows)

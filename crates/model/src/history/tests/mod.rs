@@ -24,7 +24,7 @@ fn folder() -> TempDir {
 }
 
 fn everything() -> Query {
-    Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, kinds: vec![] }
+    Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() }
 }
 
 /// A row of so many requests, all counts of which tell it from others.
@@ -114,7 +114,8 @@ fn a_part_of_the_time_is_read_with_rows_that_came_late() {
     let history = History::open(folder.path()).unwrap();
     assert_eq!(history.span(), Some((START_NS - 20 * MINUTE_NS, START_NS + 130 * MINUTE_NS)));
     let from_unix_ns = START_NS + 50 * MINUTE_NS;
-    let query = Query { from_unix_ns, until_unix_ns: from_unix_ns + 5 * MINUTE_NS, kinds: vec![] };
+    let until_unix_ns = from_unix_ns + 5 * MINUTE_NS;
+    let query = Query { from_unix_ns, until_unix_ns, ..Query::default() };
     let (found, _) = history.read(&query);
     let of = |role: &str| found.iter().filter(|row| row.role.as_deref() == Some(role)).count();
     assert_eq!((of("a"), of("late")), (5, 5));

@@ -27,9 +27,6 @@ const NEW: [&str; 4] = ["host", "run", "part", "level"];
 /// What files of this version may not have: it came later.
 const LATER: [&str; 5] = ["class", "estimated_ns", "lost_us2", "calm_count", "calm_ns"];
 
-/// Columns that few want.
-const REST: [&str; 4] = ["file", "run", "part", "level"];
-
 /// A row that is lent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]
@@ -203,35 +200,46 @@ impl RollupFile {
     }
 
     fn bounds(&self, group: usize, column: &str) -> Option<(i64, i64)> {
-        let group = self.input.metadata().row_groups().get(group)?;
-        let found = group.columns().iter().find(|c| c.column_path().string() == column)?;
-        match found.statistics()? {
+        match self.statistics(group, column)? {
             Statistics::Int64(of) => Some((*of.min_opt()?, *of.max_opt()?)),
             _ => None,
         }
     }
 
+    /// The kind of all rows of a group, by the file's statistics; none where there are several.
+    pub fn only_kind(&self, group: usize) -> Option<Counted> {
+        let column = name_of("counted", self.is_earlier);
+        let Statistics::ByteArray(of) = self.statistics(group, column)? else { return None };
+        let (least, greatest) = (of.min_opt()?, of.max_opt()?);
+        (least == greatest).then(|| Counted::from_name(least.as_utf8().ok()?)).flatten()
+    }
+
+    fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
+        let group = self.input.metadata().row_groups().get(group)?;
+        let found = group.columns().iter().find(|c| c.column_path().string() == column)?;
+        found.statistics()
+    }
+
     /// Whether a column of words is null in all rows of a group, by the file's statistics: reading
     /// it would take as long as any.
     fn is_null(&self, group: usize, column: &str) -> bool {
-        let Some(group) = self.input.metadata().row_groups().get(group) else { return false };
-        let found = group.columns().iter().find(|c| c.column_path().string() == column);
-        let nulls = found.and_then(|found| found.statistics()?.null_count_opt());
-        nulls.is_some() && nulls == u64::try_from(group.num_rows()).ok()
+        let rows = self.input.metadata().row_groups().get(group).map(|group| group.num_rows());
+        let nulls = self.statistics(group, column).and_then(Statistics::null_count_opt);
+        nulls.is_some() && nulls == rows.and_then(|rows| u64::try_from(rows).ok())
     }
 
-    /// Reads the rows of some groups; with the names of files, runs, parts and levels only where
-    /// somebody wants them.
+    /// Reads the rows of some groups, without some columns that may be left out: words but for what
+    /// is counted and the operation, and those that came later.
     /// Errors: what is damaged, or no row of this record.
     pub fn each(
         &self,
         groups: Range<usize>,
-        with_rest: bool,
+        without: &[&str],
         mut take: impl FnMut(&RollupRow<'_>),
     ) -> Result<(), RecordError> {
         let columns = Rollup::columns();
         let is_left_out = |name: &str| {
-            !with_rest && REST.contains(&name)
+            without.contains(&name)
                 || self.is_earlier && NEW.contains(&name)
                 || LATER.contains(&name) && !self.input.has_column(name)
                 || groups.clone().all(|group| self.is_null(group, name))
