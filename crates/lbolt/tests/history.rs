@@ -6,7 +6,7 @@
 
 use crate::common::{Ended, Lab};
 use model::histogram::SparseHistogram;
-use model::history::{INCIDENTS, Incident, MINUTE_NS, Origin, Store};
+use model::history::{INCIDENTS, Incident, MINUTE_NS, Models, Origin, Store};
 use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -246,6 +246,7 @@ fn a_history_of_the_earlier_version_is_read_and_goes_on() {
         run: Some("boot".into()),
         part: None,
     });
+    store.know_models(Models::from([("vda".into(), "RP06".into())]));
     for place in [1, 60] {
         let (from, until) = (DAY + place * MINUTE_NS, DAY + (place + 1) * MINUTE_NS);
         store.add(&minute(place, "postgres", 1e9), from, until).unwrap();
@@ -255,4 +256,8 @@ fn a_history_of_the_earlier_version_is_read_and_goes_on() {
     let line: Vec<&str> = after.lines().nth(1).unwrap().split(',').collect();
     assert_eq!((after.lines().count(), line[2]), (2, "web"), "{after}");
     assert!(after.contains(",900,0,"), "{after}");
+    // What the earlier version kept says no model.
+    let by_model = lines("model");
+    let groups = by_model.lines().skip(1).filter_map(|line| line.split(',').nth(2));
+    assert_eq!(groups.collect::<BTreeSet<_>>(), BTreeSet::from(["RP06", "sda"]), "{by_model}");
 }

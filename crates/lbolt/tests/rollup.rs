@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab};
+use crate::common::{Ended, Lab, key};
 use crate::several::make_run;
 use model::histogram::SparseHistogram;
 use model::history::{History, Query};
@@ -93,6 +93,40 @@ fn a_rollup_counts_what_response_counts_by_the_minutes_of_the_wall_clock() {
     let of_whole = report.of(&blame, "lost_ns");
     assert!((lost_ns / of_whole - 1.0).abs() < 0.01, "{lost_ns} {of_whole}");
     assert!(rows.iter().all(|row| row.host.as_deref() == Some("host1")));
+    // Each request is in one class of sizes and in one of origins, as `response` has them.
+    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.counted == Counted::Class) {
+        *classes.entry(row.class.as_deref().unwrap()).or_default() += row.count;
+    }
+    assert!(classes.len() >= 3, "{classes:?}");
+    for (class, count) in classes {
+        let (by, class) = class.split_once(' ').unwrap();
+        let of_class = report.of(&[("by", by), ("class", class)], "requested_count");
+        assert_eq!(count as f64, of_class, "{by} {class}");
+    }
+}
+
+#[test]
+fn a_history_of_a_trace_says_how_often_much_was_lost_and_within_which_bounds() {
+    let lab = lab();
+    fine(&lab, "rollup host1 -o one.parquet");
+    let shown = fine(&lab, "history one.parquet --format json").out;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let is_it = |loss: &&serde_json::Value| loss["victim"] == "postgres" && loss["cause"] == "dd";
+    let loss = shown["losses"].as_array().unwrap().iter().find(is_it).unwrap();
+    let number = |name: &str| loss[name].as_f64().unwrap();
+    let report = lab.run("response host1 --format json").report();
+    let pair = [("victim", "postgres"), ("cause", "dd")];
+    let of_whole = report.of(&pair, "lost_ns");
+    assert!((number("lost_ns") / of_whole - 1.0).abs() < 0.01, "{loss} {of_whole}");
+    // Calm waits of the trace are all as long: there is no chance in it.
+    assert_eq!(number("lost_low_ns"), number("lost_high_ns"), "{loss}");
+    let has =
+        |finding: &serde_json::Value, (name, value): (&str, &str)| key(finding, name) == value;
+    let of_pair = report.findings().iter().filter(|f| f["quantity"] == "affected_from_ns");
+    let storms = of_pair.filter(|f| pair.iter().all(|of| has(f, *of))).count();
+    println!("{storms} {loss}");
+    assert_eq!(number("storms"), storms as f64);
 }
 
 #[test]

@@ -154,7 +154,7 @@ impl Losses {
             let [victim, operation, device, cause, host] = names;
             let group = match asked.by {
                 By::Time | By::FileSystem | By::Size | By::Origin => "",
-                By::Device => device,
+                By::Device | By::Model => device,
                 By::Operation => operation,
                 By::Role => victim,
                 By::Cause => cause,

@@ -87,6 +87,7 @@ impl Asked {
         match self.by {
             By::Time => Some(""),
             By::Device => row.device,
+            By::Model => row.model.or(row.device),
             By::Operation => Some(row.operation),
             By::Role => Some(row.role.unwrap_or("")),
             By::FileSystem => Some(row.file_system.unwrap_or("")),
@@ -95,6 +96,12 @@ impl Asked {
             By::Origin => row.class?.strip_prefix("origin "),
             By::Cause => None,
         }
+    }
+
+    /// The row of a loss, on the device that is to be named.
+    fn named<'a>(&self, row: &RollupRow<'a>) -> RollupRow<'a> {
+        let device = if self.by == By::Model { row.model.or(row.device) } else { row.device };
+        RollupRow { device, ..*row }
     }
 
     /// Whether lines are of what the kernel does not count.
@@ -116,8 +123,8 @@ struct LentKey<'a>(i64, &'a str);
 
 impl Equivalent<CellKey> for LentKey<'_> {
     fn equivalent(&self, (time, group): &CellKey) -> bool {
-        // Where both are empty nothing is read: glibc's memcmp takes 40 ns to find out that it may not
-        // read at an address that is none.
+        // Where both are empty nothing is read: glibc's memcmp takes 40 ns to find out that it may
+        // not read at an address that is none.
         self.0 == *time && self.1.len() == group.len() && (group.is_empty() || self.1 == group)
     }
 }
@@ -151,6 +158,9 @@ impl Ledger {
         let mut without = vec!["file", "run", "part", "level", "calm_count", "calm_ns"];
         if by != By::FileSystem {
             without.push("file_system");
+        }
+        if by != By::Model {
+            without.push("model");
         }
         if hosts < 2 {
             without.push("host");
@@ -192,9 +202,9 @@ impl Ledger {
             return;
         }
         match row.counted {
-            Counted::Lost => self.losses.lost(row),
-            Counted::Waits => self.losses.waited(row),
-            Counted::Storm => self.losses.storm(row),
+            Counted::Lost => self.losses.lost(&self.asked.named(row)),
+            Counted::Waits => self.losses.waited(&self.asked.named(row)),
+            Counted::Storm => self.losses.storm(&self.asked.named(row)),
             Counted::Disk if self.asked.is_of_traced() => {}
             Counted::Disk if is_of_device(row) && self.asked.by == By::Operation => {}
             // A call has no place in the sums of requests: it waits for them.

@@ -263,3 +263,33 @@ fn lines_of_sizes_and_origins_are_of_the_rows_of_classes_alone() {
     assert_eq!(lines(By::Origin), [("direct".to_owned(), 3.0)]);
     assert_eq!(lines(By::Operation), [("read".to_owned(), 3.0)]);
 }
+
+#[test]
+fn lines_of_models_have_what_was_lost_on_their_devices_and_the_busiest_ones_util() {
+    let on = |device: &str, model: &str, row: Rollup| Rollup {
+        device: Some(device.into()),
+        model: Some(model.into()),
+        ..row
+    };
+    let rows = [
+        watched(0, 60),
+        on("sda", "A1", disk("read", 0, (60, 0, 0))),
+        on("sda", "A1", disk(operations::BUSY, 0, (0, 0, 6_000_000_000))),
+        on("sdb", "A1", disk(operations::BUSY, 0, (0, 0, 9_000_000_000))),
+        on("sdc", "B2", disk("read", 0, (120, 0, 0))),
+        on("sda", "A1", lost(("db", "backup"), 0, 3e9)),
+        on("sdb", "A1", lost(("db", "backup"), 0, 4e9)),
+        // Of an earlier version, or of a device that names none.
+        disk("read", 0, (30, 0, 0)),
+    ];
+    let found = overview(&asked(By::Model, None), &rows);
+    let lines =
+        found.lines.iter().map(|of| (of.group.as_str(), of.tps, of.util_percent, of.lost_ns));
+    let expected = [
+        ("A1", Some(1.0), Some(15.0), 7e9),
+        ("B2", Some(2.0), None, 0.0),
+        ("sda", Some(0.5), None, 0.0),
+    ];
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    assert_eq!((found.losses[0].pair.device.as_str(), found.losses[0].lost_ns), ("A1", 7e9));
+}

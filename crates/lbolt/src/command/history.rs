@@ -38,8 +38,8 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
     }
     if options.role.is_some() && matches!(options.by, By::Size | By::Origin) {
         let sentence = format!(
-            "failed to select a role: requests are not counted by role and {0}; leave out --role, or \
-             use --by role",
+            "failed to select a role: requests are not counted by role and {0}; leave out --role, \
+             or use --by role",
             options.by.name()
         );
         return Err(failure(Fault::Usage, sentence));

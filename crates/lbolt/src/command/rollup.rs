@@ -11,9 +11,10 @@ use crate::run::leftover::Kept;
 use crate::run::rollup::roll_up;
 use crate::run::session::control;
 use crate::run::trace::TraceFile;
-use model::history::{Folder, History, HistoryError, Note, Origin, Query, Twice};
-use model::run::{RunDirectory, parent_of};
+use model::history::{Folder, History, HistoryError, Models, Note, Origin, Query, Twice};
+use model::run::{RunDirectory, RunInfo, parent_of};
 use report::show_bytes;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use trace::export::{self, Destination, ExportError};
 
@@ -41,16 +42,17 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     for source in &sources {
         match source {
             Source::Trace(traces, origin) => {
-                folder.begin_source(origin).map_err(twice)?;
+                let models = traces.first().map_or_else(Models::new, |path| models_of(path));
+                folder.begin_source(origin, models).map_err(twice)?;
                 rolled(traces, options, &mut folder, &watch)?;
             }
             Source::Rows(path) => {
-                folder.begin_source(&Origin::default()).map_err(twice)?;
+                folder.begin_source(&Origin::default(), Models::new()).map_err(twice)?;
                 copied(path, &mut folder)?;
             }
         }
     }
-    folder.begin_source(&Origin::default()).map_err(twice)?;
+    folder.begin_source(&Origin::default(), Models::new()).map_err(twice)?;
     drop(ticker);
     for (run, parts, all) in folder.origins().missing_parts() {
         note(&format!("{}.", Note::MissingParts { run, parts, all }));
@@ -110,11 +112,25 @@ fn sources(options: &RollupOptions, named: Vec<PathBuf>) -> anyhow::Result<Vec<S
     Ok(of_traces.into_iter().chain(rows.into_iter().map(Source::Rows)).collect())
 }
 
+/// What is told of a run, if it is one.
+fn info_of(path: &Path) -> Option<RunInfo> {
+    let run = if path.is_dir() { path } else { parent_of(path) };
+    RunDirectory::open(run).ok().map(|(_, info)| info)
+}
+
 /// The host that a run was recorded on.
 fn host_of(path: &Path) -> Option<String> {
-    let run = if path.is_dir() { path } else { parent_of(path) };
-    let (_, info) = RunDirectory::open(run).ok()?;
-    info.machine.get("host")?.as_str().map(str::to_owned)
+    info_of(path)?.machine.get("host")?.as_str().map(str::to_owned)
+}
+
+/// The models of the devices that a run captured, as far as they have one.
+fn models_of(path: &Path) -> Models {
+    let devices = info_of(path).and_then(|info| info.plan.get("devices")?.as_array().cloned());
+    let of = |device: &Value| {
+        let text = |key| device.get(key)?.as_str().map(str::to_owned);
+        Some((text("name")?, text("model")?))
+    };
+    devices.unwrap_or_default().iter().filter_map(of).collect()
 }
 
 /// Rolls a trace up.

@@ -8,29 +8,14 @@ use crate::print::exit::{Fault, failure, of_records};
 use analyze::opened::{Names, OpenedStorm, Opener, Responses, Told};
 use analyze::response::StormSpan;
 use model::histogram::CoarseHistogram;
-use model::record::requests::RequestFile;
+use model::record::requests::{OF_FILE, RequestFile, STEPS};
 use model::record::{Commands, Context};
 use model::text::visible;
 use report::page::storms::{Senders, Sent, Side, Storm};
 
 /// What a second look asks of a row.
-const COLUMNS: &[&str] = &[
-    "device",
-    "op",
-    "flags",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "pid",
-    "command",
-    "parent_id",
-    "file_kind",
-    "file_system",
-    "inode",
-    "generation",
-];
+const COLUMNS: &[&[&str]] =
+    &[&["device", "op", "flags", "length_bytes", "pid", "command", "parent_id"], STEPS, OF_FILE];
 
 /// The worst of these storms.
 /// Errors: records that cannot be read; interruption.
@@ -46,7 +31,7 @@ pub(super) fn of_storms(
     let mut opener = Opener::new(spans, context);
     let mut commands = Commands::default();
     if file.groups() > 0 {
-        let mut reader = file.read(0..file.groups(), COLUMNS).map_err(of_records)?;
+        let mut reader = file.read(0..file.groups(), &COLUMNS.concat()).map_err(of_records)?;
         while let Some(batch) = reader.next_batch().map_err(of_records)? {
             let known = &reader.commands;
             batch.for_each_chunk(|rows| rows.iter().for_each(|row| opener.add(row, known)));

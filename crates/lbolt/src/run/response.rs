@@ -6,7 +6,7 @@ use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
 use crate::run::import::{choose, of_import, open};
 use crate::run::inputs::Input;
-use crate::run::trace::{OF_ARRIVAL, TraceFile, device_name, open_requests, parquet_of};
+use crate::run::trace::{TraceFile, device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch, density, verdict};
 use analyze::layers::Layers;
 use analyze::parts::in_order;
@@ -14,7 +14,7 @@ use analyze::requests::{RowCounts, count_findings};
 use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
 use analyze::selection::Selection;
 use analyze::verdict::{Known, Minutes, Told, Verdict};
-use model::record::requests::{Provenance, RequestFile};
+use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
 use model::units::show_seconds;
 use std::ops::Range;
@@ -29,36 +29,13 @@ use trace::intake::{FanOut, ForEach, Intake};
 const PARTS: usize = 32;
 
 /// What an outstanding request is known by, and what tells whether it arrived before.
-const OF_CARRY: &[&str] = &[
-    "request_id",
-    "device",
-    "op",
-    "flags",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "parent_id",
-    "above_id",
-];
+const OF_CARRY: &[&[&str]] =
+    &[&["request_id", "device", "op", "flags", "parent_id", "above_id"], STEPS];
 /// What the analysis asks of a row.
-const OF_ANALYSIS: &[&str] = &[
-    "request_id",
-    "device",
-    "op",
-    "flags",
-    "offset_bytes",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "error",
-    "pid",
-    "cgroup",
-    "command",
-    "parent_id",
-    "above_id",
+const OF_ANALYSIS: &[&[&str]] = &[
+    &["request_id", "device", "op", "flags", "offset_bytes", "length_bytes", "error", "pid"],
+    STEPS,
+    &["cgroup", "command", "parent_id", "above_id"],
 ];
 
 /// A trace, analysed, or several beside each other.
@@ -409,7 +386,7 @@ fn of_part(
     if let Some(in_flight) = in_flight(file, groups.start, selection).map_err(of_records)? {
         response = response.after(&in_flight);
     }
-    let mut reader = file.read(groups, OF_ANALYSIS).map_err(of_records)?;
+    let mut reader = file.read(groups, &OF_ANALYSIS.concat()).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         batch.for_each_chunk(|rows| {
             let rows = selection.of(rows, &mut room);
@@ -439,7 +416,7 @@ fn in_flight(
     for place in (0..end).filter(lasts) {
         let is_earlier =
             |row: &&Request| place < group || row.arrival_ns().is_some_and(|ns| ns < begin_ns);
-        let mut reader = file.read(place..place + 1, OF_CARRY)?;
+        let mut reader = file.read(place..place + 1, &OF_CARRY.concat())?;
         while let Some(batch) = reader.next_batch()? {
             batch.for_each_chunk(|rows| {
                 rows.iter().filter(is_earlier).for_each(|row| in_flight.add(row));
@@ -454,7 +431,7 @@ fn first_arrival_ns(
     group: usize,
     selection: &Selection,
 ) -> Result<Option<i64>, RecordError> {
-    let mut reader = file.read(group..group + 1, OF_ARRIVAL)?;
+    let mut reader = file.read(group..group + 1, STEPS)?;
     while let Some(batch) = reader.next_batch()? {
         let selected = batch.rows().filter(|row| selection.has(row));
         if let Some(arrival_ns) = selected.filter_map(|row| row.arrival_ns()).next() {

@@ -11,7 +11,7 @@ use crate::run::verdict::context_of;
 use host::drive::Control;
 use host::scratch::nameless_in;
 use model::record::Context;
-use model::record::requests::{Provenance, RequestFile};
+use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::run::RunDirectory;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -130,9 +130,6 @@ pub(crate) struct TraceFile {
     _held: Option<File>,
 }
 
-/// What tells when a row arrived.
-pub(super) const OF_ARRIVAL: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
-
 impl TraceFile {
     /// Opens a trace; a foreign one is turned into a file in a directory, named with what chooses
     /// another one.
@@ -171,7 +168,7 @@ impl TraceFile {
         if let Some(((_, arrived_ns), completed_ns)) = known {
             return Ok(arrived_ns.max(completed_ns));
         }
-        let mut reader = self.file.read(group..group + 1, OF_ARRIVAL).map_err(of_records)?;
+        let mut reader = self.file.read(group..group + 1, STEPS).map_err(of_records)?;
         let mut last_ns = 0;
         while let Some(batch) = reader.next_batch().map_err(of_records)? {
             let times = batch.rows().flat_map(|row| row.arrival_ns().max(row.completed_ns));

@@ -8,7 +8,7 @@ use crate::print::exit::{Fault, failure, of_records};
 use analyze::layers::Layers;
 use analyze::selection::Selection;
 use analyze::verdict::{Ends, Known, Minutes, Verdict};
-use model::record::requests::RequestFile;
+use model::record::requests::{OF_FILE, RequestFile, STEPS};
 use model::record::{Commands, Context, Request};
 use std::ops::Range;
 use std::path::Path;
@@ -19,98 +19,30 @@ use trace::intake::{Rows, RowsError};
 const GROUPS_LEAST: usize = 8;
 
 /// What tells where file systems lie.
-const OF_HOMES: &[&str] =
-    &["device", "file_kind", "file_system", "inode", "generation", "above_id"];
+const OF_HOMES: &[&[&str]] = &[&["device", "above_id"], OF_FILE];
 /// What the ledger asks of a row.
-const OF_LEDGER: &[&str] = &[
-    "device",
-    "op",
-    "flags",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "pid",
-    "command",
-    "parent_id",
-    "file_kind",
-    "file_system",
-    "inode",
-    "generation",
-    "kernel_stack",
-    "user_stack",
-    "above_id",
+const OF_LEDGER: &[&[&str]] = &[
+    &["device", "op", "flags", "length_bytes", "pid", "command", "parent_id", "above_id"],
+    STEPS,
+    OF_FILE,
+    &["kernel_stack", "user_stack"],
 ];
-/// The same, and what tells which row is above which: a number that takes time to read.
-const OF_STACKED: &[&str] = &[
-    "request_id",
-    "device",
-    "op",
-    "flags",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "pid",
-    "command",
-    "parent_id",
-    "file_kind",
-    "file_system",
-    "inode",
-    "generation",
-    "kernel_stack",
-    "user_stack",
-    "above_id",
-];
+/// What tells which row is above which: a number that takes time to read.
+const OF_STACKED: &[&str] = &["request_id"];
 /// What a rollup asks of a row.
-pub(super) const OF_ROLLUP: &[&str] = &[
-    "request_id",
-    "device",
-    "op",
-    "flags",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "error",
-    "pid",
-    "command",
-    "parent_id",
-    "file_kind",
-    "file_system",
-    "inode",
-    "generation",
-    "above_id",
+pub(super) const OF_ROLLUP: &[&[&str]] = &[
+    &["request_id", "device", "op", "flags", "length_bytes", "pid", "command", "parent_id"],
+    STEPS,
+    OF_FILE,
+    &["error", "above_id"],
 ];
 /// What tells where the time of a stack of devices goes.
-const OF_LAYERS: &[&str] = &[
-    "request_id",
-    "device",
-    "flags",
-    "offset_bytes",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "parent_id",
-    "above_id",
+const OF_LAYERS: &[&[&str]] = &[
+    &["request_id", "device", "flags", "offset_bytes", "length_bytes", "parent_id", "above_id"],
+    STEPS,
 ];
 /// What tells the ends of calls.
-const OF_ENDS: &[&str] = &[
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "pid",
-    "file_kind",
-    "file_system",
-    "inode",
-    "generation",
-];
+const OF_ENDS: &[&[&str]] = &[STEPS, OF_FILE, &["pid"]];
 
 /// What a run keeps besides its requests; nothing where they lie by themselves.
 /// Errors: a file that is damaged.
@@ -184,13 +116,14 @@ pub(super) fn of_minutes(
     watch: &Watch,
 ) -> anyhow::Result<Verdict> {
     let mut minutes = Minutes::of(known, numbers);
-    let columns = if is_stacked(file) { OF_STACKED } else { OF_LEDGER };
+    let more = if is_stacked(file) { OF_STACKED } else { &[] };
+    let columns = [OF_LEDGER, &[more]].concat();
     for group in 0..file.groups() {
         let arrived_ns = file.arrivals_ns(group).map_or(i64::MIN, |(first_ns, _)| first_ns);
         let completed_ns = file.completed_ns_max(group).unwrap_or(i64::MAX);
         if minutes.concerns(arrived_ns, completed_ns) {
             let groups = group..group + 1;
-            each(file, groups, columns, watch, |row, commands| minutes.add(row, commands))?;
+            each(file, groups, &columns, watch, |row, commands| minutes.add(row, commands))?;
         }
     }
     Ok(minutes.verdict())
@@ -199,11 +132,11 @@ pub(super) fn of_minutes(
 pub(super) fn each(
     file: &RequestFile,
     groups: Range<usize>,
-    columns: &'static [&'static str],
+    columns: &[&[&'static str]],
     watch: &Watch,
     mut take: impl FnMut(&Request, &Commands),
 ) -> anyhow::Result<()> {
-    let mut reader = file.read(groups, columns).map_err(of_records)?;
+    let mut reader = file.read(groups, &columns.concat()).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         let commands = &reader.commands;
         batch.for_each_chunk(|rows| rows.iter().for_each(|row| take(row, commands)));

@@ -9,8 +9,8 @@ use std::io::Write;
 
 /// Numbers that a group of rows holds in memory at the most, and rows beyond which it is ended.
 const GROUP_NUMBERS: usize = 1_600_000;
-/// Kinds of rows that few ask for: where there are many rows, they are in groups of their own, which
-/// need not be read.
+/// Kinds of rows that few ask for: where there are many rows, they are in groups of their own,
+/// which need not be read.
 const APART: [Counted; 2] = [Counted::File, Counted::Class];
 /// Of fewer rows a second group takes more than it saves.
 const FEW: usize = 2_000;
@@ -31,6 +31,9 @@ pub(super) mod footer {
     pub(in crate::history) const ORIGINS: &str = "lbolt.rollup.origins";
 }
 
+/// Models of devices by their names.
+pub type Models = BTreeMap<String, String>;
+
 /// A file that is being made of rows.
 pub struct Folder<W: Write + Send> {
     writer: RollupWriter<W>,
@@ -40,6 +43,8 @@ pub struct Folder<W: Write + Send> {
     /// Of the source whose rows come, and of those before it.
     of_source: Origins,
     origins: Origins,
+    /// The models of a source's devices, by name.
+    models: Models,
     /// By key, and then by time: what is alike stands together, and is smaller so.
     rows: BTreeMap<(RollupKey, i64, i64), Rollup>,
     numbers: usize,
@@ -57,16 +62,24 @@ impl<W: Write + Send> Folder<W> {
             origin: origin.clone(),
             of_source: Origins::default(),
             origins: Origins::default(),
+            models: Models::new(),
             rows: BTreeMap::new(),
             numbers: 0,
             span: None,
         })
     }
 
-    /// Another source begins: `origin` is whose its rows are that do not say it.
+    /// The same, where the models of devices are known.
+    pub(super) fn with_models(self, models: Models) -> Self {
+        Self { models, ..self }
+    }
+
+    /// Another source begins: `origin` is whose its rows are that do not say it, and `models` those
+    /// of their devices.
     /// Errors: what the source before it had was there already.
-    pub fn begin_source(&mut self, origin: &Origin) -> Result<(), Box<Twice>> {
+    pub fn begin_source(&mut self, origin: &Origin, models: Models) -> Result<(), Box<Twice>> {
         self.origin = origin.clone();
+        self.models = models;
         self.origins.add_apart(&std::mem::take(&mut self.of_source))
     }
 
@@ -87,7 +100,8 @@ impl<W: Write + Send> Folder<W> {
             self.span
                 .map_or((from, until), |(least, greatest)| (least.min(from), greatest.max(until))),
         );
-        let row = self.origin.complete(*row);
+        let model = row.model.or_else(|| self.models.get(row.device?).map(String::as_str));
+        let row = self.origin.complete(RollupRow { model, ..*row });
         self.of_source.add(&row);
         let mut mine = row.to_rollup();
         mine.level = mine.level.max(self.level);

@@ -24,7 +24,7 @@ mod tests;
 
 pub use disk::PARTIAL;
 pub use incident::{INCIDENTS, Incident, incidents, make_incidents};
-pub use merge::Folder;
+pub use merge::{Folder, Models};
 pub use name::{DAY_NS, FileName, HOUR_NS, Level, MINUTE_NS};
 pub use origin::{Origin, Origins, Twice};
 pub use overview::{By, Gap, Line, Loss, Overview, Pair};

@@ -19,6 +19,8 @@ pub enum By {
     Time,
     /// A device.
     Device,
+    /// A model of devices.
+    Model,
     /// An operation, or a kind of calls.
     Operation,
     /// A role.
@@ -38,6 +40,7 @@ pub enum By {
 named!(By {
     Time "time",
     Device "device",
+    Model "model",
     Operation "operation",
     Role "role",
     FileSystem "file-system",

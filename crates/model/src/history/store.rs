@@ -5,7 +5,7 @@
 //! footer: whoever finds both takes the whole alone.
 
 use super::disk::{Disk, PARTIAL};
-use super::merge::{Folder, footer};
+use super::merge::{Folder, Models, footer};
 use super::name::FileName;
 use super::origin::Origin;
 use super::plan::{self, Merge};
@@ -37,6 +37,7 @@ pub struct Store {
     now_unix_ns: i64,
     notes: Vec<Note>,
     origin: Origin,
+    models: Models,
 }
 
 impl std::fmt::Debug for Store {
@@ -57,6 +58,11 @@ impl Store {
         Self { origin, ..self }
     }
 
+    /// The models of devices, from now on.
+    pub fn know_models(&mut self, models: Models) {
+        self.models = models;
+    }
+
     pub(super) fn of_disk(mut disk: Disk, keep_bytes: u64) -> Result<Self, HistoryError> {
         let mut files = BTreeMap::new();
         let mut notes = Vec::new();
@@ -75,8 +81,8 @@ impl Store {
             }
         }
         let now_unix_ns = files.values().map(|known| known.span.1).max().unwrap_or(0);
-        let mut store =
-            Self { disk, keep_bytes, files, now_unix_ns, notes, origin: Origin::default() };
+        let (origin, models) = (Origin::default(), Models::new());
+        let mut store = Self { disk, keep_bytes, files, now_unix_ns, notes, origin, models };
         store.sweep()?;
         // It may have been allowed more before.
         store.make_room(0, &[])?;
@@ -117,7 +123,8 @@ impl Store {
         };
         let mut encoded = Vec::new();
         let level = RollupLevel::Minute;
-        let made = Folder::new(&mut encoded, level, &self.origin).and_then(|mut folder| {
+        let made = Folder::new(&mut encoded, level, &self.origin).and_then(|folder| {
+            let mut folder = folder.with_models(self.models.clone());
             rows.iter().for_each(|row| folder.push(&row.lent()));
             folder.finish("").map(|_| ())
         });

@@ -18,7 +18,7 @@ use crate::histogram::{Buckets, Store, eighth_of, middle_of};
 use crate::named::named;
 
 /// Columns of words, which repeat.
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 13] = [
     "host",
     "run",
     "part",
@@ -31,6 +31,7 @@ const WORDS: [&str; 12] = [
     "file",
     "cause",
     "class",
+    "model",
 ];
 
 /// What a row is of.
@@ -126,6 +127,7 @@ pub struct RollupKey {
     pub file: Option<String>,
     pub cause: Option<String>,
     pub class: Option<String>,
+    pub model: Option<String>,
 }
 
 /// A row.
@@ -146,6 +148,7 @@ pub struct Rollup {
     pub file: Option<String>,
     pub cause: Option<String>,
     pub class: Option<String>,
+    pub model: Option<String>,
     pub count: u64,
     pub bytes: u64,
     pub failed: u64,
@@ -176,6 +179,7 @@ impl Rollup {
             file,
             cause,
             class,
+            model,
         } = key;
         Self {
             host,
@@ -191,6 +195,7 @@ impl Rollup {
             file,
             cause,
             class,
+            model,
             ..Self::default()
         }
     }
@@ -209,6 +214,7 @@ impl Rollup {
             file: self.file.clone(),
             cause: self.cause.clone(),
             class: self.class.clone(),
+            model: self.model.clone(),
         }
     }
 
@@ -324,6 +330,8 @@ impl Record for Rollup {
                 waited for, or device, held, throttled, stolen in angle brackets"),
             column!(Rollup, class: Option<String>, "of a class: by what, and which, as \
                 size to 8k, origin writeback; null: of all"),
+            column!(Rollup, model: Option<String>, "the device's model, as its maker calls it; \
+                null: not known"),
             column!(Rollup, count: u64, "how many"),
             column!(Rollup, bytes: u64, "of requests: their bytes"),
             column!(Rollup, failed: u64, "of requests and calls: how many failed"),

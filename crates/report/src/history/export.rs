@@ -68,8 +68,10 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         json!({
             "victim": loss.pair.victim, "operation": loss.pair.operation,
             "device": loss.pair.device, "cause": loss.pair.cause, "lost_ns": loss.lost_ns,
-            "percent": loss.percent, "matters": loss.matters, "half_ns": loss.half_ns,
-            "storms": loss.storms.0, "storms_ns": loss.storms.1, "period_ns": loss.period_ns,
+            "lost_low_ns": loss.half_ns.map(|half_ns| loss.lost_ns - half_ns),
+            "lost_high_ns": loss.half_ns.map(|half_ns| loss.lost_ns + half_ns),
+            "percent": loss.percent, "matters": loss.matters,
+            "storms": loss.storms.0, "storms_ns": loss.storms.1, "storms_period_ns": loss.period_ns,
             "worst": span(loss.worst_unix_ns), "worst_lost_ns": loss.worst_lost_ns,
         })
     });

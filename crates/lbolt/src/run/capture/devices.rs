@@ -4,6 +4,7 @@
 use crate::print::exit::{Fault, failure};
 use crate::print::output::note;
 use host::device::{DeviceNumber, Tree};
+use model::history::Models;
 use model::record::major_minor;
 use model::record::requests::{DeviceStack, LAYERS_MOST};
 use serde_json::{Value, json};
@@ -146,6 +147,13 @@ impl Devices {
         let hit = found.find(|n| self.numbers.is_empty() || self.numbers.contains(n));
         hit.map(|number| self.name(number))
     }
+}
+
+/// The models of all devices that have one, by their names.
+pub(crate) fn models() -> Models {
+    let tree = Tree::system();
+    let names = tree.shown_names().unwrap_or_default().into_iter();
+    names.filter_map(|(device, name)| Some((name, tree.model(device).ok()??))).collect()
 }
 
 /// The kernel's dev_t of a device.

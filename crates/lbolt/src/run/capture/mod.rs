@@ -22,7 +22,7 @@ mod trigger;
 mod until;
 mod witness;
 
-pub(crate) use devices::{Devices, kernel_number, resolve};
+pub(crate) use devices::{Devices, kernel_number, models, resolve};
 pub(crate) use last_seconds::LastSeconds;
 pub(crate) use passes::PassCapture;
 pub(crate) use presence::CHANGED;

@@ -8,7 +8,7 @@ use crate::run::trace::{TraceFile, device_name};
 use crate::run::{Interrupted, Watch};
 use analyze::explore::{Builder, Files, Index};
 use model::record::Context;
-use model::record::requests::RequestFile;
+use model::record::requests::{OF_FILE, RequestFile, STEPS};
 use model::run::INDEX_FILE;
 use model::whole_file::write_whole;
 use std::fs::File;
@@ -22,23 +22,10 @@ const ROWS_MOST: u64 = u32::MAX as u64 - 1;
 const AT_ONCE: usize = 1 << 20;
 
 /// What the index is made of.
-const OF_INDEX: &[&str] = &[
-    "device",
-    "op",
-    "flags",
-    "offset_bytes",
-    "length_bytes",
-    "queued_ns",
-    "started_ns",
-    "issued_ns",
-    "completed_ns",
-    "pid",
-    "command",
-    "parent_id",
-    "file_kind",
-    "file_system",
-    "inode",
-    "generation",
+const OF_INDEX: &[&[&str]] = &[
+    &["device", "op", "flags", "offset_bytes", "length_bytes", "pid", "command", "parent_id"],
+    STEPS,
+    OF_FILE,
 ];
 
 /// A trace with its index.
@@ -138,7 +125,7 @@ fn built(file: &RequestFile, context: &Context, watch: &Watch) -> anyhow::Result
     let place_bytes_max = file.offset_bytes_max();
     let mut builder = Builder::new(context, Files::new(context, &name), is_sorted, place_bytes_max);
     let stopped = |_: Interrupted| failure(Fault::Interrupted, "interrupted; no index was made");
-    let mut reader = file.read(0..file.groups(), OF_INDEX).map_err(of_records)?;
+    let mut reader = file.read(0..file.groups(), &OF_INDEX.concat()).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         let commands = &reader.commands;
         batch.for_each_chunk(|rows| rows.iter().for_each(|row| builder.add(row, commands)));

@@ -7,6 +7,7 @@
 //! Non-goals: how the history is kept (`model::history`).
 
 use super::Second;
+use crate::run::capture::models;
 use analyze::watched::Span;
 use model::history::Store;
 use model::record::{Counted, Rollup, RollupKey, operations};
@@ -75,6 +76,7 @@ impl Keeper {
         if rows.is_empty() {
             return None;
         }
+        self.store.know_models(models());
         match self.store.add(&rows, span.from_unix_ns, span.until_unix_ns) {
             Ok(notes) => {
                 let notes = notes.iter().map(ToString::to_string);

@@ -74,6 +74,11 @@ const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) 
     RequestColumn { name, data_type, nullable: true, null_is_unknown: false, why }
 }
 
+/// The columns of a request's steps, which tell when it arrived, too.
+pub const STEPS: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
+/// Those that tell its file.
+pub const OF_FILE: &[&str] = &["file_kind", "file_system", "inode", "generation"];
+
 /// Every column, in order.
 pub const COLUMNS: [RequestColumn; 24] = [
     known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),

@@ -22,7 +22,7 @@ mod writer;
 
 pub use areas::{AREA_KINDS, Area};
 pub use batch::{CHUNK_ROWS, RequestBatch};
-pub use columns::{COLUMNS, CellType, RequestColumn, SCHEMA};
+pub use columns::{COLUMNS, CellType, OF_FILE, RequestColumn, SCHEMA, STEPS};
 pub use provenance::{Counts, Provenance};
 pub use reader::{RequestFile, RequestReader};
 pub use salvage::{Groups, Piece, Tail};

@@ -218,7 +218,7 @@ impl RequestFile {
     pub fn read(
         &self,
         groups: Range<usize>,
-        columns: &'static [&'static str],
+        columns: &[&'static str],
     ) -> Result<RequestReader, RecordError> {
         let all = COLUMNS.map(|column| column.name);
         let requested = if columns.is_empty() { &all[..] } else { columns };

@@ -25,7 +25,7 @@ const EARLIER: &str = "lbolt.watched/1";
 const COUNTED_EARLIER: &str = "watching";
 const NEW: [&str; 4] = ["host", "run", "part", "level"];
 /// What files of this version may not have: it came later.
-const LATER: [&str; 5] = ["class", "estimated_ns", "lost_us2", "calm_count", "calm_ns"];
+const LATER: [&str; 6] = ["class", "model", "estimated_ns", "lost_us2", "calm_count", "calm_ns"];
 
 /// A row that is lent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -45,6 +45,7 @@ pub struct RollupRow<'a> {
     pub file: Option<&'a str>,
     pub cause: Option<&'a str>,
     pub class: Option<&'a str>,
+    pub model: Option<&'a str>,
     pub count: u64,
     pub bytes: u64,
     pub failed: u64,
@@ -75,6 +76,7 @@ impl RollupRow<'_> {
             file: self.file.map(str::to_owned),
             cause: self.cause.map(str::to_owned),
             class: self.class.map(str::to_owned),
+            model: self.model.map(str::to_owned),
         }
     }
 
@@ -119,6 +121,7 @@ impl Rollup {
             file: self.file.as_deref(),
             cause: self.cause.as_deref(),
             class: self.class.as_deref(),
+            model: self.model.as_deref(),
             count: self.count,
             bytes: self.bytes,
             failed: self.failed,
@@ -265,8 +268,9 @@ struct Columns<'a> {
     counted: (&'a Keys, Vec<Counted>),
     level: Option<(&'a Keys, Vec<RollupLevel>)>,
     operation: Words<'a>,
-    /// Those that may not be there: host, run, part, device, role, file system, file, cause, class.
-    others: [Option<Words<'a>>; 9],
+    /// Those that may not be there: host, run, part, device, role, file system, file, cause, class,
+    /// model.
+    others: [Option<Words<'a>>; 10],
     times: [PrimitiveArray<Int64Type>; 2],
     numbers: [PrimitiveArray<UInt64Type>; 6],
     lost_ns: PrimitiveArray<Int64Type>,
@@ -297,6 +301,7 @@ impl<'a> Columns<'a> {
                 other("file")?,
                 other("cause")?,
                 other("class")?,
+                other("model")?,
             ],
             times: [from.numbers("from_unix_ns")?, from.numbers("until_unix_ns")?],
             numbers: [
@@ -322,7 +327,7 @@ impl<'a> Columns<'a> {
     }
 
     fn row(&self, place: usize) -> RollupRow<'_> {
-        let [host, run, part, device, role, file_system, file, cause, class] =
+        let [host, run, part, device, role, file_system, file, cause, class, model] =
             self.others.each_ref().map(|words| words.as_ref().and_then(|words| words.at(place)));
         let number = |column: usize| self.numbers[column].value(place);
         let later = |column: usize| self.later[column].as_ref().map_or(0, |of| of.value(place));
@@ -341,6 +346,7 @@ impl<'a> Columns<'a> {
             file,
             cause,
             class,
+            model,
             count: number(0),
             bytes: number(1),
             failed: number(2),
