@@ -59,10 +59,8 @@ impl Sums {
         more
     }
 
-    /// Without what is told with something else.
     fn is_nothing(&self) -> bool {
-        (self.count, self.sum_ns, self.lost_ns) == (0, 0, 0)
-            && (self.calm_count, self.calm_ns) == (0, 0)
+        *self == Self { until_unix_ns: self.until_unix_ns, ..Self::default() }
     }
 
     fn row(&self, (key, from_unix_ns): Place, until_unix_ns: i64) -> Rollup {
