@@ -248,6 +248,7 @@ fn classes(requests: &[Rollup]) -> Vec<Rollup> {
             sums.entry(of.key()).and_modify(|sum| sum.merge(row)).or_insert(of);
         }
     }
+    sums.values_mut().for_each(Rollup::coarsen);
     sums.into_values().collect()
 }
 

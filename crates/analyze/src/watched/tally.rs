@@ -320,7 +320,10 @@ impl Tally {
                 class: Some(class),
                 ..RollupKey::default()
             };
-            Some(sum.row(key, spans.numbered(span)?))
+            let mut row = sum.row(key, spans.numbered(span)?);
+            // They would be half of a history else.
+            row.coarsen();
+            Some(row)
         };
         sums.into_iter().filter_map(row).collect()
     }

@@ -347,7 +347,7 @@ impl Record for Rollup {
             column!(Rollup, calm_count: i64, "of waits: comparable ones in calm"),
             column!(Rollup, calm_ns: i64, "their time"),
             column!(Rollup, buckets: Vec<u64>, "histogram of their times: the buckets that hold \
-                any; of rows of hours and days one for each eighth of an octave"),
+                any; of rows of hours, days and classes one for each eighth of an octave"),
             column!(Rollup, counts: Vec<u64>, "how many each bucket holds"),
         ]
     }
