@@ -119,8 +119,8 @@ fn a_history_of_a_trace_says_how_often_much_was_lost_and_within_which_bounds() {
     let pair = [("victim", "postgres"), ("cause", "dd")];
     let of_whole = report.of(&pair, "lost_ns");
     assert!((number("lost_ns") / of_whole - 1.0).abs() < 0.01, "{loss} {of_whole}");
-    // Calm waits of the trace are all as long: there is no chance in it.
-    assert_eq!(number("lost_low_ns"), number("lost_high_ns"), "{loss}");
+    // Calm waits of the trace are all as long: nothing tells of chance.
+    assert!(loss["lost_low_ns"].is_null() && loss["lost_high_ns"].is_null(), "{loss}");
     let has =
         |finding: &serde_json::Value, (name, value): (&str, &str)| key(finding, name) == value;
     let of_pair = report.findings().iter().filter(|f| f["quantity"] == "affected_from_ns");

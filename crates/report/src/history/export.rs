@@ -65,11 +65,13 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         Value::Object(row)
     };
     let losses = overview.losses.iter().map(|loss| {
+        // Rows of earlier versions tell no variance: that is no interval of no width.
+        let half_ns = loss.half_ns.filter(|half_ns| *half_ns > 0.0);
         json!({
             "victim": loss.pair.victim, "operation": loss.pair.operation,
             "device": loss.pair.device, "cause": loss.pair.cause, "lost_ns": loss.lost_ns,
-            "lost_low_ns": loss.half_ns.map(|half_ns| loss.lost_ns - half_ns),
-            "lost_high_ns": loss.half_ns.map(|half_ns| loss.lost_ns + half_ns),
+            "lost_low_ns": half_ns.map(|half_ns| loss.lost_ns - half_ns),
+            "lost_high_ns": half_ns.map(|half_ns| loss.lost_ns + half_ns),
             "percent": loss.percent, "matters": loss.matters,
             "storms": loss.storms.0, "storms_ns": loss.storms.1, "storms_period_ns": loss.period_ns,
             "worst": span(loss.worst_unix_ns), "worst_lost_ns": loss.worst_lost_ns,

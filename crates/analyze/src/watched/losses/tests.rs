@@ -62,8 +62,8 @@ fn processes() -> Vec<Process> {
     [(1, "reader"), (2, "dd of=x"), (3, "writer")].map(of).to_vec()
 }
 
-/// Sums of rows by span, role and cause: waits, their time, time lost.
-type Sums = BTreeMap<(i64, String, String), (u64, u64, f64)>;
+/// Sums of rows by span, role and cause: waits, their time, time lost and its variance.
+type Sums = BTreeMap<(i64, String, String), (u64, u64, f64, i64)>;
 
 fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
     let (mut losses, mut spans) = (Losses::default(), Spans::new(width_ns));
@@ -98,6 +98,7 @@ fn add(sums: &mut Sums, told: &mut usize, rows: Vec<Rollup>) {
         sum.0 += row.count;
         sum.1 += row.sum_ns;
         sum.2 += row.lost_ns as f64;
+        sum.3 += row.lost_us2;
     }
 }
 
@@ -126,7 +127,11 @@ fn spans_have_the_verdict_of_their_time() {
                 (Subject::Blame(of), "lost_ns") if of.storm.is_none() => {
                     let cause =
                         if of.is_role { of.cause.clone() } else { format!("<{}>", of.cause) };
-                    let (.., lost_ns) = sums[&(span, of.victim.clone(), cause)];
+                    let (.., lost_ns, us2) = sums[&(span, of.victim.clone(), cause)];
+                    let half_ns = 1.96e3 * (us2 as f64).sqrt();
+                    let of_finding = (finding.high.unwrap() - finding.low.unwrap()) / 2.0;
+                    assert!(of_finding > 0.0, "{of:?}");
+                    assert!((half_ns / of_finding - 1.0).abs() < 0.01, "{half_ns} {of_finding}");
                     assert!((lost_ns - value).abs() <= 1e-3 * value.abs() + 1.0, "{span} {of:?}");
                     lost += 1;
                 }
@@ -135,7 +140,7 @@ fn spans_have_the_verdict_of_their_time() {
         }
         assert!(lost >= 1, "{span}: {sums:?}");
     }
-    let (.., lost_ns) = sums[&(10, "reader".to_owned(), "dd".to_owned())];
+    let (.., lost_ns, _) = sums[&(10, "reader".to_owned(), "dd".to_owned())];
     // Two bursts of 250 reads that took 8 ms more; a small part of it is the reader's own.
     assert!((3.4e9..4.1e9).contains(&lost_ns), "{lost_ns}");
 }
