@@ -16,7 +16,6 @@ pub mod doctor;
 pub mod drive;
 mod engine;
 pub mod file_name;
-pub mod freed_memory;
 pub mod function_name;
 mod generation;
 pub mod group;

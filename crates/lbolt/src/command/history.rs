@@ -24,7 +24,7 @@ const LEAST_SLOTS: i64 = 12;
 /// Runs the command.
 /// Errors: a history that is not there or is empty; a time that is none.
 pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
-    host::freed_memory::keep();
+    host::memory::keep_freed();
     let paths = match options.histories.as_slice() {
         [] => vec![directory(None)?],
         named => rollups_in(named)?,
