@@ -6,6 +6,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Confidence of every interval that is published.
 pub const CONFIDENCE: f64 = 0.95;
+/// So many standard deviations to both sides hold it, where the deviation is known.
+pub(crate) const NORMAL_95: f64 = 1.96;
 
 /// A mean and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

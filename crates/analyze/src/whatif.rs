@@ -9,6 +9,7 @@
 //!
 //! Non-goals: replaying; which classes there are (the replay's findings say it).
 
+use crate::statistics::NORMAL_95;
 use crate::stretches::Statistic as Number;
 use model::record::subject::{Change, ModelOp, Subject};
 use model::record::{Finding, Interval};
@@ -28,8 +29,6 @@ pub struct Noise {
     pub log: f64,
 }
 
-/// So many standard deviations hold 95 %.
-const NORMAL_95: f64 = 1.96;
 
 /// A number of a class's responses: what it is called before, after, as a ratio, and as the model's
 /// error; and in the findings of a replay, of the model and of the trace.

@@ -21,7 +21,11 @@ const LAST: u16 = (NEVER as u16) * IN_BIN - 1;
 
 /// The fine number of a response time.
 pub(super) fn fine(response_ns: i64) -> u16 {
-    let number = (response_ns.max(1) as f64 / LEAST_NS).log10() * IN_DECADE * f64::from(IN_BIN);
+    fine_of(response_ns as f64)
+}
+
+fn fine_of(response_ns: f64) -> u16 {
+    let number = (response_ns.max(1.0) / LEAST_NS).log10() * IN_DECADE * f64::from(IN_BIN);
     (number.max(0.0) as u16).min(LAST)
 }
 
@@ -30,9 +34,10 @@ pub(super) fn bin(fine: u16) -> u8 {
     (fine / IN_BIN) as u8
 }
 
-/// The bin that a time of so many nanoseconds is in.
+/// The bin that a time of so many nanoseconds is in. Where a bin begins, as it is answered, is in
+/// that bin, although it is no whole number of nanoseconds and was rounded.
 pub(super) fn bin_of(response_ns: f64) -> u8 {
-    bin(fine(response_ns.clamp(0.0, i64::MAX as f64) as i64))
+    bin(fine_of(response_ns * (1.0 + 1e-9)))
 }
 
 /// Where a bin begins, ns.
@@ -80,6 +85,9 @@ mod tests {
         assert_eq!((fine(-5), fine(0), fine(99)), (0, 0, 0));
         assert_eq!(bin(fine(i64::MAX)), NEVER - 1);
         assert_eq!((bin(NEVER_FINE), of_fine_ns(NEVER_FINE)), (NEVER, None));
+        for number in 0..NEVER {
+            assert_eq!(bin_of(from_ns(number.into())), number);
+        }
         assert_eq!((bin(7 * IN_BIN), bin(7 * IN_BIN - 1)), (7, 6));
     }
 }

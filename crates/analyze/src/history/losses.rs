@@ -3,6 +3,7 @@
 use super::Asked;
 use super::watch::Watch;
 use crate::response::period;
+use crate::statistics::NORMAL_95;
 use crate::verdict::{Storm, united};
 use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
@@ -52,7 +53,7 @@ impl OfPair {
     /// Half of the interval of what was lost.
     fn half_ns(&self) -> Option<f64> {
         let is_estimate = self.estimated_ns as f64 > ESTIMATED * self.lost_ns();
-        (!is_estimate).then(|| 1.96e3 * (self.lost_us2.max(0) as f64).sqrt())
+        (!is_estimate).then(|| 1e3 * NORMAL_95 * (self.lost_us2.max(0) as f64).sqrt())
     }
 
     /// How many storms there were, how long in all, and the time from one to the next.

@@ -13,6 +13,7 @@
 //!
 //! Non-goals: what they have in common.
 
+use crate::statistics::NORMAL_95;
 use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::{Binned, Buckets, ByOctave, Store};
 use model::record::{Finding, Interval, Request, Subject};
@@ -386,8 +387,6 @@ const OF_REST: &str =
     "response - device - admission - scheduler (queue, where these are not known)";
 /// How a response is computed from a row.
 const RESPONSE: &str = "queued (else started) to completed, rows without a parent";
-/// Standard deviations of an interval of 95 %.
-const DEVIATIONS: f64 = 1.96;
 
 /// A percentile by the nearest rank, and its 95 % interval by the binomial distribution of ranks
 /// (David & Nagaraja, Order Statistics, section 7.1, in its normal form): as wide as independent
@@ -403,7 +402,7 @@ pub(crate) fn at_quantile<S: Store>(
     let within = S::WITHIN_PERCENT;
     let method =
         format!("nearest rank, within {within} %; interval by ranks, as of independent requests");
-    let half = DEVIATIONS * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
+    let half = NORMAL_95 * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
     // Beyond the last value there is no end that could be known.
     let end = |quantile: f64| (0.0..1.0).contains(&quantile).then(|| value(quantile)).flatten();
     found(subject, name, value(quantile), count, &method)

@@ -16,6 +16,8 @@ use super::calm::{Calm, LEAST, OwnPart};
 use super::sums::{Cause, Key, Lost, OfClass, Storm, Sums, Victim};
 use super::waits::Class;
 use super::weigh::{GAP_NS, cause_of};
+use crate::response::period;
+use crate::statistics::NORMAL_95;
 use model::record::Op;
 use std::collections::BTreeMap;
 
@@ -65,6 +67,8 @@ pub(crate) struct Loss {
     pub(crate) calm_mean_ns: f64,
     /// When, if it was not all the time: begins and ends.
     pub(crate) storms_ns: Vec<(i64, i64)>,
+    /// From one's start to the next, where they come regularly.
+    pub(crate) period_ns: Option<f64>,
     /// Without calm to compare with.
     pub(crate) is_estimate: bool,
 }
@@ -208,9 +212,11 @@ fn divide(class: &Class, of_class: &OfClass, sums: &Sums, calm: &Calm, pairs: &m
 }
 
 fn loss(victim: Victim, cause: Cause, sum: &Sum, storms: &[Storm]) -> Loss {
-    let half_ns = 1.96 * (sum.error_ns + sum.chance_ns2.sqrt());
+    let half_ns = NORMAL_95 * (sum.error_ns + sum.chance_ns2.sqrt());
     let mut by_op: Vec<(Op, f64)> = sum.by_op.iter().map(|(op, ns)| (*op, *ns)).collect();
     by_op.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let storms_ns = largest(storms, sum.lost_ns);
+    let starts_ns: Vec<i64> = storms_ns.iter().map(|(from_ns, _)| *from_ns).collect();
     Loss {
         victim,
         cause,
@@ -221,7 +227,8 @@ fn loss(victim: Victim, cause: Cause, sum: &Sum, storms: &[Storm]) -> Loss {
         count: sum.count,
         mean_ns: sum.took_ns / sum.count,
         calm_mean_ns: sum.calm_ns / sum.count,
-        storms_ns: largest(storms, sum.lost_ns),
+        storms_ns,
+        period_ns: period(&starts_ns).map(|period| period.period_ns),
         is_estimate: sum.is_estimate,
     }
 }

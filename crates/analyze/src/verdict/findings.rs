@@ -221,6 +221,7 @@ impl Verdict {
             findings.push(found("affected_mean_ns", loss.mean_ns));
             findings.push(found("affected_calm_mean_ns", loss.calm_mean_ns));
         }
+        findings.extend(loss.period_ns.map(|ns| found("affected_period_ns", ns)));
         for (op, name) in BY_OP {
             let lost = loss.by_op.iter().find(|(known, _)| *known == op);
             findings.extend(lost.map(|(_, ns)| found(name, 100.0 * ns / loss.lost_ns)));

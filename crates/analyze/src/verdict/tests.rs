@@ -90,6 +90,10 @@ fn named(findings: &[Finding]) -> Vec<(String, String, f64)> {
         .collect()
 }
 
+fn values(findings: &[Finding], quantity: &str) -> Vec<f64> {
+    findings.iter().filter(|f| f.quantity == quantity).filter_map(|f| f.value).collect()
+}
+
 /// Whether a moment is in the second half of every fifth second.
 fn is_in_burst(ns: i64) -> bool {
     ns / (500 * MS) % 10 == 9
@@ -114,6 +118,8 @@ fn reads_behind_a_neighbours_writes_are_his_doing_and_cost_what_they_cost() {
     let begins: Vec<f64> = storms.filter_map(|f| f.value).map(|ns| ns / 1e9).collect();
     assert_eq!(begins.len(), 6);
     assert!(begins.iter().zip(0..).all(|(at, n)| (at - (5.0 * f64::from(n) + 4.5)).abs() <= 0.1));
+    let period = values(&findings, "affected_period_ns");
+    assert!(matches!(period[..], [ns] if (ns / 5e9 - 1.0).abs() < 0.05), "{period:?}");
 }
 
 #[test]

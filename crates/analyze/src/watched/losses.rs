@@ -8,6 +8,7 @@
 
 use super::spans::{Span, Spans};
 use super::tally::Names;
+use crate::statistics::NORMAL_95;
 use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use model::circumstance::Circumstance;
 use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey};
@@ -257,7 +258,7 @@ fn sums((waits, lost): &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place
         sum.lost_ns = sum.lost_ns.saturating_add(lost_ns);
         match of.half_ns {
             None => sum.estimated_ns += lost_ns,
-            Some(half_ns) => sum.lost_us2 += (half_ns / 1.96 / 1e3).powi(2).round() as i64,
+            Some(half_ns) => sum.lost_us2 += (half_ns / NORMAL_95 / 1e3).powi(2).round() as i64,
         }
     }
     sums

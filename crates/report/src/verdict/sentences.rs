@@ -152,27 +152,14 @@ fn when(loss: &Loss<'_>, told: &Told<'_>) -> String {
         true => format!("first at {}", at.join(", ")),
         false => format!("at {}", at.join(", ")),
     };
-    let at = period(storms).map_or(at.clone(), |ns| format!("every {}, {at}", show_time_ns(ns)));
+    let at = match loss.values.get("affected_period_ns") {
+        Some(ns) => format!("every {}, {at}", show_time_ns(ns)),
+        None => at,
+    };
     match storms.len() {
         1 => format!(" for {} {at}{unit}", show_time_ns(in_storms)),
         count => format!(" in {count} storms ({at}{unit})"),
     }
-}
-
-/// The time between storms, if it is mostly the same, or a multiple of it where one is missing.
-fn period(storms: &[(f64, f64)]) -> Option<f64> {
-    let mut gaps: Vec<f64> = storms.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-    if gaps.len() < 2 {
-        return None;
-    }
-    gaps.sort_by(f64::total_cmp);
-    let middle = gaps[(gaps.len() - 1) / 2];
-    let is_near = |gap: &&f64| {
-        let times = (**gap / middle).round().max(1.0);
-        (**gap / middle - times).abs() <= 0.1
-    };
-    let near = gaps.iter().filter(is_near).count();
-    (near * 5 >= gaps.len() * 4).then_some(middle)
 }
 
 /// That nobody waited for others, what was looked for, and what of it could not be told.

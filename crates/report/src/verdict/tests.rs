@@ -99,15 +99,17 @@ fn who_lost_how_much_how_when_and_because_of_whom_is_one_sentence() {
 
 #[test]
 fn storms_that_come_regularly_have_a_period() {
-    let lost = [("lost_ns", 24e9), ("matters", 1.0)];
-    let of = |begins: &[f64]| {
+    let of = |begins: &[f64], period_ns: Option<f64>| {
+        let period = period_ns.map(|ns| ("affected_period_ns", ns));
+        let lost: Vec<_> =
+            [("lost_ns", 24e9), ("matters", 1.0)].into_iter().chain(period).collect();
         let storms: Vec<(f64, f64)> =
             begins.iter().map(|at| (at * 1e9, (at + 1.0) * 1e9)).collect();
         sentences(&[of_run(), blame("dd", true, &lost, &storms)].concat()).remove(0)
     };
-    let regular = of(&[5.0, 15.0, 25.1, 45.0, 55.0]);
+    let regular = of(&[5.0, 15.0, 25.1, 45.0, 55.0], Some(10e9));
     assert!(regular.contains("in 5 storms (every 10.0 s, first at 5.0, 15.0"), "{regular}");
-    assert!(of(&[5.0, 15.0, 18.0, 49.0]).contains("in 4 storms (at 5.0"));
+    assert!(of(&[5.0, 15.0, 18.0, 49.0], None).contains("in 4 storms (at 5.0"));
 }
 
 #[test]

@@ -28,10 +28,6 @@ impl Load {
     }
 }
 
-fn values(findings: &[Finding], quantity: &str) -> Vec<f64> {
-    findings.iter().filter(|f| f.quantity == quantity).filter_map(|f| f.value).collect()
-}
-
 #[test]
 fn of_a_selected_time_its_own_waits_are_told_of_and_times_are_the_traces() {
     let findings = Load::bursts(&["reader", "dd of=x"]).selected(9 * S..11 * S);
