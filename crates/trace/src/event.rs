@@ -6,7 +6,7 @@
 //!
 //! Non-goals: where events come from (`capture`, `import`).
 
-use model::record::{CallKind, CommandId, FileKey, FileNumber, Flags, Op, Stacks};
+use model::record::{CallKind, CommandId, FileKey, FileNumber, Flags, Op, Stacks, WaitKind};
 
 /// What a request is about, as far as an event says it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -212,6 +212,27 @@ pub struct DurabilityEvent {
     pub command: Option<CommandId>,
     /// Which step.
     pub step: Durability,
+}
+
+/// A wait of a thread that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitEvent {
+    /// When the thread left its CPU, in ns of the tracer's clock.
+    pub begin_ns: i64,
+    /// When it came back.
+    pub end_ns: i64,
+    /// What it waited for.
+    pub kind: WaitKind,
+    /// The file that its system call was for; zeroes where that is not known.
+    pub file: FileNumber,
+    /// The thread.
+    pub pid: u32,
+    /// Its name.
+    pub command: Option<CommandId>,
+    /// Whether the kernel counts it as a wait for a request.
+    pub is_for_request: bool,
+    /// The number of its stack; 0: none.
+    pub stack: u32,
 }
 
 /// A part of what a file is called, as a tracer tells it before what is asked for the file.

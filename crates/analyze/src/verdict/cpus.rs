@@ -86,6 +86,7 @@ mod tests {
             cpus: 2,
             idle_ns,
             stolen_ns,
+            io_stalled_ns: None,
         };
         let cpus = Cpus::new(vec![of(100, 200, 50, 40), of(-50, 100, 300, 0), of(300, 400, 9, 0)]);
         let sum = |all_ns, idle_ns, stolen_ns| CpuSum { all_ns, idle_ns, stolen_ns };

@@ -172,6 +172,7 @@ fn what_took_long_while_cpus_were_stolen_is_the_hypervisors_doing_as_far_as_that
             load.request(2, Op::Write, number * 10 * MS, 150_000, 4096);
         }
         let interval = |number: i64| CpuTime {
+            io_stalled_ns: None,
             from_ns: number * 100 * MS,
             until_ns: (number + 1) * 100 * MS,
             cpus: 2,

@@ -11,10 +11,12 @@
 
 mod idle;
 mod loop_workers;
+mod pressure;
 mod tasks;
 mod worker_time;
 
 pub use idle::CpuStat;
+pub use pressure::io_stalled_ns;
 pub(crate) use idle::is_fine;
 pub(crate) use loop_workers::LoopWorkers;
 

@@ -4,16 +4,18 @@
 //! Non-goals: traces of other programs, which have none of it.
 
 use super::{
-    Call, CpuTime, JournalCommit, NamedFile, Process, Record, RecordError, Stack, read, write,
+    Call, CpuTime, JournalCommit, NamedFile, Process, Record, RecordError, Stack, Wait, read, write,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The six records, each in a file of its own next to `requests.parquet`.
+/// The seven records, each in a file of its own next to `requests.parquet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// Calls that made a file durable, in the order of their begins.
     pub calls: Vec<Call>,
+    /// Waits of threads, in the order of their begins.
+    pub waits: Vec<Wait>,
     /// Commits of journals, in the order of their begins.
     pub commits: Vec<JournalCommit>,
     /// Threads that made requests or calls.
@@ -27,6 +29,7 @@ pub struct Context {
 }
 
 const CALLS: &str = "calls.parquet";
+const WAITS: &str = "waits.parquet";
 const COMMITS: &str = "commits.parquet";
 const PROCESSES: &str = "processes.parquet";
 const FILES: &str = "files.parquet";
@@ -35,7 +38,8 @@ const CPU_TIMES: &str = "cpu_times.parquet";
 
 impl Context {
     /// The names of its files.
-    pub const FILE_NAMES: [&str; 6] = [CALLS, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
+    pub const FILE_NAMES: [&str; 7] =
+        [CALLS, WAITS, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
 
     /// Writes what there is into a run's directory; `footer` is added to each file's own.
     /// Errors: what the file system or Parquet refuses.
@@ -45,6 +49,7 @@ impl Context {
         footer: &BTreeMap<String, String>,
     ) -> Result<(), RecordError> {
         some(&directory.join(CALLS), &self.calls, footer)?;
+        some(&directory.join(WAITS), &self.waits, footer)?;
         some(&directory.join(COMMITS), &self.commits, footer)?;
         some(&directory.join(PROCESSES), &self.processes, footer)?;
         some(&directory.join(FILES), &self.files, footer)?;
@@ -57,6 +62,7 @@ impl Context {
     pub fn read(directory: &Path) -> Result<Self, RecordError> {
         Ok(Self {
             calls: any(&directory.join(CALLS))?,
+            waits: any(&directory.join(WAITS))?,
             commits: any(&directory.join(COMMITS))?,
             processes: any(&directory.join(PROCESSES))?,
             files: any(&directory.join(FILES))?,
@@ -70,9 +76,10 @@ impl Context {
     /// Times from a moment of the trace instead of its beginning.
     #[must_use]
     pub fn counted_from(mut self, zero_ns: i64) -> Self {
-        let Self { calls, commits, files, cpu_times, .. } = &mut self;
+        let Self { calls, waits, commits, files, cpu_times, .. } = &mut self;
         files.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
+        waits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         cpu_times.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         self
@@ -82,6 +89,7 @@ impl Context {
     #[must_use]
     pub fn since(mut self, since_ns: i64) -> Self {
         self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
+        self.waits.retain(|wait| wait.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
         self.cpu_times.retain(|interval| interval.until_ns > since_ns);
         self
@@ -108,7 +116,22 @@ fn any<R: Record>(path: &Path) -> Result<Vec<R>, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::CallKind;
+    use crate::record::{CallKind, WaitKind};
+
+    fn throttled() -> Wait {
+        Wait {
+            kind: WaitKind::Throttling,
+            file_system: 7,
+            inode: 12,
+            generation: 3,
+            pid: 4,
+            command: "dd".into(),
+            begin_ns: -5,
+            end_ns: 9,
+            for_request: 1,
+            stack: 1 << 24,
+        }
+    }
 
     #[test]
     fn what_is_written_comes_back_and_what_is_not_there_is_empty() {
@@ -154,6 +177,7 @@ mod tests {
         };
         let context = Context {
             calls: vec![call, Call::default()],
+            waits: vec![throttled(), Wait::default()],
             commits: vec![commit],
             processes: vec![process, Process::default()],
             files: vec![file, NamedFile::default()],
@@ -164,6 +188,7 @@ mod tests {
                 cpus: 2,
                 idle_ns: 120,
                 stolen_ns: 40,
+                io_stalled_ns: Some(7),
             }],
         };
         context.write(directory.path(), &BTreeMap::new()).unwrap();

@@ -14,6 +14,7 @@ pub struct CpuTime {
     pub cpus: u64,
     pub idle_ns: u64,
     pub stolen_ns: u64,
+    pub io_stalled_ns: Option<u64>,
 }
 
 impl CpuTime {
@@ -27,7 +28,7 @@ impl CpuTime {
 }
 
 impl Record for CpuTime {
-    const SCHEMA: &'static str = "lbolt.cpu_times/1";
+    const SCHEMA: &'static str = "lbolt.cpu_times/2";
 
     fn columns() -> Vec<Column<Self>> {
         vec![
@@ -38,6 +39,14 @@ impl Record for CpuTime {
                 10 ms"),
             column!(CpuTime, stolen_ns: u64, "how long the hypervisor had given them to others, \
                 in all; by 10 ms, too"),
+            column!(CpuTime, io_stalled_ns: Option<u64>, "how long some thread waited for \
+                requests, as the kernel counts it (/proc/pressure/io, some); null: it does not"),
         ]
+    }
+
+    fn earlier() -> (&'static str, Vec<Column<Self>>) {
+        let mut columns = Self::columns();
+        columns.retain(|column| column.name != "io_stalled_ns");
+        ("lbolt.cpu_times/1", columns)
     }
 }

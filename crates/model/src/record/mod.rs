@@ -20,6 +20,7 @@ mod rollup;
 mod sample;
 mod stack;
 pub mod subject;
+mod wait;
 
 pub use crate::doubt::{Doubt, Judgement, Verdict};
 pub use call::{Call, CallKind, JournalCommit};
@@ -40,6 +41,7 @@ pub use rollup::{
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use stack::Stack;
 pub use subject::{Experiment, Subject};
+pub use wait::{Wait, WaitKind};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.
@@ -56,6 +58,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     page.push_str(&format!("\nHistograms: {}.\n", crate::histogram::bucket_rule()));
     requests::describe(&mut page);
     column::describe::<Call>(&mut page, "calls", "one row per call that made a file durable");
+    column::describe::<Wait>(&mut page, "waits", "one row per wait of a thread for storage");
     column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
     column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
     column::describe::<NamedFile>(

@@ -22,6 +22,8 @@ typedef unsigned long long u64;
 /* What __builtin_preserve_field_info tells of a field, enum bpf_core_relo_kind */
 #define FIELD_OFFSET 0
 #define FIELD_EXISTS 2
+/* the same of __builtin_preserve_type_info */
+#define TYPE_SIZE 1
 
 /* Whether the running kernel's type has the field. */
 #define HAS(type, field) __builtin_preserve_field_info(((type *)0)->field, FIELD_EXISTS)
@@ -88,6 +90,8 @@ typedef unsigned long long u64;
 #define PF_KTHREAD 0x00200000
 
 struct task_struct {
+	unsigned int __state; /* since 5.14 */
+	void *stack;
 	unsigned int flags;
 	int pid;  /* a thread's number, in the first PID namespace */
 	int tgid; /* its process's */

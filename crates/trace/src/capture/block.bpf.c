@@ -822,6 +822,7 @@ TRACEPOINT_OF_INTERRUPTS(block_bio_complete)
 
 #include "sync.h"
 #include "syscall.h"
+#include "wait.h"
 
 /* --- Whether programs run in process 1 (second.rs) --------------------------- */
 

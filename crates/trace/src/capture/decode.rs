@@ -309,7 +309,8 @@ impl Decoder {
     }
 }
 
-fn command(bytes: &[u8; 16], steps: &mut impl Steps) -> Option<CommandId> {
+/// The number of a thread's name.
+pub(super) fn command(bytes: &[u8; 16], steps: &mut impl Steps) -> Option<CommandId> {
     let name = until_zero(bytes);
     (!name.is_empty()).then(|| steps.command(name))
 }

@@ -32,6 +32,8 @@ enum kind {
 	 */
 	BECAME = 14,
 	NAMED = 15, /* a part of what a file is called from now on: a struct name (name.h) */
+	STACK = 16, /* a part of the stack of the wait that follows (wait.h) */
+	WAITED = 17, /* a thread waited: a struct sync whose step's identity is when it began */
 };
 
 /* What a request's data belongs to; 0: not known. */
@@ -67,6 +69,9 @@ enum stage {
 #define MARK_WHOLE 64
 /* Of what is whole: the file was removed, and has no name any more. */
 #define MARK_DELETED 128
+
+/* Of a wait: for a request, as the kernel counts it (in_iowait). */
+#define MARK_FOR_REQUEST 1
 
 /* A part's text, with the zero behind it. */
 #define NAME_BYTES 64
@@ -140,6 +145,17 @@ struct name {
 	u32 generation;
 	u32 part; /* from 0 on */
 	u8 text[64];
+};
+
+/*
+ * A part of a stack, the innermost function first. The step's identity is when its wait began, its
+ * sector the thread; its length is that of the whole stack, and its flags which part it is.
+ */
+#define FRAMES_EACH 10
+
+struct frames {
+	struct step step;
+	u64 addresses[10];
 };
 
 #endif

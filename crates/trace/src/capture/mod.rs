@@ -52,6 +52,7 @@ mod ring_page;
 mod second;
 mod syscalls;
 mod tracer;
+mod wait;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
 pub use ftrace::{abandoned, remove_abandoned};
@@ -59,6 +60,7 @@ pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime};
 use crate::intake::{RowsError, Steps};
+use crate::kernel::waiting::Functions;
 use crate::kernel::{Kernel, NoTypes};
 use aya::maps::{MapError, StackTraceMap};
 use decode::{Decoder, Undecoded};
@@ -67,7 +69,12 @@ use programs::Begun;
 use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
+use wait::Waits;
 use std::collections::BTreeMap;
+
+/// What is not told where /proc/kallsyms shows no addresses.
+const FUNCTIONS_HIDDEN: &str = "the kernel hides where its functions are: what threads wait for, \
+                                besides requests and calls, is not told (kernel.kptr_restrict)";
 
 /// Why there is no capture. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
@@ -220,6 +227,7 @@ pub struct Capture {
     /// Why it is not the quicker build of the programs; none if it is.
     plain: Option<LoadError>,
     untold: Vec<String>,
+    waits: Waits,
     /// Counted until the stop.
     runs_left_out: Option<BTreeMap<String, u64>>,
 }
@@ -237,13 +245,20 @@ impl Capture {
         let kernel = Kernel::look()?;
         let (begun, plain) = programs::load(&kernel, options)?;
         let Begun { mut loaded, records, own_tgid, starts, maps } = begun;
-        let decoder = Decoder::new(&kernel, [own_tgid, options.own_process]);
+        let own_tgids = [own_tgid, options.own_process];
+        let decoder = Decoder::new(&kernel, own_tgids);
+        let functions = if options.calls { Functions::read() } else { Functions::default() };
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let attached = programs::attach(&mut loaded, &kernel, options, starts)?;
         drop(maps);
-        let untold = kernel.untold(options.calls);
-        Ok(Self { loaded, records, decoder, second, attached, plain, untold, runs_left_out: None })
+        let mut untold = kernel.untold(options.calls);
+        if options.calls && functions.are_hidden() {
+            untold.push(FUNCTIONS_HIDDEN.to_owned());
+        }
+        let waits = Waits::new(functions, own_tgids);
+        let runs_left_out = None;
+        Ok(Self { loaded, records, decoder, second, attached, plain, untold, waits, runs_left_out })
     }
 
     /// What was asked for and this kernel does not tell, as sentences.
@@ -262,12 +277,16 @@ impl Capture {
     /// Errors: what `steps` refuses; the rest stays in the rings.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
-        let decoder = self.decoder;
+        let (decoder, waits) = (self.decoder, &mut self.waits);
         // What the rings hand over is no younger than what the second source handed over before.
         let until_ns = self.runs_left_out.is_none().then(ring::now_ns);
         drained.events += self.second.drain(steps)?;
         let records = self.records.drain(until_ns, |record| {
-            match decoder.decode(record, steps) {
+            let decoded = match Waits::are_of(record) {
+                true => waits.take(record, steps),
+                false => decoder.decode(record, steps),
+            };
+            match decoded {
                 Ok(events) => drained.events += events,
                 Err(Undecoded::Malformed) => drained.malformed += 1,
                 Err(Undecoded::Refused(refused)) => return Err(refused),
@@ -280,6 +299,9 @@ impl Capture {
 
     /// The addresses of a stack, the innermost first; none where it is not known.
     pub fn frames(&self, stack: u32) -> Vec<u64> {
+        if let Some(frames) = self.waits.frames(stack) {
+            return frames.to_vec();
+        }
         let map = self.loaded.ebpf.map("stacks");
         let stacks = map.and_then(|map| StackTraceMap::try_from(map).ok());
         let number = stack.checked_sub(1);

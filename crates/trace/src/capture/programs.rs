@@ -11,7 +11,7 @@
 use super::filter::Filter;
 use super::kernel_ring::KernelRing;
 use super::ring::{Rings, Shape};
-use super::{CaptureError, CaptureOptions, Records, syscalls};
+use super::{CaptureError, CaptureOptions, Records, syscalls, wait};
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
 use crate::kernel::{Kernel, Words};
 use aya::EbpfLoader;
@@ -80,6 +80,9 @@ const OF_CALLS: [(Hook, &[&str]); 15] = [
     (Hook::optional("writeback_mark_inode_dirty"), &[]),
 ];
 const COMMITS: &[&str] = &["journal_device", "transaction_number"];
+
+/// What tells of waits. Its tracepoint leaves interrupts off, so that it misses none.
+const OF_WAITS: Hook = Hook::at_a_switch("see_waits");
 
 /// The same by system calls, which every one of the machine pays for.
 const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
@@ -161,6 +164,7 @@ struct Told {
     /// Whether each point has two programs (twice.h).
     twice: u32,
     waiting_calls: syscalls::Numbers,
+    with_descriptor: wait::Numbers,
     stacks_wanted: u32,
     names_wanted: u32,
 }
@@ -172,6 +176,7 @@ impl Told {
             facts: kernel.words(),
             twice: kernel.preempts_programs().into(),
             waiting_calls: syscalls::numbers(),
+            with_descriptor: wait::numbers(),
             stacks_wanted: u32::from(options.stacks),
             names_wanted: u32::from(options.calls),
         })
@@ -190,6 +195,7 @@ impl Told {
             .override_global("facts", &self.facts, true)
             .override_global("twice", &self.twice, true)
             .override_global("waiting_calls", &self.waiting_calls, true)
+            .override_global("with_descriptor", &self.with_descriptor, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)
             .override_global("names_wanted", &self.names_wanted, true)
             .map_max_entries("stacks", stacks);
@@ -231,6 +237,9 @@ pub(super) fn attach(
             loaded.attach_again(hook)?;
         }
         attached.push(Hook { is_twice, ..*hook });
+    }
+    if options.calls && loaded.attach(&OF_WAITS)? {
+        attached.push(OF_WAITS);
     }
     Ok(attached)
 }

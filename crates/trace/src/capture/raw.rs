@@ -49,6 +49,19 @@ macro_rules! text {
     )*};
 }
 
+/// Numbers, one after the other.
+impl<const N: usize> Field for [u64; N] {
+    #[cfg(test)]
+    const NAME: &'static str = "u64[10]";
+    fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let mut all = [0; N];
+        for number in &mut all {
+            *number = Field::take(bytes)?;
+        }
+        Some(all)
+    }
+}
+
 text! {
     16 "u8[16]";
     64 "u8[64]";
@@ -158,6 +171,17 @@ record! {
     }
 }
 
+record! {
+    /// A part of a stack.
+    Frames, "struct frames" {
+        step: Step,
+        addresses: [u64; FRAMES_EACH],
+    }
+}
+
+/// Functions in a part of a stack.
+pub(super) const FRAMES_EACH: usize = 10;
+
 pub(super) mod kind {
     pub(in super::super) const START: u8 = 1;
     pub(in super::super) const WHOLE_START: u8 = 2;
@@ -174,6 +198,8 @@ pub(super) mod kind {
     pub(in super::super) const ABOVE: u8 = 13;
     pub(in super::super) const BECAME: u8 = 14;
     pub(in super::super) const NAMED: u8 = 15;
+    pub(in super::super) const STACK: u8 = 16;
+    pub(in super::super) const WAITED: u8 = 17;
 }
 
 /// A read into memory of a program's own.
@@ -192,6 +218,8 @@ pub(super) const MARK_MORE: u8 = 32;
 pub(super) const MARK_WHOLE: u8 = 64;
 /// The same of a file that was removed.
 pub(super) const MARK_DELETED: u8 = 128;
+/// A wait for a request, as the kernel counts it.
+pub(super) const MARK_FOR_REQUEST: u8 = 1;
 /// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 
@@ -237,6 +265,7 @@ mod tests {
         assert_eq!(declared("complete"), Complete::fields());
         assert_eq!(declared("sync"), Sync::fields());
         assert_eq!(declared("name"), Name::fields());
+        assert_eq!(declared("frames"), Frames::fields());
     }
 
     #[test]
@@ -258,6 +287,8 @@ mod tests {
             ("ABOVE", ABOVE),
             ("BECAME", BECAME),
             ("NAMED", NAMED),
+            ("STACK", STACK),
+            ("WAITED", WAITED),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }
@@ -270,9 +301,11 @@ mod tests {
             ("MORE", MARK_MORE),
             ("WHOLE", MARK_WHOLE),
             ("DELETED", MARK_DELETED),
+            ("FOR_REQUEST", MARK_FOR_REQUEST),
         ] {
             assert!(HEADER.contains(&format!("#define MARK_{name} {mark}\n")), "{name}");
         }
+        assert!(HEADER.contains(&format!("#define FRAMES_EACH {FRAMES_EACH}\n")));
         assert!(HEADER.contains(&format!("#define ALL_BYTES {ALL_BYTES:#x}\n")));
     }
 
@@ -291,6 +324,7 @@ mod tests {
         assert_eq!(least(|b| whole::<Start>(b).is_some()), Some(RECORD_BYTES), "the longest");
         assert_eq!(least(|b| whole::<Sync>(b).is_some()), Some(96));
         assert_eq!(least(|b| whole::<Name>(b).is_some()), Some(RECORD_BYTES), "as long");
+        assert_eq!(least(|b| whole::<Frames>(b).is_some()), Some(RECORD_BYTES), "as long");
         assert_eq!(least(|b| whole::<Issue>(b).is_some()), Some(48));
         assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(48));
     }

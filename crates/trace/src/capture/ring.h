@@ -27,6 +27,7 @@ struct cell {
 		struct complete complete;
 		struct sync sync;
 		struct name name;
+		struct frames frames;
 	};
 };
 

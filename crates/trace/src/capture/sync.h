@@ -19,9 +19,9 @@
 #ifndef LBOLT_SYNC_H
 #define LBOLT_SYNC_H
 
-INLINE struct sync *step_of_call(struct room *room, enum kind kind, u32 file_system, u64 inode)
+INLINE struct sync *step_of_thread(struct room *room, enum kind kind, u32 file_system, u64 inode,
+				   struct task_struct *task)
 {
-	struct task_struct *task = this_task();
 	struct cgroup *cgroup = GET(GET(task, cgroups), dfl_cgrp);
 	struct sync *sync;
 
@@ -43,6 +43,12 @@ INLINE struct sync *step_of_call(struct room *room, enum kind kind, u32 file_sys
 	sync->result = sync->generation = 0;
 	copy_command(sync->command, task);
 	return sync;
+}
+
+/* A step of the thread on the CPU. */
+INLINE struct sync *step_of_call(struct room *room, enum kind kind, u32 file_system, u64 inode)
+{
+	return step_of_thread(room, kind, file_system, inode, this_task());
 }
 
 /*

@@ -23,7 +23,11 @@ volatile const u64 waiting_calls[WAITING_CALLS];
 struct pt_regs {
 	unsigned long di;
 	unsigned long orig_ax;
+	unsigned long cs;
 } RELOCATED;
+
+/* pt_regs.cs of a 64-bit program, arch/x86/include/asm/segment.h */
+#define USER_CODE 0x33
 
 struct pt_regs___arm64 {
 	u64 regs[31];

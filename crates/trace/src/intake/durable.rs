@@ -3,13 +3,15 @@
 //!
 //! Non-goals: which requests served them.
 
-use crate::event::{Durability, DurabilityEvent, Stage};
+use crate::event::{Durability, DurabilityEvent, Stage, WaitEvent};
 use lru::LruCache;
-use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit};
+use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit, Wait};
 use std::collections::HashMap;
 
 /// Calls that are kept; more are counted.
 const CALLS_MOST: usize = 4 << 20;
+/// Waits that are kept; more are counted.
+const WAITS_MOST: usize = 2 << 20;
 /// Files of which it is known who changed them, those used last; and how many of these.
 const FILES_MOST: usize = 100_000;
 const WRITERS_MOST: usize = 8;
@@ -29,7 +31,9 @@ pub struct Durable {
     pub calls: Vec<Call>,
     /// Commits, in the order of their begins.
     pub commits: Vec<JournalCommit>,
-    /// Calls that were not kept, because there were too many.
+    /// Waits of threads, in the order of their begins once they are taken.
+    pub waits: Vec<Wait>,
+    /// Calls and waits that were not kept, because there were too many.
     pub left_out: u64,
     /// By file: the threads that changed it, the last one last.
     pub writers: LruCache<FileNumber, Vec<u32>>,
@@ -45,6 +49,7 @@ impl Default for Durable {
         Self {
             calls: Vec::new(),
             commits: Vec::new(),
+            waits: Vec::new(),
             left_out: 0,
             writers: LruCache::unbounded(),
             new_files: Vec::new(),
@@ -82,6 +87,27 @@ impl Durable {
                 self.stage(event.file.file_system, transaction, stage, event.time_ns);
             }
         }
+    }
+
+    /// A wait has ended.
+    pub(super) fn wait(&mut self, event: &WaitEvent, commands: &Commands) {
+        self.last_ns = self.last_ns.max(event.end_ns);
+        if self.waits.len() >= WAITS_MOST {
+            self.left_out += 1;
+            return;
+        }
+        self.waits.push(Wait {
+            kind: event.kind,
+            file_system: u64::from(event.file.file_system),
+            inode: event.file.inode,
+            generation: u64::from(event.file.generation),
+            pid: u64::from(event.pid),
+            command: event.command.map_or("", |id| commands.name(id)).to_owned(),
+            begin_ns: event.begin_ns,
+            end_ns: event.end_ns,
+            for_request: u64::from(event.is_for_request),
+            stack: u64::from(event.stack),
+        });
     }
 
     /// The last few that changed a file; who does so again is the last.
@@ -186,6 +212,7 @@ impl Durable {
     pub(super) fn keep_last(&mut self, keep_ns: i64) {
         let since_ns = self.last_ns.saturating_sub(keep_ns);
         self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
+        self.waits.retain(|wait| wait.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
     }
 
@@ -194,7 +221,9 @@ impl Durable {
         let open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
         open.into_iter().for_each(|open| self.keep(open.call));
         self.calls.sort_by_key(|call| (call.begin_ns, call.pid));
-        let Self { calls, commits, .. } = self;
+        self.waits.sort_by_key(|wait| (wait.begin_ns, wait.pid));
+        let Self { calls, commits, waits, .. } = self;
+        waits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
     }

@@ -22,7 +22,7 @@ use crate::event::Event;
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
-use model::record::{Call, CommandId, Commands, Flags, Request};
+use model::record::{Call, CommandId, Commands, Flags, Request, Wait};
 use reorder::{Ordered, ReorderBuffer};
 use threads::Threads;
 
@@ -50,6 +50,8 @@ pub enum Epoch {
 
 /// Is shown requests.
 type Watch<'a> = Box<dyn FnMut(&Request, &Commands) + 'a>;
+/// Is shown waits.
+type WatchWaits<'a> = Box<dyn FnMut(&Wait) + 'a>;
 /// Is shown calls.
 type WatchCalls<'a> = Box<dyn FnMut(&Call) + 'a>;
 
@@ -92,6 +94,8 @@ pub struct Intake<'a> {
     watch: Option<Watch<'a>>,
     /// Is shown each call as soon as it has ended.
     watch_calls: Option<WatchCalls<'a>>,
+    /// Is shown each wait as soon as it has ended.
+    watch_waits: Option<WatchWaits<'a>>,
     /// Those that were done with since they were last kept, where they are.
     done: Option<Vec<Request>>,
     durable: Durable,
@@ -129,6 +133,7 @@ impl<'a> Intake<'a> {
             is_job: None,
             watch: None,
             watch_calls: None,
+            watch_waits: None,
             done: None,
             durable: Durable::default(),
             names: names::Names::default(),
@@ -173,6 +178,11 @@ impl<'a> Intake<'a> {
     /// has them.
     pub fn watch_calls(&mut self, watch: impl FnMut(&Call) + 'a) {
         self.watch_calls = Some(Box::new(watch));
+    }
+
+    /// Shows each wait of a thread as soon as it has ended, its times as the source has them.
+    pub fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
+        self.watch_waits = Some(Box::new(watch));
     }
 
     /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.

@@ -1,7 +1,7 @@
 //! Where the steps of requests go, before they are rows.
 
 use super::{Intake, RowsError};
-use crate::event::{DurabilityEvent, Event, NameEvent};
+use crate::event::{DurabilityEvent, Event, NameEvent, WaitEvent};
 use model::record::{CommandId, Commands};
 
 /// Where the steps of requests go, and the names that they carry.
@@ -19,6 +19,9 @@ pub trait Steps {
 
     /// Takes in a step of a call that makes a file durable, or of a commit.
     fn durability(&mut self, event: DurabilityEvent);
+
+    /// Takes in a wait that has ended.
+    fn wait(&mut self, event: &WaitEvent);
 
     /// Takes in a part of what a file is called.
     fn name(&mut self, event: &NameEvent<'_>);
@@ -55,6 +58,14 @@ impl Steps for Intake<'_> {
         }
     }
 
+    fn wait(&mut self, event: &WaitEvent) {
+        let known = self.durable.waits.len();
+        self.durable.wait(event, &self.commands);
+        if let (Some(watch), Some(wait)) = (&mut self.watch_waits, self.durable.waits.get(known)) {
+            watch(wait);
+        }
+    }
+
     fn name(&mut self, event: &NameEvent<'_>) {
         self.names.take(event);
     }
@@ -79,6 +90,8 @@ pub struct Collected {
     pub second: Vec<Event>,
     /// Steps of calls and commits.
     pub durability: Vec<DurabilityEvent>,
+    /// Waits.
+    pub waits: Vec<WaitEvent>,
     /// How many parts of what files are called.
     pub names: usize,
     /// The names.
@@ -102,6 +115,10 @@ impl Steps for Collected {
 
     fn durability(&mut self, event: DurabilityEvent) {
         self.durability.push(event);
+    }
+
+    fn wait(&mut self, event: &WaitEvent) {
+        self.waits.push(*event);
     }
 
     fn name(&mut self, _: &NameEvent<'_>) {

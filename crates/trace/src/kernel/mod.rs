@@ -14,6 +14,7 @@ mod facts;
 mod functions;
 mod tested;
 mod tracefs;
+pub(crate) mod waiting;
 
 pub use capability::{Capability, Status};
 pub(crate) use facts::Words;

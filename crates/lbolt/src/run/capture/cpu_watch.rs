@@ -3,7 +3,7 @@
 //!
 //! Non-goals: what it explains (`analyze::verdict`).
 
-use host::account::CpuStat;
+use host::account::{CpuStat, io_stalled_ns};
 use model::record::CpuTime;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn pause_after(took: Duration) -> Duration {
 /// The intervals so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CpuWatch {
-    last: Option<(i64, CpuStat)>,
+    last: Option<(i64, CpuStat, Option<u64>)>,
     due: Option<Instant>,
     intervals: Vec<CpuTime>,
 }
@@ -36,13 +36,14 @@ impl CpuWatch {
             return;
         }
         if let Ok(stat) = CpuStat::read() {
-            self.add(now_ns, stat);
+            self.add(now_ns, stat, io_stalled_ns());
         }
         self.due = Some(began + pause_after(began.elapsed()));
     }
 
-    fn add(&mut self, now_ns: i64, stat: CpuStat) {
-        if let Some((from_ns, before)) = self.last.replace((now_ns, stat)) {
+    fn add(&mut self, now_ns: i64, stat: CpuStat, stalled_ns: Option<u64>) {
+        let last = self.last.replace((now_ns, stat, stalled_ns));
+        if let Some((from_ns, before, stalled_before_ns)) = last {
             self.intervals.push(CpuTime {
                 from_ns,
                 until_ns: now_ns,
@@ -50,13 +51,16 @@ impl CpuWatch {
                 // A CPU that goes off line takes its counts along.
                 idle_ns: stat.idle_ns.saturating_sub(before.idle_ns),
                 stolen_ns: stat.stolen_ns.saturating_sub(before.stolen_ns),
+                io_stalled_ns: stalled_ns
+                    .zip(stalled_before_ns)
+                    .map(|(now, before)| now.saturating_sub(before)),
             });
         }
     }
 
     /// Drops what was over so long before the last reading.
     pub(super) fn keep_last(&mut self, keep_ns: i64) {
-        let since_ns = self.last.map_or(i64::MIN, |(ns, _)| ns.saturating_sub(keep_ns));
+        let since_ns = self.last.map_or(i64::MIN, |(ns, ..)| ns.saturating_sub(keep_ns));
         self.intervals.retain(|interval| interval.until_ns >= since_ns);
     }
 
@@ -85,20 +89,26 @@ mod tests {
     fn intervals_follow_each_other_but_for_pauses() {
         let stat = |idle_ns, stolen_ns| CpuStat { cpus: 2, idle_ns, stolen_ns };
         let mut watch = CpuWatch::default();
-        watch.add(5, stat(100, 10));
-        watch.add(15, stat(117, 11));
-        watch.add(25, stat(90, 14));
+        watch.add(5, stat(100, 10), Some(40));
+        watch.add(15, stat(117, 11), Some(48));
+        watch.add(25, stat(90, 14), None);
         watch.pause();
-        watch.add(95, stat(190, 50));
-        watch.add(99, stat(196, 51));
-        let row = |from_ns, until_ns, idle_ns, stolen_ns| CpuTime {
+        watch.add(95, stat(190, 50), Some(60));
+        watch.add(99, stat(196, 51), Some(60));
+        let row = |from_ns, until_ns, idle_ns, stolen_ns, io_stalled_ns| CpuTime {
             from_ns,
             until_ns,
             cpus: 2,
             idle_ns,
             stolen_ns,
+            io_stalled_ns,
         };
-        assert_eq!(watch.take(), [row(5, 15, 17, 1), row(15, 25, 0, 3), row(95, 99, 6, 1)]);
+        let expected = [
+            row(5, 15, 17, 1, Some(8)),
+            row(15, 25, 0, 3, None),
+            row(95, 99, 6, 1, Some(0)),
+        ];
+        assert_eq!(watch.take(), expected);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use host::device::Tree;
 use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
 use host::process;
 use model::heaviest::Heaviest;
-use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request};
+use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 use trace::intake::{Durable, ToldName};
@@ -232,7 +232,8 @@ impl Witness {
         self.ask_again();
         // What is of all files (sync) is of none.
         let of_calls = durable.calls.iter().map(Call::file).filter(|number| number.inode != 0);
-        let mut wanted: BTreeSet<FileNumber> = of_calls.collect();
+        let of_waits = durable.waits.iter().map(Wait::file).filter(|number| number.inode != 0);
+        let mut wanted: BTreeSet<FileNumber> = of_calls.chain(of_waits).collect();
         let mut by_bytes: Vec<(u64, FileNumber)> =
             self.files.iter().map(|(number, bytes)| (*bytes, *number)).collect();
         by_bytes.sort_unstable_by(|a, b| b.cmp(a));
@@ -264,6 +265,7 @@ impl Witness {
         let files = files.collect();
         Context {
             calls: durable.calls,
+            waits: durable.waits,
             commits: durable.commits,
             processes: self.processes.into_values().collect(),
             files,

@@ -1,0 +1,112 @@
+//! Waits of threads that could not be interrupted: for storage, or for somebody who waited for it.
+//! What makes no request and no call that is known, stands here alone: a write that is throttled
+//! because there are too many dirty pages, a journal that is being committed, a lock.
+//!
+//! Times are in ns since the run's start, on the clock of the requests.
+//!
+//! Non-goals: waits for a CPU; waits that can be interrupted (a pipe, a socket).
+
+use super::FileNumber;
+use super::column::{Column, Record, column};
+use crate::named::named;
+
+/// What is waited for, as the functions of the stack tell it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WaitKind {
+    /// Something that no function of the table tells.
+    #[default]
+    Other,
+    /// Fewer dirty pages, of the machine, of a device or of a cgroup.
+    Throttling,
+    /// A journal's transaction: it is being locked, or the log is full, or a commit is writing a
+    /// block of metadata.
+    Journal,
+    /// A lock of a file or a file system.
+    Lock,
+    /// A page that is on its way to the device, and may not be changed meanwhile.
+    Writeback,
+    /// A page that is being read, by this thread or by another.
+    PageRead,
+    /// A request of its own, or its queue: a tag, writeback throttling (wbt).
+    Request,
+    /// A cgroup's limit of requests or bytes.
+    Limit,
+    /// A call that makes files durable.
+    Call,
+    /// Memory that must first be written elsewhere.
+    Reclaim,
+    /// A page that was swapped out.
+    Swap,
+    /// A file system of the network, or one that a program serves.
+    Network,
+}
+
+named!(WaitKind {
+    Other "other",
+    Throttling "dirty throttling",
+    Journal "journal",
+    Lock "lock",
+    Writeback "page writeback",
+    PageRead "page read",
+    Request "request",
+    Limit "cgroup limit",
+    Call "sync call",
+    Reclaim "memory reclaim",
+    Swap "swap",
+    Network "network file system"
+});
+
+/// One wait.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each field is described where its column is declared")]
+pub struct Wait {
+    pub kind: WaitKind,
+    pub file_system: u64,
+    pub inode: u64,
+    pub generation: u64,
+    pub pid: u64,
+    pub command: String,
+    pub begin_ns: i64,
+    pub end_ns: i64,
+    pub for_request: u64,
+    pub stack: u64,
+}
+
+impl Wait {
+    /// The file that its system call was for.
+    pub fn file(&self) -> FileNumber {
+        let (file_system, generation) = (self.file_system as u32, self.generation as u32);
+        FileNumber { file_system, inode: self.inode, generation }
+    }
+
+    /// Its times from a moment of the trace instead of its beginning.
+    #[must_use]
+    pub fn counted_from(self, zero_ns: i64) -> Self {
+        let begin_ns = self.begin_ns.saturating_sub(zero_ns);
+        let end_ns = self.end_ns.saturating_sub(zero_ns);
+        Self { begin_ns, end_ns, ..self }
+    }
+}
+
+impl Record for Wait {
+    const SCHEMA: &'static str = "lbolt.waits/1";
+
+    fn columns() -> Vec<Column<Self>> {
+        vec![
+            column!(Wait, kind: WaitKind, "what was waited for, as the functions of the stack \
+                tell it"),
+            column!(Wait, file_system: u64, "the device number of the file system of the file \
+                that the thread's system call was for, major << 20 | minor; 0: not known"),
+            column!(Wait, inode: u64, "the file's inode"),
+            column!(Wait, generation: u64, "tells files apart that have had the same inode"),
+            column!(Wait, pid: u64, "the thread that waited"),
+            column!(Wait, command: String, "that thread's name"),
+            column!(Wait, begin_ns: i64, "when it left its CPU"),
+            column!(Wait, end_ns: i64, "when it came back; waits below 1 ms are not told"),
+            column!(Wait, for_request: u64, "1: the kernel counts it as a wait for a request \
+                (in_iowait)"),
+            column!(Wait, stack: u64, "by which functions of the kernel: a row of \
+                stacks.parquet; 0: not known"),
+        ]
+    }
+}

@@ -1,0 +1,233 @@
+/*
+ * Threads that wait without being able to be interrupted: for storage, or for whoever waits
+ * for it. A thread that leaves its CPU so is noted with the time; when it comes back after a
+ * time that is worth telling, its stack says what it waited for, and its system call for
+ * which file. So a switch without a wait costs a look at two words, and a short wait no
+ * stack.
+ *
+ * Source: kernel/sched/core.c (__schedule), include/linux/sched.h, include/trace/events/
+ * sched.h of Linux 5.10 to 7.2. Of the kernel's own threads those are told that wait for a
+ * request (in_iowait): as the kernel's account of pressure counts them (kernel/sched/psi.c).
+ *
+ * Where a thread has its registers: arch/x86/include/asm/thread_info.h and processor.h,
+ * arch/arm64/include/asm/processor.h.
+ *
+ * Non-goals: what the functions of a stack mean (wait.rs); who woke the thread; threads that
+ * can be interrupted (a pipe, a socket, epoll).
+ */
+#ifndef LBOLT_WAIT_H
+#define LBOLT_WAIT_H
+
+/* task_struct.__state */
+#define UNINTERRUPTIBLE 0x2
+#define IDLE 0x400 /* of the kernel's threads: for work, and for no load */
+
+struct task_struct___5_13 { /* before 5.14 */
+	long state;
+} RELOCATED;
+
+/* Bits of a word: how far up, and then down, they are shifted. */
+struct task_struct___bits {
+	unsigned in_iowait : 1;
+} RELOCATED;
+
+#define FIELD_BYTES 1
+#define FIELD_UP 4
+#define FIELD_DOWN 5
+
+/* Shorter waits are not told; set before the programs are loaded. */
+volatile const u64 wait_ns_least = 1000000;
+/* System calls whose first argument is a file's descriptor, a bit each (wait.rs). */
+#define NUMBERS_MOST 512
+volatile const u64 with_descriptor[NUMBERS_MOST / 64];
+
+/* Since when a thread waits, by its number's last bits: of two with the same the later is known. */
+#define WAITING_BITS 14
+
+struct waiting {
+	u64 since_ns;
+	u64 pid; /* 0: none */
+};
+
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1 << WAITING_BITS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct waiting);
+} waiting SEC(".maps");
+
+/* A stack while it is told: its innermost functions. */
+#define TOLD_FRAMES (3 * FRAMES_EACH)
+
+struct wait_stack {
+	u64 addresses[TOLD_FRAMES];
+};
+
+struct {
+	MAP_NUMBER(type, PER_CPU_ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct wait_stack);
+} wait_stacks SEC(".maps");
+
+static long (*bpf_get_task_stack)(struct task_struct *task, void *into, u32 size,
+				  u64 flags) = (void *)141;
+
+INLINE struct waiting *waiting_of(u32 pid)
+{
+	u32 place = pid & ((1 << WAITING_BITS) - 1);
+
+	return bpf_map_lookup_elem(&waiting, &place);
+}
+
+INLINE int waits_for_a_request(struct task_struct *task)
+{
+	struct task_struct___bits *bits = (void *)task;
+	u64 word = 0;
+
+	bpf_probe_read_kernel(&word, __builtin_preserve_field_info(bits->in_iowait, FIELD_BYTES),
+			      (void *)task + __builtin_preserve_field_info(bits->in_iowait,
+									   FIELD_OFFSET));
+	word <<= __builtin_preserve_field_info(bits->in_iowait, FIELD_UP);
+	return word >> __builtin_preserve_field_info(bits->in_iowait, FIELD_DOWN) != 0;
+}
+
+INLINE int begins_to_wait(struct task_struct *task)
+{
+	u64 state;
+
+	if (HAS(struct task_struct, __state))
+		state = GET(task, __state);
+	else
+		state = GET((struct task_struct___5_13 *)task, state);
+	if ((state & (UNINTERRUPTIBLE | IDLE)) != UNINTERRUPTIBLE)
+		return 0;
+	return !(GET(task, flags) & PF_KTHREAD) || waits_for_a_request(task);
+}
+
+/* The registers of a thread at its system call, or where it was interrupted; 0: not known. */
+INLINE u64 registers_of(struct task_struct *task)
+{
+	u64 stack = (u64)READ(task, stack), end = stack + (1 << 14), at;
+
+	if (!__builtin_preserve_field_info(((struct pt_regs *)0)->cs, FIELD_EXISTS))
+		return end - __builtin_preserve_type_info(*(struct pt_regs___arm64 *)0, TYPE_SIZE);
+	at = end - __builtin_preserve_type_info(*(struct pt_regs *)0, TYPE_SIZE);
+	if ((u16)FIELD_OF(at, struct pt_regs, cs) == USER_CODE)
+		return at;
+	/* Since 6.9 there may be two words behind them (FRED). */
+	at -= 2 * sizeof(u64);
+	return (u16)FIELD_OF(at, struct pt_regs, cs) == USER_CODE ? at : 0;
+}
+
+/* The file that a thread's system call is for, where its first argument tells it. */
+INLINE u64 inode_of_call(struct task_struct *task)
+{
+	u64 registers = registers_of(task), number;
+
+	if (!registers)
+		return 0;
+	number = number_at_end(registers);
+	if (number >= NUMBERS_MOST || !(with_descriptor[number / 64] >> number % 64 & 1))
+		return 0;
+	return inode_of(task, first_argument(registers));
+}
+
+INLINE void tell_stack(struct task_struct *task, u64 since_ns)
+{
+	u32 zero = 0;
+	struct wait_stack *stack = bpf_map_lookup_elem(&wait_stacks, &zero);
+	struct room room;
+	long bytes;
+
+	if (!stack)
+		return;
+	bytes = bpf_get_task_stack(task, stack->addresses, sizeof(stack->addresses), 0);
+#pragma unroll
+	for (int part = 0; part < TOLD_FRAMES / FRAMES_EACH; part++) {
+		struct frames *frames;
+
+		if (bytes <= (long)(part * FRAMES_EACH * sizeof(u64)) || !reserve(&room))
+			return;
+		frames = &room.cell->frames;
+		frames->step.time_ns = bpf_ktime_get_ns();
+		frames->step.identity = since_ns;
+		frames->step.sector = GET(task, pid);
+		frames->step.length_bytes = bytes / sizeof(u64);
+		frames->step.command_flags = part;
+		frames->step.device = 0;
+		frames->step.cpu = bpf_get_smp_processor_id();
+		frames->step.kind = STACK;
+		frames->step.marks = 0;
+#pragma unroll
+		for (int i = 0; i < FRAMES_EACH; i++)
+			frames->addresses[i] = stack->addresses[part * FRAMES_EACH + i];
+		commit(&room);
+	}
+}
+
+/* A wait has ended: its stack, the name of its file, and then the wait itself. */
+static APART int tell_wait(struct task_struct *task, u64 since_ns)
+{
+	struct identity file = {};
+	struct sync *sync;
+	struct room room;
+	u64 inode = 0;
+
+	if (!task)
+		return 0;
+	if (!(GET(task, flags) & PF_KTHREAD))
+		inode = inode_of_call(task);
+	if (inode) {
+		struct head head = head_of(inode);
+
+		if (!is_file_system_asked_for((u64)IN_HEAD(&head, i_sb)))
+			return 0;
+		identify(&file, &head);
+		if (!file.kind)
+			number_file(&file, &head);
+		tell_name(&file, 1);
+	}
+	tell_stack(task, since_ns);
+	sync = step_of_thread(&room, WAITED, file.file_system, file.inode, task);
+	if (!sync)
+		return 0;
+	sync->step.identity = since_ns;
+	sync->generation = file.generation;
+	if (waits_for_a_request(task))
+		sync->step.marks |= MARK_FOR_REQUEST;
+	commit(&room);
+	return 0;
+}
+
+/* Interrupts are off at a switch, so that no step comes between, and one program is enough. */
+SEC("tp_btf/sched_switch") int see_waits(u64 *context)
+{
+	struct task_struct *task = (struct task_struct *)context[1];
+	struct waiting *waits;
+	u64 now_ns, since_ns;
+	u32 pid;
+
+	/* Who is preempted is not off: its state will be looked at again. */
+	if (!context[0] && begins_to_wait(task)) {
+		pid = GET(task, pid);
+		waits = waiting_of(pid);
+		if (waits) {
+			waits->since_ns = bpf_ktime_get_ns();
+			waits->pid = pid;
+		}
+	}
+	task = (struct task_struct *)context[2];
+	pid = GET(task, pid);
+	waits = waiting_of(pid);
+	if (!pid || !waits || waits->pid != pid)
+		return 0;
+	waits->pid = 0;
+	since_ns = waits->since_ns;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns - since_ns >= wait_ns_least)
+		tell_wait(task, since_ns);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,304 @@
+//! What a thread waits for, by the functions of the kernel on its stack.
+//!
+//! The table has a row for each kind, most telling first: a stack is of the first row of which it
+//! has a function, wherever in the stack. A throttled write ends in a sleep as a lock does, but for
+//! `balance_dirty_pages` above it; and a page that is awaited is read, written back or swapped in,
+//! by who awaits it. Compilers add endings (`.isra.0`, `.constprop.0`, `.cold`), which are cut off;
+//! a name that ends in `*` begins so.
+//!
+//! Source: mm/page-writeback.c, filemap.c, vmscan.c, memory.c; fs/jbd2; fs/xfs/xfs_log.c; fs/btrfs;
+//! kernel/locking; block/blk-mq-tag.c, blk-rq-qos.c, blk-throttle.c, blk-iocost.c of Linux 5.10 to
+//! 7.2; ../shared anchors are kept in docs/guide/verdict.md.
+//!
+//! Non-goals: functions of modules that are loaded later: their waits are *other*.
+
+use model::record::WaitKind;
+use std::io::{BufRead, BufReader};
+
+/// What is told by functions: the kind, and whether it counts only where a file system's or the
+/// block layer's function is on the stack, too.
+type Row = (WaitKind, &'static [&'static str], bool);
+
+const TABLE: [Row; 12] = [
+    (WaitKind::Network, &["nfs_*", "nfs4_*", "rpc_wait_*", "fuse_*", "cifs_*", "smb2_*"], false),
+    (
+        WaitKind::Call,
+        &[
+            "vfs_fsync_range",
+            "do_fsync",
+            "ext4_sync_file",
+            "xfs_file_fsync",
+            "btrfs_sync_file",
+            "f2fs_sync_file",
+            "blkdev_fsync",
+            "ksys_sync",
+            "sync_filesystem",
+            "ksys_sync_file_range",
+            "__do_sys_msync",
+        ],
+        false,
+    ),
+    (WaitKind::Swap, &["do_swap_page", "swap_read_folio", "swap_readpage", "swapin_readahead"], false),
+    (
+        WaitKind::Reclaim,
+        &[
+            "try_to_free_pages",
+            "try_to_free_mem_cgroup_pages",
+            "do_try_to_free_pages",
+            "shrink_node",
+            "throttle_direct_reclaim",
+            "mem_cgroup_handle_over_high",
+        ],
+        false,
+    ),
+    (WaitKind::Throttling, &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"], false),
+    (
+        WaitKind::Limit,
+        &["blk_throtl_*", "__blk_throtl_bio", "ioc_rqos_throttle", "blkcg_maybe_throttle_current",
+          "blkcg_iolatency_throttle"],
+        false,
+    ),
+    (
+        WaitKind::Journal,
+        &[
+            "start_this_handle",
+            "wait_transaction_locked",
+            "wait_transaction_switching",
+            "add_transaction_credits",
+            "jbd2_log_wait_for_space",
+            "__jbd2_log_wait_for_space",
+            "do_get_write_access",
+            "jbd2_log_wait_commit",
+            "xlog_grant_head_wait",
+            "xlog_grant_head_check",
+            "xfs_log_reserve",
+            "xfs_log_force",
+            "xfs_log_force_seq",
+            "xfs_log_force_lsn",
+            "wait_current_trans",
+            "btrfs_commit_transaction",
+            "wait_for_commit",
+            "f2fs_balance_fs",
+        ],
+        false,
+    ),
+    (
+        WaitKind::Request,
+        &["blk_mq_get_tag", "wbt_wait", "rq_qos_wait", "__rq_qos_throttle", "blk_queue_enter",
+          "__bio_queue_enter", "submit_bio_wait", "blkdev_issue_flush", "__iomap_dio_rw",
+          "iomap_dio_rw", "blkdev_direct_IO", "__blkdev_direct_IO_simple", "read_events",
+          "io_cqring_wait", "__wait_on_buffer", "bh_read", "ext4_read_bh", "ext4_bread",
+          "xfs_buf_iowait", "read_extent_buffer_pages"],
+        false,
+    ),
+    (
+        WaitKind::Writeback,
+        &["folio_wait_writeback", "folio_wait_stable", "wait_on_page_writeback",
+          "wait_for_stable_page", "folio_wait_writeback_killable"],
+        false,
+    ),
+    (
+        WaitKind::PageRead,
+        &["filemap_fault", "filemap_get_pages", "filemap_read", "filemap_update_page",
+          "generic_file_buffered_read", "generic_file_read_iter", "do_read_cache_page",
+          "do_read_cache_folio", "read_cache_page", "__lock_page_killable", "__lock_page_or_retry",
+          "folio_wait_bit_common"],
+        false,
+    ),
+    (
+        WaitKind::Lock,
+        &[
+            "rwsem_down_*",
+            "__mutex_lock*",
+            "mutex_lock*",
+            "down_read*",
+            "down_write*",
+            "__down_*",
+            "__inode_wait_for_writeback",
+            "inode_wait_for_writeback",
+            "__wait_on_freeing_inode",
+            "wait_on_inode",
+            "__inode_dio_wait",
+            "inode_dio_wait",
+            "d_alloc_parallel",
+            "percpu_rwsem_wait",
+            "xfs_ilock",
+        ],
+        true,
+    ),
+    (
+        WaitKind::Request,
+        &["io_schedule", "io_schedule_timeout", "bit_wait_io"],
+        true,
+    ),
+];
+
+/// Functions of file systems and the block layer: a lock or a sleep there is one for storage.
+const OF_STORAGE: [&str; 26] = [
+    "ext4_*",
+    "__ext4_*",
+    "jbd2_*",
+    "xfs_*",
+    "btrfs_*",
+    "f2fs_*",
+    "vfs_*",
+    "do_renameat2",
+    "do_unlinkat",
+    "do_mkdirat",
+    "do_rmdir",
+    "do_linkat",
+    "filename_create",
+    "path_openat",
+    "lookup_slow",
+    "walk_component",
+    "iterate_dir",
+    "do_truncate",
+    "evict",
+    "filemap_*",
+    "generic_perform_write",
+    "iomap_*",
+    "blk_mq_*",
+    "blkdev_*",
+    "submit_bio*",
+    "writeback_*",
+];
+
+/// Where functions of the table are.
+#[derive(Debug, Default)]
+pub(crate) struct Functions {
+    /// By address: the first one, the one behind the last, and the row; no two overlap.
+    ranges: Vec<(u64, u64, u8)>,
+}
+
+/// What is no row of the table, but of storage.
+const STORAGE: u8 = TABLE.len() as u8;
+
+impl Functions {
+    /// Those of the running kernel and its modules; none where it hides them.
+    pub(crate) fn read() -> Self {
+        match std::fs::File::open("/proc/kallsyms") {
+            Ok(file) => Self::found(BufReader::with_capacity(1 << 16, file)),
+            Err(_) => Self::default(),
+        }
+    }
+
+    /// Whether there are none.
+    pub(crate) fn are_hidden(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    fn found(mut lines: impl BufRead) -> Self {
+        // By address; of what is in no row the address alone, where the one before ends.
+        let mut all: Vec<(u64, u8)> = Vec::new();
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            if let Some((address, name)) = parse(&line) {
+                all.push((address, row_of(name).unwrap_or(u8::MAX)));
+            }
+            line.clear();
+        }
+        all.sort_unstable();
+        // Of several names of one function the first row is its.
+        all.dedup_by_key(|(address, _)| *address);
+        let ends = all.iter().skip(1).map(|(address, _)| *address).chain([u64::MAX]);
+        let with_ends = all.iter().zip(ends);
+        let ranges = with_ends.filter(|((_, row), _)| *row != u8::MAX);
+        Self { ranges: ranges.map(|((from, row), until)| (*from, until, *row)).collect() }
+    }
+
+    /// What a stack waits for, by the addresses of its functions; `is_for_request` as the kernel
+    /// says. None: nothing that has to do with storage, as far as is known.
+    pub(crate) fn kind_of(&self, addresses: &[u64], is_for_request: bool) -> Option<WaitKind> {
+        let rows: Vec<u8> = addresses.iter().filter_map(|address| self.row_at(*address)).collect();
+        let is_of_storage = is_for_request || rows.contains(&STORAGE);
+        let of_table = rows.iter().filter(|row| **row != STORAGE).map(|row| usize::from(*row));
+        let known = of_table.filter_map(|row| Some((row, TABLE.get(row)?)));
+        let told = known.filter(|(_, (.., needs_storage))| is_of_storage || !needs_storage);
+        let first = told.min_by_key(|(row, _)| *row).map(|(_, (kind, ..))| *kind);
+        first.or(is_of_storage.then_some(WaitKind::Other))
+    }
+
+    /// An address on a stack is one behind a call, which may be the function's last instruction.
+    fn row_at(&self, address: u64) -> Option<u8> {
+        let at = address.checked_sub(1)?;
+        let behind = self.ranges.partition_point(|(from, ..)| *from <= at);
+        let (_, until, row) = self.ranges.get(behind.checked_sub(1)?)?;
+        (at < *until).then_some(*row)
+    }
+}
+
+fn row_of(name: &str) -> Option<u8> {
+    let name = name.split('.').next().unwrap_or(name);
+    let is_it = |known: &&str| match known.strip_suffix('*') {
+        Some(begin) => name.starts_with(begin),
+        None => name == *known,
+    };
+    let row = TABLE.iter().position(|(_, names, _)| names.iter().any(is_it));
+    let row = row.map(|row| row as u8);
+    row.or_else(|| OF_STORAGE.iter().any(is_it).then_some(STORAGE))
+}
+
+/// `ffffffff817686b0 T iomap_dio_bio_end_io`, of a module followed by its name. Addresses that are
+/// hidden are 0.
+fn parse(line: &[u8]) -> Option<(u64, &str)> {
+    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+    let address = u64::from_str_radix(address, 16).ok()?;
+    (address != 0 && matches!(kind, "t" | "T" | "w" | "W")).then_some((address, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SYMBOLS: &str = "ffffffff81000000 T _text\n\
+        ffffffff81000100 t __schedule\n\
+        ffffffff81000200 t balance_dirty_pages.isra.0\n\
+        ffffffff81000300 T schedule\n\
+        ffffffff81000400 t rwsem_down_write_slowpath\n\
+        ffffffff81000500 T kernel_clone\n\
+        ffffffff81000600 t folio_wait_bit_common\n\
+        ffffffff81000700 T folio_wait_writeback\n\
+        ffffffff81000800 T io_schedule\n\
+        ffffffff81000900 T iterate_dir\n\
+        ffffffffc0000100 t start_this_handle\t[jbd2]\n\
+        ffffffffc0000200 t ext4_rename\t[ext4]\n\
+        0000000000000000 t hidden\nno\n";
+
+    fn kind(at: &[u64], is_for_request: bool) -> Option<WaitKind> {
+        let functions = Functions::found(SYMBOLS.as_bytes());
+        let addresses: Vec<u64> = at.iter().map(|low| 0xffff_ffff_0000_0000 | low).collect();
+        functions.kind_of(&addresses, is_for_request)
+    }
+
+    #[test]
+    fn the_most_telling_function_says_what_is_waited_for() {
+        let sleep = [0x8100_0110, 0x8100_0350];
+        let of = |more: &[u64]| kind(&[&sleep[..], more].concat(), false);
+        assert_eq!(of(&[0x8100_0250]), Some(WaitKind::Throttling));
+        assert_eq!(of(&[0x8100_0650, 0x8100_0750]), Some(WaitKind::Writeback));
+        assert_eq!(of(&[0x8100_0650]), Some(WaitKind::PageRead));
+        assert_eq!(of(&[0xc000_0150, 0xc000_0210]), Some(WaitKind::Journal), "of a module");
+        // The return address of a last call lies in the next function.
+        assert_eq!(of(&[0x8100_0300]), Some(WaitKind::Throttling));
+    }
+
+    #[test]
+    fn a_lock_is_one_for_storage_only_in_a_file_system() {
+        assert_eq!(kind(&[0x8100_0450, 0x8100_0550], false), None);
+        assert_eq!(kind(&[0x8100_0450, 0xc000_0250], false), Some(WaitKind::Lock));
+        assert_eq!(kind(&[0x8100_0450, 0x8100_0950], false), Some(WaitKind::Lock));
+        assert_eq!(kind(&[0x8100_0850], true), Some(WaitKind::Request));
+        assert_eq!(kind(&[0x8100_0550], true), Some(WaitKind::Other), "what the kernel counts");
+        assert_eq!(kind(&[], false), None);
+    }
+
+    #[test]
+    fn no_function_is_in_two_rows_and_hidden_ones_are_none() {
+        let mut seen = std::collections::BTreeSet::new();
+        for (_, names, _) in TABLE {
+            names.iter().for_each(|name| assert!(seen.insert(*name), "{name}"));
+        }
+        assert!(Functions::found("0000000000000000 t balance_dirty_pages\n".as_bytes()).are_hidden());
+    }
+}
