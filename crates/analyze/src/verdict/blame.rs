@@ -114,6 +114,10 @@ pub(crate) fn blame(sums: &Sums) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
         let of_victim = waits.entry(victim).or_default();
         of_victim.count += of_class.count;
         of_victim.sum_ns += of_class.sum_ns;
+        if class.kind.is_lost_whole() {
+            against_calm(class, sums, &Calm::without_waits(), &mut pairs);
+            continue;
+        }
         let calm = Calm::of(&of_class.slices, LEAST);
         let is_few = calm.is_none();
         match calm.filter(|calm| !calm.is_none()) {
@@ -178,6 +182,7 @@ fn against_calm(class: &Class, sums: &Sums, calm: &Calm, pairs: &mut Pairs) {
         let lost_ns = beyond_ns(above.count(), above.ns) + beyond_ns(below.count(), below.ns);
         sum.lose(*op, lost_ns);
         sum.affected(above.count(), above.ns as f64, calm);
+        sum.is_estimate |= class.kind.is_guessed();
     }
 }
 
@@ -271,7 +276,9 @@ pub(crate) fn matters(loss: &Loss, waits: &Waits, span_ns: f64) -> bool {
     let ratio = loss.mean_ns / loss.calm_mean_ns;
     let is_large = of_span >= 0.005 || loss.lost_ns >= LARGE_NS;
     let is_much = of_waits >= 0.05 && is_large && ratio >= 1.3;
-    let is_steep = of_waits >= 0.01 && of_span >= 0.005 && ratio >= 2.0;
+    // Of waits that there are none of in calm, the ratio tells nothing.
+    let has_calm = loss.calm_mean_ns > 0.0;
+    let is_steep = has_calm && of_waits >= 0.01 && of_span >= 0.005 && ratio >= 2.0;
     match loss.is_estimate {
         true => of_waits >= MOSTLY && is_large,
         false => loss.low_ns > 0.0 && (is_much || is_steep),

@@ -116,6 +116,20 @@ pub(crate) struct Calm {
 }
 
 impl Calm {
+    /// Of waits that there are none of in calm.
+    pub(crate) fn without_waits() -> Self {
+        Self {
+            count: 0,
+            mean_ns: 0.0,
+            error_ns: 0.0,
+            chance_ns2: 0.0,
+            parts_ns: [0.0; 4],
+            others: 0.0,
+            unrest_most: 0,
+            length_most: 0,
+        }
+    }
+
     /// Whether others were busy so much that there is nothing to compare with.
     pub(crate) fn is_none(&self) -> bool {
         self.others > NO_CALM

@@ -17,6 +17,9 @@ pub(super) struct CpuSum {
     pub(super) all_ns: f64,
     pub(super) idle_ns: f64,
     pub(super) stolen_ns: f64,
+    /// How long some thread waited for a request, of as long a time as the kernel counts it.
+    pub(super) io_stalled_ns: f64,
+    pub(super) io_counted_ns: f64,
 }
 
 impl CpuSum {
@@ -25,6 +28,8 @@ impl CpuSum {
             all_ns: self.all_ns + other.all_ns,
             idle_ns: self.idle_ns + other.idle_ns,
             stolen_ns: self.stolen_ns + other.stolen_ns,
+            io_stalled_ns: self.io_stalled_ns + other.io_stalled_ns,
+            io_counted_ns: self.io_counted_ns + other.io_counted_ns,
         }
     }
 }
@@ -51,6 +56,10 @@ impl Cpus {
             sum.all_ns += both_ns * interval.cpus as f64;
             sum.idle_ns += share * interval.idle_ns as f64;
             sum.stolen_ns += share * interval.stolen_ns as f64;
+            if let Some(stalled_ns) = interval.io_stalled_ns {
+                sum.io_stalled_ns += share * stalled_ns as f64;
+                sum.io_counted_ns += both_ns;
+            }
             sum
         })
     }
@@ -89,7 +98,8 @@ mod tests {
             io_stalled_ns: None,
         };
         let cpus = Cpus::new(vec![of(100, 200, 50, 40), of(-50, 100, 300, 0), of(300, 400, 9, 0)]);
-        let sum = |all_ns, idle_ns, stolen_ns| CpuSum { all_ns, idle_ns, stolen_ns };
+        let sum =
+            |all_ns, idle_ns, stolen_ns| CpuSum { all_ns, idle_ns, stolen_ns, ..CpuSum::default() };
         assert_eq!(cpus.within(&(150..1000)), sum(300.0, 34.0, 20.0));
         assert_eq!(cpus.within(&(-100..0)), sum(100.0, 100.0, 0.0));
         assert_eq!(cpus.within(&(200..300)), CpuSum::default());
@@ -97,5 +107,8 @@ mod tests {
         assert_eq!(cpus.stolen_by_slice(150, 25), [10.0, 10.0]);
         assert!(Cpus::default().stolen_by_slice(0, 75).is_empty());
         assert_eq!(cpus.of(&(150..300)).0.len(), 1);
+        let pressed = CpuTime { io_stalled_ns: Some(80), ..of(0, 100, 0, 0) };
+        let both = Cpus::new(vec![pressed, of(100, 200, 0, 0)]).within(&(50..200));
+        assert_eq!((both.io_stalled_ns, both.io_counted_ns), (40.0, 50.0));
     }
 }

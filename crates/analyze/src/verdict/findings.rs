@@ -54,6 +54,22 @@ fn of_cpus(sum: &CpuSum) -> Vec<Finding> {
     }
 }
 
+/// For how long some thread waited for a request, as the kernel counts it, and how much of that
+/// are the waits that are known here.
+fn of_pressure(sum: &CpuSum, stalled_ns: i64) -> Vec<Finding> {
+    let run = Subject::this_run();
+    let found = |name, value| Finding::new(&run, name, value, 1, "/proc/pressure/io, some");
+    if sum.io_counted_ns == 0.0 {
+        return Vec::new();
+    }
+    let seen = 100.0 * stalled_ns as f64 / sum.io_stalled_ns;
+    vec![
+        found("io_pressure_ns", Some(sum.io_stalled_ns)),
+        found("io_pressure_percent", Some(100.0 * sum.io_stalled_ns / sum.io_counted_ns)),
+        found("io_pressure_seen_percent", (sum.io_stalled_ns > 0.0).then(|| seen.min(100.0))),
+    ]
+}
+
 /// Stolen CPU time is in every time that was measured.
 fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
     let percent = 100.0 * sum.stolen_ns / sum.all_ns;
@@ -89,6 +105,7 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
     all.iter().for_each(|told| findings.extend(told.of_pairs()));
     findings.extend(of_cpus(&cpus));
+    findings.extend(of_pressure(&cpus, all.iter().map(|told| told.verdict.stalled_ns).sum()));
     all.iter().for_each(|told| findings.extend(told.verdict.of_calls(told.name)));
     findings.extend(of_files(all));
     findings.extend(of_stacks(all));
@@ -207,7 +224,7 @@ impl Verdict {
         let subject = Subject::Blame(whole.clone());
         let found =
             |name, value| Finding::new(&subject, name, Some(value), loss.count as u64, LOST);
-        let interval = match loss.is_estimate {
+        let interval = match loss.is_estimate || loss.victim.kind.is_lost_whole() {
             true => (None, None),
             false => (Some(loss.low_ns), Some(loss.high_ns)),
         };
@@ -219,7 +236,8 @@ impl Verdict {
         ];
         if !loss.is_estimate && loss.count > 0.0 {
             findings.push(found("affected_mean_ns", loss.mean_ns));
-            findings.push(found("affected_calm_mean_ns", loss.calm_mean_ns));
+            let calm = (!loss.victim.kind.is_lost_whole()).then_some(loss.calm_mean_ns);
+            findings.extend(calm.map(|ns| found("affected_calm_mean_ns", ns)));
         }
         findings.extend(loss.period_ns.map(|ns| found("affected_period_ns", ns)));
         for (op, name) in BY_OP {
@@ -293,7 +311,7 @@ impl OfFiles {
             let of = (name(*device), known.file_names.text(*called, name));
             self.rows.entry(of).or_default().0.merge(requested);
         }
-        for call in known.calls.iter().chain(&known.endless) {
+        for call in known.calls.all.iter().chain(&known.endless) {
             let number = call.file();
             // What is of all files (sync) is of none.
             if number.inode == 0 || !known.selection.time_ns.contains(&call.begin_ns) {

@@ -7,12 +7,13 @@
 use super::actors::Actors;
 use super::calls::{Commits, by_number};
 use super::cpus::Cpus;
+use super::intervals::Intervals;
 use crate::names::FileNames;
 use crate::selection::Selection;
 use hashbrown::HashMap;
 use model::history::MINUTE_NS;
 use model::record::requests::DeviceStack;
-use model::record::{Call, Context, FileKey, FileNumber, Process, Request, Stack};
+use model::record::{Call, Context, FileKey, FileNumber, Process, Request, Stack, Wait};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -20,9 +21,10 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Known {
     pub(super) actors: Actors,
-    /// Calls with both ends, in the order of their begins, and until when those before went on.
-    pub(super) calls: Vec<Call>,
-    ended_until_ns: Vec<i64>,
+    /// Calls with both ends.
+    pub(super) calls: Intervals<Call>,
+    /// Waits of threads.
+    pub(super) waits: Intervals<Wait>,
     /// Those whose end is not known.
     pub(super) endless: Vec<Call>,
     pub(super) commits: Commits,
@@ -37,6 +39,8 @@ pub struct Known {
     pub(super) selection: Selection,
     /// Calls are known: a flush is a part of one, and no wait of its own.
     pub(super) has_calls: bool,
+    /// Waits are known: what a thread asked for meanwhile is remembered.
+    pub(super) has_waits: bool,
     /// Files and stacks are told of, too.
     pub(super) of_files: bool,
     /// A moment at which a minute begins.
@@ -48,20 +52,16 @@ impl Known {
     /// ([`super::Ends`]).
     pub fn new(context: Context, selection: Selection) -> Self {
         let actors = Actors::new(&context, selection.process.clone()).shared();
-        let Context { calls, commits, files, stacks, cpu_times, .. } = context;
-        let (mut calls, endless): (Vec<Call>, Vec<Call>) =
+        let Context { calls, waits, commits, files, stacks, cpu_times, .. } = context;
+        let (calls, endless): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.end_ns.is_some());
-        calls.sort_by_key(|call| call.begin_ns);
-        let ended_until_ns = calls.iter().scan(i64::MIN, |until_ns, call| {
-            *until_ns = (*until_ns).max(call.end_ns.unwrap_or(i64::MIN));
-            Some(*until_ns)
-        });
         Self {
             actors,
-            ended_until_ns: ended_until_ns.collect(),
-            homes: Homes::of(&calls),
+            homes: Homes::of(&calls, &waits),
             has_calls: !calls.is_empty(),
-            calls,
+            has_waits: !waits.is_empty(),
+            calls: Intervals::new(calls),
+            waits: Intervals::new(waits),
             endless,
             commits: by_number(commits),
             file_names: FileNames::new(&files),
@@ -80,7 +80,7 @@ impl Known {
     pub(crate) fn so_far(processes: Vec<Process>, homes: Homes, has_calls: bool) -> Self {
         let context = Context { processes, ..Context::default() };
         let known = Self::new(context, Selection::default());
-        Self { homes, has_calls, of_files: false, ..known }
+        Self { homes, has_calls, has_waits: true, of_files: false, ..known }
     }
 
     /// The same with what lies on what, and in which layer of each stack most of the time goes.
@@ -135,23 +135,18 @@ impl Known {
 
     /// Calls that begin in a time or are under way at its begin.
     pub(crate) fn calls_of(&self, time_ns: &Range<i64>) -> Vec<Call> {
-        let first = self.ended_until_ns.partition_point(|until_ns| *until_ns <= time_ns.start);
-        let of = self.calls.iter().skip(first).take_while(|call| call.begin_ns < time_ns.end);
-        of.filter(|call| call.begin_ns >= time_ns.start || call.end_ns > Some(time_ns.start))
-            .cloned()
-            .collect()
+        self.calls.of(time_ns)
     }
 
-    /// When the last of the calls ends that begin before a moment.
-    pub(super) fn calls_end_ns(&self, before_ns: i64) -> Option<i64> {
-        let count = self.calls.partition_point(|call| call.begin_ns < before_ns);
-        self.ended_until_ns.get(count.checked_sub(1)?).copied()
+    /// When the last of the calls and waits ends that begin before a moment.
+    pub(super) fn waited_until_ns(&self, before_ns: i64) -> Option<i64> {
+        self.calls.end_ns(before_ns).max(self.waits.end_ns(before_ns))
     }
 
-    /// When the first call begins that begins at a moment or later.
-    pub(super) fn next_call_ns(&self, from_ns: i64) -> Option<i64> {
-        let next = self.calls.partition_point(|call| call.begin_ns < from_ns);
-        self.calls.get(next).map(|call| call.begin_ns)
+    /// When the first call or wait begins that begins at a moment or later.
+    pub(super) fn next_wait_ns(&self, from_ns: i64) -> Option<i64> {
+        let next = [self.calls.next_ns(from_ns), self.waits.next_ns(from_ns)];
+        next.into_iter().flatten().min()
     }
 }
 
@@ -163,8 +158,10 @@ pub struct Homes {
 }
 
 impl Homes {
-    fn of(calls: &[Call]) -> Self {
-        let wanted = calls.iter().map(|call| call.file_system as u32).collect();
+    fn of(calls: &[Call], waits: &[Wait]) -> Self {
+        let of_waits = waits.iter().map(|wait| wait.file_system).filter(|number| *number != 0);
+        let of_calls = calls.iter().map(|call| call.file_system);
+        let wanted = of_calls.chain(of_waits).map(|number| number as u32).collect();
         Self { found: HashMap::new(), wanted }
     }
 
@@ -184,36 +181,5 @@ impl Homes {
 
     pub(super) fn get(&self, file_system: u32) -> Option<u32> {
         self.found.get(&file_system).copied()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_of_a_time_are_those_that_begin_in_it_or_go_on() {
-        let call = |begin_ns, end_ns| Call { begin_ns, end_ns, ..Call::default() };
-        let calls = vec![
-            call(0, Some(500)),
-            call(10, Some(20)),
-            call(90, Some(100)),
-            call(100, Some(101)),
-            call(150, None),
-            call(199, Some(300)),
-            call(200, Some(201)),
-        ];
-        let context = Context { calls, ..Context::default() };
-        let known = Known::new(context, Selection::default());
-        let begins = |time_ns: Range<i64>| {
-            known.calls_of(&time_ns).iter().map(|call| call.begin_ns).collect::<Vec<_>>()
-        };
-        assert_eq!(begins(100..200), [0, 100, 199]);
-        assert_eq!(begins(0..100), [0, 10, 90]);
-        assert_eq!(begins(500..900), Vec::<i64>::new());
-        assert_eq!(known.next_call_ns(101), Some(199));
-        assert_eq!(known.next_call_ns(201), None);
-        let ends = [0, 1, 100, 200].map(|before_ns| known.calls_end_ns(before_ns));
-        assert_eq!(ends, [None, Some(500), Some(500), Some(500)]);
     }
 }

@@ -83,8 +83,8 @@ impl Minutes {
         let end_ns = self.known.begin_of(self.numbers.end);
         let to_come =
             self.next < self.numbers.end && completed_ns >= self.known.begin_of(self.next);
-        // A call may go on for long behind the last minute, which nothing has opened yet.
-        let goes_on = || self.known.calls_end_ns(end_ns) > Some(arrived_ns);
+        // A call or a wait may go on for long behind the last minute, which nothing has opened yet.
+        let goes_on = || self.known.waited_until_ns(end_ns) > Some(arrived_ns);
         to_come && (arrived_ns < end_ns || goes_on())
             || self.open.iter().any(|ledger| ledger.concerns(arrived_ns, completed_ns))
     }
@@ -118,13 +118,13 @@ impl Minutes {
         self.in_flight.push(row);
     }
 
-    /// Opens a minute if it is one of these, and those before it in which calls begin: they wait
-    /// without any request.
+    /// Opens a minute if it is one of these, and those before it in which calls or waits begin:
+    /// they wait without any request.
     fn open_until(&mut self, minute: i64) {
         while self.next <= minute {
-            let call_ns = self.known.next_call_ns(self.known.begin_of(self.next));
-            let of_call = call_ns.map_or(i64::MAX, |ns| self.known.minute_of(ns));
-            let number = of_call.min(minute).max(self.next);
+            let wait_ns = self.known.next_wait_ns(self.known.begin_of(self.next));
+            let of_wait = wait_ns.map_or(i64::MAX, |ns| self.known.minute_of(ns));
+            let number = of_wait.min(minute).max(self.next);
             if !self.numbers.contains(&number) {
                 break;
             }
@@ -164,8 +164,8 @@ impl Minutes {
 
     /// No more requests come.
     pub(crate) fn end(&mut self) {
-        while let Some(call_ns) = self.known.next_call_ns(self.known.begin_of(self.next)) {
-            let minute = self.known.minute_of(call_ns).max(self.next);
+        while let Some(wait_ns) = self.known.next_wait_ns(self.known.begin_of(self.next)) {
+            let minute = self.known.minute_of(wait_ns).max(self.next);
             if minute >= self.numbers.end {
                 break;
             }

@@ -10,6 +10,7 @@
 //!
 //! - [`role`]: what a process is for, by its title.
 //! - `actors`: whose request it is.
+//! - `intervals`: calls and waits, by their begins.
 //! - [`Known`]: what is known besides the requests.
 //! - [`Minutes`]: requests into minutes, a ledger each.
 //! - `disk`: how the time of a wait divides among those whose requests are in flight.
@@ -18,6 +19,7 @@
 //! - `sums`: what is kept of a minute, and how minutes are added up.
 //! - `calm`: what waits take in calm.
 //! - `blame`: what waits took beyond calm, and because of whom.
+//! - `stalled`: for how long anybody waited for a request, as the kernel counts pressure.
 //! - `cpus`: what the CPUs did meanwhile.
 //! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
@@ -45,11 +47,13 @@ mod disk;
 mod ends;
 mod files;
 mod findings;
+mod intervals;
 mod known;
 mod minutes;
 mod role;
 mod so_far;
 mod stacks;
+mod stalled;
 mod sums;
 mod throttle;
 mod waits;
@@ -74,8 +78,9 @@ use cpus::Cpus;
 use disk::{Act, Disk, PartNumber, THROTTLED, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
-use model::record::{Call, Commands, FileKey, JournalCommit, Request};
+use model::record::{Call, Commands, FileKey, JournalCommit, Request, Wait};
 use stacks::Ways;
+use stalled::Stalled;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -100,9 +105,18 @@ pub(crate) struct Ledger {
     /// and how many have begun.
     calls: Vec<Call>,
     begun: usize,
+    /// Waits by themselves, in the same order; and how many have begun.
+    waits: Vec<Wait>,
+    waits_begun: usize,
     has_calls: bool,
     /// Until when a thread is in a call, whose parts its requests are.
     in_call: HashMap<u32, (i64, usize)>,
+    /// Until when a thread has requests in flight that it asked for.
+    asked: HashMap<u32, i64>,
+    /// On which device a role had its last request.
+    used: HashMap<RoleId, u32>,
+    /// What of the time some thread waited for a request.
+    stalled: Stalled,
     steps: Steps,
     throttle: Throttle,
     files: Files,
@@ -125,9 +139,12 @@ impl Ledger {
     /// Of a span; what is selected of it is told of.
     pub(crate) fn new(known: &Arc<Known>, time_ns: Range<i64>) -> Self {
         let time_ns = known.selected(&time_ns);
-        let calls = known.calls_of(&time_ns);
+        let (calls, waits) = (known.calls.of(&time_ns), known.waits.of(&time_ns));
         let begun = calls.iter().filter(|call| time_ns.contains(&call.begin_ns));
-        let loaded_until_ns = begun.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
+        let of_calls = begun.filter_map(|call| call.end_ns).max();
+        let begun = waits.iter().filter(|wait| time_ns.contains(&wait.begin_ns));
+        let of_waits = begun.map(|wait| wait.end_ns).max();
+        let loaded_until_ns = of_calls.max(of_waits).unwrap_or(i64::MIN);
         Self {
             actors: known.actors.clone(),
             devices: BTreeMap::new(),
@@ -136,7 +153,12 @@ impl Ledger {
             has_calls: known.has_calls,
             calls,
             begun: 0,
+            waits,
+            waits_begun: 0,
             in_call: HashMap::new(),
+            asked: HashMap::new(),
+            used: HashMap::new(),
+            stalled: Stalled::default(),
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
@@ -167,7 +189,7 @@ impl Ledger {
         if let Some(FileKey { number, .. }) = row.file.filter(|_| row.above_id.is_none()) {
             self.homes.entry(number.file_system).or_insert(row.device);
         }
-        self.begin_calls(begin_ns);
+        self.begin_waits(begin_ns);
         if !self.concerns(begin_ns, end_ns) {
             return;
         }
@@ -192,6 +214,12 @@ impl Ledger {
         }
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| is_selected && role != actors::JOURNAL && call.is_none());
+        if self.known.has_waits && row.above_id.is_none() {
+            self.remember(row, role, end_ns);
+        }
+        if kind.is_some() {
+            self.stalled.add(begin_ns, end_ns);
+        }
         self.bring(row, role, kind, (begin_ns, end_ns));
     }
 
@@ -257,24 +285,78 @@ impl Ledger {
         self.known.homes.get(file_system).or_else(|| self.homes.get(&file_system).copied())
     }
 
-    /// Calls that have begun until a moment.
-    fn begin_calls(&mut self, until_ns: i64) {
-        while let Some(call) = self.calls.get(self.begun).filter(|call| call.begin_ns <= until_ns) {
-            let number = self.begun;
-            self.begun += 1;
-            let pid = call.pid as u32;
-            let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
-            let role = self.actors.of_thread(pid, || call.command.clone());
-            let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
-            *in_call = (*in_call).max((end_ns, number));
-            let home = self.home(call.file_system).filter(|_| self.time_ns.contains(&begin_ns));
-            let Some(home) = home else { continue };
-            let class = Class { device: home, role, kind: Kind::Call(call.kind), size: 0 };
-            let queue = self.known.queues.get(&home).copied().unwrap_or(home);
-            let Device { disk, book } = self.device(queue);
-            disk.wait((begin_ns, end_ns), class, book);
-            self.last_ns = self.last_ns.max(end_ns);
+    /// What a request tells of later waits: of its thread, and of its role.
+    fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64) {
+        if let Some(pid) = row.pid.filter(|_| row.is_asked()) {
+            let until_ns = self.asked.entry(pid).or_insert(end_ns);
+            *until_ns = end_ns.max(*until_ns);
         }
+        self.used.insert(role, row.device);
+    }
+
+    /// Calls and waits that have begun until a moment, in the order of their begins.
+    fn begin_waits(&mut self, until_ns: i64) {
+        loop {
+            let call_ns = self.calls.get(self.begun).map(|call| call.begin_ns);
+            let wait_ns = self.waits.get(self.waits_begun).map(|wait| wait.begin_ns);
+            let is_call = call_ns.is_some() && wait_ns.is_none_or(|ns| call_ns <= Some(ns));
+            let next_ns = if is_call { call_ns } else { wait_ns };
+            if next_ns.is_none_or(|ns| ns > until_ns) {
+                break;
+            }
+            if is_call { self.begin_call() } else { self.begin_wait() }
+        }
+    }
+
+    /// The next call begins.
+    fn begin_call(&mut self) {
+        let (number, call) = (self.begun, &self.calls[self.begun]);
+        self.begun += 1;
+        let pid = call.pid as u32;
+        let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
+        let (kind, file_system) = (Kind::Call(call.kind), call.file_system);
+        let role = self.actors.of_thread(pid, || call.command.clone());
+        let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
+        *in_call = (*in_call).max((end_ns, number));
+        if let Some(device) = self.home(file_system) {
+            self.wait_for((begin_ns, end_ns), Class { device, role, kind, size: 0 });
+        }
+    }
+
+    /// The next wait begins. One in a call is a part of that.
+    fn begin_wait(&mut self) {
+        let wait = &self.waits[self.waits_begun];
+        self.waits_begun += 1;
+        let (pid, file_system) = (wait.pid as u32, wait.file_system);
+        let span_ns @ (begin_ns, end_ns) = (wait.begin_ns, wait.end_ns);
+        if wait.for_request != 0 && self.time_ns.contains(&begin_ns) {
+            self.stalled.add(begin_ns, end_ns);
+        }
+        let role = self.actors.of_thread(pid, || wait.command.clone());
+        let Some(kind) = Kind::of_wait(wait.kind) else { return };
+        let is_asked = || self.asked.get(&pid).is_some_and(|until_ns| *until_ns > begin_ns);
+        let is_told = self.call_of(Some(pid), begin_ns).is_some()
+            || kind.may_be_a_request() && is_asked()
+            || self.actors.is_kernel(role);
+        let known = Some(file_system).filter(|number| *number != 0);
+        let home = known.and_then(|number| self.home(number)).or_else(|| self.used.get(&role).copied());
+        // Where nobody can tell, it is one of the devices that are looked at.
+        let home = home.or_else(|| self.devices.keys().next().copied());
+        if let Some(device) = home.filter(|_| !is_told) {
+            self.wait_for(span_ns, Class { device, role, kind, size: 0 });
+        }
+    }
+
+    /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath
+    /// it.
+    fn wait_for(&mut self, (begin_ns, end_ns): (i64, i64), class: Class) {
+        if !self.time_ns.contains(&begin_ns) {
+            return;
+        }
+        let queue = self.known.queues.get(&class.device).copied().unwrap_or(class.device);
+        let Device { disk, book } = self.device(queue);
+        disk.wait((begin_ns, end_ns), class, book);
+        self.last_ns = self.last_ns.max(end_ns);
     }
 
     /// What was noted so far, weighed.
@@ -294,7 +376,7 @@ impl Ledger {
 
     /// No more requests come: what is still open ends.
     pub(crate) fn end(&mut self) {
-        self.begin_calls(i64::MAX);
+        self.begin_waits(i64::MAX);
         for Device { disk, book } in self.devices.values_mut() {
             disk.finish(book);
         }

@@ -7,7 +7,7 @@ use super::blame::blame;
 use super::sums::{Cause, Storm};
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
-use model::record::{Call, CpuTime, Process};
+use model::record::{Call, CpuTime, Process, Wait};
 
 /// All waits of a victim, for something, at a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,15 @@ impl Ledger {
         self.calls.insert(later.max(self.begun), call);
     }
 
+    /// A wait has ended, however long ago it began; as of [`Self::call`].
+    pub(crate) fn wait(&mut self, wait: Wait) {
+        if self.time_ns.contains(&wait.begin_ns) {
+            self.loaded_until_ns = self.loaded_until_ns.max(wait.end_ns);
+        }
+        let later = self.waits.partition_point(|known| known.begin_ns <= wait.begin_ns);
+        self.waits.insert(later.max(self.waits_begun), wait);
+    }
+
     /// The span ends then.
     pub(crate) fn end_span(&mut self, end_ns: i64) {
         self.time_ns.end = end_ns;
@@ -78,7 +87,7 @@ impl Ledger {
     /// All that arrived until a moment was added: what has ended until then has ended. Says
     /// whether anything was going on.
     pub(crate) fn advance(&mut self, until_ns: i64) -> bool {
-        self.begin_calls(until_ns);
+        self.begin_waits(until_ns);
         let was_busy = self.devices.values().any(|device| device.disk.is_busy());
         for Device { disk, book } in self.devices.values_mut() {
             disk.advance(until_ns, book);

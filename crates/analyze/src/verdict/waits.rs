@@ -1,4 +1,5 @@
-//! What somebody waits for: calls that make a file durable, reads, direct writes, flushes.
+//! What somebody waits for: calls that make a file durable, reads, direct writes, flushes; and
+//! waits that make no request of their own ([`WaitKind`]).
 //!
 //! Comparable waits are those of the same role, device, kind and size (by powers of four): they
 //! are held against each other in calm and in need.
@@ -6,7 +7,7 @@
 //! Non-goals: how long a wait takes in calm (`super::blame`).
 
 use super::actors::RoleId;
-use model::record::{CallKind, Flags, Op, Request};
+use model::record::{CallKind, Flags, Op, Request, WaitKind};
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +16,7 @@ pub(crate) enum Kind {
     DirectWrite,
     Flush,
     Call(CallKind),
+    Wait(WaitKind),
 }
 
 impl Kind {
@@ -25,6 +27,36 @@ impl Kind {
             Self::DirectWrite => "direct write",
             Self::Flush => "flush",
             Self::Call(kind) => kind.name(),
+            Self::Wait(kind) => kind.name(),
+        }
+    }
+
+    /// Whether nobody waits so in calm: only waits above a threshold are told of, and all of such a
+    /// wait is lost.
+    pub(crate) fn is_lost_whole(self) -> bool {
+        matches!(self, Self::Wait(_))
+    }
+
+    /// Whether what is in flight meanwhile tells only likely who is to blame: a lock's holder may
+    /// wait for another device, or for no device.
+    pub(crate) fn is_guessed(self) -> bool {
+        matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Other | WaitKind::Reclaim))
+    }
+
+    /// Of a wait by itself: calls are told of as such, and networks are no device.
+    pub(crate) fn of_wait(kind: WaitKind) -> Option<Self> {
+        (!matches!(kind, WaitKind::Call | WaitKind::Network)).then_some(Self::Wait(kind))
+    }
+
+    /// Whether a wait may be for a request that the thread itself has in flight, which is told of
+    /// as that.
+    pub(crate) fn may_be_a_request(self) -> bool {
+        match self {
+            Self::Wait(kind) => matches!(
+                kind,
+                WaitKind::PageRead | WaitKind::Request | WaitKind::Swap | WaitKind::Other
+            ),
+            _ => false,
         }
     }
 

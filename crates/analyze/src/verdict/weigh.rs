@@ -25,6 +25,8 @@ pub(crate) const GAP_NS: i64 = 1_500_000_000;
 /// much.
 const STORM_PART: f64 = 0.05;
 const STORM_NS: f64 = 1e6;
+/// Others had at least this part of waits that they are to blame for as a whole.
+const OTHERS_LEAST: f64 = 0.1;
 
 /// What is known of a device's time.
 pub(crate) struct Scene<'a> {
@@ -244,6 +246,10 @@ impl<'a> Weighing<'a> {
         if (self.scene.is_kernel)(role) {
             return of_class;
         }
+        if self.class.kind.is_lost_whole() {
+            cells.iter().for_each(|cell| self.lose_whole(cell));
+            return of_class;
+        }
         let mut alike: Vec<Alike> = Vec::with_capacity(cells.len());
         let mut own_parts: Vec<OwnParts> = Vec::with_capacity(cells.len());
         for cell in cells {
@@ -284,6 +290,37 @@ impl<'a> Weighing<'a> {
             self.of_parts.resize(place + 1, OfPart::default());
         }
         &mut self.of_parts[place]
+    }
+
+    /// Waits that there are none of in calm. What nobody asked for meanwhile, and what a journal
+    /// wrote, is the doing of those whose requests were in flight, by their shares: it is their
+    /// pages that are too many, their commit that is waited for.
+    fn lose_whole(&mut self, cell: &Cell) {
+        let of = |number: PartNumber| self.scene.whose(number, self.class.role);
+        let is_nobodys = |number: PartNumber| match (self.scene.part)(number) {
+            Part::Act(act) => act.role == JOURNAL,
+            Part::Held => true,
+            Part::Stalled | Part::Throttled => false,
+        };
+        let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {
+            cell.parts.iter().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
+        };
+        let others_ns = sum(&|number| of(number).is_ok());
+        let nobodys_ns = sum(&is_nobodys);
+        let has_others = others_ns >= OTHERS_LEAST * cell.sum_ns as f64;
+        for (number, ns) in &cell.parts {
+            let (cause, ns) = match of(*number) {
+                Ok((role, _)) if has_others => {
+                    (Some(Cause::Role(role)), ns * (1.0 + nobodys_ns / others_ns))
+                }
+                Ok((role, _)) => (Some(Cause::Role(role)), *ns),
+                Err(_) if has_others && is_nobodys(*number) => continue,
+                Err(own) => (cause_of(own), *ns),
+            };
+            let Some(cause) = cause else { continue };
+            self.of_part(*number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
+            self.by_slice.lose(cause, cell.slice, ns);
+        }
     }
 
     fn leave_open(&mut self, cell: &Cell) {

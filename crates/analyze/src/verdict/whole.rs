@@ -28,6 +28,8 @@ pub struct Verdict {
     pub(super) ways: Ways,
     /// Requests that arrived in the time.
     pub(super) requests: u64,
+    /// For how long some thread waited for a request.
+    pub(super) stalled_ns: i64,
     /// When the last wait ended.
     pub(super) last_ns: i64,
 }
@@ -70,6 +72,7 @@ impl Verdict {
             files: Files::default(),
             ways: Ways::default(),
             requests: 0,
+            stalled_ns: 0,
             last_ns: i64::MIN,
         }
     }
@@ -80,8 +83,9 @@ impl Verdict {
             roles.number(name);
         });
         let own = ledger.actors.own_roles().clone();
-        let Ledger { known, files, ways, requests, last_ns, .. } = ledger;
-        Self { known, roles, own, sums, served, files, ways, requests, last_ns }
+        let Ledger { known, files, ways, requests, stalled, last_ns, .. } = ledger;
+        let stalled_ns = stalled.sum_ns;
+        Self { known, roles, own, sums, served, files, ways, requests, stalled_ns, last_ns }
     }
 
     /// Adds the verdict of another time of the same trace.
@@ -98,6 +102,7 @@ impl Verdict {
         self.files.merge(&other.files);
         self.ways.merge(&other.ways, &number);
         self.requests += other.requests;
+        self.stalled_ns += other.stalled_ns;
         self.last_ns = self.last_ns.max(other.last_ns);
     }
 

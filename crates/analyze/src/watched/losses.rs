@@ -11,7 +11,9 @@ use super::tally::Names;
 use crate::statistics::NORMAL_95;
 use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use model::circumstance::Circumstance;
-use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey};
+use model::record::{
+    Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey, Wait,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -94,6 +96,7 @@ pub struct Losses {
     next: u64,
     processes: BTreeMap<u32, Process>,
     calls: VecDeque<Call>,
+    waits: VecDeque<Wait>,
     cpu_times: VecDeque<CpuTime>,
     has_calls: bool,
     homes: Homes,
@@ -128,6 +131,14 @@ impl Losses {
             open.ledger.call(call.clone());
         }
         self.calls.push_back(call.clone());
+    }
+
+    /// A wait of a thread has ended.
+    pub fn wait(&mut self, wait: &Wait) {
+        for open in &mut self.open {
+            open.ledger.wait(wait.clone());
+        }
+        self.waits.push_back(wait.clone());
     }
 
     /// What the CPUs did in an interval.
@@ -171,6 +182,8 @@ impl Losses {
         let mut ledger = Ledger::new(&Arc::new(known), span.from_ns..span.until_ns);
         let calls = self.calls.iter().filter(|call| call.end_ns >= Some(span.from_ns));
         calls.for_each(|call| ledger.call(call.clone()));
+        let waits = self.waits.iter().filter(|wait| wait.end_ns >= span.from_ns);
+        waits.for_each(|wait| ledger.wait(wait.clone()));
         self.cpu_times.iter().for_each(|interval| ledger.cpu_time(interval.clone()));
         Open { span: *span, ledger, told: BTreeMap::new(), has_changed: false }
     }
@@ -197,6 +210,9 @@ impl Losses {
         let is_old = |call: &Call| call.end_ns.is_none_or(|ns| ns + CALLS_NS < shown_ns);
         while self.calls.front().is_some_and(is_old) {
             self.calls.pop_front();
+        }
+        while self.waits.front().is_some_and(|wait| wait.end_ns + CALLS_NS < shown_ns) {
+            self.waits.pop_front();
         }
         while self.cpu_times.front().is_some_and(|one| one.until_ns + CALLS_NS < shown_ns) {
             self.cpu_times.pop_front();

@@ -9,7 +9,7 @@ use crate::doubt::sentences;
 use crate::number::significant;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
-use model::record::Verdict;
+use model::record::{Verdict, WaitKind};
 use model::units::{show_moment, show_time_ns};
 
 /// Pairs that are told of.
@@ -22,6 +22,9 @@ const LEAST_PERCENT: f64 = 15.0;
 const HOUR_NS: f64 = 3600e9;
 /// CPUs that are less idle are a reason to wait.
 const IDLE_PERCENT_LEAST: f64 = 3.0;
+/// Pressure that is less is not worth a sentence; and where less of it was seen, all is not clear.
+const PRESSURE_PERCENT_LEAST: f64 = 2.0;
+const SEEN_PERCENT_LEAST: f64 = 75.0;
 /// Where more of the waiting than this could not be compared, nobody knows whether all is clear.
 const UNKNOWN_PART: f64 = 0.1;
 
@@ -37,6 +40,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
             false => calm(told, &most),
         });
     }
+    lines.extend(pressure(told));
     lines.extend(busy_cpus(told));
     lines.extend(doubts(told));
     lines
@@ -47,6 +51,31 @@ fn doubts(told: &Told<'_>) -> Option<String> {
     let span = told.run.finding("verdict_span_ns")?;
     let is_suspect = span.verdict == Verdict::Suspect;
     is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&span.doubts)))
+}
+
+/// What the kernel counts by itself of waits for requests, where that is much.
+fn pressure(told: &Told<'_>) -> Option<String> {
+    let percent = told.run.get("io_pressure_percent").filter(|of| *of >= PRESSURE_PERCENT_LEAST)?;
+    let all = show_time_ns(told.run.or_zero("io_pressure_ns"));
+    let seen = told.run.or_zero("io_pressure_seen_percent");
+    let counted = format!(
+        "By the kernel's count (PSI) some thread waited for I/O for {all}, {} % of the time",
+        significant(percent)
+    );
+    Some(match seen < SEEN_PERCENT_LEAST {
+        true => format!(
+            "{counted}: only {} % of that was seen here. The rest waited for devices that were not \
+             traced, or by a way that is not.",
+            significant(seen)
+        ),
+        false => format!("{counted}; {} % of that was seen here.", significant(seen)),
+    })
+}
+
+/// Whether the kernel counts much waiting that is not known here.
+fn is_much_unseen(told: &Told<'_>) -> bool {
+    told.run.or_zero("io_pressure_percent") >= PRESSURE_PERCENT_LEAST
+        && told.run.get("io_pressure_seen_percent").is_some_and(|seen| seen < SEEN_PERCENT_LEAST)
 }
 
 /// Where the CPUs are never idle, a wait may be one for a CPU.
@@ -70,7 +99,7 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
         who("The", &of.victim),
         if is_estimate(loss) { "about " } else { "" },
         show_time_ns(loss.lost_ns()),
-        plural(&of.wait),
+        waited_for(&of.wait),
         of.device,
         significant(loss.values.or_zero("lost_percent")),
         show_time_ns(all_ns),
@@ -80,6 +109,8 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
         (Some(mean), Some(calm)) => {
             format!(": a wait took {} instead of {}", show_time_ns(mean), show_time_ns(calm))
         }
+        (Some(mean), None) => format!(": a wait took {} on average", show_time_ns(mean)),
+        _ if wait_kind(&of.wait).is_some() => String::new(),
         _ => "; there was no calm to compare with".to_owned(),
     };
     format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
@@ -97,11 +128,35 @@ fn is_estimate(loss: &Loss<'_>) -> bool {
     loss.values.get("affected_mean_ns").is_none()
 }
 
-fn plural(wait: &str) -> String {
-    match wait {
-        "read" | "direct write" => format!("{wait}s"),
-        "flush" => "flushes".to_owned(),
-        call => call.to_owned(),
+/// What is waited for, as a sentence has it; of a call its name.
+fn waited_for(wait: &str) -> &str {
+    match (wait, wait_kind(wait)) {
+        ("read", _) => "reads",
+        ("direct write", _) => "direct writes",
+        ("flush", _) => "flushes",
+        (_, Some(kind)) => words_of(kind),
+        (call, None) => call,
+    }
+}
+
+fn wait_kind(wait: &str) -> Option<WaitKind> {
+    WaitKind::ALL.iter().find(|(_, name)| *name == wait).map(|(kind, _)| *kind)
+}
+
+fn words_of(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Throttling => "dirty pages to be written",
+        WaitKind::Journal => "the journal",
+        WaitKind::Lock => "locks",
+        WaitKind::Writeback => "the writeback of pages",
+        WaitKind::PageRead => "pages that others read",
+        WaitKind::Request => "the queue of requests",
+        WaitKind::Limit => "a cgroup's limit",
+        WaitKind::Reclaim => "memory to be freed",
+        WaitKind::Swap => "swapped-out memory",
+        WaitKind::Call => "calls that make files durable",
+        WaitKind::Network => "a network file system",
+        WaitKind::Other => "something else in the kernel",
     }
 }
 
@@ -184,6 +239,12 @@ fn calm(told: &Told<'_>, most: &str) -> String {
         return format!(
             "Whether anybody waited much for others is not known: {looked} {}{most}.",
             unknown()
+        );
+    }
+    if is_much_unseen(told) {
+        return format!(
+            "Whether anybody waited much for others is not known: {looked} none was much longer for \
+             what others did, but most of the waiting was not seen{most}."
         );
     }
     let all_clear = "none was much longer for what others did";

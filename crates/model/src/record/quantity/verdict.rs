@@ -82,6 +82,13 @@ quantities! {
         "the time that was looked at, from the run's start or from where a selection begins";
     run "cpu_idle_percent" "%" "of all CPUs' time: idle, as /proc/stat tells";
     run "cpu_stolen_percent" "%" "of all CPUs' time: the hypervisor had given it to others";
+    run "io_pressure_ns" "ns"
+        "how long some thread of the machine waited for requests, as the kernel counts it by \
+         itself (/proc/pressure/io, some)";
+    run "io_pressure_percent" "%" "this as a share of the time in which it was counted";
+    run "io_pressure_seen_percent" "%"
+        "the time in which some wait for a request is known here, as a share of io_pressure_ns: \
+         what is missing waited for devices that were not traced, or was not seen";
     run "selected_from_ns" "ns" "of a selection: where it begins in the trace";
     run "selected_until_ns" "ns" "of a selection: where it ends";
     run "whole_until_ns" "ns" "of a selection: where the trace ends";
