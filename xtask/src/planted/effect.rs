@@ -24,11 +24,14 @@ pub(super) struct Effect {
     pub(super) p99: f64,
     /// Of all time waited, what lies beyond the mean in calm.
     pub(super) lost: f64,
+    /// The same in ns.
+    pub(super) lost_ns: f64,
 }
 
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "p99 × {:.1}, {:.0} % of the waits lost", self.p99, self.lost * 100.0)
+        let Self { p99, lost, lost_ns } = self;
+        write!(f, "p99 × {p99:.1}, {:.0} % of the waits ({:.2} s) lost", lost * 100.0, lost_ns / 1e9)
     }
 }
 
@@ -84,9 +87,9 @@ fn effect(waits: Vec<Wait>, phases: &[RangeInclusive<f64>]) -> Option<Effect> {
     let is_disturbed = |wait: &Wait| phases.iter().any(|phase| wait.is_in(phase));
     let (disturbed, calm): (Vec<_>, Vec<_>) = waits.into_iter().partition(is_disturbed);
     let usual = sum(&calm) / calm.len() as f64;
-    let lost = sum(&disturbed) - usual * disturbed.len() as f64;
+    let lost_ns = sum(&disturbed) - usual * disturbed.len() as f64;
     let p99 = p99(&disturbed)? / p99(&calm)?;
-    Some(Effect { p99, lost: lost / (sum(&calm) + sum(&disturbed)) })
+    Some(Effect { p99, lost: lost_ns / (sum(&calm) + sum(&disturbed)), lost_ns })
 }
 
 fn sum(waits: &[Wait]) -> f64 {
@@ -113,8 +116,8 @@ mod tests {
         let waits = numbers("10, 1000000, 0, 4096\n20, 1000000\nx\n40, 18000000\n", ',');
         let waits: Vec<_> = waits.map(|[end_ms, ns]| Wait { end_ms, ns }).collect();
         let found = effect(waits.clone(), &[30.0..=35.0]).unwrap();
-        assert_eq!(found, Effect { p99: 18.0, lost: 17.0 / 20.0 });
-        assert_eq!(found.to_string(), "p99 × 18.0, 85 % of the waits lost");
+        assert_eq!(found, Effect { p99: 18.0, lost: 17.0 / 20.0, lost_ns: 17e6 });
+        assert_eq!(found.to_string(), "p99 × 18.0, 85 % of the waits (0.02 s) lost");
         assert_eq!(effect(waits, &[]), None);
     }
 

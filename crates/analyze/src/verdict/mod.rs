@@ -113,7 +113,7 @@ pub(crate) struct Ledger {
     in_call: HashMap<u32, (i64, usize)>,
     /// Until when a thread has requests in flight that it asked for.
     asked: HashMap<u32, i64>,
-    /// On which device a role had its last request.
+    /// On which device a role had its last request, call or wait.
     used: HashMap<RoleId, u32>,
     /// What of the time some thread waited for a request.
     stalled: Stalled,
@@ -339,9 +339,12 @@ impl Ledger {
             || kind.may_be_a_request() && is_asked()
             || self.actors.is_kernel(role);
         let known = Some(file_system).filter(|number| *number != 0);
-        let home = known.and_then(|number| self.home(number)).or_else(|| self.used.get(&role).copied());
-        // Where nobody can tell, it is one of the devices that are looked at.
-        let home = home.or_else(|| self.devices.keys().next().copied());
+        // Without a file it is where the role has its requests: it may be a device that is not
+        // looked at.
+        let home = match known {
+            Some(number) => self.home(number),
+            None => self.used.get(&role).copied(),
+        };
         if let Some(device) = home.filter(|_| !is_told) {
             self.wait_for(span_ns, Class { device, role, kind, size: 0 });
         }
@@ -350,6 +353,7 @@ impl Ledger {
     /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath
     /// it.
     fn wait_for(&mut self, (begin_ns, end_ns): (i64, i64), class: Class) {
+        self.used.insert(class.role, class.device);
         if !self.time_ns.contains(&begin_ns) {
             return;
         }

@@ -73,8 +73,9 @@ use wait::Waits;
 use std::collections::BTreeMap;
 
 /// What is not told where /proc/kallsyms shows no addresses.
-const FUNCTIONS_HIDDEN: &str = "the kernel hides where its functions are: what threads wait for, \
-                                besides requests and calls, is not told (kernel.kptr_restrict)";
+const FUNCTIONS_HIDDEN: &str = "the kernel hides where its functions are (kernel.kptr_restrict)";
+/// What is then not told.
+const WAITS_UNTOLD: &str = "what threads wait for, besides requests and calls, is not told";
 
 /// Why there is no capture. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
@@ -250,11 +251,15 @@ impl Capture {
         let functions = if options.calls { Functions::read() } else { Functions::default() };
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
-        let attached = programs::attach(&mut loaded, &kernel, options, starts)?;
+        let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;
         drop(maps);
         let mut untold = kernel.untold(options.calls);
+        match programs::attach_waits(&mut loaded, options) {
+            Ok(hook) => attached.extend(hook),
+            Err(refused) => untold.push(format!("{WAITS_UNTOLD}: failed to {refused}")),
+        }
         if options.calls && functions.are_hidden() {
-            untold.push(FUNCTIONS_HIDDEN.to_owned());
+            untold.push(format!("{WAITS_UNTOLD}: {FUNCTIONS_HIDDEN}"));
         }
         let waits = Waits::new(functions, own_tgids);
         let runs_left_out = None;

@@ -238,10 +238,17 @@ pub(super) fn attach(
         }
         attached.push(Hook { is_twice, ..*hook });
     }
-    if options.calls && loaded.attach(&OF_WAITS)? {
-        attached.push(OF_WAITS);
-    }
     Ok(attached)
+}
+
+/// Attaches what tells of waits, if they are asked for.
+/// Errors: a kernel that does not take it, which takes all else.
+pub(super) fn attach_waits(
+    loaded: &mut Loaded,
+    options: &CaptureOptions,
+) -> Result<Option<Hook>, LoadError> {
+    let is_attached = options.calls && loaded.attach(&OF_WAITS)?;
+    Ok(is_attached.then_some(OF_WAITS))
 }
 
 fn possible_cpus() -> u32 {

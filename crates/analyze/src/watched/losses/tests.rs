@@ -4,7 +4,7 @@ use super::*;
 use crate::selection::Selection;
 use crate::verdict::{Minutes, Storm, united};
 use crate::watched::{Rolled, Tally, minutes_from_ns};
-use model::record::{CallKind, Context, Counted, Op, Subject};
+use model::record::{CallKind, Context, Counted, Op, Subject, Wait, WaitKind};
 use std::collections::BTreeMap;
 
 const MS: i64 = 1_000_000;
@@ -49,6 +49,19 @@ fn load(seconds: i64) -> (Vec<Request>, Vec<Call>) {
         ..Call::default()
     };
     (rows, (1..seconds * 10).map(call).collect())
+}
+
+/// Whoever writes is throttled again and again, across the boundary of spans, too.
+fn waits(seconds: i64) -> Vec<Wait> {
+    let wait = |number: i64| Wait {
+        kind: WaitKind::Throttling,
+        pid: 2,
+        begin_ns: BEGUN + number * 5 * S - 150 * MS,
+        end_ns: BEGUN + number * 5 * S + 120 * MS,
+        for_request: 1,
+        ..Wait::default()
+    };
+    (1..seconds / 5).map(wait).collect()
 }
 
 fn processes() -> Vec<Process> {
@@ -145,10 +158,16 @@ fn spans_have_the_verdict_of_their_time() {
     assert!((3.4e9..4.1e9).contains(&lost_ns), "{lost_ns}");
 }
 
+/// How often and how long was waited for fewer dirty pages.
+fn throttled<'r>(rows: impl Iterator<Item = &'r Rollup>) -> (u64, u64) {
+    let of = rows.filter(|row| row.counted == Counted::Waits && row.operation == "dirty throttling");
+    of.fold((0, 0), |sum, row| (sum.0 + row.count, sum.1 + row.sum_ns))
+}
+
 /// Minutes of the wall clock, which the trace does not begin with: 150 s, begun at second 20.
 #[test]
 fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
-    let (rows, calls) = load(150);
+    let ((rows, calls), waits) = (load(150), waits(150));
     let started_unix_ns = 20 * S - BEGUN;
     let names = Names { device: &|number| number.to_string(), file: &|_| None };
     let commands = Commands::default();
@@ -160,6 +179,7 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     }
     let mut kept = Vec::new();
     let mut next_call = calls.iter().peekable();
+    let mut next_wait = waits.iter().peekable();
     spans.advance(BEGUN, 20 * S);
     for row in &rows {
         let now_ns = row.queued_ns.unwrap();
@@ -168,6 +188,10 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
             losses.call(call);
             tally.call(call, &spans);
         }
+        // Requests come 2 s after their arrival, waits at their ends.
+        while let Some(wait) = next_wait.next_if(|wait| wait.end_ns <= now_ns + 2 * S) {
+            losses.wait(wait);
+        }
         losses.request(row, &commands, &spans);
         tally.request(row, &commands, &spans);
     }
@@ -175,7 +199,7 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     kept.extend(losses.take(i64::MAX / 2, &spans, &names));
     kept.extend(tally.take(&spans, &names));
 
-    let context = Context { processes: processes(), calls, ..Context::default() };
+    let context = Context { processes: processes(), calls, waits, ..Context::default() };
     let mut known = Known::new(context, Selection::default());
     rows.iter().for_each(|row| known.homes().add(row));
     let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
@@ -204,6 +228,7 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     assert_eq!(kept.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
     let is_lost = |row: &Rollup| row.counted == Counted::Lost;
     assert!(made.values().filter(|row| is_lost(row)).count() >= 3, "one each minute");
+    assert_eq!(throttled(made.values()), (29, 29 * 270 * MS as u64));
     let storms = made.values().filter(|row| row.counted == Counted::Storm);
     let storm = |row: &Rollup| Storm {
         from_ns: row.from_unix_ns,

@@ -13,7 +13,7 @@ use super::witness::{NewThread, Witness};
 use super::{Devices, areas, resolve};
 use host::device::Tree;
 use model::record::requests::Provenance;
-use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Request};
+use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Request, Wait};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -184,6 +184,11 @@ impl<'a> Session<'a> {
     /// Shows each request as soon as it is completed.
     pub(crate) fn watch(&mut self, watch: impl FnMut(&Request, &Commands) + 'a) {
         self.intake.watch(watch);
+    }
+
+    /// Shows each wait of a thread as soon as it has ended.
+    pub(crate) fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
+        self.intake.watch_waits(watch);
     }
 
     /// Shows each call as soon as it has ended.

@@ -159,6 +159,10 @@ pub(super) fn run(
         tally.borrow_mut().call(call, &spans.borrow());
         losses.borrow_mut().call(call);
     });
+    session.watch_waits(|wait| {
+        spans.borrow_mut().reach(wait.begin_ns);
+        losses.borrow_mut().wait(wait);
+    });
     tally.borrow_mut().leave_out(&[std::process::id(), options.own_process]);
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));

@@ -58,6 +58,7 @@ impl Message {
                 let Incident { why, crowded_out, requests, context } = *incident;
                 let context = json!({
                     "calls": to_json(&context.calls),
+                    "waits": to_json(&context.waits),
                     "commits": to_json(&context.commits),
                     "processes": to_json(&context.processes),
                     "files": to_json(&context.files),
@@ -97,6 +98,7 @@ impl Message {
                 let of = head.get("context")?;
                 let context = Context {
                     calls: from_json(of.get("calls")?)?,
+                    waits: from_json(of.get("waits")?)?,
                     commits: from_json(of.get("commits")?)?,
                     processes: from_json(of.get("processes")?)?,
                     files: from_json(of.get("files")?)?,
