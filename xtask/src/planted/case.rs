@@ -34,6 +34,8 @@ pub(super) struct Case {
     /// What the device is formatted with and mounted; `none` leaves it raw.
     #[serde(default = "ext4")]
     pub(super) file_system: String,
+    /// In place of a loop device: a modelled drive, as `lbolt device` takes it.
+    pub(super) model: Option<String>,
     /// The image lies on an ext4 on a device of its own.
     #[serde(default)]
     pub(super) beneath: bool,

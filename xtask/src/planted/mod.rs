@@ -5,6 +5,7 @@
 mod case;
 mod effect;
 mod judge;
+mod modelled;
 mod rig;
 mod stage;
 mod table;
@@ -134,8 +135,8 @@ mod tests {
 
     #[test]
     fn cases_are_chosen_by_half_or_by_name() {
-        assert_eq!(chosen("").unwrap().len(), 26);
-        assert_eq!(chosen("--held-out").unwrap().len(), 12);
+        assert_eq!(chosen("").unwrap().len(), 28);
+        assert_eq!(chosen("--held-out").unwrap().len(), 14);
         assert_eq!(chosen("--open").unwrap().len(), 14);
         assert_eq!(chosen("idle").unwrap(), ["idle"]);
         assert!(chosen("no_such_case").unwrap_err().to_string().contains("there are "));

@@ -65,7 +65,7 @@ impl Rig {
             std::fs::remove_dir_all(&kept)?;
         }
         std::fs::create_dir(&kept)?;
-        let stage = Stage::make(&self.at.join("work"), case)?;
+        let stage = Stage::make(&self.at.join("work"), case, &self.lbolt)?;
         let turn = Turn { rig: self, stage, kept: &kept };
         let stolen = turn.play(case)?;
         let printed = std::fs::read_to_string(kept.join("text"))?;

@@ -4,6 +4,7 @@
 //! directory, and the cgroup by its name.
 
 use super::case::Case;
+use super::modelled::Modelled;
 use anyhow::{Context as _, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
@@ -24,16 +25,25 @@ const SETTINGS: [(&str, &str); 2] = [("scheduler", "none"), ("read_ahead_kb", "1
 pub(super) struct Stage {
     work: PathBuf,
     pub(super) device: PathBuf,
+    modelled: Option<Modelled>,
 }
 
 impl Stage {
-    pub(super) fn make(work: &Path, case: &Case) -> anyhow::Result<Self> {
+    /// `lbolt` is the program that modelled drives come from.
+    pub(super) fn make(work: &Path, case: &Case, lbolt: &Path) -> anyhow::Result<Self> {
         undo(work)?;
         std::fs::create_dir_all(work)?;
-        let mut stage = Self { work: work.to_owned(), device: PathBuf::new() };
+        let mut stage = Self { work: work.to_owned(), device: PathBuf::new(), modelled: None };
         std::fs::create_dir(group())?;
-        let place = if case.beneath { stage.beneath(case.device_mib)? } else { work.to_owned() };
-        stage.device = device(&place.join("image"), case.device_mib)?;
+        if let Some(model) = &case.model {
+            let model = format!("{model},size={}m", case.device_mib);
+            let modelled = stage.modelled.insert(Modelled::start(lbolt, &model, work)?);
+            stage.device = modelled.device.clone();
+        } else {
+            let place =
+                if case.beneath { stage.beneath(case.device_mib)? } else { work.to_owned() };
+            stage.device = device(&place.join("image"), case.device_mib)?;
+        }
         if case.file_system != "none" {
             mount(&stage.device, &case.file_system, &stage.mounted())?;
         }
@@ -67,6 +77,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
+        // A modelled drive ends behind it, when nothing lies on it any more.
         if let Err(error) = undo(&self.work) {
             eprintln!("not undone: {error:#}");
         }

@@ -38,10 +38,13 @@ pub(crate) enum Part {
 }
 
 /// How long a device may complete nothing before it stands still, in ns; and how many times as long
-/// as what it completes then takes at its usual pace: a memory card that writes 512 KiB in 100 ms
+/// as it usually takes to complete such a request next: a memory card that writes 512 KiB in 100 ms
 /// does not stand still.
 const STALL_NS: i64 = 50_000_000;
 const STALL_TIMES: f64 = 5.0;
+
+/// Of the work of a request.
+const OCTAVES: usize = u64::BITS as usize;
 
 /// What is less than this is no part of a wait, but rounded.
 const ROUNDED_NS: f64 = 1e-3;
@@ -115,9 +118,9 @@ pub(crate) struct Disk<C> {
     /// By role: its requests in flight, and since when it has any.
     roles: Vec<(u64, i64)>,
     since: Since,
-    /// How long it took so far from completion to completion, and the work that it completed.
-    paced_ns: f64,
-    paced_work: f64,
+    /// How long it took so far until a request was completed next, by its operation and its work's
+    /// octave; and how many these were.
+    paces: Vec<[(f64, f64); OCTAVES]>,
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
@@ -150,8 +153,7 @@ impl<C> Disk<C> {
             idle: Recent::default(),
             roles: Vec::new(),
             since: Since::default(),
-            paced_ns: 0.0,
-            paced_work: 0.0,
+            paces: vec![[(0.0, 0.0); OCTAVES]; Op::ALL.len()],
             ends: BinaryHeap::new(),
             open: Vec::new(),
             free: Vec::new(),
@@ -256,18 +258,20 @@ impl<C> Disk<C> {
     }
 
     /// At a completion: if it was long in coming, the time since the last one is the device's.
-    fn settle(&mut self, now_ns: i64, work: f64) {
+    fn settle(&mut self, now_ns: i64, (number, work): (usize, f64)) {
         let has_flush = || {
             let mut in_flight = self.acts.iter().zip(self.count.iter().skip(ACTS));
             in_flight.any(|(act, count)| act.op == Op::Flush && *count > 0)
         };
         let for_ns = now_ns.saturating_sub(self.since.completed_ns);
-        let usual_ns = self.paced_ns / self.paced_work.max(1.0) * work;
-        if for_ns >= STALL_NS && for_ns as f64 >= STALL_TIMES * usual_ns && !has_flush() {
+        let is_long = for_ns >= STALL_NS && !has_flush();
+        let octave = (work as u64 | 1).ilog2() as usize;
+        let (sum_ns, count) = &mut self.paces[self.acts[number - ACTS].op as usize][octave];
+        let is_unusual = for_ns as f64 * *count >= STALL_TIMES * *sum_ns;
+        (*sum_ns, *count) = (*sum_ns + for_ns as f64, *count + 1.0);
+        if is_long && is_unusual {
             self.stall();
         }
-        self.paced_ns += for_ns as f64;
-        self.paced_work += work;
         self.begin_anew(now_ns);
     }
 
@@ -371,8 +375,8 @@ impl<C> Disk<C> {
     }
 
     fn end(&mut self, place: usize, end_ns: i64, watch: &mut impl Watch<C>) {
-        if let Some((_, work)) = self.open[place].as_ref().and_then(|open| open.act) {
-            self.settle(end_ns, work);
+        if let Some(act) = self.open[place].as_ref().and_then(|open| open.act) {
+            self.settle(end_ns, act);
         }
         let Some(Open { act, wait }) = self.open[place].take() else { return };
         self.free.push(place);

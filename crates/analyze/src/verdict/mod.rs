@@ -111,7 +111,7 @@ pub(crate) struct Ledger {
     has_calls: bool,
     /// Until when a thread is in a call, whose parts its requests are.
     in_call: HashMap<u32, (i64, usize)>,
-    /// Until when a thread has requests in flight that it asked for.
+    /// Until when a thread has requests in flight that it waits for, as these tell.
     asked: HashMap<u32, i64>,
     /// On which device a role had its last request, call or wait.
     used: HashMap<RoleId, u32>,
@@ -287,7 +287,8 @@ impl Ledger {
 
     /// What a request tells of later waits: of its thread, and of its role.
     fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64) {
-        if let Some(pid) = row.pid.filter(|_| row.is_asked()) {
+        let is_told = || Kind::of_request(row, self.has_calls).is_some();
+        if let Some(pid) = row.pid.filter(|_| is_told()) {
             let until_ns = self.asked.entry(pid).or_insert(end_ns);
             *until_ns = end_ns.max(*until_ns);
         }

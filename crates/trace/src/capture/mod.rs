@@ -252,7 +252,6 @@ impl Capture {
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;
-        drop(maps);
         let mut untold = kernel.untold(options.calls);
         match programs::attach_waits(&mut loaded, options) {
             Ok(hook) => attached.extend(hook),
@@ -261,6 +260,7 @@ impl Capture {
         if options.calls && functions.are_hidden() {
             untold.push(format!("{WAITS_UNTOLD}: {FUNCTIONS_HIDDEN}"));
         }
+        drop(maps);
         let waits = Waits::new(functions, own_tgids);
         let runs_left_out = None;
         Ok(Self { loaded, records, decoder, second, attached, plain, untold, waits, runs_left_out })
