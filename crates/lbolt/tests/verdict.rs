@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab, Loop, Mounted};
-use model::record::{Call, CallKind, Context, CpuTime, FileNumber, Finding, NamedFile};
+use model::record::{
+    Call, CallKind, Context, CpuTime, FileNumber, Finding, NamedFile, Wait, WaitKind,
+};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -514,4 +516,27 @@ fn selections_that_cannot_be_are_refused_and_those_that_nothing_matches_say_so()
         let ended = lab.run(&format!("response log {words}"));
         assert!(ended.code == 0 && ended.out.contains(expected), "{words}: {}", ended.out);
     }
+}
+
+/// Makes neither a request nor a call: the file system is frozen while it writes.
+const FROZEN: &str = "exec 9>$AT/log; fsfreeze -f $AT; (sleep 0.3; fsfreeze -u $AT) & \
+    head -c 4096 /dev/zero >&9; wait; sync -f $AT";
+
+#[test]
+fn root_a_wait_without_a_request_is_told_with_its_kind_its_file_and_its_stack() {
+    let lab = Lab::new();
+    let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], FROZEN) else { return };
+    let context = Context::read(&lab.path("run")).unwrap();
+    let of_writer = |wait: &&Wait| wait.command == "head" && wait.kind == WaitKind::Lock;
+    let waits: Vec<&Wait> = context.waits.iter().filter(of_writer).collect();
+    let [wait] = waits[..] else { panic!("{:?}", context.waits) };
+    let took_ns = wait.end_ns - wait.begin_ns;
+    assert!((200_000_000..20_000_000_000).contains(&took_ns), "{took_ns}");
+    let file = context.files.iter().find(|file| file.number() == wait.file());
+    let path = file.and_then(|file| file.path.as_deref()).unwrap();
+    assert!(path.ends_with("/log"), "{path}");
+    let stack = context.stacks.iter().find(|stack| stack.stack == wait.stack).unwrap();
+    assert!(stack.functions.contains("vfs_write"), "{}", stack.functions);
+    let told = lab.run("response run --by wait").out;
+    assert!(told.lines().any(|line| line.contains("head") && line.contains("lock")), "{told}");
 }

@@ -274,7 +274,7 @@ fn of_stacks(all: &[Told<'_>]) -> Vec<Finding> {
         }
     }
     let mut rows: Vec<_> = rows.into_iter().collect();
-    rows.sort_by_key(|(_, queued)| Reverse(queued.response_ns));
+    rows.sort_by_key(|(_, queued)| Reverse(queued.response_ns + queued.waited_ns));
     let found = |(of, queued): (Stack, Queued)| {
         let subject = Subject::Stack(of);
         let found =
@@ -283,6 +283,7 @@ fn of_stacks(all: &[Told<'_>]) -> Vec<Finding> {
             found("stack_requests_count", queued.requests as f64),
             found("stack_bytes", queued.bytes as f64),
             found("stack_response_ns", queued.response_ns as f64),
+            found("stack_waited_ns", queued.waited_ns as f64),
         ]
     };
     rows.into_iter().take(STACKS_MOST).flat_map(found).collect()

@@ -319,6 +319,9 @@ impl Ledger {
         let role = self.actors.of_thread(pid, || call.command.clone());
         let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
         *in_call = (*in_call).max((end_ns, number));
+        if self.time_ns.contains(&begin_ns) {
+            self.stalled.add(begin_ns, end_ns);
+        }
         if let Some(device) = self.home(file_system) {
             self.wait_for((begin_ns, end_ns), Class { device, role, kind, size: 0 });
         }
@@ -346,6 +349,10 @@ impl Ledger {
             Some(number) => self.home(number),
             None => self.used.get(&role).copied(),
         };
+        let is_shown = self.known.of_files && self.time_ns.contains(&begin_ns);
+        if let Some(device) = home.filter(|_| is_shown && !self.actors.is_kernel(role)) {
+            self.ways.add_wait(&self.waits[self.waits_begun - 1], device, role);
+        }
         if let Some(device) = home.filter(|_| !is_told) {
             self.wait_for(span_ns, Class { device, role, kind, size: 0 });
         }

@@ -1,10 +1,11 @@
-//! Requests by the functions by which they were queued, where stacks were captured.
+//! Requests by the functions by which they were queued, where stacks were captured; and waits of
+//! threads by the kernel's functions in which they slept.
 //!
 //! Non-goals: names of functions (the trace's context has them).
 
 use super::actors::RoleId;
 use model::heaviest::Heaviest;
-use model::record::{Flags, Request, Stacks};
+use model::record::{Flags, Request, Stacks, Wait};
 
 /// Ways that are known one by one: those whose requests took longest.
 const MOST: usize = 100_000;
@@ -23,6 +24,7 @@ pub(crate) struct Queued {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) response_ns: i64,
+    pub(crate) waited_ns: i64,
 }
 
 impl Queued {
@@ -30,6 +32,7 @@ impl Queued {
         self.requests += other.requests;
         self.bytes += other.bytes;
         self.response_ns += other.response_ns;
+        self.waited_ns += other.waited_ns;
     }
 }
 
@@ -50,8 +53,21 @@ impl Ways {
         }
         let way = Way { device: row.device, role, stacks: row.stacks };
         let (bytes, response_ns) = (u64::from(row.length_bytes), end_ns - begin_ns);
-        let weight = u64::try_from(response_ns).unwrap_or(0);
-        self.0.add(way, weight).merge(&Queued { requests: 1, bytes, response_ns });
+        self.put(way, &Queued { requests: 1, bytes, response_ns, waited_ns: 0 });
+    }
+
+    /// Adds a wait of a thread.
+    pub(crate) fn add_wait(&mut self, wait: &Wait, device: u32, role: RoleId) {
+        let stacks = Stacks { kernel: wait.stack as u32, user: 0 };
+        let waited_ns = wait.end_ns - wait.begin_ns;
+        if stacks != Stacks::default() {
+            self.put(Way { device, role, stacks }, &Queued { waited_ns, ..Queued::default() });
+        }
+    }
+
+    fn put(&mut self, way: Way, queued: &Queued) {
+        let weight = u64::try_from(queued.response_ns + queued.waited_ns).unwrap_or(0);
+        self.0.add(way, weight).merge(queued);
     }
 
     /// Adds those of another time; `role` is the number here of each of its roles.
@@ -59,8 +75,7 @@ impl Ways {
         let mut ways: Vec<(Way, Queued)> = other.all().map(|(way, of)| (*way, *of)).collect();
         ways.sort_unstable_by_key(|(way, _)| *way);
         for (way, queued) in ways {
-            let weight = u64::try_from(queued.response_ns).unwrap_or(0);
-            self.0.add(Way { role: role(way.role), ..way }, weight).merge(&queued);
+            self.put(Way { role: role(way.role), ..way }, &queued);
         }
     }
 

@@ -43,9 +43,11 @@ impl Kind {
         matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Other | WaitKind::Reclaim))
     }
 
-    /// Of a wait by itself: calls are told of as such, and networks are no device.
+    /// Of a wait by itself: calls and direct requests are told of as such, and networks are no
+    /// device.
     pub(crate) fn of_wait(kind: WaitKind) -> Option<Self> {
-        (!matches!(kind, WaitKind::Call | WaitKind::Network)).then_some(Self::Wait(kind))
+        let is_told = matches!(kind, WaitKind::Call | WaitKind::DirectIo | WaitKind::Network);
+        (!is_told).then_some(Self::Wait(kind))
     }
 
     /// Whether a wait may be for a request that the thread itself has in flight, which is told of

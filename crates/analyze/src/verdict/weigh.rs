@@ -314,7 +314,8 @@ impl<'a> Weighing<'a> {
                     (Some(Cause::Role(role)), ns * (1.0 + nobodys_ns / others_ns))
                 }
                 Ok((role, _)) => (Some(Cause::Role(role)), *ns),
-                Err(_) if has_others && is_nobodys(*number) => continue,
+                // Without others it is the waiter's own affair: his pages, his lock.
+                Err(_) if is_nobodys(*number) => continue,
                 Err(own) => (cause_of(own), *ns),
             };
             let Some(cause) = cause else { continue };

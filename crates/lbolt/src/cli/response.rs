@@ -42,8 +42,9 @@ pub struct ResponseOptions {
     /// Only files with this in their names.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub file: Option<String>,
-    /// The stacks by which requests were queued, one a line, as programs for flame graphs read
-    /// them, and nothing else; the number is of their requests, bytes, or ns of response time.
+    /// The stacks by which requests were queued, or in which threads slept (`wait`), one a line, as
+    /// programs for flame graphs read them, and nothing else; the number is of their requests,
+    /// bytes, ns of response time, or ns of waiting.
     #[arg(long, value_name = "WEIGHT", conflicts_with_all = ["all", "by", "ticks"],
         value_parser = weights())]
     pub folded: Option<String>,

@@ -27,8 +27,11 @@ pub enum WaitKind {
     Writeback,
     /// A page that is being read, by this thread or by another.
     PageRead,
-    /// A request of its own, or its queue: a tag, writeback throttling (wbt).
+    /// A place in the queue of requests: a tag, writeback throttling (wbt); or a block of
+    /// metadata.
     Request,
+    /// A direct request of its own, or an asynchronous one.
+    DirectIo,
     /// A cgroup's limit of requests or bytes.
     Limit,
     /// A call that makes files durable.
@@ -49,6 +52,7 @@ named!(WaitKind {
     Writeback "page writeback",
     PageRead "page read",
     Request "request",
+    DirectIo "direct I/O",
     Limit "cgroup limit",
     Call "sync call",
     Reclaim "memory reclaim",

@@ -40,6 +40,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
             false => calm(told, &most),
         });
     }
+    lines.extend(remedy(told, shown));
     lines.extend(pressure(told));
     lines.extend(busy_cpus(told));
     lines.extend(doubts(told));
@@ -51,6 +52,17 @@ fn doubts(told: &Told<'_>) -> Option<String> {
     let span = told.run.finding("verdict_span_ns")?;
     let is_suspect = span.verdict == Verdict::Suspect;
     is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&span.doubts)))
+}
+
+/// What may help, where somebody was throttled because of others' dirty pages.
+fn remedy(told: &Told<'_>, shown: &Shown) -> Option<String> {
+    let is_throttled = |loss: &&Loss<'_>| {
+        loss.matters() && wait_kind(&loss.of.wait) == Some(WaitKind::Throttling) && loss.of.is_role
+    };
+    told.losses.iter().filter(|loss| loss.is_of(shown)).find(is_throttled)?;
+    Some(
+        "`lbolt storm --remedies dirty-early` tries whether earlier writeback helps.".to_owned(),
+    )
 }
 
 /// What the kernel counts by itself of waits for requests, where that is much.
@@ -151,6 +163,7 @@ fn words_of(kind: WaitKind) -> &'static str {
         WaitKind::Writeback => "the writeback of pages",
         WaitKind::PageRead => "pages that others read",
         WaitKind::Request => "the queue of requests",
+        WaitKind::DirectIo => "direct I/O",
         WaitKind::Limit => "a cgroup's limit",
         WaitKind::Reclaim => "memory to be freed",
         WaitKind::Swap => "swapped-out memory",

@@ -1,4 +1,4 @@
-//! By which functions requests were queued: the innermost ones as a table, all of them folded, as
+//! By which functions requests were queued, and in which threads slept: the innermost ones as a table, all of them folded, as
 //! programs that draw flame graphs read them.
 //!
 //! Source: flamegraph.pl and inferno: a line for each stack, its functions with `;` between them
@@ -16,10 +16,11 @@ use model::units::show_time_ns;
 use std::fmt::Write as _;
 
 /// What a folded stack's number can be, and its quantity.
-pub const WEIGHTS: [(&str, &str); 3] = [
+pub const WEIGHTS: [(&str, &str); 4] = [
     ("requests", "stack_requests_count"),
     ("bytes", "stack_bytes"),
     ("response", "stack_response_ns"),
+    ("wait", "stack_waited_ns"),
 ];
 
 /// Functions of either side that the table has room for.
@@ -45,8 +46,14 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
         column("requests", of("stack_requests_count", &|value| format!("{value:.0}"))),
         column("bytes", of("stack_bytes", &bytes)),
         column("response", of("stack_response_ns", &show_time_ns)),
+        column("waited", of("stack_waited_ns", &time_of_any)),
     ];
     Grid::new(labels, figures)
+}
+
+/// Nothing where there is none.
+fn time_of_any(ns: f64) -> String {
+    if ns > 0.0 { show_time_ns(ns) } else { String::new() }
 }
 
 fn is_shown(of: &Stack, shown: &Shown) -> bool {
@@ -66,7 +73,8 @@ fn innermost(of: &Stack) -> String {
 pub fn folded(findings: &[Finding], shown: &Shown, quantity: &str) -> String {
     let mut text = String::new();
     let told = Told::of(findings);
-    for (of, values) in told.stacks.iter().filter(|(of, _)| is_shown(of, shown)) {
+    let of_shown = told.stacks.iter().filter(|(of, _)| is_shown(of, shown));
+    for (of, values) in of_shown.filter(|(_, values)| values.or_zero(quantity) > 0.0) {
         let role = of.role.replace(';', "_");
         let parts = [role.as_str(), &of.user, &of.kernel];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();

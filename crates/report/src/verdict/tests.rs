@@ -2,7 +2,7 @@
 
 use super::*;
 use model::record::subject::{Blame, File, Layer, Stack, Wait};
-use model::record::{Interval, Subject};
+use model::record::{Interval, Subject, WaitKind};
 
 fn wait(victim: &str, kind: &str, values: &[(&str, f64)]) -> Vec<Finding> {
     let subject =
@@ -110,6 +110,62 @@ fn storms_that_come_regularly_have_a_period() {
     let regular = of(&[5.0, 15.0, 25.1, 45.0, 55.0], Some(10e9));
     assert!(regular.contains("in 5 storms (every 10.0 s, first at 5.0, 15.0"), "{regular}");
     assert!(of(&[5.0, 15.0, 18.0, 49.0], None).contains("in 4 storms (at 5.0"));
+}
+
+/// A logger that is throttled, and the kernel's pressure, of which so many percent were seen.
+fn throttled(seen_percent: f64) -> Vec<Finding> {
+    let blame = Blame {
+        cause: "dd".into(),
+        device: "vda".into(),
+        is_role: true,
+        storm: None,
+        victim: "logger".into(),
+        wait: WaitKind::Throttling.name().into(),
+    };
+    let lost = [
+        ("lost_ns", 8e9),
+        ("lost_percent", 98.0),
+        ("matters", 1.0),
+        ("affected_mean_ns", 162e6),
+        ("lost_to_writes_percent", 98.0),
+    ];
+    let pressure = [
+        ("verdict_span_ns", 30e9),
+        ("io_pressure_ns", 12e9),
+        ("io_pressure_percent", 40.0),
+        ("io_pressure_seen_percent", seen_percent),
+    ];
+    let mut findings = of(&Subject::this_run(), &pressure);
+    findings.extend(wait("logger", "dirty throttling", &[("waits_count", 49.0)]));
+    findings.extend(of(&Subject::Blame(blame), &lost));
+    findings
+}
+
+#[test]
+fn who_is_throttled_is_told_with_a_remedy_and_the_kernels_own_count() {
+    let said = sentences(&throttled(99.0));
+    let lost = "logger lost 8.00 s waiting for dirty pages to be written on vda (98.0 % of its ";
+    assert!(said[0].starts_with(lost), "{said:?}");
+    assert!(
+        said[0].ends_with("behind writes of dd most of the time: a wait took 162 ms on average.")
+    );
+    assert!(said[1].contains("lbolt storm --remedies dirty-early"), "{said:?}");
+    let seen = "some thread waited for I/O for 12.0 s, 40.0 % of the time; 99.0 % of that was seen";
+    assert!(said[2].contains(seen), "{said:?}");
+}
+
+#[test]
+fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
+    let mut findings = throttled(30.0);
+    findings.retain(|finding| !matches!(finding.subject, Subject::Blame(_)));
+    let said = sentences(&findings);
+    assert!(said[0].starts_with("Whether anybody waited much for others is not known"), "{said:?}");
+    assert!(said[1].contains("only 30.0 % of that was seen here"), "{said:?}");
+    for finding in &mut findings {
+        let is_seen = finding.quantity == "io_pressure_seen_percent";
+        finding.value = if is_seen { Some(98.0) } else { finding.value };
+    }
+    assert!(sentences(&findings)[0].starts_with("Nobody waited much for others"));
 }
 
 #[test]

@@ -94,7 +94,8 @@ impl<'a> Told<'a> {
             self.losses.iter().filter(is_his).map(Loss::lost_ns).sum()
         };
         let key = |(stack, values): &(&Stack, Values<'_>)| {
-            (lost(stack), values.or_zero("stack_response_ns"))
+            let time = values.or_zero("stack_response_ns") + values.or_zero("stack_waited_ns");
+            (lost(stack), time)
         };
         let mut stacks = std::mem::take(&mut self.stacks);
         stacks.sort_by(|a, b| {

@@ -50,6 +50,7 @@ mod raw;
 mod ring;
 mod ring_page;
 mod second;
+mod still;
 mod syscalls;
 mod tracer;
 mod wait;
@@ -69,6 +70,7 @@ use programs::Begun;
 use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
+use still::Still;
 use wait::Waits;
 use std::collections::BTreeMap;
 
@@ -229,6 +231,8 @@ pub struct Capture {
     plain: Option<LoadError>,
     untold: Vec<String>,
     waits: Waits,
+    /// Waits that went on at the stop.
+    still: Vec<Still>,
     /// Counted until the stop.
     runs_left_out: Option<BTreeMap<String, u64>>,
 }
@@ -262,8 +266,18 @@ impl Capture {
         }
         drop(maps);
         let waits = Waits::new(functions, own_tgids);
-        let runs_left_out = None;
-        Ok(Self { loaded, records, decoder, second, attached, plain, untold, waits, runs_left_out })
+        Ok(Self {
+            loaded,
+            records,
+            decoder,
+            second,
+            attached,
+            plain,
+            untold,
+            waits,
+            still: Vec::new(),
+            runs_left_out: None,
+        })
     }
 
     /// What was asked for and this kernel does not tell, as sentences.
@@ -299,6 +313,7 @@ impl Capture {
             Ok(())
         })?;
         drained.bytes = records * CELL_BYTES as u64;
+        std::mem::take(&mut self.still).iter().for_each(|still| still.tell(steps));
         Ok(drained)
     }
 
@@ -347,6 +362,7 @@ impl Capture {
             }
             self.loaded.remove(hook)?;
         }
+        self.still = still::waiting(&self.loaded, &self.waits);
         // A second source that cannot be closed is closed when it is dropped.
         let _ = self.second.stop();
         // Waits until no CPU is in any of the programs. Where it is not granted, so long as

@@ -111,7 +111,7 @@ impl Waits {
 
     fn wait(&mut self, raw: &Sync, steps: &mut impl Steps) {
         let stack = self.pending.remove(&u64::from(raw.pid));
-        if self.own_tgids.contains(&raw.tgid) {
+        if self.is_own(raw.tgid) {
             return;
         }
         let of_wait = stack.filter(|(since_ns, _)| *since_ns == raw.step.identity);
@@ -153,6 +153,16 @@ impl Waits {
         let found = (kind, FIRST - 1 + self.addresses.len() as u32);
         self.known.insert(key, found);
         found
+    }
+
+    /// What functions wait for, by their names.
+    pub(super) fn kind_of<'n>(&self, functions: impl Iterator<Item = &'n str>) -> Option<WaitKind> {
+        self.functions.kind_of_names(functions)
+    }
+
+    /// Whether it is a process of lbolt's own.
+    pub(super) fn is_own(&self, process: u32) -> bool {
+        self.own_tgids.contains(&process)
     }
 
     /// The addresses of a stack, the innermost first; none of a number that is none of these.

@@ -6,9 +6,13 @@
 //! by who awaits it. Compilers add endings (`.isra.0`, `.constprop.0`, `.cold`), which are cut off;
 //! a name that ends in `*` begins so.
 //!
+//! The kernel leaves the scheduler's own functions out of a sleeping thread's stack, and those of
+//! locks are among them (`in_sched_functions`, kernel/stacktrace.c). So what sleeps in a function of
+//! a file system, is in no row, and is no wait for a request, waits for a lock.
+//!
 //! Source: mm/page-writeback.c, filemap.c, vmscan.c, memory.c; fs/jbd2; fs/xfs/xfs_log.c; fs/btrfs;
 //! kernel/locking; block/blk-mq-tag.c, blk-rq-qos.c, blk-throttle.c, blk-iocost.c of Linux 5.10 to
-//! 7.2; ../shared anchors are kept in docs/guide/verdict.md.
+//! 7.2.
 //!
 //! Non-goals: functions of modules that are loaded later: their waits are *other*.
 
@@ -19,7 +23,7 @@ use std::io::{BufRead, BufReader};
 /// block layer's function is on the stack, too.
 type Row = (WaitKind, &'static [&'static str], bool);
 
-const TABLE: [Row; 12] = [
+const TABLE: [Row; 13] = [
     (WaitKind::Network, &["nfs_*", "nfs4_*", "rpc_wait_*", "fuse_*", "cifs_*", "smb2_*"], false),
     (
         WaitKind::Call,
@@ -38,7 +42,11 @@ const TABLE: [Row; 12] = [
         ],
         false,
     ),
-    (WaitKind::Swap, &["do_swap_page", "swap_read_folio", "swap_readpage", "swapin_readahead"], false),
+    (
+        WaitKind::Swap,
+        &["do_swap_page", "swap_read_folio", "swap_readpage", "swapin_readahead"],
+        false,
+    ),
     (
         WaitKind::Reclaim,
         &[
@@ -51,11 +59,20 @@ const TABLE: [Row; 12] = [
         ],
         false,
     ),
-    (WaitKind::Throttling, &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"], false),
+    (
+        WaitKind::Throttling,
+        &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"],
+        false,
+    ),
     (
         WaitKind::Limit,
-        &["blk_throtl_*", "__blk_throtl_bio", "ioc_rqos_throttle", "blkcg_maybe_throttle_current",
-          "blkcg_iolatency_throttle"],
+        &[
+            "blk_throtl_*",
+            "__blk_throtl_bio",
+            "ioc_rqos_throttle",
+            "blkcg_maybe_throttle_current",
+            "blkcg_iolatency_throttle",
+        ],
         false,
     ),
     (
@@ -84,25 +101,63 @@ const TABLE: [Row; 12] = [
     ),
     (
         WaitKind::Request,
-        &["blk_mq_get_tag", "wbt_wait", "rq_qos_wait", "__rq_qos_throttle", "blk_queue_enter",
-          "__bio_queue_enter", "submit_bio_wait", "blkdev_issue_flush", "__iomap_dio_rw",
-          "iomap_dio_rw", "blkdev_direct_IO", "__blkdev_direct_IO_simple", "read_events",
-          "io_cqring_wait", "__wait_on_buffer", "bh_read", "ext4_read_bh", "ext4_bread",
-          "xfs_buf_iowait", "read_extent_buffer_pages"],
+        &[
+            "blk_mq_get_tag",
+            "wbt_wait",
+            "rq_qos_wait",
+            "__rq_qos_throttle",
+            "blk_queue_enter",
+            "__bio_queue_enter",
+            "submit_bio_wait",
+            "blkdev_issue_flush",
+            "__wait_on_buffer",
+            "bh_read",
+            "ext4_read_bh",
+            "ext4_bread",
+            "xfs_buf_iowait",
+            "read_extent_buffer_pages",
+        ],
         false,
     ),
     (
         WaitKind::Writeback,
-        &["folio_wait_writeback", "folio_wait_stable", "wait_on_page_writeback",
-          "wait_for_stable_page", "folio_wait_writeback_killable"],
+        &[
+            "folio_wait_writeback",
+            "folio_wait_stable",
+            "wait_on_page_writeback",
+            "wait_for_stable_page",
+            "folio_wait_writeback_killable",
+        ],
         false,
     ),
     (
         WaitKind::PageRead,
-        &["filemap_fault", "filemap_get_pages", "filemap_read", "filemap_update_page",
-          "generic_file_buffered_read", "generic_file_read_iter", "do_read_cache_page",
-          "do_read_cache_folio", "read_cache_page", "__lock_page_killable", "__lock_page_or_retry",
-          "folio_wait_bit_common"],
+        &[
+            "filemap_fault",
+            "filemap_get_pages",
+            "filemap_read",
+            "filemap_update_page",
+            "generic_file_buffered_read",
+            "generic_file_read_iter",
+            "do_read_cache_page",
+            "do_read_cache_folio",
+            "read_cache_page",
+            "__lock_page_killable",
+            "__lock_page_or_retry",
+            "folio_wait_bit_common",
+        ],
+        false,
+    ),
+    (
+        WaitKind::DirectIo,
+        &[
+            "__iomap_dio_rw",
+            "iomap_dio_rw",
+            "blkdev_direct_IO",
+            "__blkdev_direct_IO_simple",
+            "read_events",
+            "io_cqring_wait",
+        ],
         false,
     ),
     (
@@ -126,11 +181,7 @@ const TABLE: [Row; 12] = [
         ],
         true,
     ),
-    (
-        WaitKind::Request,
-        &["io_schedule", "io_schedule_timeout", "bit_wait_io"],
-        true,
-    ),
+    (WaitKind::Request, &["io_schedule", "io_schedule_timeout", "bit_wait_io"], true),
 ];
 
 /// Functions of file systems and the block layer: a lock or a sleep there is one for storage.
@@ -209,13 +260,16 @@ impl Functions {
     /// What a stack waits for, by the addresses of its functions; `is_for_request` as the kernel
     /// says. None: nothing that has to do with storage, as far as is known.
     pub(crate) fn kind_of(&self, addresses: &[u64], is_for_request: bool) -> Option<WaitKind> {
-        let rows: Vec<u8> = addresses.iter().filter_map(|address| self.row_at(*address)).collect();
-        let is_of_storage = is_for_request || rows.contains(&STORAGE);
-        let of_table = rows.iter().filter(|row| **row != STORAGE).map(|row| usize::from(*row));
-        let known = of_table.filter_map(|row| Some((row, TABLE.get(row)?)));
-        let told = known.filter(|(_, (.., needs_storage))| is_of_storage || !needs_storage);
-        let first = told.min_by_key(|(row, _)| *row).map(|(_, (kind, ..))| *kind);
-        first.or(is_of_storage.then_some(WaitKind::Other))
+        let rows = addresses.iter().filter_map(|address| self.row_at(*address));
+        kind_of(&rows.collect::<Vec<_>>(), is_for_request)
+    }
+
+    /// The same by the functions' names, where these are known.
+    pub(crate) fn kind_of_names<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Option<WaitKind> {
+        kind_of(&names.filter_map(row_of).collect::<Vec<_>>(), false)
     }
 
     /// An address on a stack is one behind a call, which may be the function's last instruction.
@@ -225,6 +279,15 @@ impl Functions {
         let (_, until, row) = self.ranges.get(behind.checked_sub(1)?)?;
         (at < *until).then_some(*row)
     }
+}
+
+fn kind_of(rows: &[u8], is_for_request: bool) -> Option<WaitKind> {
+    let is_of_storage = is_for_request || rows.contains(&STORAGE);
+    let of_table = rows.iter().filter(|row| **row != STORAGE).map(|row| usize::from(*row));
+    let known = of_table.filter_map(|row| Some((row, TABLE.get(row)?)));
+    let told = known.filter(|(_, (.., needs_storage))| is_of_storage || !needs_storage);
+    let first = told.min_by_key(|(row, _)| *row).map(|(_, (kind, ..))| *kind);
+    first.or(is_of_storage.then_some(if is_for_request { WaitKind::Other } else { WaitKind::Lock }))
 }
 
 fn row_of(name: &str) -> Option<u8> {
@@ -290,6 +353,7 @@ mod tests {
         assert_eq!(kind(&[0x8100_0450, 0x8100_0950], false), Some(WaitKind::Lock));
         assert_eq!(kind(&[0x8100_0850], true), Some(WaitKind::Request));
         assert_eq!(kind(&[0x8100_0550], true), Some(WaitKind::Other), "what the kernel counts");
+        assert_eq!(kind(&[0xc000_0250], false), Some(WaitKind::Lock), "whose functions are hidden");
         assert_eq!(kind(&[], false), None);
     }
 
@@ -299,6 +363,8 @@ mod tests {
         for (_, names, _) in TABLE {
             names.iter().for_each(|name| assert!(seen.insert(*name), "{name}"));
         }
-        assert!(Functions::found("0000000000000000 t balance_dirty_pages\n".as_bytes()).are_hidden());
+        assert!(
+            Functions::found("0000000000000000 t balance_dirty_pages\n".as_bytes()).are_hidden()
+        );
     }
 }

@@ -59,6 +59,7 @@ quantities! {
     stack "stack_requests_count" "1" "requests that were queued by these functions";
     stack "stack_bytes" "B" "what they read and wrote";
     stack "stack_response_ns" "ns" "their response times, summed";
+    stack "stack_waited_ns" "ns" "waits of threads in these functions, of 1 ms and more, summed";
     layer "layer_requests_count" "1"
         "requests to the layer that serve requests to the top of its stack; of the top all";
     layer "layer_response_ns" "ns"
