@@ -31,7 +31,8 @@ pub(super) struct Effect {
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { p99, lost, lost_ns } = self;
-        write!(f, "p99 × {p99:.1}, {:.0} % of the waits ({:.2} s) lost", lost * 100.0, lost_ns / 1e9)
+        let (percent, lost_s) = (lost * 100.0, lost_ns / 1e9);
+        write!(f, "p99 × {p99:.1}, {percent:.0} % of the waits ({lost_s:.2} s) lost")
     }
 }
 

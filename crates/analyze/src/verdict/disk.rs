@@ -12,6 +12,7 @@
 //! Non-goals: which waits are long (`super::blame`).
 
 use super::actors::RoleId;
+use super::recent::Recent;
 use hashbrown::HashMap;
 use model::record::Op;
 use std::cmp::Reverse;
@@ -418,56 +419,6 @@ impl<C> Disk<C> {
     }
 }
 
-/// Numbers by when they were put first: a list through a table.
-#[derive(Debug, Default)]
-struct Recent {
-    first: Option<usize>,
-    links: Vec<Option<Link>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    before: Option<usize>,
-    behind: Option<usize>,
-    put_ns: i64,
-}
-
-impl Recent {
-    fn remove(&mut self, number: usize) {
-        let link = self.links.get_mut(number).and_then(Option::take);
-        let Some(Link { before, behind, .. }) = link else { return };
-        match before {
-            Some(before) => self.with(Some(before), |link| link.behind = behind),
-            None => self.first = behind,
-        }
-        self.with(behind, |link| link.before = before);
-    }
-
-    fn with(&mut self, number: Option<usize>, change: impl FnOnce(&mut Link)) {
-        let link = number.and_then(|number| self.links.get_mut(number)?.as_mut());
-        if let Some(link) = link {
-            change(link);
-        }
-    }
-
-    /// Puts one first that is not there.
-    fn put_first(&mut self, number: usize, put_ns: i64) {
-        if self.links.len() <= number {
-            self.links.resize(number + 1, None);
-        }
-        let behind = self.first.replace(number);
-        self.with(behind, |link| link.before = Some(number));
-        self.links[number] = Some(Link { before: None, behind, put_ns });
-    }
-
-    /// Those that were put first at a moment or later.
-    fn since(&self, from_ns: i64) -> impl Iterator<Item = usize> + '_ {
-        let link = |number: &usize| self.links.get(*number).copied().flatten();
-        std::iter::successors(self.first, move |number| link(number)?.behind)
-            .take_while(move |number| link(number).is_some_and(|link| link.put_ns >= from_ns))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -553,7 +504,8 @@ mod tests {
         }
         disk.finish(&mut seen);
         let still = seen.waits.iter().flat_map(|wait| parts(&disk, wait));
-        let still_ns: i64 = still.filter(|(part, _)| *part == Part::Stalled).map(|(_, ns)| ns).sum();
+        let still = still.filter(|(part, _)| *part == Part::Stalled);
+        let still_ns: i64 = still.map(|(_, ns)| ns).sum();
         assert_eq!(still_ns, 2 * STALL_NS, "the first, before it is known how long they take");
     }
 
@@ -580,24 +532,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn those_put_first_last_come_first(
-            steps in prop::collection::vec((0usize..6, any::<bool>()), 0..60),
-        ) {
-            let (mut recent, mut expected) = (Recent::default(), Vec::<(usize, i64)>::new());
-            for ((number, is_put), now_ns) in steps.into_iter().zip(0..) {
-                recent.remove(number);
-                expected.retain(|(known, _)| *known != number);
-                if is_put {
-                    recent.put_first(number, now_ns);
-                    expected.insert(0, (number, now_ns));
-                }
-                let late = expected.iter().filter(|(_, at_ns)| *at_ns >= now_ns / 2);
-                let late: Vec<usize> = late.map(|(number, _)| *number).collect();
-                prop_assert_eq!(recent.since(now_ns / 2).collect::<Vec<_>>(), late);
-            }
-        }
-
         #[test]
         fn parts_sum_to_the_wait(
             requests in prop::collection::vec(

@@ -50,6 +50,7 @@ mod findings;
 mod intervals;
 mod known;
 mod minutes;
+mod recent;
 mod role;
 mod so_far;
 mod stacks;

@@ -256,8 +256,8 @@ fn calm(told: &Told<'_>, most: &str) -> String {
     }
     if is_much_unseen(told) {
         return format!(
-            "Whether anybody waited much for others is not known: {looked} none was much longer for \
-             what others did, but most of the waiting was not seen{most}."
+            "Whether anybody waited much for others is not known: {looked} none was much longer \
+             for what others did, but much of the waiting was not seen{most}."
         );
     }
     let all_clear = "none was much longer for what others did";

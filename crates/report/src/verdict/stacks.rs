@@ -1,5 +1,5 @@
-//! By which functions requests were queued, and in which threads slept: the innermost ones as a table, all of them folded, as
-//! programs that draw flame graphs read them.
+//! By which functions requests were queued, and in which threads slept: the innermost ones as a
+//! table, all of them folded, as programs that draw flame graphs read them.
 //!
 //! Source: flamegraph.pl and inferno: a line for each stack, its functions with `;` between them
 //! and the outermost first, then a blank and a number.

@@ -7,8 +7,8 @@
 //! a name that ends in `*` begins so.
 //!
 //! The kernel leaves the scheduler's own functions out of a sleeping thread's stack, and those of
-//! locks are among them (`in_sched_functions`, kernel/stacktrace.c). So what sleeps in a function of
-//! a file system, is in no row, and is no wait for a request, waits for a lock.
+//! locks are among them (`in_sched_functions`, kernel/stacktrace.c). So what sleeps in a function
+//! of a file system, is in no row, and is no wait for a request, waits for a lock.
 //!
 //! Source: mm/page-writeback.c, filemap.c, vmscan.c, memory.c; fs/jbd2; fs/xfs/xfs_log.c; fs/btrfs;
 //! kernel/locking; block/blk-mq-tag.c, blk-rq-qos.c, blk-throttle.c, blk-iocost.c of Linux 5.10 to

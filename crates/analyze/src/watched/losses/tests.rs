@@ -160,7 +160,8 @@ fn spans_have_the_verdict_of_their_time() {
 
 /// How often and how long was waited for fewer dirty pages.
 fn throttled<'r>(rows: impl Iterator<Item = &'r Rollup>) -> (u64, u64) {
-    let of = rows.filter(|row| row.counted == Counted::Waits && row.operation == "dirty throttling");
+    let waits = rows.filter(|row| row.counted == Counted::Waits);
+    let of = waits.filter(|row| row.operation == "dirty throttling");
     of.fold((0, 0), |sum, row| (sum.0 + row.count, sum.1 + row.sum_ns))
 }
 
