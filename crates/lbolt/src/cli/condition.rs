@@ -1,5 +1,5 @@
 //! What a flight recorder waits for, as typed: `p99>50ms`, `p99(fsync)>20ms`, `max(read)>1s`,
-//! `p50(write)>5ms for 10s`, `depth>64`.
+//! `p50(write)>5ms for 10s`, `wait(logger)>1s`, `depth>64`.
 //!
 //! Non-goals: when it holds (`run::capture::trigger`).
 
@@ -13,6 +13,9 @@ const MEASURES: [(&str, f64); 6] =
 
 /// How many requests are outstanding.
 const DEPTH: &str = "depth";
+
+/// One wait of a thread, with a request or without; in brackets a part of its name.
+const WAIT: &str = "wait";
 
 /// What stands out against the same hour of earlier days.
 const UNUSUAL: &str = "unusual";
@@ -44,6 +47,8 @@ pub(crate) enum Bound {
     Time { of: Of, quantile: f64, bound_ns: u64 },
     /// Requests outstanding.
     Depth(u64),
+    /// A single wait of a thread.
+    Wait(u64),
     /// What the same hour of earlier days was like: of a watch alone.
     Usual,
 }
@@ -56,6 +61,8 @@ pub struct Condition {
     /// What is measured, as typed.
     pub(crate) measure: String,
     pub(crate) bound: Bound,
+    /// Of a wait: what a thread's name has in it.
+    pub(crate) who: Option<String>,
     /// How long it must hold.
     pub(crate) lasting: Duration,
 }
@@ -69,12 +76,18 @@ impl std::str::FromStr for Condition {
             let part = part.trim();
             format!(
                 "{text:?} is no condition: at character {at}, {part:?} {why}. Write as p99>50ms, \
-                 p99(fsync)>20ms, max(read)>1s for 10s, depth>64"
+                 p99(fsync)>20ms, max(read)>1s for 10s, wait(logger)>1s, depth>64"
             )
         };
         if text.trim() == UNUSUAL {
             let (text, measure) = (text.to_owned(), UNUSUAL.to_owned());
-            return Ok(Self { text, measure, bound: Bound::Usual, lasting: Duration::ZERO });
+            return Ok(Self {
+                text,
+                measure,
+                bound: Bound::Usual,
+                who: None,
+                lasting: Duration::ZERO,
+            });
         }
         let (measure, rest) =
             text.split_once('>').ok_or_else(|| wrong(text, "has no > with a bound behind it"))?;
@@ -87,7 +100,9 @@ impl std::str::FromStr for Condition {
             let time = parse_time(bound.trim()).map_err(|e| wrong(bound, &e.to_string()))?;
             u64::try_from(time.as_nanos()).map_err(|e| wrong(bound, &e.to_string()))
         };
+        let who = waiter(measure.trim());
         let bound = match measure.trim() {
+            _ if who.is_some() => Bound::Wait(time_ns()?),
             DEPTH => {
                 let depth = bound.trim().parse();
                 Bound::Depth(depth.map_err(|_| wrong(bound, "is no number of requests"))?)
@@ -98,8 +113,15 @@ impl std::str::FromStr for Condition {
             }
         };
         let (text, measure) = (text.to_owned(), measure.trim().to_owned());
-        Ok(Self { text, measure, bound, lasting })
+        Ok(Self { text, measure, bound, who: who.filter(|who| !who.is_empty()), lasting })
     }
+}
+
+/// Of `wait`, or `wait(logger)`, who: nothing where it is anybody. None of what is no wait.
+fn waiter(measure: &str) -> Option<String> {
+    let rest = measure.strip_prefix(WAIT)?.trim();
+    let who = rest.strip_prefix('(').and_then(|who| who.strip_suffix(')'));
+    who.map(|who| who.trim().to_owned()).or_else(|| rest.is_empty().then(String::new))
 }
 
 /// `p99`, or `p99(read)`.
@@ -114,7 +136,7 @@ fn measured(name: &str, wrong: &dyn Fn(&str, &str) -> String) -> Result<(f64, Of
     };
     let known = MEASURES.iter().find(|(known, _)| *known == quantile.trim());
     let (_, found) = *known.ok_or_else(|| {
-        let all: Vec<&str> = MEASURES.iter().map(|(name, _)| *name).chain([DEPTH]).collect();
+        let all: Vec<&str> = MEASURES.iter().map(|(name, _)| *name).chain([WAIT, DEPTH]).collect();
         wrong(quantile, &names(&all))
     })?;
     let of = match of {
@@ -144,6 +166,9 @@ mod tests {
             (Duration::from_secs(10), "p50(read)".into())
         );
         assert_eq!(of("depth>64").bound, Bound::Depth(64));
+        let waits = ["wait>2s", "wait( logger )>2s"].map(of);
+        assert!(waits.iter().all(|wait| wait.bound == Bound::Wait(2_000_000_000)));
+        assert_eq!(waits.map(|wait| wait.who), [None, Some("logger".to_owned())]);
     }
 
     #[test]
@@ -157,6 +182,8 @@ mod tests {
             ("p99(read>1s", "character 5", ")"),
             ("depth>5ms", "character 7, \"5ms\"", "number"),
             ("p99>5ms for ever", "character 5", "ever"),
+            ("wait(logger>1s", "character 1", "wait"),
+            ("wait>much", "character 6", "much"),
             ("p9é(read)>1s", "character 1", "p999"),
         ] {
             let error = text.parse::<Condition>().unwrap_err();

@@ -46,7 +46,8 @@ pub struct RecordOptions {
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Flight recorder")]
     pub keep: Option<Duration>,
     /// What the flight recorder waits for, over what ended in the last second: p99>50ms,
-    /// max(read)>1s, p99(fsync)>20ms for 10s, depth>64; may be given again, any of them will do.
+    /// max(read)>1s, p99(fsync)>20ms for 10s, depth>64, wait(dd)>1s (one wait of a thread with this
+    /// in its name); may be given again, any of them will do.
     #[arg(long, value_name = "CONDITION", requires = "keep", help_heading = "Flight recorder")]
     pub when: Vec<Condition>,
     /// Then go on for TIME before it is written: what came of it.

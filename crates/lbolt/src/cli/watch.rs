@@ -38,7 +38,8 @@ pub struct WatchOptions {
     pub history_size: u64,
 
     /// Keep the seconds around what happens, as a run: p99(fsync)>20ms, p99(read)>5ms for 10s,
-    /// depth>64; may be given again. SIGUSR1 keeps them, too.
+    /// depth>64, wait(dd)>1s (one wait of a thread with this in its name); may be given again.
+    /// SIGUSR1 keeps them, too.
     #[arg(long, value_name = "CONDITION", help_heading = "Incidents")]
     pub when: Vec<Condition>,
     /// How much before it is kept.

@@ -155,6 +155,7 @@ fn capture(
         Some(alarm) => {
             session.watch(|row, _| alarm.see(row));
             session.watch_calls(|call| alarm.see_call(call));
+            session.watch_waits(|wait| alarm.see_wait(wait));
         }
         None => session.survive(),
     }

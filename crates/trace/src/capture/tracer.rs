@@ -47,8 +47,8 @@ type IsAskedFor = fn(&CaptureOptions) -> bool;
 const OF_BPF_ALONE: [(IsAskedFor, &str); 3] = [
     (
         |options| options.calls,
-        "perf tells of no calls that make files durable, no commits and no files: waits for an \
-         fsync are not seen",
+        "perf tells of no calls that make files durable, no commits, no files and no waits of \
+         threads: who waits for an fsync, or without a request, is not seen",
     ),
     (|options| options.syscalls, "perf tells of no system calls: --syscalls has no effect"),
     (|options| options.stacks, "perf tells of no stacks: --stacks has no effect"),

@@ -170,3 +170,95 @@ impl Waits {
         self.addresses.get(stack.checked_sub(FIRST)? as usize).map(Vec::as_slice)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intake::Collected;
+    use proptest::prelude::*;
+
+    const THROTTLED: u64 = 0x2050;
+    const SYMBOLS: &str = "2000 t balance_dirty_pages\n2100 T vfs_write\n2200 T other\n";
+
+    fn step(kind: u8, marks: u8, since_ns: u64, sector: u64, part: (u32, u32)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for word in [9_000_000, since_ns, sector] {
+            bytes.extend(u64::to_ne_bytes(word));
+        }
+        for word in [part.0, part.1, 7] {
+            bytes.extend(u32::to_ne_bytes(word));
+        }
+        bytes.extend(1_u16.to_ne_bytes());
+        bytes.extend([kind, marks]);
+        bytes
+    }
+
+    /// A part of the stack of thread 4711, of so many functions.
+    fn part(since_ns: u64, number: u32, all: u32, address: u64) -> Vec<u8> {
+        let mut bytes = step(kind::STACK, 0, since_ns, 4711, (all, number));
+        (0..FRAMES_EACH).for_each(|_| bytes.extend(address.to_ne_bytes()));
+        bytes
+    }
+
+    fn waited(since_ns: u64, tgid: u32, marks: u8) -> Vec<u8> {
+        let mut bytes = step(kind::WAITED, marks, since_ns, 0, (0, 0));
+        [12, 0, 0].iter().for_each(|word| bytes.extend(u64::to_ne_bytes(*word)));
+        [4711, tgid, 0, 3].iter().for_each(|word| bytes.extend(u32::to_ne_bytes(*word)));
+        bytes.extend(*b"logger\0\0\0\0\0\0\0\0\0\0");
+        bytes
+    }
+
+    fn taken(records: &[Vec<u8>]) -> (Waits, Vec<WaitEvent>) {
+        let mut waits = Waits::new(Functions::found(SYMBOLS.as_bytes()), [99, 0]);
+        let mut steps = Collected::default();
+        for record in records {
+            assert!(Waits::are_of(record));
+            waits.take(record, &mut steps).unwrap();
+        }
+        (waits, steps.waits)
+    }
+
+    #[test]
+    fn a_wait_has_the_stack_that_was_told_before_it_and_each_stack_is_one() {
+        let parts = |since_ns| [part(since_ns, 0, 12, 0x2250), part(since_ns, 1, 12, THROTTLED)];
+        let of = |since_ns| [&parts(since_ns)[..], &[waited(since_ns, 4700, 1)]].concat();
+        let (waits, events) = taken(&[of(1_000_000), of(5_000_000)].concat());
+        let [first, second] = &events[..] else { panic!("{events:?}") };
+        let told = (first.kind, first.begin_ns, first.end_ns, first.pid, first.is_for_request);
+        assert_eq!(told, (WaitKind::Throttling, 1_000_000, 9_000_000, 4711, true));
+        assert_eq!(first.file, FileNumber { file_system: 7, inode: 12, generation: 3 });
+        assert_eq!(first.stack, second.stack);
+        let frames = waits.frames(first.stack).unwrap();
+        assert_eq!((frames.len(), frames[0], frames[11]), (12, 0x2250, THROTTLED));
+        assert_eq!(waits.frames(7), None, "a stack of a request");
+    }
+
+    #[test]
+    fn lbolts_own_waits_and_those_of_no_storage_are_none_and_a_lost_stack_is_other() {
+        let (_, events) = taken(&[part(5, 0, 3, THROTTLED), waited(5, 99, 1)]);
+        assert_eq!(events, []);
+        let (_, events) = taken(&[part(5, 0, 3, 0x2250), waited(5, 4700, 0)]);
+        assert_eq!(events, [], "a sleep that has nothing to do with storage");
+        // The stack is that of another wait, or a part of it was lost.
+        for parts in [vec![part(4, 0, 3, THROTTLED)], vec![part(5, 1, 12, THROTTLED)]] {
+            let (_, events) = taken(&[parts, vec![waited(5, 4700, 1)]].concat());
+            assert_eq!(events[0].kind, WaitKind::Other);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_is_taken_or_refused(
+            records in prop::collection::vec(
+                (prop::collection::vec(any::<u8>(), 0..128), any::<bool>()), 0..20),
+        ) {
+            let mut waits = Waits::new(Functions::found(SYMBOLS.as_bytes()), [99, 0]);
+            for (mut record, is_stack) in records {
+                if let Some(place) = record.get_mut(38) {
+                    *place = if is_stack { kind::STACK } else { kind::WAITED };
+                    let _ = waits.take(&record, &mut Collected::default());
+                }
+            }
+        }
+    }
+}

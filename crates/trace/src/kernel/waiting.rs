@@ -238,7 +238,7 @@ impl Functions {
         self.ranges.is_empty()
     }
 
-    fn found(mut lines: impl BufRead) -> Self {
+    pub(crate) fn found(mut lines: impl BufRead) -> Self {
         // By address; of what is in no row the address alone, where the one before ends.
         let mut all: Vec<(u64, u8)> = Vec::new();
         let mut line = Vec::new();

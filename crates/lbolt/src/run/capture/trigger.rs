@@ -4,7 +4,7 @@
 use super::{Session, now_ns};
 use crate::cli::{Bound, Condition, Of};
 use model::histogram::Histogram;
-use model::record::{Call, Flags, Request};
+use model::record::{Call, Flags, Request, Wait};
 use model::units::show_time_ns;
 use rustix::time::ClockId;
 use signal_hook::consts::SIGUSR1;
@@ -60,7 +60,18 @@ impl Alarm {
 
     /// Takes a call that has ended.
     pub(crate) fn see_call(&self, call: &Call) {
-        call.end_ns.into_iter().for_each(|to| self.took(Of::Calls, call.begin_ns, to));
+        let Some(to) = call.end_ns else { return };
+        self.took(Of::Calls, call.begin_ns, to);
+        self.waited(&call.command, call.kind.name(), (call.begin_ns, to));
+    }
+
+    /// Takes a wait of a thread that has ended.
+    pub(crate) fn see_wait(&self, wait: &Wait) {
+        self.waited(&wait.command, wait.kind.name(), (wait.begin_ns, wait.end_ns));
+    }
+
+    fn waited(&self, who: &str, wait: &str, span_ns: (i64, i64)) {
+        self.ask(|trigger| trigger.see_wait(who, wait, span_ns));
     }
 
     /// What happened until now, if it did, in a capture.
@@ -183,6 +194,18 @@ impl Trigger {
         Some(format!("{measure} of the last {time} was {value} ({count} of them)"))
     }
 
+    /// Takes a single wait.
+    fn see_wait(&mut self, who: &str, wait: &str, (from_ns, to_ns): (i64, i64)) -> Option<String> {
+        let Bound::Wait(bound_ns) = self.condition.bound else { return None };
+        let took_ns = u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0);
+        let is_wanted = self.condition.who.as_ref().is_none_or(|of| who.contains(of.as_str()));
+        if !is_wanted || took_ns <= bound_ns {
+            return None;
+        }
+        self.holds(true, from_ns, to_ns)?;
+        Some(format!("{who} waited for {} ({wait})", show_time_ns(took_ns as f64)))
+    }
+
     /// Takes how many requests are outstanding.
     fn see_depth(&mut self, outstanding: u64, now_ns: i64) -> Option<String> {
         let Bound::Depth(bound) = self.condition.bound else { return None };
@@ -242,6 +265,28 @@ mod tests {
             alarm.see(&row(Op::Read, n * MS, response_ns));
             alarm.happened().is_some()
         })
+    }
+
+    #[test]
+    fn one_wait_of_who_is_named_is_enough() {
+        let wait = |who: &str, ms: i64| Wait {
+            kind: model::record::WaitKind::Throttling,
+            command: who.to_owned(),
+            begin_ns: 5 * MS,
+            end_ns: (5 + ms) * MS,
+            ..Wait::default()
+        };
+        let said = |condition: &str, waits: &[Wait]| {
+            let alarm = alarm(condition);
+            waits.iter().for_each(|wait| alarm.see_wait(wait));
+            alarm.happened()
+        };
+        let waits = [wait("dd", 1500), wait("logger", 900), wait("logger", 1200)];
+        let of_logger = Some("logger waited for 1.20 s (dirty throttling)".to_owned());
+        assert_eq!(said("wait(logger)>1s", &waits), of_logger);
+        assert_eq!(said("wait(logger)>2s", &waits), None);
+        assert!(said("wait>1s", &waits).is_some_and(|said| said.starts_with("dd waited")));
+        assert_eq!(said("p99>1ms", &waits), None);
     }
 
     #[test]

@@ -160,6 +160,7 @@ pub(super) fn run(
         losses.borrow_mut().call(call);
     });
     session.watch_waits(|wait| {
+        alarm.see_wait(wait);
         spans.borrow_mut().reach(wait.begin_ns);
         losses.borrow_mut().wait(wait);
     });
