@@ -182,7 +182,7 @@ mod tests {
             ("p99(read>1s", "character 5", ")"),
             ("depth>5ms", "character 7, \"5ms\"", "number"),
             ("p99>5ms for ever", "character 5", "ever"),
-            ("wait(logger>1s", "character 1", "wait"),
+            ("wait(logger>1s", "character 6", ")"),
             ("wait>much", "character 6", "much"),
             ("p9é(read)>1s", "character 1", "p999"),
         ] {
