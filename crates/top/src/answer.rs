@@ -2,11 +2,11 @@
 //!
 //! Non-goals: why, beyond the cause (`lbolt response` says more of a run).
 
-use crate::number::{percent, plural, time};
+use crate::number::{percent, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use model::circumstance::Circumstance;
-use model::record::operations;
+use model::record::{operations, waited_for};
 
 /// A loss is worth a sentence at so much of the victim's waiting, and so much a second.
 const LEAST_PERCENT: f64 = 5.0;
@@ -79,7 +79,7 @@ pub(crate) fn sentence(window: &Window, span: &str) -> String {
 
 fn of_loss(loss: &Loss<'_>) -> String {
     let key = loss.key;
-    let waited = plural(&key.operation);
+    let waited = waited_for(&key.operation);
     let share = match loss.percent {
         Some(share) => format!("{} % of its waiting for {waited}", percent(share)),
         None => format!("{} a second waiting for {waited}", time(loss.lost * 1e9)),

@@ -4,12 +4,13 @@
 //! Non-goals: drawing.
 
 use crate::answer::losses;
-use crate::number::{decimal, percent, plural, rate, time};
+use crate::number::{decimal, percent, rate, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use crate::tally::{Responses, Tally};
 use crate::view::Subject;
 use model::circumstance::cause;
+use model::record::waited_for;
 use std::collections::BTreeMap;
 
 /// An operation of it.
@@ -109,7 +110,7 @@ fn waits(subject: &Subject, window: &Window) -> Vec<String> {
             "{} lost {} a second waiting for {} on {}{}, because of {} ({} waits)",
             key.role.as_deref().unwrap_or("-"),
             time(loss.lost * 1e9),
-            plural(&key.operation),
+            waited_for(&key.operation),
             key.device.as_deref().unwrap_or("-"),
             share.unwrap_or_default(),
             cause(key.other.as_deref().unwrap_or("-")),

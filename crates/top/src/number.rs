@@ -46,15 +46,6 @@ pub(crate) fn time(ns: f64) -> String {
     if ns <= 0.0 { "0".into() } else { show_time_ns(ns) }
 }
 
-/// What is waited for, in a sentence: `reads`, `flushes`; a call's name stays.
-pub(crate) fn plural(operation: &str) -> String {
-    match operation {
-        "read" | "write" | "direct write" | "discard" => format!("{operation}s"),
-        "flush" => "flushes".into(),
-        call => call.into(),
-    }
-}
-
 /// A moment of the day, UTC: `14:03:22`.
 pub(crate) fn time_of_day(unix_seconds: i64) -> String {
     let second = unix_seconds.rem_euclid(86_400);

@@ -218,9 +218,6 @@ impl Ledger {
         if self.known.has_waits && row.above_id.is_none() {
             self.remember(row, role, end_ns);
         }
-        if kind.is_some() {
-            self.stalled.add(begin_ns, end_ns);
-        }
         self.bring(row, role, kind, (begin_ns, end_ns));
     }
 
@@ -235,6 +232,9 @@ impl Ledger {
         let size = size_of(row.length_bytes);
         let held = self.throttle.take(row, role, (begin_ns, end_ns));
         let role = held.map_or(role, |(whose, _)| whose);
+        if kind.is_some() {
+            self.stalled.add(held.map_or(begin_ns, |(_, since_ns)| since_ns), end_ns);
+        }
         let class = kind.map(|kind| Class { device: row.device, role, kind, size });
         let act = Act { role, op: row.op };
         let queue = self.known.queues.get(&row.device).copied();

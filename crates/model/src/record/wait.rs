@@ -60,6 +60,38 @@ named!(WaitKind {
     Network "network file system"
 });
 
+/// What is waited for, as a sentence has it behind *waiting for*, by its name in findings and
+/// rollups: reads, a kind of these waits, or a call, which is called what it is called.
+pub fn waited_for(wait: &str) -> &str {
+    let kind = || WaitKind::ALL.iter().find(|(_, name)| *name == wait);
+    match wait {
+        "read" => "reads",
+        "direct write" => "direct writes",
+        "flush" => "flushes",
+        _ => kind().map_or(wait, |(kind, _)| kind.words()),
+    }
+}
+
+impl WaitKind {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Throttling => "dirty pages to be written",
+            Self::Journal => "the journal",
+            Self::Lock => "locks",
+            Self::Writeback => "the writeback of pages",
+            Self::PageRead => "pages that others read",
+            Self::Request => "the queue of requests",
+            Self::DirectIo => "direct I/O",
+            Self::Limit => "a cgroup's limit",
+            Self::Reclaim => "memory to be freed",
+            Self::Swap => "swapped-out memory",
+            Self::Call => "calls that make files durable",
+            Self::Network => "a network file system",
+            Self::Other => "something else in the kernel",
+        }
+    }
+}
+
 /// One wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]

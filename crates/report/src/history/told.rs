@@ -7,6 +7,7 @@ use crate::screen::short;
 use crate::words::clean;
 use model::circumstance::cause;
 use model::history::{By, DAY_NS, Gap, Loss, Overview};
+use model::record::waited_for;
 use model::units::show_time_ns;
 
 /// Losses that are told of.
@@ -86,7 +87,7 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
         name(&pair.victim),
         show_time_ns(loss.lost_ns),
         name(cause(&pair.cause)),
-        name(&pair.operation),
+        waited_for(&name(&pair.operation)),
         storms(loss),
     )
 }
@@ -125,7 +126,7 @@ fn worst(overview: &Overview) -> Option<String> {
         show_time_ns(of_pair.min(line.lost_ns)),
         short(&clean(&pair.victim)),
         short(&clean(cause(&pair.cause))),
-        short(&clean(&pair.operation)),
+        waited_for(&short(&clean(&pair.operation))),
     ))
 }
 

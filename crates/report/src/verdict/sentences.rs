@@ -9,7 +9,7 @@ use crate::doubt::sentences;
 use crate::number::significant;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
-use model::record::{Verdict, WaitKind};
+use model::record::{Verdict, WaitKind, waited_for};
 use model::units::{show_moment, show_time_ns};
 
 /// Pairs that are told of.
@@ -140,37 +140,8 @@ fn is_estimate(loss: &Loss<'_>) -> bool {
     loss.values.get("affected_mean_ns").is_none()
 }
 
-/// What is waited for, as a sentence has it; of a call its name.
-fn waited_for(wait: &str) -> &str {
-    match (wait, wait_kind(wait)) {
-        ("read", _) => "reads",
-        ("direct write", _) => "direct writes",
-        ("flush", _) => "flushes",
-        (_, Some(kind)) => words_of(kind),
-        (call, None) => call,
-    }
-}
-
 fn wait_kind(wait: &str) -> Option<WaitKind> {
     WaitKind::ALL.iter().find(|(_, name)| *name == wait).map(|(kind, _)| *kind)
-}
-
-fn words_of(kind: WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Throttling => "dirty pages to be written",
-        WaitKind::Journal => "the journal",
-        WaitKind::Lock => "locks",
-        WaitKind::Writeback => "the writeback of pages",
-        WaitKind::PageRead => "pages that others read",
-        WaitKind::Request => "the queue of requests",
-        WaitKind::DirectIo => "direct I/O",
-        WaitKind::Limit => "a cgroup's limit",
-        WaitKind::Reclaim => "memory to be freed",
-        WaitKind::Swap => "swapped-out memory",
-        WaitKind::Call => "calls that make files durable",
-        WaitKind::Network => "a network file system",
-        WaitKind::Other => "something else in the kernel",
-    }
 }
 
 fn behind(loss: &Loss<'_>) -> String {

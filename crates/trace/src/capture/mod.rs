@@ -248,11 +248,11 @@ impl Capture {
     /// Errors: whatever stands in the way, with its remedy.
     pub fn load(options: &CaptureOptions) -> Result<Self, CaptureError> {
         let kernel = Kernel::look()?;
-        let (begun, plain) = programs::load(&kernel, options)?;
+        let functions = if options.calls { Functions::read() } else { Functions::default() };
+        let (begun, plain) = programs::load(&kernel, &functions, options)?;
         let Begun { mut loaded, records, own_tgid, starts, maps } = begun;
         let own_tgids = [own_tgid, options.own_process];
         let decoder = Decoder::new(&kernel, own_tgids);
-        let functions = if options.calls { Functions::read() } else { Functions::default() };
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;

@@ -13,6 +13,7 @@ use super::kernel_ring::KernelRing;
 use super::ring::{Rings, Shape};
 use super::{CaptureError, CaptureOptions, Records, syscalls, wait};
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
+use crate::kernel::waiting::{Functions, OwnRequests};
 use crate::kernel::{Kernel, Words};
 use aya::EbpfLoader;
 use aya::maps::{Array, Map, MapData};
@@ -101,9 +102,10 @@ pub(super) struct Begun {
 /// Errors: whatever stands in the way of both, with its remedy.
 pub(super) fn load(
     kernel: &Kernel,
+    functions: &Functions,
     options: &CaptureOptions,
 ) -> Result<(Begun, Option<LoadError>), CaptureError> {
-    let told = Told::new(kernel, options)?;
+    let told = Told::new(kernel, functions, options)?;
     if !kernel.has_tracepoint(START) {
         let why = LoadError::NoTracepoint { name: START, since: "6.5" };
         return Ok((plain(&told, options, Starts::Bios)?, Some(why)));
@@ -165,18 +167,24 @@ struct Told {
     twice: u32,
     waiting_calls: syscalls::Numbers,
     with_descriptor: wait::Numbers,
+    own_requests: OwnRequests,
     stacks_wanted: u32,
     names_wanted: u32,
 }
 
 impl Told {
-    fn new(kernel: &Kernel, options: &CaptureOptions) -> Result<Self, CaptureError> {
+    fn new(
+        kernel: &Kernel,
+        functions: &Functions,
+        options: &CaptureOptions,
+    ) -> Result<Self, CaptureError> {
         Ok(Self {
             filter: Filter::new(&options.devices)?.with_file_systems(&options.file_systems),
             facts: kernel.words(),
             twice: kernel.preempts_programs().into(),
             waiting_calls: syscalls::numbers(),
             with_descriptor: wait::numbers(),
+            own_requests: functions.own_requests(),
             stacks_wanted: u32::from(options.stacks),
             names_wanted: u32::from(options.calls),
         })
@@ -196,6 +204,7 @@ impl Told {
             .override_global("twice", &self.twice, true)
             .override_global("waiting_calls", &self.waiting_calls, true)
             .override_global("with_descriptor", &self.with_descriptor, true)
+            .override_global("own_requests", &self.own_requests, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)
             .override_global("names_wanted", &self.names_wanted, true)
             .map_max_entries("stacks", stacks);
@@ -292,7 +301,7 @@ mod tests {
     fn root_the_plain_build_is_taken_by_this_kernel() {
         let options = CaptureOptions { calls: true, ..CaptureOptions::default() };
         let Ok(kernel) = Kernel::look() else { return println!("skipped: no types here") };
-        let told = Told::new(&kernel, &options).unwrap();
+        let told = Told::new(&kernel, &Functions::default(), &options).unwrap();
         for starts in [Starts::Requests, Starts::Bios] {
             let begun = match plain(&told, &options, starts) {
                 Err(CaptureError::Load(e @ LoadError::NotPermitted)) => {
@@ -335,7 +344,8 @@ mod tests {
     fn root_what_the_first_program_of_a_point_is_left_out_for_the_second_one_does() {
         let options = CaptureOptions::default();
         let Ok(kernel) = Kernel::look() else { return println!("skipped: no types here") };
-        let told = Told { twice: 1, ..Told::new(&kernel, &options).unwrap() };
+        let told =
+            Told { twice: 1, ..Told::new(&kernel, &Functions::default(), &options).unwrap() };
         for with_first in [true, false] {
             let builds = [typed(&told, &options), plain(&told, &options, Starts::Requests)];
             for build in builds {

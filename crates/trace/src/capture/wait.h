@@ -41,6 +41,16 @@ volatile const u64 wait_ns_least = 1000000;
 #define NUMBERS_MOST 512
 volatile const u64 with_descriptor[NUMBERS_MOST / 64];
 
+/*
+ * Functions in which a thread sleeps for a request of its own, which is told as that: a direct
+ * one, of which there may be as many a second as of requests.
+ */
+#define OWN_REQUESTS 8
+volatile const struct code {
+	u64 from;
+	u64 behind;
+} own_requests[OWN_REQUESTS];
+
 /* Since when a thread waits, by its number's last bits: of two with the same the later is known. */
 #define WAITING_BITS 14
 
@@ -133,16 +143,20 @@ INLINE u64 inode_of_call(struct task_struct *task)
 	return inode_of(task, first_argument(registers));
 }
 
-INLINE void tell_stack(struct task_struct *task, u64 since_ns)
+/* A return address lies behind the call, which may be a function's last instruction. */
+INLINE int is_for_own_request(u64 address)
 {
-	u32 zero = 0;
-	struct wait_stack *stack = bpf_map_lookup_elem(&wait_stacks, &zero);
-	struct room room;
-	long bytes;
+#pragma unroll
+	for (int i = 0; i < OWN_REQUESTS; i++)
+		if (address > own_requests[i].from && address <= own_requests[i].behind)
+			return 1;
+	return 0;
+}
 
-	if (!stack)
-		return;
-	bytes = bpf_get_task_stack(task, stack->addresses, sizeof(stack->addresses), 0);
+INLINE void tell_stack(struct task_struct *task, u64 since_ns, struct wait_stack *stack, long bytes)
+{
+	struct room room;
+
 #pragma unroll
 	for (int part = 0; part < TOLD_FRAMES / FRAMES_EACH; part++) {
 		struct frames *frames;
@@ -169,12 +183,18 @@ INLINE void tell_stack(struct task_struct *task, u64 since_ns)
 /* A wait has ended: its stack, the name of its file, and then the wait itself. */
 static APART int tell_wait(struct task_struct *task, u64 since_ns)
 {
+	u32 zero = 0;
+	struct wait_stack *stack = bpf_map_lookup_elem(&wait_stacks, &zero);
 	struct identity file = {};
 	struct sync *sync;
 	struct room room;
 	u64 inode = 0;
+	long bytes;
 
-	if (!task)
+	if (!task || !stack)
+		return 0;
+	bytes = bpf_get_task_stack(task, stack->addresses, sizeof(stack->addresses), 0);
+	if (bytes > 0 && is_for_own_request(stack->addresses[0]))
 		return 0;
 	if (!(GET(task, flags) & PF_KTHREAD))
 		inode = inode_of_call(task);
@@ -188,7 +208,7 @@ static APART int tell_wait(struct task_struct *task, u64 since_ns)
 			number_file(&file, &head);
 		tell_name(&file, 1);
 	}
-	tell_stack(task, since_ns);
+	tell_stack(task, since_ns, stack, bytes);
 	sync = step_of_thread(&room, WAITED, file.file_system, file.inode, task);
 	if (!sync)
 		return 0;

@@ -221,6 +221,10 @@ pub(crate) struct Functions {
     ranges: Vec<(u64, u64, u8)>,
 }
 
+/// Where functions are in which a thread sleeps for a request of its own: `own_requests` of wait.h,
+/// from one address to another, zeroes where there are no more.
+pub(crate) type OwnRequests = [u64; 16];
+
 /// What is no row of the table, but of storage.
 const STORAGE: u8 = TABLE.len() as u8;
 
@@ -231,6 +235,19 @@ impl Functions {
             Ok(file) => Self::found(BufReader::with_capacity(1 << 16, file)),
             Err(_) => Self::default(),
         }
+    }
+
+    /// Those that sleep for direct requests.
+    pub(crate) fn own_requests(&self) -> OwnRequests {
+        let mut words = OwnRequests::default();
+        let is_direct = |row: u8| {
+            TABLE.get(usize::from(row)).is_some_and(|(kind, ..)| *kind == WaitKind::DirectIo)
+        };
+        let of = self.ranges.iter().filter(|(.., row)| is_direct(*row));
+        for (pair, (from, until, _)) in words.chunks_exact_mut(2).zip(of) {
+            pair.copy_from_slice(&[*from, *until]);
+        }
+        words
     }
 
     /// Whether there are none.
