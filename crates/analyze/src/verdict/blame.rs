@@ -23,8 +23,10 @@ use std::collections::BTreeMap;
 
 /// Waits of which others had no more than this part could not have lost much to them.
 const UNKNOWN_PART: f64 = 0.1;
-/// Without calm, others are to blame for the time of waits only if it is mostly theirs.
+/// Without calm, others are to blame for the time of waits only if it is mostly theirs, and one of
+/// them only for a good part of that.
 const MOSTLY: f64 = 0.67;
+const GOOD_PART: f64 = 0.33;
 /// The largest storms, which have this part of a pair's loss together, are told of; so many at
 /// most.
 const MOST_OF_IT: f64 = 0.8;
@@ -270,8 +272,9 @@ fn largest(storms: &[Storm], lost_ns: f64) -> Vec<(i64, i64)> {
 }
 
 /// Whether a loss is worth a sentence: sure, of waits that took clearly longer, and a good part of
-/// the victim's waiting, or less of it while waits took much longer.
-pub(crate) fn matters(loss: &Loss, waits: &Waits, span_ns: f64) -> bool {
+/// the victim's waiting, or less of it while waits took much longer. `of_all_ns` is what the victim
+/// lost to everybody for this.
+pub(crate) fn matters(loss: &Loss, waits: &Waits, of_all_ns: f64, span_ns: f64) -> bool {
     let (of_waits, of_span) = (loss.lost_ns / waits.sum_ns as f64, loss.lost_ns / span_ns);
     let ratio = loss.mean_ns / loss.calm_mean_ns;
     let is_large = of_span >= 0.005 || loss.lost_ns >= LARGE_NS;
@@ -280,7 +283,10 @@ pub(crate) fn matters(loss: &Loss, waits: &Waits, span_ns: f64) -> bool {
     let has_calm = loss.calm_mean_ns > 0.0;
     let is_steep = has_calm && of_waits >= 0.01 && of_span >= 0.005 && ratio >= 2.0;
     match loss.is_estimate {
-        true => of_waits >= MOSTLY && is_large,
+        true => {
+            let is_mostly = of_all_ns / waits.sum_ns as f64 >= MOSTLY;
+            is_mostly && of_waits >= GOOD_PART && is_large
+        }
         false => loss.low_ns > 0.0 && (is_much || is_steep),
     }
 }

@@ -130,9 +130,15 @@ impl Told<'_> {
             verdict.of_waits(victim, waits, &name(victim.device))
         };
         let mut findings: Vec<Finding> = victims.into_iter().flat_map(of_waits).collect();
+        let mut of_all_ns: BTreeMap<Victim, f64> = BTreeMap::new();
+        for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
+            *of_all_ns.entry(loss.victim).or_default() += loss.lost_ns;
+        }
         for loss in losses.iter().filter(|loss| loss.lost_ns > 0.0) {
             let Some(waits) = waits.get(&loss.victim) else { continue };
-            findings.extend(verdict.of_loss(loss, waits, span_ns, &name(loss.victim.device)));
+            let of_victim = (waits, of_all_ns.get(&loss.victim).copied().unwrap_or(0.0));
+            let device = name(loss.victim.device);
+            findings.extend(verdict.of_loss(loss, of_victim, span_ns, &device));
         }
         findings
     }
@@ -211,7 +217,13 @@ impl Verdict {
         findings
     }
 
-    fn of_loss(&self, loss: &Loss, waits: &Waits, span_ns: f64, device: &str) -> Vec<Finding> {
+    fn of_loss(
+        &self,
+        loss: &Loss,
+        (waits, of_all_ns): (&Waits, f64),
+        span_ns: f64,
+        device: &str,
+    ) -> Vec<Finding> {
         let cause = self.cause(loss.cause);
         let whole = Blame {
             is_role: cause.is_ok(),
@@ -231,7 +243,7 @@ impl Verdict {
         let mut findings = vec![
             found("lost_ns", loss.lost_ns).within(Interval::Comparison, interval),
             found("lost_percent", 100.0 * loss.lost_ns / waits.sum_ns as f64),
-            found("matters", f64::from(matters(loss, waits, span_ns))),
+            found("matters", f64::from(matters(loss, waits, of_all_ns, span_ns))),
             found("affected_count", loss.count.round()),
         ];
         if !loss.is_estimate && loss.count > 0.0 {

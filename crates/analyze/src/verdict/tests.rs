@@ -246,6 +246,25 @@ fn few_long_waits_are_lost_to_whom_the_disk_was_busy_for_and_few_short_ones_to_n
     assert_eq!(of_waits(&short, "uncompared_count"), Some(3.0));
 }
 
+/// As of Redis, whose log is written by one of its threads while `dd` writes, too.
+#[test]
+fn without_calm_two_who_share_the_blame_are_both_named_and_one_with_little_is_not() {
+    let mut load = Load::with(&["reader", "dd of=x", "tar", "cp"]);
+    for at in 0..3 {
+        load.request(1, Op::Read, at * 10_000 * MS, 5000 * MS, 4096);
+        for n in 0..500 {
+            let begin_ns = (at * 10_000 + n * 10) * MS;
+            let (who, bytes) = if n % 10 == 0 { (4, 1 << 20) } else { (2 + n as u32 % 2, 1 << 20) };
+            load.request(who, Op::Write, begin_ns, 10 * MS, bytes);
+        }
+    }
+    let findings = load.findings();
+    let named = named(&findings);
+    let causes: Vec<&str> = named.iter().map(|(_, cause, _)| cause.as_str()).collect();
+    assert_eq!(causes.len(), 2, "{named:?}");
+    assert!(causes.contains(&"dd") && causes.contains(&"tar"), "{named:?}");
+}
+
 #[test]
 fn calls_wait_and_their_threads_requests_are_parts_of_them() {
     let mut load = Load::with(&["postgres: a b [local] COMMIT", "postgres: checkpointer"]);
