@@ -29,7 +29,6 @@ pub struct Noise {
     pub log: f64,
 }
 
-
 /// A number of a class's responses: what it is called before, after, as a ratio, and as the model's
 /// error; and in the findings of a replay, of the model and of the trace.
 struct Statistic {

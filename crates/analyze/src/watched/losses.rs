@@ -11,9 +11,7 @@ use super::tally::Names;
 use crate::statistics::NORMAL_95;
 use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use model::circumstance::Circumstance;
-use model::record::{
-    Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey, Wait,
-};
+use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey, Wait};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 

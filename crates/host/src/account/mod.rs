@@ -16,9 +16,9 @@ mod tasks;
 mod worker_time;
 
 pub use idle::CpuStat;
-pub use pressure::io_stalled_ns;
 pub(crate) use idle::is_fine;
 pub(crate) use loop_workers::LoopWorkers;
+pub use pressure::io_stalled_ns;
 
 use model::seam::CpuCounters;
 use std::io;

@@ -38,8 +38,7 @@ const CPU_TIMES: &str = "cpu_times.parquet";
 
 impl Context {
     /// The names of its files.
-    pub const FILE_NAMES: [&str; 7] =
-        [CALLS, WAITS, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
+    pub const FILE_NAMES: [&str; 7] = [CALLS, WAITS, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
 
     /// Writes what there is into a run's directory; `footer` is added to each file's own.
     /// Errors: what the file system or Parquet refuses.

@@ -60,9 +60,7 @@ fn remedy(told: &Told<'_>, shown: &Shown) -> Option<String> {
         loss.matters() && wait_kind(&loss.of.wait) == Some(WaitKind::Throttling) && loss.of.is_role
     };
     told.losses.iter().filter(|loss| loss.is_of(shown)).find(is_throttled)?;
-    Some(
-        "`lbolt storm --remedies dirty-early` tries whether earlier writeback helps.".to_owned(),
-    )
+    Some("`lbolt storm --remedies dirty-early` tries whether earlier writeback helps.".to_owned())
 }
 
 /// What the kernel counts by itself of waits for requests, where that is much.

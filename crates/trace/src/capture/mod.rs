@@ -70,9 +70,9 @@ use programs::Begun;
 use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
+use std::collections::BTreeMap;
 use still::Still;
 use wait::Waits;
-use std::collections::BTreeMap;
 
 /// What is not told where /proc/kallsyms shows no addresses.
 const FUNCTIONS_HIDDEN: &str = "the kernel hides where its functions are (kernel.kptr_restrict)";

@@ -103,11 +103,8 @@ mod tests {
             stolen_ns,
             io_stalled_ns,
         };
-        let expected = [
-            row(5, 15, 17, 1, Some(8)),
-            row(15, 25, 0, 3, None),
-            row(95, 99, 6, 1, Some(0)),
-        ];
+        let expected =
+            [row(5, 15, 17, 1, Some(8)), row(15, 25, 0, 3, None), row(95, 99, 6, 1, Some(0))];
         assert_eq!(watch.take(), expected);
     }
 
