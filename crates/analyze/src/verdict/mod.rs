@@ -328,35 +328,42 @@ impl Ledger {
         }
     }
 
-    /// The next wait begins. One in a call is a part of that.
+    /// The next wait begins.
     fn begin_wait(&mut self) {
-        let wait = &self.waits[self.waits_begun];
+        let wait = self.waits[self.waits_begun].clone();
         self.waits_begun += 1;
-        let (pid, file_system) = (wait.pid as u32, wait.file_system);
-        let span_ns @ (begin_ns, end_ns) = (wait.begin_ns, wait.end_ns);
-        if wait.for_request != 0 && self.time_ns.contains(&begin_ns) {
-            self.stalled.add(begin_ns, end_ns);
+        let is_selected = self.time_ns.contains(&wait.begin_ns);
+        if wait.for_request != 0 && is_selected {
+            self.stalled.add(wait.begin_ns, wait.end_ns);
         }
-        let role = self.actors.of_thread(pid, || wait.command.clone());
-        let Some(kind) = Kind::of_wait(wait.kind) else { return };
-        let is_asked = || self.asked.get(&pid).is_some_and(|until_ns| *until_ns > begin_ns);
-        let is_told = self.call_of(Some(pid), begin_ns).is_some()
-            || kind.may_be_a_request() && is_asked()
-            || self.actors.is_kernel(role);
-        let known = Some(file_system).filter(|number| *number != 0);
-        // Without a file it is where the role has its requests: it may be a device that is not
-        // looked at.
-        let home = match known {
-            Some(number) => self.home(number),
-            None => self.used.get(&role).copied(),
-        };
-        let is_shown = self.known.of_files && self.time_ns.contains(&begin_ns);
-        if let Some(device) = home.filter(|_| is_shown && !self.actors.is_kernel(role)) {
-            self.ways.add_wait(&self.waits[self.waits_begun - 1], device, role);
+        let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
+        let Some(device) = self.device_of(&wait, role) else { return };
+        if self.actors.is_kernel(role) {
+            return;
         }
-        if let Some(device) = home.filter(|_| !is_told) {
-            self.wait_for(span_ns, Class { device, role, kind, size: 0 });
+        if is_selected && self.known.of_files {
+            self.ways.add_wait(&wait, device, role);
         }
+        if let Some(kind) = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind)) {
+            let class = Class { device, role, kind, size: 0 };
+            self.wait_for((wait.begin_ns, wait.end_ns), class);
+        }
+    }
+
+    /// For which device a role waits: its file's; without a file where the role has its requests.
+    /// It may be none that is looked at.
+    fn device_of(&self, wait: &Wait, role: RoleId) -> Option<u32> {
+        match wait.file_system {
+            0 => self.used.get(&role).copied(),
+            known => self.home(known),
+        }
+    }
+
+    /// Whether a wait is a part of a call, or for a request of the thread's own.
+    fn is_told(&self, wait: &Wait, kind: Kind) -> bool {
+        let pid = wait.pid as u32;
+        let is_asked = || self.asked.get(&pid).is_some_and(|until_ns| *until_ns > wait.begin_ns);
+        self.call_of(Some(pid), wait.begin_ns).is_some() || kind.may_be_a_request() && is_asked()
     }
 
     /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath
