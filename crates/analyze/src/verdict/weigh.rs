@@ -25,6 +25,8 @@ pub(crate) const GAP_NS: i64 = 1_500_000_000;
 /// much.
 const STORM_PART: f64 = 0.05;
 const STORM_NS: f64 = 1e6;
+/// A wait that goes on for longer is no longer storm.
+const STORM_SLICES_MOST: u64 = 36_000;
 /// Others had at least this part of waits that they are to blame for as a whole.
 const OTHERS_LEAST: f64 = 0.1;
 
@@ -308,6 +310,9 @@ impl<'a> Weighing<'a> {
         let others_ns = sum(&|number| of(number).is_ok());
         let nobodys_ns = sum(&is_nobodys);
         let has_others = others_ns >= OTHERS_LEAST * cell.sum_ns as f64;
+        let mean_ns = cell.sum_ns / cell.count.max(1);
+        let width_ns = self.scene.book.width_ns.max(1).unsigned_abs();
+        let slices = mean_ns.div_ceil(width_ns).clamp(1, STORM_SLICES_MOST) as usize;
         for (number, ns) in &cell.parts {
             let (cause, ns) = match of(*number) {
                 Ok((role, _)) if has_others => {
@@ -320,7 +325,10 @@ impl<'a> Weighing<'a> {
             };
             let Some(cause) = cause else { continue };
             self.of_part(*number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
-            self.by_slice.lose(cause, cell.slice, ns);
+            // Such a wait may be of seconds: it was lost while it went on.
+            for slice in cell.slice..cell.slice + slices {
+                self.by_slice.lose(cause, slice, ns / slices as f64);
+            }
         }
     }
 

@@ -94,7 +94,10 @@ pub(super) fn all(
         ("Behind whom".to_owned(), causes(told, shown)),
         (files_heading(told), files(told, shown)),
         ("What a call waits for, on average".to_owned(), calls(told, shown)),
-        ("By which functions requests were queued".to_owned(), stacks::table(told, shown)),
+        (
+            "By which functions requests were queued, or threads slept".to_owned(),
+            stacks::table(told, shown),
+        ),
     ];
     let is_wanted =
         |name: &str| shown.by.as_deref().map_or(!ON_REQUEST.contains(&name), |by| by == name);
