@@ -540,3 +540,21 @@ fn root_a_wait_without_a_request_is_told_with_its_kind_its_file_and_its_stack() 
     let told = lab.run("response run --by wait").out;
     assert!(told.lines().any(|line| line.contains("head") && line.contains("lock")), "{told}");
 }
+
+/// Still waits when the capture ends: the file system stays frozen.
+const HUNG: &str = "exec 9>$AT/log; fsfreeze -f $AT; head -c 4096 /dev/zero >&9 & sleep 1.3";
+
+#[test]
+fn root_a_thread_that_hangs_at_the_end_is_counted_until_then_and_is_no_all_clear() {
+    let lab = Lab::new();
+    let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
+    let ended = ended_on(&lab, (&device, &mounted), "", HUNG);
+    let thawed = Command::new("fsfreeze").arg("-u").arg(&mounted.seen).status();
+    let Some(ended) = ended else { return };
+    assert!(thawed.is_ok_and(|status| status.success()));
+    let waits = Context::read(&lab.path("run")).unwrap().waits;
+    let hung = waits.iter().find(|wait| wait.command == "head" && wait.kind == WaitKind::Lock);
+    let took_ns = hung.map_or(0, |wait| wait.end_ns - wait.begin_ns);
+    assert!(took_ns >= 1_000_000_000, "{waits:?}");
+    assert!(ended.out.starts_with("Whether anybody waited"), "{}", ended.out);
+}

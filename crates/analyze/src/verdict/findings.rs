@@ -106,6 +106,15 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     all.iter().for_each(|told| findings.extend(told.of_pairs()));
     findings.extend(of_cpus(&cpus));
     findings.extend(of_pressure(&cpus, all.iter().map(|told| told.verdict.stalled_ns).sum()));
+    let of_unplaced =
+        |of: fn(&Verdict) -> f64| all.iter().map(|told| of(told.verdict)).sum::<f64>();
+    let count = of_unplaced(|verdict| verdict.unplaced.count as f64);
+    if count > 0.0 {
+        let sum_ns = of_unplaced(|verdict| verdict.unplaced.sum_ns as f64);
+        let found = |name, value| Finding::new(&run, name, Some(value), count as u64, COUNTED);
+        findings.push(found("unplaced_waits_count", count));
+        findings.push(found("unplaced_waits_ns", sum_ns));
+    }
     all.iter().for_each(|told| findings.extend(told.verdict.of_calls(told.name)));
     findings.extend(of_files(all));
     findings.extend(of_stacks(all));

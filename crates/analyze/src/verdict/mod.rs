@@ -81,7 +81,7 @@ use files::Files;
 use hashbrown::HashMap;
 use model::record::{Call, Commands, FileKey, JournalCommit, Request, Wait};
 use stacks::Ways;
-use stalled::Stalled;
+use stalled::{Stalled, Unplaced};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -118,6 +118,7 @@ pub(crate) struct Ledger {
     used: HashMap<RoleId, u32>,
     /// What of the time some thread waited for a request.
     stalled: Stalled,
+    unplaced: Unplaced,
     steps: Steps,
     throttle: Throttle,
     files: Files,
@@ -160,6 +161,7 @@ impl Ledger {
             asked: HashMap::new(),
             used: HashMap::new(),
             stalled: Stalled::default(),
+            unplaced: Unplaced::default(),
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
@@ -337,10 +339,16 @@ impl Ledger {
             self.stalled.add(wait.begin_ns, wait.end_ns);
         }
         let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
-        let Some(device) = self.device_of(&wait, role) else { return };
         if self.actors.is_kernel(role) {
             return;
         }
+        let Some(device) = self.device_of(&wait, role) else {
+            if is_selected && Kind::of_wait(wait.kind).is_some() {
+                self.unplaced.count += 1;
+                self.unplaced.sum_ns += wait.end_ns - wait.begin_ns;
+            }
+            return;
+        };
         if is_selected && self.known.of_files {
             self.ways.add_wait(&wait, device, role);
         }

@@ -3,6 +3,14 @@
 //!
 //! Non-goals: who waited, and for whom.
 
+/// Waits of threads without a request, of which it is not known for which device they were: they
+/// are nobody's loss, and no all-clear.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Unplaced {
+    pub(super) count: u64,
+    pub(super) sum_ns: i64,
+}
+
 /// The union of waits, which come in the order of their begins.
 #[derive(Debug, Default)]
 pub(super) struct Stalled {

@@ -8,6 +8,7 @@ use super::files::Files;
 use super::findings::{Told, findings};
 use super::known::Known;
 use super::stacks::Ways;
+use super::stalled::Unplaced;
 use super::sums::{Sums, Victim};
 use super::{Ledger, actors};
 use hashbrown::HashMap;
@@ -30,6 +31,7 @@ pub struct Verdict {
     pub(super) requests: u64,
     /// For how long some thread waited for a request.
     pub(super) stalled_ns: i64,
+    pub(super) unplaced: Unplaced,
     /// When the last wait ended.
     pub(super) last_ns: i64,
 }
@@ -73,6 +75,7 @@ impl Verdict {
             ways: Ways::default(),
             requests: 0,
             stalled_ns: 0,
+            unplaced: Unplaced::default(),
             last_ns: i64::MIN,
         }
     }
@@ -83,9 +86,21 @@ impl Verdict {
             roles.number(name);
         });
         let own = ledger.actors.own_roles().clone();
-        let Ledger { known, files, ways, requests, stalled, last_ns, .. } = ledger;
+        let Ledger { known, files, ways, requests, stalled, unplaced, last_ns, .. } = ledger;
         let stalled_ns = stalled.sum_ns;
-        Self { known, roles, own, sums, served, files, ways, requests, stalled_ns, last_ns }
+        Self {
+            known,
+            roles,
+            own,
+            sums,
+            served,
+            files,
+            ways,
+            requests,
+            stalled_ns,
+            unplaced,
+            last_ns,
+        }
     }
 
     /// Adds the verdict of another time of the same trace.
@@ -103,6 +118,8 @@ impl Verdict {
         self.ways.merge(&other.ways, &number);
         self.requests += other.requests;
         self.stalled_ns += other.stalled_ns;
+        self.unplaced.count += other.unplaced.count;
+        self.unplaced.sum_ns += other.unplaced.sum_ns;
         self.last_ns = self.last_ns.max(other.last_ns);
     }
 

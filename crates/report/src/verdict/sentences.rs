@@ -25,6 +25,8 @@ const IDLE_PERCENT_LEAST: f64 = 3.0;
 /// Pressure that is less is not worth a sentence; and where less of it was seen, all is not clear.
 const PRESSURE_PERCENT_LEAST: f64 = 2.0;
 const SEEN_PERCENT_LEAST: f64 = 75.0;
+/// Waits of no known device are no all-clear from then on.
+const UNPLACED_NS_LEAST: f64 = 1e9;
 /// Where more of the waiting than this could not be compared, nobody knows whether all is clear.
 const UNKNOWN_PART: f64 = 0.1;
 
@@ -205,6 +207,15 @@ fn calm(told: &Told<'_>, most: &str) -> String {
         told.waits.iter().map(|(_, values)| values.or_zero(quantity)).sum()
     };
     let (count, unknown_ns) = (sum("waits_count"), sum("uncompared_ns"));
+    let unplaced_ns = told.run.or_zero("unplaced_waits_ns");
+    if unplaced_ns >= UNPLACED_NS_LEAST {
+        return format!(
+            "Whether anybody waited much for others is not known: threads waited for {} without a \
+             request (waits: {:.0}), and it is not known for which device{most}.",
+            show_time_ns(unplaced_ns),
+            told.run.or_zero("unplaced_waits_count"),
+        );
+    }
     if count == 0.0 {
         return "Nobody waited: there was no read, no direct write, no flush and no fsync that \
                 anybody waited for."

@@ -166,6 +166,14 @@ fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
         finding.value = if is_seen { Some(98.0) } else { finding.value };
     }
     assert!(sentences(&findings)[0].starts_with("Nobody waited much for others"));
+    // A thread that hangs, of which nobody knows for which device.
+    let unplaced = [("unplaced_waits_count", 1.0), ("unplaced_waits_ns", 1.5e9)];
+    findings.extend(of(&Subject::this_run(), &unplaced));
+    let said = sentences(&findings).remove(0);
+    assert!(
+        said.contains("is not known") && said.contains("waited for 1.50 s without a"),
+        "{said}"
+    );
 }
 
 #[test]

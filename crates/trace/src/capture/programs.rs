@@ -204,6 +204,7 @@ impl Told {
             .override_global("twice", &self.twice, true)
             .override_global("waiting_calls", &self.waiting_calls, true)
             .override_global("with_descriptor", &self.with_descriptor, true)
+            .override_global("wait_ns_least", &wait::LEAST_NS, true)
             .override_global("own_requests", &self.own_requests, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)
             .override_global("names_wanted", &self.names_wanted, true)

@@ -5,15 +5,12 @@
 //! namespace than the first.
 
 use super::ring;
-use super::wait::Waits;
+use super::wait::{LEAST_NS, Waits};
 use crate::bpf::Loaded;
 use crate::event::WaitEvent;
 use crate::intake::Steps;
 use aya::maps::{Array, Map};
 use model::record::{FileNumber, WaitKind};
-
-/// Shorter waits are not told (wait.h).
-const LEAST_NS: u64 = 1_000_000;
 
 /// A wait that goes on.
 #[derive(Debug)]

@@ -11,6 +11,8 @@ use crate::kernel::waiting::Functions;
 use model::record::{FileNumber, WaitKind};
 use std::collections::HashMap;
 
+/// Shorter waits are not told: `wait_ns_least`.
+pub(super) const LEAST_NS: u64 = 1_000_000;
 /// Stacks that are told apart; of more each wait has its kind, and no number.
 const STACKS_MOST: usize = 1 << 14;
 /// Stacks of which the wait has not come.

@@ -19,12 +19,11 @@
 use model::record::WaitKind;
 use std::io::{BufRead, BufReader};
 
-/// What is told by functions: the kind, and whether it counts only where a file system's or the
-/// block layer's function is on the stack, too.
-type Row = (WaitKind, &'static [&'static str], bool);
+/// A kind, and the functions that tell it.
+type Row = (WaitKind, &'static [&'static str]);
 
-const TABLE: [Row; 13] = [
-    (WaitKind::Network, &["nfs_*", "nfs4_*", "rpc_wait_*", "fuse_*", "cifs_*", "smb2_*"], false),
+const TABLE: [Row; 11] = [
+    (WaitKind::Network, &["nfs_*", "nfs4_*", "rpc_wait_*", "fuse_*", "cifs_*", "smb2_*"]),
     (
         WaitKind::Call,
         &[
@@ -40,13 +39,8 @@ const TABLE: [Row; 13] = [
             "ksys_sync_file_range",
             "__do_sys_msync",
         ],
-        false,
     ),
-    (
-        WaitKind::Swap,
-        &["do_swap_page", "swap_read_folio", "swap_readpage", "swapin_readahead"],
-        false,
-    ),
+    (WaitKind::Swap, &["do_swap_page", "swap_read_folio", "swap_readpage", "swapin_readahead"]),
     (
         WaitKind::Reclaim,
         &[
@@ -57,13 +51,8 @@ const TABLE: [Row; 13] = [
             "throttle_direct_reclaim",
             "mem_cgroup_handle_over_high",
         ],
-        false,
     ),
-    (
-        WaitKind::Throttling,
-        &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"],
-        false,
-    ),
+    (WaitKind::Throttling, &["balance_dirty_pages", "balance_dirty_pages_ratelimited_flags"]),
     (
         WaitKind::Limit,
         &[
@@ -73,7 +62,6 @@ const TABLE: [Row; 13] = [
             "blkcg_maybe_throttle_current",
             "blkcg_iolatency_throttle",
         ],
-        false,
     ),
     (
         WaitKind::Journal,
@@ -97,7 +85,6 @@ const TABLE: [Row; 13] = [
             "wait_for_commit",
             "f2fs_balance_fs",
         ],
-        false,
     ),
     (
         WaitKind::Request,
@@ -117,7 +104,6 @@ const TABLE: [Row; 13] = [
             "xfs_buf_iowait",
             "read_extent_buffer_pages",
         ],
-        false,
     ),
     (
         WaitKind::Writeback,
@@ -128,7 +114,6 @@ const TABLE: [Row; 13] = [
             "wait_for_stable_page",
             "folio_wait_writeback_killable",
         ],
-        false,
     ),
     (
         WaitKind::PageRead,
@@ -146,7 +131,6 @@ const TABLE: [Row; 13] = [
             "__lock_page_or_retry",
             "folio_wait_bit_common",
         ],
-        false,
     ),
     (
         WaitKind::DirectIo,
@@ -158,30 +142,7 @@ const TABLE: [Row; 13] = [
             "read_events",
             "io_cqring_wait",
         ],
-        false,
     ),
-    (
-        WaitKind::Lock,
-        &[
-            "rwsem_down_*",
-            "__mutex_lock*",
-            "mutex_lock*",
-            "down_read*",
-            "down_write*",
-            "__down_*",
-            "__inode_wait_for_writeback",
-            "inode_wait_for_writeback",
-            "__wait_on_freeing_inode",
-            "wait_on_inode",
-            "__inode_dio_wait",
-            "inode_dio_wait",
-            "d_alloc_parallel",
-            "percpu_rwsem_wait",
-            "xfs_ilock",
-        ],
-        true,
-    ),
-    (WaitKind::Request, &["io_schedule", "io_schedule_timeout", "bit_wait_io"], true),
 ];
 
 /// Functions of file systems and the block layer: a lock or a sleep there is one for storage.
@@ -241,7 +202,7 @@ impl Functions {
     pub(crate) fn own_requests(&self) -> OwnRequests {
         let mut words = OwnRequests::default();
         let is_direct = |row: u8| {
-            TABLE.get(usize::from(row)).is_some_and(|(kind, ..)| *kind == WaitKind::DirectIo)
+            TABLE.get(usize::from(row)).is_some_and(|(kind, _)| *kind == WaitKind::DirectIo)
         };
         let of = self.ranges.iter().filter(|(.., row)| is_direct(*row));
         for (pair, (from, until, _)) in words.chunks_exact_mut(2).zip(of) {
@@ -302,8 +263,7 @@ fn kind_of(rows: &[u8], is_for_request: bool) -> Option<WaitKind> {
     let is_of_storage = is_for_request || rows.contains(&STORAGE);
     let of_table = rows.iter().filter(|row| **row != STORAGE).map(|row| usize::from(*row));
     let known = of_table.filter_map(|row| Some((row, TABLE.get(row)?)));
-    let told = known.filter(|(_, (.., needs_storage))| is_of_storage || !needs_storage);
-    let first = told.min_by_key(|(row, _)| *row).map(|(_, (kind, ..))| *kind);
+    let first = known.min_by_key(|(row, _)| *row).map(|(_, (kind, _))| *kind);
     first.or(is_of_storage.then_some(if is_for_request { WaitKind::Other } else { WaitKind::Lock }))
 }
 
@@ -313,7 +273,7 @@ fn row_of(name: &str) -> Option<u8> {
         Some(begin) => name.starts_with(begin),
         None => name == *known,
     };
-    let row = TABLE.iter().position(|(_, names, _)| names.iter().any(is_it));
+    let row = TABLE.iter().position(|(_, names)| names.iter().any(is_it));
     let row = row.map(|row| row as u8);
     row.or_else(|| OF_STORAGE.iter().any(is_it).then_some(STORAGE))
 }
@@ -368,7 +328,7 @@ mod tests {
         assert_eq!(kind(&[0x8100_0450, 0x8100_0550], false), None);
         assert_eq!(kind(&[0x8100_0450, 0xc000_0250], false), Some(WaitKind::Lock));
         assert_eq!(kind(&[0x8100_0450, 0x8100_0950], false), Some(WaitKind::Lock));
-        assert_eq!(kind(&[0x8100_0850], true), Some(WaitKind::Request));
+        assert_eq!(kind(&[0x8100_0850], true), Some(WaitKind::Other));
         assert_eq!(kind(&[0x8100_0550], true), Some(WaitKind::Other), "what the kernel counts");
         assert_eq!(kind(&[0xc000_0250], false), Some(WaitKind::Lock), "whose functions are hidden");
         assert_eq!(kind(&[], false), None);
@@ -377,7 +337,7 @@ mod tests {
     #[test]
     fn no_function_is_in_two_rows_and_hidden_ones_are_none() {
         let mut seen = std::collections::BTreeSet::new();
-        for (_, names, _) in TABLE {
+        for (_, names) in TABLE {
             names.iter().for_each(|name| assert!(seen.insert(*name), "{name}"));
         }
         assert!(

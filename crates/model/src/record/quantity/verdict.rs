@@ -83,6 +83,9 @@ quantities! {
         "the time that was looked at, from the run's start or from where a selection begins";
     run "cpu_idle_percent" "%" "of all CPUs' time: idle, as /proc/stat tells";
     run "cpu_stolen_percent" "%" "of all CPUs' time: the hypervisor had given it to others";
+    run "unplaced_waits_count" "1"
+        "waits of threads without a request, of which it is not known for which device they were";
+    run "unplaced_waits_ns" "ns" "their sum";
     run "io_pressure_ns" "ns"
         "how long some thread of the machine waited for requests, as the kernel counts it by \
          itself (/proc/pressure/io, some)";
