@@ -39,5 +39,6 @@ mod survey;
 mod sync;
 mod throughput;
 mod verdict;
+mod waits;
 mod watch;
 mod whatif;

@@ -4,15 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab, Loop, Mounted};
-use model::record::{
-    Call, CallKind, Context, CpuTime, FileNumber, Finding, NamedFile, Wait, WaitKind,
-};
+use model::record::{Call, CallKind, Context, CpuTime, FileNumber, Finding, NamedFile};
 use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Runs a shell's lines in a fresh file system while it is recorded; `$AT` is the file system.
 /// None, with a sentence, where that cannot be done.
-fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
+pub(crate) fn recorded(lab: &Lab, mkfs: &[&str], lines: &str) -> Option<Mounted> {
     recorded_with(lab, mkfs, "", lines)
 }
 
@@ -35,7 +33,7 @@ fn ended_with(lab: &Lab, mkfs: &[&str], words: &str, lines: &str) -> Option<(Mou
 }
 
 /// A fresh file system.
-fn made(lab: &Lab, mkfs: &[&str]) -> Option<(Loop, Mounted)> {
+pub(crate) fn made(lab: &Lab, mkfs: &[&str]) -> Option<(Loop, Mounted)> {
     let image = lab.file("image", "");
     std::fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(512 << 20).unwrap();
     let device = Loop::over(&image)?;
@@ -48,7 +46,7 @@ fn made(lab: &Lab, mkfs: &[&str]) -> Option<(Loop, Mounted)> {
     Some((device, mounted))
 }
 
-fn ended_on(
+pub(crate) fn ended_on(
     lab: &Lab,
     (device, mounted): (&Loop, &Mounted),
     words: &str,
@@ -516,45 +514,4 @@ fn selections_that_cannot_be_are_refused_and_those_that_nothing_matches_say_so()
         let ended = lab.run(&format!("response log {words}"));
         assert!(ended.code == 0 && ended.out.contains(expected), "{words}: {}", ended.out);
     }
-}
-
-/// Makes neither a request nor a call: the file system is frozen while it writes.
-const FROZEN: &str = "exec 9>$AT/log; fsfreeze -f $AT; (sleep 0.3; fsfreeze -u $AT) & \
-    head -c 4096 /dev/zero >&9; wait; sync -f $AT";
-
-#[test]
-fn root_a_wait_without_a_request_is_told_with_its_kind_its_file_and_its_stack() {
-    let lab = Lab::new();
-    let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], FROZEN) else { return };
-    let context = Context::read(&lab.path("run")).unwrap();
-    let of_writer = |wait: &&Wait| wait.command == "head" && wait.kind == WaitKind::Lock;
-    let waits: Vec<&Wait> = context.waits.iter().filter(of_writer).collect();
-    let [wait] = waits[..] else { panic!("{:?}", context.waits) };
-    let took_ns = wait.end_ns - wait.begin_ns;
-    assert!((200_000_000..20_000_000_000).contains(&took_ns), "{took_ns}");
-    let file = context.files.iter().find(|file| file.number() == wait.file());
-    let path = file.and_then(|file| file.path.as_deref()).unwrap();
-    assert!(path.ends_with("/log"), "{path}");
-    let stack = context.stacks.iter().find(|stack| stack.stack == wait.stack).unwrap();
-    assert!(stack.functions.contains("vfs_write"), "{}", stack.functions);
-    let told = lab.run("response run --by wait").out;
-    assert!(told.lines().any(|line| line.contains("head") && line.contains("lock")), "{told}");
-}
-
-/// Still waits when the capture ends: the file system stays frozen.
-const HUNG: &str = "exec 9>$AT/log; fsfreeze -f $AT; head -c 4096 /dev/zero >&9 & sleep 1.3";
-
-#[test]
-fn root_a_thread_that_hangs_at_the_end_is_counted_until_then_and_is_no_all_clear() {
-    let lab = Lab::new();
-    let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
-    let ended = ended_on(&lab, (&device, &mounted), "", HUNG);
-    let thawed = Command::new("fsfreeze").arg("-u").arg(&mounted.seen).status();
-    let Some(ended) = ended else { return };
-    assert!(thawed.is_ok_and(|status| status.success()));
-    let waits = Context::read(&lab.path("run")).unwrap().waits;
-    let hung = waits.iter().find(|wait| wait.command == "head" && wait.kind == WaitKind::Lock);
-    let took_ns = hung.map_or(0, |wait| wait.end_ns - wait.begin_ns);
-    assert!(took_ns >= 1_000_000_000, "{waits:?}");
-    assert!(ended.out.starts_with("Whether anybody waited"), "{}", ended.out);
 }

@@ -231,8 +231,21 @@ pub struct WaitEvent {
     pub command: Option<CommandId>,
     /// Whether the kernel counts it as a wait for a request.
     pub is_for_request: bool,
+    /// The thread that held the lock which was found taken; 0: not known.
+    pub holder: u32,
     /// The number of its stack; 0: none.
     pub stack: u32,
+}
+
+/// All waits of a thread that have ended while it was captured, however short.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaitTotals {
+    /// How many.
+    pub count: u64,
+    /// How long they took, in ns.
+    pub sum_ns: u64,
+    /// Those for a request, as the kernel counts it, in ns.
+    pub for_requests_ns: u64,
 }
 
 /// A part of what a file is called, as a tracer tells it before what is asked for the file.

@@ -11,7 +11,7 @@
 //!
 //! Non-goals: which waits are long (`super::blame`).
 
-use super::actors::RoleId;
+use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
 use hashbrown::HashMap;
 use model::record::Op;
@@ -68,6 +68,15 @@ pub(crate) struct Waited<C> {
     pub(crate) parts: Vec<(PartNumber, f64)>,
 }
 
+/// Who holds the lock that somebody waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Holding {
+    pub(crate) role: RoleId,
+    /// Whether it waits meanwhile itself: then it is in the hands of those whose requests are in
+    /// flight.
+    pub(crate) has_waited: bool,
+}
+
 /// A part of a wait, by its number at its device: [`HELD`], [`STALLED`], [`THROTTLED`], then acts.
 pub(crate) type PartNumber = u16;
 
@@ -80,7 +89,7 @@ const ACTS: usize = 3;
 #[derive(Debug)]
 struct Open<C> {
     act: Option<(usize, f64)>,
-    wait: Option<(C, i64, Vec<f64>)>,
+    wait: Option<(C, i64, Vec<f64>, Option<Holding>)>,
 }
 
 /// What has come since the device last completed something: only that can be put down to its
@@ -197,21 +206,29 @@ impl<C> Disk<C> {
             *since_ns = self.now_ns;
         }
         *in_flight += 1;
-        self.open(begin_ns, end_ns, Some((number, work)), waiter);
+        self.open((begin_ns, end_ns), Some((number, work)), waiter, None);
     }
 
-    /// A wait from now to its end that is no request itself.
+    /// A wait from now to its end that is no request itself; for a lock, where it is known who
+    /// holds it.
     pub(crate) fn wait(
         &mut self,
         (begin_ns, end_ns): (i64, i64),
         waiter: C,
+        holding: Option<Holding>,
         watch: &mut impl Watch<C>,
     ) {
         self.advance(begin_ns, watch);
-        self.open(begin_ns, end_ns, None, Some(waiter));
+        self.open((begin_ns, end_ns), None, Some(waiter), holding);
     }
 
-    fn open(&mut self, begin_ns: i64, end_ns: i64, act: Option<(usize, f64)>, waiter: Option<C>) {
+    fn open(
+        &mut self,
+        (begin_ns, end_ns): (i64, i64),
+        act: Option<(usize, f64)>,
+        waiter: Option<C>,
+        holding: Option<Holding>,
+    ) {
         let is_wait = waiter.is_some();
         let wait = waiter.map(|class| {
             let mut before = self.spare.pop().unwrap_or_default();
@@ -219,7 +236,7 @@ impl<C> Disk<C> {
             before.extend_from_slice(&self.sums_ns);
             // Of acts that are not active this is all.
             self.active.iter().for_each(|number| before[*number] = self.time_ns(*number));
-            (class, begin_ns, before)
+            (class, begin_ns, before, holding)
         });
         let open = Some(Open { act, wait });
         let place = match self.free.pop() {
@@ -291,7 +308,8 @@ impl<C> Disk<C> {
             let open = self.open.get_mut(*place).and_then(Option::as_mut);
             let wait = open.and_then(|open| open.wait.as_mut());
             // The place may be another wait's by now.
-            let Some((.., before)) = wait.filter(|(_, begun_ns, _)| begun_ns == begin_ns) else {
+            let Some((_, _, before, _)) = wait.filter(|(_, begun_ns, ..)| begun_ns == begin_ns)
+            else {
                 continue;
             };
             let mut moved_ns = 0.0;
@@ -384,7 +402,7 @@ impl<C> Disk<C> {
         if let Some((number, work)) = act {
             self.end_request(number, work, watch);
         }
-        let Some((class, begin_ns, before)) = wait else { return };
+        let Some((class, begin_ns, before, holding)) = wait else { return };
         let mut parts = std::mem::take(&mut self.spare_parts);
         parts.clear();
         let known = [HELD, STALLED].into_iter().chain(self.active.iter().copied());
@@ -396,10 +414,37 @@ impl<C> Disk<C> {
             (took_ns > ROUNDED_NS).then_some((number as PartNumber, took_ns))
         });
         parts.extend(took);
+        if let Some(holding) = holding {
+            self.put_to_holder(&mut parts, holding);
+        }
         self.spare.push(before);
         let mut wait = Waited { class, begin_ns, end_ns, parts };
         watch.waited(&mut wait);
         self.spare_parts = wait.parts;
+    }
+
+    /// Of a wait for a lock, what nobody's requests explain is its holder's: it did something else
+    /// meanwhile. If it neither waited nor had requests, all of it is.
+    fn put_to_holder(&mut self, parts: &mut Vec<(PartNumber, f64)>, holding: Holding) {
+        let role_of = |number: PartNumber| match self.part(number) {
+            Part::Act(act) => Some(act.role),
+            _ => None,
+        };
+        let is_in_need = holding.has_waited
+            || parts.iter().any(|(number, _)| role_of(*number) == Some(holding.role));
+        let is_holders = |number: PartNumber| match self.part(number) {
+            Part::Act(act) => !is_in_need || act.role == JOURNAL,
+            Part::Held => true,
+            Part::Stalled | Part::Throttled => !is_in_need,
+        };
+        let all = parts.extract_if(.., |(number, _)| is_holders(*number));
+        let sum_ns: f64 = all.map(|(_, ns)| ns).sum();
+        let number = self.number(Act { role: holding.role, op: Op::Write }) as PartNumber;
+        match parts.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, ns)) => *ns += sum_ns,
+            None if sum_ns > 0.0 => parts.push((number, sum_ns)),
+            None => {}
+        }
     }
 
     fn end_request(&mut self, number: usize, work: f64, watch: &mut impl Watch<C>) {
@@ -453,7 +498,7 @@ mod tests {
     #[test]
     fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
         let (mut disk, mut seen) = (Disk::new(), Seen::default());
-        disk.wait((0, 100), 7, &mut seen);
+        disk.wait((0, 100), 7, None, &mut seen);
         disk.request((10, 30), OWN, 4096, None, &mut seen);
         disk.request((20, 60), OTHER, 4096, None, &mut seen);
         disk.finish(&mut seen);
@@ -463,6 +508,24 @@ mod tests {
         let expected = [(Part::Held, 50), (Part::Act(OWN), 15), (Part::Act(OTHER), 35)];
         assert_eq!(parts(&disk, wait), expected);
         assert_eq!(seen.busy_ns, 20 + 40, "each role by itself");
+    }
+
+    #[test]
+    fn what_no_request_explains_of_a_lock_is_its_holders() {
+        const HOLDER: Act = Act { role: RoleId(3), op: Op::Write };
+        let lock = |has_waited, act: Act| {
+            let (mut disk, mut seen) = (Disk::new(), Seen::default());
+            disk.wait((0, 100), 7, Some(Holding { role: HOLDER.role, has_waited }), &mut seen);
+            disk.request((20, 60), act, 4096, None, &mut seen);
+            disk.finish(&mut seen);
+            parts(&disk, &seen.waits[0])
+        };
+        let both = [(Part::Act(OTHER), 40), (Part::Act(HOLDER), 60)];
+        assert_eq!(lock(true, OTHER), both, "it waited behind the other");
+        let alone = [(Part::Act(HOLDER), 100)];
+        assert_eq!(lock(false, OTHER), alone, "it did not wait for storage");
+        assert_eq!(lock(false, HOLDER), alone);
+        assert_eq!(lock(true, Act { role: JOURNAL, op: Op::Write }), alone);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::calls::{PARTS, Served};
 use super::cpus::CpuSum;
 use super::files::Requested;
 use super::stacks::Queued;
-use super::sums::{Cause, Victim};
+use super::sums::{Cause, Share, Victim};
 use super::waits::Kind;
 use super::whole::Verdict;
 use hashbrown::HashMap;
@@ -208,6 +208,14 @@ impl Verdict {
         }
     }
 
+    /// Its waits for locks that the cause held.
+    fn held(&self, loss: &Loss) -> Option<Share> {
+        match loss.cause {
+            Cause::Role(role) => self.sums.held.get(&(loss.victim, role)).copied(),
+            Cause::Nobody(_) => None,
+        }
+    }
+
     fn of_waits(&self, victim: &Victim, waits: &Waits, device: &str) -> Vec<Finding> {
         let subject = self.wait(victim, device);
         let found = |name, value| Finding::new(&subject, name, value, waits.count, COUNTED);
@@ -260,6 +268,7 @@ impl Verdict {
             let calm = (!loss.victim.kind.is_lost_whole()).then_some(loss.calm_mean_ns);
             findings.extend(calm.map(|ns| found("affected_calm_mean_ns", ns)));
         }
+        findings.extend(self.held(loss).map(|share| found("lock_held_ns", share.ns as f64)));
         findings.extend(loss.period_ns.map(|ns| found("affected_period_ns", ns)));
         for (op, name) in BY_OP {
             let lost = loss.by_op.iter().find(|(known, _)| *known == op);

@@ -19,6 +19,7 @@
 //! - `sums`: what is kept of a minute, and how minutes are added up.
 //! - `calm`: what waits take in calm.
 //! - `blame`: what waits took beyond calm, and because of whom.
+//! - `holders`: whose locks are waited for.
 //! - `stalled`: for how long anybody waited for a request, as the kernel counts pressure.
 //! - `cpus`: what the CPUs did meanwhile.
 //! - `throttle`: what a cgroup's limit held back.
@@ -47,6 +48,7 @@ mod disk;
 mod ends;
 mod files;
 mod findings;
+mod holders;
 mod intervals;
 mod known;
 mod minutes;
@@ -76,16 +78,16 @@ use crate::requests::sequences::Open;
 use book::Book;
 use calls::Steps;
 use cpus::Cpus;
-use disk::{Act, Disk, PartNumber, THROTTLED, Waited, Watch as _};
+use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
-use model::record::{Call, Commands, FileKey, JournalCommit, Request, Wait};
+use model::record::{Call, Commands, FileKey, JournalCommit, Request, Wait, WaitKind};
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use sums::{Sums, Victim};
+use sums::{Share, Sums, Victim};
 use throttle::Throttle;
 use waits::{Class, Kind, size_of};
 use weigh::{Scene, weigh};
@@ -119,6 +121,8 @@ pub(crate) struct Ledger {
     /// What of the time some thread waited for a request.
     stalled: Stalled,
     unplaced: Unplaced,
+    /// How long a role's threads waited for locks that a role held, and how often.
+    held: BTreeMap<(Victim, RoleId), Share>,
     steps: Steps,
     throttle: Throttle,
     files: Files,
@@ -162,6 +166,7 @@ impl Ledger {
             used: HashMap::new(),
             stalled: Stalled::default(),
             unplaced: Unplaced::default(),
+            held: BTreeMap::new(),
             steps: Steps::default(),
             throttle: Throttle::default(),
             files: Files::default(),
@@ -254,7 +259,7 @@ impl Ledger {
             (_, Some(class), Some(queue)) if queue != row.device => {
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
                 let Device { disk, book } = self.device(queue);
-                disk.wait((begin_ns, end_ns), class, book);
+                disk.wait((begin_ns, end_ns), class, None, book);
             }
             _ => disk.request((begin_ns, end_ns), act, row.length_bytes, class, book),
         }
@@ -326,7 +331,7 @@ impl Ledger {
             self.stalled.add(begin_ns, end_ns);
         }
         if let Some(device) = self.home(file_system) {
-            self.wait_for((begin_ns, end_ns), Class { device, role, kind, size: 0 });
+            self.wait_for((begin_ns, end_ns), Class { device, role, kind, size: 0 }, None);
         }
     }
 
@@ -354,8 +359,24 @@ impl Ledger {
         }
         if let Some(kind) = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind)) {
             let class = Class { device, role, kind, size: 0 };
-            self.wait_for((wait.begin_ns, wait.end_ns), class);
+            let holding = (wait.kind == WaitKind::Lock).then(|| self.holding(&wait, &class));
+            self.wait_for((wait.begin_ns, wait.end_ns), class, holding.flatten());
         }
+    }
+
+    /// Who of others holds the lock that a thread waits for, if that is known.
+    fn holding(&mut self, wait: &Wait, class: &Class) -> Option<Holding> {
+        let holder = holders::holder(wait, &self.waits)?;
+        let role = self.actors.of_thread(holder.pid, String::new);
+        if role == class.role || self.actors.is_kernel(role) {
+            return None;
+        }
+        if self.time_ns.contains(&wait.begin_ns) {
+            let took_ns = (wait.end_ns - wait.begin_ns) as f64;
+            let held = self.held.entry((Victim::of(class), role)).or_default();
+            held.merge(Share::new(took_ns, 1.0));
+        }
+        Some(Holding { role, has_waited: holder.has_waited })
     }
 
     /// For which device a role waits: its file's; without a file where the role has its requests.
@@ -376,20 +397,20 @@ impl Ledger {
 
     /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath
     /// it.
-    fn wait_for(&mut self, (begin_ns, end_ns): (i64, i64), class: Class) {
+    fn wait_for(&mut self, (begin_ns, end_ns): (i64, i64), class: Class, holding: Option<Holding>) {
         self.used.insert(class.role, class.device);
         if !self.time_ns.contains(&begin_ns) {
             return;
         }
         let queue = self.known.queues.get(&class.device).copied().unwrap_or(class.device);
         let Device { disk, book } = self.device(queue);
-        disk.wait((begin_ns, end_ns), class, book);
+        disk.wait((begin_ns, end_ns), class, holding, book);
         self.last_ns = self.last_ns.max(end_ns);
     }
 
     /// What was noted so far, weighed.
     fn sums(&mut self) -> Sums {
-        let mut sums = Sums::default();
+        let mut sums = Sums { held: self.held.clone(), ..Sums::default() };
         for Device { disk, book } in self.devices.values_mut() {
             disk.tell_busy(book);
             book.settle();

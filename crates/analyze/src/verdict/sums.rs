@@ -134,6 +134,8 @@ pub(crate) struct Sums {
     pub(crate) classes: BTreeMap<Class, OfClass>,
     pub(crate) lost: BTreeMap<Key, Lost>,
     pub(crate) storms: BTreeMap<(Victim, Cause), Vec<Storm>>,
+    /// Waits for locks that a role held.
+    pub(crate) held: BTreeMap<(Victim, RoleId), Share>,
 }
 
 impl Sums {
@@ -153,6 +155,10 @@ impl Sums {
         for ((victim, by), storms) in &other.storms {
             let victim = Victim { role: role(victim.role), ..*victim };
             self.storms.entry((victim, cause(by))).or_default().extend(storms);
+        }
+        for ((victim, holder), share) in &other.held {
+            let victim = Victim { role: role(victim.role), ..*victim };
+            self.held.entry((victim, role(*holder))).or_default().merge(*share);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::selection::Selection;
-use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject};
+use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject, Wait, WaitKind};
 
 mod cut;
 mod layered;
@@ -24,8 +24,7 @@ impl Load {
             process: Some(number as u64 + 1),
             command: (*title).to_owned(),
             title: Some((*title).to_owned()),
-            thread: None,
-            unit: None,
+            ..Process::default()
         };
         let processes = programs.iter().enumerate().map(process).collect();
         Self { context: Context { processes, ..Context::default() }, ..Self::default() }
@@ -263,6 +262,46 @@ fn without_calm_two_who_share_the_blame_are_both_named_and_one_with_little_is_no
     let causes: Vec<&str> = named.iter().map(|(_, cause, _)| cause.as_str()).collect();
     assert_eq!(causes.len(), 2, "{named:?}");
     assert!(causes.contains(&"dd") && causes.contains(&"tar"), "{named:?}");
+}
+
+/// `dd` writes all the time, and `keeper` holds the lock that `editor` needs.
+#[test]
+fn a_lock_is_its_holders_doing_unless_he_waits_for_others() {
+    let of = |has_waited: bool| {
+        let mut load = Load::with(&["editor", "keeper", "dd of=x"]);
+        load.request(1, Op::Read, 0, MS, 4096);
+        (1..1000).for_each(|n| load.request(3, Op::Write, n * 10 * MS, 10 * MS, 1 << 20));
+        let wait = |kind, pid, at: i64, holder| Wait {
+            kind,
+            pid,
+            begin_ns: at * 1000 * MS,
+            end_ns: (at * 1000 + 600) * MS,
+            holder,
+            ..Wait::default()
+        };
+        for at in 1..9 {
+            load.context.waits.push(wait(WaitKind::Lock, 1, at, 2));
+            let kind = if has_waited { WaitKind::Throttling } else { WaitKind::Lock };
+            load.context.waits.push(wait(kind, 2, at, 0));
+        }
+        load.context.waits.retain(|wait| wait.pid == 1 || has_waited);
+        load.findings()
+    };
+    let value = |findings: &[Finding], name: &str| {
+        let of = |f: &&Finding| {
+            f.quantity == name && f.subject.get("victim").as_deref() == Some("editor")
+        };
+        findings.iter().find(of).and_then(|f| f.value)
+    };
+    let alone = of(false);
+    let [(victim, cause, lost_s)] = &named(&alone)[..] else { panic!("{:?}", named(&alone)) };
+    assert_eq!((victim.as_str(), cause.as_str()), ("editor", "keeper"));
+    assert!((4.79..4.81).contains(lost_s), "{lost_s}");
+    assert_eq!(value(&alone, "lock_held_ns"), Some(4.8e9));
+    let behind = of(true);
+    let of_editor = named(&behind).into_iter().filter(|(victim, ..)| victim == "editor");
+    assert_eq!(of_editor.map(|(_, cause, _)| cause).collect::<Vec<_>>(), ["dd"]);
+    assert_eq!(value(&behind, "lock_held_ns"), None, "it is no loss to keeper");
 }
 
 #[test]

@@ -128,6 +128,7 @@ mod tests {
             begin_ns: -5,
             end_ns: 9,
             for_request: 1,
+            holder: 5,
             stack: 1 << 24,
         }
     }
@@ -165,6 +166,9 @@ mod tests {
             title: Some("dd of=x".into()),
             thread: Some("writer".into()),
             unit: Some("/a.service".into()),
+            waits_count: Some(3),
+            waited_ns: Some(50),
+            waited_for_requests_ns: Some(40),
         };
         let file = NamedFile {
             file_system: 7,

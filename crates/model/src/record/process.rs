@@ -14,10 +14,16 @@ pub struct Process {
     pub title: Option<String>,
     pub thread: Option<String>,
     pub unit: Option<String>,
+    pub waits_count: Option<u64>,
+    pub waited_ns: Option<u64>,
+    pub waited_for_requests_ns: Option<u64>,
 }
 
+/// What version 1 did not have.
+const WAITED: [&str; 3] = ["waits_count", "waited_ns", "waited_for_requests_ns"];
+
 impl Record for Process {
-    const SCHEMA: &'static str = "lbolt.processes/1";
+    const SCHEMA: &'static str = "lbolt.processes/2";
 
     fn columns() -> Vec<Column<Self>> {
         vec![
@@ -30,6 +36,17 @@ impl Record for Process {
             column!(Process, thread: Option<String>, "the thread's own name; null: its process's"),
             column!(Process, unit: Option<String>, "the path of its cgroup: a service, a \
                 container; null: the root"),
+            column!(Process, waits_count: Option<u64>, "waits of the thread in which it could not \
+                be interrupted, however short, that ended while it was captured; null: not known"),
+            column!(Process, waited_ns: Option<u64>, "how long these took"),
+            column!(Process, waited_for_requests_ns: Option<u64>, "those of them that the kernel \
+                counts as waits for a request (in_iowait)"),
         ]
+    }
+
+    fn earlier() -> (&'static str, Vec<Column<Self>>) {
+        let mut columns = Self::columns();
+        columns.retain(|column| !WAITED.contains(&column.name));
+        ("lbolt.processes/1", columns)
     }
 }

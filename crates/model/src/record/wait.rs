@@ -105,6 +105,7 @@ pub struct Wait {
     pub begin_ns: i64,
     pub end_ns: i64,
     pub for_request: u64,
+    pub holder: u64,
     pub stack: u64,
 }
 
@@ -141,6 +142,8 @@ impl Record for Wait {
             column!(Wait, end_ns: i64, "when it came back; waits below 1 ms are not told"),
             column!(Wait, for_request: u64, "1: the kernel counts it as a wait for a request \
                 (in_iowait)"),
+            column!(Wait, holder: u64, "the thread that held the lock when it was found taken; 0: \
+                none, or not known"),
             column!(Wait, stack: u64, "by which functions of the kernel: a row of \
                 stacks.parquet; 0: not known"),
         ]

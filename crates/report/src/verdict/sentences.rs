@@ -29,6 +29,8 @@ const SEEN_PERCENT_LEAST: f64 = 75.0;
 const UNPLACED_NS_LEAST: f64 = 1e9;
 /// Where more of the waiting than this could not be compared, nobody knows whether all is clear.
 const UNKNOWN_PART: f64 = 0.1;
+/// Whoever held the lock for this part of what was lost is said to have held it.
+const HELD_LEAST: f64 = 0.8;
 
 pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
     let of_roles = || told.losses.iter().filter(|loss| loss.is_of(shown));
@@ -164,9 +166,14 @@ fn behind(loss: &Loss<'_>) -> String {
             doing.retain(|(_, percent)| *percent >= LEAST_PERCENT);
             doing.sort_by(|a, b| b.1.total_cmp(&a.1));
             let names: Vec<&str> = doing.iter().map(|(name, _)| *name).collect();
-            match names.is_empty() {
+            let behind = match names.is_empty() {
                 true => format!("behind {cause}"),
                 false => format!("behind {} of {cause}", names.join(" and ")),
+            };
+            let held_ns = loss.values.or_zero("lock_held_ns");
+            match held_ns >= HELD_LEAST * loss.lost_ns() {
+                true if held_ns > 0.0 => format!("{behind}, which held the lock"),
+                _ => behind,
             }
         }
     }

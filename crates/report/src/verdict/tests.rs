@@ -112,6 +112,16 @@ fn storms_that_come_regularly_have_a_period() {
     assert!(of(&[5.0, 15.0, 18.0, 49.0], None).contains("in 4 storms (at 5.0"));
 }
 
+#[test]
+fn who_held_the_lock_is_said_to_have_held_it() {
+    let of = |held_ns| {
+        let lost = [("lost_ns", 24e9), ("matters", 1.0), ("lock_held_ns", held_ns)];
+        sentences(&[of_run(), blame("keeper", true, &lost, &[])].concat()).remove(0)
+    };
+    assert!(of(23e9).contains("behind keeper, which held the lock"), "{}", of(23e9));
+    assert!(!of(3e9).contains("lock"), "{}", of(3e9));
+}
+
 /// A logger that is throttled, and the kernel's pressure, of which so many percent were seen.
 fn throttled(seen_percent: f64) -> Vec<Finding> {
     let blame = Blame {

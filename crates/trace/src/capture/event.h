@@ -33,7 +33,11 @@ enum kind {
 	BECAME = 14,
 	NAMED = 15, /* a part of what a file is called from now on: a struct name (name.h) */
 	STACK = 16, /* a part of the stack of the wait that follows (wait.h) */
-	WAITED = 17, /* a thread waited: a struct sync whose step's identity is when it began */
+	/*
+	 * A thread waited: a struct sync whose step's identity is when it began, and whose sector
+	 * who held the lock that it waited for: tgid << 32 | pid; 0: not known.
+	 */
+	WAITED = 17,
 };
 
 /* What a request's data belongs to; 0: not known. */

@@ -44,13 +44,13 @@ mod decode;
 mod filter;
 mod ftrace;
 mod kernel_ring;
+mod left;
 pub mod perf;
 mod programs;
 mod raw;
 mod ring;
 mod ring_page;
 mod second;
-mod still;
 mod syscalls;
 mod tracer;
 mod wait;
@@ -66,12 +66,12 @@ use crate::kernel::{Kernel, NoTypes};
 use aya::maps::{MapError, StackTraceMap};
 use decode::{Decoder, Undecoded};
 use kernel_ring::KernelRing;
+use left::Left;
 use programs::Begun;
 use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
 use std::collections::BTreeMap;
-use still::Still;
 use wait::Waits;
 
 /// What is not told where /proc/kallsyms shows no addresses.
@@ -232,7 +232,7 @@ pub struct Capture {
     untold: Vec<String>,
     waits: Waits,
     /// Waits that went on at the stop.
-    still: Vec<Still>,
+    left: Left,
     /// Counted until the stop.
     runs_left_out: Option<BTreeMap<String, u64>>,
 }
@@ -258,7 +258,7 @@ impl Capture {
         let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;
         let mut untold = kernel.untold(options.calls);
         match programs::attach_waits(&mut loaded, options) {
-            Ok(hook) => attached.extend(hook),
+            Ok(hooks) => attached.extend(hooks),
             Err(refused) => untold.push(format!("{WAITS_UNTOLD}: failed to {refused}")),
         }
         if options.calls && functions.are_hidden() {
@@ -275,7 +275,7 @@ impl Capture {
             plain,
             untold,
             waits,
-            still: Vec::new(),
+            left: Left::default(),
             runs_left_out: None,
         })
     }
@@ -313,7 +313,7 @@ impl Capture {
             Ok(())
         })?;
         drained.bytes = records * CELL_BYTES as u64;
-        std::mem::take(&mut self.still).iter().for_each(|still| still.tell(steps));
+        std::mem::take(&mut self.left).tell(steps);
         Ok(drained)
     }
 
@@ -362,7 +362,7 @@ impl Capture {
             }
             self.loaded.remove(hook)?;
         }
-        self.still = still::waiting(&self.loaded, &self.waits);
+        self.left = Left::read(&self.loaded, &self.waits);
         // A second source that cannot be closed is closed when it is dropped.
         let _ = self.second.stop();
         // Waits until no CPU is in any of the programs. Where it is not granted, so long as

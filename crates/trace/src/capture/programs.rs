@@ -84,6 +84,8 @@ const COMMITS: &[&str] = &["journal_device", "transaction_number"];
 
 /// What tells of waits. Its tracepoint leaves interrupts off, so that it misses none.
 const OF_WAITS: Hook = Hook::at_a_switch("see_waits");
+/// Whose lock is waited for, since Linux 5.19.
+const OF_LOCKS: Hook = Hook::optional("contention_begin");
 
 /// The same by system calls, which every one of the machine pays for.
 const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
@@ -256,9 +258,14 @@ pub(super) fn attach(
 pub(super) fn attach_waits(
     loaded: &mut Loaded,
     options: &CaptureOptions,
-) -> Result<Option<Hook>, LoadError> {
-    let is_attached = options.calls && loaded.attach(&OF_WAITS)?;
-    Ok(is_attached.then_some(OF_WAITS))
+) -> Result<Vec<Hook>, LoadError> {
+    let mut attached = Vec::new();
+    for hook in [OF_WAITS, OF_LOCKS].into_iter().filter(|_| options.calls) {
+        if loaded.attach(&hook)? {
+            attached.push(hook);
+        }
+    }
+    Ok(attached)
 }
 
 fn possible_cpus() -> u32 {

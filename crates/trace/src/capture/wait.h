@@ -12,6 +12,10 @@
  * Where a thread has its registers: arch/x86/include/asm/thread_info.h and processor.h,
  * arch/arm64/include/asm/processor.h.
  *
+ * Who finds a lock taken says whose it is (contention_begin, kernel/locking/mutex.c and rwsem.c,
+ * since 5.19): who holds a mutex, or an rw_semaphore for writing, when the wait begins. Of readers,
+ * and with PREEMPT_RT, the kernel does not know.
+ *
  * Non-goals: what the functions of a stack mean (wait.rs); who woke the thread; threads that
  * can be interrupted (a pipe, a socket, epoll).
  */
@@ -51,13 +55,46 @@ volatile const struct code {
 	u64 behind;
 } own_requests[OWN_REQUESTS];
 
-/* Since when a thread waits, by its number's last bits: of two with the same the later is known. */
+/* What is known of a thread, by its number's last bits: of two with the same the later's. */
 #define WAITING_BITS 14
 
 struct waiting {
 	u64 since_ns;
-	u64 pid; /* 0: none */
+	u32 pid;   /* who waits; 0: nobody */
+	u32 owner; /* whose all else is */
+	/* Who held the lock that was found taken last, and when that was. */
+	u32 holder; /* 0: nobody is known */
+	u32 holder_tgid;
+	u64 contended_ns;
+	/* All waits that have ended: for something else, and for a request (in_iowait). */
+	struct {
+		u64 count;
+		u64 sum_ns;
+	} totals[2];
 };
+
+/* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
+#define AT_ONCE_NS 100000
+
+/* include/trace/events/lock.h */
+#define LOCK_SPIN 1
+#define LOCK_WRITE 4
+#define LOCK_READ 2
+#define LOCK_PERCPU 16
+#define LOCK_MUTEX 32
+
+/* A word that threads change: atomic_long_t. */
+struct shared_word {
+	long counter;
+} RELOCATED;
+
+struct mutex {
+	struct shared_word owner; /* its last three bits are no part of the address */
+} RELOCATED;
+
+struct rw_semaphore {
+	struct shared_word owner; /* its last bit: readers hold it */
+} RELOCATED;
 
 struct {
 	MAP_NUMBER(type, ARRAY);
@@ -88,6 +125,20 @@ INLINE struct waiting *waiting_of(u32 pid)
 	u32 place = pid & ((1 << WAITING_BITS) - 1);
 
 	return bpf_map_lookup_elem(&waiting, &place);
+}
+
+/* The same, which is this thread's from now on. */
+INLINE struct waiting *own_waiting(u32 pid)
+{
+	struct waiting *waits = waiting_of(pid);
+
+	if (waits && waits->owner != pid) {
+		waits->owner = pid;
+		waits->holder = 0;
+		waits->totals[0].count = waits->totals[0].sum_ns = 0;
+		waits->totals[1].count = waits->totals[1].sum_ns = 0;
+	}
+	return waits;
 }
 
 INLINE int waits_for_a_request(struct task_struct *task)
@@ -181,7 +232,7 @@ INLINE void tell_stack(struct task_struct *task, u64 since_ns, struct wait_stack
 }
 
 /* A wait has ended: its stack, the name of its file, and then the wait itself. */
-static APART int tell_wait(struct task_struct *task, u64 since_ns)
+static APART int tell_wait(struct task_struct *task, u64 since_ns, u64 holder)
 {
 	u32 zero = 0;
 	struct wait_stack *stack = bpf_map_lookup_elem(&wait_stacks, &zero);
@@ -213,6 +264,7 @@ static APART int tell_wait(struct task_struct *task, u64 since_ns)
 	if (!sync)
 		return 0;
 	sync->step.identity = since_ns;
+	sync->step.sector = holder;
 	sync->generation = file.generation;
 	if (waits_for_a_request(task))
 		sync->step.marks |= MARK_FOR_REQUEST;
@@ -220,33 +272,81 @@ static APART int tell_wait(struct task_struct *task, u64 since_ns)
 	return 0;
 }
 
+INLINE void begin_wait(struct task_struct *task)
+{
+	u32 pid = GET(task, pid);
+	struct waiting *waits = own_waiting(pid);
+
+	if (!waits)
+		return;
+	waits->since_ns = bpf_ktime_get_ns();
+	waits->pid = pid;
+	if (waits->holder && waits->since_ns - waits->contended_ns > AT_ONCE_NS)
+		waits->holder = 0;
+}
+
+INLINE void end_wait(struct task_struct *task, struct waiting *waits)
+{
+	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns;
+	u64 holder = (u64)waits->holder_tgid << 32 | waits->holder;
+	u32 kind = waits_for_a_request(task) & 1;
+
+	waits->pid = 0;
+	waits->contended_ns = now_ns;
+	waits->totals[kind].count++;
+	waits->totals[kind].sum_ns += now_ns - since_ns;
+	if (now_ns - since_ns >= wait_ns_least)
+		tell_wait(task, since_ns, waits->holder ? holder : 0);
+}
+
 /* Interrupts are off at a switch, so that no step comes between, and one program is enough. */
 SEC("tp_btf/sched_switch") int see_waits(u64 *context)
 {
 	struct task_struct *task = (struct task_struct *)context[1];
 	struct waiting *waits;
-	u64 now_ns, since_ns;
 	u32 pid;
 
 	/* Who is preempted is not off: its state will be looked at again. */
-	if (!context[0] && begins_to_wait(task)) {
-		pid = GET(task, pid);
-		waits = waiting_of(pid);
-		if (waits) {
-			waits->since_ns = bpf_ktime_get_ns();
-			waits->pid = pid;
-		}
-	}
+	if (!context[0] && begins_to_wait(task))
+		begin_wait(task);
 	task = (struct task_struct *)context[2];
 	pid = GET(task, pid);
 	waits = waiting_of(pid);
-	if (!pid || !waits || waits->pid != pid)
+	if (pid && waits && waits->pid == pid)
+		end_wait(task, waits);
+	return 0;
+}
+
+/* The owner of a lock, which cannot go while it holds it; 0: not known. */
+INLINE u64 owner_of(u64 lock, u64 flags)
+{
+	long owner;
+
+	if (flags & LOCK_MUTEX)
+		return FIELD_OF(lock, struct mutex, owner.counter) & ~7L;
+	if (!(flags & (LOCK_READ | LOCK_WRITE)) || flags & LOCK_PERCPU)
 		return 0;
-	waits->pid = 0;
-	since_ns = waits->since_ns;
-	now_ns = bpf_ktime_get_ns();
-	if (now_ns - since_ns >= wait_ns_least)
-		tell_wait(task, since_ns);
+	owner = FIELD_OF(lock, struct rw_semaphore, owner.counter);
+	return owner & 1 ? 0 : owner & ~7L;
+}
+
+SEC("tp_btf/contention_begin") int contention_begin(u64 *context)
+{
+	u32 flags = context[1];
+	struct task_struct *task;
+	struct waiting *waits;
+	u64 owner;
+
+	if (flags & LOCK_SPIN)
+		return 0;
+	task = this_task();
+	owner = owner_of(context[0], flags);
+	waits = own_waiting(READ(task, pid));
+	if (!waits)
+		return 0;
+	waits->holder = owner ? FIELD_OF(owner, struct task_struct, pid) : 0;
+	waits->holder_tgid = owner ? FIELD_OF(owner, struct task_struct, tgid) : 0;
+	waits->contended_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -124,6 +124,10 @@ impl Waits {
         };
         let Some(kind) = kind else { return };
         steps.thread(raw.pid, raw.tgid);
+        let (holder, of) = (raw.step.sector as u32, (raw.step.sector >> 32) as u32);
+        if holder != 0 {
+            steps.thread(holder, of);
+        }
         steps.stack(KERNEL, number);
         let event = WaitEvent {
             begin_ns: raw.step.identity as i64,
@@ -137,6 +141,7 @@ impl Waits {
             pid: raw.pid,
             command: command(&raw.command, steps),
             is_for_request,
+            holder,
             stack: number,
         };
         steps.wait(&event);

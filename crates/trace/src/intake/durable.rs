@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which requests served them.
 
-use crate::event::{Durability, DurabilityEvent, Stage, WaitEvent};
+use crate::event::{Durability, DurabilityEvent, Stage, WaitEvent, WaitTotals};
 use lru::LruCache;
 use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit, Wait};
 use std::collections::HashMap;
@@ -33,6 +33,8 @@ pub struct Durable {
     pub commits: Vec<JournalCommit>,
     /// Waits of threads, in the order of their begins once they are taken.
     pub waits: Vec<Wait>,
+    /// How long threads waited in all.
+    pub waited: HashMap<u32, WaitTotals>,
     /// Calls and waits that were not kept, because there were too many.
     pub left_out: u64,
     /// By file: the threads that changed it, the last one last.
@@ -50,6 +52,7 @@ impl Default for Durable {
             calls: Vec::new(),
             commits: Vec::new(),
             waits: Vec::new(),
+            waited: HashMap::new(),
             left_out: 0,
             writers: LruCache::unbounded(),
             new_files: Vec::new(),
@@ -106,6 +109,7 @@ impl Durable {
             begin_ns: event.begin_ns,
             end_ns: event.end_ns,
             for_request: u64::from(event.is_for_request),
+            holder: u64::from(event.holder),
             stack: u64::from(event.stack),
         });
     }

@@ -1,7 +1,7 @@
 //! Where the steps of requests go, before they are rows.
 
 use super::{Intake, RowsError};
-use crate::event::{DurabilityEvent, Event, NameEvent, WaitEvent};
+use crate::event::{DurabilityEvent, Event, NameEvent, WaitEvent, WaitTotals};
 use model::record::{CommandId, Commands};
 
 /// Where the steps of requests go, and the names that they carry.
@@ -22,6 +22,9 @@ pub trait Steps {
 
     /// Takes in a wait that has ended.
     fn wait(&mut self, event: &WaitEvent);
+
+    /// Is told at the end how long a thread waited in all.
+    fn waited(&mut self, pid: u32, totals: WaitTotals);
 
     /// Takes in a part of what a file is called.
     fn name(&mut self, event: &NameEvent<'_>);
@@ -66,6 +69,10 @@ impl Steps for Intake<'_> {
         }
     }
 
+    fn waited(&mut self, pid: u32, totals: WaitTotals) {
+        self.durable.waited.insert(pid, totals);
+    }
+
     fn name(&mut self, event: &NameEvent<'_>) {
         self.names.take(event);
     }
@@ -92,6 +99,8 @@ pub struct Collected {
     pub durability: Vec<DurabilityEvent>,
     /// Waits.
     pub waits: Vec<WaitEvent>,
+    /// How long threads waited in all.
+    pub waited: Vec<(u32, WaitTotals)>,
     /// How many parts of what files are called.
     pub names: usize,
     /// The names.
@@ -119,6 +128,10 @@ impl Steps for Collected {
 
     fn wait(&mut self, event: &WaitEvent) {
         self.waits.push(*event);
+    }
+
+    fn waited(&mut self, pid: u32, totals: WaitTotals) {
+        self.waited.push((pid, totals));
     }
 
     fn name(&mut self, _: &NameEvent<'_>) {

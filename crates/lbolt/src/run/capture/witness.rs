@@ -230,6 +230,13 @@ impl Witness {
             *self.files.add(*number, *bytes) += bytes;
         }
         self.ask_again();
+        for (pid, totals) in &durable.waited {
+            if let Some(process) = self.processes.get_mut(pid) {
+                process.waits_count = Some(totals.count);
+                process.waited_ns = Some(totals.sum_ns);
+                process.waited_for_requests_ns = Some(totals.for_requests_ns);
+            }
+        }
         // What is of all files (sync) is of none.
         let of_calls = durable.calls.iter().map(Call::file).filter(|number| number.inode != 0);
         let of_waits = durable.waits.iter().map(Wait::file).filter(|number| number.inode != 0);
@@ -314,6 +321,7 @@ fn asked(pid: u32, process: u32) -> Process {
         command: seen.command,
         title: seen.title,
         unit: seen.unit,
+        ..Process::default()
     }
 }
 

@@ -47,6 +47,7 @@ quantities! {
     blame "affected_from_ns" "ns" "when a storm of it began";
     blame "affected_until_ns" "ns" "when it ended";
     blame "affected_period_ns" "ns" "time of which the gaps between their begins are multiples";
+    blame "lock_held_ns" "ns" "waits for locks that the cause held when they were found taken";
     blame "matters" "1"
         "1: sure, of waits that took 1.3 times as long as in calm, at least 5 % of the victim's \
          waiting and 0.5 % of the time or 1 s; or of waits that took twice as long 1 % and 0.5 %; \

@@ -1,0 +1,89 @@
+//! Whose lock a thread waits for: who held it when it was found taken; and where that one waited
+//! for a lock itself for most of the time, who held that, and so on. It is a cascade of waits as in
+//! wPerf (Zhou, Gan, Ma, Wang, OSDI 2018, section 3.2), along locks alone: what a holder waits for
+//! besides is told of by whose requests are in flight (`super::disk`).
+//!
+//! Non-goals: locks held by several, of which the kernel does not know by whom.
+
+use model::record::{Wait, WaitKind};
+
+/// A chain of locks is followed so far; further than this none was seen.
+const LINKS_MOST: usize = 8;
+/// Waits of all threads that are looked through for those of a holder.
+const LOOKED_AT: usize = 1 << 12;
+
+/// Who is to blame for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Holder {
+    pub(super) pid: u32,
+    /// Whether it waited meanwhile itself, for something else than a lock.
+    pub(super) has_waited: bool,
+}
+
+/// The last holder in the chain that begins with a wait; none where the kernel told of none. All
+/// `waits` are in the order of their begins.
+pub(super) fn holder(wait: &Wait, waits: &[Wait]) -> Option<Holder> {
+    let mut chain = vec![wait.pid];
+    let mut pid = Some(wait.holder).filter(|pid| *pid != 0 && *pid != wait.pid)?;
+    loop {
+        let meanwhile = || of_thread(pid, wait, waits);
+        let lock =
+            meanwhile().find(|one| one.holder != 0 && together_ns(one, wait) * 2 > took(wait));
+        chain.push(pid);
+        match lock.map(|one| one.holder).filter(|next| !chain.contains(next)) {
+            Some(next) if chain.len() <= LINKS_MOST => pid = next,
+            _ => {
+                let has_waited = meanwhile().any(|one| one.kind != WaitKind::Lock);
+                return Some(Holder { pid: pid as u32, has_waited });
+            }
+        }
+    }
+}
+
+/// The waits of a thread that went on within the time of one, the last first.
+fn of_thread<'w>(pid: u64, within: &Wait, waits: &'w [Wait]) -> impl Iterator<Item = &'w Wait> {
+    let begun = waits.partition_point(|one| one.begin_ns < within.end_ns);
+    let (from_ns, earlier) = (within.begin_ns, waits.get(..begun).unwrap_or_default());
+    let looked_at = earlier.iter().rev().take(LOOKED_AT);
+    looked_at.filter(move |one| one.pid == pid && one.end_ns > from_ns)
+}
+
+fn took(wait: &Wait) -> i64 {
+    wait.end_ns - wait.begin_ns
+}
+
+fn together_ns(one: &Wait, other: &Wait) -> i64 {
+    one.end_ns.min(other.end_ns) - one.begin_ns.max(other.begin_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock(pid: u64, (begin_ns, end_ns): (i64, i64), holder: u64) -> Wait {
+        Wait { kind: WaitKind::Lock, pid, begin_ns, end_ns, holder, ..Wait::default() }
+    }
+
+    fn journal(pid: u64, time: (i64, i64)) -> Wait {
+        Wait { kind: WaitKind::Journal, ..lock(pid, time, 0) }
+    }
+
+    #[test]
+    fn a_lock_is_its_holders_or_whose_lock_that_one_waits_for() {
+        let of = |waits: &[Wait]| {
+            let wait = waits.iter().find(|wait| wait.pid == 1).unwrap();
+            holder(wait, waits).map(|holder| (holder.pid, holder.has_waited))
+        };
+        assert_eq!(of(&[lock(1, (10, 20), 0)]), None);
+        assert_eq!(of(&[lock(1, (10, 20), 1)]), None, "its own");
+        assert_eq!(of(&[lock(1, (10, 20), 2)]), Some((2, false)));
+        assert_eq!(of(&[journal(2, (0, 10)), lock(1, (10, 20), 2)]), Some((2, false)), "before");
+        assert_eq!(of(&[journal(2, (0, 12)), lock(1, (10, 20), 2)]), Some((2, true)));
+        let chain = [lock(3, (4, 19), 4), lock(2, (5, 18), 3), lock(1, (10, 20), 2)];
+        assert_eq!(of(&chain), Some((4, false)));
+        let soon_over = [lock(2, (5, 12), 3), lock(1, (10, 20), 2)];
+        assert_eq!(of(&soon_over), Some((2, false)), "it held its own for most of the time");
+        let circle = [lock(2, (5, 18), 3), lock(3, (5, 18), 2), lock(1, (10, 20), 2)];
+        assert_eq!(of(&circle), Some((3, false)), "whoever a circle is left at");
+    }
+}

@@ -1,0 +1,126 @@
+//! Waits without a request: what `lbolt record` keeps of them, on file systems of our own, held
+//! against what the kernel counts by itself.
+
+// Helpers of tests are tests, which clippy.toml cannot know of this file.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use crate::common::Lab;
+use crate::verdict::{ended_on, made, recorded};
+use model::record::{Context, Process, Wait, WaitKind};
+use std::process::Command;
+
+/// Makes neither a request nor a call: the file system is frozen while it writes.
+const FROZEN: &str = "exec 9>$AT/log; fsfreeze -f $AT; (sleep 0.3; fsfreeze -u $AT) & \
+    head -c 4096 /dev/zero >&9; wait; sync -f $AT";
+
+#[test]
+fn root_a_wait_without_a_request_is_told_with_its_kind_its_file_and_its_stack() {
+    let lab = Lab::new();
+    let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], FROZEN) else { return };
+    let context = Context::read(&lab.path("run")).unwrap();
+    let of_writer = |wait: &&Wait| wait.command == "head" && wait.kind == WaitKind::Lock;
+    let waits: Vec<&Wait> = context.waits.iter().filter(of_writer).collect();
+    let [wait] = waits[..] else { panic!("{:?}", context.waits) };
+    let took_ns = wait.end_ns - wait.begin_ns;
+    assert!((200_000_000..20_000_000_000).contains(&took_ns), "{took_ns}");
+    let file = context.files.iter().find(|file| file.number() == wait.file());
+    let path = file.and_then(|file| file.path.as_deref()).unwrap();
+    assert!(path.ends_with("/log"), "{path}");
+    let stack = context.stacks.iter().find(|stack| stack.stack == wait.stack).unwrap();
+    assert!(stack.functions.contains("vfs_write"), "{}", stack.functions);
+    let told = lab.run("response run --by wait").out;
+    assert!(told.lines().any(|line| line.contains("head") && line.contains("lock")), "{told}");
+}
+
+/// Still waits when the capture ends: the file system stays frozen.
+const HUNG: &str = "exec 9>$AT/log; fsfreeze -f $AT; head -c 4096 /dev/zero >&9 & sleep 1.3";
+
+#[test]
+fn root_a_thread_that_hangs_at_the_end_is_counted_until_then_and_is_no_all_clear() {
+    let lab = Lab::new();
+    let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
+    let ended = ended_on(&lab, (&device, &mounted), "", HUNG);
+    let thawed = Command::new("fsfreeze").arg("-u").arg(&mounted.seen).status();
+    let Some(ended) = ended else { return };
+    assert!(thawed.is_ok_and(|status| status.success()));
+    let waits = Context::read(&lab.path("run")).unwrap().waits;
+    let hung = waits.iter().find(|wait| wait.command == "head" && wait.kind == WaitKind::Lock);
+    let took_ns = hung.map_or(0, |wait| wait.end_ns - wait.begin_ns);
+    assert!(took_ns >= 1_000_000_000, "{waits:?}");
+    assert!(ended.out.starts_with("Whether anybody waited"), "{}", ended.out);
+}
+
+/// `keeper` holds the file's lock while its large direct writes go on; `editor` needs it.
+const LOCKED: &str = r#"ln -s "$(command -v dd)" $AT/keeper
+$AT/keeper if=/dev/zero of=$AT/shared bs=8M count=40 oflag=direct conv=notrunc status=none &
+python3 -c '
+import os, sys, time
+open("/proc/self/comm", "w").write("editor")
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+end = time.monotonic() + 20
+while os.path.exists("/proc/" + sys.argv[2]) and time.monotonic() < end:
+    os.pwrite(file, b"x", 400 << 20); time.sleep(0.0003)
+' $AT/shared $!; wait"#;
+
+#[test]
+fn root_a_wait_for_a_lock_tells_who_holds_it() {
+    let lab = Lab::new();
+    let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], LOCKED) else { return };
+    if !std::path::Path::new("/sys/kernel/tracing/events/lock/contention_begin").exists() {
+        println!("skipped: needs the tracepoint contention_begin (Linux 5.19)");
+        return;
+    }
+    let context = Context::read(&lab.path("run")).unwrap();
+    let is_it = |wait: &&Wait| wait.command == "editor" && wait.kind == WaitKind::Lock;
+    let waits: Vec<&Wait> = context.waits.iter().filter(is_it).collect();
+    let keeper = context.processes.iter().find(|process| process.command == "keeper").unwrap();
+    let held = waits.iter().filter(|wait| wait.holder == keeper.pid).count();
+    assert!(held > 0 && 10 * held >= 9 * waits.len(), "{} of {waits:?}", keeper.pid);
+}
+
+/// Reads that are not in the page cache, one after the other; and what the kernel counted of them:
+/// ticks of delay for block I/O (proc_pid_stat(5), 42), ns of waiting for a CPU.
+const DELAYED: &str = r#"dd if=/dev/zero of=$AT/data bs=1M count=64 oflag=direct status=none
+python3 -c '
+import mmap, os, sys
+open("/proc/self/comm", "w").write("delayed")
+file = os.open(sys.argv[1] + "/data", os.O_RDONLY | os.O_DIRECT)
+buffer = mmap.mmap(-1, 65536)
+for n in range(6000):
+    os.preadv(file, [buffer], n * 7919 % 1024 * 65536)
+ticks = open("/proc/self/stat").read().rsplit(")", 1)[1].split()[39]
+print(ticks, open("/proc/self/schedstat").read().split()[1], file=open("took", "w"))
+' $AT"#;
+
+#[test]
+fn root_all_waits_of_a_thread_are_the_kernels_own_count_of_its_delay() {
+    const SWITCH: &str = "/proc/sys/kernel/task_delayacct";
+    let Ok(before) = std::fs::read_to_string(SWITCH) else {
+        println!("skipped: needs {SWITCH} (Linux 5.14, CONFIG_TASK_DELAY_ACCT)");
+        return;
+    };
+    if std::fs::write(SWITCH, "1").is_err() {
+        println!("skipped: needs root, for {SWITCH}");
+        return;
+    }
+    let lab = Lab::new();
+    let mounted = recorded(&lab, &["mkfs.ext4", "-q", "-F"], DELAYED);
+    std::fs::write(SWITCH, before).unwrap();
+    if mounted.is_none() {
+        return;
+    }
+    let took = std::fs::read_to_string(lab.path("took")).unwrap();
+    let (ticks, run_delay_ns) = took.trim().split_once(' ').unwrap();
+    let delay_ns = 1e7 * ticks.parse::<f64>().unwrap();
+    let run_delay_ns: f64 = run_delay_ns.parse().unwrap();
+    let context = Context::read(&lab.path("run")).unwrap();
+    let is_it = |process: &&Process| process.command == "delayed";
+    let reader = context.processes.iter().find(is_it).unwrap();
+    let waited_ns = reader.waited_for_requests_ns.unwrap() as f64;
+    assert!(reader.waits_count >= Some(5000), "{reader:?}");
+    // The kernel's count ends when the thread is woken, and a wait when it is back on a CPU; the
+    // count is of whole ticks.
+    let most_ns = delay_ns + run_delay_ns;
+    assert!(waited_ns >= 0.99 * delay_ns - 1e7, "{waited_ns} of {delay_ns}");
+    assert!(waited_ns <= 1.01 * most_ns + 1e7, "{waited_ns} of {delay_ns} and {run_delay_ns}");
+}
