@@ -1,0 +1,155 @@
+//! Waits at a device, in virtual time.
+
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Default)]
+struct Seen {
+    waits: Vec<Waited<u32>>,
+    busy_ns: i64,
+}
+
+impl Watch<u32> for Seen {
+    fn busy(&mut self, from_ns: i64, until_ns: i64, _: RoleId) {
+        assert!(from_ns <= until_ns);
+        self.busy_ns += until_ns - from_ns;
+    }
+    fn waited(&mut self, wait: &mut Waited<u32>) {
+        wait.parts.sort_unstable_by_key(|(number, _)| *number);
+        self.waits.push(wait.clone());
+    }
+}
+
+const OWN: Act = Act { role: RoleId(1), op: Op::Read };
+const OTHER: Act = Act { role: RoleId(2), op: Op::Write };
+
+/// The parts of a wait in whole ns.
+fn parts(disk: &Disk<u32>, wait: &Waited<u32>) -> Vec<(Part, i64)> {
+    let part = |(number, ns): &(PartNumber, f64)| (disk.part(*number), ns.round() as i64);
+    wait.parts.iter().map(part).collect()
+}
+
+#[test]
+fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    disk.wait((0, 100), 7, None, &mut seen);
+    disk.request((10, 30), OWN, 4096, None, &mut seen);
+    disk.request((20, 60), OTHER, 4096, None, &mut seen);
+    disk.finish(&mut seen);
+    let [wait] = seen.waits.as_slice() else { panic!() };
+    assert_eq!((wait.class, wait.begin_ns, wait.end_ns), (7, 0, 100));
+    // From 20 to 30 both ask for the same.
+    let expected = [(Part::Held, 50), (Part::Act(OWN), 15), (Part::Act(OTHER), 35)];
+    assert_eq!(parts(&disk, wait), expected);
+    assert_eq!(seen.busy_ns, 20 + 40, "each role by itself");
+}
+
+#[test]
+fn what_no_request_explains_of_a_lock_is_its_holders() {
+    const HOLDER: Act = Act { role: RoleId(3), op: Op::Write };
+    let lock = |has_waited, act: Act| {
+        let (mut disk, mut seen) = (Disk::new(), Seen::default());
+        disk.wait((0, 100), 7, Some(Holding { role: HOLDER.role, has_waited }), &mut seen);
+        disk.request((20, 60), act, 4096, None, &mut seen);
+        disk.finish(&mut seen);
+        parts(&disk, &seen.waits[0])
+    };
+    let both = [(Part::Act(OTHER), 40), (Part::Act(HOLDER), 60)];
+    assert_eq!(lock(true, OTHER), both, "it waited behind the other");
+    let alone = [(Part::Act(HOLDER), 100)];
+    assert_eq!(lock(false, OTHER), alone, "it did not wait for storage");
+    assert_eq!(lock(false, HOLDER), alone);
+    assert_eq!(lock(true, Act { role: JOURNAL, op: Op::Write }), alone);
+}
+
+#[test]
+fn who_is_busy_is_told_of_once_whenever_it_is_asked() {
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    disk.request((10, 30), OWN, 4096, None, &mut seen);
+    disk.request((15, 50), OWN, 4096, None, &mut seen);
+    disk.advance(25, &mut seen);
+    assert_eq!(seen.busy_ns, 0);
+    disk.tell_busy(&mut seen);
+    assert_eq!(seen.busy_ns, 15);
+    disk.finish(&mut seen);
+    assert_eq!(seen.busy_ns, 40);
+}
+
+#[test]
+fn a_device_that_completes_nothing_for_long_stands_still_unless_it_flushes() {
+    let told = |op| {
+        let (mut disk, mut seen) = (Disk::new(), Seen::default());
+        let other = Act { op, ..OTHER };
+        disk.request((0, STALL_NS + 100), other, 4096, None, &mut seen);
+        disk.request((40, STALL_NS + 100), OWN, 4096, Some(3), &mut seen);
+        disk.finish(&mut seen);
+        let wait = seen.waits.remove(0);
+        parts(&disk, &wait)
+    };
+    assert_eq!(told(Op::Write), [(Part::Stalled, STALL_NS + 60)]);
+    let flushed = told(Op::Flush);
+    assert!(flushed.iter().all(|(part, _)| *part != Part::Stalled), "{flushed:?}");
+}
+
+/// A memory card.
+#[test]
+fn a_device_that_takes_long_as_a_rule_does_not_stand_still() {
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    for number in 0..20 {
+        let begin_ns = number * 2 * STALL_NS;
+        disk.request((begin_ns, begin_ns + 2 * STALL_NS), OTHER, 512 << 10, Some(3), &mut seen);
+    }
+    disk.finish(&mut seen);
+    let still = seen.waits.iter().flat_map(|wait| parts(&disk, wait));
+    let still = still.filter(|(part, _)| *part == Part::Stalled);
+    let still_ns: i64 = still.map(|(_, ns)| ns).sum();
+    assert_eq!(still_ns, 2 * STALL_NS, "the first, before it is known how long they take");
+}
+
+#[test]
+fn only_what_came_since_the_last_completion_is_the_devices() {
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    disk.request((0, 1000), OTHER, 4096, None, &mut seen);
+    disk.request((0, 2000 + STALL_NS), OWN, 4096, Some(3), &mut seen);
+    disk.request((1500, 2000 + STALL_NS), OTHER, 4096, Some(4), &mut seen);
+    disk.finish(&mut seen);
+    let told: Vec<_> = seen.waits.iter().map(|wait| parts(&disk, wait)).collect();
+    let own = [(Part::Stalled, STALL_NS + 1000), (Part::Act(OWN), 500), (Part::Act(OTHER), 500)];
+    let later = [(Part::Stalled, STALL_NS + 500)];
+    let sorted = |mut parts: Vec<(Part, i64)>| {
+        parts.sort_unstable();
+        parts
+    };
+    let mut expected = vec![sorted(own.to_vec()), sorted(later.to_vec())];
+    let mut told: Vec<_> = told.into_iter().map(sorted).collect();
+    told.sort();
+    expected.sort();
+    assert_eq!(told, expected);
+}
+
+proptest! {
+    #[test]
+    fn parts_sum_to_the_wait(
+        requests in prop::collection::vec(
+            (0i64..1000, 0i64..300, 0u16..4, 0u32..1 << 20, any::<bool>()),
+            0..60,
+        ),
+        scale in prop::sample::select(vec![1i64, 1_000_000]),
+    ) {
+        let mut requests = requests;
+        requests.sort_unstable();
+        let (mut disk, mut seen) = (Disk::new(), Seen::default());
+        for (begin, length, role, bytes, waits) in &requests {
+            let act = Act { role: RoleId(*role), op: Op::Write };
+            let waiter = waits.then_some(1);
+            let (begin, length) = (begin * scale, length * scale);
+            disk.request((begin, begin + length), act, *bytes, waiter, &mut seen);
+        }
+        disk.finish(&mut seen);
+        prop_assert_eq!(seen.waits.len(), requests.iter().filter(|request| request.4).count());
+        for wait in seen.waits {
+            let sum: f64 = wait.parts.iter().map(|(_, ns)| ns).sum();
+            prop_assert!((sum - (wait.end_ns - wait.begin_ns) as f64).abs() < 1e-2);
+        }
+    }
+}
