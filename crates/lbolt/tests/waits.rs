@@ -4,10 +4,10 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::Lab;
+use crate::common::{Lab, Mounted, wait_for};
 use crate::verdict::{ended_on, made, recorded};
 use model::record::{Context, Process, Wait, WaitKind};
-use std::process::Command;
+use std::process::{Child, Command};
 
 /// Makes neither a request nor a call: the file system is frozen while it writes.
 const FROZEN: &str = "exec 9>$AT/log; fsfreeze -f $AT; (sleep 0.3; fsfreeze -u $AT) & \
@@ -32,19 +32,16 @@ fn root_a_wait_without_a_request_is_told_with_its_kind_its_file_and_its_stack() 
     assert!(told.lines().any(|line| line.contains("head") && line.contains("lock")), "{told}");
 }
 
-/// Still waits when the capture ends: the file system stays frozen.
-const HUNG: &str = "exec 9>$AT/log; fsfreeze -f $AT; head -c 4096 /dev/zero >&9 & sleep 1.3";
-
 #[test]
 fn root_a_thread_that_hangs_at_the_end_is_counted_until_then_and_is_no_all_clear() {
     let lab = Lab::new();
     let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
-    let ended = ended_on(&lab, (&device, &mounted), "", HUNG);
-    let thawed = Command::new("fsfreeze").arg("-u").arg(&mounted.seen).status();
-    let Some(ended) = ended else { return };
-    assert!(thawed.is_ok_and(|status| status.success()));
+    let hanging = Hanging::at(&mounted);
+    let Some(ended) = ended_on(&lab, (&device, &mounted), "", "sleep 1.3") else { return };
+    let pid = u64::from(hanging.head.id());
+    drop(hanging);
     let waits = Context::read(&lab.path("run")).unwrap().waits;
-    let hung = waits.iter().find(|wait| wait.command == "head" && wait.kind == WaitKind::Lock);
+    let hung = waits.iter().find(|wait| wait.pid == pid && wait.kind == WaitKind::Lock);
     let took_ns = hung.map_or(0, |wait| wait.end_ns - wait.begin_ns);
     assert!(took_ns >= 1_000_000_000, "{waits:?}");
     assert!(ended.out.starts_with("Whether anybody waited"), "{}", ended.out);
@@ -123,4 +120,51 @@ fn root_all_waits_of_a_thread_are_the_kernels_own_count_of_its_delay() {
     let most_ns = delay_ns + run_delay_ns;
     assert!(waited_ns >= 0.99 * delay_ns - 1e7, "{waited_ns} of {delay_ns}");
     assert!(waited_ns <= 1.01 * most_ns + 1e7, "{waited_ns} of {delay_ns} and {run_delay_ns}");
+}
+
+/// A `head` that hangs in a frozen file system, until this is dropped.
+struct Hanging<'m> {
+    head: Child,
+    mounted: &'m Mounted,
+}
+
+impl<'m> Hanging<'m> {
+    /// Hangs, as the kernel says.
+    fn at(mounted: &'m Mounted) -> Self {
+        const LINES: &str = "exec 9>$AT/log; fsfreeze -f $AT; exec head -c 4096 /dev/zero >&9";
+        let mut head = Command::new("sh");
+        let head = head.args(["-c", LINES]).env("AT", &mounted.seen).spawn().unwrap();
+        let hanging = Self { head, mounted };
+        let status = format!("/proc/{}/status", hanging.head.id());
+        wait_for("head to hang", || {
+            let status = std::fs::read_to_string(&status).ok()?;
+            (status.contains("head") && status.contains("State:\tD")).then_some(())
+        });
+        hanging
+    }
+}
+
+impl Drop for Hanging<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(&self.mounted.seen).status();
+        let _ = self.head.wait();
+    }
+}
+
+/// Who hangs is told of before it is over, though it began before lbolt did.
+#[test]
+fn root_who_hangs_is_told_of_while_it_hangs() {
+    let lab = Lab::new();
+    let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
+    let hanging = Hanging::at(&mounted);
+    let top = lab.run(&format!("top -d {} --batch --duration 4s", device.node));
+    let words = "--keep 30s --when wait(head)>1s --duration 60s";
+    let recorded = lab.run(&format!("record {words} -d {} -o run", device.node));
+    drop(hanging);
+    if recorded.err.contains("failed to load BPF") {
+        println!("skipped: {}", recorded.sentence());
+        return;
+    }
+    assert!(top.out.contains("head has been waiting for locks for"), "{}", top.out);
+    assert!(recorded.err.contains("head waited for 1."), "{}", recorded.err);
 }

@@ -6,11 +6,16 @@ use crate::number::{percent, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use model::circumstance::Circumstance;
-use model::record::{operations, waited_for};
+use model::record::{Wait, operations, waited_for};
+use model::text::visible;
+use std::collections::BTreeMap;
 
 /// A loss is worth a sentence at so much of the victim's waiting, and so much a second.
 const LEAST_PERCENT: f64 = 5.0;
 const LEAST_PER_SECOND: f64 = 0.01;
+
+/// So many that hang are told of.
+const HUNG_MOST: usize = 2;
 
 /// What a victim loses to a cause.
 #[derive(Debug, Clone)]
@@ -56,16 +61,18 @@ pub(crate) fn losses(window: &Window) -> Vec<Loss<'_>> {
 }
 
 /// The sentence.
-pub(crate) fn sentence(window: &Window, span: &str) -> String {
+pub(crate) fn sentence(window: &Window, span: &str, going_on: &[Wait]) -> String {
     let losses = losses(window);
     let mut told: Vec<&Loss<'_>> =
         losses.iter().filter(|loss| loss.matters() && !loss.key.is_others).collect();
     told.truncate(2);
     let mut text = match told.as_slice() {
+        [] if !going_on.is_empty() => String::new(),
         [] => calm(window, &losses, span),
         [first] => format!("{}.", of_loss(first)),
         [first, second, ..] => format!("{}; {}.", of_loss(first), of_loss(second)),
     };
+    text = [hung(going_on), text].join(" ").trim().to_owned();
     let watch = window.slot.table(Kind::Watch);
     let lost_events = watch
         .iter()
@@ -75,6 +82,27 @@ pub(crate) fn sentence(window: &Window, span: &str) -> String {
         text.push_str(&format!(" {lost_events} events were lost: figures are too low."));
     }
     text
+}
+
+/// Who waits for long by now, the longest first.
+fn hung(going_on: &[Wait]) -> String {
+    let mut by_kind: BTreeMap<(&str, &str), (u64, i64)> = BTreeMap::new();
+    for wait in going_on {
+        let (count, most_ns) = by_kind.entry((&wait.command, wait.kind.name())).or_default();
+        *count += 1;
+        *most_ns = (*most_ns).max(wait.end_ns.saturating_sub(wait.begin_ns));
+    }
+    let mut all: Vec<_> = by_kind.into_iter().collect();
+    all.sort_by_key(|(who, (_, most_ns))| (-most_ns, *who));
+    let told = all.iter().take(HUNG_MOST).map(|((command, kind), (count, most_ns))| {
+        let (command, waited) = (visible(command), waited_for(kind));
+        let time = time(*most_ns as f64);
+        match count {
+            1 => format!("{command} has been waiting for {waited} for {time}."),
+            _ => format!("{count} threads of {command} wait for {waited}, for up to {time}."),
+        }
+    });
+    told.collect::<Vec<_>>().join(" ")
 }
 
 fn of_loss(loss: &Loss<'_>) -> String {
@@ -106,4 +134,26 @@ fn calm(window: &Window, losses: &[Loss<'_>], span: &str) -> String {
     let most = losses.first().filter(|loss| !loss.key.is_others && loss.lost >= 0.0005);
     let most = most.map(|loss| format!(": at the most, {}", of_loss(loss))).unwrap_or_default();
     format!("Nobody waits much for others{most}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::WaitKind;
+
+    #[test]
+    fn who_hangs_comes_first_and_leaves_no_all_clear() {
+        let of = |command: &str, s: i64| Wait {
+            kind: WaitKind::Journal,
+            command: command.to_owned(),
+            end_ns: s * 1_000_000_000,
+            ..Wait::default()
+        };
+        let waits = [of("mv", 3), of("saver", 75), of("mv", 4), of("tail", 2)];
+        let said = sentence(&Window::default(), "10 s", &waits);
+        let expected = "saver has been waiting for the journal for 75 s. \
+                        2 threads of mv wait for the journal, for up to 4 s.";
+        assert_eq!(said.replace("75.0", "75").replace("4.00", "4"), expected);
+        assert!(sentence(&Window::default(), "10 s", &[]).starts_with("No requests"));
+    }
 }

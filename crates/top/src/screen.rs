@@ -9,7 +9,7 @@ use crate::keys::{BINDINGS, Command, command};
 use crate::past::{Kept, MOST_SECONDS, Past, Window};
 use crate::table::Key;
 use crate::view::{Order, Sheet, Subject, View};
-use model::record::Rollup;
+use model::record::{Rollup, Wait};
 use model::text::visible;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -79,6 +79,7 @@ pub struct Screen {
     pub(crate) window_place: usize,
     window: Window,
     pub(crate) answer: String,
+    going_on: Vec<Wait>,
     pub(crate) view: View,
     panels: [Panel; 6],
     pub(crate) front: Front,
@@ -105,6 +106,7 @@ impl Screen {
             window_place: FIRST_WINDOW,
             window: Window::default(),
             answer: String::new(),
+            going_on: Vec::new(),
             view: View::Devices,
             panels: View::ALL.map(panel),
             front: Front::Tables,
@@ -122,6 +124,11 @@ impl Screen {
     pub fn add(&mut self, rows: &[Rollup]) {
         self.put(rows);
         self.settle();
+    }
+
+    /// Who waits for long by now: it is shown with the next rows.
+    pub fn waiting(&mut self, going_on: Vec<Wait>) {
+        self.going_on = going_on;
     }
 
     /// Puts a part of a second's rows where they belong; what is shown stays.
@@ -322,7 +329,7 @@ impl Screen {
                 let devices = visible(&self.options.devices.join(", ")).into_owned();
                 format!("Waiting for the first second of {devices}.")
             }
-            false => answer::sentence(&self.window, name),
+            false => answer::sentence(&self.window, name, &self.going_on),
         };
         self.fill();
         self.look_into();

@@ -4,7 +4,7 @@
 //! Non-goals: what keys do and how it looks (`screen`, `draw`).
 
 use crate::screen::{Action, Options, Screen};
-use model::record::Rollup;
+use model::record::{Rollup, Wait};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -31,6 +31,8 @@ const BETWEEN: Duration = Duration::from_millis(25);
 pub enum Message {
     /// The rows of a second.
     Rows(Vec<Rollup>),
+    /// Waits of threads that go on for long by now, before the rows of the same second.
+    Waiting(Vec<Wait>),
     /// A line of status: where the run was written, or why not.
     Say(String),
 }
@@ -218,6 +220,7 @@ fn turns(
                 waiting = rows;
                 last_rows = Instant::now();
             }
+            Ok(Message::Waiting(going_on)) => screen.waiting(going_on),
             Ok(Message::Say(text)) => {
                 screen.say(&text);
                 is_due = true;

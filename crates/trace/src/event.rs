@@ -237,6 +237,23 @@ pub struct WaitEvent {
     pub stack: u32,
 }
 
+/// A wait that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoingOn {
+    /// When the thread left its CPU, in ns of the tracer's clock.
+    pub begin_ns: i64,
+    /// When it was looked at.
+    pub now_ns: i64,
+    /// What it waits for.
+    pub kind: WaitKind,
+    /// The thread.
+    pub pid: u32,
+    /// Its process.
+    pub process: u32,
+    /// Its name.
+    pub command: String,
+}
+
 /// All waits of a thread that have ended while it was captured, however short.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WaitTotals {

@@ -107,7 +107,8 @@ fn take(
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { limits }) => limits.into_iter().for_each(say),
             Ok(Message::Second(second)) => {
-                let _ = give.send(top::Message::Rows(of_this_second(second)));
+                let _ = give.send(top::Message::Waiting(second.going_on));
+                let _ = give.send(top::Message::Rows(of_this_second(second.rows)));
             }
             Ok(Message::Incident(incident)) => say(written(options, *incident)),
             Ok(Message::Failed(failure)) => return Err(failure.into()),
@@ -130,12 +131,12 @@ fn take(
 }
 
 /// The rows of a long span as those of the second in which they came.
-fn of_this_second(second: Second) -> Vec<Rollup> {
+fn of_this_second(rows: Vec<Rollup>) -> Vec<Rollup> {
     let now_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     let from_unix_ns = now_ns - now_ns.rem_euclid(SECOND_NS) - SECOND_NS;
     let until_unix_ns = from_unix_ns + SECOND_NS;
     let of_now = |row| Rollup { from_unix_ns, until_unix_ns, ..row };
-    second.rows.into_iter().map(of_now).collect()
+    rows.into_iter().map(of_now).collect()
 }
 
 /// What became of the last seconds.
@@ -164,7 +165,9 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { limits }) => limits.iter().for_each(|limit| note(limit)),
             Ok(Message::Second(second)) => {
-                let rows = of_this_second(second);
+                let Second { rows, going_on, .. } = second;
+                let rows = of_this_second(rows);
+                screen.waiting(going_on);
                 screen.add(&rows);
                 print(&match options.output.format {
                     Format::Json => to_json(&rows).to_string(),

@@ -44,7 +44,7 @@ mod decode;
 mod filter;
 mod ftrace;
 mod kernel_ring;
-mod left;
+mod mapping;
 pub mod perf;
 mod programs;
 mod raw;
@@ -52,6 +52,7 @@ mod ring;
 mod ring_page;
 mod second;
 mod syscalls;
+mod threads;
 mod tracer;
 mod wait;
 
@@ -60,22 +61,22 @@ pub use ftrace::{abandoned, remove_abandoned};
 pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime};
+use crate::event::GoingOn;
 use crate::intake::{RowsError, Steps};
 use crate::kernel::waiting::Functions;
 use crate::kernel::{Kernel, NoTypes};
 use aya::maps::{MapError, StackTraceMap};
 use decode::{Decoder, Undecoded};
 use kernel_ring::KernelRing;
-use left::Left;
 use programs::Begun;
 use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
 use std::collections::BTreeMap;
+use threads::{Left, Threads};
 use wait::Waits;
 
 /// What is not told where /proc/kallsyms shows no addresses.
-const FUNCTIONS_HIDDEN: &str = "the kernel hides where its functions are (kernel.kptr_restrict)";
 /// What is then not told.
 const WAITS_UNTOLD: &str = "what threads wait for, besides requests and calls, is not told";
 
@@ -232,6 +233,8 @@ pub struct Capture {
     untold: Vec<String>,
     waits: Waits,
     /// Waits that went on at the stop.
+    threads: Threads,
+    /// What is told when the rings are emptied the next time.
     left: Left,
     /// Counted until the stop.
     runs_left_out: Option<BTreeMap<String, u64>>,
@@ -261,10 +264,8 @@ impl Capture {
             Ok(hooks) => attached.extend(hooks),
             Err(refused) => untold.push(format!("{WAITS_UNTOLD}: failed to {refused}")),
         }
-        if options.calls && functions.are_hidden() {
-            untold.push(format!("{WAITS_UNTOLD}: {FUNCTIONS_HIDDEN}"));
-        }
         drop(maps);
+        let threads = Threads::of(&mut loaded, options.calls);
         let waits = Waits::new(functions, own_tgids);
         Ok(Self {
             loaded,
@@ -275,6 +276,7 @@ impl Capture {
             plain,
             untold,
             waits,
+            threads,
             left: Left::default(),
             runs_left_out: None,
         })
@@ -329,6 +331,11 @@ impl Capture {
         trace.map_or_else(Vec::new, |trace| trace.frames().iter().map(|frame| frame.ip).collect())
     }
 
+    /// Waits that have gone on for so long now, in ns.
+    pub fn going_on(&self, least_ns: u64) -> Vec<GoingOn> {
+        self.threads.going_on(&self.waits, least_ns)
+    }
+
     /// The second source, in words: what sees the steps for which no program runs.
     pub fn second_source(&self) -> String {
         self.second.describe()
@@ -362,7 +369,7 @@ impl Capture {
             }
             self.loaded.remove(hook)?;
         }
-        self.left = Left::read(&self.loaded, &self.waits);
+        self.left = self.threads.left(&self.waits);
         // A second source that cannot be closed is closed when it is dropped.
         let _ = self.second.stop();
         // Waits until no CPU is in any of the programs. Where it is not granted, so long as

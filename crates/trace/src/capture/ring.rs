@@ -11,14 +11,14 @@
     reason = "memory that the kernel writes; each block carries its safety argument"
 )]
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use super::mapping::Mapping;
+use rustix::mm::ProtFlags;
 use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
-use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// `struct cell`: a number, and the longest record.
 pub(super) const CELL_BYTES: usize = 8 + RECORD_BYTES;
@@ -63,55 +63,6 @@ impl Shape {
 
     pub(super) fn cells(self) -> u32 {
         self.cpus * self.each
-    }
-}
-
-/// A map of the kernel's in our memory.
-#[derive(Debug)]
-struct Mapping {
-    begin: *mut c_void,
-    length: usize,
-}
-
-// SAFETY: the memory belongs to the process and not to a thread, and is only touched through
-// `&self` by atomic operations, or in cells that the kernel has handed over and that only the one
-// owner of `Rings` reads.
-unsafe impl Send for Mapping {}
-
-impl Mapping {
-    fn new(map: BorrowedFd<'_>, length: usize, access: ProtFlags) -> rustix::io::Result<Self> {
-        let length = length.next_multiple_of(rustix::param::page_size());
-        // SAFETY: a new mapping, at an address of the kernel's choice, replaces none.
-        let begin =
-            unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, map, 0)? };
-        Ok(Self { begin, length })
-    }
-
-    /// A word, which the kernel may write at any time.
-    fn word(&self, offset: usize) -> &AtomicU64 {
-        assert!(offset.is_multiple_of(8) && offset + 8 <= self.length);
-        // SAFETY: within the mapping, which begins at a page, hence aligned; it lives as long as
-        // `self`; and all whom it is shared with access it by single instructions of that width.
-        unsafe { AtomicU64::from_ptr(self.begin.byte_add(offset).cast()) }
-    }
-
-    /// Bytes that nobody writes meanwhile.
-    ///
-    /// # Safety
-    /// The kernel must have handed them over.
-    unsafe fn copy(&self, offset: usize) -> Record {
-        assert!(offset + RECORD_BYTES <= self.length);
-        // SAFETY: within the mapping; bytes have no alignment and no forbidden values; the caller
-        // has seen that nobody writes them.
-        unsafe { self.begin.byte_add(offset).cast::<[u8; RECORD_BYTES]>().read() }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and no reference into it outlives `self`. A refusal would leave it
-        // to the end of the process.
-        let _ = unsafe { munmap(self.begin, self.length) };
     }
 }
 

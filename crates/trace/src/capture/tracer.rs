@@ -6,6 +6,7 @@
 use super::perf::{PerfCapture, PerfError};
 use super::{Capture, CaptureError, CaptureOptions, Drained, Losses};
 use crate::bpf::{LoadError, RunTime};
+use crate::event::GoingOn;
 use crate::intake::{RowsError, Steps};
 
 /// How requests are to be captured.
@@ -122,6 +123,14 @@ impl Tracer {
     pub fn frames(&self, stack: u32) -> Vec<u64> {
         match self {
             Self::Exact(capture) => capture.frames(stack),
+            Self::Inexact(_) => Vec::new(),
+        }
+    }
+
+    /// Waits that have gone on for so long now, in ns; perf knows of none.
+    pub fn going_on(&self, least_ns: u64) -> Vec<GoingOn> {
+        match self {
+            Self::Exact(capture) => capture.going_on(least_ns),
             Self::Inexact(_) => Vec::new(),
         }
     }

@@ -98,6 +98,7 @@ struct rw_semaphore {
 
 struct {
 	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(map_flags, MAPPABLE);
 	MAP_NUMBER(max_entries, 1 << WAITING_BITS);
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct waiting);

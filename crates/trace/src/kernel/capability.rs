@@ -4,7 +4,7 @@
 //!
 //! Non-goals: rights (`bpf`), which may be lacking where the kernel lacks nothing.
 
-use super::Kernel;
+use super::{Kernel, functions};
 
 /// What a capability needs of a kernel.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,8 @@ enum Need {
     Enumerator(&'static str),
     /// Such a struct's field of one of these names.
     Field(&'static str, &'static [&'static str]),
+    /// The addresses of its functions.
+    Addresses,
 }
 
 /// When a capture says that its kernel lacks something.
@@ -57,10 +59,10 @@ pub enum Status {
     Lacks(String),
 }
 
-use Need::{Enumerator, Fact, Field, Tracepoint};
+use Need::{Addresses, Enumerator, Fact, Field, Tracepoint};
 
 /// All rows.
-const TABLE: [Capability; 14] = [
+const TABLE: [Capability; 16] = [
     Capability {
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
@@ -188,6 +190,26 @@ const TABLE: [Capability; 14] = [
                it had at a request or call",
         remedy: "report this with the kernel's version",
     },
+    Capability {
+        name: "waits of threads",
+        needs: &[Tracepoint(&["sched_switch"]), Addresses],
+        of_file_system: None,
+        said: Said::WithCalls,
+        lost: "what threads wait for, besides requests and calls, is not told",
+        remedy: "set kernel.kptr_restrict to 1 or 0",
+    },
+    Capability {
+        name: "holders of locks",
+        needs: &[
+            Tracepoint(&["contention_begin"]),
+            Field("mutex", &["owner"]),
+            Field("rw_semaphore", &["owner"]),
+        ],
+        of_file_system: None,
+        said: Said::InDoctor,
+        lost: "who waits for a lock waits for whoever has requests in flight meanwhile",
+        remedy: "use Linux 5.19 or later, without PREEMPT_RT",
+    },
 ];
 
 impl Capability {
@@ -220,6 +242,10 @@ impl Need {
             }
             Enumerator(name) => {
                 return kernel.enumerator(name).is_none().then(|| format!("no value of {name}"));
+            }
+            Addresses => {
+                return (!functions::are_told())
+                    .then(|| "no addresses in /proc/kallsyms".to_owned());
             }
             Field(of, names) => {
                 (names.iter().any(|name| kernel.offset(of, name).is_some()), "field", names)

@@ -14,6 +14,11 @@ pub(super) fn read(names: impl Iterator<Item = &'static str>) -> HashMap<&'stati
     }
 }
 
+/// Whether any address is shown: where its code begins.
+pub(super) fn are_told() -> bool {
+    !read(std::iter::once("_stext")).is_empty()
+}
+
 /// Reads no further than to the last of them: the kernel takes its time to write each line.
 fn found(
     mut lines: impl BufRead,

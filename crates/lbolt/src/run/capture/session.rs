@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use trace::capture::{
     CaptureError, CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes,
 };
+use trace::event::GoingOn;
 use trace::intake::{Durable, Epoch, FanOut, ForEach, Intake, Rows, RowsError};
 
 /// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
@@ -307,6 +308,22 @@ impl<'a> Session<'a> {
     pub(crate) fn lost(&self) -> u64 {
         let losses = self.tracer.as_ref().and_then(|tracer| tracer.losses().ok());
         losses.map_or(0, |losses| events(&losses))
+    }
+
+    /// Waits that have gone on for so long, as they are now.
+    pub(crate) fn going_on(&self, least: Duration) -> Vec<Wait> {
+        let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
+        let zero_ns = self.zero_ns.unwrap_or_default();
+        let going_on = self.tracer.as_ref().map(|tracer| tracer.going_on(least_ns));
+        let as_wait = |wait: GoingOn| Wait {
+            kind: wait.kind,
+            pid: u64::from(wait.pid),
+            command: wait.command,
+            begin_ns: wait.begin_ns - zero_ns,
+            end_ns: wait.now_ns - zero_ns,
+            ..Wait::default()
+        };
+        going_on.into_iter().flatten().map(as_wait).collect()
     }
 
     /// Empties the rings.

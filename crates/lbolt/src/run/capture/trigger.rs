@@ -8,10 +8,10 @@ use model::record::{Call, Flags, Request, Wait};
 use model::units::show_time_ns;
 use rustix::time::ClockId;
 use signal_hook::consts::SIGUSR1;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long times are gathered before they are judged.
 const WINDOW_NS: i64 = 1_000_000_000;
@@ -21,6 +21,9 @@ const FEWEST: u64 = 100;
 /// but no longer than this. Of what are still fewer, the greatest alone is no quantile: one more
 /// must be beyond the bound.
 const WINDOW_NS_MOST: i64 = 10_000_000_000;
+
+/// How often waits that go on are looked at, and how long they must be by then.
+const LOOK_AT_WAITS: Duration = Duration::from_secs(1);
 
 /// What goes on for so long is an incident again.
 const AGAIN_NS: i64 = 600_000_000_000;
@@ -33,6 +36,9 @@ pub(crate) struct Alarm {
     happened: RefCell<Option<String>>,
     /// What happened once must have been over for so long, before it happens again.
     over_ns: i64,
+    /// Whether waits are waited for, and when those that go on were looked at.
+    looks_at_waits: bool,
+    looked: Cell<Instant>,
 }
 
 impl Alarm {
@@ -45,7 +51,9 @@ impl Alarm {
         let triggers = conditions.iter().cloned().map(Trigger::new).collect();
         let (triggers, happened) = (RefCell::new(triggers), RefCell::default());
         let over_ns = i64::try_from(over.as_nanos()).unwrap_or(i64::MAX);
-        Ok(Self { triggers, signalled, happened, over_ns })
+        let looks_at_waits = conditions.iter().any(|one| matches!(one.bound, Bound::Wait(_)));
+        let looked = Cell::new(Instant::now());
+        Ok(Self { triggers, signalled, happened, over_ns, looks_at_waits, looked })
     }
 
     /// Takes a request that is completed.
@@ -76,6 +84,10 @@ impl Alarm {
 
     /// What happened until now, if it did, in a capture.
     pub(crate) fn at(&self, session: &Session<'_>) -> Option<String> {
+        if self.looks_at_waits && self.looked.get().elapsed() >= LOOK_AT_WAITS {
+            self.looked.set(Instant::now());
+            session.going_on(LOOK_AT_WAITS).iter().for_each(|wait| self.see_wait(wait));
+        }
         self.see_depth(session.outstanding(), now_ns(ClockId::Monotonic));
         self.happened()
     }

@@ -34,6 +34,8 @@ const RING_BYTES_OF_CPU: u32 = 2 << 20;
 const RING_BYTES_LEAST: u32 = 8 << 20;
 /// More requests than these between two emptyings are much.
 const MUCH: u64 = 200;
+/// Who has waited for so long and still waits is told of before the wait has ended.
+const HANGS: Duration = Duration::from_secs(1);
 /// How often it is asked what the kernel could not keep, and which devices there are.
 const SELDOM: u32 = 10;
 /// With more messages than these on their way, because nobody takes them, what comes is added up.
@@ -326,7 +328,8 @@ impl<'a, O: Output> Watcher<'a, O> {
             self.refresh();
         }
         drop(spans);
-        self.send(Message::Second(Second { rows, span }));
+        let going_on = session.going_on(HANGS);
+        self.send(Message::Second(Second { rows, span, going_on }));
     }
 
     /// What became known of threads, and who is gone.

@@ -140,7 +140,7 @@ mod tests {
             let key = RollupKey { role, ..RollupKey::default() };
             Rollup { count: 1, ..Rollup::of(key, from_unix_ns, until_unix_ns) }
         };
-        Second { rows: (0..roles).map(row).collect(), span }
+        Second { rows: (0..roles).map(row).collect(), span, going_on: Vec::new() }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::cli::{CaptureMethod, Condition};
 use crate::print::exit::{Failure, Fault};
 use analyze::watched::Span;
 use clap::ValueEnum as _;
-use model::record::{Context, Rollup, from_json, to_json};
+use model::record::{Context, Rollup, Wait, from_json, to_json};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub(crate) struct Second {
     pub(crate) rows: Vec<Rollup>,
     /// The span that goes on.
     pub(crate) span: Span,
+    /// Waits of threads that go on for long by now.
+    pub(crate) going_on: Vec<Wait>,
 }
 
 /// The seconds before something happened, and those after it.
@@ -48,10 +50,15 @@ impl Message {
     pub(super) fn into_frame(self) -> (Value, Vec<u8>) {
         match self {
             Self::Begun { limits } => (json!({"begun": {"limits": limits}}), Vec::new()),
-            Self::Second(Second { rows, span }) => {
+            Self::Second(Second { rows, span, going_on }) => {
                 let Span { number, from_ns, until_ns, from_unix_ns, until_unix_ns } = span;
                 let times = [from_ns, until_ns, from_unix_ns, until_unix_ns];
-                let head = json!({"number": number, "times": times, "rows": to_json(&rows)});
+                let head = json!({
+                    "number": number,
+                    "times": times,
+                    "rows": to_json(&rows),
+                    "going_on": to_json(&going_on),
+                });
                 (json!({ "second": head }), Vec::new())
             }
             Self::Incident(incident) => {
@@ -92,7 +99,9 @@ impl Message {
                     from_unix_ns: time(2)?,
                     until_unix_ns: time(3)?,
                 };
-                Some(Self::Second(Second { rows: from_json(head.get("rows")?)?, span }))
+                let rows = from_json(head.get("rows")?)?;
+                let going_on = from_json(head.get("going_on")?)?;
+                Some(Self::Second(Second { rows, span, going_on }))
             }
             "incident" => {
                 let of = head.get("context")?;
@@ -214,9 +223,10 @@ mod tests {
         assert!(matches!(begun, Message::Begun { limits } if limits == ["no calls"]));
         let span = Span { number: 3, from_ns: -1, until_ns: 5, from_unix_ns: 7, until_unix_ns: 9 };
         let rows = vec![Rollup { count: 4, ..Rollup::default() }];
-        let second = sent(Message::Second(Second { rows: rows.clone(), span }));
-        let Message::Second(second) = second else { panic!() };
-        assert_eq!((second.rows, second.span), (rows, span));
+        let going_on = vec![Wait { pid: 7, ..Wait::default() }];
+        let second = Second { rows: rows.clone(), span, going_on: going_on.clone() };
+        let Message::Second(second) = sent(Message::Second(second)) else { panic!() };
+        assert_eq!((second.rows, second.span, second.going_on), (rows, span, going_on));
         let context = Context { calls: vec![Call::default()], ..Context::default() };
         let incident = Incident {
             why: "p99".into(),
