@@ -39,7 +39,8 @@ pub struct Known {
     pub(super) selection: Selection,
     /// Calls are known: a flush is a part of one, and no wait of its own.
     pub(super) has_calls: bool,
-    /// Waits are known: what a thread asked for meanwhile is remembered.
+    /// Waits are told: what a thread asked for meanwhile is remembered, and who sleeps for a page
+    /// that is read ahead is known.
     pub(super) has_waits: bool,
     /// Files and stacks are told of, too.
     pub(super) of_files: bool,
@@ -47,19 +48,24 @@ pub struct Known {
     minutes_from_ns: i64,
 }
 
+/// Whether the capture summed a thread's waits, and so told of them.
+fn has_totals(process: &Process) -> bool {
+    process.waits_count.is_some()
+}
+
 impl Known {
     /// Of a trace, of which a time is selected; calls whose end is not known have been given one
     /// ([`super::Ends`]).
     pub fn new(context: Context, selection: Selection) -> Self {
         let actors = Actors::new(&context, selection.process.clone()).shared();
-        let Context { calls, waits, commits, files, stacks, cpu_times, .. } = context;
+        let Context { calls, waits, commits, processes, files, stacks, cpu_times } = context;
         let (calls, endless): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.end_ns.is_some());
         Self {
             actors,
             homes: Homes::of(&calls, &waits),
             has_calls: !calls.is_empty(),
-            has_waits: !waits.is_empty(),
+            has_waits: !waits.is_empty() || processes.iter().any(has_totals),
             calls: Intervals::new(calls),
             waits: Intervals::new(waits),
             endless,
@@ -77,10 +83,14 @@ impl Known {
 
     /// Of a time that goes on: who is who, and where file systems lie. Calls come as they end, and
     /// nothing is told of files.
-    pub(crate) fn so_far(processes: Vec<Process>, homes: Homes, has_calls: bool) -> Self {
+    pub(crate) fn so_far(
+        processes: Vec<Process>,
+        homes: Homes,
+        (has_calls, has_waits): (bool, bool),
+    ) -> Self {
         let context = Context { processes, ..Context::default() };
         let known = Self::new(context, Selection::default());
-        Self { homes, has_calls, has_waits: true, of_files: false, ..known }
+        Self { homes, has_calls, has_waits, of_files: false, ..known }
     }
 
     /// The same with what lies on what, and in which layer of each stack most of the time goes.

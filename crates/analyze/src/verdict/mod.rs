@@ -81,7 +81,9 @@ use cpus::Cpus;
 use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
-use model::record::{Call, Commands, FileKey, JournalCommit, Request, Wait, WaitKind};
+use model::record::{
+    Call, Commands, FileKey, Flags, JournalCommit, Op, Request, WAIT_LEAST_NS, Wait, WaitKind,
+};
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
 use std::collections::BTreeMap;
@@ -114,8 +116,8 @@ pub(crate) struct Ledger {
     has_calls: bool,
     /// Until when a thread is in a call, whose parts its requests are.
     in_call: HashMap<u32, (i64, usize)>,
-    /// Until when a thread has requests in flight that it waits for, as these tell.
-    asked: HashMap<u32, i64>,
+    /// What a thread has in flight.
+    asked: HashMap<u32, Asked>,
     /// On which device a role had its last request, call or wait.
     used: HashMap<RoleId, u32>,
     /// What of the time some thread waited for a request.
@@ -133,6 +135,14 @@ pub(crate) struct Ledger {
     last_ns: i64,
     /// Until when waits go on that began in the span: what comes meanwhile is their load.
     loaded_until_ns: i64,
+}
+
+/// What a thread has in flight: until when it has requests that it waits for, as these tell; and
+/// reads that take long, for which it may not wait, and the last of which ends then.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    until_ns: i64,
+    ahead: Option<(i64, Class)>,
 }
 
 #[derive(Debug)]
@@ -222,9 +232,11 @@ impl Ledger {
         }
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| is_selected && role != actors::JOURNAL && call.is_none());
+        let is_ahead = self.known.has_waits && is_long_read_ahead(row, (begin_ns, end_ns));
         if self.known.has_waits && row.above_id.is_none() {
-            self.remember(row, role, end_ns);
+            self.remember(row, role, end_ns, is_ahead);
         }
+        let kind = kind.filter(|_| !is_ahead);
         self.bring(row, role, kind, (begin_ns, end_ns));
     }
 
@@ -294,13 +306,27 @@ impl Ledger {
     }
 
     /// What a request tells of later waits: of its thread, and of its role.
-    fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64) {
-        let is_told = || Kind::of_request(row, self.has_calls).is_some();
-        if let Some(pid) = row.pid.filter(|_| is_told()) {
-            let until_ns = self.asked.entry(pid).or_insert(end_ns);
-            *until_ns = end_ns.max(*until_ns);
+    fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64, is_ahead: bool) {
+        let kind = Kind::of_request(row, self.has_calls);
+        if let Some((pid, kind)) = row.pid.zip(kind) {
+            let nothing = Asked { until_ns: i64::MIN, ahead: None };
+            let asked = self.asked.entry(pid).or_insert(nothing);
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            match is_ahead {
+                true if asked.ahead.is_none_or(|(until_ns, _)| until_ns < end_ns) => {
+                    asked.ahead = Some((end_ns, class));
+                }
+                true => {}
+                false => asked.until_ns = end_ns.max(asked.until_ns),
+            }
         }
         self.used.insert(role, row.device);
+    }
+
+    /// What a thread reads ahead that waits since a moment.
+    fn ahead_of(&self, wait: &Wait) -> Option<Class> {
+        let (until_ns, class) = self.asked.get(&(wait.pid as u32))?.ahead?;
+        (until_ns > wait.begin_ns).then_some(class)
     }
 
     /// Calls and waits that have begun until a moment, in the order of their begins.
@@ -347,6 +373,9 @@ impl Ledger {
         if self.actors.is_kernel(role) {
             return;
         }
+        if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
+            return self.wait_for((wait.begin_ns, wait.end_ns), class, None);
+        }
         let Some(device) = self.device_of(&wait, role) else {
             if is_selected && Kind::of_wait(wait.kind).is_some() {
                 self.unplaced.count += 1;
@@ -388,10 +417,17 @@ impl Ledger {
         }
     }
 
+    /// Whether a wait may be for what its thread reads ahead.
+    fn may_be_read(&self, wait: &Wait) -> bool {
+        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
+        !is_in_call && Kind::of_wait(wait.kind).is_some_and(Kind::may_be_a_request)
+    }
+
     /// Whether a wait is a part of a call, or for a request of the thread's own.
     fn is_told(&self, wait: &Wait, kind: Kind) -> bool {
         let pid = wait.pid as u32;
-        let is_asked = || self.asked.get(&pid).is_some_and(|until_ns| *until_ns > wait.begin_ns);
+        let asked = || self.asked.get(&pid);
+        let is_asked = || asked().is_some_and(|asked| asked.until_ns > wait.begin_ns);
         self.call_of(Some(pid), wait.begin_ns).is_some() || kind.may_be_a_request() && is_asked()
     }
 
@@ -459,6 +495,13 @@ impl Ledger {
             is_selected.then_some(Victim { role, kind: Kind::Call(call.kind), device })
         })
     }
+}
+
+/// Whether it is a read ahead that takes so long that a thread which waits for it is seen to: with
+/// eight of them in flight it waits for the first, if for any.
+fn is_long_read_ahead(row: &Request, (begin_ns, end_ns): (i64, i64)) -> bool {
+    let is_ahead = row.op == Op::Read && row.flags.contains(Flags::READAHEAD);
+    is_ahead && end_ns.saturating_sub(begin_ns) >= WAIT_LEAST_NS
 }
 
 #[cfg(test)]

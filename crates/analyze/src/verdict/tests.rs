@@ -264,6 +264,72 @@ fn without_calm_two_who_share_the_blame_are_both_named_and_one_with_little_is_no
     assert!(causes.contains(&"dd") && causes.contains(&"tar"), "{named:?}");
 }
 
+/// Eight reads ahead take 20 ms each while `dd` writes; the reader sleeps for the first alone, or for
+/// none of them.
+#[test]
+fn what_is_read_ahead_is_waited_for_while_its_thread_sleeps() {
+    let of = |slept_ms: i64| {
+        let mut load = Load::with(&["reader", "dd of=x"]);
+        for at in 0..200 {
+            let begin_ns = at * 100 * MS;
+            let took_ns = if at >= 100 { 20 * MS } else { MS / 2 };
+            (0..8).for_each(|n| load.request(1, Op::Read, begin_ns + n, took_ns, 128 << 10));
+            if at >= 100 {
+                load.request(2, Op::Write, begin_ns, 20 * MS, 1 << 20);
+            }
+            if at >= 100 && slept_ms > 0 {
+                load.context.waits.push(Wait {
+                    kind: WaitKind::PageRead,
+                    pid: 1,
+                    begin_ns: begin_ns + 100,
+                    end_ns: begin_ns + slept_ms * MS,
+                    for_request: 1,
+                    ..Wait::default()
+                });
+            }
+        }
+        load.rows.iter_mut().filter(|row| row.op == Op::Read).for_each(|row| {
+            row.flags = Flags::READAHEAD;
+        });
+        load.context.processes.iter_mut().for_each(|process| process.waits_count = Some(1));
+        named(&load.findings())
+    };
+    let slept = of(20);
+    let [(victim, cause, lost_s)] = &slept[..] else { panic!("{slept:?}") };
+    assert_eq!((victim.as_str(), cause.as_str()), ("reader", "dd"));
+    // A hundred times 20 ms instead of half of one, of which half is for its own requests.
+    assert!((0.85..1.1).contains(lost_s), "{lost_s}");
+    assert_eq!(of(0), [], "nobody waited");
+}
+
+/// Calls of 1.35 s each, one after the other.
+#[test]
+fn a_storm_of_long_waits_lasts_until_the_last_of_them_ends() {
+    let mut load = Load::with(&["orders", "dd of=x"]);
+    let call = |begin_ms: i64, took_ms: i64| Call {
+        kind: model::record::CallKind::Fsync,
+        file_system: 8 << 20,
+        pid: 1,
+        begin_ns: begin_ms * MS,
+        end_ns: Some((begin_ms + took_ms) * MS),
+        ..Call::default()
+    };
+    load.request(1, Op::Write, 0, MS, 4096);
+    (0..900).for_each(|n| load.context.calls.push(call(10 * n + 5, 1)));
+    for at in [10_000, 11_400, 12_800, 14_500] {
+        load.context.calls.push(call(at, 1350));
+        (0..130).for_each(|n| load.request(2, Op::Write, (at + 10 * n) * MS, 10 * MS, 1 << 20));
+    }
+    let number = model::record::FileNumber { file_system: 8 << 20, inode: 12, generation: 1 };
+    load.rows[0].file = Some(FileKey { kind: model::record::FileKind::Regular, number });
+    let findings = load.findings();
+    let (from, until) =
+        (values(&findings, "affected_from_ns"), values(&findings, "affected_until_ns"));
+    // Behind dd, and in the gaps between its writes.
+    assert!(!from.is_empty() && from.iter().all(|ns| (ns - 10e9).abs() < 0.2e9), "{from:?}");
+    assert!(until.iter().all(|ns| (ns - 15.85e9).abs() < 0.3e9), "{until:?}");
+}
+
 /// `dd` writes all the time, and `keeper` holds the lock that `editor` needs.
 #[test]
 fn a_lock_is_its_holders_doing_unless_he_waits_for_others() {

@@ -310,9 +310,6 @@ impl<'a> Weighing<'a> {
         let others_ns = sum(&|number| of(number).is_ok());
         let nobodys_ns = sum(&is_nobodys);
         let has_others = others_ns >= OTHERS_LEAST * cell.sum_ns as f64;
-        let mean_ns = cell.sum_ns / cell.count.max(1);
-        let width_ns = self.scene.book.width_ns.max(1).unsigned_abs();
-        let slices = mean_ns.div_ceil(width_ns).clamp(1, STORM_SLICES_MOST) as usize;
         for (number, ns) in &cell.parts {
             let (cause, ns) = match of(*number) {
                 Ok((role, _)) if has_others => {
@@ -325,10 +322,17 @@ impl<'a> Weighing<'a> {
             };
             let Some(cause) = cause else { continue };
             self.of_part(*number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
-            // Such a wait may be of seconds: it was lost while it went on.
-            for slice in cell.slice..cell.slice + slices {
-                self.by_slice.lose(cause, slice, ns / slices as f64);
-            }
+            self.lose(cause, cell, ns);
+        }
+    }
+
+    /// A wait may be of seconds: it was lost while it went on, and not when it began.
+    fn lose(&mut self, cause: Cause, cell: &Cell, ns: f64) {
+        let mean_ns = cell.sum_ns / cell.count.max(1);
+        let width_ns = self.scene.book.width_ns.max(1).unsigned_abs();
+        let slices = mean_ns.div_ceil(width_ns).clamp(1, STORM_SLICES_MOST) as usize;
+        for slice in cell.slice..cell.slice + slices {
+            self.by_slice.lose(cause, slice, ns / slices as f64);
         }
     }
 
@@ -336,7 +340,7 @@ impl<'a> Weighing<'a> {
         for (number, ns) in &cell.parts {
             let Ok((role, _)) = self.scene.whose(*number, self.class.role) else { continue };
             self.of_part(*number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
-            self.by_slice.lose(Cause::Role(role), cell.slice, *ns);
+            self.lose(Cause::Role(role), cell, *ns);
         }
     }
 
@@ -369,7 +373,7 @@ impl<'a> Weighing<'a> {
         if stolen > 0.0 {
             side(&mut self.stolen, stolen);
             let cause = Cause::Nobody(Circumstance::Stolen);
-            self.by_slice.lose(cause, cell.slice, stolen * excess_ns);
+            self.lose(cause, cell, stolen * excess_ns);
         }
         for (number, ns) in longer {
             let cause = match self.scene.whose(*number, self.class.role) {
@@ -379,7 +383,7 @@ impl<'a> Weighing<'a> {
             let Some(cause) = cause else { continue };
             let part = (1.0 - stolen) * ns / whole_ns;
             side(self.of_part(*number), part);
-            self.by_slice.lose(cause, cell.slice, part * excess_ns);
+            self.lose(cause, cell, part * excess_ns);
         }
     }
 

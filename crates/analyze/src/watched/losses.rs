@@ -97,10 +97,16 @@ pub struct Losses {
     waits: VecDeque<Wait>,
     cpu_times: VecDeque<CpuTime>,
     has_calls: bool,
+    has_waits: bool,
     homes: Homes,
 }
 
 impl Losses {
+    /// Waits are told from now on, too.
+    pub fn tells_waits(&mut self) {
+        self.has_waits = true;
+    }
+
     /// A thread's process is known now.
     pub fn learn(&mut self, process: &Process) {
         self.open.iter_mut().for_each(|open| open.ledger.learn(process));
@@ -176,7 +182,8 @@ impl Losses {
 
     fn ledger(&self, span: &Span) -> Open {
         let processes = self.processes.values().cloned().collect();
-        let known = Known::so_far(processes, self.homes.clone(), self.has_calls);
+        let told = (self.has_calls, self.has_waits);
+        let known = Known::so_far(processes, self.homes.clone(), told);
         let mut ledger = Ledger::new(&Arc::new(known), span.from_ns..span.until_ns);
         let calls = self.calls.iter().filter(|call| call.end_ns >= Some(span.from_ns));
         calls.for_each(|call| ledger.call(call.clone()));

@@ -92,6 +92,9 @@ impl WaitKind {
     }
 }
 
+/// Shorter waits are not told, in ns.
+pub const WAIT_LEAST_NS: i64 = 1_000_000;
+
 /// One wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each field is described where its column is declared")]

@@ -331,6 +331,11 @@ impl Capture {
         trace.map_or_else(Vec::new, |trace| trace.frames().iter().map(|frame| frame.ip).collect())
     }
 
+    /// Whether it tells of waits.
+    pub fn tells_waits(&self) -> bool {
+        self.attached.iter().any(programs::is_of_waits)
+    }
+
     /// Waits that have gone on for so long now, in ns.
     pub fn going_on(&self, least_ns: u64) -> Vec<GoingOn> {
         self.threads.going_on(&self.waits, least_ns)

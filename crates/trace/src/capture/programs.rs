@@ -268,6 +268,11 @@ pub(super) fn attach_waits(
     Ok(attached)
 }
 
+/// Whether it is what tells of waits.
+pub(super) fn is_of_waits(hook: &Hook) -> bool {
+    hook.program == OF_WAITS.program
+}
+
 fn possible_cpus() -> u32 {
     aya::util::nr_cpus().ok().and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
 }

@@ -127,6 +127,14 @@ impl Tracer {
         }
     }
 
+    /// Whether waits of threads are told; perf tells of none.
+    pub fn tells_waits(&self) -> bool {
+        match self {
+            Self::Exact(capture) => capture.tells_waits(),
+            Self::Inexact(_) => false,
+        }
+    }
+
     /// Waits that have gone on for so long now, in ns; perf knows of none.
     pub fn going_on(&self, least_ns: u64) -> Vec<GoingOn> {
         match self {

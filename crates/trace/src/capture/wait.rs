@@ -8,11 +8,11 @@ use super::raw::{self, FRAMES_EACH, Frames, Sync, kind};
 use crate::event::WaitEvent;
 use crate::intake::{KERNEL, Steps};
 use crate::kernel::waiting::Functions;
-use model::record::{FileNumber, WaitKind};
+use model::record::{FileNumber, WAIT_LEAST_NS, WaitKind};
 use std::collections::HashMap;
 
 /// Shorter waits are not told: `wait_ns_least`.
-pub(super) const LEAST_NS: u64 = 1_000_000;
+pub(super) const LEAST_NS: u64 = WAIT_LEAST_NS.unsigned_abs();
 /// Stacks that are told apart; of more each wait has its kind, and no number.
 const STACKS_MOST: usize = 1 << 14;
 /// Stacks of which the wait has not come.

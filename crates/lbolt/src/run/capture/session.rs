@@ -310,6 +310,11 @@ impl<'a> Session<'a> {
         losses.map_or(0, |losses| events(&losses))
     }
 
+    /// Whether waits of threads are told.
+    pub(crate) fn tells_waits(&self) -> bool {
+        self.tracer.as_ref().is_some_and(Tracer::tells_waits)
+    }
+
     /// Waits that have gone on for so long, as they are now.
     pub(crate) fn going_on(&self, least: Duration) -> Vec<Wait> {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);

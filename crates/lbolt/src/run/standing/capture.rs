@@ -170,6 +170,9 @@ pub(super) fn run(
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
     let limits = session.resume(&devices).map_err(of_records)?.sentences().collect();
+    if session.tells_waits() {
+        losses.borrow_mut().tells_waits();
+    }
     host::memory::give_back();
     let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.learn(&mut session);
