@@ -174,6 +174,7 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     let commands = Commands::default();
     let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
     let mut tally = Tally::new(false);
+    losses.tells_waits();
     for process in processes() {
         losses.learn(&process);
         tally.learn(&process);
