@@ -233,8 +233,27 @@ pub struct WaitEvent {
     pub is_for_request: bool,
     /// The thread that held the lock which was found taken; 0: not known.
     pub holder: u32,
+    /// Whether it held a transaction of a journal open meanwhile.
+    pub is_in_transaction: bool,
     /// The number of its stack; 0: none.
     pub stack: u32,
+}
+
+/// Blocks of metadata that a thread changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JournaledEvent {
+    /// When the first of these handles ended, in ns of the tracer's clock.
+    pub begin_ns: i64,
+    /// When it was told.
+    pub end_ns: i64,
+    /// The device number of the journal's file system.
+    pub file_system: u32,
+    /// The thread.
+    pub pid: u32,
+    /// Its name.
+    pub command: Option<CommandId>,
+    /// How many.
+    pub blocks: u64,
 }
 
 /// A wait that goes on.

@@ -68,13 +68,14 @@ pub(crate) struct Waited<C> {
     pub(crate) parts: Vec<(PartNumber, f64)>,
 }
 
-/// Who holds the lock that somebody waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Who holds what somebody waits for: a lock, or a journal.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Holding {
-    pub(crate) role: RoleId,
-    /// Whether it waits meanwhile itself: then it is in the hands of those whose requests are in
-    /// flight.
-    pub(crate) has_waited: bool,
+    /// Roles, and how much of it is each one's.
+    pub(crate) roles: Vec<(RoleId, f64)>,
+    /// Whether they wait meanwhile themselves: then they are in the hands of those whose requests
+    /// are in flight.
+    pub(crate) have_waited: bool,
 }
 
 /// A part of a wait, by its number at its device: [`HELD`], [`STALLED`], [`THROTTLED`], then acts.
@@ -415,7 +416,7 @@ impl<C> Disk<C> {
         });
         parts.extend(took);
         if let Some(holding) = holding {
-            self.put_to_holder(&mut parts, holding);
+            self.put_to_holders(&mut parts, &holding);
         }
         self.spare.push(before);
         let mut wait = Waited { class, begin_ns, end_ns, parts };
@@ -423,27 +424,32 @@ impl<C> Disk<C> {
         self.spare_parts = wait.parts;
     }
 
-    /// Of a wait for a lock, what nobody's requests explain is its holder's: it did something else
-    /// meanwhile. If it neither waited nor had requests, all of it is.
-    fn put_to_holder(&mut self, parts: &mut Vec<(PartNumber, f64)>, holding: Holding) {
+    /// What nobody's requests explain is the holders': they did something else meanwhile, or it is
+    /// what they have written into a journal. If they neither waited nor had requests, all of it is.
+    fn put_to_holders(&mut self, parts: &mut Vec<(PartNumber, f64)>, holding: &Holding) {
         let role_of = |number: PartNumber| match self.part(number) {
             Part::Act(act) => Some(act.role),
             _ => None,
         };
-        let is_in_need = holding.has_waited
-            || parts.iter().any(|(number, _)| role_of(*number) == Some(holding.role));
-        let is_holders = |number: PartNumber| match self.part(number) {
+        let is_holders = |of: RoleId| holding.roles.iter().any(|(role, _)| *role == of);
+        let is_in_need = holding.have_waited
+            || parts.iter().any(|(number, _)| role_of(*number).is_some_and(is_holders));
+        let is_theirs = |number: PartNumber| match self.part(number) {
             Part::Act(act) => !is_in_need || act.role == JOURNAL,
             Part::Held => true,
             Part::Stalled | Part::Throttled => !is_in_need,
         };
-        let all = parts.extract_if(.., |(number, _)| is_holders(*number));
+        let all = parts.extract_if(.., |(number, _)| is_theirs(*number));
         let sum_ns: f64 = all.map(|(_, ns)| ns).sum();
-        let number = self.number(Act { role: holding.role, op: Op::Write }) as PartNumber;
-        match parts.iter_mut().find(|(known, _)| *known == number) {
-            Some((_, ns)) => *ns += sum_ns,
-            None if sum_ns > 0.0 => parts.push((number, sum_ns)),
-            None => {}
+        let whole: f64 = holding.roles.iter().map(|(_, share)| share).sum();
+        for (role, share) in holding.roles.iter().filter(|(_, share)| *share > 0.0) {
+            let number = self.number(Act { role: *role, op: Op::Write }) as PartNumber;
+            let its_ns = sum_ns * share / whole;
+            match parts.iter_mut().find(|(known, _)| *known == number) {
+                Some((_, ns)) => *ns += its_ns,
+                None if its_ns > ROUNDED_NS => parts.push((number, its_ns)),
+                None => {}
+            }
         }
     }
 

@@ -253,7 +253,8 @@ impl Verdict {
         let subject = Subject::Blame(whole.clone());
         let found =
             |name, value| Finding::new(&subject, name, Some(value), loss.count as u64, LOST);
-        let interval = match loss.is_estimate || loss.victim.kind.is_lost_whole() {
+        let is_without = loss.victim.kind.is_lost_whole() || loss.low_ns == loss.high_ns;
+        let interval = match loss.is_estimate || is_without {
             true => (None, None),
             false => (Some(loss.low_ns), Some(loss.high_ns)),
         };

@@ -2,7 +2,7 @@
 //!
 //! Non-goals: what is waited for meanwhile.
 
-use model::record::{Call, Wait};
+use model::record::{Call, JournalUse, Wait};
 use std::ops::Range;
 
 /// A time with both ends.
@@ -27,6 +27,20 @@ impl Interval for Wait {
     }
     fn end_ns(&self) -> i64 {
         self.end_ns
+    }
+}
+
+/// A journal is filled by what was written into it this long before: until the next commit but
+/// one, where they come every five seconds.
+const FILLS_NS: i64 = 10_000_000_000;
+
+/// As long as it fills the journal.
+impl Interval for JournalUse {
+    fn begin_ns(&self) -> i64 {
+        self.begin_ns
+    }
+    fn end_ns(&self) -> i64 {
+        self.end_ns.saturating_add(FILLS_NS)
     }
 }
 

@@ -13,7 +13,9 @@ use crate::selection::Selection;
 use hashbrown::HashMap;
 use model::history::MINUTE_NS;
 use model::record::requests::DeviceStack;
-use model::record::{Call, Context, FileKey, FileNumber, Process, Request, Stack, Wait};
+use model::record::{
+    Call, Context, FileKey, FileNumber, JournalUse, Process, Request, Stack, Wait,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -25,6 +27,8 @@ pub struct Known {
     pub(super) calls: Intervals<Call>,
     /// Waits of threads.
     pub(super) waits: Intervals<Wait>,
+    /// Who changed metadata.
+    pub(super) journal_use: Intervals<JournalUse>,
     /// Those whose end is not known.
     pub(super) endless: Vec<Call>,
     pub(super) commits: Commits,
@@ -58,7 +62,8 @@ impl Known {
     /// ([`super::Ends`]).
     pub fn new(context: Context, selection: Selection) -> Self {
         let actors = Actors::new(&context, selection.process.clone()).shared();
-        let Context { calls, waits, commits, processes, files, stacks, cpu_times } = context;
+        let Context { calls, waits, journal_use, commits, processes, files, stacks, cpu_times } =
+            context;
         let (calls, endless): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.end_ns.is_some());
         Self {
@@ -68,6 +73,7 @@ impl Known {
             has_waits: !waits.is_empty() || processes.iter().any(has_totals),
             calls: Intervals::new(calls),
             waits: Intervals::new(waits),
+            journal_use: Intervals::new(journal_use),
             endless,
             commits: by_number(commits),
             file_names: FileNames::new(&files),

@@ -81,8 +81,10 @@ use cpus::Cpus;
 use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
+use intervals::Interval;
 use model::record::{
-    Call, Commands, FileKey, Flags, JournalCommit, Op, Request, WAIT_LEAST_NS, Wait, WaitKind,
+    Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
+    WaitKind,
 };
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
@@ -113,6 +115,8 @@ pub(crate) struct Ledger {
     /// Waits by themselves, in the same order; and how many have begun.
     waits: Vec<Wait>,
     waits_begun: usize,
+    /// Who changed metadata, in the order of its begins.
+    journal_use: Vec<JournalUse>,
     has_calls: bool,
     /// Until when a thread is in a call, whose parts its requests are.
     in_call: HashMap<u32, (i64, usize)>,
@@ -171,6 +175,7 @@ impl Ledger {
             begun: 0,
             waits,
             waits_begun: 0,
+            journal_use: known.journal_use.of(&time_ns),
             in_call: HashMap::new(),
             asked: HashMap::new(),
             used: HashMap::new(),
@@ -236,8 +241,12 @@ impl Ledger {
         if self.known.has_waits && row.above_id.is_none() {
             self.remember(row, role, end_ns, is_ahead);
         }
-        let kind = kind.filter(|_| !is_ahead);
-        self.bring(row, role, kind, (begin_ns, end_ns));
+        self.bring(row, role, kind.filter(|_| !is_ahead), (begin_ns, end_ns));
+        if let Some(kind) = kind.filter(|_| is_ahead) {
+            // Who does not sleep for it does not wait for it; who does, is told of by that.
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            self.wait_for((begin_ns, begin_ns), class, None);
+        }
     }
 
     /// Brings a request to its device, and who waits for it to where that time goes by.
@@ -388,24 +397,64 @@ impl Ledger {
         }
         if let Some(kind) = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind)) {
             let class = Class { device, role, kind, size: 0 };
-            let holding = (wait.kind == WaitKind::Lock).then(|| self.holding(&wait, &class));
-            self.wait_for((wait.begin_ns, wait.end_ns), class, holding.flatten());
+            let holding = match wait.kind {
+                WaitKind::Lock => self.holding(&wait, &class),
+                WaitKind::Journal => self.holding_journal(&wait, &class),
+                _ => None,
+            };
+            self.wait_for((wait.begin_ns, wait.end_ns), class, holding);
         }
     }
 
     /// Who of others holds the lock that a thread waits for, if that is known.
     fn holding(&mut self, wait: &Wait, class: &Class) -> Option<Holding> {
         let holder = holders::holder(wait, &self.waits)?;
-        let role = self.actors.of_thread(holder.pid, String::new);
-        if role == class.role || self.actors.is_kernel(role) {
-            return None;
-        }
+        let role = self.other(holder.pid, class)?;
         if self.time_ns.contains(&wait.begin_ns) {
             let took_ns = (wait.end_ns - wait.begin_ns) as f64;
             let held = self.held.entry((Victim::of(class), role)).or_default();
             held.merge(Share::new(took_ns, 1.0));
         }
-        Some(Holding { role, has_waited: holder.has_waited })
+        Some(Holding { roles: vec![(role, 1.0)], have_waited: holder.has_waited })
+    }
+
+    /// The role of a thread, if it is somebody else's than the waiter's.
+    fn other(&mut self, pid: u32, class: &Class) -> Option<RoleId> {
+        let role = self.actors.of_thread(pid, String::new);
+        (role != class.role && !self.actors.is_kernel(role)).then_some(role)
+    }
+
+    /// Who holds the journal that a thread waits for: whoever holds its transaction open; else who
+    /// has filled it.
+    fn holding_journal(&mut self, wait: &Wait, class: &Class) -> Option<Holding> {
+        let holders = holders::holders_of_transaction(wait, &self.waits);
+        let is_here = |file_system: u64| {
+            file_system == 0 || self.home(file_system).is_none_or(|home| home == class.device)
+        };
+        let here: Vec<u32> =
+            holders.into_iter().filter(|(_, of)| is_here(*of)).map(|(pid, _)| pid).collect();
+        let open = here.into_iter().find_map(|pid| self.other(pid, class));
+        let roles = match open {
+            Some(role) => vec![(role, 1.0)],
+            None => self.journal_shares(wait, class.device),
+        };
+        (!roles.is_empty()).then_some(Holding { roles, have_waited: true })
+    }
+
+    /// Who has changed how many blocks of metadata at a device, that its journal still had to write.
+    fn journal_shares(&mut self, wait: &Wait, device: u32) -> Vec<(RoleId, f64)> {
+        let begun = self.journal_use.partition_point(|one| one.begin_ns < wait.end_ns);
+        let recent = self.journal_use[..begun].iter().rev();
+        let recent = recent.take_while(|one| Interval::end_ns(*one) > wait.begin_ns);
+        let mut threads: BTreeMap<u32, f64> = BTreeMap::new();
+        for one in recent.filter(|one| self.home(one.file_system) == Some(device)) {
+            *threads.entry(one.pid as u32).or_default() += one.blocks as f64;
+        }
+        let mut shares: BTreeMap<RoleId, f64> = BTreeMap::new();
+        for (pid, blocks) in threads {
+            *shares.entry(self.actors.of_thread(pid, String::new)).or_default() += blocks;
+        }
+        shares.into_iter().collect()
     }
 
     /// For which device a role waits: its file's; without a file where the role has its requests.

@@ -7,7 +7,7 @@ use super::blame::blame;
 use super::sums::{Cause, Storm};
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
-use model::record::{Call, CpuTime, Process, Wait};
+use model::record::{Call, CpuTime, JournalUse, Process, Wait};
 
 /// All waits of a victim, for something, at a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +71,12 @@ impl Ledger {
         }
         let later = self.waits.partition_point(|known| known.begin_ns <= wait.begin_ns);
         self.waits.insert(later.max(self.waits_begun), wait);
+    }
+
+    /// Somebody has changed metadata.
+    pub(crate) fn journal_use(&mut self, one: JournalUse) {
+        let later = self.journal_use.partition_point(|known| known.begin_ns <= one.begin_ns);
+        self.journal_use.insert(later, one);
     }
 
     /// The span ends then.

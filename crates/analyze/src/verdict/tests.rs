@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::selection::Selection;
-use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject, Wait, WaitKind};
+use model::record::{
+    Context, CpuTime, Finding, Flags, JournalUse, Op, Process, Subject, Wait, WaitKind,
+};
 
 mod cut;
 mod layered;
@@ -368,6 +370,53 @@ fn a_lock_is_its_holders_doing_unless_he_waits_for_others() {
     let of_editor = named(&behind).into_iter().filter(|(victim, ..)| victim == "editor");
     assert_eq!(of_editor.map(|(_, cause, _)| cause).collect::<Vec<_>>(), ["dd"]);
     assert_eq!(value(&behind, "lock_held_ns"), None, "it is no loss to keeper");
+}
+
+/// `clerk` and `planter` wait for the journal, which the journal's own thread writes; `planter` has
+/// changed a hundred times as much. Or `cleaner` holds the transaction open while it is held back.
+#[test]
+fn a_journal_is_the_doing_of_who_fills_it_or_holds_it_open() {
+    let of = |is_held_open: bool| {
+        let mut load = Load::with(&["clerk", "planter", "cleaner"]);
+        (1..=3).for_each(|pid| load.request(pid, Op::Read, 0, MS, 4096));
+        let wait = |kind, pid, at: i64, in_transaction| Wait {
+            kind,
+            pid,
+            begin_ns: at * 1000 * MS,
+            end_ns: (at * 1000 + 600) * MS,
+            in_transaction,
+            ..Wait::default()
+        };
+        let used = |pid, at: i64, blocks| JournalUse {
+            file_system: 8 << 20,
+            pid,
+            begin_ns: at * 1000 * MS,
+            end_ns: (at * 1000 + 100) * MS,
+            blocks,
+            ..JournalUse::default()
+        };
+        for at in 1..9 {
+            load.context.journal_use.extend([used(1, at, 10), used(2, at, 1000)]);
+            load.context.waits.push(wait(WaitKind::Journal, 1, at, 0));
+            load.context.waits.push(match is_held_open {
+                true => wait(WaitKind::Other, 3, at, 1),
+                false => wait(WaitKind::Journal, 2, at, 0),
+            });
+        }
+        let number = model::record::FileNumber { file_system: 8 << 20, inode: 12, generation: 1 };
+        load.rows[0].file = Some(FileKey { kind: model::record::FileKind::Regular, number });
+        let mut all = named(&load.findings());
+        all.retain(|(victim, ..)| victim == "clerk" || victim == "planter");
+        all
+    };
+    let filled = of(false);
+    let [(victim, cause, lost_s)] = &filled[..] else { panic!("{filled:?}") };
+    assert_eq!((victim.as_str(), cause.as_str()), ("clerk", "planter"));
+    assert!((4.7..4.8).contains(lost_s), "of 4.8 s, 1 % of it clerk's own: {lost_s}");
+    let held = of(true);
+    let [(victim, cause, lost_s)] = &held[..] else { panic!("{held:?}") };
+    assert_eq!((victim.as_str(), cause.as_str()), ("clerk", "cleaner"));
+    assert!((4.79..4.81).contains(lost_s), "{lost_s}");
 }
 
 #[test]

@@ -11,7 +11,9 @@ use super::tally::Names;
 use crate::statistics::NORMAL_95;
 use crate::verdict::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use model::circumstance::Circumstance;
-use model::record::{Call, Commands, Counted, CpuTime, Process, Request, Rollup, RollupKey, Wait};
+use model::record::{
+    Call, Commands, Counted, CpuTime, JournalUse, Process, Request, Rollup, RollupKey, Wait,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -95,6 +97,7 @@ pub struct Losses {
     processes: BTreeMap<u32, Process>,
     calls: VecDeque<Call>,
     waits: VecDeque<Wait>,
+    journal_use: VecDeque<JournalUse>,
     cpu_times: VecDeque<CpuTime>,
     has_calls: bool,
     has_waits: bool,
@@ -145,6 +148,14 @@ impl Losses {
         self.waits.push_back(wait.clone());
     }
 
+    /// Somebody has changed metadata.
+    pub fn journal_use(&mut self, one: &JournalUse) {
+        for open in &mut self.open {
+            open.ledger.journal_use(one.clone());
+        }
+        self.journal_use.push_back(one.clone());
+    }
+
     /// What the CPUs did in an interval.
     pub fn cpu_time(&mut self, interval: &CpuTime) {
         for open in &mut self.open {
@@ -189,6 +200,7 @@ impl Losses {
         calls.for_each(|call| ledger.call(call.clone()));
         let waits = self.waits.iter().filter(|wait| wait.end_ns >= span.from_ns);
         waits.for_each(|wait| ledger.wait(wait.clone()));
+        self.journal_use.iter().for_each(|one| ledger.journal_use(one.clone()));
         self.cpu_times.iter().for_each(|interval| ledger.cpu_time(interval.clone()));
         Open { span: *span, ledger, told: BTreeMap::new(), has_changed: false }
     }
@@ -218,6 +230,9 @@ impl Losses {
         }
         while self.waits.front().is_some_and(|wait| wait.end_ns + CALLS_NS < shown_ns) {
             self.waits.pop_front();
+        }
+        while self.journal_use.front().is_some_and(|one| one.end_ns + CALLS_NS < shown_ns) {
+            self.journal_use.pop_front();
         }
         while self.cpu_times.front().is_some_and(|one| one.until_ns + CALLS_NS < shown_ns) {
             self.cpu_times.pop_front();

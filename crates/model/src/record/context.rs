@@ -4,18 +4,21 @@
 //! Non-goals: traces of other programs, which have none of it.
 
 use super::{
-    Call, CpuTime, JournalCommit, NamedFile, Process, Record, RecordError, Stack, Wait, read, write,
+    Call, CpuTime, JournalCommit, JournalUse, NamedFile, Process, Record, RecordError, Stack, Wait,
+    read, write,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The seven records, each in a file of its own next to `requests.parquet`.
+/// The eight records, each in a file of its own next to `requests.parquet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// Calls that made a file durable, in the order of their begins.
     pub calls: Vec<Call>,
     /// Waits of threads, in the order of their begins.
     pub waits: Vec<Wait>,
+    /// Who changed metadata, in the order of time.
+    pub journal_use: Vec<JournalUse>,
     /// Commits of journals, in the order of their begins.
     pub commits: Vec<JournalCommit>,
     /// Threads that made requests or calls.
@@ -30,6 +33,7 @@ pub struct Context {
 
 const CALLS: &str = "calls.parquet";
 const WAITS: &str = "waits.parquet";
+const JOURNAL_USE: &str = "journal_use.parquet";
 const COMMITS: &str = "commits.parquet";
 const PROCESSES: &str = "processes.parquet";
 const FILES: &str = "files.parquet";
@@ -38,7 +42,8 @@ const CPU_TIMES: &str = "cpu_times.parquet";
 
 impl Context {
     /// The names of its files.
-    pub const FILE_NAMES: [&str; 7] = [CALLS, WAITS, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
+    pub const FILE_NAMES: [&str; 8] =
+        [CALLS, WAITS, JOURNAL_USE, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
 
     /// Writes what there is into a run's directory; `footer` is added to each file's own.
     /// Errors: what the file system or Parquet refuses.
@@ -49,6 +54,7 @@ impl Context {
     ) -> Result<(), RecordError> {
         some(&directory.join(CALLS), &self.calls, footer)?;
         some(&directory.join(WAITS), &self.waits, footer)?;
+        some(&directory.join(JOURNAL_USE), &self.journal_use, footer)?;
         some(&directory.join(COMMITS), &self.commits, footer)?;
         some(&directory.join(PROCESSES), &self.processes, footer)?;
         some(&directory.join(FILES), &self.files, footer)?;
@@ -62,6 +68,7 @@ impl Context {
         Ok(Self {
             calls: any(&directory.join(CALLS))?,
             waits: any(&directory.join(WAITS))?,
+            journal_use: any(&directory.join(JOURNAL_USE))?,
             commits: any(&directory.join(COMMITS))?,
             processes: any(&directory.join(PROCESSES))?,
             files: any(&directory.join(FILES))?,
@@ -75,10 +82,11 @@ impl Context {
     /// Times from a moment of the trace instead of its beginning.
     #[must_use]
     pub fn counted_from(mut self, zero_ns: i64) -> Self {
-        let Self { calls, waits, commits, files, cpu_times, .. } = &mut self;
+        let Self { calls, waits, journal_use, commits, files, cpu_times, .. } = &mut self;
         files.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         waits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
+        journal_use.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         cpu_times.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         self
@@ -89,6 +97,7 @@ impl Context {
     pub fn since(mut self, since_ns: i64) -> Self {
         self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
         self.waits.retain(|wait| wait.end_ns >= since_ns);
+        self.journal_use.retain(|one| one.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
         self.cpu_times.retain(|interval| interval.until_ns > since_ns);
         self
@@ -129,6 +138,7 @@ mod tests {
             end_ns: 9,
             for_request: 1,
             holder: 5,
+            in_transaction: 1,
             stack: 1 << 24,
         }
     }
@@ -181,6 +191,7 @@ mod tests {
         let context = Context {
             calls: vec![call, Call::default()],
             waits: vec![throttled(), Wait::default()],
+            journal_use: vec![JournalUse { blocks: 3, ..JournalUse::default() }],
             commits: vec![commit],
             processes: vec![process, Process::default()],
             files: vec![file, NamedFile::default()],

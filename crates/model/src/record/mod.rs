@@ -10,6 +10,7 @@ mod earlier;
 mod file;
 mod finding;
 mod input;
+mod journal_use;
 mod json;
 mod named_file;
 mod process;
@@ -30,6 +31,7 @@ pub use cpu_time::CpuTime;
 pub use device::{device_number, major_minor};
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
+pub use journal_use::JournalUse;
 pub use json::{from_json, to_json};
 pub use named_file::NamedFile;
 pub use process::Process;
@@ -59,6 +61,11 @@ pub fn document(others: &'static [Quantity]) -> String {
     requests::describe(&mut page);
     column::describe::<Call>(&mut page, "calls", "one row per call that made a file durable");
     column::describe::<Wait>(&mut page, "waits", "one row per wait of a thread for storage");
+    column::describe::<JournalUse>(
+        &mut page,
+        "journal_use",
+        "one row per thread that changed metadata, and tenth of a second",
+    );
     column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
     column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
     column::describe::<NamedFile>(

@@ -109,6 +109,7 @@ pub struct Wait {
     pub end_ns: i64,
     pub for_request: u64,
     pub holder: u64,
+    pub in_transaction: u64,
     pub stack: u64,
 }
 
@@ -147,6 +148,8 @@ impl Record for Wait {
                 (in_iowait)"),
             column!(Wait, holder: u64, "the thread that held the lock when it was found taken; 0: \
                 none, or not known"),
+            column!(Wait, in_transaction: u64, "1: meanwhile it held a transaction of a journal \
+                open"),
             column!(Wait, stack: u64, "by which functions of the kernel: a row of \
                 stacks.parquet; 0: not known"),
         ]

@@ -120,6 +120,9 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
     );
     let took = match (loss.values.get("affected_mean_ns"), loss.values.get("affected_calm_mean_ns"))
     {
+        (Some(mean), Some(0.0)) => {
+            format!(": a wait took {}, and in calm nobody waited", show_time_ns(mean))
+        }
         (Some(mean), Some(calm)) => {
             format!(": a wait took {} instead of {}", show_time_ns(mean), show_time_ns(calm))
         }

@@ -98,6 +98,7 @@ struct task_struct {
 	char comm[16];
 	struct css_set *cgroups;
 	struct files_struct *files;
+	void *journal_info; /* of a file system's transaction, while the thread holds one open */
 } RELOCATED;
 
 struct bpf_pidns_info {

@@ -38,6 +38,11 @@ enum kind {
 	 * who held the lock that it waited for: tgid << 32 | pid; 0: not known.
 	 */
 	WAITED = 17,
+	/*
+	 * A thread changed blocks of metadata: a struct sync whose step's identity is when the first
+	 * of these handles ended, and whose sector is how many blocks.
+	 */
+	JOURNALED = 18,
 };
 
 /* What a request's data belongs to; 0: not known. */
@@ -76,6 +81,8 @@ enum stage {
 
 /* Of a wait: for a request, as the kernel counts it (in_iowait). */
 #define MARK_FOR_REQUEST 1
+/* Of a wait: meanwhile it held a transaction of a journal open. */
+#define MARK_IN_TRANSACTION 2
 
 /* A part's text, with the zero behind it. */
 #define NAME_BYTES 64

@@ -232,6 +232,7 @@ pub struct Capture {
     plain: Option<LoadError>,
     untold: Vec<String>,
     waits: Waits,
+    waits_refused: Option<LoadError>,
     /// Waits that went on at the stop.
     threads: Threads,
     /// What is told when the rings are emptied the next time.
@@ -260,9 +261,13 @@ impl Capture {
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;
         let mut untold = kernel.untold(options.calls);
+        let mut waits_refused = None;
         match programs::attach_waits(&mut loaded, options) {
             Ok(hooks) => attached.extend(hooks),
-            Err(refused) => untold.push(format!("{WAITS_UNTOLD}: failed to {refused}")),
+            Err(refused) => {
+                untold.push(format!("{WAITS_UNTOLD}: failed to {refused}"));
+                waits_refused = Some(refused);
+            }
         }
         drop(maps);
         let threads = Threads::of(&mut loaded, options.calls);
@@ -275,6 +280,7 @@ impl Capture {
             attached,
             plain,
             untold,
+            waits_refused,
             waits,
             threads,
             left: Left::default(),
@@ -329,6 +335,11 @@ impl Capture {
         let number = stack.checked_sub(1);
         let trace = stacks.zip(number).and_then(|(stacks, number)| stacks.get(&number, 0).ok());
         trace.map_or_else(Vec::new, |trace| trace.frames().iter().map(|frame| frame.ip).collect())
+    }
+
+    /// What the kernel's verifier said of programs without which it captures nonetheless.
+    pub fn refused_log(&self) -> Option<&str> {
+        self.plain.as_ref().and_then(LoadError::log).or_else(|| self.waits_refused.as_ref()?.log())
     }
 
     /// Whether it tells of waits.

@@ -61,9 +61,10 @@ const START: &str = "block_io_start";
 
 /// What tells of calls that make files durable, where the kernel has these file systems, and which
 /// facts each needs (`struct facts`).
-const OF_CALLS: [(Hook, &[&str]); 15] = [
+const OF_CALLS: [(Hook, &[&str]); 16] = [
     (Hook::optional("ext4_sync_file_exit"), &[]),
     (Hook::optional("ext4_sync_file_enter"), &[]),
+    (Hook::optional("jbd2_handle_stats"), &[]),
     (Hook::optional("jbd2_end_commit"), COMMITS),
     (Hook::optional("jbd2_commit_logging"), COMMITS),
     (Hook::optional("jbd2_commit_flushing"), COMMITS),

@@ -200,6 +200,7 @@ pub(super) mod kind {
     pub(in super::super) const NAMED: u8 = 15;
     pub(in super::super) const STACK: u8 = 16;
     pub(in super::super) const WAITED: u8 = 17;
+    pub(in super::super) const JOURNALED: u8 = 18;
 }
 
 /// A read into memory of a program's own.
@@ -220,6 +221,8 @@ pub(super) const MARK_WHOLE: u8 = 64;
 pub(super) const MARK_DELETED: u8 = 128;
 /// A wait for a request, as the kernel counts it.
 pub(super) const MARK_FOR_REQUEST: u8 = 1;
+/// A wait that holds a transaction open.
+pub(super) const MARK_IN_TRANSACTION: u8 = 2;
 /// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 

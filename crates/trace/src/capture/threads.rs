@@ -19,7 +19,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
 /// `struct waiting`, and how many there are.
-const SLOT_BYTES: usize = 64;
+const SLOT_BYTES: usize = 80;
 const SLOTS: usize = 1 << 14;
 
 /// The table as the programs write it; none where they tell of no waits.
@@ -82,7 +82,7 @@ type Words = [u64; SLOT_BYTES / 8];
 
 impl Slot {
     fn of(words: Words) -> Self {
-        let [since_ns, threads, _, _, others, others_ns, requests, requests_ns] = words;
+        let [since_ns, threads, _, _, others, others_ns, requests, requests_ns, ..] = words;
         let [a, b, c, d, e, f, g, h] = threads.to_ne_bytes();
         Self {
             since_ns,
@@ -161,6 +161,7 @@ fn tell(wait: &GoingOn, steps: &mut impl Steps) {
         command: Some(steps.command(wait.command.as_bytes())),
         is_for_request: false,
         holder: 0,
+        is_in_transaction: false,
         stack: 0,
     };
     steps.wait(&event);
@@ -209,7 +210,7 @@ mod tests {
         let mut threads = 7_u32.to_ne_bytes().to_vec();
         threads.extend(8_u32.to_ne_bytes());
         let threads = u64::from_ne_bytes(threads.try_into().unwrap());
-        let slot = Slot::of([5, threads, 0, 0, 1, 10, 2, 30]);
+        let slot = Slot::of([5, threads, 0, 0, 1, 10, 2, 30, 0, 0]);
         assert_eq!((slot.since_ns, slot.pid, slot.owner), (5, 7, 8));
         let totals = slot.totals;
         assert_eq!((totals.count, totals.sum_ns, totals.for_requests_ns), (3, 40, 30));

@@ -127,6 +127,14 @@ impl Tracer {
         }
     }
 
+    /// What the kernel's verifier said of programs without which it captures nonetheless.
+    pub fn refused_log(&self) -> Option<&str> {
+        match self {
+            Self::Exact(capture) => capture.refused_log(),
+            Self::Inexact(_) => None,
+        }
+    }
+
     /// Whether waits of threads are told; perf tells of none.
     pub fn tells_waits(&self) -> bool {
         match self {

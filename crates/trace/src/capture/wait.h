@@ -71,6 +71,10 @@ struct waiting {
 		u64 count;
 		u64 sum_ns;
 	} totals[2];
+	/* Blocks of metadata that it has changed and that are not told, where, and since when. */
+	u64 handled_ns;
+	u32 journal;
+	u32 blocks;
 };
 
 /* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
@@ -138,6 +142,7 @@ INLINE struct waiting *own_waiting(u32 pid)
 		waits->holder = 0;
 		waits->totals[0].count = waits->totals[0].sum_ns = 0;
 		waits->totals[1].count = waits->totals[1].sum_ns = 0;
+		waits->blocks = 0;
 	}
 	return waits;
 }
@@ -232,12 +237,16 @@ INLINE void tell_stack(struct task_struct *task, u64 since_ns, struct wait_stack
 	}
 }
 
-/* A wait has ended: its stack, the name of its file, and then the wait itself. */
-static APART int tell_wait(struct task_struct *task, u64 since_ns, u64 holder)
+/*
+ * A wait has ended: its stack, the name of its file, and then the wait itself. What is known of the
+ * thread is looked up late: what is kept across the calls costs some of the little stack.
+ */
+static APART int tell_wait(struct task_struct *task)
 {
 	u32 zero = 0;
 	struct wait_stack *stack = bpf_map_lookup_elem(&wait_stacks, &zero);
 	struct identity file = {};
+	struct waiting *waits;
 	struct sync *sync;
 	struct room room;
 	u64 inode = 0;
@@ -260,15 +269,21 @@ static APART int tell_wait(struct task_struct *task, u64 since_ns, u64 holder)
 			number_file(&file, &head);
 		tell_name(&file, 1);
 	}
-	tell_stack(task, since_ns, stack, bytes);
+	waits = waiting_of(GET(task, pid));
+	if (!waits)
+		return 0;
+	tell_stack(task, waits->since_ns, stack, bytes);
 	sync = step_of_thread(&room, WAITED, file.file_system, file.inode, task);
 	if (!sync)
 		return 0;
-	sync->step.identity = since_ns;
-	sync->step.sector = holder;
+	sync->step.identity = waits->since_ns;
+	if (waits->holder)
+		sync->step.sector = (u64)waits->holder_tgid << 32 | waits->holder;
 	sync->generation = file.generation;
 	if (waits_for_a_request(task))
 		sync->step.marks |= MARK_FOR_REQUEST;
+	if (GET(task, journal_info))
+		sync->step.marks |= MARK_IN_TRANSACTION;
 	commit(&room);
 	return 0;
 }
@@ -289,7 +304,6 @@ INLINE void begin_wait(struct task_struct *task)
 INLINE void end_wait(struct task_struct *task, struct waiting *waits)
 {
 	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns;
-	u64 holder = (u64)waits->holder_tgid << 32 | waits->holder;
 	u32 kind = waits_for_a_request(task) & 1;
 
 	waits->pid = 0;
@@ -297,7 +311,7 @@ INLINE void end_wait(struct task_struct *task, struct waiting *waits)
 	waits->totals[kind].count++;
 	waits->totals[kind].sum_ns += now_ns - since_ns;
 	if (now_ns - since_ns >= wait_ns_least)
-		tell_wait(task, since_ns, waits->holder ? holder : 0);
+		tell_wait(task);
 }
 
 /* Interrupts are off at a switch, so that no step comes between, and one program is enough. */
@@ -348,6 +362,52 @@ SEC("tp_btf/contention_begin") int contention_begin(u64 *context)
 	waits->holder = owner ? FIELD_OF(owner, struct task_struct, pid) : 0;
 	waits->holder_tgid = owner ? FIELD_OF(owner, struct task_struct, tgid) : 0;
 	waits->contended_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* How often a thread's changes of metadata are told. */
+#define TOLD_EVERY_NS 100000000
+
+static APART int tell_journaled(struct task_struct *task, struct waiting *waits)
+{
+	struct room room;
+	struct sync *sync;
+
+	if (!task || !waits)
+		return 0;
+	sync = step_of_thread(&room, JOURNALED, waits->journal, 0, task);
+	if (!sync)
+		return 0;
+	sync->step.identity = waits->handled_ns;
+	sync->step.sector = waits->blocks;
+	commit(&room);
+	return 0;
+}
+
+/* A handle of ext4's journal has ended: its device, ..., how many blocks it asked for and changed. */
+AT_RAW_TRACEPOINT(jbd2_handle_stats) int jbd2_handle_stats(u64 *context)
+{
+	struct task_struct *task = this_task();
+	u32 journal = context[0], blocks = context[7];
+	struct waiting *waits;
+	u64 now_ns;
+
+	if (!blocks)
+		return 0;
+	waits = own_waiting(READ(task, pid));
+	if (!waits)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (waits->blocks &&
+	    (waits->journal != journal || now_ns - waits->handled_ns >= TOLD_EVERY_NS)) {
+		tell_journaled(task, waits);
+		waits->blocks = 0;
+	}
+	if (!waits->blocks) {
+		waits->journal = journal;
+		waits->handled_ns = now_ns;
+	}
+	waits->blocks += blocks;
 	return 0;
 }
 

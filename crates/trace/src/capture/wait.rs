@@ -1,11 +1,11 @@
-//! Waits of threads, of the rings' records (wait.h): a stack in parts, then the wait. What a stack
+//! Waits of threads, and who changed metadata, of the rings' records (wait.h): a stack in parts, then the wait. What a stack
 //! is waiting for is found once.
 //!
 //! Non-goals: which functions tell what (`kernel::waiting`).
 
 use super::decode::{Undecoded, command};
 use super::raw::{self, FRAMES_EACH, Frames, Sync, kind};
-use crate::event::WaitEvent;
+use crate::event::{JournaledEvent, WaitEvent};
 use crate::intake::{KERNEL, Steps};
 use crate::kernel::waiting::Functions;
 use model::record::{FileNumber, WAIT_LEAST_NS, WaitKind};
@@ -83,7 +83,7 @@ impl Waits {
 
     /// Whether a record is of a wait.
     pub(super) fn are_of(record: &[u8]) -> bool {
-        matches!(raw::kind_of(record), Some(kind::STACK | kind::WAITED))
+        matches!(raw::kind_of(record), Some(kind::STACK | kind::WAITED | kind::JOURNALED))
     }
 
     /// Takes such a record.
@@ -91,6 +91,9 @@ impl Waits {
     pub(super) fn take(&mut self, record: &[u8], steps: &mut impl Steps) -> Result<u64, Undecoded> {
         match raw::kind_of(record) {
             Some(kind::STACK) => self.part(&raw::whole(record).ok_or(Undecoded::Malformed)?),
+            Some(kind::JOURNALED) => {
+                self.journaled(&raw::whole(record).ok_or(Undecoded::Malformed)?, steps);
+            }
             _ => self.wait(&raw::whole(record).ok_or(Undecoded::Malformed)?, steps),
         }
         Ok(0)
@@ -142,9 +145,26 @@ impl Waits {
             command: command(&raw.command, steps),
             is_for_request,
             holder,
+            is_in_transaction: raw.step.marks & raw::MARK_IN_TRANSACTION != 0,
             stack: number,
         };
         steps.wait(&event);
+    }
+
+    fn journaled(&self, raw: &Sync, steps: &mut impl Steps) {
+        if self.is_own(raw.tgid) {
+            return;
+        }
+        steps.thread(raw.pid, raw.tgid);
+        let event = JournaledEvent {
+            begin_ns: raw.step.identity as i64,
+            end_ns: raw.step.time_ns as i64,
+            file_system: raw.step.device,
+            pid: raw.pid,
+            command: command(&raw.command, steps),
+            blocks: raw.step.sector,
+        };
+        steps.journaled(&event);
     }
 
     fn of_stack(&mut self, stack: Vec<u64>, is_for_request: bool) -> (Option<WaitKind>, u32) {

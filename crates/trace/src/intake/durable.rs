@@ -3,9 +3,9 @@
 //!
 //! Non-goals: which requests served them.
 
-use crate::event::{Durability, DurabilityEvent, Stage, WaitEvent, WaitTotals};
+use crate::event::{Durability, DurabilityEvent, JournaledEvent, Stage, WaitEvent, WaitTotals};
 use lru::LruCache;
-use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit, Wait};
+use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit, JournalUse, Wait};
 use std::collections::HashMap;
 
 /// Calls that are kept; more are counted.
@@ -33,6 +33,8 @@ pub struct Durable {
     pub commits: Vec<JournalCommit>,
     /// Waits of threads, in the order of their begins once they are taken.
     pub waits: Vec<Wait>,
+    /// Who changed metadata, in the order of time.
+    pub journal_use: Vec<JournalUse>,
     /// How long threads waited in all.
     pub waited: HashMap<u32, WaitTotals>,
     /// Calls and waits that were not kept, because there were too many.
@@ -52,6 +54,7 @@ impl Default for Durable {
             calls: Vec::new(),
             commits: Vec::new(),
             waits: Vec::new(),
+            journal_use: Vec::new(),
             waited: HashMap::new(),
             left_out: 0,
             writers: LruCache::unbounded(),
@@ -110,7 +113,24 @@ impl Durable {
             end_ns: event.end_ns,
             for_request: u64::from(event.is_for_request),
             holder: u64::from(event.holder),
+            in_transaction: u64::from(event.is_in_transaction),
             stack: u64::from(event.stack),
+        });
+    }
+
+    /// Somebody changed metadata.
+    pub(super) fn journaled(&mut self, event: &JournaledEvent, commands: &Commands) {
+        if self.journal_use.len() >= WAITS_MOST {
+            self.left_out += 1;
+            return;
+        }
+        self.journal_use.push(JournalUse {
+            file_system: u64::from(event.file_system),
+            pid: u64::from(event.pid),
+            command: event.command.map_or("", |id| commands.name(id)).to_owned(),
+            begin_ns: event.begin_ns,
+            end_ns: event.end_ns,
+            blocks: event.blocks,
         });
     }
 
@@ -217,6 +237,7 @@ impl Durable {
         let since_ns = self.last_ns.saturating_sub(keep_ns);
         self.calls.retain(|call| call.end_ns.unwrap_or(call.begin_ns) >= since_ns);
         self.waits.retain(|wait| wait.end_ns >= since_ns);
+        self.journal_use.retain(|one| one.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
     }
 
@@ -226,7 +247,9 @@ impl Durable {
         open.into_iter().for_each(|open| self.keep(open.call));
         self.calls.sort_by_key(|call| (call.begin_ns, call.pid));
         self.waits.sort_by_key(|wait| (wait.begin_ns, wait.pid));
-        let Self { calls, commits, waits, .. } = self;
+        let Self { calls, commits, waits, journal_use, .. } = self;
+        journal_use.sort_by_key(|one| (one.begin_ns, one.pid));
+        journal_use.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         waits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));

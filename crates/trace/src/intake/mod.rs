@@ -22,7 +22,7 @@ use crate::event::Event;
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
-use model::record::{Call, CommandId, Commands, Flags, Request, Wait};
+use model::record::{Call, CommandId, Commands, Flags, JournalUse, Request, Wait};
 use reorder::{Ordered, ReorderBuffer};
 use threads::Threads;
 
@@ -52,6 +52,7 @@ pub enum Epoch {
 type Watch<'a> = Box<dyn FnMut(&Request, &Commands) + 'a>;
 /// Is shown waits.
 type WatchWaits<'a> = Box<dyn FnMut(&Wait) + 'a>;
+type WatchJournal<'a> = Box<dyn FnMut(&JournalUse) + 'a>;
 /// Is shown calls.
 type WatchCalls<'a> = Box<dyn FnMut(&Call) + 'a>;
 
@@ -96,6 +97,7 @@ pub struct Intake<'a> {
     watch_calls: Option<WatchCalls<'a>>,
     /// Is shown each wait as soon as it has ended.
     watch_waits: Option<WatchWaits<'a>>,
+    watch_journal: Option<WatchJournal<'a>>,
     /// Those that were done with since they were last kept, where they are.
     done: Option<Vec<Request>>,
     durable: Durable,
@@ -134,6 +136,7 @@ impl<'a> Intake<'a> {
             watch: None,
             watch_calls: None,
             watch_waits: None,
+            watch_journal: None,
             done: None,
             durable: Durable::default(),
             names: names::Names::default(),
@@ -183,6 +186,11 @@ impl<'a> Intake<'a> {
     /// Shows each wait of a thread as soon as it has ended, its times as the source has them.
     pub fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
         self.watch_waits = Some(Box::new(watch));
+    }
+
+    /// Shows who changed metadata as soon as it is told, its times as the source has them.
+    pub fn watch_journal(&mut self, watch: impl FnMut(&JournalUse) + 'a) {
+        self.watch_journal = Some(Box::new(watch));
     }
 
     /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.

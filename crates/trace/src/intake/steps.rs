@@ -1,7 +1,7 @@
 //! Where the steps of requests go, before they are rows.
 
 use super::{Intake, RowsError};
-use crate::event::{DurabilityEvent, Event, NameEvent, WaitEvent, WaitTotals};
+use crate::event::{DurabilityEvent, Event, JournaledEvent, NameEvent, WaitEvent, WaitTotals};
 use model::record::{CommandId, Commands};
 
 /// Where the steps of requests go, and the names that they carry.
@@ -22,6 +22,9 @@ pub trait Steps {
 
     /// Takes in a wait that has ended.
     fn wait(&mut self, event: &WaitEvent);
+
+    /// Takes in who changed metadata.
+    fn journaled(&mut self, event: &JournaledEvent);
 
     /// Is told at the end how long a thread waited in all.
     fn waited(&mut self, pid: u32, totals: WaitTotals);
@@ -69,6 +72,15 @@ impl Steps for Intake<'_> {
         }
     }
 
+    fn journaled(&mut self, event: &JournaledEvent) {
+        let known = self.durable.journal_use.len();
+        self.durable.journaled(event, &self.commands);
+        let new = self.durable.journal_use.get(known);
+        if let (Some(watch), Some(new)) = (&mut self.watch_journal, new) {
+            watch(new);
+        }
+    }
+
     fn waited(&mut self, pid: u32, totals: WaitTotals) {
         self.durable.waited.insert(pid, totals);
     }
@@ -99,6 +111,8 @@ pub struct Collected {
     pub durability: Vec<DurabilityEvent>,
     /// Waits.
     pub waits: Vec<WaitEvent>,
+    /// Who changed metadata.
+    pub journaled: Vec<JournaledEvent>,
     /// How long threads waited in all.
     pub waited: Vec<(u32, WaitTotals)>,
     /// How many parts of what files are called.
@@ -128,6 +142,10 @@ impl Steps for Collected {
 
     fn wait(&mut self, event: &WaitEvent) {
         self.waits.push(*event);
+    }
+
+    fn journaled(&mut self, event: &JournaledEvent) {
+        self.journaled.push(*event);
     }
 
     fn waited(&mut self, pid: u32, totals: WaitTotals) {

@@ -47,9 +47,10 @@ fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
 #[test]
 fn what_no_request_explains_of_a_lock_is_its_holders() {
     const HOLDER: Act = Act { role: RoleId(3), op: Op::Write };
+    let holding = |have_waited| Holding { roles: vec![(HOLDER.role, 3.0)], have_waited };
     let lock = |has_waited, act: Act| {
         let (mut disk, mut seen) = (Disk::new(), Seen::default());
-        disk.wait((0, 100), 7, Some(Holding { role: HOLDER.role, has_waited }), &mut seen);
+        disk.wait((0, 100), 7, Some(holding(has_waited)), &mut seen);
         disk.request((20, 60), act, 4096, None, &mut seen);
         disk.finish(&mut seen);
         parts(&disk, &seen.waits[0])

@@ -13,7 +13,9 @@ use super::witness::{NewThread, Witness};
 use super::{Devices, areas, resolve};
 use host::device::Tree;
 use model::record::requests::Provenance;
-use model::record::{Call, Commands, Context, CpuTime, FileNumber, Finding, Request, Wait};
+use model::record::{
+    Call, Commands, Context, CpuTime, FileNumber, Finding, JournalUse, Request, Wait,
+};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -187,6 +189,11 @@ impl<'a> Session<'a> {
         self.intake.watch(watch);
     }
 
+    /// Shows who changed metadata as soon as it is told.
+    pub(crate) fn watch_journal(&mut self, watch: impl FnMut(&JournalUse) + 'a) {
+        self.intake.watch_journal(watch);
+    }
+
     /// Shows each wait of a thread as soon as it has ended.
     pub(crate) fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
         self.intake.watch_waits(watch);
@@ -234,7 +241,7 @@ impl<'a> Session<'a> {
             session.intake.note("method", tracer.name().to_owned());
             session.note_limits(&limits);
             let refused = why_not_bpf.as_ref().and_then(CaptureError::log);
-            let refused = refused.or_else(|| tracer.why_plain()?.log());
+            let refused = refused.or_else(|| tracer.refused_log());
             if let Some(log) = refused {
                 session.intake.note("verifier.log", log.to_owned());
             }

@@ -273,6 +273,7 @@ impl Witness {
         Context {
             calls: durable.calls,
             waits: durable.waits,
+            journal_use: durable.journal_use,
             commits: durable.commits,
             processes: self.processes.into_values().collect(),
             files,

@@ -166,6 +166,7 @@ pub(super) fn run(
         spans.borrow_mut().reach(wait.begin_ns);
         losses.borrow_mut().wait(wait);
     });
+    session.watch_journal(|one| losses.borrow_mut().journal_use(one));
     tally.borrow_mut().leave_out(&[std::process::id(), options.own_process]);
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));

@@ -66,6 +66,7 @@ impl Message {
                 let context = json!({
                     "calls": to_json(&context.calls),
                     "waits": to_json(&context.waits),
+                    "journal_use": to_json(&context.journal_use),
                     "commits": to_json(&context.commits),
                     "processes": to_json(&context.processes),
                     "files": to_json(&context.files),
@@ -108,6 +109,7 @@ impl Message {
                 let context = Context {
                     calls: from_json(of.get("calls")?)?,
                     waits: from_json(of.get("waits")?)?,
+                    journal_use: from_json(of.get("journal_use")?)?,
                     commits: from_json(of.get("commits")?)?,
                     processes: from_json(of.get("processes")?)?,
                     files: from_json(of.get("files")?)?,
