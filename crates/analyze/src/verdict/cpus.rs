@@ -64,6 +64,17 @@ impl Cpus {
         })
     }
 
+    /// Intervals that begin in a time, and how long some thread waited for a request in each, where
+    /// the kernel counts it.
+    pub(super) fn pressure_within(
+        &self,
+        time_ns: &Range<i64>,
+    ) -> impl Iterator<Item = (Range<i64>, f64)> {
+        let first = self.0.partition_point(|interval| interval.from_ns < time_ns.start);
+        let of = self.0.iter().skip(first).take_while(|one| one.from_ns < time_ns.end);
+        of.filter_map(|one| Some((one.from_ns..one.until_ns, one.io_stalled_ns? as f64)))
+    }
+
     /// Those that lie in a time, or reach into it.
     pub(super) fn of(&self, time_ns: &Range<i64>) -> Self {
         let first = self.0.partition_point(|interval| interval.until_ns <= time_ns.start);

@@ -56,13 +56,13 @@ fn of_cpus(sum: &CpuSum) -> Vec<Finding> {
 
 /// For how long some thread waited for a request, as the kernel counts it, and how much of that
 /// are the waits that are known here.
-fn of_pressure(sum: &CpuSum, stalled_ns: i64) -> Vec<Finding> {
+fn of_pressure(sum: &CpuSum, seen_ns: i64) -> Vec<Finding> {
     let run = Subject::this_run();
     let found = |name, value| Finding::new(&run, name, value, 1, "/proc/pressure/io, some");
     if sum.io_counted_ns == 0.0 {
         return Vec::new();
     }
-    let seen = 100.0 * stalled_ns as f64 / sum.io_stalled_ns;
+    let seen = 100.0 * seen_ns as f64 / sum.io_stalled_ns;
     vec![
         found("io_pressure_ns", Some(sum.io_stalled_ns)),
         found("io_pressure_percent", Some(100.0 * sum.io_stalled_ns / sum.io_counted_ns)),

@@ -362,10 +362,8 @@ impl Ledger {
         let role = self.actors.of_thread(pid, || call.command.clone());
         let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
         *in_call = (*in_call).max((end_ns, number));
-        if self.time_ns.contains(&begin_ns) {
-            self.stalled.add(begin_ns, end_ns);
-        }
         if let Some(device) = self.home(file_system) {
+            self.stalled.add(begin_ns, end_ns);
             self.wait_for((begin_ns, end_ns), Class { device, role, kind, size: 0 }, None);
         }
     }
@@ -375,10 +373,10 @@ impl Ledger {
         let wait = self.waits[self.waits_begun].clone();
         self.waits_begun += 1;
         let is_selected = self.time_ns.contains(&wait.begin_ns);
-        if wait.for_request != 0 && is_selected {
+        let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
+        if wait.for_request != 0 && self.device_of(&wait, role).is_some() {
             self.stalled.add(wait.begin_ns, wait.end_ns);
         }
-        let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
         if self.actors.is_kernel(role) {
             return;
         }

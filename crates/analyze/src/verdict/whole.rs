@@ -29,7 +29,7 @@ pub struct Verdict {
     pub(super) ways: Ways,
     /// Requests that arrived in the time.
     pub(super) requests: u64,
-    /// For how long some thread waited for a request.
+    /// What of the kernel's count of waits for requests is known here.
     pub(super) stalled_ns: i64,
     pub(super) unplaced: Unplaced,
     /// When the last wait ended.
@@ -86,8 +86,10 @@ impl Verdict {
             roles.number(name);
         });
         let own = ledger.actors.own_roles().clone();
-        let Ledger { known, files, ways, requests, stalled, unplaced, last_ns, .. } = ledger;
-        let stalled_ns = stalled.sum_ns;
+        let Ledger {
+            known, files, ways, requests, stalled, unplaced, last_ns, cpus, time_ns, ..
+        } = ledger;
+        let stalled_ns = stalled.of_pressure(&cpus, &time_ns);
         Self {
             known,
             roles,

@@ -102,6 +102,21 @@ recorded() {
   return $code
 }
 
+# slowly FUNCTION: on a modelled drive, twenty times as slow, with ext4 at /mnt/slow, under lbolt
+# record; prints the verdict as one line.
+slowly() {
+  export run
+  # shellcheck disable=SC2016 # words for the inner shells
+  lbolt device model:flash-sata-2018,slow=20,size=400m -- bash -c '
+    mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$LBOLT_DEVICE" &&
+      mkdir -p /mnt/slow && mount "$LBOLT_DEVICE" /mnt/slow || exit
+    lbolt record -d "$LBOLT_DEVICE" -o "$run" -- bash -c "$0"
+    code=$?
+    umount /mnt/slow
+    exit $code' "$1" || return
+  lbolt response "$run" | tr "\n" " "
+}
+
 # load OPTION...: fio on $device past the page cache.
 load() {
   fio --name=load --filename="$device" --ioengine=psync --direct=1 --bs=4k --size="${size:-128m}" \
