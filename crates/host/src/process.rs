@@ -17,7 +17,8 @@ const TITLE_BYTES: u64 = 1024;
 pub struct Seen {
     /// Its name.
     pub command: String,
-    /// Its arguments with blanks between them; none of a kernel's thread.
+    /// Its arguments with blanks between them, its name where it has none; none of a kernel's
+    /// thread.
     pub title: Option<String>,
     /// The path of its cgroup; none of the root.
     pub unit: Option<String>,
@@ -43,12 +44,25 @@ pub fn is_there(pid: u32) -> bool {
 /// The same, where `proc` is mounted.
 pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let directory = proc.join(process.to_string());
-    let command = std::fs::read(directory.join("comm")).ok()?;
+    let command = harmless(&std::fs::read(directory.join("comm")).ok()?);
+    // Between two programs, and at its end, a process has no arguments: none is the kernel's mark.
+    let title = title(&directory.join("cmdline"));
+    let title = title.or_else(|| (!is_kernels(&directory)).then(|| command.clone()));
     Some(Seen {
-        command: harmless(&command),
-        title: title(&directory.join("cmdline")),
+        command,
+        title,
         unit: std::fs::read_to_string(directory.join("cgroup")).ok().and_then(|text| unit(&text)),
     })
+}
+
+/// Whether it is a thread of the kernel (PF_KTHREAD, include/linux/sched.h), by its flags, the ninth
+/// field of all, of which the second may have blanks (proc_pid_stat(5)).
+fn is_kernels(directory: &Path) -> bool {
+    const KERNELS: u64 = 0x0020_0000;
+    let stat = std::fs::read_to_string(directory.join("stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let flags = fields.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_none_or(|flags| flags & KERNELS != 0)
 }
 
 fn title(path: &Path) -> Option<String> {
@@ -120,5 +134,11 @@ mod tests {
         write("cgroup", b"0::/\n");
         let seen = seen_in(proc.path(), 7).unwrap();
         assert_eq!((seen.title, seen.unit), (None, None));
+        // Within an exec a user's process has no arguments; the kernel's threads have a flag.
+        let stat = |flags: u64| format!("7 (a ) b) D 1 1 1 0 -1 {flags} 0 0 0");
+        write("stat", stat(0x0040_0000).as_bytes());
+        assert_eq!(seen_in(proc.path(), 7).unwrap().title.as_deref(), Some("a [31mb"));
+        write("stat", stat(0x0420_8040 | 0x0020_0000).as_bytes());
+        assert_eq!(seen_in(proc.path(), 7).unwrap().title, None);
     }
 }

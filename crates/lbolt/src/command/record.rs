@@ -205,19 +205,27 @@ fn conclude(
 ) -> anyhow::Result<()> {
     let printed = print(&text(options, taken, path)?);
     if provenance.counts.lost > 0 {
-        say(&format!(
-            "{} events were lost: {}",
-            provenance.counts.lost,
-            match provenance.notes.keys().any(|note| note.starts_with("lost.runs.")) {
-                true =>
-                    "the kernel left runs of the tracer out (notes lost.runs), or its buffer was \
-                     full (--ring-size)",
-                false => "the kernel's buffer was full. A larger one: --ring-size",
-            }
-        ));
+        let lost = provenance.counts.lost;
+        say(&format!("{lost} events were lost: {}", why_lost(provenance)));
     }
     let paged = kept(path, &options.output);
     printed.and(paged)
+}
+
+/// Why events were lost, as far as the kernel's own counts of that tell.
+fn why_lost(provenance: &Provenance) -> String {
+    const WHYS: [(&str, &str); 2] = [
+        ("lost.cpu.", "the kernel's buffer was full (a larger one: --ring-size)"),
+        ("lost.runs.", "the kernel left runs of the tracer out (notes lost.runs)"),
+    ];
+    let is_noted = |of: &str| provenance.notes.keys().any(|note| note.starts_with(of));
+    let whys = WHYS.iter().filter(|(note, _)| is_noted(note)).map(|(_, why)| *why);
+    match whys.collect::<Vec<_>>().join(", and ") {
+        none if none.is_empty() => {
+            "the kernel ran no program of the tracer at these steps, and did not count them".into()
+        }
+        whys => whys,
+    }
 }
 
 /// The verdict's screen and what the capture says of itself, or the findings in another format.

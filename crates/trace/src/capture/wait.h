@@ -385,7 +385,7 @@ static APART int tell_journaled(struct task_struct *task, struct waiting *waits)
 }
 
 /* A handle of ext4's journal has ended: its device, ..., how many blocks it asked for and changed. */
-AT_RAW_TRACEPOINT(jbd2_handle_stats) int jbd2_handle_stats(u64 *context)
+TRACEPOINT_OF_MODULE(jbd2_handle_stats)
 {
 	struct task_struct *task = this_task();
 	u32 journal = context[0], blocks = context[7];

@@ -102,12 +102,12 @@ recorded() {
   return $code
 }
 
-# slowly FUNCTION: on a modelled drive, twenty times as slow, with ext4 at /mnt/slow, under lbolt
+# slowly FUNCTION: on a modelled drive, forty times as slow, with ext4 at /mnt/slow, under lbolt
 # record; prints the verdict as one line.
 slowly() {
   export run
   # shellcheck disable=SC2016 # words for the inner shells
-  lbolt device model:flash-sata-2018,slow=20,size=400m -- bash -c '
+  lbolt device model:flash-sata-2018,slow=40,size=400m -- bash -c '
     mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$LBOLT_DEVICE" &&
       mkdir -p /mnt/slow && mount "$LBOLT_DEVICE" /mnt/slow || exit
     lbolt record -d "$LBOLT_DEVICE" -o "$run" -- bash -c "$0"
