@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Who holds it works with the cgroups of the suite, which are the machine's.
+const LOCK: &str = "/run/lbolt-planted.lock";
 /// No script takes as long.
 const AT_MOST: Duration = Duration::from_secs(120);
 /// How often a script is looked after.
@@ -31,7 +33,7 @@ pub(super) struct Rig {
     prelude: String,
     programs: BTreeMap<String, String>,
     stop: Arc<AtomicBool>,
-    /// Locked as long as this lives: two runs would undo each other's stages.
+    /// Locked as long as this lives: two runs would undo each other's cgroups.
     _lock: File,
 }
 
@@ -44,8 +46,8 @@ impl Rig {
     ) -> anyhow::Result<Self> {
         std::fs::create_dir_all(&at)?;
         let at = at.canonicalize()?;
-        let lock = File::create(at.join("lock"))?;
-        lock.try_lock().with_context(|| format!("another run works in {}", at.display()))?;
+        let lock = File::create(LOCK)?;
+        lock.try_lock().context("another run works on this machine: cgroups are its own")?;
         let (prelude, programs) = (cases.prelude.clone(), cases.programs.clone());
         Ok(Self { at, lbolt, prelude, programs, stop, _lock: lock })
     }

@@ -424,8 +424,8 @@ impl<C> Disk<C> {
         self.spare_parts = wait.parts;
     }
 
-    /// What nobody's requests explain is the holders': they did something else meanwhile, or it is
-    /// what they have written into a journal. If they neither waited nor had requests, all of it is.
+    /// What nobody's requests explain is the holders': they did something else meanwhile, or have
+    /// filled a journal. If they neither waited nor had requests, all of it is.
     fn put_to_holders(&mut self, parts: &mut Vec<(PartNumber, f64)>, holding: &Holding) {
         let role_of = |number: PartNumber| match self.part(number) {
             Part::Act(act) => Some(act.role),

@@ -3,8 +3,8 @@
 //! wPerf (Zhou, Gan, Ma, Wang, OSDI 2018, section 3.2), along locks alone: what a holder waits for
 //! besides is told of by whose requests are in flight (`super::disk`).
 //!
-//! And whose transaction a journal waits for: it is not committed as long as a thread holds it open,
-//! whatever that waits for.
+//! And whose transaction a journal waits for: it is not committed as long as a thread holds it
+//! open, whatever that waits for.
 //!
 //! Non-goals: locks held by several, of which the kernel does not know by whom.
 
