@@ -55,8 +55,8 @@ pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     })
 }
 
-/// Whether it is a thread of the kernel (PF_KTHREAD, include/linux/sched.h), by its flags, the ninth
-/// field of all, of which the second may have blanks (proc_pid_stat(5)).
+/// Whether it is a thread of the kernel (PF_KTHREAD, include/linux/sched.h), by its flags, the
+/// ninth field of all, of which the second may have blanks (proc_pid_stat(5)).
 fn is_kernels(directory: &Path) -> bool {
     const KERNELS: u64 = 0x0020_0000;
     let stat = std::fs::read_to_string(directory.join("stat")).unwrap_or_default();

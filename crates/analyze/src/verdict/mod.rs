@@ -439,7 +439,7 @@ impl Ledger {
         (!roles.is_empty()).then_some(Holding { roles, have_waited: true })
     }
 
-    /// Who has changed how many blocks of metadata at a device, that its journal still had to write.
+    /// Who has changed how much metadata at a device that its journal still had to write.
     fn journal_shares(&mut self, wait: &Wait, device: u32) -> Vec<(RoleId, f64)> {
         let begun = self.journal_use.partition_point(|one| one.begin_ns < wait.end_ns);
         let recent = self.journal_use[..begun].iter().rev();

@@ -266,8 +266,8 @@ fn without_calm_two_who_share_the_blame_are_both_named_and_one_with_little_is_no
     assert!(causes.contains(&"dd") && causes.contains(&"tar"), "{named:?}");
 }
 
-/// Eight reads ahead take 20 ms each while `dd` writes; the reader sleeps for the first alone, or for
-/// none of them.
+/// Eight reads ahead take 20 ms each while `dd` writes; the reader sleeps for the first alone, or
+/// for none of them.
 #[test]
 fn what_is_read_ahead_is_waited_for_while_its_thread_sleeps() {
     let of = |slept_ms: i64| {

@@ -1,5 +1,5 @@
-//! Waits of threads, and who changed metadata, of the rings' records (wait.h): a stack in parts, then the wait. What a stack
-//! is waiting for is found once.
+//! Waits of threads, and who changed metadata, of the rings' records (wait.h): a stack in parts,
+//! then the wait. What a stack is waiting for is found once.
 //!
 //! Non-goals: which functions tell what (`kernel::waiting`).
 
