@@ -225,6 +225,11 @@ impl Actors {
         role
     }
 
+    /// The role of a thread of which something is known.
+    pub(crate) fn of_known_thread(&self, pid: u32) -> Option<RoleId> {
+        self.threads.get(&pid)
+    }
+
     /// The role of a command whose process is not known.
     fn of_command(&mut self, command: &str) -> RoleId {
         match self.alone.as_ref().is_some_and(|alone| alone.is_called(command)) {

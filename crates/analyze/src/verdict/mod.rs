@@ -416,9 +416,9 @@ impl Ledger {
         Some(Holding { roles: vec![(role, 1.0)], have_waited: holder.has_waited })
     }
 
-    /// The role of a thread, if it is somebody else's than the waiter's.
-    fn other(&mut self, pid: u32, class: &Class) -> Option<RoleId> {
-        let role = self.actors.of_thread(pid, String::new);
+    /// The role of a thread, if it is known to be somebody else's than the waiter's.
+    fn other(&self, pid: u32, class: &Class) -> Option<RoleId> {
+        let role = self.actors.of_known_thread(pid)?;
         (role != class.role && !self.actors.is_kernel(role)).then_some(role)
     }
 
@@ -444,13 +444,14 @@ impl Ledger {
         let begun = self.journal_use.partition_point(|one| one.begin_ns < wait.end_ns);
         let recent = self.journal_use[..begun].iter().rev();
         let recent = recent.take_while(|one| Interval::end_ns(*one) > wait.begin_ns);
-        let mut threads: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut threads: BTreeMap<u32, (&str, f64)> = BTreeMap::new();
         for one in recent.filter(|one| self.home(one.file_system) == Some(device)) {
-            *threads.entry(one.pid as u32).or_default() += one.blocks as f64;
+            threads.entry(one.pid as u32).or_insert((&one.command, 0.0)).1 += one.blocks as f64;
         }
         let mut shares: BTreeMap<RoleId, f64> = BTreeMap::new();
-        for (pid, blocks) in threads {
-            *shares.entry(self.actors.of_thread(pid, String::new)).or_default() += blocks;
+        for (pid, (command, blocks)) in threads {
+            let role = self.actors.of_thread(pid, || command.to_owned());
+            *shares.entry(role).or_default() += blocks;
         }
         shares.into_iter().collect()
     }

@@ -128,6 +128,8 @@ impl Waits {
         let Some(kind) = kind else { return };
         steps.thread(raw.pid, raw.tgid);
         let (holder, of) = (raw.step.sector as u32, (raw.step.sector >> 32) as u32);
+        // Of the lock that it waited for before, if this is another wait.
+        let holder = if kind == WaitKind::Lock { holder } else { 0 };
         if holder != 0 {
             steps.thread(holder, of);
         }
@@ -258,6 +260,28 @@ mod tests {
         let frames = waits.frames(first.stack).unwrap();
         assert_eq!((frames.len(), frames[0], frames[11]), (12, 0x2250, THROTTLED));
         assert_eq!(waits.frames(7), None, "a stack of a request");
+    }
+
+    #[test]
+    fn who_changed_metadata_and_who_held_a_lock_is_told() {
+        let mut journaled = waited(5_000_000, 4700, 0);
+        // Its kind, and the step's sector.
+        journaled[38] = kind::JOURNALED;
+        journaled[16..24].copy_from_slice(&u64::to_ne_bytes(30));
+        let mut locked = waited(1_000_000, 4700, raw::MARK_IN_TRANSACTION);
+        let holder = u64::from(4800_u32) << 32 | 4801;
+        locked[16..24].copy_from_slice(&u64::to_ne_bytes(holder));
+        let mut waits = Waits::new(Functions::found(SYMBOLS.as_bytes()), [99, 0]);
+        let mut steps = Collected::default();
+        for record in [&part(1_000_000, 0, 2, 0x2150), &locked, &journaled] {
+            assert!(Waits::are_of(record));
+            waits.take(record, &mut steps).unwrap();
+        }
+        let told = steps.waits.iter().map(|wait| (wait.kind, wait.holder, wait.is_in_transaction));
+        assert_eq!(told.collect::<Vec<_>>(), [(WaitKind::Lock, 4801, true)]);
+        let [event] = &steps.journaled[..] else { panic!("{:?}", steps.journaled) };
+        assert_eq!((event.begin_ns, event.end_ns, event.blocks), (5_000_000, 9_000_000, 30));
+        assert_eq!((event.file_system, event.pid), (7, 4711));
     }
 
     #[test]
