@@ -29,6 +29,8 @@ pub struct Known {
     pub(super) waits: Intervals<Wait>,
     /// Who changed metadata.
     pub(super) journal_use: Intervals<JournalUse>,
+    /// In whose journal a thread has changed metadata last.
+    pub(super) journals: HashMap<u32, u64>,
     /// Those whose end is not known.
     pub(super) endless: Vec<Call>,
     pub(super) commits: Commits,
@@ -73,6 +75,7 @@ impl Known {
             has_waits: !waits.is_empty() || processes.iter().any(has_totals),
             calls: Intervals::new(calls),
             waits: Intervals::new(waits),
+            journals: journal_use.iter().map(|one| (one.pid as u32, one.file_system)).collect(),
             journal_use: Intervals::new(journal_use),
             endless,
             commits: by_number(commits),

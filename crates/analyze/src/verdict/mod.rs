@@ -456,11 +456,14 @@ impl Ledger {
         shares.into_iter().collect()
     }
 
-    /// For which device a role waits: its file's; without a file where the role has its requests.
-    /// It may be none that is looked at.
+    /// For which device a role waits: its file's; without a file where the thread changes metadata,
+    /// if it holds a transaction open, else where the role has its requests. It may be none that is
+    /// looked at.
     fn device_of(&self, wait: &Wait, role: RoleId) -> Option<u32> {
+        let journal = || self.known.journals.get(&(wait.pid as u32)).copied();
         match wait.file_system {
-            0 => self.used.get(&role).copied(),
+            0 if wait.in_transaction != 0 => journal().and_then(|of| self.home(of)),
+            0 => self.used.get(&role).copied().or_else(|| self.home(journal()?)),
             known => self.home(known),
         }
     }

@@ -376,6 +376,7 @@ fn a_lock_is_its_holders_doing_unless_he_waits_for_others() {
 /// changed a hundred times as much. Or `cleaner` holds the transaction open while it is held back.
 #[test]
 fn a_journal_is_the_doing_of_who_fills_it_or_holds_it_open() {
+    let waited = std::cell::Cell::new(0.0);
     let of = |is_held_open: bool| {
         let mut load = Load::with(&["clerk", "planter", "cleaner"]);
         (1..=3).for_each(|pid| load.request(pid, Op::Read, 0, MS, 4096));
@@ -405,7 +406,14 @@ fn a_journal_is_the_doing_of_who_fills_it_or_holds_it_open() {
         }
         let number = model::record::FileNumber { file_system: 8 << 20, inode: 12, generation: 1 };
         load.rows[0].file = Some(FileKey { kind: model::record::FileKind::Regular, number });
-        let mut all = named(&load.findings());
+        load.context.journal_use.push(used(3, 9, 1));
+        load.rows.retain(|row| row.pid != Some(3));
+        let findings = load.findings();
+        let of = |f: &&Finding| {
+            f.quantity == "waits_count" && f.subject.get("victim").as_deref() == Some("cleaner")
+        };
+        waited.set(findings.iter().filter(of).filter_map(|f| f.value).sum());
+        let mut all = named(&findings);
         all.retain(|(victim, ..)| victim == "clerk" || victim == "planter");
         all
     };
@@ -417,6 +425,8 @@ fn a_journal_is_the_doing_of_who_fills_it_or_holds_it_open() {
     let [(victim, cause, lost_s)] = &held[..] else { panic!("{held:?}") };
     assert_eq!((victim.as_str(), cause.as_str()), ("clerk", "cleaner"));
     assert!((4.79..4.81).contains(lost_s), "{lost_s}");
+    // Without a file, cleaner waits where it changes metadata.
+    assert_eq!(waited.get(), 8.0);
 }
 
 #[test]
