@@ -252,8 +252,8 @@ while [ $(date +%s) -lt $end ]; do
 done &
 sleep 3
 for storm in 1 2 3 4; do
-    dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null
-    date +%s%N >> "$2"; sync -f .; sleep 3
+    date +%s%N >> "$2"
+    dd if=/dev/zero of=big bs=4k count=8000 conv=notrunc 2>/dev/null; sync -f .; sleep 3
 done
 wait
 "#;
@@ -301,7 +301,7 @@ fn root_planted_storms_are_found_and_who_made_them() {
     };
     let storms: Vec<(f64, f64)> =
         std::iter::zip(of_storms("storm_start_ns"), of_storms("storm_length_ns")).collect();
-    // Each of the four is in a storm from its sync on; what laid out the file, and a moment at
+    // Each of the four is a storm, from its writes or its sync on; what laid out the file, and a moment at
     // which this machine's own disk stood still, may be storms too, and one of those may have gone
     // over into a planted one.
     let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
