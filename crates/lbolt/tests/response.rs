@@ -301,9 +301,9 @@ fn root_planted_storms_are_found_and_who_made_them() {
     };
     let storms: Vec<(f64, f64)> =
         std::iter::zip(of_storms("storm_start_ns"), of_storms("storm_length_ns")).collect();
-    // Each of the four is a storm, from its writes or its sync on; what laid out the file, and a moment at
-    // which this machine's own disk stood still, may be storms too, and one of those may have gone
-    // over into a planted one.
+    // Each of the four is a storm, from its writes or its sync on; what laid out the file, and a
+    // moment at which this machine's own disk stood still, may be storms too, and one of those may
+    // have gone over into a planted one.
     let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
     let began_ns = file.provenance().started_unix_ns.unwrap();
     let planted = std::fs::read_to_string(&times).unwrap();

@@ -294,8 +294,12 @@ mod tests {
 
     #[test]
     fn the_programs_and_words_are_those_of_the_source() {
-        const SOURCE: &str =
-            concat!(include_str!("block.bpf.c"), include_str!("sync.h"), include_str!("syscall.h"));
+        const SOURCE: &str = concat!(
+            include_str!("block.bpf.c"),
+            include_str!("sync.h"),
+            include_str!("syscall.h"),
+            include_str!("wait.h"),
+        );
         assert!(SOURCE.contains(&format!("#define FILTERS {DEVICES_MOST}\n")));
         let of_calls = OF_CALLS.iter().map(|(hook, _)| hook);
         let all = ENDS.iter().chain(&STARTS_OF_REQUESTS).chain(&STARTS_OF_BIOS).chain(&BIOS);
