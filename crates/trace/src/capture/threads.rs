@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 /// `struct waiting`, and how many there are.
 const SLOT_BYTES: usize = 80;
-const SLOTS: usize = 1 << 14;
+const SLOTS: usize = 1 << 15;
 
 /// The table as the programs write it; none where they tell of no waits.
 #[derive(Debug)]

@@ -55,8 +55,11 @@ volatile const struct code {
 	u64 behind;
 } own_requests[OWN_REQUESTS];
 
-/* What is known of a thread, by its number's last bits: of two with the same the later's. */
-#define WAITING_BITS 14
+/*
+ * What is known of a thread, by its number's last bits: as many as numbers have where nobody has
+ * asked for more (kernel.pid_max); else of two with the same bits the later's.
+ */
+#define WAITING_BITS 15
 
 struct waiting {
 	u64 since_ns;
