@@ -20,9 +20,12 @@ fn root_a_wait_without_a_request_is_told_with_its_kind_its_file_and_its_stack() 
     let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], FROZEN) else { return };
     let context = Context::read(&lab.path("run")).unwrap();
     let of_writer = |wait: &&Wait| wait.command == "head" && wait.kind == WaitKind::Lock;
-    let waits: Vec<&Wait> = context.waits.iter().filter(of_writer).collect();
-    let [wait] = waits[..] else { panic!("{:?}", context.waits) };
-    let took_ns = wait.end_ns - wait.begin_ns;
+    let took_ns = |wait: &Wait| wait.end_ns - wait.begin_ns;
+    // On a busy machine it waits for other locks, too, for which it needs no file.
+    let of_file = context.waits.iter().filter(of_writer).filter(|wait| wait.inode != 0);
+    let longest = of_file.max_by_key(|wait| took_ns(wait));
+    let Some(wait) = longest else { panic!("{:?}", context.waits) };
+    let took_ns = took_ns(wait);
     assert!((200_000_000..20_000_000_000).contains(&took_ns), "{took_ns}");
     let file = context.files.iter().find(|file| file.number() == wait.file());
     let path = file.and_then(|file| file.path.as_deref()).unwrap();
@@ -63,7 +66,10 @@ while os.path.exists("/proc/" + sys.argv[2]) and time.monotonic() < end:
 #[test]
 fn root_a_wait_for_a_lock_tells_who_holds_it() {
     let lab = Lab::new();
-    let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], LOCKED) else { return };
+    let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
+    if ended_on(&lab, (&device, &mounted), "", LOCKED).is_none() {
+        return;
+    }
     if !std::path::Path::new("/sys/kernel/tracing/events/lock/contention_begin").exists() {
         println!("skipped: needs the tracepoint contention_begin (Linux 5.19)");
         return;
@@ -81,13 +87,13 @@ fn root_a_wait_for_a_lock_tells_who_holds_it() {
 const DELAYED: &str = r#"dd if=/dev/zero of=$AT/data bs=1M count=64 oflag=direct status=none
 python3 -c '
 import mmap, os, sys
-open("/proc/self/comm", "w").write("delayed")
 file = os.open(sys.argv[1] + "/data", os.O_RDONLY | os.O_DIRECT)
 buffer = mmap.mmap(-1, 65536)
 for n in range(6000):
     os.preadv(file, [buffer], n * 7919 % 1024 * 65536)
 ticks = open("/proc/self/stat").read().rsplit(")", 1)[1].split()[39]
-print(ticks, open("/proc/self/schedstat").read().split()[1], file=open("took", "w"))
+run_delay = open("/proc/self/schedstat").read().split()[1]
+print(os.getpid(), ticks, run_delay, file=open("took", "w"))
 ' $AT"#;
 
 #[test]
@@ -102,17 +108,19 @@ fn root_all_waits_of_a_thread_are_the_kernels_own_count_of_its_delay() {
         return;
     }
     let lab = Lab::new();
-    let mounted = recorded(&lab, &["mkfs.ext4", "-q", "-F"], DELAYED);
+    let at = made(&lab, &["mkfs.ext4", "-q", "-F"]);
+    let ended =
+        at.as_ref().and_then(|(device, mounted)| ended_on(&lab, (device, mounted), "", DELAYED));
     std::fs::write(SWITCH, before).unwrap();
-    if mounted.is_none() {
+    if ended.is_none() {
         return;
     }
     let took = std::fs::read_to_string(lab.path("took")).unwrap();
-    let (ticks, run_delay_ns) = took.trim().split_once(' ').unwrap();
-    let delay_ns = 1e7 * ticks.parse::<f64>().unwrap();
-    let run_delay_ns: f64 = run_delay_ns.parse().unwrap();
+    let took: Vec<u64> = took.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let [pid, ticks, run_delay_ns] = took[..] else { panic!("{took:?}") };
+    let (delay_ns, run_delay_ns) = (1e7 * ticks as f64, run_delay_ns as f64);
     let context = Context::read(&lab.path("run")).unwrap();
-    let is_it = |process: &&Process| process.command == "delayed";
+    let is_it = |process: &&Process| process.pid == pid;
     let reader = context.processes.iter().find(is_it).unwrap();
     assert!(reader.waits_count >= Some(5000), "{:?}", context.processes);
     let waited_ns = reader.waited_for_requests_ns.unwrap() as f64;
@@ -162,7 +170,8 @@ fn root_who_hangs_is_told_of_while_it_hangs() {
         lab.run(&format!("top -d {} --batch --duration {seconds}s", device.node)).out
     };
     // A busy machine takes its time to begin.
-    let is_told = |text: &String| text.contains("head has been waiting for locks for");
+    let words = ["head has been waiting for locks for", "threads of head wait for locks"];
+    let is_told = |text: &String| words.iter().any(|words| text.contains(words));
     let words = "--keep 30s --when wait(head)>1s --duration 60s";
     let recorded = lab.run(&format!("record {words} -d {} -o run", device.node));
     if recorded.err.contains("failed to load BPF") {
