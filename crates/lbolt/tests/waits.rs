@@ -88,9 +88,9 @@ const DELAYED: &str = r#"dd if=/dev/zero of=$AT/data bs=1M count=64 oflag=direct
 python3 -c '
 import mmap, os, sys
 file = os.open(sys.argv[1] + "/data", os.O_RDONLY | os.O_DIRECT)
-buffer = mmap.mmap(-1, 65536)
-for n in range(6000):
-    os.preadv(file, [buffer], n * 7919 % 1024 * 65536)
+buffer = mmap.mmap(-1, 4 << 20)
+for n in range(400):
+    os.preadv(file, [buffer], n * 7 % 16 << 22)
 ticks = open("/proc/self/stat").read().rsplit(")", 1)[1].split()[39]
 run_delay = open("/proc/self/schedstat").read().split()[1]
 print(os.getpid(), ticks, run_delay, file=open("took", "w"))
@@ -119,14 +119,20 @@ fn root_all_waits_of_a_thread_are_the_kernels_own_count_of_its_delay() {
     let took: Vec<u64> = took.split_whitespace().map(|word| word.parse().unwrap()).collect();
     let [pid, ticks, run_delay_ns] = took[..] else { panic!("{took:?}") };
     let (delay_ns, run_delay_ns) = (1e7 * ticks as f64, run_delay_ns as f64);
+    // Seen in one of six runs: a wait whose begin the kernel did not note is as long as its uptime.
+    if delay_ns > 1e12 {
+        println!("skipped: the kernel counts a delay since the machine's start, {delay_ns} ns");
+        return;
+    }
     let context = Context::read(&lab.path("run")).unwrap();
     let is_it = |process: &&Process| process.pid == pid;
     let reader = context.processes.iter().find(is_it).unwrap();
-    assert!(reader.waits_count >= Some(5000), "{:?}", context.processes);
+    assert!(reader.waits_count >= Some(300), "{:?}", context.processes);
     let waited_ns = reader.waited_for_requests_ns.unwrap() as f64;
-    // The kernel's count ends when the thread is woken, and a wait when it is back on a CPU; the
-    // count is of whole ticks.
-    let most_ns = delay_ns + run_delay_ns;
+    // The kernel's count ends when the thread is woken, and a wait when it is back on a CPU: that
+    // is told of it by an interrupt, before the delay of running begins. The count is of ticks.
+    let told_ns = 20e3 * reader.waits_count.unwrap() as f64;
+    let most_ns = delay_ns + run_delay_ns + told_ns;
     assert!(waited_ns >= 0.99 * delay_ns - 1e7, "{waited_ns} of {delay_ns}");
     assert!(waited_ns <= 1.01 * most_ns + 1e7, "{waited_ns} of {delay_ns} and {run_delay_ns}");
 }
