@@ -13,12 +13,14 @@ pub enum Circumstance {
     Throttled,
     /// The hypervisor gave the CPUs to others.
     Stolen,
+    /// Somebody held what it waited for, and nothing that was seen tells who.
+    Unknown,
 }
 
 /// A circumstance, its name in records, a table's cell, and what follows "it lost 3 s".
 type Words = (Circumstance, &'static str, &'static str, &'static str);
 
-const WORDS: [Words; 4] = [
+const WORDS: [Words; 5] = [
     (Circumstance::Device, "device", "the device itself", "because the device itself stood still"),
     (
         Circumstance::Held,
@@ -38,6 +40,7 @@ const WORDS: [Words; 4] = [
         "the hypervisor",
         "while the hypervisor gave this machine's CPUs to others",
     ),
+    (Circumstance::Unknown, "unknown", "an unknown cause", "to an unknown cause"),
 ];
 
 impl Circumstance {

@@ -404,11 +404,11 @@ impl Ledger {
         }
     }
 
-    /// Who of others holds the lock that a thread waits for, if that is known.
+    /// Who holds the lock that a thread waits for, if that is known.
     fn holding(&mut self, wait: &Wait, class: &Class) -> Option<Holding> {
         let holder = holders::holder(wait, &self.waits)?;
-        let role = self.other(holder.pid, class)?;
-        if self.time_ns.contains(&wait.begin_ns) {
+        let role = self.known(holder.pid)?;
+        if role != class.role && self.time_ns.contains(&wait.begin_ns) {
             let took_ns = (wait.end_ns - wait.begin_ns) as f64;
             let held = self.held.entry((Victim::of(class), role)).or_default();
             held.merge(Share::new(took_ns, 1.0));
@@ -416,10 +416,9 @@ impl Ledger {
         Some(Holding { roles: vec![(role, 1.0)], have_waited: holder.has_waited })
     }
 
-    /// The role of a thread, if it is known to be somebody else's than the waiter's.
-    fn other(&self, pid: u32, class: &Class) -> Option<RoleId> {
-        let role = self.actors.of_known_thread(pid)?;
-        (role != class.role && !self.actors.is_kernel(role)).then_some(role)
+    /// The role of a thread, if it is known and none of the kernel's.
+    fn known(&self, pid: u32) -> Option<RoleId> {
+        self.actors.of_known_thread(pid).filter(|role| !self.actors.is_kernel(*role))
     }
 
     /// Who holds the journal that a thread waits for: whoever holds its transaction open; else who
@@ -431,7 +430,8 @@ impl Ledger {
         };
         let here: Vec<u32> =
             holders.into_iter().filter(|(_, of)| is_here(*of)).map(|(pid, _)| pid).collect();
-        let open = here.into_iter().find_map(|pid| self.other(pid, class));
+        let mut roles = here.into_iter().filter_map(|pid| self.known(pid));
+        let open = roles.find(|role| *role != class.role);
         let roles = match open {
             Some(role) => vec![(role, 1.0)],
             None => self.journal_shares(wait, class.device),

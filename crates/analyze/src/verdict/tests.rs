@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::selection::Selection;
-use model::record::{
-    Context, CpuTime, Finding, Flags, JournalUse, Op, Process, Subject, Wait, WaitKind,
-};
+use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject, Wait, WaitKind};
 
 mod cut;
+mod held;
 mod layered;
 mod selection;
 
@@ -330,103 +329,6 @@ fn a_storm_of_long_waits_lasts_until_the_last_of_them_ends() {
     // Behind dd, and in the gaps between its writes.
     assert!(!from.is_empty() && from.iter().all(|ns| (ns - 10e9).abs() < 0.2e9), "{from:?}");
     assert!(until.iter().all(|ns| (ns - 15.85e9).abs() < 0.3e9), "{until:?}");
-}
-
-/// `dd` writes all the time, and `keeper` holds the lock that `editor` needs.
-#[test]
-fn a_lock_is_its_holders_doing_unless_he_waits_for_others() {
-    let of = |has_waited: bool| {
-        let mut load = Load::with(&["editor", "keeper", "dd of=x"]);
-        load.request(1, Op::Read, 0, MS, 4096);
-        (1..1000).for_each(|n| load.request(3, Op::Write, n * 10 * MS, 10 * MS, 1 << 20));
-        let wait = |kind, pid, at: i64, holder| Wait {
-            kind,
-            pid,
-            begin_ns: at * 1000 * MS,
-            end_ns: (at * 1000 + 600) * MS,
-            holder,
-            ..Wait::default()
-        };
-        for at in 1..9 {
-            load.context.waits.push(wait(WaitKind::Lock, 1, at, 2));
-            let kind = if has_waited { WaitKind::Throttling } else { WaitKind::Lock };
-            load.context.waits.push(wait(kind, 2, at, 0));
-        }
-        load.context.waits.retain(|wait| wait.pid == 1 || has_waited);
-        load.findings()
-    };
-    let value = |findings: &[Finding], name: &str| {
-        let of = |f: &&Finding| {
-            f.quantity == name && f.subject.get("victim").as_deref() == Some("editor")
-        };
-        findings.iter().find(of).and_then(|f| f.value)
-    };
-    let alone = of(false);
-    let [(victim, cause, lost_s)] = &named(&alone)[..] else { panic!("{:?}", named(&alone)) };
-    assert_eq!((victim.as_str(), cause.as_str()), ("editor", "keeper"));
-    assert!((4.79..4.81).contains(lost_s), "{lost_s}");
-    assert_eq!(value(&alone, "lock_held_ns"), Some(4.8e9));
-    let behind = of(true);
-    let of_editor = named(&behind).into_iter().filter(|(victim, ..)| victim == "editor");
-    assert_eq!(of_editor.map(|(_, cause, _)| cause).collect::<Vec<_>>(), ["dd"]);
-    assert_eq!(value(&behind, "lock_held_ns"), None, "it is no loss to keeper");
-}
-
-/// `clerk` and `planter` wait for the journal, which the journal's own thread writes; `planter` has
-/// changed a hundred times as much. Or `cleaner` holds the transaction open while it is held back.
-#[test]
-fn a_journal_is_the_doing_of_who_fills_it_or_holds_it_open() {
-    let waited = std::cell::Cell::new(0.0);
-    let of = |is_held_open: bool| {
-        let mut load = Load::with(&["clerk", "planter", "cleaner"]);
-        (1..=3).for_each(|pid| load.request(pid, Op::Read, 0, MS, 4096));
-        let wait = |kind, pid, at: i64, in_transaction| Wait {
-            kind,
-            pid,
-            begin_ns: at * 1000 * MS,
-            end_ns: (at * 1000 + 600) * MS,
-            in_transaction,
-            ..Wait::default()
-        };
-        let used = |pid, at: i64, blocks| JournalUse {
-            file_system: 8 << 20,
-            pid,
-            begin_ns: at * 1000 * MS,
-            end_ns: (at * 1000 + 100) * MS,
-            blocks,
-            ..JournalUse::default()
-        };
-        for at in 1..9 {
-            load.context.journal_use.extend([used(1, at, 10), used(2, at, 1000)]);
-            load.context.waits.push(wait(WaitKind::Journal, 1, at, 0));
-            load.context.waits.push(match is_held_open {
-                true => wait(WaitKind::Other, 3, at, 1),
-                false => wait(WaitKind::Journal, 2, at, 0),
-            });
-        }
-        let number = model::record::FileNumber { file_system: 8 << 20, inode: 12, generation: 1 };
-        load.rows[0].file = Some(FileKey { kind: model::record::FileKind::Regular, number });
-        load.context.journal_use.push(used(3, 9, 1));
-        load.rows.retain(|row| row.pid != Some(3));
-        let findings = load.findings();
-        let of = |f: &&Finding| {
-            f.quantity == "waits_count" && f.subject.get("victim").as_deref() == Some("cleaner")
-        };
-        waited.set(findings.iter().filter(of).filter_map(|f| f.value).sum());
-        let mut all = named(&findings);
-        all.retain(|(victim, ..)| victim == "clerk" || victim == "planter");
-        all
-    };
-    let filled = of(false);
-    let [(victim, cause, lost_s)] = &filled[..] else { panic!("{filled:?}") };
-    assert_eq!((victim.as_str(), cause.as_str()), ("clerk", "planter"));
-    assert!((4.7..4.8).contains(lost_s), "of 4.8 s, 1 % of it clerk's own: {lost_s}");
-    let held = of(true);
-    let [(victim, cause, lost_s)] = &held[..] else { panic!("{held:?}") };
-    assert_eq!((victim.as_str(), cause.as_str()), ("clerk", "cleaner"));
-    assert!((4.79..4.81).contains(lost_s), "{lost_s}");
-    // Without a file, cleaner waits where it changes metadata.
-    assert_eq!(waited.get(), 8.0);
 }
 
 #[test]

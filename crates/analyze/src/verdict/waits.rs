@@ -43,6 +43,12 @@ impl Kind {
         matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Other | WaitKind::Reclaim))
     }
 
+    /// Whether somebody holds what is waited for: where it is not known who, and nothing is in
+    /// flight that tells it, all is not clear.
+    pub(crate) fn is_held(self) -> bool {
+        matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Journal | WaitKind::Other))
+    }
+
     /// Of a wait by itself: calls and direct requests are told of as such, and networks are no
     /// device.
     pub(crate) fn of_wait(kind: WaitKind) -> Option<Self> {

@@ -228,6 +228,8 @@ struct Weighing<'a> {
     /// By the number of the part; and of time that was stolen.
     of_parts: Vec<OfPart>,
     stolen: OfPart,
+    /// And of what nothing that was seen explains.
+    unknown: OfPart,
     /// What is longer than in calm: memory of one cell's.
     longer: Vec<(PartNumber, f64)>,
 }
@@ -235,7 +237,8 @@ struct Weighing<'a> {
 impl<'a> Weighing<'a> {
     fn new(scene: &'a Scene<'a>, class: &'a Class, by_slice: &'a mut BySlice) -> Self {
         let (of_parts, longer) = (Vec::new(), Vec::new());
-        Self { scene, class, by_slice, of_parts, stolen: OfPart::default(), longer }
+        let (stolen, unknown) = (OfPart::default(), OfPart::default());
+        Self { scene, class, by_slice, of_parts, stolen, unknown, longer }
     }
 
     fn of_class(&mut self, cells: &[Cell]) -> OfClass {
@@ -296,20 +299,25 @@ impl<'a> Weighing<'a> {
 
     /// Waits that there are none of in calm. What nobody asked for meanwhile, and what a journal
     /// wrote, is the doing of those whose requests were in flight, by their shares: it is their
-    /// pages that are too many, their commit that is waited for.
+    /// pages that are too many, their commit that is waited for. Where neither others nor the waiter
+    /// have any, and somebody must hold what is waited for, it is not known who.
     fn lose_whole(&mut self, cell: &Cell) {
         let of = |number: PartNumber| self.scene.whose(number, self.class.role);
-        let is_nobodys = |number: PartNumber| match (self.scene.part)(number) {
-            Part::Act(act) => act.role == JOURNAL,
-            Part::Held => true,
-            Part::Stalled | Part::Throttled => false,
-        };
+        let is_journals = |number: PartNumber| matches!((self.scene.part)(number), Part::Act(act) if act.role == JOURNAL);
+        let is_nobodys =
+            |number: PartNumber| is_journals(number) || of(number) == Err(OwnPart::Held);
         let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {
             cell.parts.iter().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
         };
         let others_ns = sum(&|number| of(number).is_ok());
-        let nobodys_ns = sum(&is_nobodys);
-        let has_others = others_ns >= OTHERS_LEAST * cell.sum_ns as f64;
+        let (nobodys_ns, journals_ns) = (sum(&is_nobodys), sum(&is_journals));
+        let is_good_part = |ns: f64| ns >= OTHERS_LEAST * cell.sum_ns as f64;
+        let has_others = is_good_part(others_ns);
+        let has_own = is_good_part(sum(&|number| of(number) == Err(OwnPart::Own)) - journals_ns);
+        if self.class.kind.is_held() && !has_others && !has_own && nobodys_ns > 0.0 {
+            self.unknown.above.add(nobodys_ns / cell.sum_ns.max(1) as f64, cell);
+            self.lose(Cause::Nobody(Circumstance::Unknown), cell, nobodys_ns);
+        }
         for (number, ns) in &cell.parts {
             let (cause, ns) = match of(*number) {
                 Ok((role, _)) if has_others => {
@@ -396,6 +404,7 @@ impl<'a> Weighing<'a> {
             }
         };
         keep(Cause::Nobody(Circumstance::Stolen), None, &self.stolen);
+        keep(Cause::Nobody(Circumstance::Unknown), None, &self.unknown);
         for (number, of) in self.of_parts.iter().enumerate() {
             match self.scene.whose(number as PartNumber, self.class.role) {
                 Ok((role, op)) => keep(Cause::Role(role), Some(op), of),
