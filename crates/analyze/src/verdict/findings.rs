@@ -196,8 +196,13 @@ impl Verdict {
         Subject::Wait(Wait {
             device: device.to_owned(),
             victim: self.role(victim.role),
-            wait: victim.kind.name().to_owned(),
+            wait: self.kind(victim.kind),
         })
+    }
+
+    /// What a kind of waits is called.
+    fn kind(&self, kind: Kind) -> String {
+        kind.name(|role| self.role(role))
     }
 
     /// A role's name, or what is no role.
@@ -248,7 +253,7 @@ impl Verdict {
             device: device.to_owned(),
             storm: None,
             victim: self.role(loss.victim.role),
-            wait: loss.victim.kind.name().to_owned(),
+            wait: self.kind(loss.victim.kind),
         };
         let subject = Subject::Blame(whole.clone());
         let found =

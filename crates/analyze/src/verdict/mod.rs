@@ -383,6 +383,9 @@ impl Ledger {
         if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
             return self.wait_for((wait.begin_ns, wait.end_ns), class, None);
         }
+        if wait.kind == WaitKind::Thread {
+            return self.begin_sleep(&wait, role);
+        }
         let Some(device) = self.device_of(&wait, role) else {
             if is_selected && Kind::of_wait(wait.kind).is_some() {
                 self.unplaced.count += 1;
@@ -402,6 +405,17 @@ impl Ledger {
             };
             self.wait_for((wait.begin_ns, wait.end_ns), class, holding);
         }
+    }
+
+    /// A thread sleeps until another one has waited: at the device where that one does.
+    fn begin_sleep(&mut self, wait: &Wait, role: RoleId) {
+        let (waker, begin_ns) = (wait.holder as u32, wait.begin_ns);
+        let Some(behind) = self.known(waker) else { return };
+        let call = self.call_of(Some(waker), begin_ns).and_then(|call| self.calls.get(call));
+        let device = call.and_then(|call| self.home(call.file_system));
+        let Some(device) = device.or_else(|| self.used.get(&behind).copied()) else { return };
+        let class = Class { device, role, kind: Kind::Thread(behind), size: 0 };
+        self.wait_for((begin_ns, wait.end_ns), class, None);
     }
 
     /// Who holds the lock that a thread waits for, if that is known.

@@ -5,6 +5,7 @@
 
 use super::blame::blame;
 use super::sums::{Cause, Storm};
+use super::waits::Kind;
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
 use model::record::{Call, CpuTime, JournalUse, Process, Wait};
@@ -14,7 +15,7 @@ use model::record::{Call, CpuTime, JournalUse, Process, Wait};
 pub(crate) struct WaitsSoFar {
     pub(crate) device: u32,
     pub(crate) role: String,
-    pub(crate) wait: &'static str,
+    pub(crate) wait: String,
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
     /// Comparable ones in calm, and their time.
@@ -27,7 +28,7 @@ pub(crate) struct WaitsSoFar {
 pub(crate) struct LostSoFar {
     pub(crate) device: u32,
     pub(crate) role: String,
-    pub(crate) wait: &'static str,
+    pub(crate) wait: String,
     pub(crate) cause: Result<String, Circumstance>,
     pub(crate) count: f64,
     pub(crate) lost_ns: f64,
@@ -106,10 +107,11 @@ impl Ledger {
         let sums = self.sums();
         let (waits, losses) = blame(&sums);
         let name = |role: RoleId| self.actors.name(role).to_owned();
+        let kind = |kind: Kind| kind.name(name);
         let waits = waits.iter().map(|(victim, of)| WaitsSoFar {
             device: victim.device,
             role: name(victim.role),
-            wait: victim.kind.name(),
+            wait: kind(victim.kind),
             count: of.count,
             sum_ns: of.sum_ns,
             calm_count: of.calm_count,
@@ -118,7 +120,7 @@ impl Ledger {
         let lost = losses.iter().map(|loss| LostSoFar {
             device: loss.victim.device,
             role: name(loss.victim.role),
-            wait: loss.victim.kind.name(),
+            wait: kind(loss.victim.kind),
             cause: match loss.cause {
                 Cause::Role(role) => Ok(name(role)),
                 Cause::Nobody(circumstance) => Err(circumstance),

@@ -141,7 +141,14 @@ pub(crate) struct Sums {
 impl Sums {
     /// Adds those of another time; `role` is the number here of each of its roles.
     pub(crate) fn merge(&mut self, other: &Self, role: &dyn Fn(RoleId) -> RoleId) {
-        let class = |class: &Class| Class { role: role(class.role), ..*class };
+        let class = |class: &Class| {
+            let kind = class.kind.with_roles(role);
+            Class { role: role(class.role), kind, ..*class }
+        };
+        let victim = |victim: &Victim| {
+            let kind = victim.kind.with_roles(role);
+            Victim { role: role(victim.role), kind, ..*victim }
+        };
         let cause = |cause: &Cause| match cause {
             Cause::Role(of) => Cause::Role(role(*of)),
             nobody @ Cause::Nobody(_) => *nobody,
@@ -152,13 +159,11 @@ impl Sums {
         for ((of, by, op), lost) in &other.lost {
             self.lost.entry((class(of), cause(by), *op)).or_default().merge(lost);
         }
-        for ((victim, by), storms) in &other.storms {
-            let victim = Victim { role: role(victim.role), ..*victim };
-            self.storms.entry((victim, cause(by))).or_default().extend(storms);
+        for ((of, by), storms) in &other.storms {
+            self.storms.entry((victim(of), cause(by))).or_default().extend(storms);
         }
-        for ((victim, holder), share) in &other.held {
-            let victim = Victim { role: role(victim.role), ..*victim };
-            self.held.entry((victim, role(*holder))).or_default().merge(*share);
+        for ((of, holder), share) in &other.held {
+            self.held.entry((victim(of), role(*holder))).or_default().merge(*share);
         }
     }
 }

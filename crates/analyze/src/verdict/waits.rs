@@ -7,7 +7,7 @@
 //! Non-goals: how long a wait takes in calm (`super::blame`).
 
 use super::actors::RoleId;
-use model::record::{CallKind, Flags, Op, Request, WaitKind};
+use model::record::{CallKind, Flags, Op, Request, WAIT_FOR_THREAD, WaitKind};
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,17 +17,29 @@ pub(crate) enum Kind {
     Flush,
     Call(CallKind),
     Wait(WaitKind),
+    /// Of another thread, which waits itself: its role.
+    Thread(RoleId),
 }
 
 impl Kind {
-    /// As it is called in tables and findings.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
+    /// As it is called in tables and findings; `role` is what one is called.
+    pub(crate) fn name(self, role: impl Fn(RoleId) -> String) -> String {
+        let name = match self {
             Self::Read => "read",
             Self::DirectWrite => "direct write",
             Self::Flush => "flush",
             Self::Call(kind) => kind.name(),
             Self::Wait(kind) => kind.name(),
+            Self::Thread(of) => return format!("{WAIT_FOR_THREAD}{}", role(of)),
+        };
+        name.to_owned()
+    }
+
+    /// The same where roles have other numbers.
+    pub(crate) fn with_roles(self, number: impl Fn(RoleId) -> RoleId) -> Self {
+        match self {
+            Self::Thread(of) => Self::Thread(number(of)),
+            other => other,
         }
     }
 
@@ -49,11 +61,12 @@ impl Kind {
         matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Journal | WaitKind::Other))
     }
 
-    /// Of a wait by itself: calls and direct requests are told of as such, and networks are no
+    /// Of a wait by itself, but for one behind a thread: calls and direct requests are told of as such, and networks are no
     /// device.
     pub(crate) fn of_wait(kind: WaitKind) -> Option<Self> {
-        let is_told = matches!(kind, WaitKind::Call | WaitKind::DirectIo | WaitKind::Network);
-        (!is_told).then_some(Self::Wait(kind))
+        const TOLD: [WaitKind; 4] =
+            [WaitKind::Call, WaitKind::DirectIo, WaitKind::Network, WaitKind::Thread];
+        (!TOLD.contains(&kind)).then_some(Self::Wait(kind))
     }
 
     /// Whether a wait may be for a request that the thread itself has in flight, which is told of

@@ -4,7 +4,11 @@
 //!
 //! Times are in ns since the run's start, on the clock of the requests.
 //!
-//! Non-goals: waits for a CPU; waits that can be interrupted (a pipe, a socket).
+//! A thread that can be interrupted (a pipe, a socket, a lock of programs) waits as long as who woke
+//! it did so.
+//!
+//! Non-goals: waits for a CPU; sleeps that nobody ended who had waited himself.
+use std::borrow::Cow;
 
 use super::FileNumber;
 use super::column::{Column, Record, column};
@@ -42,6 +46,8 @@ pub enum WaitKind {
     Swap,
     /// A file system of the network, or one that a program serves.
     Network,
+    /// Another thread, which waited itself, and woke this one then.
+    Thread,
 }
 
 named!(WaitKind {
@@ -57,20 +63,27 @@ named!(WaitKind {
     Call "sync call",
     Reclaim "memory reclaim",
     Swap "swap",
-    Network "network file system"
+    Network "network file system",
+    Thread "thread"
 });
 
 /// What is waited for, as a sentence has it behind *waiting for*, by its name in findings and
 /// rollups: reads, a kind of these waits, or a call, which is called what it is called.
-pub fn waited_for(wait: &str) -> &str {
+pub fn waited_for(wait: &str) -> Cow<'_, str> {
+    if let Some(role) = wait.strip_prefix(WAIT_FOR_THREAD) {
+        return format!("{role}, itself waiting,").into();
+    }
     let kind = || WaitKind::ALL.iter().find(|(_, name)| *name == wait);
-    match wait {
+    Cow::Borrowed(match wait {
         "read" => "reads",
         "direct write" => "direct writes",
         "flush" => "flushes",
         _ => kind().map_or(wait, |(kind, _)| kind.words()),
-    }
+    })
 }
+
+/// A wait for a thread is called so, with that thread's role behind it.
+pub const WAIT_FOR_THREAD: &str = "thread of ";
 
 impl WaitKind {
     fn words(self) -> &'static str {
@@ -87,6 +100,7 @@ impl WaitKind {
             Self::Swap => "swapped-out memory",
             Self::Call => "calls that make files durable",
             Self::Network => "a network file system",
+            Self::Thread => "a thread that waited itself",
             Self::Other => "something else in the kernel",
         }
     }
@@ -142,12 +156,14 @@ impl Record for Wait {
             column!(Wait, generation: u64, "tells files apart that have had the same inode"),
             column!(Wait, pid: u64, "the thread that waited"),
             column!(Wait, command: String, "that thread's name"),
-            column!(Wait, begin_ns: i64, "when it left its CPU"),
-            column!(Wait, end_ns: i64, "when it came back; waits below 1 ms are not told"),
+            column!(Wait, begin_ns: i64, "when it left its CPU; of a thread that slept \
+                while another one waited, since when both did"),
+            column!(Wait, end_ns: i64, "when it came back; waits below 1 ms are not \
+                told; of a thread that slept, when the other one had waited"),
             column!(Wait, for_request: u64, "1: the kernel counts it as a wait for a request \
                 (in_iowait)"),
-            column!(Wait, holder: u64, "the thread that held the lock when it was found taken; 0: \
-                none, or not known"),
+            column!(Wait, holder: u64, "the thread that held the lock when it was found taken, or \
+                that woke this one; 0: none, or not known"),
             column!(Wait, in_transaction: u64, "1: meanwhile it held a transaction of a journal \
                 open"),
             column!(Wait, stack: u64, "by which functions of the kernel: a row of \

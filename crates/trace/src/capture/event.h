@@ -43,6 +43,11 @@ enum kind {
 	 * of these handles ended, and whose sector is how many blocks.
 	 */
 	JOURNALED = 18,
+	/*
+	 * A thread slept while who woke it waited: a struct sync whose step's identity is since when
+	 * both did, whose transaction until when, and whose sector who that was: tgid << 32 | pid.
+	 */
+	WOKEN = 19,
 };
 
 /* What a request's data belongs to; 0: not known. */

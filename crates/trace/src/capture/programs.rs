@@ -87,6 +87,8 @@ const COMMITS: &[&str] = &["journal_device", "transaction_number"];
 const OF_WAITS: Hook = Hook::at_a_switch("see_waits");
 /// Whose lock is waited for, since Linux 5.19.
 const OF_LOCKS: Hook = Hook::optional("contention_begin");
+/// Who sleeps until another one has waited.
+const OF_SLEEPS: Hook = Hook::optional("sched_waking");
 
 /// The same by system calls, which every one of the machine pays for.
 const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
@@ -171,6 +173,7 @@ struct Told {
     waiting_calls: syscalls::Numbers,
     with_descriptor: wait::Numbers,
     own_requests: OwnRequests,
+    interrupts: [u64; 2],
     stacks_wanted: u32,
     names_wanted: u32,
 }
@@ -188,6 +191,7 @@ impl Told {
             waiting_calls: syscalls::numbers(),
             with_descriptor: wait::numbers(),
             own_requests: functions.own_requests(),
+            interrupts: functions.interrupts(),
             stacks_wanted: u32::from(options.stacks),
             names_wanted: u32::from(options.calls),
         })
@@ -209,6 +213,7 @@ impl Told {
             .override_global("with_descriptor", &self.with_descriptor, true)
             .override_global("wait_ns_least", &wait::LEAST_NS, true)
             .override_global("own_requests", &self.own_requests, true)
+            .override_global("interrupts", &self.interrupts, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)
             .override_global("names_wanted", &self.names_wanted, true)
             .map_max_entries("stacks", stacks);
@@ -261,7 +266,7 @@ pub(super) fn attach_waits(
     options: &CaptureOptions,
 ) -> Result<Vec<Hook>, LoadError> {
     let mut attached = Vec::new();
-    for hook in [OF_WAITS, OF_LOCKS].into_iter().filter(|_| options.calls) {
+    for hook in [OF_WAITS, OF_LOCKS, OF_SLEEPS].into_iter().filter(|_| options.calls) {
         if loaded.attach(&hook)? {
             attached.push(hook);
         }

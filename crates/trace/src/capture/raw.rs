@@ -201,6 +201,7 @@ pub(super) mod kind {
     pub(in super::super) const STACK: u8 = 16;
     pub(in super::super) const WAITED: u8 = 17;
     pub(in super::super) const JOURNALED: u8 = 18;
+    pub(in super::super) const WOKEN: u8 = 19;
 }
 
 /// A read into memory of a program's own.
@@ -292,6 +293,8 @@ mod tests {
             ("NAMED", NAMED),
             ("STACK", STACK),
             ("WAITED", WAITED),
+            ("JOURNALED", JOURNALED),
+            ("WOKEN", WOKEN),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }

@@ -16,13 +16,18 @@
  * since 5.19): who holds a mutex, or an rw_semaphore for writing, when the wait begins. Of readers,
  * and with PREEMPT_RT, the kernel does not know.
  *
- * Non-goals: what the functions of a stack mean (wait.rs); who woke the thread; threads that
- * can be interrupted (a pipe, a socket, epoll).
+ * A thread that sleeps and can be interrupted (a pipe, a socket, a futex) waits for whoever wakes
+ * it. If that one has waited for long meanwhile, so that most of the sleep was in that time, the
+ * sleeper has waited for the same (sched_waking): a client for its server, a commit for the one
+ * that is written with it.
+ *
+ * Non-goals: what the functions of a stack mean (wait.rs); whom an interrupt wakes.
  */
 #ifndef LBOLT_WAIT_H
 #define LBOLT_WAIT_H
 
 /* task_struct.__state */
+#define INTERRUPTIBLE 0x1
 #define UNINTERRUPTIBLE 0x2
 #define IDLE 0x400 /* of the kernel's threads: for work, and for no load */
 
@@ -56,6 +61,12 @@ volatile const struct code {
 } own_requests[OWN_REQUESTS];
 
 /*
+ * Where interrupts enter the kernel (asm-generic/sections.h): what lies further in on a stack was
+ * not called by the thread.
+ */
+volatile const struct code interrupts;
+
+/*
  * What is known of a thread, by its number's last bits: as many as numbers have where nobody has
  * asked for more (kernel.pid_max); else of two with the same bits the later's.
  */
@@ -78,6 +89,12 @@ struct waiting {
 	u64 handled_ns;
 	u32 journal;
 	u32 blocks;
+	/* Since when it sleeps and can be interrupted, unless it is told of; 0: it does not. */
+	u64 asleep_ns;
+	/* Its waits since when it has never been at work for longer than it waited before or after. */
+	u64 from_ns;
+	u64 until_ns;
+	u64 last_ns; /* how long the last one took */
 };
 
 /* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
@@ -125,6 +142,7 @@ struct {
 	MAP_TYPE(value, struct wait_stack);
 } wait_stacks SEC(".maps");
 
+static long (*bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)67;
 static long (*bpf_get_task_stack)(struct task_struct *task, void *into, u32 size,
 				  u64 flags) = (void *)141;
 
@@ -146,6 +164,7 @@ INLINE struct waiting *own_waiting(u32 pid)
 		waits->totals[0].count = waits->totals[0].sum_ns = 0;
 		waits->totals[1].count = waits->totals[1].sum_ns = 0;
 		waits->blocks = 0;
+		waits->from_ns = waits->until_ns = 0;
 	}
 	return waits;
 }
@@ -162,17 +181,11 @@ INLINE int waits_for_a_request(struct task_struct *task)
 	return word >> __builtin_preserve_field_info(bits->in_iowait, FIELD_DOWN) != 0;
 }
 
-INLINE int begins_to_wait(struct task_struct *task)
+INLINE u64 state_of(struct task_struct *task)
 {
-	u64 state;
-
 	if (HAS(struct task_struct, __state))
-		state = GET(task, __state);
-	else
-		state = GET((struct task_struct___5_13 *)task, state);
-	if ((state & (UNINTERRUPTIBLE | IDLE)) != UNINTERRUPTIBLE)
-		return 0;
-	return !(GET(task, flags) & PF_KTHREAD) || waits_for_a_request(task);
+		return GET(task, __state);
+	return GET((struct task_struct___5_13 *)task, state);
 }
 
 /* The registers of a thread at its system call, or where it was interrupted; 0: not known. */
@@ -299,20 +312,46 @@ INLINE void begin_wait(struct task_struct *task)
 	if (!waits)
 		return;
 	waits->since_ns = bpf_ktime_get_ns();
+	waits->asleep_ns = 0;
 	waits->pid = pid;
 	if (waits->holder && waits->since_ns - waits->contended_ns > AT_ONCE_NS)
 		waits->holder = 0;
 }
 
+/* A thread leaves its CPU. */
+INLINE void leave(struct task_struct *task)
+{
+	u64 state = state_of(task);
+	int is_kernels;
+
+	if (!(state & (UNINTERRUPTIBLE | INTERRUPTIBLE)) || state & IDLE)
+		return;
+	is_kernels = (GET(task, flags) & PF_KTHREAD) != 0;
+	if (state & UNINTERRUPTIBLE) {
+		if (!is_kernels || waits_for_a_request(task))
+			begin_wait(task);
+	} else if (!is_kernels) {
+		struct waiting *waits = own_waiting(GET(task, pid));
+
+		if (waits)
+			waits->asleep_ns = bpf_ktime_get_ns();
+	}
+}
+
 INLINE void end_wait(struct task_struct *task, struct waiting *waits)
 {
-	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns;
+	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns, worked_ns;
 	u32 kind = waits_for_a_request(task) & 1;
 
 	waits->pid = 0;
 	waits->contended_ns = now_ns;
 	waits->totals[kind].count++;
 	waits->totals[kind].sum_ns += now_ns - since_ns;
+	worked_ns = since_ns - waits->until_ns;
+	if (worked_ns > now_ns - since_ns && worked_ns > waits->last_ns)
+		waits->from_ns = since_ns;
+	waits->last_ns = now_ns - since_ns;
+	waits->until_ns = now_ns;
 	if (now_ns - since_ns >= wait_ns_least)
 		tell_wait(task);
 }
@@ -325,14 +364,87 @@ SEC("tp_btf/sched_switch") int see_waits(u64 *context)
 	u32 pid;
 
 	/* Who is preempted is not off: its state will be looked at again. */
-	if (!context[0] && begins_to_wait(task))
-		begin_wait(task);
+	if (!context[0])
+		leave(task);
 	task = (struct task_struct *)context[2];
 	pid = GET(task, pid);
 	waits = waiting_of(pid);
 	if (pid && waits && waits->pid == pid)
 		end_wait(task, waits);
 	return 0;
+}
+
+/* Whether it is the thread on the CPU that wakes another one, and no interrupt of it. */
+INLINE int wakes_by_itself(u64 *context)
+{
+	u32 zero = 0;
+	struct wait_stack *stack = bpf_map_lookup_elem(&wait_stacks, &zero);
+	long bytes;
+
+	if (!stack || !interrupts.behind)
+		return 0;
+	bytes = bpf_get_stack(context, stack->addresses, sizeof(stack->addresses), 0);
+#pragma unroll
+	for (int i = 0; i < TOLD_FRAMES; i++)
+		if ((long)(i * sizeof(u64)) < bytes && stack->addresses[i] > interrupts.from &&
+		    stack->addresses[i] <= interrupts.behind)
+			return 0;
+	return bytes > 0;
+}
+
+static APART int tell_woken(struct task_struct *task, struct waiting *waits, u64 until_ns, u64 waker)
+{
+	struct room room;
+	struct sync *sync;
+
+	if (!task || !waits)
+		return 0;
+	sync = step_of_thread(&room, WOKEN, 0, 0, task);
+	if (!sync)
+		return 0;
+	sync->step.identity = waits->from_ns;
+	sync->step.sector = waker;
+	sync->transaction = until_ns;
+	commit(&room);
+	return 0;
+}
+
+/*
+ * Who wakes a thread has waited itself: so has the thread, while it slept. It has, from then on, a
+ * wait of its own, behind which others may have slept.
+ */
+SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
+{
+	struct task_struct *waker = this_task(), *task = (struct task_struct *)context[0];
+	u32 waker_pid = READ(waker, pid), pid;
+	struct waiting *behind = waiting_of(waker_pid), *waits;
+	u64 from_ns, until_ns, asleep_ns;
+
+	if (!behind || behind->owner != waker_pid)
+		return 0;
+	from_ns = behind->from_ns;
+	until_ns = behind->until_ns;
+	if (until_ns - from_ns < wait_ns_least)
+		return 0;
+	pid = GET(task, pid);
+	waits = waiting_of(pid);
+	if (!waits || waits->owner != pid)
+		return 0;
+	asleep_ns = waits->asleep_ns;
+	if (!asleep_ns || asleep_ns >= until_ns)
+		return 0;
+	if (asleep_ns > from_ns)
+		from_ns = asleep_ns;
+	/* A sleep that began long before has another reason. */
+	if (until_ns - from_ns < wait_ns_least || until_ns - from_ns < from_ns - asleep_ns)
+		return 0;
+	if (!wakes_by_itself(context))
+		return 0;
+	waits->asleep_ns = 0;
+	waits->from_ns = from_ns;
+	waits->until_ns = until_ns;
+	waits->last_ns = until_ns - from_ns;
+	return tell_woken(task, waits, until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
 }
 
 /* The owner of a lock, which cannot go while it holds it; 0: not known. */

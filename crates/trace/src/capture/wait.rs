@@ -1,5 +1,6 @@
 //! Waits of threads, and who changed metadata, of the rings' records (wait.h): a stack in parts,
-//! then the wait. What a stack is waiting for is found once.
+//! then the wait. What a stack is waiting for is found once. Who slept until another one had waited
+//! has no stack.
 //!
 //! Non-goals: which functions tell what (`kernel::waiting`).
 
@@ -83,7 +84,8 @@ impl Waits {
 
     /// Whether a record is of a wait.
     pub(super) fn are_of(record: &[u8]) -> bool {
-        matches!(raw::kind_of(record), Some(kind::STACK | kind::WAITED | kind::JOURNALED))
+        let kinds = [kind::STACK, kind::WAITED, kind::JOURNALED, kind::WOKEN];
+        raw::kind_of(record).is_some_and(|kind| kinds.contains(&kind))
     }
 
     /// Takes such a record.
@@ -93,6 +95,9 @@ impl Waits {
             Some(kind::STACK) => self.part(&raw::whole(record).ok_or(Undecoded::Malformed)?),
             Some(kind::JOURNALED) => {
                 self.journaled(&raw::whole(record).ok_or(Undecoded::Malformed)?, steps);
+            }
+            Some(kind::WOKEN) => {
+                self.woken(&raw::whole(record).ok_or(Undecoded::Malformed)?, steps)
             }
             _ => self.wait(&raw::whole(record).ok_or(Undecoded::Malformed)?, steps),
         }
@@ -149,6 +154,28 @@ impl Waits {
             holder,
             is_in_transaction: raw.step.marks & raw::MARK_IN_TRANSACTION != 0,
             stack: number,
+        };
+        steps.wait(&event);
+    }
+
+    fn woken(&self, raw: &Sync, steps: &mut impl Steps) {
+        let (waker, of) = (raw.step.sector as u32, (raw.step.sector >> 32) as u32);
+        if self.is_own(raw.tgid) || self.is_own(of) {
+            return;
+        }
+        steps.thread(raw.pid, raw.tgid);
+        steps.thread(waker, of);
+        let event = WaitEvent {
+            begin_ns: raw.step.identity as i64,
+            end_ns: raw.transaction as i64,
+            kind: WaitKind::Thread,
+            file: FileNumber::default(),
+            pid: raw.pid,
+            command: command(&raw.command, steps),
+            is_for_request: false,
+            holder: waker,
+            is_in_transaction: false,
+            stack: 0,
         };
         steps.wait(&event);
     }

@@ -180,7 +180,12 @@ const OF_STORAGE: [&str; 26] = [
 pub(crate) struct Functions {
     /// By address: the first one, the one behind the last, and the row; no two overlap.
     ranges: Vec<(u64, u64, u8)>,
+    /// Where interrupts enter the kernel: the first address, and the one behind the last.
+    interrupts: [u64; 2],
 }
+
+/// What stands around the functions by which interrupts enter (include/asm-generic/sections.h).
+const INTERRUPTS: [&str; 2] = ["__irqentry_text_start", "__irqentry_text_end"];
 
 /// Where functions are in which a thread sleeps for a request of its own: `own_requests` of wait.h,
 /// from one address to another, zeroes where there are no more.
@@ -211,13 +216,24 @@ impl Functions {
         words
     }
 
+    /// Where interrupts enter: `interrupts` of wait.h; zeroes where that is not known.
+    pub(crate) fn interrupts(&self) -> [u64; 2] {
+        match self.interrupts {
+            [from, until] if from < until => [from, until],
+            _ => [0, 0],
+        }
+    }
+
     pub(crate) fn found(mut lines: impl BufRead) -> Self {
         // By address; of what is in no row the address alone, where the one before ends.
         let mut all: Vec<(u64, u8)> = Vec::new();
+        let mut interrupts = [0; 2];
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
             if let Some((address, name)) = parse(&line) {
                 all.push((address, row_of(name).unwrap_or(u8::MAX)));
+                let bound = INTERRUPTS.iter().position(|bound| *bound == name);
+                bound.into_iter().for_each(|bound| interrupts[bound] = address);
             }
             line.clear();
         }
@@ -227,7 +243,8 @@ impl Functions {
         let ends = all.iter().skip(1).map(|(address, _)| *address).chain([u64::MAX]);
         let with_ends = all.iter().zip(ends);
         let ranges = with_ends.filter(|((_, row), _)| *row != u8::MAX);
-        Self { ranges: ranges.map(|((from, row), until)| (*from, until, *row)).collect() }
+        let ranges = ranges.map(|((from, row), until)| (*from, until, *row)).collect();
+        Self { ranges, interrupts }
     }
 
     /// What a stack waits for, by the addresses of its functions; `is_for_request` as the kernel
@@ -337,5 +354,8 @@ mod tests {
         }
         let hidden = Functions::found("0000000000000000 t balance_dirty_pages\n".as_bytes());
         assert!(hidden.ranges.is_empty());
+        assert_eq!(hidden.interrupts(), [0, 0]);
+        let entries = "81000000 T __irqentry_text_start\n81000f00 T __irqentry_text_end\n";
+        assert_eq!(Functions::found(entries.as_bytes()).interrupts(), [0x8100_0000, 0x8100_0f00]);
     }
 }
