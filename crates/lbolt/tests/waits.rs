@@ -137,6 +137,57 @@ fn root_all_waits_of_a_thread_are_the_kernels_own_count_of_its_delay() {
     assert!(waited_ns <= 1.01 * most_ns + 1e7, "{waited_ns} of {delay_ns} and {run_delay_ns}");
 }
 
+/// `asker` sleeps until `keeper` answers, whose write waits in a frozen file system; `idler` has
+/// slept for much longer by then, and is woken by it, too.
+const ASKED: &str = r#"python3 -c '
+import os, subprocess, sys, time
+at = sys.argv[1]
+asked, answer, job = os.pipe(), os.pipe(), os.pipe()
+file = os.open(at + "/log", os.O_WRONLY | os.O_CREAT)
+def start(name, does):
+    pid = os.fork()
+    if pid == 0:
+        open("/proc/self/comm", "w").write(name)
+        does()
+        os._exit(0)
+    return pid
+def asks():
+    os.write(asked[1], b"x"), os.read(answer[0], 1)
+def keeps():
+    os.read(asked[0], 1), os.write(file, b"x"), os.write(answer[1], b"x"), os.write(job[1], b"x")
+pids = [start("idler", lambda: os.read(job[0], 1)), start("keeper", keeps)]
+time.sleep(2)
+subprocess.run(["fsfreeze", "-f", at], check=True)
+pids.append(start("asker", asks))
+while open(f"/proc/{pids[1]}/stat").read().rsplit(")", 1)[1].split()[0] != "D":
+    time.sleep(0.01)
+time.sleep(0.5)
+subprocess.run(["fsfreeze", "-u", at], check=True)
+for pid in pids:
+    os.waitpid(pid, 0)
+os.fsync(file)
+' $AT"#;
+
+#[test]
+fn root_who_sleeps_until_another_one_has_waited_has_waited_for_that_one() {
+    let lab = Lab::new();
+    let Some(_mounted) = recorded(&lab, &["mkfs.ext4", "-q", "-F"], ASKED) else { return };
+    let waits = Context::read(&lab.path("run")).unwrap().waits;
+    let longest = |command: &str, is_sleep: bool| {
+        let of = waits.iter().filter(|wait| wait.command == command);
+        let of = of.filter(|wait| (wait.kind == WaitKind::Thread) == is_sleep);
+        of.max_by_key(|wait| wait.end_ns - wait.begin_ns)
+    };
+    let (keeper, asker) = (longest("keeper", false), longest("asker", true));
+    let (Some(keeper), Some(asker)) = (keeper, asker) else { panic!("{waits:?}") };
+    assert_eq!(asker.holder, keeper.pid);
+    // Since both were off, until keeper was back on a CPU.
+    assert!(asker.begin_ns >= keeper.begin_ns && asker.begin_ns < keeper.end_ns - 400_000_000);
+    assert!((keeper.end_ns - asker.end_ns).abs() < 100_000_000, "{keeper:?} {asker:?}");
+    let idler = longest("idler", true).map_or(0, |wait| wait.end_ns - wait.begin_ns);
+    assert!(idler < 400_000_000, "it slept long before: {waits:?}");
+}
+
 /// A `head` that hangs in a frozen file system, until this is dropped.
 struct Hanging<'m> {
     head: Child,

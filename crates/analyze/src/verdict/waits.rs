@@ -61,8 +61,8 @@ impl Kind {
         matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Journal | WaitKind::Other))
     }
 
-    /// Of a wait by itself, but for one behind a thread: calls and direct requests are told of as such, and networks are no
-    /// device.
+    /// Of a wait by itself, but for one behind a thread: calls and direct requests are told of as
+    /// such, and networks are no device.
     pub(crate) fn of_wait(kind: WaitKind) -> Option<Self> {
         const TOLD: [WaitKind; 4] =
             [WaitKind::Call, WaitKind::DirectIo, WaitKind::Network, WaitKind::Thread];

@@ -299,11 +299,14 @@ impl<'a> Weighing<'a> {
 
     /// Waits that there are none of in calm. What nobody asked for meanwhile, and what a journal
     /// wrote, is the doing of those whose requests were in flight, by their shares: it is their
-    /// pages that are too many, their commit that is waited for. Where neither others nor the waiter
-    /// have any, and somebody must hold what is waited for, it is not known who.
+    /// pages that are too many, their commit that is waited for. Where neither others nor the
+    /// waiter have any, and somebody must hold what is waited for, it is not known who.
     fn lose_whole(&mut self, cell: &Cell) {
         let of = |number: PartNumber| self.scene.whose(number, self.class.role);
-        let is_journals = |number: PartNumber| matches!((self.scene.part)(number), Part::Act(act) if act.role == JOURNAL);
+        let is_journals = |number: PartNumber| match (self.scene.part)(number) {
+            Part::Act(act) => act.role == JOURNAL,
+            _ => false,
+        };
         let is_nobodys =
             |number: PartNumber| is_journals(number) || of(number) == Err(OwnPart::Held);
         let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {

@@ -4,8 +4,8 @@
 //!
 //! Times are in ns since the run's start, on the clock of the requests.
 //!
-//! A thread that can be interrupted (a pipe, a socket, a lock of programs) waits as long as who woke
-//! it did so.
+//! A thread that can be interrupted (a pipe, a socket, a lock of programs) waits while who will
+//! wake it does so.
 //!
 //! Non-goals: waits for a CPU; sleeps that nobody ended who had waited himself.
 use std::borrow::Cow;

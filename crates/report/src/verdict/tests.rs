@@ -187,6 +187,20 @@ fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
 }
 
 #[test]
+fn who_waits_for_a_thread_is_said_to_wait_for_it_and_that_it_waits_itself() {
+    let mut findings = checkpoint();
+    for finding in &mut findings {
+        match &mut finding.subject {
+            Subject::Wait(of) => of.wait = "thread of keeper".to_owned(),
+            Subject::Blame(of) => of.wait = "thread of keeper".to_owned(),
+            _ => {}
+        }
+    }
+    let said = sentences(&findings).remove(0);
+    assert!(said.contains(" waiting for keeper, itself waiting, on vda ("), "{said}");
+}
+
+#[test]
 fn the_screen_has_at_most_40_lines_of_100_columns() {
     let mut findings = checkpoint();
     for number in 0..50u32 {

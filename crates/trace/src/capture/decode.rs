@@ -224,7 +224,8 @@ impl Decoder {
                 stage: *Stage::ALL.get(raw.result as usize)?,
             },
         };
-        steps.thread(raw.pid, raw.tgid);
+        let name = command(&raw.command, steps);
+        steps.thread(raw.pid, raw.tgid, name);
         Some(DurabilityEvent {
             time_ns: raw.step.time_ns as i64,
             file: FileNumber {
@@ -233,21 +234,22 @@ impl Decoder {
                 generation: raw.generation,
             },
             pid: raw.pid,
-            command: command(&raw.command, steps),
+            command: name,
             step,
         })
     }
 
     fn start(&self, raw: &Start, steps: &mut impl Steps) -> Event {
         let stacks = Stacks { kernel: raw.kernel_stack, user: raw.user_stack };
+        let name = command(&raw.command, steps);
         let origin = Origin {
             pid: (raw.pid != 0).then_some(raw.pid),
             cgroup: unless_zero(raw.cgroup),
-            command: command(&raw.command, steps),
+            command: name,
             file: file(raw),
             stacks,
         };
-        steps.thread(raw.pid, raw.tgid);
+        steps.thread(raw.pid, raw.tgid, name);
         steps.stack(raw.tgid, raw.user_stack);
         steps.stack(KERNEL, raw.kernel_stack);
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);

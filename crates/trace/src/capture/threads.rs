@@ -151,14 +151,15 @@ impl Left {
 }
 
 fn tell(wait: &GoingOn, steps: &mut impl Steps) {
-    steps.thread(wait.pid, wait.process);
+    let name = Some(steps.command(wait.command.as_bytes()));
+    steps.thread(wait.pid, wait.process, name);
     let event = WaitEvent {
         begin_ns: wait.begin_ns,
         end_ns: wait.now_ns,
         kind: wait.kind,
         file: FileNumber::default(),
         pid: wait.pid,
-        command: Some(steps.command(wait.command.as_bytes())),
+        command: name,
         is_for_request: false,
         holder: 0,
         is_in_transaction: false,

@@ -131,12 +131,13 @@ impl Waits {
             None => (is_for_request.then_some(WaitKind::Other), 0),
         };
         let Some(kind) = kind else { return };
-        steps.thread(raw.pid, raw.tgid);
+        let name = command(&raw.command, steps);
+        steps.thread(raw.pid, raw.tgid, name);
         let (holder, of) = (raw.step.sector as u32, (raw.step.sector >> 32) as u32);
         // Of the lock that it waited for before, if this is another wait.
         let holder = if kind == WaitKind::Lock { holder } else { 0 };
         if holder != 0 {
-            steps.thread(holder, of);
+            steps.thread(holder, of, None);
         }
         steps.stack(KERNEL, number);
         let event = WaitEvent {
@@ -149,7 +150,7 @@ impl Waits {
                 generation: raw.generation,
             },
             pid: raw.pid,
-            command: command(&raw.command, steps),
+            command: name,
             is_for_request,
             holder,
             is_in_transaction: raw.step.marks & raw::MARK_IN_TRANSACTION != 0,
@@ -163,15 +164,16 @@ impl Waits {
         if self.is_own(raw.tgid) || self.is_own(of) {
             return;
         }
-        steps.thread(raw.pid, raw.tgid);
-        steps.thread(waker, of);
+        let name = command(&raw.command, steps);
+        steps.thread(raw.pid, raw.tgid, name);
+        steps.thread(waker, of, None);
         let event = WaitEvent {
             begin_ns: raw.step.identity as i64,
             end_ns: raw.transaction as i64,
             kind: WaitKind::Thread,
             file: FileNumber::default(),
             pid: raw.pid,
-            command: command(&raw.command, steps),
+            command: name,
             is_for_request: false,
             holder: waker,
             is_in_transaction: false,
@@ -184,13 +186,14 @@ impl Waits {
         if self.is_own(raw.tgid) {
             return;
         }
-        steps.thread(raw.pid, raw.tgid);
+        let name = command(&raw.command, steps);
+        steps.thread(raw.pid, raw.tgid, name);
         let event = JournaledEvent {
             begin_ns: raw.step.identity as i64,
             end_ns: raw.step.time_ns as i64,
             file_system: raw.step.device,
             pid: raw.pid,
-            command: command(&raw.command, steps),
+            command: name,
             blocks: raw.step.sector,
         };
         steps.journaled(&event);
@@ -309,6 +312,26 @@ mod tests {
         let [event] = &steps.journaled[..] else { panic!("{:?}", steps.journaled) };
         assert_eq!((event.begin_ns, event.end_ns, event.blocks), (5_000_000, 9_000_000, 30));
         assert_eq!((event.file_system, event.pid), (7, 4711));
+    }
+
+    #[test]
+    fn who_slept_while_another_one_waited_is_told_with_it() {
+        let mut woken = waited(2_000_000, 4700, 0);
+        woken[38] = kind::WOKEN;
+        woken[16..24].copy_from_slice(&u64::to_ne_bytes(u64::from(99_u32) << 32 | 4801));
+        // The transaction's place.
+        woken[48..56].copy_from_slice(&u64::to_ne_bytes(8_000_000));
+        let of = |own: u32| {
+            let mut waits = Waits::new(Functions::default(), [own, 0]);
+            let mut steps = Collected::default();
+            waits.take(&woken, &mut steps).unwrap();
+            steps.waits
+        };
+        let [wait] = &of(1)[..] else { panic!() };
+        assert_eq!((wait.kind, wait.pid, wait.holder), (WaitKind::Thread, 4711, 4801));
+        assert_eq!((wait.begin_ns, wait.end_ns), (2_000_000, 8_000_000));
+        assert_eq!(of(99), [], "behind lbolt itself");
+        assert_eq!(of(4700), []);
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub trait Steps {
     /// Takes in a part of what a file is called.
     fn name(&mut self, event: &NameEvent<'_>);
 
-    /// Is told which process a thread is of.
-    fn thread(&mut self, pid: u32, process: u32);
+    /// Is told which process a thread is of, and its name where that is known.
+    fn thread(&mut self, pid: u32, process: u32, name: Option<CommandId>);
 
     /// Is told of a stack of a process's own, or of the [`super::KERNEL`]'s; 0 is none.
     fn stack(&mut self, process: u32, stack: u32);
@@ -90,8 +90,8 @@ impl Steps for Intake<'_> {
     }
 
     #[inline]
-    fn thread(&mut self, pid: u32, process: u32) {
-        self.threads.see(pid, process);
+    fn thread(&mut self, pid: u32, process: u32, name: Option<CommandId>) {
+        self.threads.see(pid, process, name);
     }
 
     #[inline]
@@ -156,7 +156,7 @@ impl Steps for Collected {
         self.names += 1;
     }
 
-    fn thread(&mut self, _: u32, _: u32) {}
+    fn thread(&mut self, _: u32, _: u32, _: Option<CommandId>) {}
 
     fn stack(&mut self, _: u32, _: u32) {}
 }

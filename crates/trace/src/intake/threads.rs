@@ -1,7 +1,9 @@
-//! Which threads were seen, and of which processes they are, so that each is asked about once.
+//! Which threads were seen, and of which processes they are, so that each is asked about once for
+//! each program that it runs: its name tells when that is another.
 //!
 //! Non-goals: what the machine tells of them (`host::process`).
 
+use model::record::CommandId;
 use std::collections::HashMap;
 
 /// Threads that are remembered by what goes on for good.
@@ -9,23 +11,29 @@ const MOST: usize = 50_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    processes: HashMap<u32, u32>,
+    processes: HashMap<u32, Identity>,
     new: Vec<(u32, u32)>,
     /// The last one seen: they come in runs.
-    last: (u32, u32),
+    last: (u32, Identity),
 }
+
+/// A thread's process, and its name where that was told.
+type Identity = (u32, Option<CommandId>);
 
 impl Threads {
     #[inline]
-    pub(super) fn see(&mut self, pid: u32, process: u32) {
-        if self.last == (pid, process) || pid == 0 {
+    pub(super) fn see(&mut self, pid: u32, process: u32, name: Option<CommandId>) {
+        if self.last == (pid, (process, name)) || pid == 0 {
             return;
         }
-        self.last = (pid, process);
+        self.last = (pid, (process, name));
+        let known = self.processes.entry(pid).or_insert((0, name));
+        let is_renamed = known.1.is_some() && name.is_some() && known.1 != name;
         // A number that is used again by another process is a new thread.
-        if self.processes.insert(pid, process) != Some(process) {
+        if known.0 != process || is_renamed {
             self.new.push((pid, process));
         }
+        *known = (process, name.or(known.1));
     }
 
     /// Where there are too many to note more, all are forgotten: those that go on are new again.
@@ -40,7 +48,7 @@ impl Threads {
         for pid in pids {
             self.processes.remove(pid);
         }
-        self.last = (0, 0);
+        self.last = (0, (0, None));
     }
 
     pub(super) fn take_new(&mut self) -> Vec<(u32, u32)> {
@@ -56,28 +64,37 @@ mod tests {
     fn each_thread_is_new_once_and_again_where_its_process_is_another() {
         let mut threads = Threads::default();
         for (pid, process) in [(7, 7), (7, 7), (8, 7), (7, 7), (0, 0)] {
-            threads.see(pid, process);
+            threads.see(pid, process, None);
         }
         assert_eq!(threads.take_new(), [(7, 7), (8, 7)]);
-        threads.see(7, 5);
+        threads.see(7, 5, None);
         assert_eq!(threads.take_new(), [(7, 5)]);
         threads.forget(&[7, 9]);
-        [(8, 7), (7, 5), (7, 5)].iter().for_each(|(pid, process)| threads.see(*pid, *process));
+        let again = [(8, 7), (7, 5), (7, 5)];
+        again.iter().for_each(|(pid, process)| threads.see(*pid, *process, None));
         assert_eq!(threads.take_new(), [(7, 5)], "who has the number now is another");
+    }
+
+    #[test]
+    fn who_runs_another_program_is_new_again() {
+        let mut threads = Threads::default();
+        let named = [None, Some(1), Some(1), None, Some(2), Some(2)];
+        named.iter().for_each(|name| threads.see(7, 7, name.map(CommandId)));
+        assert_eq!(threads.take_new(), [(7, 7), (7, 7)]);
     }
 
     #[test]
     fn too_many_are_forgotten_and_new_again() {
         let mut threads = Threads::default();
         for pid in 1..=MOST as u32 {
-            threads.see(pid, pid);
+            threads.see(pid, pid, None);
             if pid < MOST as u32 {
                 threads.forget_many();
             }
         }
         assert_eq!(threads.take_new().len(), MOST);
         threads.forget_many();
-        threads.see(5, 5);
+        threads.see(5, 5, None);
         assert_eq!(threads.take_new(), [(5, 5)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Waits for what somebody holds: a lock, a journal.
 
 use super::*;
-use model::record::{FileKind, FileNumber, JournalUse};
+use model::record::{CallKind, FileKind, FileNumber, JournalUse};
 
 /// `dd` writes all the time, and `keeper` holds the lock that `editor` needs.
 #[test]
@@ -137,4 +137,45 @@ fn what_nothing_explains_is_an_unknown_cause_and_no_all_clear() {
     assert_eq!(of(WaitKind::Lock, 3, false), [], "another of its threads holds it");
     assert_eq!(of(WaitKind::Lock, 2, false)[0].1, "keeper");
     assert_eq!(of(WaitKind::Throttling, 0, false), [], "its own pages");
+}
+
+/// `keeper` calls fsync for each of `asker`'s requests, and `dd` writes now and then.
+#[test]
+fn who_waits_for_a_thread_waits_for_what_that_one_waits_for() {
+    let mut load = Load::with(&["asker", "keeper", "dd of=x"]);
+    load.request(2, Op::Write, 0, MS, 4096);
+    let number = FileNumber { file_system: 8 << 20, inode: 12, generation: 1 };
+    load.rows[0].file = Some(FileKey { kind: FileKind::Regular, number });
+    for call in 1..1000 {
+        let begin_ns = call * 20 * MS;
+        let took_ns = if is_in_burst(begin_ns) { 18 * MS } else { 2 * MS };
+        let end_ns = begin_ns + took_ns;
+        load.context.calls.push(Call {
+            kind: CallKind::Fsync,
+            file_system: 8 << 20,
+            inode: 12,
+            pid: 2,
+            begin_ns,
+            end_ns: Some(end_ns),
+            ..Call::default()
+        });
+        load.context.waits.push(Wait {
+            kind: WaitKind::Thread,
+            pid: 1,
+            begin_ns: begin_ns + MS / 10,
+            end_ns,
+            holder: 2,
+            ..Wait::default()
+        });
+        let (pid, length_bytes) = if is_in_burst(begin_ns) { (3, 1 << 20) } else { (2, 4096) };
+        load.request(pid, Op::Write, begin_ns, took_ns, length_bytes);
+    }
+    let findings = load.findings();
+    let lost = named(&findings);
+    let of = |who: &str| lost.iter().find(|(victim, ..)| victim == who).unwrap();
+    assert_eq!((of("asker").1.as_str(), of("keeper").1.as_str()), ("dd", "dd"));
+    let (asker_s, keeper_s) = (of("asker").2, of("keeper").2);
+    assert!((asker_s / keeper_s - 1.0).abs() < 0.02, "{asker_s} of {keeper_s}");
+    let waits = findings.iter().filter_map(|finding| finding.subject.get("wait"));
+    assert!(waits.into_iter().any(|wait| wait == "thread of keeper"));
 }

@@ -168,7 +168,12 @@ impl Witness {
                 new.push(NewThread { process: asked.clone(), started });
                 self.young.push_back((Instant::now(), pid, process));
             }
-            self.processes.insert(pid, asked);
+            // Who is gone by now is what it was before.
+            let of = Some(u64::from(process));
+            let is_known = self.processes.get(&pid).is_some_and(|known| known.process == of);
+            if asked.process.is_some() || !is_known {
+                self.processes.insert(pid, asked);
+            }
         }
         for (number, pid) in files {
             if self.told.contains_key(&number) {
