@@ -1,6 +1,6 @@
 //! What the machine tells of a process while it lives: its arguments, its name, its cgroup.
 //!
-//! Source: proc(5): cmdline, comm, cgroup. A program may write over its arguments, as PostgreSQL
+//! Source: proc(5): cmdline, comm, cgroup, stat. A program may write over its arguments, as PostgreSQL
 //! does with what each process is for.
 //!
 //! Non-goals: what is made of it (roles).
@@ -22,7 +22,12 @@ pub struct Seen {
     pub title: Option<String>,
     /// The path of its cgroup; none of the root.
     pub unit: Option<String>,
+    /// The first of its ancestors that are called as it is, one after the other; or itself.
+    pub main_process: u32,
 }
+
+/// Ancestors that are looked at.
+const ANCESTORS_MOST: usize = 8;
 
 /// A thread's own name, where it is not its process's.
 pub fn thread_name(process: u32, thread: u32, command: &str) -> Option<String> {
@@ -49,20 +54,41 @@ pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let title = title(&directory.join("cmdline"));
     let title = title.or_else(|| (!is_kernels(&directory)).then(|| command.clone()));
     Some(Seen {
+        main_process: main_process(proc, process, &command),
         command,
         title,
         unit: std::fs::read_to_string(directory.join("cgroup")).ok().and_then(|text| unit(&text)),
     })
 }
 
-/// Whether it is a thread of the kernel (PF_KTHREAD, include/linux/sched.h), by its flags, the
-/// ninth field of all, of which the second may have blanks (proc_pid_stat(5)).
+/// Whether it is a thread of the kernel (PF_KTHREAD, include/linux/sched.h), by its flags.
 fn is_kernels(directory: &Path) -> bool {
     const KERNELS: u64 = 0x0020_0000;
-    let stat = std::fs::read_to_string(directory.join("stat")).unwrap_or_default();
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let flags = fields.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
-    flags.is_none_or(|flags| flags & KERNELS != 0)
+    const FLAGS: usize = 9;
+    stat(directory, FLAGS).is_none_or(|flags| flags & KERNELS != 0)
+}
+
+/// A field of proc_pid_stat(5) behind the second, which may have blanks.
+fn stat(directory: &Path, field: usize) -> Option<u64> {
+    const FIRST: usize = 3;
+    let stat = std::fs::read_to_string(directory.join("stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(field - FIRST)?.parse().ok()
+}
+
+fn main_process(proc: &Path, process: u32, command: &str) -> u32 {
+    const PARENT: usize = 4;
+    let mut main = process;
+    for _ in 0..ANCESTORS_MOST {
+        let parent = stat(&proc.join(main.to_string()), PARENT);
+        let Some(parent) = parent.and_then(|parent| u32::try_from(parent).ok()) else { break };
+        let called = std::fs::read(proc.join(parent.to_string()).join("comm"));
+        if parent == 0 || !called.is_ok_and(|called| harmless(&called) == command) {
+            break;
+        }
+        main = parent;
+    }
+    main
 }
 
 fn title(path: &Path) -> Option<String> {
@@ -140,5 +166,20 @@ mod tests {
         assert_eq!(seen_in(proc.path(), 7).unwrap().title.as_deref(), Some("a [31mb"));
         write("stat", stat(0x0420_8040 | 0x0020_0000).as_bytes());
         assert_eq!(seen_in(proc.path(), 7).unwrap().title, None);
+    }
+
+    #[test]
+    fn a_worker_is_its_first_ancestors_of_its_name() {
+        let proc = tempfile::tempdir().unwrap();
+        let processes = [(1, 0, "init"), (5, 1, "db"), (6, 5, "db"), (7, 6, "db"), (8, 7, "sh")];
+        for (pid, parent, command) in processes {
+            let directory = proc.path().join(pid.to_string());
+            std::fs::create_dir(&directory).unwrap();
+            std::fs::write(directory.join("comm"), command).unwrap();
+            let stat = format!("{pid} ({command} )) S {parent} 1 1 0 -1 0 0 0 0");
+            std::fs::write(directory.join("stat"), stat).unwrap();
+        }
+        let main = |pid| seen_in(proc.path(), pid).unwrap().main_process;
+        assert_eq!([1, 5, 6, 7, 8].map(main), [1, 5, 5, 5, 8]);
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
+use super::instance::{Trees, of_unit};
 use super::role::{of_process, role};
 use crate::selection::Who;
 use hashbrown::HashMap;
@@ -74,6 +75,7 @@ pub(crate) struct Actors {
     /// Which processes have a role of their own, and these roles.
     alone: Option<Who>,
     own: BTreeSet<RoleId>,
+    trees: Arc<Trees>,
 }
 
 impl Actors {
@@ -87,6 +89,7 @@ impl Actors {
             last: None,
             alone,
             own: BTreeSet::new(),
+            trees: Arc::new(Trees::of(context.processes.iter())),
         };
         actors.number("journal", true);
         for process in &context.processes {
@@ -161,6 +164,10 @@ impl Actors {
     fn of_process(&mut self, process: &Process, is_kernel: bool) -> RoleId {
         let Process { title, command, .. } = process;
         let shared = role_of(process);
+        let shared = match self.trees.of_process(&shared, process) {
+            Some(instance) => format!("{shared} ({instance})"),
+            None => shared,
+        };
         if !self.alone.as_ref().is_some_and(|alone| alone.is(process)) {
             return self.number(&shared, is_kernel);
         }
@@ -269,13 +276,18 @@ impl Actors {
     }
 }
 
-/// The role of a process, and of its threads that have a name of their own.
-fn role_of(process: &Process) -> String {
+/// The role of a process, and of its threads that have a name of their own, with the instance that
+/// its cgroup tells.
+pub(super) fn role_of(process: &Process) -> String {
     let role_of_all = role(process.title.as_deref(), &process.command);
-    match &process.thread {
-        Some(thread) if JobRole::of_thread(thread).is_some() => role(None, thread),
+    let role_of_thread = match &process.thread {
+        Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),
         Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
         None => role_of_all,
+    };
+    match process.unit.as_deref().and_then(of_unit).filter(|_| process.title.is_some()) {
+        Some(instance) => format!("{role_of_thread} ({instance})"),
+        None => role_of_thread,
     }
 }
 

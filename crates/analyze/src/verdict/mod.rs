@@ -9,6 +9,7 @@
 //! verdict is the same to the last bit however it is cut, and takes memory for a minute.
 //!
 //! - [`role`]: what a process is for, by its title.
+//! - `instance`: which of several instances of one program a process is of.
 //! - `actors`: whose request it is.
 //! - `intervals`: calls and waits, by their begins.
 //! - [`Known`]: what is known besides the requests.
@@ -49,6 +50,7 @@ mod ends;
 mod files;
 mod findings;
 mod holders;
+mod instance;
 mod intervals;
 mod known;
 mod minutes;

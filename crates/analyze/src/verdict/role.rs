@@ -63,7 +63,10 @@ fn of_title(title: &str, command: &str) -> String {
     // A title that was written over: `name: what it does`.
     if let Some((name, rest)) = title.split_once(": ").filter(|(name, _)| !name.contains('/')) {
         return match name {
-            "postgres" => format!("postgres: {}", of_postgres(rest)),
+            "postgres" => match cluster(rest) {
+                Some(cluster) => format!("postgres {cluster}: {}", of_postgres(rest)),
+                None => format!("postgres: {}", of_postgres(rest)),
+            },
             name => format!("{name}: {}", first_words(rest)),
         };
     }
@@ -76,6 +79,12 @@ fn of_title(title: &str, command: &str) -> String {
         }
         program => without_number(program).to_owned(),
     }
+}
+
+/// A cluster that has a name says it first (cluster_name).
+fn cluster(rest: &str) -> Option<&str> {
+    let (name, _) = rest.split_once(": ")?;
+    (!name.contains(' ') && !name.is_empty()).then_some(name)
 }
 
 /// A connection's process has user, database and address; a cluster's name may stand before.
@@ -144,8 +153,8 @@ mod tests {
     fn titles_tell_roles_and_nothing_particular() {
         for (title, expected) in [
             ("postgres: checkpointer ", "postgres: checkpointer"),
-            ("postgres: 15/main: checkpointer", "postgres: checkpointer"),
-            ("postgres: 15/main: walwriter", "postgres: walwriter"),
+            ("postgres: 15/main: checkpointer", "postgres 15/main: checkpointer"),
+            ("postgres: 15/main: app shop ::1(5512) idle", "postgres 15/main: backend"),
             ("postgres: postgres bench [local] COMMIT", "postgres: backend"),
             ("postgres: app shop 10.0.0.7(5512) idle in transaction", "postgres: backend"),
             ("postgres: autovacuum worker bench", "postgres: autovacuum worker"),

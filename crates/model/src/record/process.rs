@@ -14,13 +14,14 @@ pub struct Process {
     pub title: Option<String>,
     pub thread: Option<String>,
     pub unit: Option<String>,
+    pub main_process: Option<u64>,
     pub waits_count: Option<u64>,
     pub waited_ns: Option<u64>,
     pub waited_for_requests_ns: Option<u64>,
 }
 
 /// What version 1 did not have.
-const WAITED: [&str; 3] = ["waits_count", "waited_ns", "waited_for_requests_ns"];
+const NEW: [&str; 4] = ["main_process", "waits_count", "waited_ns", "waited_for_requests_ns"];
 
 impl Record for Process {
     const SCHEMA: &'static str = "lbolt.processes/2";
@@ -36,6 +37,9 @@ impl Record for Process {
             column!(Process, thread: Option<String>, "the thread's own name; null: its process's"),
             column!(Process, unit: Option<String>, "the path of its cgroup: a service, a \
                 container; null: the root"),
+            column!(Process, main_process: Option<u64>, "the first of its process's ancestors \
+                that are called as it is: whose worker it is; itself, if it is nobody's; null: \
+                gone"),
             column!(Process, waits_count: Option<u64>, "waits of the thread in which it could not \
                 be interrupted, however short, that ended while it was captured; null: not known"),
             column!(Process, waited_ns: Option<u64>, "how long these took"),
@@ -46,7 +50,7 @@ impl Record for Process {
 
     fn earlier() -> (&'static str, Vec<Column<Self>>) {
         let mut columns = Self::columns();
-        columns.retain(|column| !WAITED.contains(&column.name));
+        columns.retain(|column| !NEW.contains(&column.name));
         ("lbolt.processes/1", columns)
     }
 }

@@ -318,6 +318,7 @@ impl Witness {
 fn asked(pid: u32, process: u32) -> Process {
     let seen = process::seen(process);
     let is_there = seen.is_some();
+    let main_process = seen.as_ref().map(|seen| u64::from(seen.main_process));
     let seen = seen.unwrap_or_default();
     let thread = (pid != process).then(|| process::thread_name(process, pid, &seen.command));
     Process {
@@ -327,6 +328,7 @@ fn asked(pid: u32, process: u32) -> Process {
         command: seen.command,
         title: seen.title,
         unit: seen.unit,
+        main_process,
         ..Process::default()
     }
 }
