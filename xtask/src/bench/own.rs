@@ -17,7 +17,7 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures out.
 type Own = fn(&[&str]) -> anyhow::Result<Turn>;
 
-const PROGRAMS: [(&str, Own); 12] = [
+const PROGRAMS: [(&str, Own); 13] = [
     ("device", device::device),
     ("explore", deed::explore),
     ("indirect", deed::indirect),
@@ -27,6 +27,7 @@ const PROGRAMS: [(&str, Own); 12] = [
     ("make-requests", make_requests),
     ("make-text", make_text),
     ("pg-test-fsync", deed::pg_test_fsync),
+    ("pgbench", deed::pgbench),
     ("repeat", repeat),
     ("replay", replay),
     ("whatif", deed::whatif),

@@ -12,7 +12,7 @@ const HOME: &str = "/usr/lib/postgresql";
 /// SECONDS FILE: so long for each method.
 pub(in super::super) fn pg_test_fsync(words: &[&str]) -> anyhow::Result<Turn> {
     let [seconds, file] = words else { bail!("pg-test-fsync SECONDS FILE") };
-    let mut command = Command::new(program()?);
+    let mut command = Command::new(program("pg_test_fsync")?);
     command.args(["-s", seconds, "-f", file]).stdin(Stdio::null());
     let output = command.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -23,11 +23,11 @@ pub(in super::super) fn pg_test_fsync(words: &[&str]) -> anyhow::Result<Turn> {
     Ok(turn)
 }
 
-/// The newest one that is installed.
-fn program() -> anyhow::Result<PathBuf> {
+/// The newest one of a name that is installed.
+pub(super) fn program(name: &str) -> anyhow::Result<PathBuf> {
     let versions = std::fs::read_dir(HOME).context("PostgreSQL is not installed")?;
-    let all = versions.flatten().map(|version| version.path().join("bin/pg_test_fsync"));
-    all.filter(|path| path.is_file()).max().context("there is no pg_test_fsync")
+    let all = versions.flatten().map(|version| version.path().join("bin").join(name));
+    all.filter(|path| path.is_file()).max().with_context(|| format!("there is no {name}"))
 }
 
 /// Methods with their commits a second, until one comes again: then the next part has begun.
