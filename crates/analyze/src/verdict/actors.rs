@@ -6,7 +6,7 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
-use super::instance::{Trees, of_unit};
+use super::instance::{Instances, of_unit};
 use super::role::{of_process, role};
 use crate::selection::Who;
 use hashbrown::HashMap;
@@ -75,7 +75,7 @@ pub(crate) struct Actors {
     /// Which processes have a role of their own, and these roles.
     alone: Option<Who>,
     own: BTreeSet<RoleId>,
-    trees: Arc<Trees>,
+    instances: Arc<Instances>,
 }
 
 impl Actors {
@@ -89,7 +89,7 @@ impl Actors {
             last: None,
             alone,
             own: BTreeSet::new(),
-            trees: Arc::new(Trees::of(context.processes.iter())),
+            instances: Arc::new(Instances::of(&context.processes)),
         };
         actors.number("journal", true);
         for process in &context.processes {
@@ -164,7 +164,7 @@ impl Actors {
     fn of_process(&mut self, process: &Process, is_kernel: bool) -> RoleId {
         let Process { title, command, .. } = process;
         let shared = role_of(process);
-        let shared = match self.trees.of_process(&shared, process) {
+        let shared = match self.instances.of_process(&shared, process) {
             Some(instance) => format!("{shared} ({instance})"),
             None => shared,
         };

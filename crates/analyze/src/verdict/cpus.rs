@@ -45,6 +45,11 @@ impl Cpus {
         self.0.push(interval);
     }
 
+    /// When the last of them ends.
+    pub(super) fn until_ns(&self) -> Option<i64> {
+        self.0.last().map(|interval| interval.until_ns)
+    }
+
     /// Of a time: each interval counts by what of it lies there.
     pub(super) fn within(&self, time_ns: &Range<i64>) -> CpuSum {
         let first = self.0.partition_point(|interval| interval.until_ns <= time_ns.start);
@@ -111,6 +116,7 @@ mod tests {
         let cpus = Cpus::new(vec![of(100, 200, 50, 40), of(-50, 100, 300, 0), of(300, 400, 9, 0)]);
         let sum =
             |all_ns, idle_ns, stolen_ns| CpuSum { all_ns, idle_ns, stolen_ns, ..CpuSum::default() };
+        assert_eq!(cpus.until_ns(), Some(400));
         assert_eq!(cpus.within(&(150..1000)), sum(300.0, 34.0, 20.0));
         assert_eq!(cpus.within(&(-100..0)), sum(100.0, 100.0, 0.0));
         assert_eq!(cpus.within(&(200..300)), CpuSum::default());

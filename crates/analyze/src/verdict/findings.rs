@@ -8,6 +8,7 @@ use super::cpus::CpuSum;
 use super::files::Requested;
 use super::stacks::Queued;
 use super::sums::{Cause, Share, Victim};
+use super::units::UnitSum;
 use super::waits::Kind;
 use super::whole::Verdict;
 use hashbrown::HashMap;
@@ -70,6 +71,25 @@ fn of_pressure(sum: &CpuSum, seen_ns: i64) -> Vec<Finding> {
     ]
 }
 
+/// The same by cgroup, of those that waited at all.
+fn of_units(all: &[Told<'_>]) -> Vec<Finding> {
+    let mut units: BTreeMap<&str, UnitSum> = BTreeMap::new();
+    for (unit, sum) in all.iter().flat_map(|told| &told.verdict.units) {
+        units.entry(unit).or_default().merge(*sum);
+    }
+    let found = |(unit, sum): (&str, UnitSum)| {
+        let subject = Subject::class("cgroup", unit);
+        let found = |name, value| Finding::new(&subject, name, Some(value), 1, "io.pressure, some");
+        let (stalled_ns, counted_ns) = (sum.stalled_ns as f64, sum.time_ns as f64);
+        [
+            found("io_pressure_ns", stalled_ns),
+            found("io_pressure_percent", 100.0 * stalled_ns / counted_ns),
+            found("io_pressure_seen_percent", 100.0 * sum.seen_ns as f64 / stalled_ns),
+        ]
+    };
+    units.into_iter().filter(|(_, sum)| sum.stalled_ns > 0).flat_map(found).collect()
+}
+
 /// Stolen CPU time is in every time that was measured.
 fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
     let percent = 100.0 * sum.stolen_ns / sum.all_ns;
@@ -106,6 +126,7 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     all.iter().for_each(|told| findings.extend(told.of_pairs()));
     findings.extend(of_cpus(&cpus));
     findings.extend(of_pressure(&cpus, all.iter().map(|told| told.verdict.stalled_ns).sum()));
+    findings.extend(of_units(all));
     let of_unplaced =
         |of: fn(&Verdict) -> f64| all.iter().map(|told| of(told.verdict)).sum::<f64>();
     let count = of_unplaced(|verdict| verdict.unplaced.count as f64);
@@ -154,9 +175,10 @@ impl Told<'_> {
 }
 
 impl Verdict {
-    /// The time that it is of.
+    /// The time that it is of: it goes on where nothing was requested any more.
     fn time_ns(&self) -> Range<i64> {
-        self.known.selection.within(self.last_ns.max(0))
+        let watched_until_ns = self.known.cpus.until_ns().unwrap_or(0);
+        self.known.selection.within(self.last_ns.max(watched_until_ns).max(0))
     }
 
     /// Where a victim stands among all: roles are numbered as they come.

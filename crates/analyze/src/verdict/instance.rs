@@ -2,9 +2,9 @@
 //! roles, and one may be the victim of the other.
 //!
 //! A container, a pod and an instance of a service (`postgresql@15-main.service`) are known by the
-//! path of the cgroup. What was started by hand is told apart by the main process, where the
-//! processes of a role have several that have workers; so many at most, for a program that is run
-//! again and again (make) is one role.
+//! path of the cgroup. Others are told apart where a role has several instances in one trace: by
+//! their cgroups, else by the main process, if that has workers; so many at most, for a program
+//! that is run again and again (make) is one role.
 //!
 //! Source: systemd.unit(5), systemd.syntax(7); the cgroup paths of Kubernetes' kubelet (both
 //! drivers), Docker, containerd, CRI-O and Podman.
@@ -19,6 +19,8 @@ const OF_POD: usize = 8;
 const OF_CONTAINER: usize = 12;
 /// A container's identifier has so many hexadecimal digits.
 const DIGITS: usize = 64;
+/// Characters of a cgroup's name that are shown.
+const NAME_CHARS: usize = 20;
 /// More of a role are not told apart.
 const MOST: usize = 8;
 
@@ -56,31 +58,69 @@ fn is_hexadecimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Roles whose processes are of several main processes with workers.
+/// Roles whose processes are of several cgroups; else of several main processes with workers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Trees(BTreeMap<String, BTreeSet<u64>>);
+pub(super) struct Instances(BTreeMap<String, Apart>);
 
-impl Trees {
-    /// Of processes that are known, and how these are called without it.
-    pub(super) fn of<'p>(processes: impl Iterator<Item = &'p Process> + Clone) -> Self {
-        let is_worker = |process: &&Process| process.main_process != process.process;
-        let workers = processes.clone().filter(is_worker);
-        let with_workers: BTreeSet<u64> = workers.filter_map(|of| of.main_process).collect();
-        let mut trees: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-        for process in processes {
-            let main = process.main_process.filter(|main| with_workers.contains(main));
-            let Some(main) = main else { continue };
-            trees.entry(super::actors::role_of(process)).or_default().insert(main);
+#[derive(Debug, Clone)]
+enum Apart {
+    ByUnit,
+    ByMainProcess(BTreeSet<u64>),
+}
+
+/// What there is of a role.
+#[derive(Default)]
+struct OfRole<'p> {
+    units: BTreeSet<Option<&'p str>>,
+    mains: BTreeSet<u64>,
+}
+
+impl OfRole<'_> {
+    fn apart(self) -> Option<Apart> {
+        let are_few = |count: usize| (2..=MOST).contains(&count);
+        if are_few(self.units.len()) {
+            return Some(Apart::ByUnit);
         }
-        trees.retain(|_, mains| (2..=MOST).contains(&mains.len()));
-        Self(trees)
+        are_few(self.mains.len()).then_some(Apart::ByMainProcess(self.mains))
+    }
+}
+
+impl Instances {
+    /// Of processes that are known.
+    pub(super) fn of(processes: &[Process]) -> Self {
+        let workers = processes.iter().filter(|of| of.main_process != of.process);
+        let with_workers: BTreeSet<u64> = workers.filter_map(|of| of.main_process).collect();
+        let mut roles: BTreeMap<String, OfRole<'_>> = BTreeMap::new();
+        for process in processes.iter().filter(|process| process.title.is_some()) {
+            let of = roles.entry(super::actors::role_of(process)).or_default();
+            of.units.insert(process.unit.as_deref());
+            of.mains.extend(process.main_process.filter(|main| with_workers.contains(main)));
+        }
+        let apart = roles.into_iter().filter_map(|(role, of)| Some((role, of.apart()?)));
+        Self(apart.collect())
     }
 
     /// What is put behind the role of a process.
     pub(super) fn of_process(&self, role: &str, process: &Process) -> Option<String> {
-        let main = process.main_process?;
-        self.0.get(role)?.contains(&main).then(|| format!("of {main}"))
+        match self.0.get(role)? {
+            Apart::ByUnit => last_part(process.unit.as_deref()?),
+            Apart::ByMainProcess(mains) => {
+                let main = process.main_process.filter(|main| mains.contains(main))?;
+                Some(format!("of {main}"))
+            }
+        }
     }
+}
+
+/// The cgroup's own name.
+fn last_part(path: &str) -> Option<String> {
+    let last = path.rsplit('/').find(|part| !part.is_empty())?;
+    let kinds = [".service", ".scope", ".slice"];
+    let name = kinds.iter().find_map(|kind| last.strip_suffix(kind)).unwrap_or(last);
+    Some(match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -123,6 +163,25 @@ mod tests {
     }
 
     #[test]
+    fn one_program_in_two_cgroups_is_two_instances() {
+        let of = |unit: Option<&str>| Process {
+            unit: unit.map(str::to_owned),
+            ..process(1, 1, "dd if=/x")
+        };
+        let all = [of(Some("/a.slice/shop.service")), of(Some("/b")), of(None)];
+        let told = |all: &[Process], place: usize| {
+            let role = super::super::actors::role_of(&all[place]);
+            Instances::of(all).of_process(&role, &all[place])
+        };
+        let expected = [Some("shop".to_owned()), Some("b".to_owned()), None];
+        assert_eq!([0, 1, 2].map(|place| told(&all, place)), expected);
+        assert_eq!(told(&all[..1], 0), None, "all in one");
+        let many: Vec<Process> =
+            (0..20).map(|n| of(Some(&format!("/session-{n}.scope")))).collect();
+        assert_eq!(told(&many, 0), None);
+    }
+
+    #[test]
     fn workers_of_two_main_processes_are_two_instances() {
         let backend = "postgres: app shop [local] COMMIT";
         let all = [
@@ -136,7 +195,7 @@ mod tests {
         ];
         let of = |all: &[Process], place: usize| {
             let role = super::super::actors::role_of(&all[place]);
-            Trees::of(all.iter()).of_process(&role, &all[place])
+            Instances::of(all).of_process(&role, &all[place])
         };
         assert_eq!(of(&all, 2).as_deref(), Some("of 1"));
         assert_eq!(of(&all, 4).as_deref(), Some("of 11"));

@@ -8,13 +8,14 @@ use super::actors::Actors;
 use super::calls::{Commits, by_number};
 use super::cpus::Cpus;
 use super::intervals::Intervals;
+use super::units::Units;
 use crate::names::FileNames;
 use crate::selection::Selection;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::history::MINUTE_NS;
 use model::record::requests::DeviceStack;
 use model::record::{
-    Call, Context, FileKey, FileNumber, JournalUse, Process, Request, Stack, Wait,
+    Call, Context, FileKey, FileNumber, JournalUse, Process, Request, Stack, Wait, WaitKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -29,6 +30,8 @@ pub struct Known {
     pub(super) waits: Intervals<Wait>,
     /// Who changed metadata.
     pub(super) journal_use: Intervals<JournalUse>,
+    /// Who woke threads that slept meanwhile; none where waits become known later.
+    pub(super) wakers: Option<HashSet<u32>>,
     /// In whose journal a thread has changed metadata last.
     pub(super) journals: HashMap<u32, u64>,
     /// Those whose end is not known.
@@ -37,6 +40,7 @@ pub struct Known {
     pub(super) file_names: FileNames,
     pub(super) stacks: Vec<Stack>,
     pub(super) cpus: Cpus,
+    pub(super) units: Units,
     pub(super) homes: Homes,
     pub(super) stack: DeviceStack,
     /// In which layer of its stack most of a device's waiting goes by, where not in its own: what
@@ -59,13 +63,27 @@ fn has_totals(process: &Process) -> bool {
     process.waits_count.is_some()
 }
 
+fn wakers(waits: &[Wait]) -> HashSet<u32> {
+    let sleeps = waits.iter().filter(|wait| wait.kind == WaitKind::Thread);
+    sleeps.flat_map(|sleep| [sleep.holder as u32, sleep.pid as u32]).collect()
+}
+
 impl Known {
     /// Of a trace, of which a time is selected; calls whose end is not known have been given one
     /// ([`super::Ends`]).
     pub fn new(context: Context, selection: Selection) -> Self {
         let actors = Actors::new(&context, selection.process.clone()).shared();
-        let Context { calls, waits, journal_use, commits, processes, files, stacks, cpu_times } =
-            context;
+        let Context {
+            calls,
+            waits,
+            journal_use,
+            commits,
+            processes,
+            files,
+            stacks,
+            cpu_times,
+            pressure,
+        } = context;
         let (calls, endless): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.end_ns.is_some());
         Self {
@@ -74,6 +92,7 @@ impl Known {
             has_calls: !calls.is_empty(),
             has_waits: !waits.is_empty() || processes.iter().any(has_totals),
             calls: Intervals::new(calls),
+            wakers: Some(wakers(&waits)),
             waits: Intervals::new(waits),
             journals: journal_use.iter().map(|one| (one.pid as u32, one.file_system)).collect(),
             journal_use: Intervals::new(journal_use),
@@ -82,6 +101,7 @@ impl Known {
             file_names: FileNames::new(&files),
             stacks,
             cpus: Cpus::new(cpu_times),
+            units: Units::new(pressure, &processes),
             stack: DeviceStack::default(),
             queues: BTreeMap::new(),
             selection,
@@ -99,7 +119,7 @@ impl Known {
     ) -> Self {
         let context = Context { processes, ..Context::default() };
         let known = Self::new(context, Selection::default());
-        Self { homes, has_calls, has_waits, of_files: false, ..known }
+        Self { homes, has_calls, has_waits, of_files: false, wakers: None, ..known }
     }
 
     /// The same with what lies on what, and in which layer of each stack most of the time goes.

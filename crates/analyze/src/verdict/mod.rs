@@ -20,8 +20,10 @@
 //! - `sums`: what is kept of a minute, and how minutes are added up.
 //! - `calm`: what waits take in calm.
 //! - `blame`: what waits took beyond calm, and because of whom.
-//! - `holders`: whose locks are waited for.
+//! - `holders`: whose locks are waited for; `held`: the roles of these, and of who fills journals.
+//! - `sleeps`: who slept while another one waited.
 //! - `stalled`: for how long anybody waited for a request, as the kernel counts pressure.
+//! - `units`: the same by cgroup.
 //! - `cpus`: what the CPUs did meanwhile.
 //! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
@@ -49,6 +51,7 @@ mod disk;
 mod ends;
 mod files;
 mod findings;
+mod held;
 mod holders;
 mod instance;
 mod intervals;
@@ -56,11 +59,13 @@ mod known;
 mod minutes;
 mod recent;
 mod role;
+mod sleeps;
 mod so_far;
 mod stacks;
 mod stalled;
 mod sums;
 mod throttle;
+mod units;
 mod waits;
 mod weigh;
 mod whole;
@@ -83,11 +88,11 @@ use cpus::Cpus;
 use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
 use files::Files;
 use hashbrown::HashMap;
-use intervals::Interval;
 use model::record::{
     Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
     WaitKind,
 };
+use sleeps::Sleeps;
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
 use std::collections::BTreeMap;
@@ -124,10 +129,13 @@ pub(crate) struct Ledger {
     in_call: HashMap<u32, (i64, usize)>,
     /// What a thread has in flight.
     asked: HashMap<u32, Asked>,
+    sleeps: Sleeps,
     /// On which device a role had its last request, call or wait.
     used: HashMap<RoleId, u32>,
     /// What of the time some thread waited for a request.
     stalled: Stalled,
+    /// The same by cgroup.
+    stalled_units: Vec<Stalled>,
     unplaced: Unplaced,
     /// How long a role's threads waited for locks that a role held, and how often.
     held: BTreeMap<(Victim, RoleId), Share>,
@@ -180,8 +188,10 @@ impl Ledger {
             journal_use: known.journal_use.of(&time_ns),
             in_call: HashMap::new(),
             asked: HashMap::new(),
+            sleeps: Sleeps::default(),
             used: HashMap::new(),
             stalled: Stalled::default(),
+            stalled_units: known.units.stalled(),
             unplaced: Unplaced::default(),
             held: BTreeMap::new(),
             steps: Steps::default(),
@@ -243,7 +253,12 @@ impl Ledger {
         if self.known.has_waits && row.above_id.is_none() {
             self.remember(row, role, end_ns, is_ahead);
         }
-        self.bring(row, role, kind.filter(|_| !is_ahead), (begin_ns, end_ns));
+        let waits = kind.filter(|_| !is_ahead);
+        if let Some((pid, kind)) = row.pid.zip(waits) {
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            self.note(pid, (begin_ns, end_ns), class);
+        }
+        self.bring(row, role, waits, (begin_ns, end_ns));
         if let Some(kind) = kind.filter(|_| is_ahead) {
             // Who does not sleep for it does not wait for it; who does, is told of by that.
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
@@ -263,7 +278,8 @@ impl Ledger {
         let held = self.throttle.take(row, role, (begin_ns, end_ns));
         let role = held.map_or(role, |(whose, _)| whose);
         if kind.is_some() {
-            self.stalled.add(held.map_or(begin_ns, |(_, since_ns)| since_ns), end_ns);
+            let since_ns = held.map_or(begin_ns, |(_, since_ns)| since_ns);
+            self.stall(row.pid, (since_ns, end_ns));
         }
         let class = kind.map(|kind| Class { device: row.device, role, kind, size });
         let act = Act { role, op: row.op };
@@ -352,6 +368,14 @@ impl Ledger {
             }
             if is_call { self.begin_call() } else { self.begin_wait() }
         }
+        self.end_sleeps(until_ns);
+    }
+
+    /// A thread waits for storage, and others may sleep until it has.
+    fn note(&mut self, pid: u32, span: (i64, i64), class: Class) {
+        if self.known.wakers.as_ref().is_none_or(|wakers| wakers.contains(&pid)) {
+            self.sleeps.note(pid, span, class);
+        }
     }
 
     /// The next call begins.
@@ -365,8 +389,10 @@ impl Ledger {
         let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
         *in_call = (*in_call).max((end_ns, number));
         if let Some(device) = self.home(file_system) {
-            self.stalled.add(begin_ns, end_ns);
-            self.wait_for((begin_ns, end_ns), Class { device, role, kind, size: 0 }, None);
+            let class = Class { device, role, kind, size: 0 };
+            self.stall(Some(pid), (begin_ns, end_ns));
+            self.note(pid, (begin_ns, end_ns), class);
+            self.wait_for((begin_ns, end_ns), class, None);
         }
     }
 
@@ -377,16 +403,18 @@ impl Ledger {
         let is_selected = self.time_ns.contains(&wait.begin_ns);
         let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
         if wait.for_request != 0 && self.device_of(&wait, role).is_some() {
-            self.stalled.add(wait.begin_ns, wait.end_ns);
+            self.stall(Some(wait.pid as u32), (wait.begin_ns, wait.end_ns));
         }
         if self.actors.is_kernel(role) {
             return;
         }
+        let span = (wait.begin_ns, wait.end_ns);
         if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
-            return self.wait_for((wait.begin_ns, wait.end_ns), class, None);
+            self.note(wait.pid as u32, span, class);
+            return self.wait_for(span, class, None);
         }
         if wait.kind == WaitKind::Thread {
-            return self.begin_sleep(&wait, role);
+            return self.sleeps.begin(wait);
         }
         let Some(device) = self.device_of(&wait, role) else {
             if is_selected && Kind::of_wait(wait.kind).is_some() {
@@ -405,71 +433,38 @@ impl Ledger {
                 WaitKind::Journal => self.holding_journal(&wait, &class),
                 _ => None,
             };
-            self.wait_for((wait.begin_ns, wait.end_ns), class, holding);
+            self.note(wait.pid as u32, span, class);
+            self.wait_for(span, class, holding);
         }
     }
 
-    /// A thread sleeps until another one has waited: at the device where that one does.
-    fn begin_sleep(&mut self, wait: &Wait, role: RoleId) {
-        let (waker, begin_ns) = (wait.holder as u32, wait.begin_ns);
-        let Some(behind) = self.known(waker) else { return };
-        let call = self.call_of(Some(waker), begin_ns).and_then(|call| self.calls.get(call));
-        let device = call.and_then(|call| self.home(call.file_system));
-        let Some(device) = device.or_else(|| self.used.get(&behind).copied()) else { return };
-        let class = Class { device, role, kind: Kind::Thread(behind), size: 0 };
-        self.wait_for((begin_ns, wait.end_ns), class, None);
-    }
-
-    /// Who holds the lock that a thread waits for, if that is known.
-    fn holding(&mut self, wait: &Wait, class: &Class) -> Option<Holding> {
-        let holder = holders::holder(wait, &self.waits)?;
-        let role = self.known(holder.pid)?;
-        if role != class.role && self.time_ns.contains(&wait.begin_ns) {
-            let took_ns = (wait.end_ns - wait.begin_ns) as f64;
-            let held = self.held.entry((Victim::of(class), role)).or_default();
-            held.merge(Share::new(took_ns, 1.0));
+    /// A thread waits for a request, as the kernel counts it.
+    fn stall(&mut self, pid: Option<u32>, (begin_ns, end_ns): (i64, i64)) {
+        self.stalled.add(begin_ns, end_ns);
+        let unit = pid.and_then(|pid| self.known.units.of(pid));
+        if let Some(stalled) = unit.and_then(|unit| self.stalled_units.get_mut(unit)) {
+            stalled.add(begin_ns, end_ns);
         }
-        Some(Holding { roles: vec![(role, 1.0)], have_waited: holder.has_waited })
     }
 
-    /// The role of a thread, if it is known and none of the kernel's.
-    fn known(&self, pid: u32) -> Option<RoleId> {
-        self.actors.of_known_thread(pid).filter(|role| !self.actors.is_kernel(*role))
-    }
-
-    /// Who holds the journal that a thread waits for: whoever holds its transaction open; else who
-    /// has filled it.
-    fn holding_journal(&mut self, wait: &Wait, class: &Class) -> Option<Holding> {
-        let holders = holders::holders_of_transaction(wait, &self.waits);
-        let is_here = |file_system: u64| {
-            file_system == 0 || self.home(file_system).is_none_or(|home| home == class.device)
-        };
-        let here: Vec<u32> =
-            holders.into_iter().filter(|(_, of)| is_here(*of)).map(|(pid, _)| pid).collect();
-        let mut roles = here.into_iter().filter_map(|pid| self.known(pid));
-        let open = roles.find(|role| *role != class.role);
-        let roles = match open {
-            Some(role) => vec![(role, 1.0)],
-            None => self.journal_shares(wait, class.device),
-        };
-        (!roles.is_empty()).then_some(Holding { roles, have_waited: true })
-    }
-
-    /// Who has changed how much metadata at a device that its journal still had to write.
-    fn journal_shares(&mut self, wait: &Wait, device: u32) -> Vec<(RoleId, f64)> {
-        let begun = self.journal_use.partition_point(|one| one.begin_ns < wait.end_ns);
-        let recent = self.journal_use[..begun].iter().rev();
-        let recent = recent.take_while(|one| Interval::end_ns(*one) > wait.begin_ns);
-        let mut threads: BTreeMap<u32, (&str, f64)> = BTreeMap::new();
-        for one in recent.filter(|one| self.home(one.file_system) == Some(device)) {
-            threads.entry(one.pid as u32).or_insert((&one.command, 0.0)).1 += one.blocks as f64;
+    /// Sleeps that have ended until a moment: each is so many waits as its waker had meanwhile.
+    fn end_sleeps(&mut self, until_ns: i64) {
+        for (sleep, pieces) in self.sleeps.end(until_ns) {
+            let role = self.actors.of_thread(sleep.pid as u32, || sleep.command.clone());
+            for piece in pieces {
+                if !self.time_ns.contains(&piece.root_ns) {
+                    continue;
+                }
+                let device = piece.class.device;
+                let class = Class { device, role, kind: Kind::Thread(piece.class.role), size: 0 };
+                let queue = self.known.queues.get(&device).copied().unwrap_or(device);
+                // It stands beside the waker's own, which it is a part of.
+                let begin_ns = piece.root_ns;
+                let end_ns = begin_ns + (piece.end_ns - piece.begin_ns);
+                let mut wait = Waited { class, begin_ns, end_ns, parts: Vec::new() };
+                self.device(queue).book.waited(&mut wait);
+            }
         }
-        let mut shares: BTreeMap<RoleId, f64> = BTreeMap::new();
-        for (pid, (command, blocks)) in threads {
-            let role = self.actors.of_thread(pid, || command.to_owned());
-            *shares.entry(role).or_default() += blocks;
-        }
-        shares.into_iter().collect()
     }
 
     /// For which device a role waits: its file's; without a file where the thread changes metadata,

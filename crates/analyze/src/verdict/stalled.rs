@@ -57,8 +57,12 @@ impl Stalled {
 
     /// What of the kernel's count in a time is known here: of each interval no more than it counts.
     pub(super) fn of_pressure(&self, cpus: &Cpus, time_ns: &Range<i64>) -> i64 {
-        let of = cpus.pressure_within(time_ns);
-        of.map(|(interval_ns, counted_ns)| self.within(&interval_ns).min(counted_ns) as i64).sum()
+        self.of_counts(cpus.pressure_within(time_ns))
+    }
+
+    /// The same of intervals and what it counts in each.
+    pub(super) fn of_counts(&self, counts: impl Iterator<Item = (Range<i64>, f64)>) -> i64 {
+        counts.map(|(time_ns, counted_ns)| self.within(&time_ns).min(counted_ns) as i64).sum()
     }
 }
 

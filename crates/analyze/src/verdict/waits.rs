@@ -44,15 +44,23 @@ impl Kind {
     }
 
     /// Whether nobody waits so in calm: only waits above a threshold are told of, and all of such a
-    /// wait is lost.
+    /// wait is lost; of one for a thread what that one lost.
     pub(crate) fn is_lost_whole(self) -> bool {
-        matches!(self, Self::Wait(_))
+        matches!(self, Self::Wait(_) | Self::Thread(_))
     }
 
     /// Whether what is in flight meanwhile tells only likely who is to blame: a lock's holder may
     /// wait for another device, or for no device.
     pub(crate) fn is_guessed(self) -> bool {
         matches!(self, Self::Wait(WaitKind::Lock | WaitKind::Other | WaitKind::Reclaim))
+    }
+
+    /// Whose thread is waited for.
+    pub(crate) fn waker(self) -> Option<RoleId> {
+        match self {
+            Self::Thread(of) => Some(of),
+            _ => None,
+        }
     }
 
     /// Whether somebody holds what is waited for: where it is not known who, and nothing is in

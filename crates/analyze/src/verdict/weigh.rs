@@ -203,21 +203,58 @@ impl OfPart {
 /// Everybody's waits at one device.
 pub(crate) fn weigh(scene: &Scene<'_>) -> Sums {
     let mut sums = Sums::default();
+    // Who waits for a thread loses what that one does.
+    let (sleeps, waits): (Vec<_>, Vec<_>) =
+        scene.book.waits().into_iter().partition(|(class, _)| class.kind.waker().is_some());
+    let of_wakers = sleeps.iter().filter_map(|(class, _)| class.kind.waker());
+    let mut wakers = Wakers(of_wakers.map(|role| (role, Waker::default())).collect());
+    weigh_each(scene, waits, &mut wakers, &mut sums);
+    weigh_each(scene, sleeps, &mut wakers, &mut sums);
+    sums
+}
+
+fn weigh_each(
+    scene: &Scene<'_>,
+    waits: Vec<(&Class, &[Cell])>,
+    wakers: &mut Wakers,
+    sums: &mut Sums,
+) {
     let mut of_victim: Option<(Victim, BySlice)> = None;
-    for (class, cells) in scene.book.waits() {
+    for (class, cells) in waits {
         let victim = Victim::of(class);
         if of_victim.as_ref().is_none_or(|(known, _)| *known != victim) {
             let last = of_victim.replace((victim, BySlice::default()));
-            last.into_iter().for_each(|last| keep_storms(scene, &last, &mut sums));
+            last.into_iter().for_each(|last| keep_storms(scene, &last, sums));
         }
         let Some((_, by_slice)) = &mut of_victim else { continue };
-        let mut weighing = Weighing::new(scene, class, by_slice);
+        let mut weighing = Weighing::new(scene, class, by_slice, wakers);
         let of_class = weighing.of_class(cells);
-        weighing.tell(&mut sums);
+        weighing.tell(sums);
         sums.classes.insert(*class, of_class);
     }
-    of_victim.into_iter().for_each(|last| keep_storms(scene, &last, &mut sums));
-    sums
+    of_victim.into_iter().for_each(|last| keep_storms(scene, &last, sums));
+}
+
+/// What roles for which others slept have waited and lost, by the slices in which their waits
+/// began.
+#[derive(Debug, Default)]
+struct Wakers(BTreeMap<RoleId, Waker>);
+
+#[derive(Debug, Default)]
+struct Waker {
+    waited_ns: BTreeMap<usize, f64>,
+    lost_ns: BTreeMap<(usize, Cause), f64>,
+}
+
+impl Waker {
+    /// Who is to blame for which part of what it waited in a slice.
+    fn parts(&self, slice: usize) -> impl Iterator<Item = (Cause, f64)> {
+        let waited_ns = self.waited_ns.get(&slice).copied().unwrap_or(0.0);
+        let lost = self.lost_ns.range((slice, Cause::first())..);
+        let lost = lost.take_while(move |((of, _), _)| *of == slice && waited_ns > 0.0);
+        lost.map(move |((_, cause), ns)| (*cause, (ns / waited_ns).min(1.0)))
+            .filter(|(_, part)| *part > 0.0)
+    }
 }
 
 /// The weighing of a class.
@@ -230,15 +267,24 @@ struct Weighing<'a> {
     stolen: OfPart,
     /// And of what nothing that was seen explains.
     unknown: OfPart,
+    /// Of who waits for a thread, by that one's causes.
+    behind: BTreeMap<Cause, OfPart>,
+    wakers: &'a mut Wakers,
     /// What is longer than in calm: memory of one cell's.
     longer: Vec<(PartNumber, f64)>,
 }
 
 impl<'a> Weighing<'a> {
-    fn new(scene: &'a Scene<'a>, class: &'a Class, by_slice: &'a mut BySlice) -> Self {
+    fn new(
+        scene: &'a Scene<'a>,
+        class: &'a Class,
+        by_slice: &'a mut BySlice,
+        wakers: &'a mut Wakers,
+    ) -> Self {
         let (of_parts, longer) = (Vec::new(), Vec::new());
         let (stolen, unknown) = (OfPart::default(), OfPart::default());
-        Self { scene, class, by_slice, of_parts, stolen, unknown, longer }
+        let behind = BTreeMap::new();
+        Self { scene, class, by_slice, of_parts, stolen, unknown, behind, wakers, longer }
     }
 
     fn of_class(&mut self, cells: &[Cell]) -> OfClass {
@@ -250,6 +296,15 @@ impl<'a> Weighing<'a> {
         let role = self.class.role;
         if (self.scene.is_kernel)(role) {
             return of_class;
+        }
+        if let Some(waker) = self.class.kind.waker() {
+            cells.iter().for_each(|cell| self.lose_behind(waker, cell));
+            return of_class;
+        }
+        if let Some(waker) = self.wakers.0.get_mut(&role) {
+            for cell in cells {
+                *waker.waited_ns.entry(cell.slice).or_default() += cell.sum_ns as f64;
+            }
         }
         if self.class.kind.is_lost_whole() {
             cells.iter().for_each(|cell| self.lose_whole(cell));
@@ -337,8 +392,22 @@ impl<'a> Weighing<'a> {
         }
     }
 
+    /// What of a wait for a thread is lost is what of that one's waits is.
+    fn lose_behind(&mut self, waker: RoleId, cell: &Cell) {
+        let Some(waker) = self.wakers.0.get(&waker) else { return };
+        let parts: Vec<(Cause, f64)> = waker.parts(cell.slice).collect();
+        for (cause, part) in parts {
+            self.behind.entry(cause).or_default().above.add(part, cell);
+            self.lose(cause, cell, part * cell.sum_ns as f64);
+        }
+    }
+
     /// A wait may be of seconds: it was lost while it went on, and not when it began.
     fn lose(&mut self, cause: Cause, cell: &Cell, ns: f64) {
+        let waker = self.wakers.0.get_mut(&self.class.role);
+        if let Some(waker) = waker.filter(|_| self.class.kind.waker().is_none()) {
+            *waker.lost_ns.entry((cell.slice, cause)).or_default() += ns;
+        }
         let mean_ns = cell.sum_ns / cell.count.max(1);
         let width_ns = self.scene.book.width_ns.max(1).unsigned_abs();
         let slices = mean_ns.div_ceil(width_ns).clamp(1, STORM_SLICES_MOST) as usize;
@@ -408,6 +477,7 @@ impl<'a> Weighing<'a> {
         };
         keep(Cause::Nobody(Circumstance::Stolen), None, &self.stolen);
         keep(Cause::Nobody(Circumstance::Unknown), None, &self.unknown);
+        self.behind.iter().for_each(|(cause, of)| keep(*cause, None, of));
         for (number, of) in self.of_parts.iter().enumerate() {
             match self.scene.whose(number as PartNumber, self.class.role) {
                 Ok((role, op)) => keep(Cause::Role(role), Some(op), of),

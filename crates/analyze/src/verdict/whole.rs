@@ -10,6 +10,7 @@ use super::known::Known;
 use super::stacks::Ways;
 use super::stalled::Unplaced;
 use super::sums::{Sums, Victim};
+use super::units::UnitSum;
 use super::{Ledger, actors};
 use hashbrown::HashMap;
 use model::record::Finding;
@@ -31,6 +32,8 @@ pub struct Verdict {
     pub(super) requests: u64,
     /// What of the kernel's count of waits for requests is known here.
     pub(super) stalled_ns: i64,
+    /// The kernel's count by cgroup.
+    pub(super) units: BTreeMap<String, UnitSum>,
     pub(super) unplaced: Unplaced,
     /// When the last wait ended.
     pub(super) last_ns: i64,
@@ -75,6 +78,7 @@ impl Verdict {
             ways: Ways::default(),
             requests: 0,
             stalled_ns: 0,
+            units: BTreeMap::new(),
             unplaced: Unplaced::default(),
             last_ns: i64::MIN,
         }
@@ -87,8 +91,19 @@ impl Verdict {
         });
         let own = ledger.actors.own_roles().clone();
         let Ledger {
-            known, files, ways, requests, stalled, unplaced, last_ns, cpus, time_ns, ..
+            known,
+            files,
+            ways,
+            requests,
+            stalled,
+            stalled_units,
+            unplaced,
+            last_ns,
+            cpus,
+            time_ns,
+            ..
         } = ledger;
+        let units = known.units.sums(&stalled_units, &time_ns);
         let stalled_ns = stalled.of_pressure(&cpus, &time_ns);
         Self {
             known,
@@ -100,6 +115,7 @@ impl Verdict {
             ways,
             requests,
             stalled_ns,
+            units,
             unplaced,
             last_ns,
         }
@@ -120,6 +136,9 @@ impl Verdict {
         self.ways.merge(&other.ways, &number);
         self.requests += other.requests;
         self.stalled_ns += other.stalled_ns;
+        for (unit, sum) in &other.units {
+            self.units.entry(unit.clone()).or_default().merge(*sum);
+        }
         self.unplaced.count += other.unplaced.count;
         self.unplaced.sum_ns += other.unplaced.sum_ns;
         self.last_ns = self.last_ns.max(other.last_ns);

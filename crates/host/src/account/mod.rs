@@ -18,7 +18,7 @@ mod worker_time;
 pub use idle::CpuStat;
 pub(crate) use idle::is_fine;
 pub(crate) use loop_workers::LoopWorkers;
-pub use pressure::io_stalled_ns;
+pub use pressure::{io_stalled_ns, io_stalled_of_unit_ns};
 
 use model::seam::CpuCounters;
 use std::io;

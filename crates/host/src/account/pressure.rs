@@ -1,12 +1,30 @@
-//! How long some thread of the machine waited for requests, as the kernel counts it by itself
-//! (pressure stall information, Documentation/accounting/psi.rst). It is brought up to date every
-//! two seconds.
+//! How long some thread of the machine, or of a cgroup, waited for requests, as the kernel counts
+//! it by itself (pressure stall information, Documentation/accounting/psi.rst). It is brought up to
+//! date every two seconds.
 //!
-//! Non-goals: pressure of cgroups, of memory and of CPUs.
+//! Non-goals: pressure of memory and of CPUs.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Since the machine began, in ns; none where the kernel does not count it.
 pub fn io_stalled_ns() -> Option<u64> {
     parse(&std::fs::read_to_string("/proc/pressure/io").ok()?)
+}
+
+/// The same of a cgroup of version 2, by its path from the hierarchy's root.
+pub fn io_stalled_of_unit_ns(unit: &str) -> Option<u64> {
+    static HIERARCHY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let mounts = || std::fs::read_to_string("/proc/self/mounts").ok();
+    let hierarchy = HIERARCHY.get_or_init(|| Some(mounts_at(&mounts()?)?.to_owned())).as_ref()?;
+    let file = hierarchy.join(unit.trim_start_matches('/')).join("io.pressure");
+    parse(&std::fs::read_to_string(file).ok()?)
+}
+
+/// Where cgroups of version 2 are mounted (proc_pid_mounts(5)).
+fn mounts_at(mounts: &str) -> Option<&Path> {
+    let of = mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2"));
+    of.filter_map(|line| line.split(' ').nth(1).map(Path::new)).next()
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=123456`, in us.
@@ -18,7 +36,15 @@ fn parse(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::*;
+
+    #[test]
+    fn cgroups_are_found_where_they_are_mounted() {
+        let mounts = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        assert_eq!(mounts_at(mounts), Some(Path::new("/sys/fs/cgroup/unified")));
+        assert_eq!(mounts_at("cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n"), None);
+        assert_eq!(io_stalled_of_unit_ns("/lbolt-no-such"), None);
+    }
 
     #[test]
     fn the_total_of_some_is_read_and_nothing_else_is_taken_for_it() {

@@ -4,13 +4,13 @@
 //! Non-goals: traces of other programs, which have none of it.
 
 use super::{
-    Call, CpuTime, JournalCommit, JournalUse, NamedFile, Process, Record, RecordError, Stack, Wait,
-    read, write,
+    Call, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Record, RecordError,
+    Stack, Wait, read, write,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The eight records, each in a file of its own next to `requests.parquet`.
+/// The nine records, each in a file of its own next to `requests.parquet`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Context {
     /// Calls that made a file durable, in the order of their begins.
@@ -29,6 +29,8 @@ pub struct Context {
     pub stacks: Vec<Stack>,
     /// What the CPUs did, in the order of time.
     pub cpu_times: Vec<CpuTime>,
+    /// What the kernel counted of cgroups, each in the order of time.
+    pub pressure: Vec<Pressure>,
 }
 
 const CALLS: &str = "calls.parquet";
@@ -39,11 +41,12 @@ const PROCESSES: &str = "processes.parquet";
 const FILES: &str = "files.parquet";
 const STACKS: &str = "stacks.parquet";
 const CPU_TIMES: &str = "cpu_times.parquet";
+const PRESSURE: &str = "pressure.parquet";
 
 impl Context {
     /// The names of its files.
-    pub const FILE_NAMES: [&str; 8] =
-        [CALLS, WAITS, JOURNAL_USE, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES];
+    pub const FILE_NAMES: [&str; 9] =
+        [CALLS, WAITS, JOURNAL_USE, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES, PRESSURE];
 
     /// Writes what there is into a run's directory; `footer` is added to each file's own.
     /// Errors: what the file system or Parquet refuses.
@@ -59,7 +62,8 @@ impl Context {
         some(&directory.join(PROCESSES), &self.processes, footer)?;
         some(&directory.join(FILES), &self.files, footer)?;
         some(&directory.join(STACKS), &self.stacks, footer)?;
-        some(&directory.join(CPU_TIMES), &self.cpu_times, footer)
+        some(&directory.join(CPU_TIMES), &self.cpu_times, footer)?;
+        some(&directory.join(PRESSURE), &self.pressure, footer)
     }
 
     /// Reads what there is in a run's directory.
@@ -74,6 +78,7 @@ impl Context {
             files: any(&directory.join(FILES))?,
             stacks: any(&directory.join(STACKS))?,
             cpu_times: any(&directory.join(CPU_TIMES))?,
+            pressure: any(&directory.join(PRESSURE))?,
         })
     }
 }
@@ -82,13 +87,14 @@ impl Context {
     /// Times from a moment of the trace instead of its beginning.
     #[must_use]
     pub fn counted_from(mut self, zero_ns: i64) -> Self {
-        let Self { calls, waits, journal_use, commits, files, cpu_times, .. } = &mut self;
+        let Self { calls, waits, journal_use, commits, files, cpu_times, pressure, .. } = &mut self;
         files.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         waits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         journal_use.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         cpu_times.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
+        pressure.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         self
     }
 
@@ -100,6 +106,7 @@ impl Context {
         self.journal_use.retain(|one| one.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
         self.cpu_times.retain(|interval| interval.until_ns > since_ns);
+        self.pressure.retain(|interval| interval.until_ns > since_ns);
         self
     }
 }

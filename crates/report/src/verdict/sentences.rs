@@ -4,12 +4,13 @@
 //! Non-goals: which pairs matter (`analyze::verdict`).
 
 use super::tables::Shown;
-use super::told::{Loss, Told};
+use super::told::{Loss, Told, Values};
 use crate::doubt::sentences;
 use crate::number::significant;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
-use model::record::{Verdict, WaitKind, waited_for};
+use model::record::subject::{Blame, Class};
+use model::record::{Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
 use model::units::{show_moment, show_time_ns};
 
 /// Pairs that are told of.
@@ -29,11 +30,15 @@ const SEEN_PERCENT_LEAST: f64 = 75.0;
 const UNPLACED_NS_LEAST: f64 = 1e9;
 /// Where more of the waiting than this could not be compared, nobody knows whether all is clear.
 const UNKNOWN_PART: f64 = 0.1;
+/// Who waited for a victim less than this part of what it lost is left out.
+const SLEEPER_LEAST: f64 = 0.1;
 /// Whoever held the lock for this part of what was lost is said to have held it.
 const HELD_LEAST: f64 = 0.8;
 
 pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
-    let of_roles = || told.losses.iter().filter(|loss| loss.is_of(shown));
+    // Who waited for a thread stands with what that one lost.
+    let of_roles =
+        || told.losses.iter().filter(|loss| loss.is_of(shown) && waker(loss.of).is_none());
     let matters = of_roles().filter(|loss| loss.matters());
     let mut lines: Vec<String> = matters.take(MOST).map(|loss| of_loss(loss, told)).collect();
     if lines.is_empty() {
@@ -72,6 +77,7 @@ fn pressure(told: &Told<'_>) -> Option<String> {
     let percent = told.run.get("io_pressure_percent").filter(|of| *of >= PRESSURE_PERCENT_LEAST)?;
     let all = show_time_ns(told.run.or_zero("io_pressure_ns"));
     let seen = told.run.or_zero("io_pressure_seen_percent");
+    let of_cgroups = of_cgroups(told);
     let counted = format!(
         "By the kernel's count (PSI) some thread waited for I/O for {all}, {} % of the time",
         significant(percent)
@@ -79,17 +85,41 @@ fn pressure(told: &Told<'_>) -> Option<String> {
     Some(match seen < SEEN_PERCENT_LEAST {
         true => format!(
             "{counted}: only {} % of that was seen here. The rest waited for devices that were not \
-             traced, or by a way that is not.",
+             traced, or by a way that is not.{of_cgroups}",
             significant(seen)
         ),
-        false => format!("{counted}; {} % of that was seen here.", significant(seen)),
+        false => format!("{counted}; {} % of that was seen here.{of_cgroups}", significant(seen)),
     })
 }
 
-/// Whether the kernel counts much waiting that is not known here.
+/// ` In cgroups: /shop.slice 3.20 s (98.1 % seen).`
+fn of_cgroups(told: &Told<'_>) -> String {
+    let of = pressed_cgroups(told).take(MOST).map(|(cgroup, values)| {
+        let time = show_time_ns(values.or_zero("io_pressure_ns"));
+        let seen = significant(values.or_zero("io_pressure_seen_percent"));
+        format!("{} {time} ({seen} % seen)", cgroup.class)
+    });
+    match of.collect::<Vec<_>>() {
+        of if of.is_empty() => String::new(),
+        of => format!(" In cgroups: {}.", of.join(", ")),
+    }
+}
+
+/// Cgroups in which the kernel counts much waiting.
+fn pressed_cgroups<'t>(told: &'t Told<'_>) -> impl Iterator<Item = &'t (&'t Class, Values<'t>)> {
+    let is_much = |values: &Values<'_>| {
+        values.get("io_pressure_percent").is_some_and(|of| of >= PRESSURE_PERCENT_LEAST)
+    };
+    told.cgroups.iter().filter(move |(_, values)| is_much(values))
+}
+
+/// Whether the kernel counts much waiting that is not known here, of the machine or of a cgroup.
 fn is_much_unseen(told: &Told<'_>) -> bool {
-    told.run.or_zero("io_pressure_percent") >= PRESSURE_PERCENT_LEAST
-        && told.run.get("io_pressure_seen_percent").is_some_and(|seen| seen < SEEN_PERCENT_LEAST)
+    let is_unseen = |values: &Values<'_>| {
+        values.get("io_pressure_seen_percent").is_some_and(|seen| seen < SEEN_PERCENT_LEAST)
+    };
+    told.run.or_zero("io_pressure_percent") >= PRESSURE_PERCENT_LEAST && is_unseen(&told.run)
+        || pressed_cgroups(told).any(|(_, values)| is_unseen(values))
 }
 
 /// Where the CPUs are never idle, a wait may be one for a CPU.
@@ -130,7 +160,37 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
         _ if wait_kind(&of.wait).is_some() => String::new(),
         _ => "; there was no calm to compare with".to_owned(),
     };
-    format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
+    format!("{lost}, {}{}{took}.{}", behind(loss), when(loss, told), sleepers(loss, told))
+}
+
+/// Whose thread the victim waited for.
+fn waker(of: &Blame) -> Option<&str> {
+    of.wait.strip_prefix(WAIT_FOR_THREAD)
+}
+
+/// ` Meanwhile others of it waited for it (24.3 s), and pgbench (19.4 s).`
+fn sleepers(loss: &Loss<'_>, told: &Told<'_>) -> String {
+    let root = loss.of;
+    let is_behind = |one: &&Loss<'_>| {
+        let of = one.of;
+        waker(of) == Some(root.victim.as_str())
+            && (&of.device, &of.cause, of.is_role) == (&root.device, &root.cause, root.is_role)
+            && one.lost_ns() >= SLEEPER_LEAST * loss.lost_ns()
+    };
+    let behind = told.losses.iter().filter(is_behind).take(MOST).map(|one| {
+        let who = match one.of.victim == root.victim {
+            true => "others of its own",
+            false => &one.of.victim,
+        };
+        format!("{who} ({})", show_time_ns(one.lost_ns()))
+    });
+    match behind.collect::<Vec<_>>().split_last() {
+        None => String::new(),
+        Some((one, [])) => format!(" Meanwhile {one} waited for it."),
+        Some((last, others)) => {
+            format!(" Meanwhile {} and {last} waited for it.", others.join(", "))
+        }
+    }
 }
 
 /// A role in a sentence: those of lbolt's own jobs are no names.

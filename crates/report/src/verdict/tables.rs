@@ -72,6 +72,8 @@ fn has(name: &str, word: Option<&str>) -> bool {
 
 /// Characters of a name that a table has room for; of a file its end tells more.
 const NAME_CHARS: usize = 28;
+/// Of what is waited for, too.
+const WAIT_CHARS: usize = 22;
 const FILE_CHARS: usize = 48;
 
 /// The columns that go first where a terminal is narrow; the one without a head is a bound.
@@ -184,7 +186,10 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
     };
     let mut labels = vec![
         Labels { head: "who", texts: rows.iter().map(|(w, _)| cut(&w.victim)).collect() },
-        Labels { head: "for", texts: rows.iter().map(|(w, _)| w.wait.clone()).collect() },
+        Labels {
+            head: "for",
+            texts: rows.iter().map(|(w, _)| cut_to(WAIT_CHARS, &w.wait)).collect(),
+        },
     ];
     labels.extend(on(rows.iter().map(|(wait, _)| wait.device.as_str())));
     let of = |quantity: &str, show: &dyn Fn(Option<f64>) -> String| -> Vec<String> {
@@ -223,7 +228,10 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
     let mut labels = vec![
         Labels { head: "behind", texts: rows.iter().map(|loss| cause(loss.of)).collect() },
         Labels { head: "who", texts: rows.iter().map(|loss| cut(&loss.of.victim)).collect() },
-        Labels { head: "for", texts: rows.iter().map(|loss| loss.of.wait.clone()).collect() },
+        Labels {
+            head: "for",
+            texts: rows.iter().map(|loss| cut_to(WAIT_CHARS, &loss.of.wait)).collect(),
+        },
     ];
     labels.extend(on(rows.iter().map(|loss| loss.of.device.as_str())));
     let percent =
@@ -314,7 +322,11 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
 
 /// A name's beginning.
 pub(super) fn cut(name: &str) -> String {
-    match name.char_indices().nth(NAME_CHARS) {
+    cut_to(NAME_CHARS, name)
+}
+
+fn cut_to(chars: usize, name: &str) -> String {
+    match name.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name.to_owned(),
     }

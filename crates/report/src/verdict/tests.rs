@@ -176,6 +176,19 @@ fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
         finding.value = if is_seen { Some(98.0) } else { finding.value };
     }
     assert!(sentences(&findings)[0].starts_with("Nobody waited much for others"));
+    let mut of_cgroup = |seen_percent| {
+        let of_cgroup = [
+            ("io_pressure_ns", 3.2e9),
+            ("io_pressure_percent", 4.0),
+            ("io_pressure_seen_percent", seen_percent),
+        ];
+        findings.extend(of(&Subject::class("cgroup", "/shop.slice"), &of_cgroup));
+        sentences(&findings)
+    };
+    let said = of_cgroup(98.0);
+    assert!(said[0].starts_with("Nobody waited much for others"));
+    assert!(said[1].ends_with(" In cgroups: /shop.slice 3.20 s (98.0 % seen)."), "{said:?}");
+    assert!(of_cgroup(50.0)[0].contains("not known"), "of a cgroup, too");
     // A thread that hangs, of which nobody knows for which device.
     let unplaced = [("unplaced_waits_count", 1.0), ("unplaced_waits_ns", 1.5e9)];
     findings.extend(of(&Subject::this_run(), &unplaced));
@@ -187,17 +200,28 @@ fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
 }
 
 #[test]
-fn who_waits_for_a_thread_is_said_to_wait_for_it_and_that_it_waits_itself() {
+fn who_waits_for_a_thread_stands_with_what_that_one_lost() {
     let mut findings = checkpoint();
-    for finding in &mut findings {
-        match &mut finding.subject {
-            Subject::Wait(of) => of.wait = "thread of keeper".to_owned(),
-            Subject::Blame(of) => of.wait = "thread of keeper".to_owned(),
-            _ => {}
-        }
-    }
-    let said = sentences(&findings).remove(0);
-    assert!(said.contains(" waiting for keeper, itself waiting, on vda ("), "{said}");
+    let blame = |finding: &&Finding| matches!(finding.subject, Subject::Blame(_));
+    let sleeper = |victim: &str, part: f64| -> Vec<Finding> {
+        let of = findings.iter().filter(blame).cloned().map(|mut finding| {
+            if let Subject::Blame(of) = &mut finding.subject {
+                (of.wait, of.victim) = (format!("thread of {}", of.victim), victim.to_owned());
+            }
+            if finding.quantity == "lost_ns" {
+                finding.value = finding.value.map(|ns| ns * part);
+            }
+            finding
+        });
+        of.collect()
+    };
+    let more = [("pgbench", 2.0), ("postgres: backend", 3.0), ("idler", 0.01)];
+    let more: Vec<Finding> = more.iter().flat_map(|(who, part)| sleeper(who, *part)).collect();
+    findings.extend(more);
+    let said = sentences(&findings);
+    let expected = " Meanwhile others of its own (72.0 s) and pgbench (48.0 s) waited for it.";
+    assert!(said[0].ends_with(expected), "{said:?}");
+    assert!(!said.iter().any(|line| line.starts_with("pgbench")), "{said:?}");
 }
 
 #[test]

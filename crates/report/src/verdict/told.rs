@@ -3,7 +3,7 @@
 //! Non-goals: words.
 
 use super::tables::Shown;
-use model::record::subject::{Blame, File, Layer, Stack, Wait};
+use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
@@ -64,6 +64,8 @@ pub(super) struct Told<'a> {
     pub(super) stacks: Vec<(&'a Stack, Values<'a>)>,
     pub(super) layers: Vec<(&'a Layer, Values<'a>)>,
     pub(super) run: Values<'a>,
+    /// The kernel's count of cgroups, the most first.
+    pub(super) cgroups: Vec<(&'a Class, Values<'a>)>,
 }
 
 impl<'a> Told<'a> {
@@ -75,6 +77,7 @@ impl<'a> Told<'a> {
             stacks: Vec::new(),
             layers: Vec::new(),
             run: Values::default(),
+            cgroups: Vec::new(),
         };
         for finding in findings {
             told.add(finding);
@@ -82,6 +85,8 @@ impl<'a> Told<'a> {
         let time = |values: &Values<'_>| values.or_zero("waited_ns");
         told.waits.sort_by(|a, b| time(&b.1).total_cmp(&time(&a.1)));
         told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
+        let pressure = |values: &Values<'_>| values.or_zero("io_pressure_ns");
+        told.cgroups.sort_by(|a, b| pressure(&b.1).total_cmp(&pressure(&a.1)));
         told.put_blamed_stacks_first();
         told
     }
@@ -123,6 +128,9 @@ impl<'a> Told<'a> {
                 self.run.0.insert(&finding.quantity, finding);
             }
             Subject::Blame(of) => self.add_loss(of, finding),
+            Subject::Class(of) if finding.quantity.starts_with("io_pressure_") => {
+                add_to(&mut self.cgroups, of, finding);
+            }
             _ => {}
         }
     }

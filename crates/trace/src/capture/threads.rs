@@ -19,7 +19,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
 /// `struct waiting`, and how many there are.
-const SLOT_BYTES: usize = 112;
+const SLOT_BYTES: usize = 128;
 const SLOTS: usize = 1 << 15;
 
 /// The table as the programs write it; none where they tell of no waits.
@@ -211,7 +211,7 @@ mod tests {
         let mut threads = 7_u32.to_ne_bytes().to_vec();
         threads.extend(8_u32.to_ne_bytes());
         let threads = u64::from_ne_bytes(threads.try_into().unwrap());
-        let slot = Slot::of([5, threads, 0, 0, 1, 10, 2, 30, 0, 0, 0, 0, 0, 0]);
+        let slot = Slot::of([5, threads, 0, 0, 1, 10, 2, 30, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!((slot.since_ns, slot.pid, slot.owner), (5, 7, 8));
         let totals = slot.totals;
         assert_eq!((totals.count, totals.sum_ns, totals.for_requests_ns), (3, 40, 30));

@@ -17,9 +17,9 @@
  * and with PREEMPT_RT, the kernel does not know.
  *
  * A thread that sleeps and can be interrupted (a pipe, a socket, a futex) waits for whoever wakes
- * it. If that one has waited for long meanwhile, so that most of the sleep was in that time, the
- * sleeper has waited for the same (sched_waking): a client for its server, a commit for the one
- * that is written with it.
+ * it. If that one has waited for long meanwhile, and the sleep was not much longer and no shorter
+ * than the thread's usual ones, the sleeper has waited for the same (sched_waking): a client for
+ * its server, a commit for the one that is written with it.
  *
  * Non-goals: what the functions of a stack mean (wait.rs); whom an interrupt wakes.
  */
@@ -89,12 +89,15 @@ struct waiting {
 	u64 handled_ns;
 	u32 journal;
 	u32 blocks;
-	/* Since when it sleeps and can be interrupted, unless it is told of; 0: it does not. */
+	/* When it fell asleep last, so that it can be interrupted; and from one time to the next. */
 	u64 asleep_ns;
-	/* Its waits since when it has never been at work for longer than it waited before or after. */
+	u64 usual_ns; /* about the mean of the last eight; 0: not known */
+	/* Its waits, as long as it was at work between them for no longer than the longest of them. */
 	u64 from_ns;
 	u64 until_ns;
-	u64 last_ns; /* how long the last one took */
+	u64 longest_ns;
+	u32 is_asleep; /* and is not told of */
+	u32 unused;
 };
 
 /* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
@@ -164,7 +167,8 @@ INLINE struct waiting *own_waiting(u32 pid)
 		waits->totals[0].count = waits->totals[0].sum_ns = 0;
 		waits->totals[1].count = waits->totals[1].sum_ns = 0;
 		waits->blocks = 0;
-		waits->from_ns = waits->until_ns = 0;
+		waits->from_ns = waits->until_ns = waits->longest_ns = 0;
+		waits->asleep_ns = waits->usual_ns = waits->is_asleep = 0;
 	}
 	return waits;
 }
@@ -312,10 +316,22 @@ INLINE void begin_wait(struct task_struct *task)
 	if (!waits)
 		return;
 	waits->since_ns = bpf_ktime_get_ns();
-	waits->asleep_ns = 0;
+	waits->is_asleep = 0;
 	waits->pid = pid;
 	if (waits->holder && waits->since_ns - waits->contended_ns > AT_ONCE_NS)
 		waits->holder = 0;
+}
+
+INLINE void fall_asleep(struct waiting *waits)
+{
+	u64 now_ns = bpf_ktime_get_ns(), since_ns = now_ns - waits->asleep_ns;
+
+	if (!waits->usual_ns)
+		waits->usual_ns = waits->asleep_ns ? since_ns : 0;
+	else
+		waits->usual_ns += since_ns / 8 - waits->usual_ns / 8;
+	waits->asleep_ns = now_ns;
+	waits->is_asleep = 1;
 }
 
 /* A thread leaves its CPU. */
@@ -334,23 +350,25 @@ INLINE void leave(struct task_struct *task)
 		struct waiting *waits = own_waiting(GET(task, pid));
 
 		if (waits)
-			waits->asleep_ns = bpf_ktime_get_ns();
+			fall_asleep(waits);
 	}
 }
 
 INLINE void end_wait(struct task_struct *task, struct waiting *waits)
 {
-	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns, worked_ns;
+	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns;
 	u32 kind = waits_for_a_request(task) & 1;
 
 	waits->pid = 0;
 	waits->contended_ns = now_ns;
 	waits->totals[kind].count++;
 	waits->totals[kind].sum_ns += now_ns - since_ns;
-	worked_ns = since_ns - waits->until_ns;
-	if (worked_ns > now_ns - since_ns && worked_ns > waits->last_ns)
+	if (waits->longest_ns < now_ns - since_ns)
+		waits->longest_ns = now_ns - since_ns;
+	if (since_ns - waits->until_ns > waits->longest_ns) {
 		waits->from_ns = since_ns;
-	waits->last_ns = now_ns - since_ns;
+		waits->longest_ns = now_ns - since_ns;
+	}
 	waits->until_ns = now_ns;
 	if (now_ns - since_ns >= wait_ns_least)
 		tell_wait(task);
@@ -418,9 +436,9 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	struct task_struct *waker = this_task(), *task = (struct task_struct *)context[0];
 	u32 waker_pid = READ(waker, pid), pid;
 	struct waiting *behind = waiting_of(waker_pid), *waits;
-	u64 from_ns, until_ns, asleep_ns;
+	u64 from_ns, until_ns, asleep_ns, both_ns;
 
-	if (!behind || behind->owner != waker_pid)
+	if (!behind || behind->owner != waker_pid || READ(waker, flags) & PF_KTHREAD)
 		return 0;
 	from_ns = behind->from_ns;
 	until_ns = behind->until_ns;
@@ -431,19 +449,20 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	if (!waits || waits->owner != pid)
 		return 0;
 	asleep_ns = waits->asleep_ns;
-	if (!asleep_ns || asleep_ns >= until_ns)
+	if (!waits->is_asleep || asleep_ns >= until_ns)
 		return 0;
 	if (asleep_ns > from_ns)
 		from_ns = asleep_ns;
-	/* A sleep that began long before has another reason. */
-	if (until_ns - from_ns < wait_ns_least || until_ns - from_ns < from_ns - asleep_ns)
+	both_ns = until_ns - from_ns;
+	/* A sleep that began long before, or ends long after, has another reason; so has a usual one. */
+	if (both_ns < wait_ns_least || both_ns < from_ns - asleep_ns || both_ns < waits->usual_ns)
 		return 0;
-	if (!wakes_by_itself(context))
+	if (!waits->usual_ns || both_ns < bpf_ktime_get_ns() - until_ns || !wakes_by_itself(context))
 		return 0;
-	waits->asleep_ns = 0;
+	waits->is_asleep = 0;
 	waits->from_ns = from_ns;
 	waits->until_ns = until_ns;
-	waits->last_ns = until_ns - from_ns;
+	waits->longest_ns = both_ns;
 	return tell_woken(task, waits, until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
 }
 

@@ -15,6 +15,7 @@ mod diskstats;
 mod last_seconds;
 mod passes;
 mod presence;
+mod pressure_watch;
 mod session;
 mod slowdown;
 mod stack_names;

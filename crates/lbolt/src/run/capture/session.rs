@@ -378,8 +378,9 @@ impl<'a> Session<'a> {
             let mut witness = witness.borrow_mut();
             witness.name(self.intake.new_names());
             witness.look(threads, files);
-            let zero_ns = self.zero_ns.unwrap_or_default();
-            witness.cpu_watch.look(now_ns(ClockId::Monotonic) - zero_ns);
+            let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
+            witness.cpu_watch.look(now_ns);
+            witness.pressure_watch.look(now_ns, false);
             if let Some(tracer) = &self.tracer {
                 self.stack_names.look(self.intake.new_stacks(), |stack| tracer.frames(stack));
             }
@@ -402,7 +403,12 @@ impl<'a> Session<'a> {
         if let Some(tracer) = &self.tracer {
             self.stack_names.name_those_of_the_kernel(|stack| tracer.frames(stack));
         }
-        self.witness.iter().for_each(|witness| witness.borrow_mut().cpu_watch.pause());
+        if let Some(witness) = &self.witness {
+            let mut witness = witness.borrow_mut();
+            witness.cpu_watch.pause();
+            let zero_ns = self.zero_ns.unwrap_or_default();
+            witness.pressure_watch.pause(now_ns(ClockId::Monotonic) - zero_ns);
+        }
         if self.refused.is_none() {
             // What is in flight now is completed while nobody looks.
             self.refused = self.intake.interrupt().err();

@@ -8,6 +8,7 @@
 //! Non-goals: roles and verdicts (`analyze`).
 
 use super::cpu_watch::CpuWatch;
+use super::pressure_watch::PressureWatch;
 use host::device::Tree;
 use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
 use host::process;
@@ -67,6 +68,7 @@ pub(super) struct Witness {
     /// What files were found to be called of which nothing was told.
     names: Names,
     pub(super) cpu_watch: CpuWatch,
+    pub(super) pressure_watch: PressureWatch,
 }
 
 impl Default for Witness {
@@ -87,6 +89,7 @@ impl Default for Witness {
             mounted: Mounted::default(),
             names: Names::new(),
             cpu_watch: CpuWatch::default(),
+            pressure_watch: PressureWatch::default(),
         }
     }
 }
@@ -115,6 +118,7 @@ impl Witness {
     pub(super) fn keep_last(&mut self, keep: Duration) {
         let keep_ns = i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX);
         self.cpu_watch.keep_last(keep_ns);
+        self.pressure_watch.keep_last(keep_ns);
         if self.turned.elapsed() >= keep {
             self.add_last();
             self.files_before = std::mem::replace(&mut self.files, Heaviest::new(FILES_MOST));
@@ -164,6 +168,7 @@ impl Witness {
         for (pid, process) in threads {
             let started = model::process::started(pid);
             let asked = asked(pid, process);
+            asked.unit.iter().for_each(|unit| self.pressure_watch.follow(unit));
             if let Some(new) = &mut self.new {
                 new.push(NewThread { process: asked.clone(), started });
                 self.young.push_back((Instant::now(), pid, process));
@@ -224,6 +229,7 @@ impl Witness {
             told: self.told.clone(),
             names: self.names.clone(),
             cpu_watch: self.cpu_watch.clone(),
+            pressure_watch: self.pressure_watch.clone(),
             ..Self::default()
         }
     }
@@ -283,6 +289,7 @@ impl Witness {
             processes: self.processes.into_values().collect(),
             files,
             cpu_times: self.cpu_watch.take(),
+            pressure: self.pressure_watch.take(),
             ..Context::default()
         }
     }

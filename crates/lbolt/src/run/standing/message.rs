@@ -71,6 +71,7 @@ impl Message {
                     "processes": to_json(&context.processes),
                     "files": to_json(&context.files),
                     "cpu_times": to_json(&context.cpu_times),
+                    "pressure": to_json(&context.pressure),
                 });
                 let head = json!({"why": why, "crowded_out": crowded_out, "context": context});
                 (json!({ "incident": head }), requests)
@@ -114,6 +115,7 @@ impl Message {
                     processes: from_json(of.get("processes")?)?,
                     files: from_json(of.get("files")?)?,
                     cpu_times: from_json(of.get("cpu_times")?)?,
+                    pressure: from_json(of.get("pressure")?)?,
                     ..Context::default()
                 };
                 let why = text(head.get("why")?)?;

@@ -6,6 +6,7 @@ const FILE: &[&[&str]] = &[&["device", "file"]];
 const STACK: &[&[&str]] = &[&["device", "kernel", "role", "user"]];
 const LAYER: &[&[&str]] = &[&["device", "layer"]];
 const RUN: &[&[&str]] = &[&["run"]];
+const PRESSED: &[&[&str]] = &[&["run"], &["by", "class"]];
 
 quantities! {
     pub(super) const VERDICT of {
@@ -15,6 +16,7 @@ quantities! {
         stack: STACK, "response";
         layer: LAYER, "record, response";
         run: RUN, "record, response";
+        pressed: PRESSED, "record, response";
     }
 
     wait "waits_count" "1" "waits that ended: calls, or requests that a thread waits for";
@@ -87,11 +89,11 @@ quantities! {
     run "unplaced_waits_count" "1"
         "waits of threads without a request, of which it is not known for which device they were";
     run "unplaced_waits_ns" "ns" "their sum";
-    run "io_pressure_ns" "ns"
-        "how long some thread of the machine waited for requests, as the kernel counts it by \
-         itself (/proc/pressure/io, some)";
-    run "io_pressure_percent" "%" "this as a share of the time in which it was counted";
-    run "io_pressure_seen_percent" "%"
+    pressed "io_pressure_ns" "ns"
+        "how long some thread of the machine, or of a cgroup, waited for requests, as the kernel \
+         counts it by itself (/proc/pressure/io and io.pressure, some)";
+    pressed "io_pressure_percent" "%" "this as a share of the time in which it was counted";
+    pressed "io_pressure_seen_percent" "%"
         "the time in which some wait for a request is known here, as a share of io_pressure_ns: \
          what is missing waited for devices that were not traced, or was not seen";
     run "selected_from_ns" "ns" "of a selection: where it begins in the trace";
