@@ -1,7 +1,7 @@
 //! What the machine tells of a process while it lives: its arguments, its name, its cgroup.
 //!
-//! Source: proc(5): cmdline, comm, cgroup, stat. A program may write over its arguments, as PostgreSQL
-//! does with what each process is for.
+//! Source: proc(5): cmdline, comm, cgroup, stat. A program may write over its arguments, as
+//! PostgreSQL does with what each process is for.
 //!
 //! Non-goals: what is made of it (roles).
 

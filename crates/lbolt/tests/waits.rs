@@ -198,7 +198,8 @@ fn root_who_sleeps_until_another_one_has_waited_has_waited_for_that_one() {
 const IN_CGROUP: &str = "dd if=/dev/zero of=$AT/data bs=1M count=128 oflag=direct status=none\n\
     sh -c 'echo $$ >CGROUP/cgroup.procs; for pass in 1 2 3 4; do \
     dd if=$0/data of=/dev/null bs=64k iflag=direct status=none; done' $AT &\n\
-    for pass in 1 2; do dd if=/dev/zero of=$AT/more bs=1M count=128 oflag=direct status=none; done\n\
+    for pass in 1 2; do \
+    dd if=/dev/zero of=$AT/more bs=1M count=128 oflag=direct status=none; done\n\
     wait";
 
 #[test]

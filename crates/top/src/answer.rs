@@ -6,7 +6,7 @@ use crate::number::{percent, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use model::circumstance::Circumstance;
-use model::record::{Wait, operations, waited_for};
+use model::record::{WAIT_FOR_THREAD, Wait, operations, waited_for};
 use model::text::visible;
 use std::collections::BTreeMap;
 
@@ -35,7 +35,8 @@ impl Loss<'_> {
     }
 }
 
-/// All losses above nothing, the greatest first.
+/// All losses above nothing, the greatest first; who waits for a thread comes behind those who wait
+/// for storage themselves.
 pub(crate) fn losses(window: &Window) -> Vec<Loss<'_>> {
     let waits = window.slot.table(Kind::Waits);
     let lost = window.slot.table(Kind::Lost).iter().filter(|(_, sum)| sum.lost_ns > 0.0);
@@ -51,9 +52,10 @@ pub(crate) fn losses(window: &Window) -> Vec<Loss<'_>> {
             Loss { key, count, lost: sum.lost_ns / window.span_ns, percent }
         })
         .collect();
+    let rank = |key: &Key| (key.is_others, key.operation.starts_with(WAIT_FOR_THREAD));
     losses.sort_by(|a, b| {
-        (a.key.is_others, b.lost)
-            .partial_cmp(&(b.key.is_others, a.lost))
+        (rank(a.key), b.lost)
+            .partial_cmp(&(rank(b.key), a.lost))
             .unwrap_or(std::cmp::Ordering::Equal)
             .then_with(|| a.key.cmp(b.key))
     });

@@ -94,7 +94,7 @@ mod tests {
         });
         let text = render(&rows.collect::<Vec<_>>());
         let expected =
-            "named 13 of 23 (held out 0 of 10), calm 8 of 16 (held out 0 of 8), 1 not judged";
+            "named 13 of 26 (held out 0 of 13), calm 10 of 18 (held out 0 of 8), 1 not judged";
         assert!(text.starts_with(expected), "{text}");
         assert!(text.contains("NOT NAMED") && text.contains("nobody blamed"), "{text}");
         assert!(text.contains("not run") && text.contains("xxx…"), "{text}");

@@ -7,6 +7,7 @@ use super::calls::{PARTS, Served};
 use super::cpus::CpuSum;
 use super::files::Requested;
 use super::stacks::Queued;
+use super::stalled::Unplaced;
 use super::sums::{Cause, Share, Victim};
 use super::units::UnitSum;
 use super::waits::Kind;
@@ -90,6 +91,26 @@ fn of_units(all: &[Told<'_>]) -> Vec<Finding> {
     units.into_iter().filter(|(_, sum)| sum.stalled_ns > 0).flat_map(found).collect()
 }
 
+/// Waits of no known device: of all, and by role.
+fn of_unplaced(all: &[Told<'_>]) -> Vec<Finding> {
+    let mut roles: BTreeMap<String, Unplaced> = BTreeMap::new();
+    let mut sum = Unplaced::default();
+    for Told { verdict, .. } in all {
+        for (role, unplaced) in &verdict.unplaced {
+            roles.entry(verdict.role(*role)).or_default().merge(*unplaced);
+            sum.merge(*unplaced);
+        }
+    }
+    let found = |subject: Subject, of: Unplaced| {
+        let found = |name, value| Finding::new(&subject, name, Some(value), of.count, COUNTED);
+        let count = found("unplaced_waits_count", of.count as f64);
+        [count, found("unplaced_waits_ns", of.sum_ns as f64)]
+    };
+    let of_roles = roles.iter().flat_map(|(role, of)| found(Subject::class("role", role), *of));
+    let of_all = (sum.count > 0).then(|| found(Subject::this_run(), sum));
+    of_all.into_iter().flatten().chain(of_roles).collect()
+}
+
 /// Stolen CPU time is in every time that was measured.
 fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
     let percent = 100.0 * sum.stolen_ns / sum.all_ns;
@@ -127,15 +148,7 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     findings.extend(of_cpus(&cpus));
     findings.extend(of_pressure(&cpus, all.iter().map(|told| told.verdict.stalled_ns).sum()));
     findings.extend(of_units(all));
-    let of_unplaced =
-        |of: fn(&Verdict) -> f64| all.iter().map(|told| of(told.verdict)).sum::<f64>();
-    let count = of_unplaced(|verdict| verdict.unplaced.count as f64);
-    if count > 0.0 {
-        let sum_ns = of_unplaced(|verdict| verdict.unplaced.sum_ns as f64);
-        let found = |name, value| Finding::new(&run, name, Some(value), count as u64, COUNTED);
-        findings.push(found("unplaced_waits_count", count));
-        findings.push(found("unplaced_waits_ns", sum_ns));
-    }
+    findings.extend(of_unplaced(all));
     all.iter().for_each(|told| findings.extend(told.verdict.of_calls(told.name)));
     findings.extend(of_files(all));
     findings.extend(of_stacks(all));

@@ -117,8 +117,13 @@ impl Known {
         homes: Homes,
         (has_calls, has_waits): (bool, bool),
     ) -> Self {
-        let context = Context { processes, ..Context::default() };
-        let known = Self::new(context, Selection::default());
+        let nothing = Context::default();
+        // What else runs is not known yet: instances that it would tell apart are one.
+        let mut actors = Actors::new(&nothing, None);
+        processes.iter().for_each(|process| {
+            actors.learn(process);
+        });
+        let known = Self { actors: actors.shared(), ..Self::new(nothing, Selection::default()) };
         Self { homes, has_calls, has_waits, of_files: false, wakers: None, ..known }
     }
 

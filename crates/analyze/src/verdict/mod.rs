@@ -136,7 +136,7 @@ pub(crate) struct Ledger {
     stalled: Stalled,
     /// The same by cgroup.
     stalled_units: Vec<Stalled>,
-    unplaced: Unplaced,
+    unplaced: BTreeMap<RoleId, Unplaced>,
     /// How long a role's threads waited for locks that a role held, and how often.
     held: BTreeMap<(Victim, RoleId), Share>,
     steps: Steps,
@@ -192,7 +192,7 @@ impl Ledger {
             used: HashMap::new(),
             stalled: Stalled::default(),
             stalled_units: known.units.stalled(),
-            unplaced: Unplaced::default(),
+            unplaced: BTreeMap::new(),
             held: BTreeMap::new(),
             steps: Steps::default(),
             throttle: Throttle::default(),
@@ -418,8 +418,8 @@ impl Ledger {
         }
         let Some(device) = self.device_of(&wait, role) else {
             if is_selected && Kind::of_wait(wait.kind).is_some() {
-                self.unplaced.count += 1;
-                self.unplaced.sum_ns += wait.end_ns - wait.begin_ns;
+                let one = Unplaced { count: 1, sum_ns: wait.end_ns - wait.begin_ns };
+                self.unplaced.entry(role).or_default().merge(one);
             }
             return;
         };

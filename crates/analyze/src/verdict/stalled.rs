@@ -6,12 +6,19 @@
 use super::cpus::Cpus;
 use std::ops::Range;
 
-/// Waits of threads without a request, of which it is not known for which device they were: they
-/// are nobody's loss, and no all-clear.
+/// A role's waits without a request, of which it is not known for which device they were: they are
+/// nobody's loss, and no all-clear.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Unplaced {
     pub(super) count: u64,
     pub(super) sum_ns: i64,
+}
+
+impl Unplaced {
+    pub(super) fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+    }
 }
 
 /// How narrow slices are in which waits are held against the kernel's count, in ns.

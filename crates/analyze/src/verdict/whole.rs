@@ -34,7 +34,7 @@ pub struct Verdict {
     pub(super) stalled_ns: i64,
     /// The kernel's count by cgroup.
     pub(super) units: BTreeMap<String, UnitSum>,
-    pub(super) unplaced: Unplaced,
+    pub(super) unplaced: BTreeMap<RoleId, Unplaced>,
     /// When the last wait ended.
     pub(super) last_ns: i64,
 }
@@ -79,7 +79,7 @@ impl Verdict {
             requests: 0,
             stalled_ns: 0,
             units: BTreeMap::new(),
-            unplaced: Unplaced::default(),
+            unplaced: BTreeMap::new(),
             last_ns: i64::MIN,
         }
     }
@@ -139,8 +139,9 @@ impl Verdict {
         for (unit, sum) in &other.units {
             self.units.entry(unit.clone()).or_default().merge(*sum);
         }
-        self.unplaced.count += other.unplaced.count;
-        self.unplaced.sum_ns += other.unplaced.sum_ns;
+        for (role, unplaced) in &other.unplaced {
+            self.unplaced.entry(number(*role)).or_default().merge(*unplaced);
+        }
         self.last_ns = self.last_ns.max(other.last_ns);
     }
 

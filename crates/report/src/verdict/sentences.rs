@@ -28,8 +28,11 @@ const PRESSURE_PERCENT_LEAST: f64 = 2.0;
 const SEEN_PERCENT_LEAST: f64 = 75.0;
 /// Waits of no known device are no all-clear from then on.
 const UNPLACED_NS_LEAST: f64 = 1e9;
-/// Where more of the waiting than this could not be compared, nobody knows whether all is clear.
+/// Where more of the waiting than this could not be compared, nobody knows whether all is clear: if
+/// it is so much, or so much of the time, that it would matter if it were lost.
 const UNKNOWN_PART: f64 = 0.1;
+const LARGE_NS: f64 = 1e9;
+const LARGE_PART: f64 = 0.005;
 /// Who waited for a victim less than this part of what it lost is left out.
 const SLEEPER_LEAST: f64 = 0.1;
 /// Whoever held the lock for this part of what was lost is said to have held it.
@@ -279,11 +282,15 @@ fn calm(told: &Told<'_>, most: &str) -> String {
     let (count, unknown_ns) = (sum("waits_count"), sum("uncompared_ns"));
     let unplaced_ns = told.run.or_zero("unplaced_waits_ns");
     if unplaced_ns >= UNPLACED_NS_LEAST {
+        let roles = told.unplaced.iter().take(MOST).map(|(role, values)| {
+            let time = show_time_ns(values.or_zero("unplaced_waits_ns"));
+            format!("{} {time}", role.class)
+        });
         return format!(
             "Whether anybody waited much for others is not known: threads waited for {} without a \
-             request (waits: {:.0}), and it is not known for which device{most}.",
+             request ({}), and it is not known for which device{most}.",
             show_time_ns(unplaced_ns),
-            told.run.or_zero("unplaced_waits_count"),
+            roles.collect::<Vec<_>>().join(", "),
         );
     }
     if count == 0.0 {
@@ -291,14 +298,16 @@ fn calm(told: &Told<'_>, most: &str) -> String {
                 anybody waited for."
             .to_owned();
     }
-    let span = show_time_ns(told.run.or_zero("verdict_span_ns"));
+    let span_ns = told.run.or_zero("verdict_span_ns");
+    let span = show_time_ns(span_ns);
     let looked = format!("of {count:.0} waits in {span} (reads, direct writes, flushes, fsync)");
     let unknown = || {
         let time = show_time_ns(unknown_ns);
         let count = sum("uncompared_count");
         format!("{count:.0}, {time} of waiting, had no calm to be compared with")
     };
-    if unknown_ns > UNKNOWN_PART * sum("waited_ns") {
+    let is_large = unknown_ns >= LARGE_NS || unknown_ns >= LARGE_PART * span_ns;
+    if is_large && unknown_ns > UNKNOWN_PART * sum("waited_ns") {
         return format!(
             "Whether anybody waited much for others is not known: {looked} {}{most}.",
             unknown()

@@ -192,9 +192,10 @@ fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
     // A thread that hangs, of which nobody knows for which device.
     let unplaced = [("unplaced_waits_count", 1.0), ("unplaced_waits_ns", 1.5e9)];
     findings.extend(of(&Subject::this_run(), &unplaced));
+    findings.extend(of(&Subject::class("role", "cargo"), &unplaced));
     let said = sentences(&findings).remove(0);
     assert!(
-        said.contains("is not known") && said.contains("waited for 1.50 s without a"),
+        said.contains("is not known") && said.contains("1.50 s without a request (cargo 1.50 s)"),
         "{said}"
     );
 }

@@ -64,6 +64,8 @@ pub(super) struct Told<'a> {
     pub(super) stacks: Vec<(&'a Stack, Values<'a>)>,
     pub(super) layers: Vec<(&'a Layer, Values<'a>)>,
     pub(super) run: Values<'a>,
+    /// Waits of no known device by role, the most first.
+    pub(super) unplaced: Vec<(&'a Class, Values<'a>)>,
     /// The kernel's count of cgroups, the most first.
     pub(super) cgroups: Vec<(&'a Class, Values<'a>)>,
 }
@@ -77,6 +79,7 @@ impl<'a> Told<'a> {
             stacks: Vec::new(),
             layers: Vec::new(),
             run: Values::default(),
+            unplaced: Vec::new(),
             cgroups: Vec::new(),
         };
         for finding in findings {
@@ -87,6 +90,8 @@ impl<'a> Told<'a> {
         told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
         let pressure = |values: &Values<'_>| values.or_zero("io_pressure_ns");
         told.cgroups.sort_by(|a, b| pressure(&b.1).total_cmp(&pressure(&a.1)));
+        let unplaced = |values: &Values<'_>| values.or_zero("unplaced_waits_ns");
+        told.unplaced.sort_by(|a, b| unplaced(&b.1).total_cmp(&unplaced(&a.1)));
         told.put_blamed_stacks_first();
         told
     }
@@ -130,6 +135,9 @@ impl<'a> Told<'a> {
             Subject::Blame(of) => self.add_loss(of, finding),
             Subject::Class(of) if finding.quantity.starts_with("io_pressure_") => {
                 add_to(&mut self.cgroups, of, finding);
+            }
+            Subject::Class(of) if finding.quantity.starts_with("unplaced_") => {
+                add_to(&mut self.unplaced, of, finding);
             }
             _ => {}
         }

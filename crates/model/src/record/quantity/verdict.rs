@@ -6,7 +6,7 @@ const FILE: &[&[&str]] = &[&["device", "file"]];
 const STACK: &[&[&str]] = &[&["device", "kernel", "role", "user"]];
 const LAYER: &[&[&str]] = &[&["device", "layer"]];
 const RUN: &[&[&str]] = &[&["run"]];
-const PRESSED: &[&[&str]] = &[&["run"], &["by", "class"]];
+const RUN_OR_CLASS: &[&[&str]] = &[&["run"], &["by", "class"]];
 
 quantities! {
     pub(super) const VERDICT of {
@@ -16,7 +16,7 @@ quantities! {
         stack: STACK, "response";
         layer: LAYER, "record, response";
         run: RUN, "record, response";
-        pressed: PRESSED, "record, response";
+        run_or_class: RUN_OR_CLASS, "record, response";
     }
 
     wait "waits_count" "1" "waits that ended: calls, or requests that a thread waits for";
@@ -86,14 +86,14 @@ quantities! {
         "the time that was looked at, from the run's start or from where a selection begins";
     run "cpu_idle_percent" "%" "of all CPUs' time: idle, as /proc/stat tells";
     run "cpu_stolen_percent" "%" "of all CPUs' time: the hypervisor had given it to others";
-    run "unplaced_waits_count" "1"
+    run_or_class "unplaced_waits_count" "1"
         "waits of threads without a request, of which it is not known for which device they were";
-    run "unplaced_waits_ns" "ns" "their sum";
-    pressed "io_pressure_ns" "ns"
+    run_or_class "unplaced_waits_ns" "ns" "their sum";
+    run_or_class "io_pressure_ns" "ns"
         "how long some thread of the machine, or of a cgroup, waited for requests, as the kernel \
          counts it by itself (/proc/pressure/io and io.pressure, some)";
-    pressed "io_pressure_percent" "%" "this as a share of the time in which it was counted";
-    pressed "io_pressure_seen_percent" "%"
+    run_or_class "io_pressure_percent" "%" "this as a share of the time in which it was counted";
+    run_or_class "io_pressure_seen_percent" "%"
         "the time in which some wait for a request is known here, as a share of io_pressure_ns: \
          what is missing waited for devices that were not traced, or was not seen";
     run "selected_from_ns" "ns" "of a selection: where it begins in the trace";
