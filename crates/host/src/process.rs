@@ -52,6 +52,9 @@ pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let command = harmless(&std::fs::read(directory.join("comm")).ok()?);
     // Between two programs, and at its end, a process has no arguments: none is the kernel's mark.
     let title = title(&directory.join("cmdline"));
+    if title.is_none() && has_ended(&directory) {
+        return None;
+    }
     let title = title.or_else(|| (!is_kernels(&directory)).then(|| command.clone()));
     Some(Seen {
         main_process: main_process(proc, process, &command),
@@ -65,22 +68,32 @@ pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
 fn is_kernels(directory: &Path) -> bool {
     const KERNELS: u64 = 0x0020_0000;
     const FLAGS: usize = 9;
-    stat(directory, FLAGS).is_none_or(|flags| flags & KERNELS != 0)
+    number(directory, FLAGS).is_none_or(|flags| flags & KERNELS != 0)
+}
+
+/// Whether nobody has asked yet how it ended: it has its name alone.
+fn has_ended(directory: &Path) -> bool {
+    const STATE: usize = 3;
+    stat(directory, STATE).is_some_and(|state| matches!(state.as_str(), "Z" | "X"))
 }
 
 /// A field of proc_pid_stat(5) behind the second, which may have blanks.
-fn stat(directory: &Path, field: usize) -> Option<u64> {
+fn stat(directory: &Path, field: usize) -> Option<String> {
     const FIRST: usize = 3;
     let stat = std::fs::read_to_string(directory.join("stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(field - FIRST)?.parse().ok()
+    fields.split_whitespace().nth(field - FIRST).map(str::to_owned)
+}
+
+fn number(directory: &Path, field: usize) -> Option<u64> {
+    stat(directory, field)?.parse().ok()
 }
 
 fn main_process(proc: &Path, process: u32, command: &str) -> u32 {
     const PARENT: usize = 4;
     let mut main = process;
     for _ in 0..ANCESTORS_MOST {
-        let parent = stat(&proc.join(main.to_string()), PARENT);
+        let parent = number(&proc.join(main.to_string()), PARENT);
         let Some(parent) = parent.and_then(|parent| u32::try_from(parent).ok()) else { break };
         let called = std::fs::read(proc.join(parent.to_string()).join("comm"));
         if parent == 0 || !called.is_ok_and(|called| harmless(&called) == command) {
@@ -166,6 +179,8 @@ mod tests {
         assert_eq!(seen_in(proc.path(), 7).unwrap().title.as_deref(), Some("a [31mb"));
         write("stat", stat(0x0420_8040 | 0x0020_0000).as_bytes());
         assert_eq!(seen_in(proc.path(), 7).unwrap().title, None);
+        write("stat", b"7 (db) Z 1 1 1 0 -1 0 0 0 0");
+        assert_eq!(seen_in(proc.path(), 7), None, "it has ended");
     }
 
     #[test]

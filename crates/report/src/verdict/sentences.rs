@@ -43,7 +43,15 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
     let of_roles =
         || told.losses.iter().filter(|loss| loss.is_of(shown) && waker(loss.of).is_none());
     let matters = of_roles().filter(|loss| loss.matters());
-    let mut lines: Vec<String> = matters.take(MOST).map(|loss| of_loss(loss, told)).collect();
+    let said: Vec<&Loss<'_>> = matters.take(MOST).collect();
+    let mut lines: Vec<String> = Vec::with_capacity(said.len());
+    for (number, loss) in said.iter().enumerate() {
+        // Once for each victim and cause, whatever it waited for.
+        let is_alike = |other: &&&Loss<'_>| is_pair(other.of, loss.of);
+        let is_first = said[..number].iter().find(is_alike).is_none();
+        let sleepers = if is_first { sleepers(loss, told) } else { String::new() };
+        lines.push(of_loss(loss, told) + &sleepers);
+    }
     if lines.is_empty() {
         let most = of_roles().next().filter(|loss| loss.of.is_role && loss.lost_ns() > 0.0);
         let most = most.map_or(String::new(), of_most);
@@ -163,7 +171,16 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
         _ if wait_kind(&of.wait).is_some() => String::new(),
         _ => "; there was no calm to compare with".to_owned(),
     };
-    format!("{lost}, {}{}{took}.{}", behind(loss), when(loss, told), sleepers(loss, told))
+    format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
+}
+
+/// Whether two losses are of one victim and one cause at one device.
+fn is_pair(one: &Blame, other: &Blame) -> bool {
+    one.victim == other.victim && is_cause(one, other)
+}
+
+fn is_cause(one: &Blame, other: &Blame) -> bool {
+    (&one.device, &one.cause, one.is_role) == (&other.device, &other.cause, other.is_role)
 }
 
 /// Whose thread the victim waited for.
@@ -175,9 +192,8 @@ fn waker(of: &Blame) -> Option<&str> {
 fn sleepers(loss: &Loss<'_>, told: &Told<'_>) -> String {
     let root = loss.of;
     let is_behind = |one: &&Loss<'_>| {
-        let of = one.of;
-        waker(of) == Some(root.victim.as_str())
-            && (&of.device, &of.cause, of.is_role) == (&root.device, &root.cause, root.is_role)
+        waker(one.of) == Some(root.victim.as_str())
+            && is_cause(one.of, root)
             && one.lost_ns() >= SLEEPER_LEAST * loss.lost_ns()
     };
     let behind = told.losses.iter().filter(is_behind).take(MOST).map(|one| {

@@ -100,6 +100,9 @@ struct waiting {
 	u32 unused;
 };
 
+/* So many times as long as a thread's usual sleep is one that has a reason. */
+#define LONGER_THAN_USUAL 2
+
 /* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
 #define AT_ONCE_NS 100000
 
@@ -354,6 +357,18 @@ INLINE void leave(struct task_struct *task)
 	}
 }
 
+/* A wait is over. */
+INLINE void waited(struct waiting *waits, u64 from_ns, u64 until_ns)
+{
+	if (waits->longest_ns < until_ns - from_ns)
+		waits->longest_ns = until_ns - from_ns;
+	if (from_ns > waits->until_ns && from_ns - waits->until_ns > waits->longest_ns) {
+		waits->from_ns = from_ns;
+		waits->longest_ns = until_ns - from_ns;
+	}
+	waits->until_ns = until_ns;
+}
+
 INLINE void end_wait(struct task_struct *task, struct waiting *waits)
 {
 	u64 now_ns = bpf_ktime_get_ns(), since_ns = waits->since_ns;
@@ -363,13 +378,7 @@ INLINE void end_wait(struct task_struct *task, struct waiting *waits)
 	waits->contended_ns = now_ns;
 	waits->totals[kind].count++;
 	waits->totals[kind].sum_ns += now_ns - since_ns;
-	if (waits->longest_ns < now_ns - since_ns)
-		waits->longest_ns = now_ns - since_ns;
-	if (since_ns - waits->until_ns > waits->longest_ns) {
-		waits->from_ns = since_ns;
-		waits->longest_ns = now_ns - since_ns;
-	}
-	waits->until_ns = now_ns;
+	waited(waits, since_ns, now_ns);
 	if (now_ns - since_ns >= wait_ns_least)
 		tell_wait(task);
 }
@@ -410,17 +419,17 @@ INLINE int wakes_by_itself(u64 *context)
 	return bytes > 0;
 }
 
-static APART int tell_woken(struct task_struct *task, struct waiting *waits, u64 until_ns, u64 waker)
+static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns, u64 waker)
 {
 	struct room room;
 	struct sync *sync;
 
-	if (!task || !waits)
+	if (!task)
 		return 0;
 	sync = step_of_thread(&room, WOKEN, 0, 0, task);
 	if (!sync)
 		return 0;
-	sync->step.identity = waits->from_ns;
+	sync->step.identity = from_ns;
 	sync->step.sector = waker;
 	sync->transaction = until_ns;
 	commit(&room);
@@ -455,15 +464,15 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 		from_ns = asleep_ns;
 	both_ns = until_ns - from_ns;
 	/* A sleep that began long before, or ends long after, has another reason; so has a usual one. */
-	if (both_ns < wait_ns_least || both_ns < from_ns - asleep_ns || both_ns < waits->usual_ns)
+	if (both_ns < wait_ns_least || both_ns < from_ns - asleep_ns)
 		return 0;
-	if (!waits->usual_ns || both_ns < bpf_ktime_get_ns() - until_ns || !wakes_by_itself(context))
+	if (!waits->usual_ns || both_ns < LONGER_THAN_USUAL * waits->usual_ns)
+		return 0;
+	if (both_ns < bpf_ktime_get_ns() - until_ns || !wakes_by_itself(context))
 		return 0;
 	waits->is_asleep = 0;
-	waits->from_ns = from_ns;
-	waits->until_ns = until_ns;
-	waits->longest_ns = both_ns;
-	return tell_woken(task, waits, until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
+	waited(waits, from_ns, until_ns);
+	return tell_woken(task, from_ns, until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
 }
 
 /* The owner of a lock, which cannot go while it holds it; 0: not known. */

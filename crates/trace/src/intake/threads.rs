@@ -28,7 +28,8 @@ impl Threads {
         }
         self.last = (pid, (process, name));
         let known = self.processes.entry(pid).or_insert((0, name));
-        let is_renamed = known.1.is_some() && name.is_some() && known.1 != name;
+        // Whose name was not told at first may have run another program then.
+        let is_renamed = name.is_some() && known.1 != name;
         // A number that is used again by another process is a new thread.
         if known.0 != process || is_renamed {
             self.new.push((pid, process));
@@ -80,7 +81,7 @@ mod tests {
         let mut threads = Threads::default();
         let named = [None, Some(1), Some(1), None, Some(2), Some(2)];
         named.iter().for_each(|name| threads.see(7, 7, name.map(CommandId)));
-        assert_eq!(threads.take_new(), [(7, 7), (7, 7)]);
+        assert_eq!(threads.take_new(), [(7, 7); 3]);
     }
 
     #[test]

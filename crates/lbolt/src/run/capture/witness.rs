@@ -169,9 +169,9 @@ impl Witness {
             let started = model::process::started(pid);
             let asked = asked(pid, process);
             asked.unit.iter().for_each(|unit| self.pressure_watch.follow(unit));
+            self.young.push_back((Instant::now(), pid, process));
             if let Some(new) = &mut self.new {
                 new.push(NewThread { process: asked.clone(), started });
-                self.young.push_back((Instant::now(), pid, process));
             }
             // Who is gone by now is what it was before.
             let of = Some(u64::from(process));
@@ -180,6 +180,7 @@ impl Witness {
                 self.processes.insert(pid, asked);
             }
         }
+        self.ask_young();
         for (number, pid) in files {
             if self.told.contains_key(&number) {
                 continue;
@@ -200,17 +201,22 @@ impl Witness {
             let known = self.processes.values().cloned();
             return known.map(|process| NewThread { process, started: None }).collect();
         };
-        let mut new = std::mem::take(new);
+        std::mem::take(new)
+    }
+
+    /// A script by a program's name may have become that program by now.
+    fn ask_young(&mut self) {
         let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
         while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
             let started = model::process::started(pid);
             let again = asked(pid, process);
             if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
-                new.push(NewThread { process: again.clone(), started });
+                if let Some(new) = &mut self.new {
+                    new.push(NewThread { process: again.clone(), started });
+                }
                 self.processes.insert(pid, again);
             }
         }
-        new
     }
 
     /// The name of a file, if it is known.
@@ -373,6 +379,20 @@ mod tests {
         let row = |ns, path: &str| (5, Some(ns), path.to_owned());
         let expected = [row(10, "/f"), row(20, "/g"), row(40, "/f"), (7, None, String::new())];
         assert_eq!(names(witness, &[5, 7, 0]), expected, "what was not asked for has none");
+    }
+
+    #[test]
+    fn a_thread_is_asked_again_soon_and_keeps_what_it_was_when_it_is_gone() {
+        let own = std::process::id();
+        let before = Process { title: Some("perl".to_owned()), ..asked(own, own) };
+        let gone = Process { pid: 9, process: Some(9), title: Some("dd".into()), ..before.clone() };
+        let mut witness = Witness::default();
+        witness.processes = BTreeMap::from([(own, before), (9, gone.clone())]);
+        let seen = Instant::now().checked_sub(YOUNG).unwrap();
+        witness.young.push_back((seen, own, own));
+        witness.look(vec![(9, 9)], Vec::new());
+        assert_eq!(witness.processes[&own], asked(own, own));
+        assert!(process::is_there(9) || witness.processes[&9] == gone);
     }
 
     #[test]
