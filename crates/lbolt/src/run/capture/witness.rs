@@ -386,8 +386,8 @@ mod tests {
         let own = std::process::id();
         let before = Process { title: Some("perl".to_owned()), ..asked(own, own) };
         let gone = Process { pid: 9, process: Some(9), title: Some("dd".into()), ..before.clone() };
-        let mut witness = Witness::default();
-        witness.processes = BTreeMap::from([(own, before), (9, gone.clone())]);
+        let processes = BTreeMap::from([(own, before), (9, gone.clone())]);
+        let mut witness = Witness { processes, ..Witness::default() };
         let seen = Instant::now().checked_sub(YOUNG).unwrap();
         witness.young.push_back((seen, own, own));
         witness.look(vec![(9, 9)], Vec::new());
