@@ -3,8 +3,8 @@
 //!
 //! A container, a pod and an instance of a service (`postgresql@15-main.service`) are known by the
 //! path of the cgroup. Others are told apart where a role has several instances in one trace: by
-//! their cgroups, else by the main process, if that has workers; so many at most, for a program
-//! that is run again and again (make) is one role.
+//! their cgroups, else by the main process, if that has workers, and if two of them were there at
+//! the same time; so many at most, for a program that is run again and again (make) is one role.
 //!
 //! Source: systemd.unit(5), systemd.syntax(7); the cgroup paths of Kubernetes' kubelet (both
 //! drivers), Docker, containerd, CRI-O and Podman.
@@ -73,6 +73,8 @@ enum Apart {
 struct OfRole<'p> {
     units: BTreeSet<Option<&'p str>>,
     mains: BTreeSet<u64>,
+    /// How many of these were there at once.
+    at_once: u64,
 }
 
 impl OfRole<'_> {
@@ -81,7 +83,7 @@ impl OfRole<'_> {
         if are_few(self.units.len()) {
             return Some(Apart::ByUnit);
         }
-        are_few(self.mains.len()).then_some(Apart::ByMainProcess(self.mains))
+        (self.at_once > 1 && are_few(self.mains.len())).then_some(Apart::ByMainProcess(self.mains))
     }
 }
 
@@ -94,6 +96,7 @@ impl Instances {
         for process in processes.iter().filter(|process| process.title.is_some()) {
             let of = roles.entry(super::actors::role_of(process)).or_default();
             of.units.insert(process.unit.as_deref());
+            of.at_once = of.at_once.max(process.main_processes.unwrap_or(0));
             of.mains.extend(process.main_process.filter(|main| with_workers.contains(main)));
         }
         let apart = roles.into_iter().filter_map(|(role, of)| Some((role, of.apart()?)));
@@ -158,8 +161,8 @@ mod tests {
 
     fn process(pid: u64, main_process: u64, title: &str) -> Process {
         let title = Some(title.to_owned());
-        let (process, main_process) = (Some(pid), Some(main_process));
-        Process { pid, process, main_process, title, ..Process::default() }
+        let (process, main_process, main_processes) = (Some(pid), Some(main_process), Some(2));
+        Process { pid, process, main_process, main_processes, title, ..Process::default() }
     }
 
     #[test]
@@ -199,6 +202,9 @@ mod tests {
         };
         assert_eq!(of(&all, 2).as_deref(), Some("of 1"));
         assert_eq!(of(&all, 4).as_deref(), Some("of 11"));
+        let one_after_the_other =
+            all.clone().map(|process| Process { main_processes: Some(1), ..process });
+        assert_eq!(of(&one_after_the_other, 2), None);
         assert_eq!(of(&all, 5), None, "who has no workers is run again and again");
         assert_eq!(of(&all[..4], 1), None, "one alone");
         let many: Vec<Process> = (0..20).map(|n| process(n, n / 2 * 2, "make -j")).collect();

@@ -131,7 +131,7 @@ fn one_instance_of_a_program_is_the_victim_of_another() {
         let bursts = (0..20 * 500).map(|n| n * 2 * MS).filter(|ns| is_in_burst(*ns));
         bursts.for_each(|ns| load.request(2, Op::Write, ns, 2 * MS, 1 << 20));
         for (process, (main, unit)) in load.context.processes.iter_mut().zip(clusters) {
-            process.main_process = Some(main);
+            (process.main_process, process.main_processes) = (Some(main), Some(2));
             process.unit = unit.map(str::to_owned);
         }
         named(&load.findings())

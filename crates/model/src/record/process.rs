@@ -15,13 +15,15 @@ pub struct Process {
     pub thread: Option<String>,
     pub unit: Option<String>,
     pub main_process: Option<u64>,
+    pub main_processes: Option<u64>,
     pub waits_count: Option<u64>,
     pub waited_ns: Option<u64>,
     pub waited_for_requests_ns: Option<u64>,
 }
 
 /// What version 1 did not have.
-const NEW: [&str; 4] = ["main_process", "waits_count", "waited_ns", "waited_for_requests_ns"];
+const NEW: [&str; 5] =
+    ["main_process", "main_processes", "waits_count", "waited_ns", "waited_for_requests_ns"];
 
 impl Record for Process {
     const SCHEMA: &'static str = "lbolt.processes/2";
@@ -40,6 +42,8 @@ impl Record for Process {
             column!(Process, main_process: Option<u64>, "the first of its process's ancestors \
                 that are called as it is: whose worker it is; itself, if it is nobody's; null: \
                 gone"),
+            column!(Process, main_processes: Option<u64>, "how many main processes of its name \
+                were there when it was asked about"),
             column!(Process, waits_count: Option<u64>, "waits of the thread in which it could not \
                 be interrupted, however short, that ended while it was captured; null: not known"),
             column!(Process, waited_ns: Option<u64>, "how long these took"),

@@ -86,6 +86,7 @@ typedef unsigned long long u64;
 #define USER_STACK 256
 
 /* task_struct.flags, include/linux/sched.h */
+#define PF_EXITING 0x00000004
 #define PF_WQ_WORKER 0x00000020
 #define PF_KTHREAD 0x00200000
 

@@ -447,7 +447,10 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	struct waiting *behind = waiting_of(waker_pid), *waits;
 	u64 from_ns, until_ns, asleep_ns, both_ns;
 
-	if (!behind || behind->owner != waker_pid || READ(waker, flags) & PF_KTHREAD)
+	if (!behind || behind->owner != waker_pid)
+		return 0;
+	/* Who waits for a program's end has started it. */
+	if (READ(waker, flags) & (PF_KTHREAD | PF_EXITING))
 		return 0;
 	from_ns = behind->from_ns;
 	until_ns = behind->until_ns;

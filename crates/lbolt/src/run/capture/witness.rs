@@ -31,6 +31,8 @@ const NAMING: Duration = Duration::from_secs(3);
 /// A small part of the time that is spent on names before, and what may be spent at once.
 const PART: u32 = 50;
 const AT_ONCE: Duration = Duration::from_millis(50);
+/// Main processes of one name that are remembered.
+const MAINS_MOST: usize = 8;
 /// So long after it was first seen a thread is asked about again.
 const YOUNG: Duration = Duration::from_secs(2);
 
@@ -47,6 +49,8 @@ pub(super) struct Witness {
     began: Instant,
     spent: Duration,
     processes: BTreeMap<u32, Process>,
+    /// The main processes of each name.
+    mains: BTreeMap<String, Vec<u64>>,
     /// Those that became known since they were last taken, where they are; and those that are to
     /// be asked about once more, because programs tell what they do only then.
     new: Option<Vec<NewThread>>,
@@ -77,6 +81,7 @@ impl Default for Witness {
             began: Instant::now(),
             spent: Duration::ZERO,
             processes: BTreeMap::new(),
+            mains: BTreeMap::new(),
             new: None,
             young: VecDeque::new(),
             processes_most: PROCESSES_MOST,
@@ -167,7 +172,7 @@ impl Witness {
     pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
         for (pid, process) in threads {
             let started = model::process::started(pid);
-            let asked = asked(pid, process);
+            let asked = self.among_others(asked(pid, process));
             asked.unit.iter().for_each(|unit| self.pressure_watch.follow(unit));
             self.young.push_back((Instant::now(), pid, process));
             if let Some(new) = &mut self.new {
@@ -204,12 +209,27 @@ impl Witness {
         std::mem::take(new)
     }
 
+    /// How many main processes of its name are there now: those that were seen, and its own.
+    fn among_others(&mut self, asked: Process) -> Process {
+        let Some(own) = asked.main_process else { return asked };
+        if self.mains.len() > PROCESSES_MOST {
+            self.mains.clear();
+        }
+        let mains = self.mains.entry(asked.command.clone()).or_default();
+        mains.retain(|main| *main != own && u32::try_from(*main).is_ok_and(process::is_there));
+        if mains.len() >= MAINS_MOST {
+            mains.remove(0);
+        }
+        mains.push(own);
+        Process { main_processes: Some(mains.len() as u64), ..asked }
+    }
+
     /// A script by a program's name may have become that program by now.
     fn ask_young(&mut self) {
         let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
         while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
             let started = model::process::started(pid);
-            let again = asked(pid, process);
+            let again = self.among_others(asked(pid, process));
             if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
                 if let Some(new) = &mut self.new {
                     new.push(NewThread { process: again.clone(), started });
@@ -314,6 +334,7 @@ impl Witness {
     /// Titles change: what a process is for may stand there only after its first request.
     fn ask_again(&mut self) {
         for (pid, process) in &mut self.processes {
+            let main_processes = process.main_processes;
             let of = process.process.and_then(|of| u32::try_from(of).ok());
             let again = of.map(|of| asked(*pid, of));
             let is_it = |again: &Process| {
@@ -321,7 +342,7 @@ impl Witness {
                     && (again.title.is_some() || process.title.is_none())
             };
             if let Some(again) = again.filter(is_it) {
-                *process = again;
+                *process = Process { main_processes, ..again };
             }
         }
     }
@@ -391,7 +412,11 @@ mod tests {
         let seen = Instant::now().checked_sub(YOUNG).unwrap();
         witness.young.push_back((seen, own, own));
         witness.look(vec![(9, 9)], Vec::new());
-        assert_eq!(witness.processes[&own], asked(own, own));
+        let expected = Process { main_processes: Some(1), ..asked(own, own) };
+        assert_eq!(witness.processes[&own], expected);
+        // A worker of another one of its name, which is there, too.
+        let of_init = Process { main_process: Some(1), ..expected };
+        assert_eq!(witness.among_others(of_init).main_processes, Some(2));
         assert!(process::is_there(9) || witness.processes[&9] == gone);
     }
 
