@@ -111,6 +111,28 @@ fn of_unplaced(all: &[Told<'_>]) -> Vec<Finding> {
     of_all.into_iter().flatten().chain(of_roles).collect()
 }
 
+/// What roles waited for requests in all, less what is told of one by one: waits that were too
+/// short for that.
+fn of_short(all: &[Told<'_>]) -> Vec<Finding> {
+    let mut short_ns: BTreeMap<&str, f64> = BTreeMap::new();
+    for Told { verdict, .. } in all.iter().filter(|told| told.verdict.known.selection.is_whole()) {
+        let mut told_ns: BTreeMap<String, u64> = BTreeMap::new();
+        for (class, of_class) in &verdict.sums.classes {
+            if class.kind.waker().is_none() {
+                *told_ns.entry(verdict.role(class.role)).or_default() += of_class.sum_ns;
+            }
+        }
+        for (role, ns) in &verdict.known.waited_ns {
+            let told_ns = told_ns.get(role).copied().unwrap_or(0);
+            *short_ns.entry(role).or_default() += ns.saturating_sub(told_ns) as f64;
+        }
+    }
+    let found = |(role, ns): (&str, f64)| {
+        Finding::new(&Subject::class("role", role), "short_waits_ns", Some(ns), 1, COUNTED)
+    };
+    short_ns.into_iter().filter(|(_, ns)| *ns > 0.0).map(found).collect()
+}
+
 /// Stolen CPU time is in every time that was measured.
 fn of_stolen(sum: &CpuSum) -> Option<Doubt> {
     let percent = 100.0 * sum.stolen_ns / sum.all_ns;
@@ -148,6 +170,7 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     findings.extend(of_cpus(&cpus));
     findings.extend(of_pressure(&cpus, all.iter().map(|told| told.verdict.stalled_ns).sum()));
     findings.extend(of_units(all));
+    findings.extend(of_short(all));
     findings.extend(of_unplaced(all));
     all.iter().for_each(|told| findings.extend(told.verdict.of_calls(told.name)));
     findings.extend(of_files(all));

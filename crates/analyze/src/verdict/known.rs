@@ -41,6 +41,8 @@ pub struct Known {
     pub(super) stacks: Vec<Stack>,
     pub(super) cpus: Cpus,
     pub(super) units: Units,
+    /// How long each role's threads waited for requests in all, as the kernel's side summed it.
+    pub(super) waited_ns: BTreeMap<String, u64>,
     pub(super) homes: Homes,
     pub(super) stack: DeviceStack,
     /// In which layer of its stack most of a device's waiting goes by, where not in its own: what
@@ -84,6 +86,14 @@ impl Known {
             cpu_times,
             pressure,
         } = context;
+        let mut waited_ns: BTreeMap<String, u64> = BTreeMap::new();
+        for process in &processes {
+            let role = actors.of_known_thread(process.pid as u32);
+            let role = role.filter(|role| !actors.is_kernel(*role));
+            if let (Some(role), Some(ns)) = (role, process.waited_for_requests_ns) {
+                *waited_ns.entry(actors.name(role).to_owned()).or_default() += ns;
+            }
+        }
         let (calls, endless): (Vec<Call>, Vec<Call>) =
             calls.into_iter().partition(|call| call.end_ns.is_some());
         Self {
@@ -102,6 +112,7 @@ impl Known {
             stacks,
             cpus: Cpus::new(cpu_times),
             units: Units::new(pressure, &processes),
+            waited_ns,
             stack: DeviceStack::default(),
             queues: BTreeMap::new(),
             selection,

@@ -96,11 +96,21 @@ fn pressure(told: &Told<'_>) -> Option<String> {
     Some(match seen < SEEN_PERCENT_LEAST {
         true => format!(
             "{counted}: only {} % of that was seen here. The rest waited for devices that were not \
-             traced, or by a way that is not.{of_cgroups}",
-            significant(seen)
+             traced, or for less than 1 ms at a time{}.{of_cgroups}",
+            significant(seen),
+            short(told),
         ),
         false => format!("{counted}; {} % of that was seen here.{of_cgroups}", significant(seen)),
     })
+}
+
+/// ` (hog 23.7 s)`: who did, so that it is much.
+fn short(told: &Told<'_>) -> String {
+    let is_much = |(_, ns): &&(&Class, f64)| *ns >= LARGE_NS;
+    let of = told.short.iter().filter(is_much).take(MOST);
+    let of: Vec<String> =
+        of.map(|(role, ns)| format!("{} {}", role.class, show_time_ns(*ns))).collect();
+    if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) }
 }
 
 /// ` In cgroups: /shop.slice 3.20 s (98.1 % seen).`

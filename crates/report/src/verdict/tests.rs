@@ -201,6 +201,16 @@ fn all_is_not_clear_where_the_kernel_counts_much_that_was_not_seen() {
 }
 
 #[test]
+fn who_waits_shortly_and_often_is_named_where_much_was_not_seen() {
+    let mut findings = throttled(40.0);
+    for (role, ns) in [("hog", 23.7e9), ("reader", 0.1e9)] {
+        findings.extend(of(&Subject::class("role", role), &[("short_waits_ns", ns)]));
+    }
+    let said = sentences(&findings).join(" ");
+    assert!(said.contains("or for less than 1 ms at a time (hog 23.7 s)."), "{said}");
+}
+
+#[test]
 fn who_waits_for_a_thread_stands_with_what_that_one_lost() {
     let mut findings = checkpoint();
     let blame = |finding: &&Finding| matches!(finding.subject, Subject::Blame(_));

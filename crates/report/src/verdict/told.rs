@@ -66,6 +66,8 @@ pub(super) struct Told<'a> {
     pub(super) run: Values<'a>,
     /// Waits of no known device by role, the most first.
     pub(super) unplaced: Vec<(&'a Class, Values<'a>)>,
+    /// Waits that were too short to be told of one by one, the most first.
+    pub(super) short: Vec<(&'a Class, f64)>,
     /// The kernel's count of cgroups, the most first.
     pub(super) cgroups: Vec<(&'a Class, Values<'a>)>,
 }
@@ -80,6 +82,7 @@ impl<'a> Told<'a> {
             layers: Vec::new(),
             run: Values::default(),
             unplaced: Vec::new(),
+            short: Vec::new(),
             cgroups: Vec::new(),
         };
         for finding in findings {
@@ -92,6 +95,7 @@ impl<'a> Told<'a> {
         told.cgroups.sort_by(|a, b| pressure(&b.1).total_cmp(&pressure(&a.1)));
         let unplaced = |values: &Values<'_>| values.or_zero("unplaced_waits_ns");
         told.unplaced.sort_by(|a, b| unplaced(&b.1).total_cmp(&unplaced(&a.1)));
+        told.short.sort_by(|a, b| b.1.total_cmp(&a.1));
         told.put_blamed_stacks_first();
         told
     }
@@ -135,6 +139,9 @@ impl<'a> Told<'a> {
             Subject::Blame(of) => self.add_loss(of, finding),
             Subject::Class(of) if finding.quantity.starts_with("io_pressure_") => {
                 add_to(&mut self.cgroups, of, finding);
+            }
+            Subject::Class(of) if finding.quantity == "short_waits_ns" => {
+                self.short.push((of, finding.value.unwrap_or(0.0)));
             }
             Subject::Class(of) if finding.quantity.starts_with("unplaced_") => {
                 add_to(&mut self.unplaced, of, finding);

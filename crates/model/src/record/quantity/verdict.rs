@@ -6,6 +6,7 @@ const FILE: &[&[&str]] = &[&["device", "file"]];
 const STACK: &[&[&str]] = &[&["device", "kernel", "role", "user"]];
 const LAYER: &[&[&str]] = &[&["device", "layer"]];
 const RUN: &[&[&str]] = &[&["run"]];
+const CLASS: &[&[&str]] = &[&["by", "class"]];
 const RUN_OR_CLASS: &[&[&str]] = &[&["run"], &["by", "class"]];
 
 quantities! {
@@ -17,6 +18,7 @@ quantities! {
         layer: LAYER, "record, response";
         run: RUN, "record, response";
         run_or_class: RUN_OR_CLASS, "record, response";
+        class: CLASS, "record, response";
     }
 
     wait "waits_count" "1" "waits that ended: calls, or requests that a thread waits for";
@@ -89,6 +91,9 @@ quantities! {
     run_or_class "unplaced_waits_count" "1"
         "waits of threads without a request, of which it is not known for which device they were";
     run_or_class "unplaced_waits_ns" "ns" "their sum";
+    class "short_waits_ns" "ns"
+        "how long a role's threads waited for requests in all, less what is told of one by one: \
+         waits of less than 1 ms, and of devices that were not traced";
     run_or_class "io_pressure_ns" "ns"
         "how long some thread of the machine, or of a cgroup, waited for requests, as the kernel \
          counts it by itself (/proc/pressure/io and io.pressure, some)";
