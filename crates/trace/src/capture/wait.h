@@ -443,18 +443,18 @@ static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns,
 SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 {
 	struct task_struct *waker = this_task(), *task = (struct task_struct *)context[0];
-	u32 waker_pid = READ(waker, pid), pid;
+	u32 waker_pid = GET(waker, pid), pid;
 	struct waiting *behind = waiting_of(waker_pid), *waits;
 	u64 from_ns, until_ns, asleep_ns, both_ns;
 
 	if (!behind || behind->owner != waker_pid)
 		return 0;
-	/* Who waits for a program's end has started it. */
-	if (READ(waker, flags) & (PF_KTHREAD | PF_EXITING))
-		return 0;
 	from_ns = behind->from_ns;
 	until_ns = behind->until_ns;
 	if (until_ns - from_ns < wait_ns_least)
+		return 0;
+	/* Who waits for a program's end has started it. */
+	if (GET(waker, flags) & (PF_KTHREAD | PF_EXITING))
 		return 0;
 	pid = GET(task, pid);
 	waits = waiting_of(pid);
