@@ -39,9 +39,11 @@ const SLEEPER_LEAST: f64 = 0.1;
 const HELD_LEAST: f64 = 0.8;
 
 pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
-    // Who waited for a thread stands with what that one lost.
-    let of_roles =
-        || told.losses.iter().filter(|loss| loss.is_of(shown) && waker(loss.of).is_none());
+    // Who waited for a thread stands with what that one lost, unless he is asked for.
+    let is_asked_for = |of: &Blame| shown.selects_roles() && shown.has_role(&[&of.victim]);
+    let has_sentence =
+        |loss: &&Loss<'_>| loss.is_of(shown) && (waker(loss.of).is_none() || is_asked_for(loss.of));
+    let of_roles = || told.losses.iter().filter(has_sentence);
     let matters = of_roles().filter(|loss| loss.matters());
     let said: Vec<&Loss<'_>> = matters.take(MOST).collect();
     let mut lines: Vec<String> = Vec::with_capacity(said.len());

@@ -233,6 +233,10 @@ fn who_waits_for_a_thread_stands_with_what_that_one_lost() {
     let expected = " Meanwhile others of its own (72.0 s) and pgbench (48.0 s) waited for it.";
     assert!(said[0].ends_with(expected), "{said:?}");
     assert!(!said.iter().any(|line| line.starts_with("pgbench")), "{said:?}");
+    let shown = Shown { role: Some("pgbench".to_owned()), ..Shown::default() };
+    let of_pgbench = screen(&findings, &shown, None);
+    let expected = "pgbench lost 48.0 s waiting for postgres: backend, itself waiting, on vda";
+    assert!(of_pgbench.starts_with(expected), "{of_pgbench}");
 }
 
 #[test]
