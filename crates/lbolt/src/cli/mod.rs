@@ -15,6 +15,7 @@ mod moment;
 #[cfg(test)]
 mod one_meaning;
 mod output;
+mod overview;
 mod papers;
 mod profile;
 mod record;
@@ -71,10 +72,11 @@ pub use top::TopOptions;
 pub use watch::WatchOptions;
 pub use whatif::WhatifOptions;
 
-/// A storage I/O performance laboratory: measures a disk subsystem through its file systems, traces
-/// its requests, and says how far each number can be trusted.
+/// A storage performance laboratory: measures a disk subsystem, traces its requests, explains where
+/// their time went, and predicts what a change would do.
 #[derive(Debug, Parser)]
-#[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100,
+    override_help = overview::overview())]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -84,40 +86,40 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Five questions about this machine's storage: the main job, in under four minutes.
+    /// Five answers about this machine's storage, in 4 min.
     Survey(SurveyOptions),
-    /// How fast do files move through a file system, and at what share of the CPU?
+    /// Throughput of files, and the CPU time it takes.
     Throughput(Box<ThroughputOptions>),
-    /// What rate does each I/O interface reach, and what CPU time does a call and a byte cost?
+    /// CPU cost per call and per byte of 22 I/O interfaces.
     Overhead(Box<OverheadOptions>),
-    /// How much can a device do: latency against rate, up to the knee and beyond?
+    /// Latency against IOPS, up to the knee and beyond.
     Curve(CurveOptions),
-    /// What does it cost to make a write durable, by each of the kernel's methods?
+    /// Cost of a durable write, by the kernel's methods.
     Sync(SyncOptions),
-    /// What do reads and commits suffer while somebody syncs, and what would help?
+    /// What others suffer during a sync, and what helps.
     Storm(Box<StormOptions>),
-    /// Capture the requests that the block layer gives to its devices, exactly paired.
+    /// Trace every request, and say who waited for whom.
     Record(RecordOptions),
-    /// Watch for weeks: who waited for whom, by the minute, and the seconds around what went wrong.
+    /// The same for weeks, minute by minute, with incidents.
     Watch(WatchOptions),
-    /// What goes on at the disks now, and who waits for whom.
+    /// Live: disk activity, and who waits for whom.
     Top(TopOptions),
     /// The part of `watch` and `top` that captures.
     #[command(hide = true)]
     CapturePart,
-    /// What did each request of a trace go through, and which fared badly?
+    /// Response times of a trace, and who waited for whom.
     Response(ResponseOptions),
-    /// Minutes of traces and histories, of one host or of many, in one file.
+    /// Minutes of many runs, watches or hosts in one file.
     Rollup(RollupOptions),
-    /// Print the response analysis as SQL, for DuckDB, Spark and others.
+    /// Views of traces and rollups, for DuckDB and Spark.
     Sql(SqlOptions),
-    /// What would the requests of a trace have gone through on a modelled disk subsystem?
+    /// Replay a trace on a modelled disk subsystem.
     Simulate(Box<SimulateOptions>),
-    /// What would a change do to the requests of a trace: on a model, before and after?
+    /// Predict what a change would do to a trace.
     Whatif(Box<WhatifOptions>),
-    /// What is a device like? Measures a profile of it, for `simulate`.
+    /// Measure a device's profile, for the models.
     Calibrate(Box<CalibrateOptions>),
-    /// A modelled drive as a block device of this machine, for as long as this runs.
+    /// Serve a modelled drive as a block device.
     Device(DeviceOptions),
     /// The part of `device` that serves.
     #[command(hide = true)]
@@ -125,29 +127,29 @@ pub enum Command {
     /// The part that cleans up where lbolt is killed.
     #[command(hide = true)]
     CaretakerPart,
-    /// Make the requests of a trace again, at their times, on a device or a file.
+    /// Repeat a trace's requests on a device or a file.
     Replay(Box<ReplayOptions>),
-    /// What the requests of a trace are in numbers: sizes, places, bursts, as TOML.
+    /// Describe a trace in numbers: sizes, locality, bursts.
     Profile(ProfileOptions),
-    /// Make a trace of a profile.
+    /// Make a trace from such a description.
     Synthesize(SynthesizeOptions),
-    /// The published tables of the three papers against the models', cell by cell.
+    /// The papers' tables beside what the models give.
     Papers(PapersOptions),
-    /// Turn foreign traces into requests.parquet.
+    /// Turn another program's trace into a run.
     Import(ImportOptions),
-    /// Write requests in another program's format.
+    /// Write a trace in another program's format.
     Export(ExportOptions),
-    /// A run as a page to look at: one HTML file, which needs no other.
+    /// A run as one self-contained HTML page.
     Report(ReportOptions),
-    /// Look into a trace in the browser: brush a time, a place, a file, down to single requests.
+    /// Explore a trace in the browser, down to one request.
     Explore(ExploreOptions),
-    /// What differs between two runs, beyond the noise?
+    /// What differs between runs, beyond the noise.
     Compare(CompareOptions),
-    /// What was bad, when, and who did it: what `lbolt watch` kept.
+    /// What a watch kept: what was bad, when, and why.
     History(Box<HistoryOptions>),
-    /// List, show or remove the runs that were kept.
+    /// List, show or remove kept runs.
     Runs(RunsOptions),
-    /// What this machine can and cannot do for lbolt, why, and the remedy.
+    /// What lbolt can do here, and how to enable the rest.
     Doctor(DoctorOptions),
 }
 
