@@ -2,12 +2,25 @@
 //! its cells where a table says where their time went.
 
 use crate::chart::Chart;
-use crate::sheet::Sheet;
+use crate::screen::{joined, paragraphs};
+use crate::sheet::{NOTHING, Sheet};
 use model::record::{Finding, Subject};
 use model::units::show_size;
 
-/// Draws for a terminal of so many columns, in at most so many lines.
-type DrawScreen = fn(&Run<'_>, Option<u16>, usize) -> String;
+/// What an experiment's first screen is.
+pub(crate) enum Screen {
+    /// Its answer and a table.
+    Sheet(fn(&Run<'_>) -> Sheet),
+    /// Drawn for a terminal of a width in columns, within a number of lines.
+    Drawn(fn(&Run<'_>, Option<u16>, usize) -> String),
+}
+
+/// All tables, where there is more than the sheets.
+pub(crate) struct Whole {
+    /// For a terminal of a width in columns.
+    pub(crate) text: fn(&Run<'_>, Option<u16>) -> String,
+    pub(crate) markdown: fn(&Run<'_>) -> String,
+}
 
 /// A row of the table of experiments.
 pub(crate) struct Experiment {
@@ -23,12 +36,9 @@ pub(crate) struct Experiment {
     pub(crate) charts: fn(&[Named<'_>]) -> Vec<Chart>,
     /// Whether a subject is a cell of it.
     pub(crate) is_cell: fn(&Subject) -> bool,
-    /// Its tables for a terminal of so many columns.
-    pub(crate) table: fn(&Run<'_>, Option<u16>) -> String,
-    /// Its answer and its main table; none where its tables are one screen.
-    pub(crate) screen: Option<DrawScreen>,
-    /// All tables as Markdown.
-    pub(crate) markdown: fn(&Run<'_>) -> String,
+    pub(crate) screen: Screen,
+    /// None: its sheets.
+    pub(crate) whole: Option<Whole>,
     /// The table of where its cells' time went; none where several streams share a pass, whose
     /// time is nobody's alone.
     pub(crate) time: Option<TimeTable>,
@@ -45,6 +55,40 @@ impl Experiment {
     /// Whether any of its cells was measured, or was to be.
     pub(crate) fn has_findings(&self, findings: &[Finding]) -> bool {
         findings.iter().any(|finding| finding.is_rate() && (self.is_cell)(&finding.subject))
+    }
+
+    /// All tables for a terminal of `width` columns.
+    pub(crate) fn table(&self, run: &Run<'_>, width: Option<u16>) -> String {
+        match &self.whole {
+            Some(whole) => (whole.text)(run, width),
+            None => self.each(run, |sheet| sheet.text(width)),
+        }
+    }
+
+    /// All tables as Markdown.
+    pub(crate) fn markdown(&self, run: &Run<'_>) -> String {
+        match &self.whole {
+            Some(whole) => (whole.markdown)(run),
+            None => self.each(run, Sheet::markdown),
+        }
+    }
+
+    fn each(&self, run: &Run<'_>, text: impl Fn(&Sheet) -> String) -> String {
+        (self.sheets)(run).iter().map(text).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The answer and the main table, for a terminal of `width` columns, in `lines` lines.
+    pub(crate) fn first(&self, run: &Run<'_>, width: Option<u16>, lines: usize) -> String {
+        match self.screen {
+            Screen::Drawn(draw) => draw(run, width, lines),
+            Screen::Sheet(sheet) => match sheet(run) {
+                sheet if sheet.rows() == 0 => NOTHING.into(),
+                sheet => {
+                    let sentences = paragraphs(&(self.sentences)(run), width);
+                    joined([sentences, sheet.text(width)])
+                }
+            },
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 pub mod calibrated;
 mod calibration;
 pub mod chart;
-mod columns;
+
 pub mod compare;
 mod curve;
 pub mod doubt;
@@ -28,6 +28,7 @@ mod ranking;
 pub mod replayed;
 mod requests;
 pub mod response;
+mod rows;
 mod run;
 pub mod screen;
 pub mod setting;

@@ -63,6 +63,34 @@ pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
     }
 }
 
+/// The ends of an interval, without the unit that they share with its value: `705–767`.
+pub(crate) fn span(value: &str, low: &str, high: &str) -> String {
+    let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+    match unit(value).filter(|_| unit(low) == unit(value) && unit(high) == unit(value)) {
+        Some(unit) => {
+            let bare = |text: &str| text[..text.len() - unit.len()].trim_end().to_owned();
+            format!("{}–{}", bare(low), bare(high))
+        }
+        None => format!("{low}–{high}"),
+    }
+}
+
+/// A count or a rate with three digits, thousands as `k`, millions as `M`: `526`, `90.7k`.
+pub(crate) fn short_count(value: f64) -> String {
+    const STEPS: [(f64, &str); 3] = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    // What three digits round up is of the next step.
+    let step = STEPS.iter().find(|(step, _)| value.abs() >= step * 0.9995);
+    match step {
+        Some((step, name)) => format!("{}{name}", significant(value / step)),
+        None => significant(value),
+    }
+}
+
+/// `90.7k IOPS`.
+pub(crate) fn show_iops(per_s: f64) -> String {
+    format!("{} IOPS", short_count(per_s))
+}
+
 /// The power of ten, read from the rounded text, so that 99.96 is 100 and not 100.0.
 fn exponent(value: f64) -> i32 {
     let scientific = format!("{value:.2e}");
@@ -112,6 +140,16 @@ mod tests {
         ] {
             assert_eq!(significant(value), text);
         }
+    }
+
+    #[test]
+    fn thousands_have_letters_and_an_interval_one_unit() {
+        let counts = [0.0, 88.66, 526.0, 999.4, 999.6, 90_663.0, 999_700.0, 2e9];
+        let texts = counts.map(short_count);
+        assert_eq!(texts, ["0", "88.7", "526", "999", "1.00k", "90.7k", "1.00M", "2.00G"]);
+        assert_eq!(span("736 ns", "705 ns", "767 ns"), "705–767");
+        assert_eq!(span("974 ns", "934 ns", "1.01 µs"), "934 ns–1.01 µs");
+        assert_eq!(span("5", "4", "6"), "4–6");
     }
 
     #[test]

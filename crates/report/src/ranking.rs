@@ -4,7 +4,7 @@
 //! Non-goals: tables.
 
 use crate::figure::Figure;
-use crate::number::significant;
+use crate::number::{significant, span};
 use crate::screen::short;
 use model::record::Verdict;
 
@@ -15,6 +15,8 @@ pub(crate) struct Entrant {
     pub(crate) value: f64,
     /// None where it is not known.
     pub(crate) interval: Option<(f64, f64)>,
+    /// Whether that is the span over samples of a model's uncertain parameters.
+    pub(crate) spans_parameters: bool,
     pub(crate) is_suspect: bool,
 }
 
@@ -26,23 +28,29 @@ impl Entrant {
             name: short(name),
             value,
             interval: figure.low.zip(figure.high),
+            spans_parameters: figure.spans_parameters,
             is_suspect: figure.verdict == Verdict::Suspect,
         })
     }
 
-    /// `736 ns (705 ns to 767 ns)`.
+    /// `736 ns (95 % CI 705–767)`.
     pub(crate) fn text(&self, show: impl Fn(f64) -> String) -> String {
+        format!("{}{}", show(self.value), self.worth(&show))
+    }
+
+    /// What a number is worth, in parentheses behind it: ` (95 % CI 705–767, suspect)`.
+    pub(crate) fn worth(&self, show: &dyn Fn(f64) -> String) -> String {
+        let name = if self.spans_parameters { "model range" } else { "95 % CI" };
         let interval = match self.interval {
             Some((low, high)) if low == high => None,
-            Some((low, high)) => Some(format!("{} to {}", show(low), show(high))),
+            Some((low, high)) => {
+                Some(format!("{name} {}", span(&show(self.value), &show(low), &show(high))))
+            }
             None => Some("no interval".to_owned()),
         };
         let suspect = self.is_suspect.then(|| "suspect".to_owned());
         let inner: Vec<String> = interval.into_iter().chain(suspect).collect();
-        match inner.as_slice() {
-            [] => show(self.value),
-            inner => format!("{} ({})", show(self.value), inner.join(", ")),
-        }
+        if inner.is_empty() { String::new() } else { format!(" ({})", inner.join(", ")) }
     }
 
     /// How many times the other it is at the least, where it is surely greater.
@@ -52,16 +60,18 @@ impl Entrant {
     }
 }
 
-/// What is compared, and how it is told.
+/// What is compared, and how it is worded: `psync costs 736 ns of CPU per call`.
 pub(crate) struct Contest<'a> {
-    /// `CPU time a call`.
-    pub(crate) noun: &'a str,
-    /// Whether the greatest comes first.
+    /// `costs`.
+    pub(crate) verb: &'a str,
+    /// ` of CPU per call`; may be empty.
+    pub(crate) of: &'a str,
+    /// Whether the greatest comes first: a rate.
     pub(crate) is_greatest_first: bool,
     pub(crate) show: &'a dyn Fn(f64) -> String,
 }
 
-/// So many names stand in a sentence.
+/// Names in a sentence, at most.
 const MOST_NAMED: usize = 3;
 
 impl Contest<'_> {
@@ -78,41 +88,35 @@ impl Contest<'_> {
     pub(crate) fn sentence(&self, entrants: Vec<Entrant>) -> Option<String> {
         let ranked = self.ranked(entrants);
         let (first, others) = ranked.split_first()?;
-        let noun = self.noun;
-        let Some(second) = others.first() else {
-            return Some(format!("the {noun} with {} is {}.", first.name, self.text(first)));
-        };
         let (apart, together): (Vec<&Entrant>, Vec<&Entrant>) =
             others.iter().partition(|other| self.ratio(first, other).is_some());
-        let best = if self.is_greatest_first { "highest" } else { "least" };
-        let lead = format!("{} has the {best} {noun}, {}", first.name, self.text(first));
-        if together.is_empty() {
-            return Some(format!("{lead}: {}.", self.distance(first, second)?));
-        }
-        let farthest = apart.last().and_then(|last| self.distance(first, last));
-        let farthest = farthest.map_or_else(String::new, |text| format!(" {}.", upper(&text)));
-        let names = listed(&together);
-        Some(format!(
-            "{lead}, but it cannot be told from {names} beyond their intervals.{farthest}"
-        ))
-    }
-
-    fn text(&self, entrant: &Entrant) -> String {
-        entrant.text(self.show)
+        let lead = format!(
+            "{} {} {}{}{}",
+            first.name,
+            self.verb,
+            (self.show)(first.value),
+            self.of,
+            first.worth(self.show)
+        );
+        // Of several that are alike only the farthest says how much there is to choose.
+        let other = if together.is_empty() { apart.first() } else { apart.last() };
+        let other = other.and_then(|other| self.distance(first, other));
+        let other = other.map_or_else(String::new, |text| format!(", {text}"));
+        Some(match together.as_slice() {
+            [] => format!("{lead}{other}."),
+            _ => format!("{lead}, {} no different beyond the noise{other}.", listed(&together)),
+        })
     }
 
     fn ratio(&self, first: &Entrant, other: &Entrant) -> Option<f64> {
         if self.is_greatest_first { first.times(other) } else { other.times(first) }
     }
 
-    /// How far the first is from another.
+    /// How far another is from the first: `vsync 974 ns (at least 1.22×)`.
     fn distance(&self, first: &Entrant, other: &Entrant) -> Option<String> {
         let ratio = significant(self.ratio(first, other)?);
-        let (name, figure) = (&other.name, self.text(other));
-        Some(match self.is_greatest_first {
-            true => format!("at least {ratio} times that of {name}, {figure}"),
-            false => format!("that of {name}, {figure}, is at least {ratio} times as much"),
-        })
+        let slower = if self.is_greatest_first { " slower" } else { "" };
+        Some(format!("{} {} (at least {ratio}×{slower})", other.name, (self.show)(other.value)))
     }
 }
 
@@ -131,25 +135,19 @@ fn listed(entrants: &[&Entrant]) -> String {
     }
 }
 
-/// The text with a capital letter.
-pub(crate) fn upper(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_uppercase().to_string());
-    first.map_or_else(String::new, |first| format!("{first}{}", characters.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn entrant(name: &str, value: f64, half: Option<f64>) -> Entrant {
         let interval = half.map(|half| (value - half, value + half));
-        Entrant { name: name.into(), value, interval, is_suspect: false }
+        let (spans_parameters, is_suspect) = (false, false);
+        Entrant { name: name.into(), value, interval, spans_parameters, is_suspect }
     }
 
     fn told(is_greatest_first: bool, entrants: &[Entrant]) -> String {
         let show = |value: f64| format!("{value:.0} ns");
-        let contest = Contest { noun: "cost", is_greatest_first, show: &show };
+        let contest = Contest { verb: "costs", of: " a call", is_greatest_first, show: &show };
         contest.sentence(entrants.to_vec()).unwrap()
     }
 
@@ -158,11 +156,10 @@ mod tests {
         let all = [entrant("a", 300.0, Some(10.0)), entrant("b", 100.0, Some(5.0))];
         assert_eq!(
             told(false, &all),
-            "b has the least cost, 100 ns (95 ns to 105 ns): that of a, 300 ns (290 ns to 310 \
-             ns), is at least 2.76 times as much."
+            "b costs 100 ns a call (95 % CI 95–105), a 300 ns (at least 2.76×)."
         );
-        assert!(told(true, &all).starts_with("a has the highest cost"));
-        assert!(told(true, &all).contains("at least 2.76 times that of b, 100 ns"));
+        assert!(told(true, &all).starts_with("a costs 300 ns a call"));
+        assert!(told(true, &all).contains("b 100 ns (at least 2.76× slower)"));
     }
 
     #[test]
@@ -175,24 +172,23 @@ mod tests {
         ];
         assert_eq!(
             told(false, &all),
-            "a has the least cost, 100 ns (90 ns to 110 ns), but it cannot be told from b and d \
-             beyond their intervals. That of c, 400 ns (390 ns to 410 ns), is at least 3.55 times \
-             as much."
+            "a costs 100 ns a call (95 % CI 90–110), b and d no different beyond the noise, \
+             c 400 ns (at least 3.55×)."
         );
         let near = told(true, &all[..2]);
-        assert!(near.contains("cannot be told from a") && !near.contains("at least"), "{near}");
+        assert!(near.contains(", a no different") && !near.contains("at least"), "{near}");
     }
 
     #[test]
     fn one_alone_is_the_best_of_nothing() {
         let alone = Entrant { is_suspect: true, ..entrant("a", 5.0, None) };
-        assert_eq!(told(false, &[alone]), "the cost with a is 5 ns (no interval, suspect).");
+        assert_eq!(told(false, &[alone]), "a costs 5 ns a call (no interval, suspect).");
     }
 
     #[test]
     fn many_names_are_a_number() {
         let all: Vec<Entrant> =
             ["a", "b", "c", "d", "e", "f"].map(|name| entrant(name, 5.0, Some(1.0))).into();
-        assert!(told(false, &all).contains("from b, c, d and 2 others beyond"));
+        assert!(told(false, &all).contains("b, c, d and 2 others no different"));
     }
 }

@@ -3,11 +3,11 @@
 //!
 //! Non-goals: counting (the findings hold the numbers), printing.
 
-use crate::columns::{Column, figures};
 use crate::doubt::sentence;
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, Labels};
 use crate::number::significant;
+use crate::rows::{Column, figures};
 use crate::sheet::{Sheet, lines};
 use crate::words::hang;
 use model::record::{Finding, Subject, Verdict};

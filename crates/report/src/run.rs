@@ -8,7 +8,7 @@ use crate::{EXPERIMENTS, calibration_line, joined, overhead, requests};
 impl Run<'_> {
     /// For a terminal of `width` columns.
     pub fn table(&self, width: Option<u16>) -> String {
-        let own = self.told().map(|experiment| (experiment.table)(self, width));
+        let own = self.told().map(|experiment| experiment.table(self, width));
         let times = joined::table(self.findings, &EXPERIMENTS, width);
         let requests = self.has_trace().then(|| requests::table(self.findings, width));
         // The overhead experiment's table ends with it.
@@ -27,16 +27,13 @@ impl Run<'_> {
         let times = joined::table(self.findings, &EXPERIMENTS, limit);
         let times = Some(times).filter(|text| lines(text) <= room / 2).unwrap_or_default();
         let room = if times.is_empty() { room - 1 } else { room - 1 - lines(&times) };
-        let own = self.told().map(|experiment| match experiment.screen {
-            Some(screen) => screen(self, limit, room),
-            None => (experiment.table)(self, limit),
-        });
+        let own = self.told().map(|experiment| experiment.first(self, limit, room));
         screen::joined(own.chain([times, below]))
     }
 
     /// All tables as Markdown.
     pub fn markdown(&self) -> String {
-        let own = self.told().map(|experiment| (experiment.markdown)(self));
+        let own = self.told().map(|experiment| experiment.markdown(self));
         let times = joined::markdown(self.findings, &EXPERIMENTS);
         let requests = self.has_trace().then(|| requests::markdown(self.findings));
         texts(own.chain([times]).chain(requests))

@@ -5,14 +5,11 @@
 
 use crate::experiments::Run;
 use crate::figure::Figure;
-use crate::grid::{Figures, Grid, Labels};
-use crate::number::significant;
-use crate::ranking::Entrant;
+use crate::grid::Grid;
 use crate::screen::{LINES, fitted, joined, limited};
 use crate::words::hang;
 use crate::{curve, overhead, storm, sync, throughput};
 use model::record::Finding;
-use model::units::{show_size, show_time_ns};
 use model::workload::Access;
 
 /// What is said to a question.
@@ -80,13 +77,6 @@ fn part(word: &str, answer: Option<&Answer>, rows: usize, limit: Option<u16>) ->
     format!("{}{table}", hang("", &format!("{word}: {said}"), limit))
 }
 
-fn grid(labels: Vec<(&'static str, Vec<String>)>, figures: Vec<(&str, Vec<String>)>) -> Grid {
-    let labels = labels.into_iter().map(|(head, texts)| Labels { head, texts });
-    let figures =
-        figures.into_iter().map(|(head, texts)| Figures::plain("", head, texts.into_iter()));
-    Grid::new(labels.collect(), figures.collect())
-}
-
 /// The 1983 paper's question.
 fn files(run: &Run<'_>) -> Option<Answer> {
     let (sentences, table) = throughput::answer(run)?;
@@ -94,96 +84,25 @@ fn files(run: &Run<'_>) -> Option<Answer> {
 }
 
 fn device(run: &Run<'_>) -> Option<Answer> {
-    let (points, mut wholes) = curve::rows(run.findings);
-    wholes.sort_by_key(|(of, _)| !of.access.is_random());
-    let first = wholes.iter().find(|(of, _)| of.access == Access::RandRead)?;
-    let sentence = curve::capital(curve::sentence(first, &points)?);
-    let unit = curve::rate_unit(&wholes);
-    let text = |quantity: &str, show: &dyn Fn(f64) -> String| {
-        let of = |(_, figures): &curve::Row<'_>| {
-            figures.get(quantity).and_then(|f| f.value).map_or_else(String::new, show)
-        };
-        wholes.iter().map(of).collect::<Vec<String>>()
-    };
-    let whole = &|value: f64| format!("{value:.0}");
-    let rate = &|bytes_per_s: f64| unit.show(bytes_per_s);
-    let name = |(of, _): &curve::Row<'_>| {
-        format!("{} of {}", curve::kind(of.access), show_size(of.block_bytes))
-    };
-    let table = grid(
-        vec![("requests", wholes.iter().map(name).collect())],
-        vec![
-            ("most/s", text("most_rate_operations_per_s", whole)),
-            (unit.name, text("most_rate_bytes_per_s", rate)),
-            ("knee: depth", text("knee_depth", whole)),
-            ("requests/s", text("knee_rate_operations_per_s", whole)),
-            ("mean", text("knee_latency_mean_ns", &show_time_ns)),
-            ("p99", text("knee_latency_p99_ns", &show_time_ns)),
-        ],
-    );
+    let (points, mut curves) = curve::rows(run.findings);
+    curves.sort_by_key(|row| !row.key.access.is_random());
+    let first = curves.iter().find(|row| row.key.access == Access::RandRead)?;
+    let table = curve::CURVES.sheet(&curves).sections.into_iter().next()?.grid;
+    Some(Answer { sentences: vec![curve::sentence(first, &points)?], table: Some(table) })
+}
+
+/// Of each size and number of writers the fastest method.
+fn durable(run: &Run<'_>) -> Option<Answer> {
+    let mut rows = sync::rows(run.findings);
+    rows.retain(|row| row.key.pattern == OVERWRITE && row.value(sync::RATE).is_some());
+    let sentence = sync::of_pattern(&rows, OVERWRITE)?;
+    rows.dedup_by_key(|row| (row.key.block_bytes, row.key.writers));
+    let table = sync::COMMITS.sheet(&rows).sections.into_iter().next()?.grid;
+    let table = table.without(&["pattern", "max", "CPU"]);
     Some(Answer { sentences: vec![sentence], table: Some(table) })
 }
 
-fn durable(run: &Run<'_>) -> Option<Answer> {
-    let rows: Vec<sync::Row<'_>> =
-        sync::rows(run.findings).into_iter().filter(|row| row.0.pattern == "overwrite").collect();
-    let value = |row: &sync::Row<'_>, quantity: &str| row.1.get(quantity).and_then(|f| f.value);
-    let is_known = |row: &&sync::Row<'_>| value(row, sync::RATE).is_some();
-    // Within a size and a number of writers the quickest comes first.
-    let mut best: Vec<&sync::Row<'_>> = rows.iter().filter(is_known).collect();
-    best.dedup_by_key(|row| (row.0.block_bytes, row.0.writers, row.0.direct));
-    let first = best.first()?;
-    let rate = Entrant::of(&first.0.method, first.1.get(sync::RATE)?)?;
-    let time = |quantity| value(first, quantity).map_or_else(String::new, show_time_ns);
-    let others = rows
-        .iter()
-        .filter(is_known)
-        .filter(|row| (row.0.block_bytes, row.0.writers) == (first.0.block_bytes, first.0.writers));
-    let slowest = others.min_by(|a, b| {
-        let rate = |row: &sync::Row<'_>| value(row, sync::RATE).unwrap_or(0.0);
-        rate(a).total_cmp(&rate(b))
-    });
-    let slowest =
-        slowest.filter(|row| row.0.method != first.0.method).map_or_else(String::new, |row| {
-            let other = row.1.get(sync::RATE).and_then(|of| Entrant::of(&row.0.method, of));
-            let is_apart = other.as_ref().is_some_and(|other| rate.times(other).is_some());
-            match other.filter(|_| is_apart) {
-                Some(other) => {
-                    format!("; the slowest way, {}, does {}", other.name, other.text(significant))
-                }
-                None => "; the other ways cannot be told from it beyond their intervals".to_owned(),
-            }
-        });
-    let sentence = format!(
-        "an overwritten {} is durable after {} (median; p99 {}) by {}, {} a second{slowest}.",
-        show_size(first.0.block_bytes),
-        time("latency_p50_ns"),
-        time("latency_p99_ns"),
-        first.0.method,
-        rate.text(significant),
-    );
-    let column = |quantity: &'static str, show: fn(f64) -> String| {
-        let text = |row: &&sync::Row<'_>| value(row, quantity).map_or_else(String::new, show);
-        best.iter().map(text).collect::<Vec<String>>()
-    };
-    let label = |text: &dyn Fn(&sync::Row<'_>) -> String| {
-        best.iter().map(|row| text(row)).collect::<Vec<String>>()
-    };
-    let table = grid(
-        vec![
-            ("size", label(&|row| show_size(row.0.block_bytes))),
-            ("writers", label(&|row| row.0.writers.to_string())),
-            ("quickest", label(&|row| row.0.method.clone())),
-        ],
-        vec![
-            ("commits/s", column(sync::RATE, significant)),
-            ("p50", column("latency_p50_ns", show_time_ns)),
-            ("p99", column("latency_p99_ns", show_time_ns)),
-            ("flushes", column("flushes_ratio", significant)),
-        ],
-    );
-    Some(Answer { sentences: vec![curve::capital(sentence)], table: Some(table) })
-}
+const OVERWRITE: &str = "overwrite";
 
 /// The 1980 paper's question.
 fn calls(run: &Run<'_>) -> Option<Answer> {

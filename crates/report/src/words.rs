@@ -20,6 +20,13 @@ pub(crate) fn name(text: &str) -> String {
     }
 }
 
+/// The text with a capital letter.
+pub(crate) fn upper(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_uppercase().to_string());
+    first.map_or_else(String::new, |first| format!("{first}{}", characters.as_str()))
+}
+
 /// How many terminal columns a text takes.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)

@@ -6,7 +6,7 @@
 use model::record::{Doubt, Finding, Subject, Verdict};
 use model::text::{is_unsafe, visible};
 use proptest::prelude::*;
-use report::throughput::{Matrix, details, markdown, table};
+use report::throughput::{Matrix, details, table};
 use report::{Run, calibration_line, overhead};
 
 fn name() -> impl Strategy<Value = String> {
@@ -123,8 +123,9 @@ proptest! {
         width in prop::option::of(0u16..200),
     ) {
         let matrix = Matrix::from_findings(&findings, &rows);
-        let screen = Run { findings: &findings, rows: &rows }.screen(width, "");
-        let texts = [table(&matrix, width), details(&matrix, width), markdown(&matrix), screen];
+        let run = Run { findings: &findings, rows: &rows };
+        let screen = run.screen(width, "");
+        let texts = [table(&matrix, width), details(&matrix, width), run.markdown(), screen];
         for text in texts {
             prop_assert!(!text.contains(|c| c != '\n' && is_unsafe(c)));
             prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{}", text);

@@ -46,7 +46,9 @@ fn cells(tests: usize, rates: &[(&str, f64, f64)]) -> Vec<Finding> {
 fn overhead_says_who_is_the_cheapest() {
     let text = screen(&overhead::findings(), Some(100));
     golden("overhead-screen.txt", &text);
-    assert!(text.starts_with("Buffered randread: psync has the least CPU time a call (all CPUs)"));
+    assert!(
+        text.starts_with("Buffered randread: psync costs 736 ns of CPU per call (95 % CI 705–766)")
+    );
 }
 
 #[test]
@@ -54,11 +56,8 @@ fn without_lines_a_size_is_named() {
     let is_of_size = |f: &&Finding| f.subject.get("account").is_none();
     let cells: Vec<Finding> = overhead::findings().iter().filter(is_of_size).cloned().collect();
     let text = said(&cells);
-    assert!(
-        text.contains("the CPU time a request of 4k (all CPUs) with psync is 960 ns"),
-        "{text}"
-    );
-    assert!(text.contains("the rate with requests of 64k with psync is"), "{text}");
+    assert!(text.contains("psync costs 960 ns of CPU per 4k request"), "{text}");
+    assert!(text.contains("psync reaches 12025 MB/s with 64k requests"), "{text}");
 }
 
 #[test]
@@ -70,19 +69,20 @@ fn throughput_says_which_rates_there_are() {
 #[test]
 fn a_system_is_faster_only_beyond_the_intervals() {
     let text = said(&cells(3, &[("ext4", 500.0, 10.0), ("xfs", 900.0, 10.0)]));
-    assert!(text.contains("xfs against ext4: of 3 tests 3 faster and 0 slower beyond"), "{text}");
-    assert!(text.contains("at least 1.75 times faster"), "{text}");
+    assert!(text.contains("xfs is faster than ext4 in 3 of 3 tests, slower in 0"), "{text}");
+    assert!(text.contains("at least 1.75× faster"), "{text}");
     let near = said(&cells(3, &[("ext4", 500.0, 90.0), ("xfs", 600.0, 90.0)]));
-    assert!(near.contains("0 faster and 0 slower beyond the intervals, 3 not to be"), "{near}");
-    assert!(!near.contains("times"), "{near}");
+    assert!(near.contains("no different beyond the noise in 3."), "{near}");
+    assert!(!near.contains("largest difference"), "{near}");
 }
 
 #[test]
 fn a_ceiling_is_missed_only_beyond_the_interval() {
     let below = said(&cells(2, &[("d", 800.0, 10.0)]));
-    assert!(below.contains("2 surely stay below it, the farthest test0 with 80.0 %"), "{below}");
+    assert!(below.contains("2 of 2 tests stay below their ceiling"), "{below}");
+    assert!(below.contains("test0 is furthest below it, at 80.0 %"), "{below}");
     let near = said(&cells(2, &[("d", 990.0, 20.0)]));
-    assert!(near.contains("0 surely stay below it."), "{near}");
+    assert!(near.contains("0 of 2 tests stay below their ceiling"), "{near}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn what_is_doubted_is_said_and_its_mark_explained() {
     let mut all = cells(2, &[("d", 800.0, 10.0)]);
     all[0] = doubted(all[0].clone(), Verdict::Suspect, "the weather was hot");
     let text = said(&all);
-    assert!(text.contains("suspect)") && text.contains("Of 2 cells: 1 suspect."), "{text}");
+    assert!(text.contains("suspect)") && text.contains("Of 2 cells 1 is suspect."), "{text}");
     assert!(text.contains("± 10*") && text.contains("* the weather was hot"), "{text}");
 }
 

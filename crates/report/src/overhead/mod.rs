@@ -16,7 +16,7 @@ mod routine;
 mod screen;
 
 use crate::calibration_line;
-use crate::experiments::{Experiment, TimeTable};
+use crate::experiments::{Experiment, Screen, TimeTable, Whole};
 use crate::grid::Grid;
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::hang;
@@ -35,9 +35,11 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     },
     charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Operation(_)),
-    table: |run, width| table(run.findings, width),
-    screen: Some(|run, width, lines| screen::text(run.findings, width, lines)),
-    markdown: |run| markdown(run.findings),
+    screen: Screen::Drawn(|run, width, lines| screen::text(run.findings, width, lines)),
+    whole: Some(Whole {
+        text: |run, width| table(run.findings, width),
+        markdown: |run| markdown(run.findings),
+    }),
     time: Some(TimeTable {
         title: "Where an operation's time went, by routine",
         labels: &[

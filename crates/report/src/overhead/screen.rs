@@ -9,10 +9,10 @@ use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Grid;
 use crate::number::RateUnit;
-use crate::ranking::{Contest, Entrant, upper};
+use crate::ranking::{Contest, Entrant};
 use crate::screen::{COLUMNS, first_of, fitted, joined, paragraphs, widest};
 use crate::sheet::{NOTHING, Sheet};
-use crate::words::elided;
+use crate::words::{elided, upper};
 use model::record::Finding;
 use model::units::{show_size, show_time_ns};
 
@@ -35,10 +35,10 @@ const LESS_NEEDED: [&str; 6] = [
 /// An account of CPU time: its line's name, the quantity at one request size, and what it is of.
 type Account = (&'static str, &'static str, &'static str);
 
-/// All CPUs' time, and where it was not measured the submitting thread's.
+/// All CPUs' time, else the submitting thread's.
 const ACCOUNTS: [Account; 2] = [
-    ("difference", "operation_cpu_total_ns", "all CPUs"),
-    ("thread", "operation_cpu_thread_ns", "its thread alone"),
+    ("difference", "operation_cpu_total_ns", "CPU"),
+    ("thread", "operation_cpu_thread_ns", "its thread's CPU"),
 ];
 
 /// All that it says, without a table.
@@ -148,21 +148,22 @@ impl<'a> Path<'a> {
     fn cost_sentence(&self) -> Option<String> {
         let (_, quantity, whose) = self.account;
         let what = match self.sizes(quantity).min().filter(|_| !self.has_lines) {
-            Some(bytes) => format!("request of {}", show_size(bytes)),
+            Some(bytes) => format!("{} request", show_size(bytes)),
             None => "call".to_owned(),
         };
-        let noun = format!("CPU time a {what} ({whose})");
-        let contest = Contest { noun: &noun, is_greatest_first: false, show: &show_time_ns };
+        let of = format!(" of {whose} per {what}");
+        let show = &show_time_ns;
+        let contest = Contest { verb: "costs", of: &of, is_greatest_first: false, show };
         Some(format!("{}: {}", self.heading, contest.sentence(self.costs())?))
     }
 
     fn limit_sentence(&self, unit: RateUnit) -> Option<String> {
         let show = |rate: f64| unit.text(rate);
-        let noun = match self.sizes(RATE).max().filter(|_| !self.has_lines) {
-            Some(bytes) => format!("rate with requests of {}", show_size(bytes)),
-            None => "limit of the rate".to_owned(),
+        let (verb, of) = match self.sizes(RATE).max().filter(|_| !self.has_lines) {
+            Some(bytes) => ("reaches", format!(" with {} requests", show_size(bytes))),
+            None => ("peaks at", String::new()),
         };
-        let contest = Contest { noun: &noun, is_greatest_first: true, show: &show };
+        let contest = Contest { verb, of: &of, is_greatest_first: true, show: &show };
         let told = contest.sentence(self.entrants(|routine| self.limit(routine)))?;
         Some(format!("{}: {told}", self.heading))
     }

@@ -9,9 +9,9 @@ use crate::chart::{Axis, Chart, Entry, Kind, Scale};
 use crate::compare::{About, sheet, subject, summary};
 use crate::figure::Figure;
 use crate::number::significant;
-use crate::ranking::upper;
 use crate::setting::Setting;
 use crate::words::name;
+use crate::words::upper;
 use model::comparison::{Compared, Comparison};
 use model::record::{Finding, Interval};
 

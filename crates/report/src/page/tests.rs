@@ -155,7 +155,7 @@ fn commits_have_a_chart_for_each_pattern_and_number_of_writers() {
     let info = info("r");
     let page = of(&info, &found);
     let titles: Vec<&str> = page.sections[0].charts.iter().map(|c| c.title.as_str()).collect();
-    assert_eq!(titles, ["append, 1 at once", "append, 4 at once"]);
+    assert_eq!(titles, ["append, 1 writer", "append, 4 writers"]);
 }
 
 fn operation(block_bytes: u64) -> Subject {

@@ -2,10 +2,10 @@
 
 use super::classes::{Class, Classes};
 use super::plot::{self, BoxPlot};
-use crate::columns::{Column, figures};
 use crate::grid::{Figures, Grid, Labels};
 use crate::number::{show_bytes, significant};
 use crate::requests::{DONE, PARTS_LEGEND, REST, is_news, show_count};
+use crate::rows::{Column, figures};
 use crate::sheet::lines;
 use model::units::show_time_ns;
 

@@ -107,14 +107,11 @@ impl Main {
         })
     }
 
-    /// ` (device 0, of 3 the one with the most requests)`.
+    /// ` (device 0, the busiest of 3)`.
     fn scope(&self) -> String {
         match self.devices {
             1 => String::new(),
-            several => format!(
-                " (device {}, of {several} the one with the most requests)",
-                short(&self.device)
-            ),
+            several => format!(" (device {}, the busiest of {several})", short(&self.device)),
         }
     }
 
@@ -140,22 +137,23 @@ impl Main {
         };
         let model = findings.iter().find_map(|finding| finding.subject.get("model"));
         let lead = format!(
-            "On the model {} the mean response{} is {}",
+            "The model {} gives {} mean response{}{}",
             short(&model.unwrap_or_default()),
+            show_time_ns(mean.value),
             self.scope(),
-            mean.text(show_time_ns)
+            mean.worth(&show_time_ns)
         );
         let measured = value("measured_mean_ns").filter(|measured| *measured > 0.0);
         let Some(measured) = measured else {
-            let nothing = "the trace does not tell when its requests were completed";
-            return vec![format!("{lead}; {nothing}, so nothing tells how well it agrees.")];
+            let nothing = "the trace has no completion times to compare with";
+            return vec![format!("{lead}; {nothing}.")];
         };
         let first = format!("{lead}, {}.", against(&mean, measured));
         let demerit = value("demerit_ns").zip(value("demerit_percent"));
         let second = demerit.map(|(ns, percent)| {
             format!(
-                "Their distributions are {} apart, {} % of the trace's mean (demerit: the root \
-                 mean square of the distance between their quantiles).",
+                "The demerit (RMS distance between the two distributions' quantiles) is {}, {} % \
+                 of the trace's mean.",
                 show_time_ns(ns),
                 significant(percent)
             )
@@ -169,8 +167,9 @@ impl Main {
             entrant(&short_keys(label), self.of_quantity(findings, MEAN)?)
         };
         let entrants: Vec<Entrant> = variants.iter().filter_map(of).collect();
-        let noun = format!("mean response{}", self.scope());
-        let contest = Contest { noun: &noun, is_greatest_first: false, show: &show_time_ns };
+        let of = format!(" mean response{}", self.scope());
+        let show = &show_time_ns;
+        let contest = Contest { verb: "gives", of: &of, is_greatest_first: false, show };
         contest.sentence(entrants)
     }
 }
@@ -185,16 +184,16 @@ fn entrant(label: &str, finding: &Finding) -> Option<Entrant> {
     Some(Entrant { interval: found.interval.or(Some((found.value, found.value))), ..found })
 }
 
-/// `where the trace has 5.00 ms: 12.1 % less`.
+/// `12.1 % less than the trace's 5.00 ms`.
 fn against(mean: &Entrant, measured: f64) -> String {
     let trace = show_time_ns(measured);
     let is_within = mean.interval.is_some_and(|(low, high)| low <= measured && measured <= high);
     let percent = 100.0 * (mean.value / measured - 1.0);
     match is_within {
-        true => format!("and the trace's {trace} are within the span of its uncertain parameters"),
+        true => format!("in agreement with the trace's {trace}"),
         false => {
             let how = if percent < 0.0 { "less" } else { "more" };
-            format!("where the trace has {trace}: {} % {how}", significant(percent.abs()))
+            format!("{} % {how} than the trace's {trace}", significant(percent.abs()))
         }
     }
 }
@@ -228,14 +227,24 @@ mod tests {
     fn a_model_is_held_against_the_trace() {
         let said = |findings: &[Finding]| screen(&[("", findings)], None).replace('\n', " ");
         let text = said(&model(4e6, Some((3e6, 4.5e6)), &MEASURED));
-        assert!(text.starts_with(
-            "On the model disk the mean response is 4.00 ms (3.00 ms to 4.50 ms), where the trace \
-             has 5.00 ms: 20.0 % less. Their distributions are 1.00 ms apart, 20.0 %"
-        ), "{text}");
+        assert!(
+            text.starts_with(
+                "The model disk gives 4.00 ms mean response (model range 3.00–4.50), 20.0 % less \
+             than the trace's 5.00 ms. The demerit (RMS distance between the two distributions' \
+             quantiles) is 1.00 ms, 20.0 % of the trace's mean."
+            ),
+            "{text}"
+        );
         let near = said(&model(4e6, Some((3e6, 6e6)), &MEASURED));
-        assert!(near.contains("5.00 ms are within the span") && !near.contains("% less"), "{near}");
+        assert!(
+            near.contains("in agreement with the trace's 5.00 ms") && !near.contains("% less"),
+            "{near}"
+        );
         let untimed = said(&model(4e6, None, &[]));
-        assert!(untimed.contains("does not tell") && !untimed.contains("apart"), "{untimed}");
+        assert!(
+            untimed.contains("no completion times") && !untimed.contains("demerit ("),
+            "{untimed}"
+        );
     }
 
     #[test]
@@ -243,17 +252,15 @@ mod tests {
         let (slow, fast) = (model(9e6, None, &MEASURED), model(4e6, None, &MEASURED));
         let text = screen(&[("a=1", &slow), ("a=2", &fast)], None);
         assert!(
-            text.starts_with(
-                "a=2 has the least mean response, 4.00 ms: that of a=1, 9.00 ms, is at least 2.25"
-            ),
+            text.starts_with("a=2 gives 4.00 ms mean response, a=1 9.00 ms (at least 2.25×)."),
             "{text}"
         );
         let place = |label: &str| text.rfind(label).unwrap();
         assert!(place("a=2") < place("a=1"), "the best first: {text}");
         let wide = model(4e6, Some((2e6, 9e6)), &[]);
         let text = screen(&[("a=1", &slow), ("a=2", &wide)], None);
-        assert!(text.contains("a=2 has the least mean response") && !text.contains("at least"));
-        assert!(text.contains("it cannot be told from a=1"), "{text}");
+        assert!(text.contains("a=2 gives 4.00 ms") && !text.contains("at least"));
+        assert!(text.contains("a=1 no different beyond the noise"), "{text}");
     }
 
     #[test]
@@ -267,7 +274,7 @@ mod tests {
         let mut all = model(4e6, None, &MEASURED);
         all.extend(of("1", "all", &[("simulated_count", 2.0), (MEAN, 1e6)]));
         let text = screen(&[("", &all)], None);
-        assert!(text.contains("(device 0, of 2 the one with the most requests) is 4.00 ms"));
+        assert!(text.contains("gives 4.00 ms mean response (device 0, the busiest of 2)"));
     }
 
     #[test]

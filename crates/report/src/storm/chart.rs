@@ -6,25 +6,22 @@
 use super::{GAIN, PREDICTED, Row, rows};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
 use crate::experiments::Named;
-use model::record::subject::{NO_REMEDY, StormStream};
+use model::record::subject::NO_REMEDY;
 
-/// A series of a chart: its name, the stream, the quantity.
-type Series = (&'static str, StormStream, &'static str);
+/// A series of a chart: its name, and the quantity.
+type Series = (&'static str, &'static str);
 
-const GAINS: &[Series] = &[
-    ("measured", StormStream::Victims, GAIN),
-    ("predicted by the model", StormStream::Victims, PREDICTED),
-];
-const COSTS: &[Series] = &[("writer", StormStream::Write, "rate_ratio")];
+const GAINS: &[Series] = &[("measured", GAIN), ("predicted by the model", PREDICTED)];
+const COSTS: &[Series] = &[("writer", "write rate_ratio")];
 const SUFFERED: &[Series] = &[
-    ("reads, median", StormStream::Read, "latency_p50_ns"),
-    ("reads, p99", StormStream::Read, "latency_p99_ns"),
-    ("commits, median", StormStream::Commit, "latency_p50_ns"),
-    ("commits, p99", StormStream::Commit, "latency_p99_ns"),
+    ("reads, median", "read latency_p50_ns"),
+    ("reads, p99", "read latency_p99_ns"),
+    ("commits, median", "commit latency_p50_ns"),
+    ("commits, p99", "commit latency_p99_ns"),
 ];
 const APART: &[Series] = &[
-    ("met a sync, p99", StormStream::ReadInSync, "latency_p99_ns"),
-    ("met none, p99", StormStream::ReadBetween, "latency_p99_ns"),
+    ("during a sync, p99", "read_in_sync latency_p99_ns"),
+    ("otherwise, p99", "read_between latency_p99_ns"),
 ];
 
 /// All charts of these runs.
@@ -32,23 +29,19 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
     let rows = runs
         .iter()
         .flat_map(|named| rows(named.run.findings).into_iter().map(move |row| (named, row)));
-    let rows: Vec<(&Named<'_>, Row<'_>)> = rows.collect();
+    let rows: Vec<(&Named<'_>, Row)> = rows.collect();
     [gains(&rows), costs(&rows), suffered(&rows), apart(&rows)].into_iter().flatten().collect()
 }
 
-fn entries<'a>(
-    rows: &'a [(&Named<'_>, Row<'_>)],
-    series: &[Series],
-    has_none: bool,
-) -> Vec<Entry<'a>> {
-    let wanted = rows.iter().filter(|(_, row)| has_none || row.remedy != NO_REMEDY);
-    let of = |(named, row): &'a (&Named<'_>, Row<'_>)| {
-        let category = named.within(match row.remedy {
+fn entries<'a>(rows: &'a [(&Named<'_>, Row)], series: &[Series], has_none: bool) -> Vec<Entry<'a>> {
+    let wanted = rows.iter().filter(|(_, row)| has_none || row.key.name.as_str() != NO_REMEDY);
+    let of = |(named, row): &'a (&Named<'_>, Row)| {
+        let category = named.within(match row.key.name.as_str() {
             NO_REMEDY => "no remedy",
             remedy => remedy,
         });
-        let entry = move |(name, stream, quantity): &Series| {
-            let figure = row.figure(*stream, quantity)?;
+        let entry = move |(name, quantity): &Series| {
+            let figure = row.figure(quantity)?;
             Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
         };
         series.iter().filter_map(entry).collect::<Vec<_>>()
@@ -56,34 +49,34 @@ fn entries<'a>(
     wanted.flat_map(of).collect()
 }
 
-fn gains(rows: &[(&Named<'_>, Row<'_>)]) -> Option<Chart> {
-    let axis = Axis::new("of the slowest twentieth's mean is left", "1", Scale::Log);
+fn gains(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
+    let axis = Axis::new("mean of the slowest 5 %, relative", "1", Scale::Log);
     let entries = entries(rows, GAINS, false);
     let chart = Chart::rows("remedies", "What each remedy leaves", Kind::Dots, axis, &entries)?;
-    let method = "The mean of the slowest twentieth of reads and commits over that without a \
-        remedy, round by round; the interval, of 95 %, holds for all remedies together.";
+    let method = "Mean of the slowest 5 % of reads and commits, relative to no remedy, round by \
+        round. The 95 % intervals hold for all remedies together.";
     Some(chart.by(method).ruled("x", 1.0, "no help"))
 }
 
-fn costs(rows: &[(&Named<'_>, Row<'_>)]) -> Option<Chart> {
-    let axis = Axis::new("of the writer's rate is left", "1", Scale::Linear);
+fn costs(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
+    let axis = Axis::new("the writer's rate, relative", "1", Scale::Linear);
     let entries = entries(rows, COSTS, false);
     let chart = Chart::rows("writer", "What it costs the writer", Kind::Dots, axis, &entries)?;
-    let method = "The rate of the writer who syncs over its rate without a remedy.";
+    let method = "The syncing writer's rate relative to its rate without a remedy.";
     Some(chart.by(method).ruled("x", 1.0, "as before"))
 }
 
-fn suffered(rows: &[(&Named<'_>, Row<'_>)]) -> Option<Chart> {
+fn suffered(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("latency", "ns", Scale::Log);
     let entries = entries(rows, SUFFERED, true);
     let chart = Chart::rows("suffered", "Before and after", Kind::Dots, axis, &entries)?;
-    Some(chart.by("What reads and commits beside the writer take, all rounds together."))
+    Some(chart.by("Latency of reads and commits next to the writer, all rounds together."))
 }
 
-fn apart(rows: &[(&Named<'_>, Row<'_>)]) -> Option<Chart> {
+fn apart(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("response of reads", "ns", Scale::Log);
     let entries = entries(rows, APART, true);
-    let title = "Reads that met a sync, and others";
+    let title = "Reads during a sync, and other reads";
     let chart = Chart::rows("apart", title, Kind::Dots, axis, &entries)?;
-    Some(chart.by("One read of a hundred takes this or more."))
+    Some(chart.by("p99 latency of reads."))
 }

@@ -9,7 +9,7 @@ use crate::experiments::Named;
 use model::units::show_size;
 
 const LATENCIES: [(&str, &str); 3] =
-    [("median", "latency_p50_ns"), ("p99", "latency_p99_ns"), ("greatest", "latency_max_ns")];
+    [("median", "latency_p50_ns"), ("p99", "latency_p99_ns"), ("max", "latency_max_ns")];
 
 /// What the commits of a chart have in common.
 type Group = (String, u64);
@@ -19,8 +19,8 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
     let rows = runs
         .iter()
         .flat_map(|named| rows(named.run.findings).into_iter().map(move |row| (named, row)));
-    let rows: Vec<(&Named<'_>, Row<'_>)> = rows.collect();
-    let group = |row: &Row<'_>| (row.0.pattern.clone(), row.0.writers);
+    let rows: Vec<(&Named<'_>, Row)> = rows.collect();
+    let group = |row: &Row| (row.key.pattern.clone(), row.key.writers);
     let groups = crate::words::first_seen(&rows.iter().map(|(_, r)| group(r)).collect::<Vec<_>>());
     let is_alone = groups.len() == 1;
     let of = |(place, wanted): (usize, &Group)| {
@@ -33,29 +33,32 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
 fn chart(
     place: usize,
     (pattern, writers): &Group,
-    rows: Vec<&(&Named<'_>, Row<'_>)>,
+    rows: Vec<&(&Named<'_>, Row)>,
     is_alone: bool,
 ) -> Option<Chart> {
     let entries: Vec<Entry<'_>> =
         rows.into_iter().flat_map(|(named, row)| entries(named, row)).collect();
     let (id, title) = match is_alone {
-        true => ("commits".to_owned(), "How long a commit takes".to_owned()),
-        false => (format!("commits-{}", place + 1), format!("{pattern}, {writers} at once")),
+        true => ("commits".to_owned(), "Latency of a commit".to_owned()),
+        false => (
+            format!("commits-{}", place + 1),
+            format!("{pattern}, {writers} writer{}", if *writers == 1 { "" } else { "s" }),
+        ),
     };
-    let axis = Axis::new("from the write to its being durable", "ns", Scale::Log);
+    let axis = Axis::new("latency of write and sync", "ns", Scale::Log);
     let chart = Chart::rows(&id, &title, Kind::Dots, axis, &entries)?;
-    let method = "A write and what makes it durable, all passes together; of each size the method \
-        with the most commits a second first.";
+    let method = "A write and the call that makes it durable, all passes together; within a size \
+        the fastest method first.";
     let chart = chart.by(method);
     Some(if is_alone { chart } else { chart.half() })
 }
 
 /// The latencies of a commit.
-fn entries<'a>(named: &Named<'_>, row: &'a Row<'_>) -> Vec<Entry<'a>> {
-    let size = show_size(row.0.block_bytes);
-    let category = named.within(&format!("{}, {size}", method(row.0)));
+fn entries<'a>(named: &Named<'_>, row: &'a Row) -> Vec<Entry<'a>> {
+    let size = show_size(row.key.block_bytes);
+    let category = named.within(&format!("{}, {size}", method(&row.key)));
     let entry = |(name, quantity): &(&str, &str)| {
-        let figure = row.1.get(*quantity)?;
+        let figure = row.figure(quantity)?;
         Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
     };
     LATENCIES.iter().filter_map(entry).collect()

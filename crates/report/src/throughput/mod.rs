@@ -7,7 +7,7 @@ mod matrix;
 mod screen;
 mod table;
 
-use crate::experiments::{Experiment, Run, TimeTable};
+use crate::experiments::{Experiment, Run, Screen, TimeTable};
 use crate::grid::Grid;
 use model::record::Subject;
 
@@ -27,15 +27,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     },
     charts: chart::all,
     is_cell: |subject| matches!(subject, Subject::Cell(_)),
-    table: |run, width| {
-        let matrix = Matrix::from_findings(run.findings, run.rows);
-        let texts = [table(&matrix, width), details(&matrix, width)];
-        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-    },
-    screen: Some(|run, width, lines| {
+    screen: Screen::Drawn(|run, width, lines| {
         screen::text(&Matrix::from_findings(run.findings, run.rows), width, lines)
     }),
-    markdown: |run| markdown(&Matrix::from_findings(run.findings, run.rows)),
+    whole: None,
     time: Some(TimeTable {
         title: "Where an operation's time went",
         labels: &[("program", "program"), ("system", "target"), ("drives", "drives")],
@@ -48,11 +43,4 @@ pub(crate) fn answer(run: &Run<'_>) -> Option<(Vec<String>, Grid)> {
     let matrix = Matrix::from_findings(run.findings, run.rows);
     let table = table::sheet(&matrix).sections.into_iter().next()?;
     Some((screen::answers(&matrix), table.grid)).filter(|_| !matrix.columns.is_empty())
-}
-
-/// Both tables as Markdown, with their footnotes.
-pub fn markdown(matrix: &Matrix) -> String {
-    let printed = table::sheet(matrix);
-    let detailed = details::sheet(matrix);
-    format!("{}\n{}", printed.markdown(), detailed.markdown())
 }

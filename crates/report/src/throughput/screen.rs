@@ -115,7 +115,7 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     span.chain(syncs(matrix, &rates)).chain(compared).chain(of_ceiling(&rates)).collect()
 }
 
-/// On which system files are read and written fastest.
+/// How fast files are read and written, on the system that is fastest at it.
 pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
     let unit = table::rate_unit([matrix]);
     let show = |rate: f64| unit.text(rate);
@@ -127,31 +127,34 @@ pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
     let told = |(way, verb): (&str, &str)| {
         let rate = fastest(way)?;
         let system = system(matrix, rate.column);
-        Some(format!("{verb} fastest on {system}, at {}", rate.entrant.text(show)))
+        Some(format!("{} {verb} on {system}", rate.entrant.text(show)))
     };
     let told: Vec<String> =
-        [("read", "read"), ("write", "written")].into_iter().filter_map(told).collect();
+        [("read", "reading"), ("write", "writing")].into_iter().filter_map(told).collect();
     if told.is_empty() {
         return vec![];
     }
-    vec![format!("Cold files are {}.", told.join("; and "))]
+    let fastest = if matrix.columns.len() > 1 { ", the fastest systems here" } else { "" };
+    vec![format!("{} (cold files{fastest}).", told.join(", "))]
 }
 
-/// From the slowest to the fastest test, and how many are doubted.
+/// The fastest and the slowest test, and how many are doubted.
 fn span(matrix: &Matrix, rates: &[Rate], unit: RateUnit) -> Option<String> {
     let show = |rate: f64| unit.text(rate);
     let by_rate = |a: &&Rate, b: &&Rate| a.entrant.value.total_cmp(&b.entrant.value);
     let slowest = rates.iter().min_by(by_rate)?;
     let fastest = rates.iter().max_by(by_rate)?;
-    let text = |rate: &Rate| {
+    let text = |rate: &Rate, verb: &str| {
         let share = rate.of_ceiling.as_ref().map(|share| percent(share.value));
         let share = share.map_or_else(String::new, |share| format!(", {share} of its ceiling"));
-        format!("{} with {}{share}", rate.entrant.name, rate.entrant.text(show))
+        format!("{} {verb} {}{share}", rate.entrant.name, rate.entrant.text(show))
     };
     let doubted = doubted(matrix, rates);
     Some(match rates {
-        [_] => format!("The only rate is that of {}.{doubted}", text(slowest)),
-        _ => format!("The rates go from {}, to {}.{doubted}", text(slowest), text(fastest)),
+        [_] => format!("{}.{doubted}", text(slowest, "reaches")),
+        _ => {
+            format!("{}; {}.{doubted}", text(fastest, "is fastest at"), text(slowest, "slowest at"))
+        }
     })
 }
 
@@ -187,12 +190,14 @@ fn doubted(matrix: &Matrix, rates: &[Rate]) -> String {
     let counts =
         [(rates.iter().filter(suspect).count(), "suspect"), (cells - rates.len(), "not measured")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let texts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    let are = |count| if count == 1 { "is" } else { "are" };
+    let texts = counts.map(|(count, what)| format!("{count} {} {what}", are(count)));
+    let texts: Vec<String> = texts.collect();
     match texts.as_slice() {
         // The rate itself says it.
         _ if cells == 1 => String::new(),
         [] => String::new(),
-        texts => format!(" Of {cells} cells: {}.", texts.join(", ")),
+        texts => format!(" Of {cells} cells {}.", texts.join(", ")),
     }
 }
 
@@ -217,12 +222,12 @@ fn against(matrix: &Matrix, rates: &[Rate], column: usize) -> Option<String> {
     let greatest = sure.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(row, times, is_faster)| {
         let how = if *is_faster { "faster" } else { "slower" };
         let test = short(&name(&matrix.rows[*row]));
-        format!(" Most of all in {test}: at least {} times {how}.", significant(*times))
+        format!(" The largest difference is {test}: at least {}× {how}.", significant(*times))
     });
     (!pairs.is_empty()).then(|| {
         format!(
-            "{} against {}: of {} tests {faster} faster and {slower} slower beyond the intervals, \
-             {unsure} not to be told apart.{}",
+            "{} is faster than {} in {faster} of {} tests, slower in {slower}, and no different \
+             beyond the noise in {unsure}.{}",
             system(matrix, column),
             system(matrix, 0),
             pairs.len(),
@@ -239,14 +244,14 @@ fn of_ceiling(rates: &[Rate]) -> Option<String> {
     let below: Vec<&&Entrant> = known.iter().filter(is_below).collect();
     let farthest = below.iter().min_by(|a, b| a.value.total_cmp(&b.value));
     let farthest = farthest.map_or_else(String::new, |share| {
-        format!(", the farthest {} with {}", share.name, share.text(percent))
+        format!("; {} is furthest below it, at {}", share.name, share.text(percent))
     });
     (!known.is_empty()).then(|| {
         format!(
-            "Of {} tests with a ceiling (the most that their path gave in this run) {} surely stay \
-             below it{farthest}.",
+            "{} of {} tests stay below their ceiling, the highest rate of their path in this \
+             run{farthest}.",
+            below.len(),
             known.len(),
-            below.len()
         )
     })
 }

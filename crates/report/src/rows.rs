@@ -1,0 +1,132 @@
+//! Findings as rows, and rows as tables by data: of each column a heading, the quantity that it
+//! shows, and how a number is printed.
+//!
+//! Non-goals: which rows there are, and their order.
+
+use crate::figure::Figure;
+use crate::footnote::{Footnotes, Note};
+use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::sheet::{NOT_MEASURED, Sheet, lines};
+use model::record::Finding;
+use std::collections::BTreeMap;
+
+/// A column: its group, its head, the quantity, and how it is printed.
+pub(crate) type Column = (&'static str, &'static str, &'static str, fn(f64) -> String);
+
+/// A label of rows: its head, and its text of a row's key.
+pub(crate) type Label<K> = (&'static str, fn(&K) -> String);
+
+/// The figures of one key, by quantity.
+#[derive(Debug)]
+pub(crate) struct Row<K> {
+    pub(crate) key: K,
+    figures: BTreeMap<String, Figure>,
+}
+
+impl<K> Row<K> {
+    pub(crate) fn figure(&self, quantity: &str) -> Option<&Figure> {
+        self.figures.get(quantity)
+    }
+
+    pub(crate) fn value(&self, quantity: &str) -> Option<f64> {
+        self.figure(quantity)?.value
+    }
+
+    /// As it is printed; `n.m.` where it was not measured.
+    pub(crate) fn shown(&self, quantity: &str, show: fn(f64) -> String) -> String {
+        self.value(quantity).map_or_else(|| NOT_MEASURED.to_owned(), show)
+    }
+
+    /// The same with another key.
+    pub(crate) fn with_key<T>(self, key: impl FnOnce(K) -> T) -> Row<T> {
+        Row { key: key(self.key), figures: self.figures }
+    }
+
+    /// Why a quantity is doubted.
+    pub(crate) fn notes(&self, quantity: &str) -> Vec<Note> {
+        self.figure(quantity).into_iter().flat_map(Figure::notes).collect()
+    }
+}
+
+/// The findings that `of` has a key and a quantity for, a row for each key, as they are first seen.
+pub(crate) fn rows<K: PartialEq>(
+    findings: &[Finding],
+    of: impl Fn(&Finding) -> Option<(K, String)>,
+) -> Vec<Row<K>> {
+    let mut rows: Vec<Row<K>> = Vec::new();
+    for finding in findings {
+        let Some((key, quantity)) = of(finding) else { continue };
+        let place = rows.iter().position(|row| row.key == key).unwrap_or_else(|| {
+            rows.push(Row { key, figures: BTreeMap::new() });
+            rows.len() - 1
+        });
+        rows[place].figures.insert(quantity, Figure::of(finding));
+    }
+    rows
+}
+
+/// A table of rows.
+pub(crate) struct View<K: 'static> {
+    pub(crate) title: &'static str,
+    pub(crate) labels: &'static [Label<K>],
+    pub(crate) columns: &'static [Column],
+    /// The quantity whose doubts are those of the row, and in whose column they are marked.
+    pub(crate) judged: &'static str,
+    /// A row in a footnote.
+    pub(crate) name: fn(&K) -> String,
+    /// How a row's figure of a column is printed.
+    pub(crate) show: fn(&Row<K>, &Column) -> String,
+    /// What the columns mean: a name and a sentence.
+    pub(crate) legend: &'static [(&'static str, &'static str)],
+}
+
+/// A figure as its column prints it.
+pub(crate) fn plain<K>(row: &Row<K>, (_, _, quantity, show): &Column) -> String {
+    row.shown(quantity, *show)
+}
+
+impl<K> View<K> {
+    pub(crate) fn sheet(&self, rows: &[Row<K>]) -> Sheet {
+        let cells =
+            rows.iter().map(|row| (String::new(), (self.name)(&row.key), row.notes(self.judged)));
+        let notes = Footnotes::of_cells("rows", cells);
+        let grid = self.grid(rows, &notes);
+        let sheet = Sheet::of(self.title.to_owned(), grid, notes);
+        Sheet { legend: lines(self.legend), ..sheet }
+    }
+
+    fn grid(&self, rows: &[Row<K>], notes: &Footnotes) -> Grid {
+        let label = |(head, text): &Label<K>| Labels {
+            head,
+            texts: rows.iter().map(|row| text(&row.key)).collect(),
+        };
+        let mark = |row: &Row<K>, quantity| match quantity == self.judged {
+            true => notes.mark_in("", row.notes(quantity)),
+            false => String::new(),
+        };
+        let entry = |row: &Row<K>, column: &Column| Entry {
+            text: (self.show)(row, column),
+            mark: mark(row, column.2),
+        };
+        let figures = |column: &Column| Figures {
+            group: column.0.to_owned(),
+            head: column.1.to_owned(),
+            entries: rows.iter().map(|row| entry(row, column)).collect(),
+        };
+        let labels = self.labels.iter().map(label).collect();
+        Grid::new(labels, self.columns.iter().map(figures).collect())
+    }
+}
+
+/// The columns over rows of any kind; `value` is of a row and a quantity.
+pub(crate) fn figures<R>(
+    columns: &[Column],
+    rows: &[R],
+    value: impl Fn(&R, &'static str) -> Option<f64>,
+) -> Vec<Figures> {
+    let column = |(group, head, quantity, show): &Column| {
+        let text = |row| value(row, quantity).map_or_else(|| NOT_MEASURED.to_owned(), show);
+        Figures::plain(group, head, rows.iter().map(text))
+    };
+    columns.iter().map(column).collect()
+}
