@@ -240,7 +240,7 @@ fn a_trace_without_requests_has_a_page_that_says_so() {
     lab.file("none.csv", "");
     assert_eq!(lab.run("import none.csv --input-format msr -o none").code, 0);
     let html = text(&page(&lab, "none", "none.html"));
-    assert!(html.contains("Nobody waited: there was no read"), "{html}");
+    assert!(html.contains("Nobody waited: no thread waited for a read"), "{html}");
     assert!(html.contains("<dt>Trace</dt><dd><bdi>no request</bdi>"), "{html}");
     assert!(charts(&html).is_empty());
 }

@@ -207,7 +207,7 @@ fn a_process_is_shown_by_itself_and_none_that_matches_says_so() {
         assert_eq!(ended.code, 0, "{words}: {}", ended.err);
         ended.out.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(shown("").starts_with("Nobody waited much for others"));
+    assert!(shown("").starts_with("Nobody waited long for others"));
     let (reader, writer) = ("postgres: app shop [l… (101)", "postgres: app shop [l… (102)");
     let text = shown("--process 101");
     assert!(text.starts_with(&format!("{reader} lost 1")), "{text}");

@@ -4,7 +4,7 @@
 //! Non-goals: fits.
 
 use crate::listing::{FigureColumn, Listing};
-use crate::number::{show_bytes, show_rate};
+use crate::number::{show_bytes, show_iops, show_rate};
 use crate::screen::Screen;
 use model::units::show_time_ns;
 
@@ -100,7 +100,7 @@ pub fn numbers(known: &[Known]) -> Listing {
         column("to", &|known| known.show(known.high)),
     ];
     Listing {
-        title: "What was found, with its interval".into(),
+        title: "Parameters, with 95 % intervals".into(),
         labels: vec![("number", known.iter().map(|known| known.name.clone()).collect())],
         figures: figures.into_iter().chain(truth).collect(),
         ..Listing::default()
@@ -134,14 +134,14 @@ impl Like {
         let most = self.most.map_or_else(String::new, |most| {
             let (per_s, bytes_per_s) = (most.per_s, show_rate(most.bytes_per_s));
             format!(
-                "; {:.1} at once; at most {per_s:.0} a second and {bytes_per_s}",
+                "; at most {} and {bytes_per_s}, {:.1} in parallel",
+                show_iops(per_s),
                 most.parallelism
             )
         });
         let [random_ns, sequential_ns] = self.fixed_ns.map(show_time_ns);
         format!(
-            "{}: {random_ns} a random one and {sequential_ns} a sequential one, and their \
-             bytes{most}.",
+            "{}: {random_ns} random, {sequential_ns} sequential, plus the transfer{most}.",
             self.name
         )
     }
@@ -161,7 +161,7 @@ pub fn listing(rows: &[Row]) -> Listing {
         move |row: &Row| row.off_percent[which].map_or("–".into(), |off| format!("{off:+.0} %"))
     };
     Listing {
-        title: "Classes that no fit has seen: the prediction against what was measured".into(),
+        title: "Held-out classes: prediction against measurement".into(),
         labels: vec![
             ("class", rows.iter().map(|row| row.class.clone()).collect()),
             ("predicted", rows.iter().map(|r| if r.holds { "yes" } else { "no" }.into()).collect()),
@@ -189,21 +189,21 @@ pub fn screen(
 ) -> String {
     let held = rows.iter().filter(|row| row.holds).count();
     let judged = format!(
-        "The profile predicts {held} of {} classes that it was not fitted to (mean within 15 %, \
-         p99 within 30 %, rate within 10 %).",
+        "The profile predicts {held} of {} held-out classes (mean within 15 %, p99 within 30 %, \
+         rate within 10 %).",
         rows.len()
     );
     let likes = likes.iter().map(Like::sentence);
     let truths: Vec<bool> = known.iter().filter_map(Known::holds).collect();
     let within = truths.iter().filter(|holds| **holds).count();
     let within = (!truths.is_empty())
-        .then(|| format!("{within} of {} numbers hold the truth.", truths.len()));
+        .then(|| format!("The true value lies in {within} of {} intervals.", truths.len()));
     let doubts = doubts.iter().map(|doubt| format!("! {doubt}."));
     let mut table = listing(rows);
     table.labels[0].1.truncate(ROWS);
     table.labels[1].1.truncate(ROWS);
     table.figures.iter_mut().for_each(|column| column.texts.truncate(ROWS));
-    table.title = format!("Off by most, of {} classes", rows.len());
+    table.title = format!("The least well predicted of {} classes", rows.len());
     Screen {
         sentences: std::iter::once(judged).chain(within).chain(likes).chain(doubts).collect(),
         tables: if known.is_empty() { vec![table] } else { vec![table, numbers(known)] },

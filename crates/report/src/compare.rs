@@ -140,10 +140,8 @@ fn sentences(row: &Comparison, remark: &Remark) -> Vec<String> {
                 format!("{} to {}", value(Some(*low), &row.unit), value(Some(*high), &row.unit))
             };
             vec![format!(
-                "the medians differ by {}, the values one against the other by {}: they scatter \
-                 (the middle half of A's from \
-                 {}, of B's from {}), and a median can fall anywhere in between; the change and \
-                 its interval count",
+                "the medians differ by {}, pairs of values by {}: the values scatter (middle half \
+                 of A {}, of B {}); rely on the change and its interval",
                 percent(Some(*apart)),
                 percent(row.difference_percent),
                 show(a),
@@ -189,18 +187,16 @@ fn opposed(one: &str, other: &str) -> String {
     let [(first, a), (second, b)] = pair;
     let why = match (first, second) {
         (Rate, Usual) => {
-            "a rate counts the whole pass, with fdatasync, opening and closing; a latency the \
-             requests alone"
+            "a rate counts the whole pass with fdatasync, open and close; a latency only the \
+             requests"
         }
-        (Rate | Usual, Slowest) => {
-            "the one follows the usual request, the other the slowest few of them"
-        }
+        (Rate | Usual, Slowest) => "one follows the typical request, the other the slowest few",
         (Rate | Usual | Slowest, Cpu) => {
-            "a request can be completed sooner and cost more of the CPU, or the other way"
+            "a request can complete sooner and cost more CPU time, or the reverse"
         }
         _ => "they measure different things",
     };
-    format!("{a} and {b} went opposite ways: {why}")
+    format!("{a} and {b} changed in opposite directions: {why}")
 }
 
 fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
@@ -210,9 +206,8 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         lines.push((
             "method",
             format!(
-                "A and B are medians of {}; {}. The intervals are each row's own; the verdicts are \
-                 corrected for \
-                 {} comparisons (Holm), and differences that matter are those above {} %.",
+                "A and B are medians of {}; {}. Intervals hold for each row by itself; verdicts \
+                 are corrected for {} comparisons (Holm). A difference matters above {} %.",
                 about.units,
                 row.method,
                 compared.tested,
@@ -221,9 +216,8 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         ));
         lines.push((
             "noise",
-            "the floor: what differs between the halves of a side by itself (A/A), and what the \
-             machine itself changed between \
-             the runs; no difference within it is called one"
+            "how much two halves of one side differ (A/A), and how much the machine changed \
+             between the runs; a difference within it is none"
                 .into(),
         ));
     }
@@ -241,7 +235,7 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         lines.push((
             "left out",
             format!(
-                "{left_out} that a side did not measure ({}{more}); --all shows them",
+                "{left_out} without a measurement on one side ({}{more}); --all shows them",
                 names.join(", ")
             ),
         ));
@@ -250,17 +244,17 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         if count > 0 {
             lines.push((
                 "left out",
-                format!("{count} findings that {side} has and {other} has not"),
+                format!("{count} findings of {side} that {other} does not have"),
             ));
         }
     }
     lines
 }
 
-/// `cannot tell (24 passes would)`.
+/// `cannot tell (needs 24 passes)`.
 fn verdict(row: &Comparison, units: &str) -> String {
     match row.needed {
-        Some(needed) => format!("{} ({needed} {units} would)", row.outcome.name()),
+        Some(needed) => format!("{} (needs {needed} {units})", row.outcome.name()),
         None => row.outcome.name().to_owned(),
     }
 }
@@ -474,7 +468,7 @@ pub(crate) mod tests {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let row = "rate_bytes_per_s 100 MB/s 90.0 MB/s -10% -12% to -8.0% ±2.1% worse";
         assert!(words.contains(row), "{text}");
-        assert!(text.contains("cannot tell (24 passes would)"), "{text}");
+        assert!(text.contains("cannot tell (needs 24 passes)"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         assert!(markdown(&compared, &about).contains("| worse |"));
     }
@@ -524,7 +518,7 @@ pub(crate) mod tests {
         let text = table(&compared, &About::default(), Some(120));
         assert!(text.starts_with("1 worse\n"), "{text}");
         assert!(
-            text.contains("1 that a side did not measure (write_4k); --all shows them"),
+            text.contains("1 without a measurement on one side (write_4k); --all shows them"),
             "{text}"
         );
         assert!(!text.contains("n.m."), "{text}");
@@ -568,14 +562,11 @@ pub(crate) mod tests {
         let text = table(&compared, &about, None);
         assert!(
             text.contains(
-                "rate_bytes_per_s and latency_p99_ns went opposite ways: the one follows"
+                "rate_bytes_per_s and latency_p99_ns changed in opposite directions: one follows"
             ),
             "{text}"
         );
-        assert!(
-            text.contains("the medians differ by -82%, the values one against the other by -10%"),
-            "{text}"
-        );
+        assert!(text.contains("the medians differ by -82%, pairs of values by -10%"), "{text}");
         assert!(text.contains("better*1") && text.contains("worse*1,2"), "{text}");
     }
 }

@@ -11,77 +11,75 @@ use std::collections::BTreeMap;
 const SENTENCES: &[(Code, &str)] = &[
     (
         Code::DeviceReadLess,
-        "the device read {percent:.0} % of the bytes that the program read: the page cache served \
-         the rest",
+        "the device read only {percent:.0} % of the program's bytes: the page cache served the rest",
     ),
     (
         Code::DeviceWroteLess,
-        "the device wrote {percent:.0} % of the bytes that the program wrote: the rest was still \
-         in the page cache",
+        "the device wrote only {percent:.0} % of the program's bytes: the rest was still in the \
+         page cache",
     ),
     (
         Code::DeviceReadMore,
-        "the device read {ratio:.2} × the bytes that the program read: amplification, or somebody \
-         else's traffic",
+        "the device read {ratio:.2} × the program's bytes: amplification, or other traffic",
     ),
     (
         Code::DeviceWroteMore,
-        "the device wrote {ratio:.2} × the bytes that the program wrote: amplification, or \
-         somebody else's traffic",
+        "the device wrote {ratio:.2} × the program's bytes: amplification, or other traffic",
     ),
     (
         Code::CacheMissed,
-        "the device read {percent:.0} % of the bytes that the page cache was to serve",
+        "the device read {percent:.0} % of the bytes, which should have been in the page cache",
     ),
     (
         Code::CacheBeneath,
-        "the disk beneath moved {percent:.0} % of what the tested device moved: a cache lies \
-         between",
+        "the underlying disk moved {percent:.0} % of the tested device's bytes: a cache lies \
+         between them",
     ),
     (
         Code::LittleExceeded,
-        "Little's law gives {outstanding:.1} requests outstanding where {allowed} were allowed: a \
-         clock or a counter is wrong",
+        "Little's law gives a queue depth of {outstanding:.1}, more than the {allowed} requested: \
+         a clock or a counter is wrong",
     ),
     (
         Code::KernelDepthExceeded,
-        "the kernel counts {in_flight:.2} requests in flight where the program had \
-         {outstanding:.2} outstanding",
+        "the kernel counts {in_flight:.2} requests in flight, the program had {outstanding:.2} \
+         outstanding",
     ),
     (
         Code::DepthNotReached,
-        "{outstanding:.1} requests were outstanding in the mean where {requested} were requested: \
-         the interface completed them before it returned",
+        "the mean queue depth was {outstanding:.1}, not the requested {requested}: the interface \
+         completed requests before it returned",
     ),
-    (Code::HarnessShare, "the harness itself took {percent:.0} % of the time"),
+    (Code::HarnessShare, "lbolt itself took {percent:.0} % of the time"),
     (
         Code::RateNotReached,
-        "{requested_iops} requests a second were requested and {reached_iops} reached: the path \
-         or the generator cannot keep up",
+        "{reached_iops} of {requested_iops} requested IOPS were reached: the path or the load \
+         generator cannot keep up",
     ),
-    (Code::StolenTime, "the hypervisor took {percent:.0} % of the CPUs' time away"),
+    (Code::StolenTime, "the hypervisor took {percent:.0} % of the CPU time"),
     (Code::OtherPrograms, "other programs used {percent:.0} % of a CPU meanwhile"),
     (
         Code::TaskClocksExceedBusy,
-        "the tasks' own clocks add up to {tasks_ms} ms, the CPUs were busy for {busy_ms} ms: the \
-         CPU figures contradict each other",
+        "the tasks used {tasks_ms} ms of CPU time by their own clocks, but the CPUs were busy for \
+         {busy_ms} ms: the CPU figures contradict each other",
     ),
     (
         Code::TestBedExceedsKernel,
-        "the test bed's workers are counted for {workers_ms} ms, all kernel threads for \
+        "the test bed's workers used {workers_ms} ms of CPU time, all kernel threads only \
          {kernel_ms} ms: the CPU figures contradict each other",
     ),
     (
         Code::CommitTooQuick,
-        "half of the commits took less than {p50_ns:time}, and no such medium makes anything \
-         durable in less than {least_ns:time}: a cache completed them",
+        "p50 commit latency is {p50_ns:time}, too fast for the kind of disk that the kernel \
+         reports (at least {least_ns:time}): a cache completed the commits, or the disk's rotational \
+         flag is wrong",
     ),
     (
         Code::NoFlush,
         "no flush reached the device in {commits} commits: its cache counts as write-through, or \
          the file system does not flush",
     ),
-    (Code::SettingChanged, "somebody else changed a setting meanwhile: {what}"),
+    (Code::SettingChanged, "another program changed a setting during the run: {what}"),
     (
         Code::SettingLeft,
         "a killed lbolt (process {process}) left a setting changed: {what}; lbolt doctor --clean \
@@ -89,22 +87,20 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::DeviceLate,
-        "the modelled device was later than its model: on average {mean_ns:time} of \
-         {response_ns:time}, one of a hundred by more than {p99_ns:time}",
+        "the modelled device completed requests late: {mean_ns:time} of {response_ns:time} on \
+         average, p99 {p99_ns:time}",
     ),
     (
         Code::NoDeviceBeneath,
-        "no block device can be seen beneath: whether a cache served it is not known",
+        "no underlying block device is visible: a cache may have served the requests",
     ),
     (
         Code::NoDeviceBeneathImage,
-        "no block device can be seen beneath the image in {directory}: its rate may be the \
-         memory's",
+        "no block device is visible under the image in {directory}: its rate may be the memory's",
     ),
     (
         Code::DrivesShareDisks,
-        "the {drives} drives share {disks}: they are not {drives} (give one directory a disk with \
-         at=)",
+        "the {drives} drives share {disks}: give each its own disk with at=DIR",
     ),
     (
         Code::DrivesBeyondModel,
@@ -112,24 +108,24 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::WideInterval,
-        "± {percent:.0} % after {passes} passes is not a number yet: more --runs or a longer \
-         --max-time would tell",
+        "still ±{percent:.0} % after {passes} passes: use more --runs, a longer --max-time, or a \
+         quieter machine",
     ),
     (Code::IntervalExceedsValue, "the interval is wider than the value"),
     (
         Code::TotalBelowOwn,
-        "the total CPU time is {percent:.0} % of the submitting thread's, which is a part of it: \
-         the machine by itself changed meanwhile",
+        "total CPU time is {percent:.0} % of the submitting thread's, which is a part of it: the \
+         machine's background load changed",
     ),
     (
         Code::LineMissesSize,
-        "the line misses a size by {percent:.0} %, where passes differ by {noise_percent:.0} %: \
-         more --runs would tell",
+        "the line misses a size by {percent:.0} %, passes differ by {noise_percent:.0} %: use more \
+         --runs",
     ),
     (
         Code::LoopWandered,
-        "the compute loop's own time wandered: {skewed} of {runs} runs without I/O were more than \
-         2 % above the quickest, their median by {percent:.0} %",
+        "the compute loop's own time drifted: {skewed} of {runs} runs without I/O took more than \
+         2 % longer than the fastest, their median {percent:.0} %",
     ),
     (
         Code::LoopsDisagree,
@@ -176,48 +172,47 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::SlopeHoldsZero,
-        "the slope's interval holds zero ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} ns a KiB)",
+        "the slope's interval includes zero ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} ns/KiB)",
     ),
     (
         Code::LineFalls,
-        "the line falls ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} ns a KiB): the sizes differ \
-         in more than length",
+        "larger requests take less time ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} ns/KiB): they \
+         differ in more than size",
     ),
     (
         Code::SlopeMissesSize,
-        "the line misses the mean of those of about {bytes:size} by {percent:+.0} % (bound \
+        "the line misses the mean of requests of about {bytes:size} by {percent:+.0} % (bound \
          {bound_percent} %)",
     ),
     (
         Code::PassesLostEvents,
-        "{events} events of the trace were lost (in {lossy_passes} of {passes} passes): requests \
-         are missing from the parts",
+        "{events} events of the trace were lost (in {lossy_passes} of {passes} passes): the parts \
+         miss their requests",
     ),
     (
         Code::CompletionsMissing,
-        "the trace has no completion of {missing} of {requests} requests: their times are missing \
-         from the parts",
+        "the trace has no completion for {missing} of {requests} requests: the parts miss their \
+         times",
     ),
     (
         Code::FewTicks,
-        "the passes took {cpu_ns:time} of CPU time, too little to tell the modes apart by ticks: \
-         program and kernel are known in sum alone",
+        "the passes took {cpu_ns:time} of CPU time, too little to separate program from kernel by \
+         ticks: only their sum is known",
     ),
     (Code::EventsLost, "{lost} of {events} events were lost ({percent:.2} %)"),
-    (Code::RowsLate, "{rows} rows stand after a row that arrived later"),
-    (Code::NotInTrace, "the trace does not tell"),
+    (Code::RowsLate, "{rows} rows follow a row that arrived later"),
+    (Code::NotInTrace, "not in the trace"),
     (
         Code::CountUnknown,
-        "unknown: the file was written anew without what its footer said, or without some of its \
-         rows",
+        "unknown: the file was rewritten without its footer's counts, or without some rows",
     ),
-    (Code::NoRegularTimes, "they come at no regular times"),
+    (Code::NoRegularTimes, "no regular interval"),
     (Code::StormsFew, "fewer than 30 writes and flushes"),
-    (Code::StormsShort, "a trace too short to tell a storm from a load"),
-    (Code::StormsSteady, "a steady load explains what arrived"),
-    (Code::StormsBatches, "the load comes in batches all the time"),
-    (Code::StormsFaster, "what came faster was completed faster: a loop"),
-    (Code::NothingTraced, "nothing was traced, or the kernel does not tell"),
+    (Code::StormsShort, "the trace is too short to tell a storm from steady load"),
+    (Code::StormsSteady, "the arrivals fit a steady load"),
+    (Code::StormsBatches, "the load comes in batches throughout"),
+    (Code::StormsFaster, "faster arrivals were completed faster: a closed loop"),
+    (Code::NothingTraced, "nothing was traced, or the kernel does not count it"),
     (
         Code::CompletionsLost,
         "{lost} of {device}'s {completed} completions were lost; they are counted as lost and are \
@@ -260,14 +255,12 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::ReplayLate,
-        "half of the requests were late by {p50_ns:time} or more, and one in a hundred by \
-         {p99_ns:time} or more, where {p50_bound_ns:time} and {p99_bound_ns:time} are allowed: \
-         this is another load than the trace's",
+        "lateness is {p50_ns:time} at p50 and {p99_ns:time} at p99, above the bounds of \
+         {p50_bound_ns:time} and {p99_bound_ns:time}: this is a different load from the trace's",
     ),
     (
         Code::BeyondModelDepth,
-        "outside the calibrated range ({by}): {outstanding} requests are outstanding at once, \
-         more than {bound}",
+        "outside the calibrated range ({by}): queue depth {outstanding}, above {bound}",
     ),
     (Code::FioError, "fio met an error in {job}"),
     (Code::Refused, "{reason}"),
@@ -441,7 +434,7 @@ mod tests {
             Code::SlopeMissesSize,
             [("bytes", 512.0.into()), ("percent", 100.2.into()), ("bound_percent", 10.0.into())],
         );
-        let text = "the line misses the mean of those of about 512 by +100 % (bound 10 %)";
+        let text = "the line misses the mean of requests of about 512 by +100 % (bound 10 %)";
         assert_eq!(sentence(&doubt), text);
         let ticks = Doubt::new(Code::FewTicks, [("cpu_ns", 12_300_000.0.into())]);
         assert!(sentence(&ticks).contains("took 12.3 ms of"), "{}", sentence(&ticks));
@@ -469,9 +462,9 @@ mod tests {
         let stolen = |percent: f64| Doubt::new(Code::StolenTime, [("percent", percent.into())]);
         let mut phrase = Phrase::of(&stolen(3.4));
         phrase.widen(&stolen(3.1));
-        assert_eq!(phrase.text(), "the hypervisor took 3 % of the CPUs' time away");
+        assert_eq!(phrase.text(), "the hypervisor took 3 % of the CPU time");
         phrase.widen(&stolen(17.0));
-        assert_eq!(phrase.text(), "the hypervisor took 3 to 17 % of the CPUs' time away");
+        assert_eq!(phrase.text(), "the hypervisor took 3 to 17 % of the CPU time");
     }
 
     #[test]

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(row["doubts"][0]["code"], "stolen_time");
         assert_eq!(row["doubts"][0]["values"]["percent"], 7.5);
         let text = csv(&[finding]);
-        let sentence = "the hypervisor took 8 % of the CPUs' time away";
+        let sentence = "the hypervisor took 8 % of the CPU time";
         assert_eq!(text.lines().nth(1).unwrap(), format!("this,,,,,,,0,,ok,{sentence}"));
     }
 }

@@ -265,7 +265,7 @@ mod tests {
     fn reasons_that_differ_in_figures_are_one_with_their_range() {
         let notes = Footnotes::of([stolen(3.0), stolen(17.0), Note::said("hot")]);
         assert_eq!(notes.mark([stolen(17.0)]), "*1");
-        let text = "*1 the hypervisor took 3 to 17 % of the CPUs' time away\n*2 hot\n";
+        let text = "*1 the hypervisor took 3 to 17 % of the CPU time\n*2 hot\n";
         assert_eq!(notes.text(None), text);
         // Of another side it is another.
         let of = |side| Note { side, ..stolen(3.0) };
@@ -305,7 +305,7 @@ mod tests {
             ("b", &[Some(some), Some(stolen(4.0))]),
         ]);
         assert_eq!(notes.mark_in("a", [stolen(3.0)]), "");
-        let text = "note in all cells: the hypervisor took 3 to 5 % of the CPUs' time away (in \
+        let text = "note in all cells: the hypervisor took 3 to 5 % of the CPU time (in \
             some passes, or all)\n";
         assert_eq!(notes.text(None), text);
     }
@@ -340,7 +340,7 @@ mod tests {
         let notes = table(&[("a", &[wide(30.0, 5.0), wide(84.0, 9.0), wide(12.0, 5.0)])]);
         assert_eq!(notes.mark_in("a", wide(30.0, 5.0)), "*");
         let text = notes.text(None);
-        assert!(text.starts_with("* ± 12 to 84 % after 5 to 9 passes is not"), "{text}");
+        assert!(text.starts_with("* still ±12 to 84 % after 5 to 9 passes: use"), "{text}");
     }
 
     #[test]

@@ -6,20 +6,17 @@
 
 use crate::listing::{FigureColumn, Listing};
 use crate::number::significant;
+use crate::rows::{Column, rows};
 use crate::screen::{Screen, short};
-use crate::sheet::NOT_MEASURED;
 use model::doubt::{Code, Doubt, Value};
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
-
-/// A column: its group, its heading, the quantity, how it is shown.
-type Shown = (&'static str, &'static str, &'static str, fn(f64) -> String);
 
 fn count(value: f64) -> String {
     format!("{value:.0}")
 }
 
-const COLUMNS: &[Shown] = &[
+const COLUMNS: &[Column] = &[
     ("", "requests", "replayed_count", count),
     ("", "1/s", "replayed_per_s", significant),
     ("response on the target", "mean", "replayed_mean_ns", show_time_ns),
@@ -87,7 +84,7 @@ fn faith(findings: &[Finding]) -> Option<String> {
     let p50 = of(findings, "lateness_p50_ns")?;
     let time = |quantity| value(findings, quantity).map(show_time_ns).unwrap_or_default();
     let late = format!(
-        "of {} requests half were late by {} at the most, 99 % by {}, and all by {}",
+        "{} requests, lateness p50 {}, p99 {}, max {}",
         p50.count,
         time("lateness_p50_ns"),
         time("lateness_p99_ns"),
@@ -101,7 +98,7 @@ fn faith(findings: &[Finding]) -> Option<String> {
                 _ => String::new(),
             };
             format!(
-                "Unfaithful: {late}; {} and {} are allowed. This was another load than the \
+                "Unfaithful: {late}; the bounds are p50 {} and p99 {}. This load differs from the \
                  trace's, so nothing is compared.",
                 bound("p50_bound_ns"),
                 bound("p99_bound_ns")
@@ -117,13 +114,13 @@ fn blame(findings: &[Finding]) -> Option<String> {
     let shown = significant(percent);
     Some(match percent > 50.0 {
         true => format!(
-            "For {shown} % of that time the target took no request: it cannot keep up with this \
-             trace. Ask for less of it by --scale 0.5, or make each request wait for the one \
-             before it by --arrivals closed."
+            "For {shown} % of the lateness the target accepted no request: it cannot keep up with \
+             this trace. Use --scale 0.5 for half the rate, or --arrivals closed, where each \
+             request waits for the one before it."
         ),
         false => format!(
-            "The target took no request for {shown} % of that time; for the rest lbolt itself was \
-             late. Leave it a free core."
+            "For {shown} % of the lateness the target accepted no request; for the rest lbolt \
+             itself was late. Leave it a free core."
         ),
     })
 }
@@ -184,28 +181,25 @@ fn left_out(findings: &[Finding]) -> Option<String> {
 
 /// The response times by operation; those of the trace only where the replay was faithful.
 fn listing(findings: &[Finding]) -> Listing {
-    let counts = findings.iter().filter(|finding| finding.quantity == "replayed_count");
-    let rows: Vec<&Subject> = counts.map(|finding| &finding.subject).collect();
-    let at = |row: &Subject, quantity: &str| {
-        let is_it = |f: &&Finding| f.quantity == quantity && f.subject == *row;
-        findings.iter().find(is_it).and_then(|finding| finding.value)
-    };
-    let is_shown = |column: &&Shown| {
-        let is_known = rows.iter().any(|row| at(row, column.2).is_some());
+    let mut rows = rows(findings, |finding| match &finding.subject {
+        Subject::DeviceOp(of) => Some((of.op.clone(), finding.quantity.clone())),
+        _ => None,
+    });
+    rows.retain(|row| row.figure("replayed_count").is_some());
+    let is_shown = |column: &&Column| {
+        let is_known = rows.iter().any(|row| row.value(column.2).is_some());
         is_known && (is_faithful(findings) || !column.2.starts_with("recorded"))
     };
-    let figures = COLUMNS.iter().filter(is_shown).map(|(group, head, quantity, show)| {
-        let text = |row: &&Subject| at(row, quantity).map_or_else(|| NOT_MEASURED.into(), show);
-        FigureColumn {
+    let figures =
+        COLUMNS.iter().filter(is_shown).map(|(group, head, quantity, show)| FigureColumn {
             group: (*group).to_owned(),
             head: (*head).to_owned(),
-            texts: rows.iter().map(text).collect(),
-        }
-    });
-    let ops = rows.iter().map(|row| row.get("op").unwrap_or_default()).collect();
+            texts: rows.iter().map(|row| row.shown(quantity, *show)).collect(),
+        });
+    let ops = rows.iter().map(|row| row.key.clone()).collect();
     let title = match is_faithful(findings) {
         true => "The trace, replayed",
-        false => "Another load than the trace's",
+        false => "A different load from the trace's",
     };
     Listing {
         title: title.into(),
@@ -259,7 +253,7 @@ mod tests {
     fn a_faithful_replay_is_compared_with_its_trace() {
         let text = said(&findings(false));
         for words in [
-            "Faithful: of 100 requests half were late by 2.00 µs at the most, 99 % by 3.00 ms",
+            "Faithful: 100 requests, lateness p50 2.00 µs, p99 3.00 ms, max 9.00 ms.",
             "the mean response is 1.00 ms (50.0/s, each from handing over), 0.250 × the 4.00 ms",
             "Of the requests 7 were rounded outward",
             "Left out: 5 writes: name the target again",
@@ -272,9 +266,9 @@ mod tests {
     #[test]
     fn an_unfaithful_replay_is_called_so_first_and_compared_with_nothing() {
         let text = said(&findings(true));
-        assert!(text.starts_with("Unfaithful: of 100"), "{text}");
-        assert!(text.contains("50.0 µs and 1.00 ms are allowed"), "{text}");
-        assert!(text.contains("98.0 % of that time the target took no request"), "{text}");
+        assert!(text.starts_with("Unfaithful: 100"), "{text}");
+        assert!(text.contains("the bounds are p50 50.0 µs and p99 1.00 ms"), "{text}");
+        assert!(text.contains("98.0 % of the lateness the target accepted no request"), "{text}");
         assert!(!text.contains("in the trace mean") && !text.contains("0.250 ×"), "{text}");
         assert!(!markdown(&findings(true)).contains("response in the trace"));
     }

@@ -6,13 +6,12 @@
 use crate::doubt::sentence;
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, Labels};
-use crate::number::significant;
-use crate::rows::{Column, figures};
+use crate::number::{show_bytes, significant};
+use crate::rows::{Column, Row, figures, rows};
 use crate::sheet::{Sheet, lines};
 use crate::words::hang;
 use model::record::{Finding, Subject, Verdict};
 use model::units::show_time_ns;
-use std::collections::HashMap;
 
 const COLUMNS: &[Column] = &[
     ("", "requests", "requested_count", show_count),
@@ -117,11 +116,13 @@ const APART: &[(&str, &str)] = &[
 fn kernel_count(findings: &[Finding], counted: &Finding) -> Option<String> {
     let of = |(quantity, words): &(&str, &str)| {
         let of_it = |f: &&Finding| f.quantity == *quantity && f.subject == counted.subject;
-        Some(format!("; {} {words}", show_count(findings.iter().find(of_it)?.value?)))
+        let count = findings.iter().find(of_it)?.value.filter(|count| count.is_finite())?;
+        Some(format!("; {} {words}", show_count(count)))
     };
     let apart: String = APART.iter().filter_map(of).collect();
     let device = counted.subject.get("device")?;
-    Some(format!("{device} {} ({} in the trace{apart})", show_count(counted.value?), counted.count))
+    let count = counted.value.filter(|count| count.is_finite())?;
+    Some(format!("{device} {} ({} in the trace{apart})", show_count(count), counted.count))
 }
 
 /// What the tracer cost, where it was measured: before the number, quantity, behind it.
@@ -134,16 +135,6 @@ const COSTS: &[(&str, &str, &str)] = &[
 
 pub(crate) fn show_count(value: f64) -> String {
     format!("{value:.0}")
-}
-
-/// Bytes to three digits, in powers of two.
-fn show_bytes(value: f64) -> String {
-    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let unit = units.iter().find(|(_, shift)| value >= (1u64 << shift) as f64);
-    match unit {
-        Some((name, shift)) => format!("{} {name}", significant(value / (1u64 << shift) as f64)),
-        None => format!("{value:.0} B"),
-    }
 }
 
 const LEGEND: [(&str, &str); 2] = [
@@ -168,37 +159,24 @@ pub(crate) fn markdown(findings: &[Finding]) -> String {
 /// A device and what its requests do.
 type Traffic = (String, String);
 
-/// Of which device and operation a finding is; none if it is of neither.
-fn traffic(finding: &Finding) -> Option<Traffic> {
-    match &finding.subject {
-        Subject::DeviceOp(of) => Some((of.device.clone(), of.op.clone())),
-        _ => None,
-    }
-}
-
 fn sheet(findings: &[Finding]) -> Option<Sheet> {
-    let mut rows: Vec<Traffic> = Vec::new();
-    let mut values: HashMap<(Traffic, &str), f64> = HashMap::new();
-    for finding in findings {
-        let Some(row) = traffic(finding) else { continue };
-        if rows.last() != Some(&row) {
-            rows.push(row.clone());
+    let rows = rows(findings, |finding| match &finding.subject {
+        Subject::DeviceOp(of) => {
+            Some(((of.device.clone(), of.op.clone()), finding.quantity.clone()))
         }
-        if let Some(value) = finding.value {
-            values.insert((row, &finding.quantity), value);
-        }
-    }
+        _ => None,
+    });
     if rows.is_empty() {
         return None;
     }
     let labels = vec![
-        Labels { head: "device", texts: rows.iter().map(|(device, _)| device.clone()).collect() },
-        Labels { head: "op", texts: rows.iter().map(|(_, op)| op.clone()).collect() },
+        Labels { head: "device", texts: rows.iter().map(|row| row.key.0.clone()).collect() },
+        Labels { head: "op", texts: rows.iter().map(|row| row.key.1.clone()).collect() },
     ];
-    let value = |row: &Traffic, quantity| values.get(&(row.clone(), quantity)).copied();
+    let value = |row: &Row<Traffic>, quantity| row.value(quantity);
     // What admission and scheduler are together tells something where they are not known.
-    let tells = |row: &Traffic, part| value(row, part).is_some();
-    let is_unsplit = |row: &Traffic| {
+    let tells = |row: &Row<Traffic>, part| value(row, part).is_some();
+    let is_unsplit = |row: &Row<Traffic>| {
         tells(row, "wait_mean_ns")
             && !tells(row, "admission_mean_ns")
             && !tells(row, "scheduler_mean_ns")
@@ -225,7 +203,9 @@ pub fn capture_text(findings: &[Finding], width: Option<u16>) -> String {
 
 /// Lines on the whole trace: what is in it, and what it cost to take.
 pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
-    let value = |quantity: &str| findings.iter().find(|f| f.quantity == quantity)?.value;
+    let value = |quantity: &str| {
+        findings.iter().find(|f| f.quantity == quantity)?.value.filter(|value| value.is_finite())
+    };
     let counts = COUNTS.iter().filter_map(|(quantity, words, always)| {
         let count = value(quantity).filter(|count| *always || *count > 0.0)?;
         Some(format!("{count:.0} {words}"))

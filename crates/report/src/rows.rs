@@ -56,7 +56,7 @@ pub(crate) fn rows<K: PartialEq>(
     let mut rows: Vec<Row<K>> = Vec::new();
     for finding in findings {
         let Some((key, quantity)) = of(finding) else { continue };
-        let place = rows.iter().position(|row| row.key == key).unwrap_or_else(|| {
+        let place = rows.iter().rposition(|row| row.key == key).unwrap_or_else(|| {
             rows.push(Row { key, figures: BTreeMap::new() });
             rows.len() - 1
         });

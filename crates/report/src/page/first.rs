@@ -128,7 +128,8 @@ fn devices(machine: &Value) -> Vec<String> {
         let text = |key: &str| device.get(key).and_then(Value::as_str).map(str::to_owned);
         let size = device.get("size_bytes").and_then(Value::as_f64).map(show_bytes);
         let turns = device.get("rotational").and_then(Value::as_bool);
-        let turns = turns.map(|turns| if turns { "says that it rotates" } else { "no rotation" });
+        let turns = turns
+            .map(|turns| if turns { "rotating, as the kernel reports" } else { "not rotating" });
         let cache = text("write_cache").map(|cache| format!("cache {cache}"));
         let scheduler = text("scheduler").map(|name| format!("scheduler {name}"));
         let turns = turns.map(str::to_owned);
@@ -179,8 +180,8 @@ fn doubts(findings: &[Finding]) -> Vec<String> {
 /// What is said where nothing is doubted.
 fn sure(findings: &[Finding]) -> String {
     match findings.iter().any(Finding::is_rate) {
-        true => "Nothing is suspect, and all that was requested was measured.".to_owned(),
-        false => "Nothing is suspect.".to_owned(),
+        true => "No figure is suspect; everything that was requested was measured.".to_owned(),
+        false => "No figure is suspect.".to_owned(),
     }
 }
 

@@ -112,8 +112,7 @@ pub(super) fn fold(storm: &Storm, number: usize, id: String, run: &str) -> Fold 
 fn sentences(storm: &Storm) -> Vec<String> {
     let (from, until) = storm.time_ns;
     let when = format!(
-        "From {} to {}: {} {}, among {} requests of all kinds; {} were outstanding on average, {} \
-         at the most.",
+        "From {} to {}: {} {} among {} requests; queue depth {} on average, {} at most.",
         show_moment(from),
         show_moment(until),
         storm.own,
@@ -127,7 +126,7 @@ fn sentences(storm: &Storm) -> Vec<String> {
         let ([inside, ..], [outside, ..]) = (inside.times_ns?, outside.times_ns?);
         let times = (outside > 0.0).then(|| significant(inside / outside))?;
         let (inside, outside) = (show_time_ns(inside), show_time_ns(outside));
-        Some(format!("{name} took {times} × as long as outside ({inside}, not {outside})"))
+        Some(format!("{name} took {inside}, {times}× as long as outside ({outside})"))
     });
     let slower: Vec<String> = slower.collect();
     let means = (!slower.is_empty()).then(|| format!("On average {}.", slower.join("; ")));
@@ -147,7 +146,7 @@ fn responses(storm: &Storm) -> Table {
     });
     Table {
         title: "Responses in it, and outside of all storms of the device".into(),
-        heads: ["", "requests", "mean", "median", "p99", "greatest"].map(Into::into).to_vec(),
+        heads: ["", "requests", "mean", "p50", "p99", "max"].map(Into::into).to_vec(),
         labels: 1,
         rows: rows.collect(),
         ..Table::default()
@@ -222,7 +221,7 @@ mod tests {
             fold.title,
             "2. background writes to vda at 30 s: 1.50 s long, 50 requests, up to 9 outstanding"
         );
-        assert!(fold.sentences[1].contains("reads took 4.00 × as long as outside (8.00 ms, not"));
+        assert!(fold.sentences[1].contains("reads took 8.00 ms, 4.00× as long as outside ("));
         let titles: Vec<&str> = fold.tables.iter().map(|table| table.title.as_str()).collect();
         assert_eq!(titles.len(), 2, "nothing is said of threads and files: {titles:?}");
         assert_eq!(fold.tables[0].rows.len(), 2, "nor of writes");

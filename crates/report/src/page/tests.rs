@@ -55,7 +55,7 @@ fn every_part_of_the_template_is_filled_in() {
         assert!(text.contains(words), "{words}");
     }
     assert!(text.contains("lbolt throughput &#39;a b&#39;"));
-    assert!(text.contains("Nothing is suspect"));
+    assert!(text.contains("No figure is suspect"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_trace_whose_figures_are_suspect_is_not_called_sure() {
     let info = info("r");
     let page = of(&info, std::slice::from_ref(&found));
     assert!(page.runs[0].doubts.is_empty());
-    assert_eq!(page.runs[0].sure, "Nothing is suspect.");
+    assert_eq!(page.runs[0].sure, "No figure is suspect.");
     found.doubt(Doubt::refused("events were lost"));
     let doubts = of(&info, &[found]).runs.remove(0).doubts;
     assert_eq!(doubts, ["Of all other numbers 1 are suspect, the first: events were lost."]);

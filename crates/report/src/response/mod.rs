@@ -149,9 +149,9 @@ mod tests {
         ];
         let text = table(&findings, None);
         let of_writes =
-            "a write adds to the response, the queue: the line falls; to the device: holds zero";
+            "adds to a write, in the response, the queue: the line falls; the device: holds zero";
         assert!(text.contains(of_writes), "{text}");
-        assert!(text.contains("Each KiB more of a read takes 2.05 µs, most of it in the device"));
+        assert!(text.contains("Each additional KiB adds 2.05 µs to a read, mostly in the device"));
         let slopes = text.split("each KiB adds").nth(1).unwrap();
         let slopes = slopes.split("\n\n").next().unwrap();
         assert!(slopes.contains("n.m.") && !slopes.contains("flush"), "{text}");

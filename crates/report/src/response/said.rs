@@ -54,22 +54,22 @@ fn storm(classes: &Classes, storms: &Class) -> String {
         return format!("No reads waited in {when} ({number:.0} storms{often}).");
     };
     let compared = match ratio {
-        ratio if ratio >= 1.05 => format!("{} × higher", significant(ratio)),
-        ratio if ratio <= 0.95 => format!("{} × lower", significant(1.0 / ratio)),
-        _ => "no other".to_owned(),
+        ratio if ratio >= 1.05 => format!("{}× higher", significant(ratio)),
+        ratio if ratio <= 0.95 => format!("{}× lower", significant(1.0 / ratio)),
+        _ => "the same".to_owned(),
     };
     let queue = of("reads_behind_wait_percent").filter(|percent| *percent >= 1.0);
     let excess = of("reads_behind_excess_percent").filter(|percent| *percent > 0.0);
     let why = match (queue, excess) {
         (Some(percent), _) => format!("; {percent:.0} % of their response is queueing"),
         (None, Some(percent)) => {
-            format!("; {percent:.0} % of their response is what other reads do not take")
+            format!("; {percent:.0} % of their response is more than other reads take")
         }
         (None, None) => String::new(),
     };
     format!(
-        "p99 of reads is {compared} in {when} ({number:.0} storms{often}): {reads:.0} reads found \
-         these outstanding{why}."
+        "p99 read response is {compared} in {when} ({number:.0} storms{often}): {reads:.0} reads \
+         arrived during one{why}."
     )
 }
 
@@ -109,8 +109,7 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
             (classes.of_run("depth_mean")?, classes.of_run("depth_at_arrival_mean")?);
         let max = classes.of_run("depth_max")?;
         Some(format!(
-            "Outstanding: {mean:.2} on average, {at_arrival:.2} as the arrivals found them, \
-             {max:.0} at most"
+            "Queue depth: {mean:.2} on average, {at_arrival:.2} as arrivals find it, {max:.0} at most"
         ))
     };
     let little = || {
@@ -118,23 +117,22 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
         let is_off = (ratio - 1.0).abs() > LITTLE;
         is_off.then(|| {
             format!(
-                "Suspect: the depth by a clock is {ratio:.3} of what Little's law \
-            makes of the rate and the mean response"
+                "Suspect: the measured queue depth is {ratio:.3} × that of Little's law (rate × \
+                 mean response)"
             )
         })
     };
     let late = || {
         let late = classes.of_run("late_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {late:.0} rows stand after a row that arrived later; depth, seeks and what \
-             was found outstanding are wrong by them"
+            "Suspect: {late:.0} rows follow a row that arrived later; queue depths and seeks are \
+             wrong by them"
         ))
     };
     let reversed = || {
         let rows = classes.of_run("reversed_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {rows:.0} rows have a step before the one that it follows; the time between \
-             is left out"
+            "Suspect: {rows:.0} rows have steps in the wrong order; the time between them is left out"
         ))
     };
     let slopes = ["read", "write"].into_iter();
@@ -151,13 +149,13 @@ fn slope(classes: &Classes, op: &str) -> Option<String> {
     let of = |quantity| classes.value(&class, quantity);
     let response = of("slope_response_ns_per_kib")?;
     let (wait, device) = (of("slope_wait_ns_per_kib"), of("slope_device_ns_per_kib"));
-    let each = format!("Each KiB more of a {op} takes {}", show_time_ns(response));
+    let each = format!("Each additional KiB adds {} to a {op}", show_time_ns(response));
     Some(match (wait.unwrap_or(0.0), device.unwrap_or(0.0)) {
         (wait, device) if wait > device => format!(
-            "{each}, most of it in the queue: large ones wait, bandwidth is not what they lack"
+            "{each}, mostly in the queue: large requests wait, and bandwidth is not their limit"
         ),
         (_, device) if device > 0.0 => {
-            format!("{each}, most of it in the device: as of {}", show_rate(1024.0 * 1e9 / device))
+            format!("{each}, mostly in the device, as at {}", show_rate(1024.0 * 1e9 / device))
         }
         _ => each,
     })
@@ -182,8 +180,8 @@ fn no_slope(classes: &Classes, op: &str) -> Option<String> {
     }
     let of = |(reason, names): &(String, Vec<&str>)| format!("{}: {reason}", names.join(", "));
     let told: Vec<String> = reasons.iter().map(of).collect();
-    let head = format!("Not measured, what each KiB more of a {op} adds to");
-    (!told.is_empty()).then(|| format!("{head} {}", told.join("; to ")))
+    let head = format!("Not measured: what an additional KiB adds to a {op}, in");
+    (!told.is_empty()).then(|| format!("{head} {}", told.join("; ")))
 }
 
 /// The paper's use of figures 2 and 3: whether the devices share the load, and which slice to move.
@@ -208,8 +206,8 @@ fn balance(classes: &Classes) -> Option<String> {
     let slices = classes.by("region").into_iter().filter(of_busiest);
     let slice = slices.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
     Some(format!(
-        "Not balanced: {} has {:.0} % of all response time, {} has {:.0} %; moving {} ({:.0} %) \
-         there would even it out most",
+        "Unbalanced: {} has {:.0} % of all response time, {} has {:.0} %; moving {} ({:.0} %) \
+         there balances them best",
         busiest.1,
         share(busiest),
         idlest.1,

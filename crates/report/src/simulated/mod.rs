@@ -8,25 +8,21 @@ mod screen;
 
 use crate::listing::{FigureColumn, Listing};
 use crate::number::significant;
-use crate::sheet::NOT_MEASURED;
+use crate::rows::{Column, Row, rows};
 pub(crate) use chart::all as charts;
 use model::record::Finding;
 use model::units::show_time_ns;
 pub use screen::screen;
-use std::collections::HashMap;
 
 /// The variants of a model, each with what sets it apart and its findings.
 pub type Variants<'a> = [(&'a str, &'a [Finding])];
-
-/// A column: its group, its heading, the quantity, how it is shown.
-type Shown = (&'static str, &'static str, &'static str, fn(f64) -> String);
 
 fn count(value: f64) -> String {
     format!("{value:.0}")
 }
 
 /// Of requests of one operation.
-const COLUMNS: &[Shown] = &[
+const COLUMNS: &[Column] = &[
     ("", "requests", "simulated_count", count),
     ("measured response", "mean", "measured_mean_ns", show_time_ns),
     ("measured response", "p50", "measured_p50_ns", show_time_ns),
@@ -46,39 +42,35 @@ const COLUMNS: &[Shown] = &[
 /// Columns that say nothing new where nobody waits in a queue: a time is then the service time.
 const OF_SERVICE: &str = "demerit of service";
 
-/// A row: the variant, the device, the operation.
-type Row = (String, String, String);
+/// What a row is of: the variant, the device, the operation.
+type Of = (String, String, String);
+
+fn all_rows(variants: &Variants<'_>) -> Vec<Row<Of>> {
+    let of_variant = |(label, findings): &(&str, &[Finding])| {
+        rows(findings, |finding| {
+            let of = |key: &str| finding.subject.get(key);
+            let op = of("op").unwrap_or_else(|| "all".into());
+            let row = ((*label).to_owned(), of("device").unwrap_or_default(), op);
+            Some((row, finding.quantity.clone()))
+        })
+    };
+    variants.iter().flat_map(of_variant).collect()
+}
 
 /// The table of variants.
 pub fn listing(variants: &Variants<'_>) -> Listing {
-    let mut rows: Vec<Row> = Vec::new();
-    let mut values: HashMap<(Row, &str), &Finding> = HashMap::new();
-    for (label, findings) in variants {
-        for finding in *findings {
-            let of = |key: &str| finding.subject.get(key).unwrap_or_default();
-            let op = finding.subject.get("op").unwrap_or_else(|| "all".into());
-            let row = ((*label).to_owned(), of("device"), op);
-            if !rows.contains(&row) {
-                rows.push(row.clone());
-            }
-            values.insert((row, finding.quantity.as_str()), finding);
-        }
-    }
-    let value = |row: &Row, quantity: &'static str| {
-        values.get(&(row.clone(), quantity)).and_then(|finding| finding.value)
-    };
-    let is_known = |column: &&Shown| rows.iter().any(|row| value(row, column.2).is_some());
+    let rows = all_rows(variants);
+    let is_known = |column: &&Column| rows.iter().any(|row| row.value(column.2).is_some());
     let waits = rows.iter().any(|row| {
-        let pair = (value(row, "demerit_ns"), value(row, "service_demerit_ns"));
+        let pair = (row.value("demerit_ns"), row.value("service_demerit_ns"));
         matches!(pair, (Some(response), Some(service)) if (response - service).abs() > 1.0)
     });
-    let is_wanted = |column: &&Shown| is_known(column) && (waits || column.0 != OF_SERVICE);
+    let is_wanted = |column: &&Column| is_known(column) && (waits || column.0 != OF_SERVICE);
     let figures = COLUMNS.iter().filter(is_wanted).map(|(group, head, quantity, show)| {
-        let is_time_of_op = *quantity != "simulated_busy_percent";
-        let text = |row: &Row| match value(row, quantity) {
-            Some(value) => show(value),
-            None if is_time_of_op => NOT_MEASURED.to_owned(),
-            None => String::new(),
+        let text = |row: &Row<Of>| match *quantity {
+            // Of a device, and not of its operations.
+            "simulated_busy_percent" => row.value(quantity).map_or_else(String::new, show),
+            quantity => row.shown(quantity, *show),
         };
         FigureColumn {
             group: (*group).to_owned(),
@@ -87,14 +79,12 @@ pub fn listing(variants: &Variants<'_>) -> Listing {
         }
     });
     let figures = figures.collect();
-    let mut labels: Vec<(&'static str, Vec<String>)> = vec![
-        ("device", rows.iter().map(|row| row.1.clone()).collect()),
-        ("op", rows.iter().map(|row| row.2.clone()).collect()),
-    ];
+    let label = |of: fn(&Of) -> &String| rows.iter().map(|row| of(&row.key).clone()).collect();
+    let mut labels = vec![("device", label(|of| &of.1)), ("op", label(|of| &of.2))];
     if variants.len() > 1 {
-        labels.insert(0, ("variant", rows.iter().map(|row| row.0.clone()).collect()));
+        labels.insert(0, ("variant", label(|of| &of.0)));
     }
-    Listing { title: title(variants), labels, figures, remarks: None, notes: notes(&values) }
+    Listing { title: title(variants), labels, figures, remarks: None, notes: notes(&rows) }
 }
 
 fn title(variants: &Variants<'_>) -> String {
@@ -107,23 +97,21 @@ fn title(variants: &Variants<'_>) -> String {
 }
 
 /// How far the means can be trusted.
-fn notes(values: &HashMap<(Row, &str), &Finding>) -> Vec<String> {
-    let whole = values
-        .iter()
-        .filter(|((row, quantity), _)| *quantity == "simulated_mean_ns" && row.2 == "all");
-    let mut notes: Vec<String> = whole
-        .filter_map(|((row, _), finding)| {
-            let (low, high) = finding.low.zip(finding.high)?;
-            let head = if row.0.is_empty() { String::new() } else { format!("{}, ", row.0) };
-            Some(format!(
-                "{head}device {}: mean response from {} to {} over samples of the model's \
-                 uncertain parameters",
-                row.1,
-                show_time_ns(low),
-                show_time_ns(high)
-            ))
-        })
-        .collect();
+fn notes(rows: &[Row<Of>]) -> Vec<String> {
+    let note = |row: &Row<Of>| {
+        let (variant, device, _) = &row.key;
+        let mean = row.figure("simulated_mean_ns")?;
+        let (low, high) = mean.low.zip(mean.high)?;
+        let head = if variant.is_empty() { String::new() } else { format!("{variant}, ") };
+        Some(format!(
+            "{head}device {device}: mean response {} to {} over samples of the model's uncertain \
+             parameters",
+            show_time_ns(low),
+            show_time_ns(high)
+        ))
+    };
+    let mut notes: Vec<String> =
+        rows.iter().filter(|row| row.key.2 == "all").filter_map(note).collect();
     notes.sort();
     notes
 }

@@ -35,6 +35,8 @@ const LARGE_NS: f64 = 1e9;
 const LARGE_PART: f64 = 0.005;
 /// Who waited for a victim less than this part of what it lost is left out.
 const SLEEPER_LEAST: f64 = 0.1;
+/// What an answer begins with that is no all-clear.
+const UNKNOWN: &str = "Unknown whether anybody waited long for others";
 /// Whoever held the lock for this part of what was lost is said to have held it.
 const HELD_LEAST: f64 = 0.8;
 
@@ -58,7 +60,9 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
         let most = of_roles().next().filter(|loss| loss.of.is_role && loss.lost_ns() > 0.0);
         let most = most.map_or(String::new(), of_most);
         lines.push(match shown.selects_roles() {
-            true => format!("What was selected waited for nobody much, nor anybody for it{most}."),
+            true => format!(
+                "The selected roles neither waited long for others nor kept them waiting{most}."
+            ),
             false => calm(told, &most),
         });
     }
@@ -82,7 +86,7 @@ fn remedy(told: &Told<'_>, shown: &Shown) -> Option<String> {
         loss.matters() && wait_kind(&loss.of.wait) == Some(WaitKind::Throttling) && loss.of.is_role
     };
     told.losses.iter().filter(|loss| loss.is_of(shown)).find(is_throttled)?;
-    Some("`lbolt storm --remedies dirty-early` tries whether earlier writeback helps.".to_owned())
+    Some("`lbolt storm --remedies dirty-early` tests whether earlier writeback helps.".to_owned())
 }
 
 /// What the kernel counts by itself of waits for requests, where that is much.
@@ -92,17 +96,17 @@ fn pressure(told: &Told<'_>) -> Option<String> {
     let seen = told.run.or_zero("io_pressure_seen_percent");
     let of_cgroups = of_cgroups(told);
     let counted = format!(
-        "By the kernel's count (PSI) some thread waited for I/O for {all}, {} % of the time",
+        "The kernel counts {all} ({} % of the time) with a thread waiting for I/O (PSI)",
         significant(percent)
     );
+    let seen_percent = significant(seen);
     Some(match seen < SEEN_PERCENT_LEAST {
         true => format!(
-            "{counted}: only {} % of that was seen here. The rest waited for devices that were not \
-             traced, or for less than 1 ms at a time{}.{of_cgroups}",
-            significant(seen),
+            "{counted}; this trace shows only {seen_percent} % of it. The rest are waits for \
+             devices that were not traced, or below 1 ms{}.{of_cgroups}",
             short(told),
         ),
-        false => format!("{counted}; {} % of that was seen here.{of_cgroups}", significant(seen)),
+        false => format!("{counted}; this trace shows {seen_percent} % of it.{of_cgroups}"),
     })
 }
 
@@ -115,16 +119,16 @@ fn short(told: &Told<'_>) -> String {
     if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) }
 }
 
-/// ` In cgroups: /shop.slice 3.20 s (98.1 % seen).`
+/// ` By cgroup: /shop.slice 3.20 s (98.1 % shown).`
 fn of_cgroups(told: &Told<'_>) -> String {
     let of = pressed_cgroups(told).take(MOST).map(|(cgroup, values)| {
         let time = show_time_ns(values.or_zero("io_pressure_ns"));
         let seen = significant(values.or_zero("io_pressure_seen_percent"));
-        format!("{} {time} ({seen} % seen)", cgroup.class)
+        format!("{} {time} ({seen} % shown)", cgroup.class)
     });
     match of.collect::<Vec<_>>() {
         of if of.is_empty() => String::new(),
-        of => format!(" In cgroups: {}.", of.join(", ")),
+        of => format!(" By cgroup: {}.", of.join(", ")),
     }
 }
 
@@ -148,10 +152,7 @@ fn is_much_unseen(told: &Told<'_>) -> bool {
 /// Where the CPUs are never idle, a wait may be one for a CPU.
 fn busy_cpus(told: &Told<'_>) -> Option<String> {
     let idle = told.run.get("cpu_idle_percent").filter(|idle| *idle < IDLE_PERCENT_LEAST)?;
-    Some(format!(
-        "The CPUs were idle for {} % of the time: what took long may have waited for a CPU.",
-        significant(idle)
-    ))
+    Some(format!("The CPUs were {:.1} % busy: long waits may be waits for a CPU.", 100.0 - idle))
 }
 
 /// `postgres: backend lost 23.8 s waiting for fdatasync on loop1 (31 % of its 76 s), behind flushes
@@ -174,14 +175,14 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
     let took = match (loss.values.get("affected_mean_ns"), loss.values.get("affected_calm_mean_ns"))
     {
         (Some(mean), Some(0.0)) => {
-            format!(": a wait took {}, and in calm nobody waited", show_time_ns(mean))
+            format!(": a wait took {}; calm periods have none", show_time_ns(mean))
         }
         (Some(mean), Some(calm)) => {
             format!(": a wait took {} instead of {}", show_time_ns(mean), show_time_ns(calm))
         }
         (Some(mean), None) => format!(": a wait took {} on average", show_time_ns(mean)),
         _ if wait_kind(&of.wait).is_some() => String::new(),
-        _ => "; there was no calm to compare with".to_owned(),
+        _ => "; no calm period to compare with".to_owned(),
     };
     format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
 }
@@ -200,7 +201,7 @@ fn waker(of: &Blame) -> Option<&str> {
     of.wait.strip_prefix(WAIT_FOR_THREAD)
 }
 
-/// ` Meanwhile others of it waited for it (24.3 s), and pgbench (19.4 s).`
+/// ` Meanwhile its own threads (24.3 s) and pgbench (19.4 s) waited for it.`
 fn sleepers(loss: &Loss<'_>, told: &Told<'_>) -> String {
     let root = loss.of;
     let is_behind = |one: &&Loss<'_>| {
@@ -210,7 +211,7 @@ fn sleepers(loss: &Loss<'_>, told: &Told<'_>) -> String {
     };
     let behind = told.losses.iter().filter(is_behind).take(MOST).map(|one| {
         let who = match one.of.victim == root.victim {
-            true => "others of its own",
+            true => "its own threads",
             false => &one.of.victim,
         };
         format!("{who} ({})", show_time_ns(one.lost_ns()))
@@ -315,52 +316,49 @@ fn calm(told: &Told<'_>, most: &str) -> String {
             format!("{} {time}", role.class)
         });
         return format!(
-            "Whether anybody waited much for others is not known: threads waited for {} without a \
-             request ({}), and it is not known for which device{most}.",
+            "{UNKNOWN}: threads waited {} without a request ({}) for an unknown device{most}.",
             show_time_ns(unplaced_ns),
             roles.collect::<Vec<_>>().join(", "),
         );
     }
     if count == 0.0 {
-        return "Nobody waited: there was no read, no direct write, no flush and no fsync that \
-                anybody waited for."
+        return "Nobody waited: no thread waited for a read, a direct write, a flush or an fsync."
             .to_owned();
     }
     let span_ns = told.run.or_zero("verdict_span_ns");
     let span = show_time_ns(span_ns);
-    let looked = format!("of {count:.0} waits in {span} (reads, direct writes, flushes, fsync)");
-    let unknown = || {
-        let time = show_time_ns(unknown_ns);
-        let count = sum("uncompared_count");
-        format!("{count:.0}, {time} of waiting, had no calm to be compared with")
-    };
+    let looked = format!("{count:.0} waits in {span} (reads, direct writes, flushes, fsync)");
+    let (unknown, time) = (sum("uncompared_count"), show_time_ns(unknown_ns));
     let is_large = unknown_ns >= LARGE_NS || unknown_ns >= LARGE_PART * span_ns;
     if is_large && unknown_ns > UNKNOWN_PART * sum("waited_ns") {
         return format!(
-            "Whether anybody waited much for others is not known: {looked} {}{most}.",
-            unknown()
+            "{UNKNOWN}: {unknown:.0} of {looked}, {time} of waiting, have no calm period to \
+             compare with{most}. A longer trace may have one."
         );
     }
     if is_much_unseen(told) {
         return format!(
-            "Whether anybody waited much for others is not known: {looked} none was much longer \
-             for what others did, but much of the waiting was not seen{most}."
+            "{UNKNOWN}: none of {looked} was much longer because of others, but the trace does not \
+             show much of the waiting{most}."
         );
     }
-    let all_clear = "none was much longer for what others did";
-    let all_clear = format!("Nobody waited much for others: {looked} {all_clear}{most}.");
+    let all_clear = format!(
+        "Nobody waited long for others: none of {looked} was much longer because of them{most}."
+    );
     match unknown_ns > 0.0 {
-        true => format!("{all_clear} Of these, {}.", unknown()),
+        true => format!(
+            "{all_clear} {unknown:.0} of them, {time} of waiting, have no calm period to compare with."
+        ),
         false => all_clear,
     }
 }
 
 fn of_most(loss: &Loss<'_>) -> String {
     format!(
-        "; the most that anybody lost is {} ({} % of its waiting), {} behind {}",
+        "; {} lost most, {} ({} % of its waiting) behind {}",
+        who("the", &loss.of.victim),
         show_time_ns(loss.lost_ns()),
         significant(loss.values.or_zero("lost_percent")),
-        who("the", &loss.of.victim),
         who("the", &loss.of.cause),
     )
 }
