@@ -17,7 +17,7 @@ pub(crate) type Column = (&'static str, &'static str, &'static str, fn(f64) -> S
 pub(crate) type Label<K> = (&'static str, fn(&K) -> String);
 
 /// The figures of one key, by quantity.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Row<K> {
     pub(crate) key: K,
     figures: BTreeMap<String, Figure>,

@@ -7,31 +7,116 @@ use crate::experiments::Run;
 use crate::figure::Figure;
 use crate::grid::Grid;
 use crate::screen::{LINES, fitted, joined, limited};
-use crate::words::hang;
+use crate::words::{hang, upper};
 use crate::{curve, overhead, storm, sync, throughput};
 use model::record::Finding;
 use model::workload::Access;
+use serde::Serialize;
 
 /// What is said to a question.
 #[derive(Default)]
-struct Answer {
-    sentences: Vec<String>,
-    table: Option<Grid>,
+pub(crate) struct Answer {
+    /// The number that answers it, and what it is of.
+    pub(crate) headline: (String, String),
+    /// What the number is compared with.
+    pub(crate) bars: Vec<Bar>,
+    pub(crate) sentences: Vec<String>,
+    pub(crate) table: Option<Grid>,
 }
 
-/// A question: the word that its answer begins with, and who answers.
+/// A question: the word that its answer begins with, who answers, and what to do with the answer.
 struct Question {
     word: &'static str,
     answer: fn(&Run<'_>) -> Option<Answer>,
+    advice: &'static str,
 }
 
 const QUESTIONS: [Question; 5] = [
-    Question { word: "Files", answer: files },
-    Question { word: "Device", answer: device },
-    Question { word: "Durable", answer: durable },
-    Question { word: "Calls", answer: calls },
-    Question { word: "Storm", answer: while_somebody_syncs },
+    Question {
+        word: "Files",
+        answer: files,
+        advice: "Compare mount options or file systems: lbolt throughput A B --abab",
+    },
+    Question {
+        word: "Device",
+        answer: device,
+        advice: "Beyond the knee latency grows faster than IOPS: limit the queue depth there",
+    },
+    Question {
+        word: "Durable",
+        answer: durable,
+        advice: "Group commits, or commit less often; lbolt sync . measures more sizes and writers",
+    },
+    Question {
+        word: "Calls",
+        answer: calls,
+        advice: "lbolt overhead . has all 22 interfaces, per call and per byte",
+    },
+    Question {
+        word: "Storm",
+        answer: storm,
+        advice: "lbolt storm . --remedies all measures what helps",
+    },
 ];
+
+/// An answer as the page shows it first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// What it is about.
+    pub word: String,
+    /// The number; empty where it was not measured.
+    pub number: String,
+    /// What the number is of.
+    pub what: String,
+    /// A small chart.
+    pub bars: Vec<Bar>,
+    /// The answer in words.
+    pub sentence: String,
+    /// What to do with it.
+    pub advice: String,
+}
+
+/// A bar of a card.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// What it is of.
+    pub label: String,
+    /// Its length, in the unit of all bars of the card.
+    pub value: f64,
+    /// The same in words.
+    pub text: String,
+}
+
+impl Bar {
+    pub(crate) fn of(
+        label: &str,
+        value: Option<f64>,
+        show: impl Fn(f64) -> String,
+    ) -> Option<Self> {
+        let value = value.filter(|value| *value > 0.0)?;
+        Some(Self { label: label.to_owned(), value, text: show(value) })
+    }
+}
+
+/// Bars of a card, at most.
+const MOST_BARS: usize = 8;
+
+/// The five answers as cards.
+pub(crate) fn cards(run: &Run<'_>) -> Vec<Card> {
+    let card = |question: &Question| {
+        let answer = (question.answer)(run).unwrap_or_default();
+        let (number, what) = answer.headline;
+        let sentence = match answer.sentences.is_empty() {
+            true => upper(NO_ANSWER),
+            false => answer.sentences.join(" "),
+        };
+        let bars = answer.bars.into_iter().take(MOST_BARS).collect();
+        let advice = if number.is_empty() { "" } else { question.advice };
+        let (word, advice) = (question.word.to_owned(), advice.to_owned());
+        Card { word, number, what, bars, sentence, advice }
+    };
+    QUESTIONS.iter().map(card).collect()
+}
 
 /// What stands where a question has no answer.
 const NO_ANSWER: &str = "not measured.";
@@ -49,16 +134,6 @@ pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) ->
         let parts = answers.iter().map(|(word, answer)| part(word, answer.as_ref(), rows, limit));
         joined(parts.chain([below.clone()]))
     })
-}
-
-/// The five answers, without tables.
-pub(crate) fn sentences(run: &Run<'_>) -> Vec<String> {
-    let said = QUESTIONS.map(|question| (question.word, (question.answer)(run)));
-    said.map(|(word, answer)| {
-        part(word, answer.map(|of| Answer { table: None, ..of }).as_ref(), 0, None)
-    })
-    .map(|text| text.trim_end().to_owned())
-    .to_vec()
 }
 
 /// Sentences of who waited for whom.
@@ -79,41 +154,43 @@ fn part(word: &str, answer: Option<&Answer>, rows: usize, limit: Option<u16>) ->
 
 /// The 1983 paper's question.
 fn files(run: &Run<'_>) -> Option<Answer> {
-    let (sentences, table) = throughput::answer(run)?;
-    Some(Answer { sentences, table: Some(table) })
+    throughput::answer(run)
 }
 
 fn device(run: &Run<'_>) -> Option<Answer> {
     let (points, mut curves) = curve::rows(run.findings);
     curves.sort_by_key(|row| !row.key.access.is_random());
     let first = curves.iter().find(|row| row.key.access == Access::RandRead)?;
-    let table = curve::CURVES.sheet(&curves).sections.into_iter().next()?.grid;
-    Some(Answer { sentences: vec![curve::sentence(first, &points)?], table: Some(table) })
+    Some(Answer {
+        headline: curve::headline(first)?,
+        bars: curve::bars(first, &points),
+        sentences: vec![curve::sentence(first, &points)?],
+        table: curve::CURVES.sheet(&curves).sections.into_iter().next().map(|of| of.grid),
+    })
 }
 
 /// Of each size and number of writers the fastest method.
 fn durable(run: &Run<'_>) -> Option<Answer> {
     let mut rows = sync::rows(run.findings);
     rows.retain(|row| row.key.pattern == OVERWRITE && row.value(sync::RATE).is_some());
+    let (headline, bars) = (sync::headline(&rows)?, sync::bars(&rows));
     let sentence = sync::of_pattern(&rows, OVERWRITE)?;
     rows.dedup_by_key(|row| (row.key.block_bytes, row.key.writers));
-    let table = sync::COMMITS.sheet(&rows).sections.into_iter().next()?.grid;
-    let table = table.without(&["pattern", "max", "CPU"]);
-    Some(Answer { sentences: vec![sentence], table: Some(table) })
+    let table = sync::COMMITS.sheet(&rows).sections.into_iter().next();
+    let table = table.map(|of| of.grid.without(&["pattern", "max", "CPU"]));
+    Some(Answer { headline, bars, sentences: vec![sentence], table })
 }
 
 const OVERWRITE: &str = "overwrite";
 
 /// The 1980 paper's question.
 fn calls(run: &Run<'_>) -> Option<Answer> {
-    let (sentences, table) = overhead::answer(run.findings)?;
-    Some(Answer { sentences, table })
+    overhead::answer(run.findings)
 }
 
 /// The 1986 paper's question.
-fn while_somebody_syncs(run: &Run<'_>) -> Option<Answer> {
-    let sentence = storm::storm_sentence(run.findings)?;
-    Some(Answer { sentences: vec![sentence], table: None })
+fn storm(run: &Run<'_>) -> Option<Answer> {
+    storm::storm_of(run.findings)
 }
 
 /// How many numbers are doubted, for the last lines.
@@ -144,6 +221,7 @@ mod tests {
         for question in QUESTIONS {
             assert!(text.contains(&format!("{}: {NO_ANSWER}", question.word)), "{text}");
         }
+        assert!(cards(&run).iter().all(|card| card.sentence == "Not measured."));
         assert!(text.ends_with("page: here\n") && doubted(&[]).is_none());
     }
 }

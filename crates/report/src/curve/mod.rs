@@ -10,6 +10,7 @@ use crate::number::{short_count, show_iops, show_rate};
 use crate::ranking::Entrant;
 use crate::rows::{self, Label, View, plain};
 use crate::sheet::{Section, Sheet};
+use crate::survey::Bar;
 use model::record::Finding;
 use model::record::subject::{Curve, Subject};
 use model::units::{show_size, show_time_ns};
@@ -138,8 +139,8 @@ pub(crate) fn sentence(curve: &Row, points: &[Row]) -> Option<String> {
     }
     let time = |quantity| curve.value(quantity).map(show_time_ns);
     let p99 = time("knee_latency_p99_ns").map_or_else(String::new, |p99| format!(", p99 {p99}"));
-    let is_point = |point: &&Row| Curve { depth: None, ..point.key.clone() } == curve.key;
-    let rates = points.iter().filter(is_point).filter_map(|point| point.value(RATE));
+    let own = points.iter().filter(|point| is_point(point, curve));
+    let rates = own.filter_map(|point| point.value(RATE));
     let rates: Vec<f64> = rates.collect();
     let rises = rates.last_chunk::<2>().is_some_and(|[before, last]| *last > before * RISING);
     Some(format!(
@@ -150,6 +151,24 @@ pub(crate) fn sentence(curve: &Row, points: &[Row]) -> Option<String> {
         show_iops(curve.value(KNEE)?),
         time("knee_latency_mean_ns")?,
     ))
+}
+
+/// The peak, and of what it is.
+pub(crate) fn headline(curve: &Row) -> Option<(String, String)> {
+    Some((show_iops(curve.value(PEAK)?), format!("{}, peak", kind(&curve.key))))
+}
+
+/// IOPS by queue depth.
+pub(crate) fn bars(curve: &Row, points: &[Row]) -> Vec<Bar> {
+    let points = points.iter().filter(|point| is_point(point, curve));
+    let bar = |point: &Row| {
+        Bar::of(&format!("depth {}", DEPTH.1(&point.key)), point.value(RATE), short_count)
+    };
+    points.filter_map(bar).collect()
+}
+
+fn is_point(point: &Row, curve: &Row) -> bool {
+    Curve { depth: None, ..point.key.clone() } == curve.key
 }
 
 /// A sentence for each curve.

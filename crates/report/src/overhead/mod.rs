@@ -17,11 +17,11 @@ mod screen;
 
 use crate::calibration_line;
 use crate::experiments::{Experiment, Screen, TimeTable, Whole};
-use crate::grid::Grid;
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::hang;
 use model::record::{Finding, Subject};
 use routine::Routines;
+pub(crate) use screen::answer;
 
 /// The experiment's row.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -97,11 +97,6 @@ fn left_out(rates: Option<&Sheet>, width: Option<u16>) -> String {
          --format csv everything with its intervals."
     );
     hang("", &text, width)
-}
-
-/// Which routine is the cheapest a call, in a sentence, and what each costs; none without routines.
-pub(crate) fn answer(findings: &[Finding]) -> Option<(Vec<String>, Option<Grid>)> {
-    screen::answer(findings)
 }
 
 /// All tables as Markdown.

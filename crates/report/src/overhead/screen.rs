@@ -7,11 +7,11 @@ use super::across::rates_by_size;
 use super::lines::{self, CALL};
 use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
 use crate::figure::Figure;
-use crate::grid::Grid;
 use crate::number::RateUnit;
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{COLUMNS, first_of, fitted, joined, paragraphs, widest};
 use crate::sheet::{NOTHING, Sheet};
+use crate::survey::{Answer, Bar};
 use crate::words::{elided, upper};
 use model::record::Finding;
 use model::units::{show_size, show_time_ns};
@@ -62,15 +62,25 @@ pub(super) fn text(findings: &[Finding], width: Option<u16>, most_lines: usize) 
     })
 }
 
-/// Which routine is the cheapest a call, and what each costs, for a survey; none without routines.
-pub(super) fn answer(findings: &[Finding]) -> Option<(Vec<String>, Option<Grid>)> {
+/// Which routine is the cheapest per call, and what each costs, for a survey; none without
+/// routines.
+pub(crate) fn answer(findings: &[Finding]) -> Option<Answer> {
     let routines = Routines::from_findings(findings);
     let paths = paths(&routines);
     let unit = routines.rate_unit();
     let path = paths.first()?;
     let table = table(&routines, std::slice::from_ref(path), unit, usize::MAX, Some(COLUMNS));
     let grid = table.and_then(|sheet| sheet.sections.into_iter().next()).map(|of| of.grid);
-    Some((path.cost_sentence().into_iter().collect(), grid))
+    let costs = path.costs();
+    let bar = |cost: &Entrant| Bar::of(&cost.name, Some(cost.value), show_time_ns);
+    let headline =
+        costs.first().map(|cost| (show_time_ns(cost.value), path.costs_what(&cost.name)));
+    Some(Answer {
+        headline: headline.unwrap_or_default(),
+        bars: costs.iter().filter_map(bar).collect(),
+        sentences: path.cost_sentence().into_iter().collect(),
+        table: grid,
+    })
 }
 
 /// A group of routines, the cheapest first, and what they are compared by.
@@ -145,13 +155,22 @@ impl<'a> Path<'a> {
         self.entrants(|routine| self.cost(routine))
     }
 
-    fn cost_sentence(&self) -> Option<String> {
+    /// ` of CPU per call`.
+    fn of_what(&self) -> String {
         let (_, quantity, whose) = self.account;
         let what = match self.sizes(quantity).min().filter(|_| !self.has_lines) {
             Some(bytes) => format!("{} request", show_size(bytes)),
             None => "call".to_owned(),
         };
-        let of = format!(" of {whose} per {what}");
+        format!(" of {whose} per {what}")
+    }
+
+    fn costs_what(&self, engine: &str) -> String {
+        format!("{} ({engine})", self.of_what().trim_start_matches(" of "))
+    }
+
+    fn cost_sentence(&self) -> Option<String> {
+        let of = self.of_what();
         let show = &show_time_ns;
         let contest = Contest { verb: "costs", of: &of, is_greatest_first: false, show };
         Some(format!("{}: {}", self.heading, contest.sentence(self.costs())?))

@@ -42,9 +42,11 @@ pub(super) fn title(sources: &[Source<'_>]) -> String {
 pub(super) fn facts(source: &Source<'_>) -> RunFacts {
     let run = Run { findings: source.findings, rows: &source.info.rows };
     let experiments = EXPERIMENTS.iter().filter(|of| of.has_findings(source.findings));
-    let mut told: Vec<String> = match source.info.experiment.as_str() {
-        "survey" => survey::sentences(&run),
-        _ => experiments.flat_map(|of| (of.sentences)(&run)).collect(),
+    let is_survey = source.info.experiment == "survey";
+    let cards = if is_survey { survey::cards(&run) } else { Vec::new() };
+    let mut told: Vec<String> = match is_survey {
+        true => Vec::new(),
+        false => experiments.flat_map(|of| (of.sentences)(&run)).collect(),
     };
     told.extend(super::sections::first_sentences(source));
     if source.findings.is_empty() {
@@ -53,6 +55,7 @@ pub(super) fn facts(source: &Source<'_>) -> RunFacts {
     let doubts = source.remarks.iter().cloned().chain(doubts(source.findings)).collect();
     RunFacts {
         name: source.info.name.clone(),
+        cards,
         sentences: told,
         facts: circumstances(source),
         doubts,

@@ -7,6 +7,7 @@ use super::table::Table;
 use super::{Fold, Page, RunFacts, Section};
 use crate::chart::{Chart, Column, Values};
 use crate::number::significant;
+use crate::survey::{Bar, Card};
 use model::text::{visible, visible_json};
 use std::fmt::Write as _;
 
@@ -132,6 +133,10 @@ fn facts(run: &RunFacts, is_one_of_several: bool) -> String {
     if is_one_of_several {
         let _ = writeln!(html, "<h2>{}</h2>", name(&run.name));
     }
+    if !run.cards.is_empty() {
+        let cards: String = run.cards.iter().map(card).collect();
+        let _ = writeln!(html, "<div class=\"cards\">{cards}</div>");
+    }
     for said in &run.sentences {
         let _ = writeln!(html, "<p class=\"lead\">{}</p>", sentence(said));
     }
@@ -147,6 +152,37 @@ fn facts(run: &RunFacts, is_one_of_several: bool) -> String {
         text(&run.command)
     );
     html
+}
+
+/// A number, a small chart, the sentence, and what to do.
+fn card(card: &Card) -> String {
+    let mut html = format!("<article class=\"card\"><h2>{}</h2>", text(&card.word));
+    if !card.number.is_empty() {
+        let (number, what) = (text(&card.number), sentence(&card.what));
+        let _ = write!(html, "<p class=\"number\">{number}</p><p class=\"of\">{what}</p>");
+    }
+    html.push_str(&bars(&card.bars));
+    let _ = write!(html, "<p>{}</p>", sentence(&card.sentence));
+    if !card.advice.is_empty() {
+        let _ = write!(html, "<p class=\"advice\">{}</p>", text(&card.advice));
+    }
+    html.push_str("</article>");
+    html
+}
+
+/// Bars that are drawn without a script.
+fn bars(bars: &[Bar]) -> String {
+    let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    let bar = |bar: &Bar| {
+        let width = (100.0 * bar.value / most).clamp(0.5, 100.0);
+        let (label, shown) = (name(&bar.label), text(&bar.text));
+        format!(
+            "<div><dt>{label}</dt><dd><svg width=\"100%\" height=\"10\" aria-hidden=\"true\">\
+             <rect width=\"{width:.1}%\" height=\"10\"/></svg></dd><dd>{shown}</dd></div>"
+        )
+    };
+    let bars: String = bars.iter().map(bar).collect();
+    if bars.is_empty() { bars } else { format!("<dl class=\"bars\">{bars}</dl>") }
 }
 
 fn doubts(run: &RunFacts) -> String {

@@ -18,6 +18,7 @@ mod tests;
 mod trace;
 
 use crate::chart::Chart;
+use crate::survey::Card;
 pub use compared::of_comparison;
 use model::record::Finding;
 use model::run::RunInfo;
@@ -54,6 +55,8 @@ pub struct Page {
 pub struct RunFacts {
     /// Its name.
     pub name: String,
+    /// The answers, each with its number; none of a run of one question.
+    pub cards: Vec<Card>,
     /// The answer.
     pub sentences: Vec<String>,
     /// What was measured on what: a label and a text.

@@ -9,6 +9,7 @@ use crate::experiments::{Experiment, Screen};
 use crate::number::{short_count, significant};
 use crate::rows::{self, Column, View, plain};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
+use crate::survey::{Answer, Bar};
 use model::record::Finding;
 use model::record::subject::{NO_REMEDY as NONE, Storm, Subject};
 use model::units::show_time_ns;
@@ -18,6 +19,8 @@ const PREDICTED: &str = "victims predicted_gain_ratio";
 const RECOMMENDED: &str = "victims recommended";
 const CPU: &str = "victims cpu_machine_percent";
 const RATE: &str = "write rate_operations_per_s";
+const IN_SYNC: &str = "read_in_sync latency_p99_ns";
+const BETWEEN: &str = "read_between latency_p99_ns";
 const COMMIT_P99: &str = "commit latency_p99_ns";
 
 /// A row for each remedy; a quantity is that of a stream.
@@ -165,16 +168,27 @@ fn answer(rows: &[Row]) -> Vec<String> {
 const FELT_RATIO: f64 = 1.5;
 
 /// What the storm of a run is; none where there was none.
-pub(crate) fn storm_sentence(findings: &[Finding]) -> Option<String> {
-    storm(&rows(findings))
+pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
+    let rows = rows(findings);
+    let none = rows.iter().find(|row| row.key.name == NONE)?;
+    let ratio = none.value("read storm_ratio").map(|ratio| format!("{}×", significant(ratio)));
+    let p99 = |label, quantity| Bar::of(label, none.value(quantity), show_time_ns);
+    let bars =
+        [p99("during a sync", IN_SYNC), p99("otherwise", BETWEEN), p99("commits", COMMIT_P99)];
+    Some(Answer {
+        headline: (ratio?, "p99 read latency during a sync".to_owned()),
+        bars: bars.into_iter().flatten().collect(),
+        sentences: vec![storm(&rows)?],
+        table: None,
+    })
 }
 
 /// What the storm is without a remedy.
 fn storm(rows: &[Row]) -> Option<String> {
     let none = rows.iter().find(|row| row.key.name == NONE)?;
     let time = |quantity| none.value(quantity).map(show_time_ns);
-    let inside = time("read_in_sync latency_p99_ns")?;
-    let outside = time("read_between latency_p99_ns")?;
+    let inside = time(IN_SYNC)?;
+    let outside = time(BETWEEN)?;
     let commits =
         time(COMMIT_P99).map_or_else(String::new, |p99| format!(" p99 commit latency is {p99}."));
     let both = format!("p99 read latency is {inside} during a sync and {outside} otherwise");

@@ -9,6 +9,7 @@ use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, significant};
 use crate::ranking::{Contest, Entrant};
 use crate::rows::{self, View, plain};
+use crate::survey::Bar;
 use crate::words::{first_seen, upper};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};
@@ -102,22 +103,43 @@ fn answer(findings: &[Finding]) -> Vec<String> {
     patterns.iter().filter_map(|pattern| of_pattern(&rows, pattern)).collect()
 }
 
-/// `Overwrite, 4k: O_DSYNC takes 95.5 µs (p99 174 µs). O_DSYNC makes 9.94k commits/s, …`.
+/// Rows of one pattern with its fewest writers and its smallest writes.
+fn plain_rows(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    let writers = rows.iter().map(|row| row.key.writers).min();
+    let size = rows.iter().map(|row| row.key.block_bytes).min();
+    let is_plain =
+        move |row: &&Row| Some(row.key.writers) == writers && Some(row.key.block_bytes) == size;
+    rows.iter().filter(is_plain)
+}
+
+/// How long the fastest method takes, and of what; of rows of one pattern.
+pub(crate) fn headline(rows: &[Row]) -> Option<(String, String)> {
+    let fastest = plain_rows(rows).next()?;
+    let Commit { pattern, block_bytes, .. } = &fastest.key;
+    let what =
+        format!("durable {} {pattern}, p50 ({})", show_size(*block_bytes), method(&fastest.key));
+    Some((show_time_ns(fastest.value("latency_p50_ns")?), what))
+}
+
+/// How long each method takes.
+pub(crate) fn bars(rows: &[Row]) -> Vec<Bar> {
+    let bar = |row: &Row| Bar::of(&method(&row.key), row.value("latency_p50_ns"), show_time_ns);
+    plain_rows(rows).filter_map(bar).collect()
+}
+
+/// `Overwrite of 4k: 95.5 µs (p99 174 µs); O_DSYNC makes 9.94k commits/s, …`.
 pub(crate) fn of_pattern(rows: &[Row], pattern: &str) -> Option<String> {
-    let own = || rows.iter().filter(|row| row.key.pattern == pattern);
-    let writers = own().map(|row| row.key.writers).min()?;
-    let size = own().map(|row| row.key.block_bytes).min()?;
-    let is_plain = |row: &&Row| (row.key.writers, row.key.block_bytes) == (writers, size);
-    let entrant = |row: &Row| Entrant::of(&method(&row.key), row.figure(RATE)?);
-    let entrants = own().filter(is_plain).filter_map(entrant).collect();
-    let fastest = own().filter(is_plain).find(|row| row.value(RATE).is_some())?;
+    let own: Vec<Row> = rows.iter().filter(|row| row.key.pattern == pattern).cloned().collect();
+    let plain = || plain_rows(&own);
+    let fastest = plain().find(|row| row.value(RATE).is_some())?;
     let time = |quantity| fastest.value(quantity).map(show_time_ns);
     let time = time("latency_p50_ns").zip(time("latency_p99_ns"));
     let time = time.map_or_else(String::new, |(p50, p99)| format!("{p50} (p99 {p99}); "));
+    let entrant = |row: &Row| Entrant::of(&method(&row.key), row.figure(RATE)?);
     let show = |rate: f64| format!("{} commits/s", short_count(rate));
     let contest = Contest { verb: "makes", of: "", is_greatest_first: true, show: &show };
-    let told = contest.sentence(entrants)?;
-    Some(format!("{} of {}: {time}{told}", upper(pattern), show_size(size)))
+    let told = contest.sentence(plain().filter_map(entrant).collect())?;
+    Some(format!("{} of {}: {time}{told}", upper(pattern), show_size(fastest.key.block_bytes)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod screen;
 mod table;
 
 use crate::experiments::{Experiment, Run, Screen, TimeTable};
-use crate::grid::Grid;
+use crate::survey::Answer;
 use model::record::Subject;
 
 pub use crate::figure::Figure;
@@ -37,10 +37,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     }),
 };
 
-/// How fast files are read and written, in a sentence each, and the paper's table; none without
-/// cells.
-pub(crate) fn answer(run: &Run<'_>) -> Option<(Vec<String>, Grid)> {
+/// How fast files are read and written, and the paper's table; none without cells.
+pub(crate) fn answer(run: &Run<'_>) -> Option<Answer> {
     let matrix = Matrix::from_findings(run.findings, run.rows);
-    let table = table::sheet(&matrix).sections.into_iter().next()?;
-    Some((screen::answers(&matrix), table.grid)).filter(|_| !matrix.columns.is_empty())
+    let table = table::sheet(&matrix).sections.into_iter().next().map(|of| of.grid);
+    let answer = screen::answer(&matrix);
+    (!matrix.columns.is_empty()).then_some(Answer { table, ..answer })
 }

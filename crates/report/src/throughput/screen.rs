@@ -9,6 +9,7 @@ use crate::number::{RateUnit, significant};
 use crate::ranking::Entrant;
 use crate::screen::{first_of, fitted, joined, paragraphs, short};
 use crate::sheet::{NOTHING, Sheet};
+use crate::survey::{Answer, Bar};
 use crate::words::name;
 use model::record::Verdict;
 use model::units::show_time_ns;
@@ -115,27 +116,35 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     span.chain(syncs(matrix, &rates)).chain(compared).chain(of_ceiling(&rates)).collect()
 }
 
-/// How fast files are read and written, on the system that is fastest at it.
-pub(super) fn answers(matrix: &Matrix) -> Vec<String> {
+/// How fast files are read and written, each on the system that is fastest at it; without a table.
+pub(super) fn answer(matrix: &Matrix) -> Answer {
     let unit = table::rate_unit([matrix]);
     let show = |rate: f64| unit.text(rate);
     let rates = rates(matrix);
-    let fastest = |way: &str| {
-        let own = rates.iter().filter(|rate| matrix.rows[rate.row].starts_with(way));
-        own.max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value))
-    };
-    let told = |(way, verb): (&str, &str)| {
+    let own =
+        |way: &'static str| rates.iter().filter(move |rate| matrix.rows[rate.row].starts_with(way));
+    let fastest =
+        |way: &'static str| own(way).max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value));
+    let told = |(way, verb): (&'static str, &str)| {
         let rate = fastest(way)?;
         let system = system(matrix, rate.column);
         Some(format!("{} {verb} on {system}", rate.entrant.text(show)))
     };
     let told: Vec<String> =
         [("read", "reading"), ("write", "writing")].into_iter().filter_map(told).collect();
-    if told.is_empty() {
-        return vec![];
+    let headline = fastest("read").map(|rate| {
+        let what = format!("reading cold files on {}", system(matrix, rate.column));
+        (show(rate.entrant.value), what)
+    });
+    let bar = |rate: &Rate| Bar::of(&rate.entrant.name, Some(rate.entrant.value), show);
+    let several = if matrix.columns.len() > 1 { ", the fastest systems here" } else { "" };
+    let sentence = format!("{} (cold files{several}).", told.join(", "));
+    Answer {
+        headline: headline.unwrap_or_default(),
+        bars: own("read").chain(own("write")).filter_map(bar).collect(),
+        sentences: if told.is_empty() { vec![] } else { vec![sentence] },
+        table: None,
     }
-    let fastest = if matrix.columns.len() > 1 { ", the fastest systems here" } else { "" };
-    vec![format!("{} (cold files{fastest}).", told.join(", "))]
 }
 
 /// The fastest and the slowest test, and how many are doubted.
