@@ -38,6 +38,11 @@ impl Entrant {
         format!("{}{}", show(self.value), self.worth(&show))
     }
 
+    /// `*` behind a number that failed a check.
+    pub(crate) fn mark(&self) -> &'static str {
+        if self.is_suspect { "*" } else { "" }
+    }
+
     /// What a number is worth, in parentheses behind it: ` (95 % CI 705–767, suspect)`.
     pub(crate) fn worth(&self, show: &dyn Fn(f64) -> String) -> String {
         let name = if self.spans_parameters { "model range" } else { "95 % CI" };

@@ -7,7 +7,7 @@ use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::sheet::{NOT_MEASURED, Sheet, lines};
-use model::record::Finding;
+use model::record::{Finding, Verdict};
 use std::collections::BTreeMap;
 
 /// A column: its group, its head, the quantity, and how it is printed.
@@ -30,6 +30,12 @@ impl<K> Row<K> {
 
     pub(crate) fn value(&self, quantity: &str) -> Option<f64> {
         self.figure(quantity)?.value
+    }
+
+    /// `*` behind a number that failed a check.
+    pub(crate) fn mark(&self, quantity: &str) -> &'static str {
+        let verdict = self.figure(quantity).map(|figure| figure.verdict);
+        if verdict == Some(Verdict::Suspect) { "*" } else { "" }
     }
 
     /// As it is printed; `n.m.` where it was not measured.

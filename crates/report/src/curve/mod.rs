@@ -155,7 +155,8 @@ pub(crate) fn sentence(curve: &Row, points: &[Row]) -> Option<String> {
 
 /// The peak, and of what it is.
 pub(crate) fn headline(curve: &Row) -> Option<(String, String)> {
-    Some((show_iops(curve.value(PEAK)?), format!("{}, peak", kind(&curve.key))))
+    let peak = format!("{}{}", show_iops(curve.value(PEAK)?), curve.mark(PEAK));
+    Some((peak, format!("{}, peak", kind(&curve.key))))
 }
 
 /// IOPS by queue depth.

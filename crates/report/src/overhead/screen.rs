@@ -73,8 +73,10 @@ pub(crate) fn answer(findings: &[Finding]) -> Option<Answer> {
     let grid = table.and_then(|sheet| sheet.sections.into_iter().next()).map(|of| of.grid);
     let costs = path.costs();
     let bar = |cost: &Entrant| Bar::of(&cost.name, Some(cost.value), show_time_ns);
-    let headline =
-        costs.first().map(|cost| (show_time_ns(cost.value), path.costs_what(&cost.name)));
+    let headline = costs.first().map(|cost| {
+        let number = format!("{}{}", show_time_ns(cost.value), cost.mark());
+        (number, path.costs_what(&cost.name))
+    });
     Some(Answer {
         headline: headline.unwrap_or_default(),
         bars: costs.iter().filter_map(bar).collect(),

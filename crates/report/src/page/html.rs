@@ -159,7 +159,7 @@ fn card(card: &Card) -> String {
     let mut html = format!("<article class=\"card\"><h2>{}</h2>", text(&card.word));
     if !card.number.is_empty() {
         let (number, what) = (text(&card.number), sentence(&card.what));
-        let _ = write!(html, "<p class=\"number\">{number}</p><p class=\"of\">{what}</p>");
+        let _ = write!(html, "<p class=\"answer\">{number}</p><p class=\"of\">{what}</p>");
     }
     html.push_str(&bars(&card.bars));
     let _ = write!(html, "<p>{}</p>", sentence(&card.sentence));

@@ -171,12 +171,17 @@ const FELT_RATIO: f64 = 1.5;
 pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
     let rows = rows(findings);
     let none = rows.iter().find(|row| row.key.name == NONE)?;
-    let ratio = none.value("read storm_ratio").map(|ratio| format!("{}×", significant(ratio)));
+    let ratio = none.figure("read storm_ratio")?;
+    // A ratio that may be 1 is no number to begin with.
+    let number = match ratio.low.zip(ratio.high) {
+        Some((low, high)) if low <= 1.0 => format!("{}–{}×", significant(low), significant(high)),
+        _ => format!("{}×", significant(ratio.value?)),
+    };
     let p99 = |label, quantity| Bar::of(label, none.value(quantity), show_time_ns);
     let bars =
         [p99("during a sync", IN_SYNC), p99("otherwise", BETWEEN), p99("commits", COMMIT_P99)];
     Some(Answer {
-        headline: (ratio?, "p99 read latency during a sync".to_owned()),
+        headline: (number, "p99 read latency, during a sync against otherwise".to_owned()),
         bars: bars.into_iter().flatten().collect(),
         sentences: vec![storm(&rows)?],
         table: None,

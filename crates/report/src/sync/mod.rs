@@ -118,7 +118,8 @@ pub(crate) fn headline(rows: &[Row]) -> Option<(String, String)> {
     let Commit { pattern, block_bytes, .. } = &fastest.key;
     let what =
         format!("durable {} {pattern}, p50 ({})", show_size(*block_bytes), method(&fastest.key));
-    Some((show_time_ns(fastest.value("latency_p50_ns")?), what))
+    let p50 = show_time_ns(fastest.value("latency_p50_ns")?);
+    Some((format!("{p50}{}", fastest.mark(RATE)), what))
 }
 
 /// How long each method takes.

@@ -134,14 +134,23 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
         [("read", "reading"), ("write", "writing")].into_iter().filter_map(told).collect();
     let headline = fastest("read").map(|rate| {
         let what = format!("reading cold files on {}", system(matrix, rate.column));
-        (show(rate.entrant.value), what)
+        (format!("{}{}", show(rate.entrant.value), rate.entrant.mark()), what)
     });
-    let bar = |rate: &Rate| Bar::of(&rate.entrant.name, Some(rate.entrant.value), show);
+    // Of the test that is fastest, each system.
+    let bars = |(way, verb): (&'static str, &str)| -> Vec<Bar> {
+        let row = fastest(way).map(|rate| rate.row);
+        let of_test = own(way).filter(|rate| Some(rate.row) == row);
+        let bar = |rate: &Rate| {
+            let label = format!("{verb} {}", system(matrix, rate.column));
+            Bar::of(&label, Some(rate.entrant.value), show)
+        };
+        of_test.filter_map(bar).collect()
+    };
     let several = if matrix.columns.len() > 1 { ", the fastest systems here" } else { "" };
     let sentence = format!("{} (cold files{several}).", told.join(", "));
     Answer {
         headline: headline.unwrap_or_default(),
-        bars: own("read").chain(own("write")).filter_map(bar).collect(),
+        bars: [("read", "read"), ("write", "write")].into_iter().flat_map(bars).collect(),
         sentences: if told.is_empty() { vec![] } else { vec![sentence] },
         table: None,
     }
