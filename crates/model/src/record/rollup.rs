@@ -304,8 +304,8 @@ impl Record for Rollup {
             column!(Rollup, host: Option<String>, "the host; null: this machine, written by an \
                 earlier version"),
             column!(Rollup, run: Option<String>, "watch: the kernel's boot_id; trace: its run"),
-            column!(Rollup, part: Option<String>, "part of a trace that was rolled up in parts, \
-                such as 2/8"),
+            column!(Rollup, part: Option<String>, "part of a trace rolled up in parts, such as \
+                2/8"),
             column!(Rollup, level: RollupLevel, "minute, hour or day: the time that rows are added \
                 up for"),
             column!(Rollup, from_unix_ns: i64, "start of the time, by the clock of that moment"),
@@ -324,7 +324,7 @@ impl Record for Rollup {
                 unknown"),
             column!(Rollup, file: Option<String>, "file: its name"),
             column!(Rollup, cause: Option<String>, "lost: the role whose requests were waited for, \
-                or device, held, throttled or stolen in angle brackets"),
+                or device, held, throttled, stolen or unknown in angle brackets"),
             column!(Rollup, class: Option<String>, "class: grouping and group, such as size to 8k \
                 or origin writeback; null: all requests"),
             column!(Rollup, model: Option<String>, "device model by its manufacturer; null: \
