@@ -256,13 +256,20 @@ codes! {
 /// The section of docs/records.md on the codes.
 pub(crate) fn describe(page: &mut String) {
     page.push_str(
-        "\n## doubts\n\nWhy a number is suspect or missing: a code, its values (the unit is the \
-         last word of a name), and, where it did not hold in all passes of a cell, `passes` with \
-         `held` and `all`. `refused` holds the words of a machine, a file or a kernel; `earlier` a \
-         sentence that an earlier version wrote.\n\n| code | values |\n| --- | --- |\n",
+        "\n## doubts\n\nWhy a number is suspect or missing: a code and its values. If the doubt \
+         did not hold in all\npasses of a cell, `passes` says how many (`held`, `all`). `refused` \
+         has the words of a machine, a\nfile or a kernel; `earlier` has a sentence of an earlier \
+         version.\n\n| code | values |\n| --- | --- |\n",
     );
+    let mut rows: Vec<(&[&str], Vec<&str>)> = vec![];
     for (_, name, values) in Code::ALL {
-        page.push_str(&format!("| {name} | {} |\n", values.join(", ")));
+        match rows.iter_mut().find(|(known, _)| known == values) {
+            Some((_, names)) => names.push(name),
+            None => rows.push((values, vec![name])),
+        }
+    }
+    for (values, names) in rows {
+        page.push_str(&format!("| {} | {} |\n", names.join(", "), values.join(", ")));
     }
 }
 

@@ -33,40 +33,43 @@ model::quantities! {
     }
 
     routine "published_sectors_per_revolution" "1"
-        "S of Table 1 (1980): sectors transferred a revolution";
-    routine "model_sectors_per_revolution" "1"
-        "the same of the model, read off its line as the paper did";
+        "S of Table 1 (1980): sectors transferred per revolution";
+    routine "model_sectors_per_revolution" "1" "S of the model, read off its line as the paper did";
     routine "published_missed_per_call" "1"
-        "M of Table 1 (1980): revolutions missed a call; the least where the paper prints a least";
+        "M of Table 1 (1980): revolutions missed per call; the least where the paper prints a \
+         least";
     routine "model_missed_per_call" "1"
-        "the same of the model; its method says whether it emerges or was fitted";
+        "M of the model; the method says whether it emerges or was fitted";
     routine "published_t_call_ns" "ns" "T_call of Table 1 (1980): CPU time of a call";
-    routine "model_t_call_ns" "ns" "the same as the model's compute-and-test loop gives it back";
+    routine "model_t_call_ns" "ns" "T_call that the model's compute-and-test loop gives back";
     routine "published_t_trans_ns" "ns" "T_trans of Table 1 (1980): CPU time of a sector";
-    routine "model_t_trans_ns" "ns" "the same as the model's compute-and-test loop gives it back";
+    routine "model_t_trans_ns" "ns" "T_trans that the model's compute-and-test loop gives back";
     computer "published_words_per_s" "1/s" "R_max of equations 3 and 4 (1980), in words";
-    computer "model_words_per_s" "1/s" "the same of the model";
-    cell "published_rate_bytes_per_s" "B/s" "a rate of the tables of 1983, all drives together";
-    cell "model_rate_bytes_per_s" "B/s" "the same of the model, the mean over the seeds";
+    computer "model_words_per_s" "1/s" "R_max of the model, in words";
+    cell "published_rate_bytes_per_s" "B/s" "rate in the tables of 1983, all drives together";
+    cell "model_rate_bytes_per_s" "B/s" "rate of the model, mean over the seeds";
     cell "published_cpu_percent" "%" "the program's share of one CPU in the tables of 1983";
-    cell "model_cpu_percent" "%" "the same of the model";
-    cell "error_percent" "%" "the model's rate over the published one, less one";
-    cell "cpu_error_percent" "%" "the model's share of the CPU less the published one, in points";
-    group "cells_count" "1" "distinct cells that are not starred";
-    group "error_median_percent" "%" "median of the errors' magnitudes";
-    group "error_mean_percent" "%" "their mean";
-    group "error_max_percent" "%" "the greatest";
-    group "within_15_percent" "%" "cells whose error is at most 15 %";
-    group "cpu_error_mean_percent" "%" "mean magnitude of the errors of the CPU's share, in points";
-    group "cpu_error_max_percent" "%" "the greatest of these";
-    group "parameters_count" "1" "parameters of its models that were fitted to the tables";
+    cell "model_cpu_percent" "%" "the program's share of one CPU in the model";
+    cell "error_percent" "%" "rate of the model / published rate, minus 1";
+    cell "cpu_error_percent" "%" "CPU share of the model minus the published one, in points";
+    group "cells_count" "1" "distinct cells without a star";
+    group "error_median_percent" "%" "magnitude of the errors";
+    group "error_mean_percent" "%" "magnitude of the errors";
+    group "error_max_percent" "%" "magnitude of the errors";
+    group "within_15_percent" "%" "cells with an error of at most 15 %";
+    group "cpu_error_mean_percent" "%" "magnitude of the errors of the CPU share, in points";
+    group "cpu_error_max_percent" "%" "magnitude of the errors of the CPU share, in points";
+    group "parameters_count" "1" "parameters of the group's models that were fitted to the tables";
     ticks "published_share_percent" "%"
-        "responses of so many ticks, of those of 0 to 9 ticks, in the paper of 1986";
-    ticks "model_share_percent" "%" "the same of the model";
+        "responses of this many ticks, of those of 0 to 9 ticks, in the paper of 1986 and in the \
+         model";
+    ticks "model_share_percent" "%"
+        "responses of this many ticks, of those of 0 to 9 ticks, in the paper of 1986 and in the \
+         model";
     group "total_variation_distance" "1" "half the sum of the differences of the ten shares";
-    remedy "simulated_mean_ns" "ns" "mean of the model's response times";
-    remedy "simulated_p99_ns" "ns" "99th percentile of the model's response times";
-    remedy "simulated_max_ns" "ns" "greatest of the model's response times";
+    remedy "simulated_mean_ns" "ns" "response of the model";
+    remedy "simulated_p99_ns" "ns" "response of the model";
+    remedy "simulated_max_ns" "ns" "response of the model";
 }
 
 /// The table's entry of that name.

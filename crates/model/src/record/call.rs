@@ -76,20 +76,20 @@ impl Record for Call {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Call, kind: CallKind, "what was called: fsync (also O_SYNC), fdatasync (also \
-                O_DSYNC), or one of both where the file system (xfs) does not tell which; \
-                sync_file_range, syncfs, msync and sync only with --syscalls"),
-            column!(Call, file_system: u64, "the file's device number, major << 20 | minor"),
+            column!(Call, kind: CallKind, "fsync (also O_SYNC), fdatasync (also O_DSYNC), or \
+                `fsync or fdatasync` where xfs does not say which; sync_file_range, syncfs, msync \
+                and sync only with --syscalls"),
+            column!(Call, file_system: u64, "device number of the file's file system"),
             column!(Call, inode: u64, "the file's inode"),
-            column!(Call, generation: u64, "tells files apart that have had the same inode"),
-            column!(Call, pid: u64, "the thread that called"),
-            column!(Call, command: String, "that thread's name"),
-            column!(Call, begin_ns: i64, "when the file system began it"),
-            column!(Call, end_ns: Option<i64>, "when the file system was done; null: not in the \
-                trace, or the file system (xfs) does not tell it"),
+            column!(Call, generation: u64, "distinguishes files that have had the same inode"),
+            column!(Call, pid: u64, "the calling thread"),
+            column!(Call, command: String, "the thread's name"),
+            column!(Call, begin_ns: i64, "when the file system began the call"),
+            column!(Call, end_ns: Option<i64>, "when the file system finished the call; null: not \
+                in the trace, or not reported (xfs)"),
             column!(Call, error: u64, "0 or errno"),
-            column!(Call, transaction: Option<u64>, "ext4: the transaction of the journal that \
-                the file's last change is in, for whose commit the call waited"),
+            column!(Call, transaction: Option<u64>, "ext4: the journal transaction that holds the \
+                file's last change; the call waited for its commit"),
         ]
     }
 }
@@ -128,17 +128,17 @@ impl Record for JournalCommit {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(JournalCommit, file_system: u64, "the device number of the journal's file \
-                system, major << 20 | minor"),
-            column!(JournalCommit, transaction: u64, "the transaction's number"),
-            column!(JournalCommit, started_ns: i64, "when its commit began"),
-            column!(JournalCommit, locking_ns: Option<i64>, "when it began to wait for changes \
-                that were under way"),
-            column!(JournalCommit, flushing_ns: Option<i64>, "when it began to write the files' \
+            column!(JournalCommit, file_system: u64, "device number of the journal's file system"),
+            column!(JournalCommit, transaction: u64, "number of the transaction"),
+            column!(JournalCommit, started_ns: i64, "when the commit began"),
+            column!(JournalCommit, locking_ns: Option<i64>, "when the commit began to wait for \
+                changes under way"),
+            column!(JournalCommit, flushing_ns: Option<i64>, "when the commit began to write file \
                 data that must come first"),
-            column!(JournalCommit, logging_ns: Option<i64>, "when it began to write the journal"),
-            column!(JournalCommit, ended_ns: Option<i64>, "when it was durable; null: not in the \
-                trace"),
+            column!(JournalCommit, logging_ns: Option<i64>, "when the commit began to write the \
+                journal"),
+            column!(JournalCommit, ended_ns: Option<i64>, "when the commit was durable; null: not \
+                in the trace"),
         ]
     }
 }

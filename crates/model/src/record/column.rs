@@ -67,7 +67,7 @@ pub struct Column<R> {
     pub kind: Kind,
     /// Whether it can be null.
     pub nullable: bool,
-    /// Why it is there.
+    /// What it means.
     pub why: &'static str,
     pub(crate) get: fn(&R) -> Value,
     pub(crate) set: fn(&mut R, Value) -> bool,
@@ -252,22 +252,23 @@ macro_rules! part_column {
 }
 pub(crate) use part_column;
 
-/// The section of docs/records.md on one record kind.
+/// The section of docs/records.md on one record kind. Columns in a row with one meaning share a
+/// line.
 pub(crate) fn describe<R: Record>(page: &mut String, title: &str, rows: &str) {
     let _ = write!(
         page,
-        "\n## {title}\n\n`{}`, {rows}.\n\n| column | type | null | why |\n| --- | --- | --- | --- \
-         |\n",
+        "\n## {title}\n\n`{}`, {rows}.\n\n| column | type | null | meaning |\n\
+         | --- | --- | --- | --- |\n",
         R::SCHEMA
     );
-    for column in R::columns() {
+    let columns = R::columns();
+    let is_alike =
+        |a: &Column<R>, b: &Column<R>| (a.kind, a.nullable, a.why) == (b.kind, b.nullable, b.why);
+    for alike in columns.chunk_by(is_alike) {
+        let names: Vec<_> = alike.iter().map(|column| column.name).collect();
+        let [column, ..] = alike else { continue };
         let null = if column.nullable { "yes" } else { "" };
-        let _ = writeln!(
-            page,
-            "| {} | {} | {null} | {} |",
-            column.name,
-            column.kind.name(),
-            column.why
-        );
+        let (kind, meaning) = (column.kind.name(), column.why);
+        let _ = writeln!(page, "| {} | {kind} | {null} | {meaning} |", names.join(", "));
     }
 }

@@ -32,15 +32,15 @@ impl Record for CpuTime {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(CpuTime, from_ns: i64, "when the interval began, on the requests' clock"),
-            column!(CpuTime, until_ns: i64, "when it ended"),
-            column!(CpuTime, cpus: u64, "CPUs on line"),
-            column!(CpuTime, idle_ns: u64, "how long they were idle, in all; the kernel counts by \
+            column!(CpuTime, from_ns: i64, "start and end of the interval"),
+            column!(CpuTime, until_ns: i64, "start and end of the interval"),
+            column!(CpuTime, cpus: u64, "online CPUs"),
+            column!(CpuTime, idle_ns: u64, "idle time over all CPUs; the kernel counts in steps of \
                 10 ms"),
-            column!(CpuTime, stolen_ns: u64, "how long the hypervisor had given them to others, \
-                in all; by 10 ms, too"),
-            column!(CpuTime, io_stalled_ns: Option<u64>, "how long some thread waited for \
-                requests, as the kernel counts it (/proc/pressure/io, some); null: it does not"),
+            column!(CpuTime, stolen_ns: u64, "time stolen by the hypervisor over all CPUs, also in \
+                steps of 10 ms"),
+            column!(CpuTime, io_stalled_ns: Option<u64>, "time in which some thread waited for \
+                requests (/proc/pressure/io, some); null: not counted"),
         ]
     }
 

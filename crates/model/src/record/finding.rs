@@ -78,35 +78,32 @@ impl Record for Finding {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Finding, subject: Subject, "what the number is about: a JSON object (keys \
-                sorted)"),
-            column!(Finding, quantity: String, "a word of the table below, its unit last"),
-            column!(Finding, value: Option<f64>, "the number; null where it was not measured"),
-            column!(Finding, unit: String, "its unit"),
-            column!(Finding, low: Option<f64>, "lower end of its interval, where the method \
-                gives one"),
-            column!(Finding, high: Option<f64>, "upper end"),
-            column!(
-                Finding,
-                interval: Option<Interval>,
-                "what the interval is: passes (95 % of their mean), line (95 % of its \
-                    coefficient), \
-                 ranks (95 % by order), extremes, parameters (span over samples of a model's \
-                 uncertain parameters; of a change's ratio with the model's error), or \
-                 comparison (95 % by the spread of what it is compared with)"
-            ),
-            column!(Finding, count: u64, "how many passes or values it rests on"),
-            column!(Finding, method: String, "how it was computed"),
+            column!(Finding, subject: Subject, "what the number describes, as JSON with sorted \
+                keys"),
+            column!(Finding, quantity: String, "name of the quantity, listed below; it ends in its \
+                unit"),
+            column!(Finding, value: Option<f64>, "the number; null: not measured"),
+            column!(Finding, unit: String, "unit of the number"),
+            column!(Finding, low: Option<f64>, "lower end of the interval, if the method gives \
+                one"),
+            column!(Finding, high: Option<f64>, "upper end of the interval"),
+            column!(Finding, interval: Option<Interval>, "kind of the interval: passes (95 % of \
+                their mean), line (95 % of its coefficient), ranks (95 % by ranks), extremes \
+                (minimum to maximum), parameters (span over samples of a model's uncertain \
+                parameters; for a change's ratio with the model's error), or comparison (95 % by \
+                the spread of the compared numbers)"),
+            column!(Finding, count: u64, "number of passes or values"),
+            column!(Finding, method: String, "how the number was computed"),
             column!(Finding, verdict: Verdict, "ok, suspect or not_measured"),
-            column!(Finding, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of \
-                codes with values"),
+            column!(Finding, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes \
+                with values"),
         ]
     }
 
     fn earlier() -> (&'static str, Vec<Column<Self>>) {
         let mut columns = Self::columns();
         columns.retain(|column| !["interval", "doubts", "method"].contains(&column.name));
-        columns.push(column!(Finding, method: String, "how it was computed"));
+        columns.push(column!(Finding, method: String, "how the number was computed"));
         // A method said what an interval was that is not of passes.
         columns.last_mut().into_iter().for_each(|method| {
             method.set = |row, value| {

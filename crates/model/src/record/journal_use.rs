@@ -32,14 +32,14 @@ impl Record for JournalUse {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(JournalUse, file_system: u64, "the device number of the journal's file system, \
-                major << 20 | minor"),
+            column!(JournalUse, file_system: u64, "device number of the journal's file system"),
             column!(JournalUse, pid: u64, "the thread"),
-            column!(JournalUse, command: String, "its name"),
-            column!(JournalUse, begin_ns: i64, "when it ended the first of these handles"),
-            column!(JournalUse, end_ns: i64, "when that was told: at its first handle that came \
-                100 ms later or more"),
-            column!(JournalUse, blocks: u64, "blocks of metadata that its handles changed"),
+            column!(JournalUse, command: String, "the thread's name"),
+            column!(JournalUse, begin_ns: i64, "when the thread ended its first journal handle of \
+                the interval"),
+            column!(JournalUse, end_ns: i64, "when the row was made: at the thread's first handle \
+                at least 100 ms later"),
+            column!(JournalUse, blocks: u64, "metadata blocks changed by the thread's handles"),
         ]
     }
 }

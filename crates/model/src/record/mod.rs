@@ -52,11 +52,12 @@ pub use wait::{WAIT_FOR_THREAD, WAIT_LEAST_NS, Wait, WaitKind, waited_for};
 pub fn document(others: &'static [Quantity]) -> String {
     let mut page = String::from(
         "# The records\n\n\
-         Each kind of record is one Arrow schema, kept as Parquet in a run directory. The version\n\
-         is in the file's footer under `lbolt.schema`, with `lbolt.version` and what the writer\n\
-         adds. This page is made from the tables in `crates/model/src/record`; `make bless` \
-         rewrites\n\
-         it, and a test fails when it does not agree with the code.\n",
+         Each kind of record is one Arrow schema, kept as Parquet in a run directory. The file's\n\
+         footer has the schema's version as `lbolt.schema`, lbolt's own as `lbolt.version`, and\n\
+         the writer's additions. `make bless` makes this page from the tables in\n\
+         `crates/model/src/record`.\n\n\
+         Times count from the run's start, by the clock of the requests; only a name with `unix`\n\
+         counts from 1970 (UTC). A device number is `major << 20 | minor`, as in the kernel.\n",
     );
     column::describe::<Sample>(&mut page, "samples", "one row per measured pass");
     page.push_str(&format!("\nHistograms: {}.\n", crate::histogram::bucket_rule()));
@@ -66,18 +67,17 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<JournalUse>(
         &mut page,
         "journal_use",
-        "one row per thread that changed metadata, and tenth of a second",
+        "one row per thread that changed metadata and 0.1 s",
     );
     column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
     column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
     column::describe::<NamedFile>(
         &mut page,
         "files",
-        "one row per name of a file that requests \
-        or calls were of",
+        "one row per name of a file that was requested or synced",
     );
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
-    column::describe::<CpuTime>(&mut page, "cpu_times", "one row per tenth of a second of the run");
+    column::describe::<CpuTime>(&mut page, "cpu_times", "one row per 0.1 s of the run");
     column::describe::<Pressure>(&mut page, "pressure", "one row per cgroup and second of the run");
     column::describe::<Rollup>(&mut page, "rollup", "one row per key and time");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
@@ -91,12 +91,22 @@ mod tests {
     use super::*;
     use crate::doubt::Code;
 
+    /// Whether a line of the page begins with a cell of names, with this one among them, and goes
+    /// on like this.
+    fn has_row(page: &str, name: &str, rest: &str) -> bool {
+        let cells = |line: &str| {
+            let names = line.strip_suffix(rest)?.strip_prefix("| ")?.trim_end();
+            Some(names.split(", ").any(|known| known == name))
+        };
+        page.lines().any(|line| cells(line) == Some(true))
+    }
+
     fn check_columns<R: Record>(page: &str, null: usize) {
         assert!(page.contains(&format!("\n`{}`, one row per ", R::SCHEMA)), "{}", R::SCHEMA);
         for column in R::columns() {
             let (kind, null) = (column.kind.name(), if column.nullable { "yes" } else { "" });
-            let row = format!("\n| {} | {kind} | {null} | {} |\n", column.name, column.why);
-            assert!(page.contains(&row), "{row}");
+            let rest = format!("| {kind} | {null} | {} |", column.why);
+            assert!(has_row(page, column.name, &rest), "{}", column.name);
         }
         assert_eq!(R::columns().iter().filter(|column| !column.nullable).count(), null);
     }
@@ -114,12 +124,18 @@ mod tests {
         assert!(page.contains("| latency_counts | list of u64 |"));
         assert!(page.contains("Histograms: bucket b covers the nanoseconds from (b − 128·s)·2^s"));
         for (_, name, values) in Code::ALL {
-            assert!(page.contains(&format!("\n| {name} | {} |\n", values.join(", "))), "{name}");
+            assert!(has_row(&page, name, &format!("| {} |", values.join(", "))), "{name}");
         }
         for q in quantities().chain(others) {
-            let row = format!("\n| {} | {} | {} | ", q.name, q.unit, q.meaning);
-            assert!(page.contains(&row), "{row}");
+            assert!(
+                has_row(&page, q.name, &format!("| {} | {} |", q.unit, q.meaning)),
+                "{}",
+                q.name
+            );
         }
-        assert!(page.contains("| device, op or by, class | record, import, response, --trace |"));
+        let head = "| quantity | unit | meaning |\n| --- | --- | --- |\n";
+        let of_commands = format!("\n#### record, import, response, --trace\n\n{head}");
+        assert!(page.contains(&format!("{of_commands}| **device, op or by, class** | | |\n")));
+        assert!(page.contains("\n| latency_p50_ns, latency_p99_ns | ns | latency from "));
     }
 }

@@ -40,16 +40,15 @@ impl Record for NamedFile {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(NamedFile, file_system: u64, "its device number, major << 20 | minor"),
-            column!(NamedFile, inode: u64, "its inode"),
-            column!(NamedFile, generation: u64, "tells files apart that have had the same inode"),
-            column!(NamedFile, path: Option<String>, "what it was called; null: no name was seen \
-                or found"),
-            column!(NamedFile, since_ns: Option<i64>, "from when on requests and calls saw it \
-                called so, until the next row of the same file; null: it was found to be called \
-                so by looking for it, at another time"),
-            column!(NamedFile, writers: Vec<u64>, "threads that changed its data, the last \
-                ones, in the order in which they were seen"),
+            column!(NamedFile, file_system: u64, "device number of the file's file system"),
+            column!(NamedFile, inode: u64, "the file's inode"),
+            column!(NamedFile, generation: u64, "distinguishes files that have had the same inode"),
+            column!(NamedFile, path: Option<String>, "path of the file; null: no name was seen or \
+                found"),
+            column!(NamedFile, since_ns: Option<i64>, "when requests and calls began to see this \
+                name, valid until the file's next row; null: found by a search at another time"),
+            column!(NamedFile, writers: Vec<u64>, "the last threads that changed the file's data, \
+                in the order seen"),
         ]
     }
 

@@ -31,11 +31,11 @@ impl Record for Pressure {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Pressure, unit: String, "the path of the cgroup, as in processes"),
-            column!(Pressure, from_ns: i64, "when the interval began, on the requests' clock"),
-            column!(Pressure, until_ns: i64, "when it ended"),
-            column!(Pressure, io_stalled_ns: u64, "how long some thread of it waited for requests, \
-                as the kernel counts it (io.pressure, some)"),
+            column!(Pressure, unit: String, "cgroup path, as in processes"),
+            column!(Pressure, from_ns: i64, "start and end of the interval"),
+            column!(Pressure, until_ns: i64, "start and end of the interval"),
+            column!(Pressure, io_stalled_ns: u64, "time in which some thread of the cgroup waited \
+                for requests (io.pressure, some)"),
         ]
     }
 }

@@ -31,24 +31,24 @@ impl Record for Process {
     fn columns() -> Vec<Column<Self>> {
         vec![
             column!(Process, pid: u64, "the thread, as in requests and calls"),
-            column!(Process, process: Option<u64>, "its process; null: it was gone before it \
-                could be asked"),
-            column!(Process, command: String, "its process's name, else its own"),
-            column!(Process, title: Option<String>, "its process's arguments, which some programs \
-                replace by what they do; null: a kernel's thread, or gone"),
-            column!(Process, thread: Option<String>, "the thread's own name; null: its process's"),
-            column!(Process, unit: Option<String>, "the path of its cgroup: a service, a \
-                container; null: the root"),
-            column!(Process, main_process: Option<u64>, "the first of its process's ancestors \
-                that are called as it is: whose worker it is; itself, if it is nobody's; null: \
-                gone"),
-            column!(Process, main_processes: Option<u64>, "how many main processes of its name \
-                were there when it was asked about"),
-            column!(Process, waits_count: Option<u64>, "waits of the thread in which it could not \
-                be interrupted, however short, that ended while it was captured; null: not known"),
-            column!(Process, waited_ns: Option<u64>, "how long these took"),
-            column!(Process, waited_for_requests_ns: Option<u64>, "those of them that the kernel \
-                counts as waits for a request (in_iowait)"),
+            column!(Process, process: Option<u64>, "the thread's process; null: gone before lbolt \
+                looked"),
+            column!(Process, command: String, "name of the process, else of the thread"),
+            column!(Process, title: Option<String>, "arguments of the process, which some programs \
+                replace by a status; null: a kernel thread, or gone"),
+            column!(Process, thread: Option<String>, "the thread's own name; null: same as its \
+                process's"),
+            column!(Process, unit: Option<String>, "cgroup path: a service or a container; null: \
+                the root cgroup"),
+            column!(Process, main_process: Option<u64>, "outermost ancestor reached through \
+                processes of the same name, else the process itself; null: gone"),
+            column!(Process, main_processes: Option<u64>, "number of main processes of that name \
+                when lbolt looked"),
+            column!(Process, waits_count: Option<u64>, "uninterruptible waits, of any length, that \
+                ended during the capture; null: unknown"),
+            column!(Process, waited_ns: Option<u64>, "total time of these waits"),
+            column!(Process, waited_for_requests_ns: Option<u64>, "the part of waited_ns that the \
+                kernel counts as waiting for requests (in_iowait)"),
         ]
     }
 

@@ -166,302 +166,306 @@ quantities! {
     }
 
     pointed higher "rate_bytes_per_s" "B/s"
-        "bytes that the program moved a second of wall time, summed over drives and jobs";
+        "bytes moved per second of wall time, summed over drives and jobs";
     common higher "rate_operations_per_s" "1/s"
-        "requests a second of wall time, summed over drives and jobs";
+        "requests per second of wall time, summed over drives and jobs";
     cell "cpu_percent" "%"
-        "the submitting threads' CPU time as a share of one CPU (what the 1983 paper prints), \
-         summed over jobs";
-    cell "cpu_total_percent" "%"
-        "total CPU as a share of one CPU: the submitting threads, kernel threads and \
-         interrupts meanwhile; the test bed apart";
-    shared lower "cpu_operation_ns" "ns" "the submitting threads' CPU time over its requests";
-    cell lower "cpu_total_operation_ns" "ns" "total CPU over the requests";
-    cell "cpu_test_bed_percent" "%" "the loop device's workers, as a share of one CPU";
-    cell "cpu_elsewhere_percent" "%" "other user programs meanwhile, as a share of one CPU";
-    cell "stolen_percent" "%"
-        "CPU time that the hypervisor gave to others, over all CPUs, as a share of one CPU";
+        "CPU time of the submitting threads as a share of one CPU (as in the 1983 paper), summed \
+         over jobs";
+    cell "cpu_total_percent" "%" "total CPU time as a share of one CPU, without the test bed";
+    shared lower "cpu_operation_ns" "ns" "CPU time of the submitting threads per request";
+    cell lower "cpu_total_operation_ns" "ns" "total CPU time per request";
+    cell "cpu_test_bed_percent" "%" "CPU time of the loop device's workers as a share of one CPU";
+    cell "cpu_elsewhere_percent" "%"
+        "CPU time of other user programs meanwhile, as a share of one CPU";
+    cell "stolen_percent" "%" "time stolen by the hypervisor over all CPUs, as a share of one CPU";
     cell higher "ceiling_bytes_per_s" "B/s"
-        "the most that the path gave in the same run: sequential direct requests of 1 MiB or of \
-         256 KiB, eight outstanding (the memory's copying where the page cache took the bytes), or \
-         a program's own pass where that was faster; its method says which";
+        "highest rate of the path in the same run: sequential direct requests of 1 MiB or 256 KiB, \
+         eight outstanding (memory copying where the page cache took the bytes), or a program's \
+         own pass if faster; the method says which";
     cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
-    pointed lower "latency_mean_ns" "ns" "mean latency from the intended start";
-    common lower "latency_p50_ns" "ns" "median latency from the intended start";
-    common lower "latency_p99_ns" "ns" "99th percentile of the latency from the intended start";
-    streamed lower "latency_p999_ns" "ns"
-        "99.9th percentile of the latency from the intended start";
-    shared lower "latency_max_ns" "ns" "greatest latency from the intended start";
-    cell lower "service_p50_ns" "ns"
-        "median service time, from submission to completion (open loop)";
-    cell lower "service_p99_ns" "ns" "99th percentile of the service time (open loop)";
+    pointed lower "latency_mean_ns" "ns" "latency from the intended start";
+    common lower "latency_p50_ns" "ns" "latency from the intended start";
+    common lower "latency_p99_ns" "ns" "latency from the intended start";
+    streamed lower "latency_p999_ns" "ns" "latency from the intended start";
+    shared lower "latency_max_ns" "ns" "latency from the intended start";
+    cell lower "service_p50_ns" "ns" "service time, from submission to completion (open loop)";
+    cell lower "service_p99_ns" "ns" "service time, from submission to completion (open loop)";
     streamed lower "sync_percent" "%"
         "time in fsync and fdatasync as a share of the jobs' wall time";
     cell lower "sync_latency_mean_ns" "ns"
-        "mean latency of the syncs between writes (--fsync, --fdatasync), from submission to \
-         completion; the final fdatasync is none of them";
-    cell lower "sync_latency_p50_ns" "ns" "median latency of these syncs";
-    cell lower "sync_latency_p99_ns" "ns" "99th percentile of the latency of these syncs";
-    cell lower "sync_latency_p999_ns" "ns" "99.9th percentile of the latency of these syncs";
-    cell lower "sync_latency_max_ns" "ns" "greatest latency of these syncs";
+        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
+         completion, without the final fdatasync";
+    cell lower "sync_latency_p50_ns" "ns"
+        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
+         completion, without the final fdatasync";
+    cell lower "sync_latency_p99_ns" "ns"
+        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
+         completion, without the final fdatasync";
+    cell lower "sync_latency_p999_ns" "ns"
+        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
+         completion, without the final fdatasync";
+    cell lower "sync_latency_max_ns" "ns"
+        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
+         completion, without the final fdatasync";
     cell "device_bytes_ratio" "1"
-        "bytes at the tested device over bytes of the program, in the program's direction";
+        "bytes at the tested or the lowest device / bytes of the program, in its direction";
     cell "lowest_bytes_ratio" "1"
-        "bytes at the lowest device over bytes of the program, in the program's direction";
+        "bytes at the tested or the lowest device / bytes of the program, in its direction";
     pointed "depth_achieved" "1" "mean requests outstanding, by Little's law, summed over jobs";
     cell "rate_spread_percent" "%"
         "standard deviation of the passes' rates as a share of their mean";
     cell "rate_trend_percent" "%"
         "change of the fitted rate from the first kept pass to the last, as a share of the mean";
     curve "knee_depth" "1"
-        "requests outstanding where rate over mean latency (the power) is greatest";
-    curve higher "knee_rate_operations_per_s" "1/s" "requests a second there";
-    curve lower "knee_latency_mean_ns" "ns" "mean latency there";
-    curve lower "knee_latency_p99_ns" "ns" "99th percentile of the latency there";
-    curve higher "most_rate_operations_per_s" "1/s" "the greatest rate of any depth";
-    curve higher "most_rate_bytes_per_s" "B/s" "its bytes a second";
-    commit "flushes_ratio" "1"
-        "flushes of the device's cache over the commits, by the kernel's counters";
-    storm lower "latency_p50_ratio" "1" "median latency over that without a remedy";
-    storm lower "latency_p99_ratio" "1" "99th percentile over that without a remedy";
-    storm lower "latency_p999_ratio" "1" "99.9th percentile over that without a remedy";
-    storm higher "rate_ratio" "1" "the writer's rate over that without a remedy";
-    storm lower "storm_ratio" "1"
-        "99th percentile of the reads that met a sync over that of the others";
+        "requests outstanding at the knee, where rate / mean latency (the power) is greatest";
+    curve higher "knee_rate_operations_per_s" "1/s" "requests per second at the knee";
+    curve lower "knee_latency_mean_ns" "ns" "latency at the knee";
+    curve lower "knee_latency_p99_ns" "ns" "latency at the knee";
+    curve higher "most_rate_operations_per_s" "1/s" "highest rate at any depth";
+    curve higher "most_rate_bytes_per_s" "B/s" "bytes per second at that rate";
+    commit "flushes_ratio" "1" "cache flushes of the device per commit (kernel counters)";
+    storm lower "latency_p50_ratio" "1" "latency / latency without a remedy";
+    storm lower "latency_p99_ratio" "1" "latency / latency without a remedy";
+    storm lower "latency_p999_ratio" "1" "latency / latency without a remedy";
+    storm higher "rate_ratio" "1" "the writer's rate / its rate without a remedy";
+    storm lower "storm_ratio" "1" "p99 of the reads that met a sync / p99 of the other reads";
     storm lower "gain_ratio" "1"
-        "what the remedy leaves of the mean of the slowest twentieth of reads and commits";
-    storm lower "predicted_gain_ratio" "1" "the same, by the model of the drive and the kernel";
-    storm lower "predicted_latency_p99_ns" "ns" "99th percentile, by that model";
-    storm higher "predicted_rate_operations_per_s" "1/s" "rate, by that model";
-    storm higher "rank_agreement" "1"
-        "Kendall's tau-b of what remedies leave, as measured and as predicted";
+        "mean of the slowest twentieth of reads and commits, relative to passes without a remedy";
+    storm lower "predicted_gain_ratio" "1"
+        "gain_ratio predicted by the model of the drive and the kernel";
+    storm lower "predicted_latency_p99_ns" "ns" "p99 latency predicted by that model";
+    storm higher "predicted_rate_operations_per_s" "1/s" "rate predicted by that model";
+    storm higher "rank_agreement" "1" "Kendall's tau-b between measured and predicted gain_ratio";
     storm higher "rank_stability" "1"
-        "Kendall's tau-b of what remedies leave in every second round, and in the others";
+        "Kendall's tau-b between the gain_ratio of every second round and of the others";
     storm higher "ranked_alike_percent" "%"
-        "pairs of remedies predicted in their order, of those that the measurement tells apart";
+        "pairs of remedies predicted in the right order, of the pairs the measurement tells apart";
     storm higher "predictions_held_percent" "%"
-        "remedies whose measured gain lies within the interval that was predicted for it";
+        "remedies whose measured gain lies within its predicted interval";
     storm lower "cpu_machine_percent" "%"
-        "CPU time of the streams, or of the command and other programs, of kernel threads and of \
+        "CPU time of the streams (or of the command and other programs), kernel threads and \
          interrupts, as a share of one CPU";
     storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
-    calibration "clock_precision_ns" "ns" "the least step of that clock";
+    calibration "clock_precision_ns" "ns" "smallest step of that clock";
     calibration "harness_ns_per_operation" "ns"
-        "the harness's own cost of a request, on the null engine with the histogram on";
-    calibration "memory_copy_bytes_per_s" "B/s" "copying 64 MiB from memory to memory, one thread";
+        "the harness's own cost per request, on the null engine with the histogram on";
+    calibration "memory_copy_bytes_per_s" "B/s" "memory copying, 64 MiB, one thread";
     operation higher "routine_bytes_per_s" "B/s"
-        "R(B,N): bytes that the routine moved a second of wall time, all channels together";
+        "R(B,N): bytes moved per second of wall time, all channels together";
     operation higher "routine_operations_per_s" "1/s"
-        "requests a second of wall time, all channels together";
+        "requests per second of wall time, all channels together";
     operation lower "operation_latency_p50_ns" "ns"
-        "median time from a request's submission to its completion";
-    operation lower "operation_latency_p99_ns" "ns" "99th percentile of that time";
-    operation lower "operation_wall_ns" "ns" "wall time of a pass over its requests";
+        "time from a request's submission to its completion";
+    operation lower "operation_latency_p99_ns" "ns"
+        "time from a request's submission to its completion";
+    operation lower "operation_wall_ns" "ns" "wall time of a pass / its requests";
     operation lower "operation_cpu_thread_ns" "ns"
-        "the submitting thread's CPU time of a request, less the harness's";
+        "the submitting thread's CPU time per request, without the harness's";
     operation lower "operation_cpu_difference_ns" "ns"
-        "total CPU of a request by difference: all CPUs' time less idle, stolen, other \
-         programs' and the machine's by itself, less the harness's";
+        "total CPU time per request by difference: all CPUs' time minus idle, stolen, other \
+         programs, the machine's background and the harness";
     operation lower "operation_cpu_idle_load_ns" "ns"
-        "total CPU of a request by idle-priority loops: what they get of all CPUs less when idle, \
-         less the harness's";
+        "total CPU time per request by idle-priority loops: what they lose against an idle \
+         machine, without the harness's";
     operation lower "operation_cpu_trace_ns" "ns"
-        "total CPU of a request by a trace of every switch and interrupt (BPF), less the \
+        "total CPU time per request by a trace of every switch and interrupt (BPF), without the \
          harness's";
     operation lower "operation_cpu_total_ns" "ns"
-        "total CPU of a request: at least the clocks of all threads that worked in the program, at \
-         most the difference over all CPUs, less the harness's";
+        "total CPU time per request, bounded: at least the clocks of all threads that worked in \
+         the program, at most the difference over all CPUs; without the harness's";
     operation "cpu_total_ratio" "1"
-        "total CPU over the submitting thread's CPU time, in the same passes";
+        "total CPU time / the submitting thread's CPU time, in the same passes";
     operation "cpu_total_difference_ratio" "1"
-        "total CPU by difference over the submitting thread's CPU time, in the same passes";
-    operation "cpu_total_idle_load_ratio" "1" "the same by idle-priority loops";
-    operation "cpu_total_trace_ratio" "1" "the same by the trace";
+        "total CPU time (by difference, idle-priority loops or trace) / the submitting thread's \
+         CPU time, in the same passes";
+    operation "cpu_total_idle_load_ratio" "1"
+        "total CPU time (by difference, idle-priority loops or trace) / the submitting thread's \
+         CPU time, in the same passes";
+    operation "cpu_total_trace_ratio" "1"
+        "total CPU time (by difference, idle-priority loops or trace) / the submitting thread's \
+         CPU time, in the same passes";
     operation "cpu_total_difference_tasks_ratio" "1"
-        "total CPU by difference over the CPU time of all threads that worked in the program, by \
-         their own clocks, in the same passes";
-    operation "cpu_total_idle_load_tasks_ratio" "1" "the same by idle-priority loops";
-    operation "cpu_total_trace_tasks_ratio" "1" "the same by the trace";
+        "total CPU time (by difference, idle-priority loops or trace) / CPU time, by their own \
+         clocks, of all threads that worked in the program, in the same passes";
+    operation "cpu_total_idle_load_tasks_ratio" "1"
+        "total CPU time (by difference, idle-priority loops or trace) / CPU time, by their own \
+         clocks, of all threads that worked in the program, in the same passes";
+    operation "cpu_total_trace_tasks_ratio" "1"
+        "total CPU time (by difference, idle-priority loops or trace) / CPU time, by their own \
+         clocks, of all threads that worked in the program, in the same passes";
     operation lower "operation_overhead_ns" "ns"
-        "T_OH(B,N): what a request takes away from computing during it, by equation 2, less the \
-         harness's";
+        "T_OH(B,N): computing time lost per request, by equation 2, without the harness's";
     routine "loop_ns" "ns" "t_loop: one compute-and-test loop without I/O";
     routine lower "t_call_ns" "ns"
         "T_call: CPU time of a request whatever its size (eq. 8), by the account";
     routine lower "t_trans_ns_per_kib" "ns/KiB"
-        "T_trans: CPU time that each KiB adds, where requests are small if two lines are needed";
+        "T_trans: CPU time per additional KiB; for small requests if two lines are needed";
     routine lower "t_trans_large_ns_per_kib" "ns/KiB"
-        "T_trans of the second line, where requests are large";
-    routine "break_bytes" "B" "the least request size of the second line";
+        "T_trans of the second line, for large requests";
+    routine "break_bytes" "B" "smallest request size of the second line";
     routine lower "latency_zero_ns" "ns" "t0: wall time of a request of no bytes";
     routine higher "rate_asymptotic_bytes_per_s" "B/s"
         "R_inf: the rate that ever larger requests approach";
-    routine lower "half_rate_bytes" "B"
-        "n_half: the request size at which half of R_inf is reached";
-    routine "sectors_per_revolution" "1" "S: sectors of 512 bytes transferred a revolution (eq. 6)";
-    routine "revolutions_missed" "1" "M: revolutions missed by each request (eq. 6)";
-    routine "fit_misfit_percent" "%" "the greatest distance of a size's mean from the line";
+    routine lower "half_rate_bytes" "B" "n_half: the request size that reaches half of R_inf";
+    routine "sectors_per_revolution" "1"
+        "S: sectors of 512 bytes transferred per revolution (eq. 6)";
+    routine "revolutions_missed" "1" "M: revolutions missed per request (eq. 6)";
+    routine "fit_misfit_percent" "%" "largest distance of a size's mean from the line";
     routine "fit_noise_percent" "%" "standard deviation of passes about their size's mean";
     background "background_difference_percent" "%"
-        "CPU time of the machine by itself, by difference, as a share of one CPU";
+        "CPU time of the machine without the experiment (by difference or trace), as a share of \
+         one CPU";
     background "slowdown_percent" "%"
-        "how much slower than at its best in the run the job's core copied pages, in the middle of \
-         all passes: what shares it";
+        "median slowdown of the job's core over all passes, by the core-speed probe, against its \
+         best in the run";
     background "background_trace_percent" "%"
-        "CPU time of the machine by itself, by the trace, as a share of one CPU";
+        "CPU time of the machine without the experiment (by difference or trace), as a share of \
+         one CPU";
     traced "events_count" "1" "events that the rows were made of";
     traced "requests_count" "1" "rows";
     traced "lost_count" "1"
-        "events that the tracer had no space for or did not see, lost completions (`reused_count`) \
-         among them";
-    traced "rejected_count" "1" "lines or records that were not understood";
-    traced "orphaned_count" "1" "completions whose request was never seen: rows too";
-    traced "before_start_count" "1"
-        "requests from before the trace began, whose beginning is not in it: rows too";
+        "events that the tracer had no space for or did not see, lost completions (`reused`) \
+         included";
+    traced "rejected_count" "1" "lines or records that lbolt did not understand";
+    traced "orphaned_count" "1" "completions whose request was never seen; rows too";
+    traced "before_start_count" "1" "requests that began before the trace; rows too";
     traced "unanswered_count" "1"
-        "requests whose completion is not in the trace: in flight at its end, or lost; rows too";
+        "requests without a completion in the trace: in flight at its end, or lost (`reused`); \
+         rows too";
     traced "ambiguous_count" "1"
-        "pairings in which more than one candidate fitted equally (streams without identity)";
+        "pairings with several equally good candidates (streams without identity)";
     traced "reused_count" "1"
-        "identities that came again before their completion, which is therefore lost";
+        "identities used again before their completion was seen, which is lost: completed_by_ns \
+         bounds it";
     traced "recovered_count" "1"
-        "steps that the tracer's programs did not see, and a second source did (process 1, by \
-         perf)";
+        "steps that the tracer's programs missed and a second source saw (process 1, by ftrace)";
     traced "joined_by_bio_count" "1"
-        "rows that serve a row of the device above, as the kernel tells";
+        "rows joined to the device above by the kernel's own event (block_bio_remap)";
     traced "joined_by_place_count" "1"
-        "rows that serve a row of the device above, by operation, place and time alone";
+        "rows joined to the device above by operation, place and time alone";
     traced "not_joined_count" "1"
-        "rows of a device beneath another one, for which no row above was found";
+        "rows of a device under another one without a row above: requested of that device itself, \
+         or by a driver for itself";
     traced "requeued_count" "1" "times that a driver gave a request back";
-    traced "partially_completed_count" "1" "completions for a part of a request";
-    traced "merged_count" "1" "requests and bios that became a part of another";
-    traced "queue_time_missed_count" "1"
-        "requests whose time of queueing was not handed over: queued_ns is null";
-    traced "out_of_order_count" "1" "events that came after a later one of the same source";
-    traced "unsorted_count" "1" "rows that stand after a row that arrived later";
+    traced "partially_completed_count" "1" "completions of a part of a request";
+    traced "merged_count" "1" "requests and bios that became part of another";
+    traced "queue_time_missed_count" "1" "requests whose queueing time was lost: queued_ns is null";
+    traced "out_of_order_count" "1" "events that came after a later event of the same source";
+    traced "unsorted_count" "1" "rows behind a row that arrived later";
     traced "own_count" "1" "rows made by lbolt itself";
-    traced "unwritten_count" "1" "requests for which there was no space on the disk";
+    traced "unwritten_count" "1" "requests that did not fit on the disk";
     traced "trace_span_ns" "ns" "from the first arrival to the last arrival or completion";
     traced "tracer_ns_per_event" "ns"
-        "CPU time of the BPF programs for each event of the block layer that they saw";
+        "CPU time of the BPF programs per block-layer event that they saw";
     traced "tracer_percent" "%" "CPU time of the BPF programs as a share of one CPU";
     traced "consumer_ns_per_request" "ns"
-        "CPU time of lbolt itself for each request, from the kernel's buffer into the file";
+        "lbolt's own CPU time per request, from the kernel's buffer into the file";
     traced "tracer_slowdown_percent" "%"
-        "requests a second less with the tracer than without it, in interleaved pairs \
-         (--measure-overhead)";
+        "requests per second lost with the tracer, in interleaved pairs (--measure-overhead)";
     kernel "kernel_completed_count" "1"
-        "requests that the device completed between two readings of the kernel's own counters; the \
-         finding's count is what the trace holds of that time";
+        "requests that the device completed between two readings of the kernel's counters; the \
+         finding's count is the trace's";
     kernel "device_changed_count" "1"
-        "times that the device was found gone or another one at the capture's end";
-    kernel "kernel_completed_bytes" "B" "their bytes; the finding's count is the trace's";
+        "times that the device was gone or another one at the capture's end";
+    kernel "kernel_completed_bytes" "B"
+        "bytes of these requests; the finding's count is the trace's";
     kernel "kernel_parts_count" "1"
         "parts that the kernel counts beyond the trace's requests: a driver of bios splits them \
          (dm)";
     kernel "kernel_preflushes_count" "1"
-        "writes that the kernel counts a second time for the flush before them (dm)";
+        "writes that the kernel counts twice, because of the flush before them (dm)";
     kernel "kernel_empty_flushes_count" "1"
         "flushes without data that the kernel does not count (md)";
     kernel "kernel_bypassed_bytes" "B"
-        "bytes of writes past the cache, of which the kernel counts the requests alone (bcache)";
-    kernel "kernel_failed_count" "1"
-        "requests that failed before the kernel counted them (dm)";
+        "bytes of writes past the cache; the kernel counts only their requests (bcache)";
+    kernel "kernel_failed_count" "1" "requests that failed before the kernel counted them (dm)";
     kernel "kernel_commands_count" "1"
         "commands passed through to the device (by udev, smartd, nvme-cli) that the kernel does \
          not count";
-    traffic "requested_count" "1"
-        "requests that were made: of a flush sequence the whole, not its parts";
+    traffic "requested_count" "1" "requests made; a flush sequence counts once";
     traffic "requested_bytes" "B" "bytes requested";
-    traffic lower "failed_count" "1" "requests that were completed with an error";
-    traffic "requested_per_s" "1/s" "requests a second of the trace's span";
-    traffic lower "response_mean_ns" "ns" "mean time from queueing to the completion";
-    traffic lower "response_p50_ns" "ns" "median of that time";
-    traffic lower "response_p99_ns" "ns" "99th percentile of that time";
-    traffic lower "response_max_ns" "ns" "greatest of those times";
+    traffic lower "failed_count" "1" "requests completed with an error";
+    traffic "requested_per_s" "1/s" "requests per second of the trace's span";
+    traffic lower "response_mean_ns" "ns" "response";
+    traffic lower "response_p50_ns" "ns" "response";
+    traffic lower "response_p99_ns" "ns" "response";
+    traffic lower "response_max_ns" "ns" "response";
     traffic lower "admission_mean_ns" "ns"
-        "mean time until a request was allocated: waiting for a tag, or held back by throttling";
+        "mean time until a request was allocated: waiting for a tag, or throttled";
     traffic lower "scheduler_mean_ns" "ns"
-        "mean time from there until it was handed to the driver; of a flush sequence between its \
-         parts, too";
+        "mean time from allocation to the driver; for a flush sequence also between its parts";
     traffic lower "wait_mean_ns" "ns"
-        "mean time until the driver got a request: its queueing, the response less the device";
+        "mean queueing, until the driver got the request: response minus device";
     traffic lower "device_mean_ns" "ns"
-        "mean time in the driver and the device; of a flush sequence in all of its parts";
+        "mean time in the driver and the device; for a flush sequence in all its parts";
     traffic "rest_mean_ns" "ns"
-        "mean of what the trace does not tell of a response: it less admission, scheduler (else \
-         queue) and device";
+        "mean unexplained part of a response: response minus admission, scheduler (else queue) and \
+         device";
     traffic "done_count" "1"
         "requests that the device did: those issued, each part of a flush sequence by itself";
-    traffic "done_mean_ns" "ns" "mean time of one of these in the driver and the device";
-    class "completed_count" "1" "requests that were completed";
-    class lower "response_p25_ns" "ns" "first quartile of the time from queueing to the completion";
-    class lower "response_p75_ns" "ns" "third quartile of that time";
-    class lower "response_p90_ns" "ns" "90th percentile of that time";
-    class lower "response_p999_ns" "ns" "99.9th percentile of that time";
-    class lower "response_p9999_ns" "ns" "99.99th percentile of that time";
+    traffic "done_mean_ns" "ns"
+        "mean time of the requests of done_count in the driver and the device";
+    class "completed_count" "1" "requests completed";
+    class lower "response_p25_ns" "ns" "response";
+    class lower "response_p75_ns" "ns" "response";
+    class lower "response_p90_ns" "ns" "response";
+    class lower "response_p999_ns" "ns" "response";
+    class lower "response_p9999_ns" "ns" "response";
     class "response_whisker_low_ns" "ns"
-        "least time that is not below the first quartile by more than 1.5 times the quartiles' \
-         distance";
+        "lowest and highest response within 1.5 interquartile ranges of the quartiles";
     class "response_whisker_high_ns" "ns"
-        "greatest time that is not above the third quartile by more than 1.5 times the quartiles' \
-         distance";
+        "lowest and highest response within 1.5 interquartile ranges of the quartiles";
     class "response_outliers_count" "1" "completions beyond the whiskers";
-    response "depth_mean" "1" "requests outstanding, averaged over the trace's span";
-    response "depth_at_arrival_mean" "1"
-        "requests that an arriving one finds outstanding, averaged over the arrivals";
-    response "depth_max" "1"
-        "most requests that were outstanding at once, the one that arrives included";
+    response "depth_mean" "1" "mean requests outstanding over the trace's span";
+    response "depth_at_arrival_mean" "1" "mean requests outstanding when a request arrived";
+    response "depth_max" "1" "most requests outstanding at once, the arriving one included";
     response "little_ratio" "1"
-        "the depth that a clock counts over the one of Little's law (arrival rate times mean \
-         response): 1 where the books agree";
+        "depth by the clock / depth by Little's law (arrival rate × mean response)";
     response "late_count" "1"
-        "rows that stand after a row that arrived later, as the analysis met them: depth, seeks \
-         and what was found outstanding are wrong by them";
+        "rows behind a row that arrived later, as the analysis met them; they falsify depth, seeks \
+         and outstanding counts";
     response "reversed_count" "1"
-        "rows with a step whose time is before that of the step it follows: the time between \
-         is left out";
+        "rows with a step earlier than the step before it; the time between is left out";
     class "time_percent" "%" "the class's share of all requests' response times";
     class "slope_response_ns_per_kib" "ns/KiB"
-        "what a KiB more adds to the mean response: the line through the size classes";
-    class "slope_wait_ns_per_kib" "ns/KiB" "what it adds to the time until the driver got it";
-    class "slope_device_ns_per_kib" "ns/KiB" "what it adds to the time in driver and device";
+        "mean response per additional KiB: the line through the size classes";
+    class "slope_wait_ns_per_kib" "ns/KiB" "mean queueing per additional KiB";
+    class "slope_device_ns_per_kib" "ns/KiB" "mean time in driver and device per additional KiB";
     class "busy_percent" "%" "time in which the device had a request outstanding";
     class "arrival_variation_ratio" "1"
-        "standard deviation of the times between arrivals over their mean: 0 a clock, 1 chance, \
-         more bursts";
-    class "sequential_percent" "%" "requests that begin where the one before ended";
-    class "seek_p50_bytes" "B" "median distance from the end of a request to the begin of the next";
-    class "seek_mean_bytes" "B" "mean of that distance";
+        "standard deviation / mean of the times between arrivals: 0 a clock, 1 chance, above 1 \
+         bursts";
+    class "sequential_percent" "%" "requests that begin where the previous one ended";
+    class "seek_p50_bytes" "B" "distance from the end of a request to the start of the next";
+    class "seek_mean_bytes" "B" "distance from the end of a request to the start of the next";
     class "storms_count" "1" "bursts of writes and flushes that a steady load does not explain";
-    class "storm_time_percent" "%" "time in storms, until the last of their completions";
+    class "storm_time_percent" "%" "time in storms, up to their last completion";
     class "storm_period_ns" "ns" "time of which the gaps between the storms' starts are multiples";
     class "storm_start_ns" "ns" "first arrival of a storm";
-    class "storm_length_ns" "ns" "from there to the last completion";
-    class "storm_requests_count" "1" "writes and flushes of the storm, or of all";
-    class "storm_flushes_count" "1" "of them flushes, and writes that ask for one";
-    class "storm_bytes" "B" "what they wrote";
-    class "storm_depth_max" "1" "most requests outstanding, as one of them arrived";
-    class "beneath_count" "1"
-        "of a device: requests that serve requests to a device that lies on it";
+    class "storm_length_ns" "ns" "from a storm's first arrival to its last completion";
+    class "storm_requests_count" "1" "writes and flushes of the storm, or of all storms";
+    class "storm_flushes_count" "1" "flushes, and writes that ask for one, among these";
+    class "storm_bytes" "B" "bytes written by these";
+    class "storm_depth_max" "1" "most requests outstanding when one of these arrived";
+    class "beneath_count" "1" "requests to the device that serve requests to a device above it";
     class "blame_percent" "%" "a process's share of the storms' writes and flushes";
     class "reads_behind_count" "1"
         "reads that arrived in a storm and found writes or flushes outstanding";
-    class "reads_behind_mean_ns" "ns" "their mean response";
-    class "reads_behind_p50_ns" "ns" "their median response";
-    class "reads_behind_p99_ns" "ns" "99th percentile of their response";
-    class "reads_behind_max_ns" "ns" "greatest of their responses";
+    class "reads_behind_mean_ns" "ns" "response of these reads";
+    class "reads_behind_p50_ns" "ns" "response of these reads";
+    class "reads_behind_p99_ns" "ns" "response of these reads";
+    class "reads_behind_max_ns" "ns" "response of these reads";
     class "reads_behind_wait_percent" "%"
-        "their queueing (until the driver got them) as a share of their response";
+        "queueing of these reads (until the driver got them) as a share of their response";
     class "reads_behind_excess_percent" "%"
-        "what their mean response is more than that of the device's other reads, as a share of it";
-    class "reads_behind_p99_ratio" "1" "reads_behind_p99_ns over reads_apart_p99_ns";
-    class "reads_apart_count" "1" "the device's other reads";
-    class "reads_apart_mean_ns" "ns" "their mean response";
-    class "reads_apart_p50_ns" "ns" "their median response";
-    class "reads_apart_p99_ns" "ns" "99th percentile of their response";
+        "reads_behind_mean_ns minus reads_apart_mean_ns, as a share of reads_behind_mean_ns";
+    class "reads_behind_p99_ratio" "1" "reads_behind_p99_ns / reads_apart_p99_ns";
+    class "reads_apart_count" "1" "all other reads of the device";
+    class "reads_apart_mean_ns" "ns" "response of the other reads";
+    class "reads_apart_p50_ns" "ns" "response of the other reads";
+    class "reads_apart_p99_ns" "ns" "response of the other reads";
 }
 
 /// Every quantity of what is measured, traced, compared and simulated.
@@ -475,21 +479,48 @@ pub fn quantity(name: &str) -> Option<&'static Quantity> {
     quantities().find(|q| q.name == name)
 }
 
-/// The section of docs/records.md on quantities: these, and those of other tables.
+/// The section of docs/records.md on quantities: these, and those of other tables. Quantities of
+/// the same commands share a table, and those of one meaning a row.
 pub(crate) fn describe(page: &mut String, others: &'static [Quantity]) {
     page.push_str(
-        "\n### Quantities\n\n| quantity | unit | meaning | keys of the subject | command |\n\
-         | --- | --- | --- | --- | --- |\n",
+        "\n### Quantities\n\nEach table is headed by the commands that publish its quantities. \
+         A row of keys says what the\nquantities after it describe. The statistic is in the \
+         name: mean, median, p25 to p9999 (99.99 %), max.\nA *response* is the time from queueing \
+         to completion. *Total CPU time* is that of the submitting\nthreads, kernel threads \
+         and interrupts.\n",
     );
-    for q in quantities().chain(others) {
-        let _ = writeln!(
+    let all: Vec<_> = quantities().chain(others).collect();
+    for of_commands in alike(&all, |q| q.command) {
+        let commands = of_commands.first().map_or("", |q| q.command);
+        let _ = write!(
             page,
-            "| {} | {} | {} | {} | {} |",
-            q.name,
-            q.unit,
-            q.meaning,
-            q.subjects.iter().map(|keys| keys.join(", ")).collect::<Vec<_>>().join(" or "),
-            q.command
+            "\n#### {commands}\n\n| quantity | unit | meaning |\n| --- | --- | --- |\n"
         );
+        for of_subjects in alike(&of_commands, |q| q.subjects) {
+            let subjects = of_subjects.first().map_or(&[][..], |q| q.subjects);
+            let keys: Vec<_> = subjects.iter().map(|keys| keys.join(", ")).collect();
+            let _ = writeln!(page, "| **{}** | | |", keys.join(" or "));
+            for row in alike(&of_subjects, |q| (q.unit, q.meaning)) {
+                let names: Vec<_> = row.iter().map(|q| q.name).collect();
+                let (unit, meaning) = row.first().map_or(("", ""), |q| (q.unit, q.meaning));
+                let _ = writeln!(page, "| {} | {unit} | {meaning} |", names.join(", "));
+            }
+        }
     }
+}
+
+/// Quantities with the same key, together, in the order of the first of each.
+fn alike<K: PartialEq>(
+    all: &[&'static Quantity],
+    key: impl Fn(&'static Quantity) -> K,
+) -> Vec<Vec<&'static Quantity>> {
+    let mut found: Vec<(K, Vec<&'static Quantity>)> = vec![];
+    for q in all {
+        let its = key(q);
+        match found.iter_mut().find(|(key, _)| *key == its) {
+            Some((_, known)) => known.push(q),
+            None => found.push((its, vec![q])),
+        }
+    }
+    found.into_iter().map(|(_, known)| known).collect()
 }

@@ -85,22 +85,22 @@ impl Flags {
 
     /// The bits with their names and meanings, in order.
     pub const ALL: [(Self, &'static str, &'static str); 12] = [
-        (Self::SYNC, "sync", "somebody waits for it"),
-        (Self::META, "meta", "a file system's own data"),
+        (Self::SYNC, "sync", "a thread waits for the request"),
+        (Self::META, "meta", "file system metadata"),
         (
             Self::READAHEAD,
             "readahead",
-            "read through the page cache's read-ahead: what was requested, and what lies behind it",
+            "read by the page cache's read-ahead: the pages asked for and those behind them",
         ),
-        (Self::FUA, "fua", "to be on the medium before it is completed"),
+        (Self::FUA, "fua", "on the medium before completion"),
         (Self::SWAP, "swap", "to or from swap space"),
-        (Self::BACKGROUND, "background", "written back in the background"),
+        (Self::BACKGROUND, "background", "background writeback"),
         (Self::DIRECT, "direct", "past the page cache, as far as the block layer can tell"),
-        (Self::MERGED, "merged", "made of more than one that was queued"),
-        (Self::OWN, "own", "made by lbolt itself; left out of every figure"),
-        (Self::PREFLUSH, "preflush", "what was written before is to be durable first"),
-        (Self::JOB, "job", "requested by a job of the run itself (--trace)"),
-        (Self::THROTTLED, "throttled", "held back by a limit of its cgroup before it was queued"),
+        (Self::MERGED, "merged", "made of several queued requests"),
+        (Self::OWN, "own", "made by lbolt itself; excluded from every figure"),
+        (Self::PREFLUSH, "preflush", "earlier writes must be durable first"),
+        (Self::JOB, "job", "made by a job of the run itself (--trace)"),
+        (Self::THROTTLED, "throttled", "held back by a cgroup limit before it was queued"),
     ];
 
     /// Whether all bits of `other` are set.

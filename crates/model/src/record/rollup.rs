@@ -301,54 +301,51 @@ impl Record for Rollup {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Rollup, host: Option<String>, "whose it is; null: of this machine, by an \
+            column!(Rollup, host: Option<String>, "the host; null: this machine, written by an \
                 earlier version"),
-            column!(Rollup, run: Option<String>, "of a watch: the kernel's boot_id; of a trace: \
-                its run"),
-            column!(Rollup, part: Option<String>, "of a trace that was rolled up in parts: which, \
-                as 2/8"),
-            column!(Rollup, level: RollupLevel, "minute, hour or day: for how long rows are added \
-                up"),
-            column!(Rollup, from_unix_ns: i64, "when the time began, in ns since 1970 (UTC), by \
-                the clock of that moment"),
-            column!(Rollup, until_unix_ns: i64, "when it ended; requests belong to the time in \
-                which they arrived, calls and waits to that in which they began"),
-            column!(Rollup, counted: Counted, "what the row is of: requests, calls, waits \
-                (what a role waited for), lost (time that a role lost to a cause), storm (times in \
-                which it lost much at once), disk (the kernel's own counts of a device), file \
-                (requests for a file), class (requests by size, by origin), watch (the watch \
-                itself)"),
-            column!(Rollup, device: Option<String>, "the device's name"),
-            column!(Rollup, operation: String, "read, write, flush, discard; of calls and waits \
-                their kind; of a disk also busy and queued; of the watch what is told of it"),
-            column!(Rollup, role: Option<String>, "who requested, called, waited or lost; null: \
-                of all"),
-            column!(Rollup, file_system: Option<String>, "the file system's device; null: none, \
-                or not known"),
-            column!(Rollup, file: Option<String>, "of a file: its name"),
-            column!(Rollup, cause: Option<String>, "of time lost: the role whose requests were \
-                waited for, or device, held, throttled, stolen in angle brackets"),
-            column!(Rollup, class: Option<String>, "of a class: by what, and which, as \
-                size to 8k, origin writeback; null: of all"),
-            column!(Rollup, model: Option<String>, "the device's model, as its maker calls it; \
-                null: not known"),
-            column!(Rollup, count: u64, "how many"),
-            column!(Rollup, bytes: u64, "of requests: their bytes"),
-            column!(Rollup, failed: u64, "of requests and calls: how many failed"),
-            column!(Rollup, sum_ns: u64, "the sum of their times"),
-            column!(Rollup, min_ns: u64, "the least of them"),
-            column!(Rollup, max_ns: u64, "the greatest of them"),
-            column!(Rollup, lost_ns: i64, "of time lost: how much beyond calm, in the minutes \
-                of the time together; of chance, less than nothing"),
-            column!(Rollup, estimated_ns: i64, "what of lost_ns is an estimate, without calm to \
-                compare with"),
-            column!(Rollup, lost_us2: i64, "the variance of lost_ns, in µs²: the interval of 95 % \
-                is 1.96 times its root to both sides"),
-            column!(Rollup, calm_count: i64, "of waits: comparable ones in calm"),
-            column!(Rollup, calm_ns: i64, "their time"),
-            column!(Rollup, buckets: Vec<u64>, "histogram of their times: the buckets that hold \
-                any; of rows of hours, days and classes one for each eighth of an octave"),
-            column!(Rollup, counts: Vec<u64>, "how many each bucket holds"),
+            column!(Rollup, run: Option<String>, "watch: the kernel's boot_id; trace: its run"),
+            column!(Rollup, part: Option<String>, "part of a trace rolled up in parts, such as \
+                2/8"),
+            column!(Rollup, level: RollupLevel, "minute, hour or day: the time that rows are added \
+                up for"),
+            column!(Rollup, from_unix_ns: i64, "start of the time, by the clock of that moment"),
+            column!(Rollup, until_unix_ns: i64, "end of the time; requests count where they \
+                arrived, calls and waits where they began"),
+            column!(Rollup, counted: Counted, "what the row counts: requests, calls, waits (of a \
+                role), lost (time a role lost to a cause), storm (times in which a role lost much \
+                at once), disk (the kernel's counters of a device), file (requests for a file), \
+                class (requests by size or origin) or watch (the watch itself)"),
+            column!(Rollup, device: Option<String>, "name of the device"),
+            column!(Rollup, operation: String, "read, write, flush or discard; calls and waits: \
+                their kind; disk: also busy and queued; watch: the item"),
+            column!(Rollup, role: Option<String>, "the role that requested, called, waited or \
+                lost; null: all roles"),
+            column!(Rollup, file_system: Option<String>, "device of the file system; null: none or \
+                unknown"),
+            column!(Rollup, file: Option<String>, "file: its name"),
+            column!(Rollup, cause: Option<String>, "lost: the role whose requests were waited for, \
+                or device, held, throttled, stolen or unknown in angle brackets"),
+            column!(Rollup, class: Option<String>, "class: grouping and group, such as size to 8k \
+                or origin writeback; null: all requests"),
+            column!(Rollup, model: Option<String>, "device model by its manufacturer; null: \
+                unknown"),
+            column!(Rollup, count: u64, "number of items"),
+            column!(Rollup, bytes: u64, "requests: their bytes"),
+            column!(Rollup, failed: u64, "requests and calls: number of failures"),
+            column!(Rollup, sum_ns: u64, "sum of the times"),
+            column!(Rollup, min_ns: u64, "minimum and maximum of the times"),
+            column!(Rollup, max_ns: u64, "minimum and maximum of the times"),
+            column!(Rollup, lost_ns: i64, "lost: time beyond calm, summed over minutes; negative \
+                by chance"),
+            column!(Rollup, estimated_ns: i64, "the part of lost_ns that is an estimate, without \
+                calm to compare with"),
+            column!(Rollup, lost_us2: i64, "variance of lost_ns in µs²; the 95 % interval is ±1.96 \
+                times its root"),
+            column!(Rollup, calm_count: i64, "waits: comparable waits in calm"),
+            column!(Rollup, calm_ns: i64, "total time of the waits in calm"),
+            column!(Rollup, buckets: Vec<u64>, "histogram of the times: buckets that are not \
+                empty; rows of hours, days and classes have one per eighth of an octave"),
+            column!(Rollup, counts: Vec<u64>, "number in each bucket"),
         ]
     }
 }

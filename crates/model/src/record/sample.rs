@@ -155,7 +155,7 @@ impl Record for Sample {
                 || name.starts_with("sync_latency")
         };
         columns.retain(|c| !is_new(c.name));
-        columns.push(column!(Sample, engine: EngineKind, "by which interface the requests went"));
+        columns.push(column!(Sample, engine: EngineKind, "I/O engine"));
         // A pause went by none.
         columns.last_mut().into_iter().for_each(|engine| {
             engine.set = |row, value| {
@@ -183,128 +183,125 @@ impl Sample {
     /// What was run.
     fn of_pass() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, experiment: Experiment, "the experiment that made it"),
-            column!(Sample, subject: Subject, "the cell, as JSON (keys sorted), the same \
-                as in findings"),
-            column!(Sample, target: String, "the system as it was requested, options included"),
+            column!(Sample, experiment: Experiment, "the experiment that made the pass"),
+            column!(Sample, subject: Subject, "the cell, as JSON with sorted keys, as in findings"),
+            column!(Sample, target: String, "the system as requested, options included"),
             column!(Sample, drives: u64, "drives that ran at once"),
-            column!(Sample, started_ns: i64, "when the pass's first job began, ns since the run's \
-                start"),
-            column!(Sample, program: String, "the program's name"),
-            column!(Sample, engine: EngineKind, "by which interface the requests went"),
+            column!(Sample, started_ns: i64, "start of the pass's first job"),
+            column!(Sample, program: String, "name of the program"),
+            column!(Sample, engine: EngineKind, "I/O engine"),
             column!(Sample, access: Access, "read, write, rewrite, rw, randread, randwrite or \
                 randrw"),
-            column!(Sample, block_bytes: u64, "bytes a request"),
-            column!(Sample, file_bytes: u64, "bytes of each job's file"),
+            column!(Sample, block_bytes: u64, "bytes per request"),
+            column!(Sample, file_bytes: u64, "size of each job's file"),
             column!(Sample, jobs: u64, "jobs that ran at once, over all drives"),
-            column!(Sample, depth: u64, "requests that each job was to keep outstanding"),
+            column!(Sample, depth: u64, "requested queue depth of each job"),
             column!(Sample, direct: u64, "1 with O_DIRECT"),
             column!(Sample, pass: u64, "number of the pass within its cell, from 0"),
-            column!(Sample, role: Role, "warm (left out), kept, ceiling (the path's greatest \
-                rate), or calibration (without the work)"),
-            column!(Sample, cold: Cold, "how the caches were emptied before it: remount, \
-                fadvise, or no"),
-            column!(Sample, bytes: u64, "bytes that the program moved"),
-            column!(Sample, operations: u64, "requests that moved them"),
-            column!(Sample, wall_ns: u64, "from the first job's start to the last one's end, open, \
-                final fdatasync and close included"),
+            column!(Sample, role: Role, "warm (not counted), kept, ceiling (the path's highest \
+                rate) or calibration (without the work)"),
+            column!(Sample, cold: Cold, "how the caches were emptied before the pass: remount, \
+                fadvise or no"),
+            column!(Sample, bytes: u64, "bytes moved by the program"),
+            column!(Sample, operations: u64, "requests that moved these bytes"),
+            column!(Sample, wall_ns: u64, "from the first job's start to the last job's end, with \
+                open, the final fdatasync and close"),
         ]
     }
 
     /// What the machine did meanwhile.
     fn of_machine() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, cpu_user_ns: u64, "the submitting threads' CPU time in user mode"),
-            column!(Sample, cpu_system_ns: u64, "the submitting threads' CPU time in the kernel"),
-            column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: all CPUs' \
-                busy time less the jobs, the harness, other programs and the test bed"),
-            column!(Sample, cpu_test_bed_ns: Option<u64>, "the loop device's workers, which belong \
-                to the test bed"),
-            column!(Sample, cpu_elsewhere_ns: Option<u64>, "other user programs meanwhile"),
-            column!(Sample, cpu_uncertainty_ns: u64, "how far cpu_other_ns can be off by the grain \
-                of the idle clock"),
-            column!(Sample, stolen_ns: u64, "time that the hypervisor gave to others, over all \
-                CPUs"),
-            column!(Sample, device_read_bytes: Option<u64>, "read from the tested device, by the \
-                kernel's counters"),
-            column!(Sample, device_write_bytes: Option<u64>, "written to the tested device, by the \
-                kernel's counters"),
-            column!(Sample, lowest_read_bytes: Option<u64>, "read from the lowest device beneath \
-                it"),
-            column!(Sample, lowest_write_bytes: Option<u64>, "written to the lowest device beneath \
-                it"),
-            column!(Sample, device_flushes: Option<u64>, "flushes of the tested device's cache, \
-                by the kernel's counters (since Linux 5.5)"),
+            column!(Sample, cpu_user_ns: u64, "CPU time of the submitting threads, in user mode \
+                and in the kernel"),
+            column!(Sample, cpu_system_ns: u64, "CPU time of the submitting threads, in user mode \
+                and in the kernel"),
+            column!(Sample, cpu_other_ns: Option<u64>, "kernel threads and interrupts: busy time \
+                of all CPUs minus the jobs, the harness, other programs and the test bed"),
+            column!(Sample, cpu_test_bed_ns: Option<u64>, "CPU time of the loop device's workers, \
+                which belong to the test bed"),
+            column!(Sample, cpu_elsewhere_ns: Option<u64>, "CPU time of other user programs \
+                meanwhile"),
+            column!(Sample, cpu_uncertainty_ns: u64, "possible error of cpu_other_ns, from the \
+                grain of the idle clock"),
+            column!(Sample, stolen_ns: u64, "time stolen by the hypervisor, over all CPUs"),
+            column!(Sample, device_read_bytes: Option<u64>, "bytes at the tested device (kernel \
+                counters)"),
+            column!(Sample, device_write_bytes: Option<u64>, "bytes at the tested device (kernel \
+                counters)"),
+            column!(Sample, lowest_read_bytes: Option<u64>, "bytes at the lowest device under the \
+                tested one"),
+            column!(Sample, lowest_write_bytes: Option<u64>, "bytes at the lowest device under the \
+                tested one"),
+            column!(Sample, device_flushes: Option<u64>, "cache flushes of the tested device \
+                (kernel counters, since Linux 5.5)"),
             column!(Sample, device_depth: Option<f64>, "mean requests in flight at the tested \
-                device, by the kernel's counters (ms grain)"),
+                device (kernel counters, ms grain)"),
             column!(Sample, depth_achieved: Option<f64>, "mean requests outstanding, by Little's \
                 law: service_sum_ns / wall_ns"),
-            column!(Sample, rate_requested_iops: Option<f64>, "requests a second of each job on \
-                schedule (open loop)"),
+            column!(Sample, rate_requested_iops: Option<f64>, "scheduled requests per second of \
+                each job (open loop)"),
         ]
     }
 
     /// What passes of the overhead experiment have.
     fn of_overhead() -> Vec<Column<Self>> {
         vec![
-            part_column!(account: Account, "overhead: by what the pass accounts for CPU time: \
-                difference (over all CPUs), idle-load (loops on every CPU), trace, or requests \
-                (none: requests are captured)"),
-            part_column!(arithmetic: Option<Arithmetic>, "overhead: what the compute-and-test \
-                loop, \
-                or the idle-priority loop, computes with"),
-            part_column!(test_interval_ns: Option<u64>, "overhead: computing between two tests \
-                of the channels, as requested; null where nothing is computed"),
-            part_column!(loops_per_test: Option<u64>, "overhead: … and the loops that this came \
-                to"),
-            part_column!(loop_count: Option<u64>, "overhead: tests of the channels, each after \
-                its loops, while the pass ran (N_loop)"),
-            part_column!(probe_ns: Option<f64>, "overhead: time of copying a page, by copies \
-                every millisecond of the pass, which no other column holds: how fast the core ran"),
-            part_column!(probe_least_ns: Option<f64>, "overhead: … in the quickest of these \
-                moments"),
-            part_column!(idle_load_loops: Vec<u64>, "overhead: loops that the \
-                idle-priority load of each CPU got through while the job ran"),
-            part_column!(idle_load_cpu_ns: Vec<u64>, "overhead: CPU time of the \
-                idle-priority load of each CPU, from the same start to the same end, but for what \
-                it got during the core-speed probe"),
+            part_column!(account: Account, "overhead: account of CPU time: difference (over all \
+                CPUs), idle-load (loops on every CPU), trace, or requests (no account: requests \
+                are captured)"),
+            part_column!(arithmetic: Option<Arithmetic>, "overhead: arithmetic of the \
+                compute-and-test loop or the idle-priority loop"),
+            part_column!(test_interval_ns: Option<u64>, "overhead: computing between two tests of \
+                the channels, as requested; null if nothing is computed"),
+            part_column!(loops_per_test: Option<u64>, "overhead: loops in one test interval"),
+            part_column!(loop_count: Option<u64>, "overhead: tests of the channels during the \
+                pass, each after its loops (N_loop)"),
+            part_column!(probe_ns: Option<f64>, "overhead: core-speed probe: time to copy a page, \
+                sampled every ms of the pass"),
+            part_column!(probe_least_ns: Option<f64>, "overhead: core-speed probe in the fastest \
+                of these moments"),
+            part_column!(idle_load_loops: Vec<u64>, "overhead: loops of each CPU's idle-priority \
+                load while the job ran"),
+            part_column!(idle_load_cpu_ns: Vec<u64>, "overhead: CPU time of the idle-priority load \
+                of each CPU meanwhile, without the core-speed probe's time"),
             part_column!(cpu_timed_ns: Option<u64>, "overhead: the job's own CPU time from its \
                 first request to its last completion"),
-            part_column!(cpu_tasks_ns: Option<u64>, "overhead: CPU time of all threads that worked \
-                in the program in that stretch, the kernel's for io_uring too, by their own \
-                clocks"),
-            part_column!(cpu_traced_ns: Option<u64>, "overhead: total CPU of that stretch \
-                by the trace: the job, all that works for it, kernel threads, interrupts"),
+            part_column!(cpu_tasks_ns: Option<u64>, "overhead: CPU time in that interval, by their \
+                own clocks, of all threads that worked in the program, io_uring's included"),
+            part_column!(cpu_traced_ns: Option<u64>, "overhead: total CPU time of that interval by \
+                the trace: the job, its helpers, kernel threads and interrupts"),
         ]
     }
 
     /// How long it took, and what it is worth.
     fn of_times() -> Vec<Column<Self>> {
         vec![
-            column!(Sample, latency_sum_ns: u64, "sum of the latencies from the intended start"),
-            column!(Sample, latency_min_ns: u64, "least latency from the intended start"),
-            column!(Sample, latency_max_ns: u64, "greatest latency from the intended start"),
-            column!(Sample, latency_buckets: Vec<u64>, "histogram of the latencies from the \
-                intended start: bucket numbers"),
-            column!(Sample, latency_counts: Vec<u64>, "… and how many fell into each"),
-            column!(Sample, service_sum_ns: u64, "sum of the service times, from submission to \
-                completion"),
-            column!(Sample, service_min_ns: u64, "least service time"),
-            column!(Sample, service_max_ns: u64, "greatest service time"),
+            column!(Sample, latency_sum_ns: u64, "latencies from the intended start"),
+            column!(Sample, latency_min_ns: u64, "latencies from the intended start"),
+            column!(Sample, latency_max_ns: u64, "latencies from the intended start"),
+            column!(Sample, latency_buckets: Vec<u64>, "histogram of these latencies: bucket \
+                numbers"),
+            column!(Sample, latency_counts: Vec<u64>, "number of latencies in each bucket"),
+            column!(Sample, service_sum_ns: u64, "service times, from submission to completion"),
+            column!(Sample, service_min_ns: u64, "service times, from submission to completion"),
+            column!(Sample, service_max_ns: u64, "service times, from submission to completion"),
             column!(Sample, service_buckets: Vec<u64>, "histogram of the service times; empty in a \
-                closed loop, where they are the latencies"),
-            column!(Sample, service_counts: Vec<u64>, "… and how many fell into each"),
+                closed loop, where they equal the latencies"),
+            column!(Sample, service_counts: Vec<u64>, "number of service times in each bucket"),
             column!(Sample, sync_ns: u64, "time in fsync and fdatasync, summed over jobs"),
-            column!(Sample, sync_latency_sum_ns: u64, "sum of the latencies of the syncs between \
-                writes (fsync=N, fdatasync=N), from submission to completion"),
-            column!(Sample, sync_latency_min_ns: u64, "least latency of a sync"),
-            column!(Sample, sync_latency_max_ns: u64, "greatest latency of a sync"),
-            column!(Sample, sync_latency_buckets: Vec<u64>, "histogram of the latencies of the \
-                syncs between writes: bucket numbers"),
-            column!(Sample, sync_latency_counts: Vec<u64>, "… and how many fell into each"),
+            column!(Sample, sync_latency_sum_ns: u64, "latencies of the syncs between writes \
+                (fsync=N, fdatasync=N), from submission to completion"),
+            column!(Sample, sync_latency_min_ns: u64, "latencies of the syncs between writes \
+                (fsync=N, fdatasync=N), from submission to completion"),
+            column!(Sample, sync_latency_max_ns: u64, "latencies of the syncs between writes \
+                (fsync=N, fdatasync=N), from submission to completion"),
+            column!(Sample, sync_latency_buckets: Vec<u64>, "histogram of these latencies: bucket \
+                numbers"),
+            column!(Sample, sync_latency_counts: Vec<u64>, "number of syncs in each bucket"),
             column!(Sample, verdict: Verdict, "ok, suspect or not_measured"),
-            column!(Sample, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of \
-                codes with values"),
+            column!(Sample, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes \
+                with values"),
         ]
     }
 

@@ -17,9 +17,10 @@ impl Record for Stack {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Stack, stack: u64, "its number, as in kernel_stack and user_stack of requests"),
-            column!(Stack, functions: String, "the functions, the outermost first, with ; between \
-                them; [unknown] where an address has no name"),
+            column!(Stack, stack: u64, "number of the stack, as in kernel_stack and user_stack of \
+                requests"),
+            column!(Stack, functions: String, "functions separated by ;, outermost first; \
+                [unknown] for an address without a name"),
         ]
     }
 }

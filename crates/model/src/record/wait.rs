@@ -148,26 +148,26 @@ impl Record for Wait {
 
     fn columns() -> Vec<Column<Self>> {
         vec![
-            column!(Wait, kind: WaitKind, "what was waited for, as the functions of the stack \
-                tell it"),
-            column!(Wait, file_system: u64, "the device number of the file system of the file \
-                that the thread's system call was for, major << 20 | minor; 0: not known"),
+            column!(Wait, kind: WaitKind, "what the thread waited for, by the functions on its \
+                stack; thread: for another thread that waited itself"),
+            column!(Wait, file_system: u64, "device number of the file system whose file the \
+                thread's system call was for; 0: unknown"),
             column!(Wait, inode: u64, "the file's inode"),
-            column!(Wait, generation: u64, "tells files apart that have had the same inode"),
-            column!(Wait, pid: u64, "the thread that waited"),
-            column!(Wait, command: String, "that thread's name"),
-            column!(Wait, begin_ns: i64, "when it left its CPU; of a thread that slept \
-                while another one waited, since when both did"),
-            column!(Wait, end_ns: i64, "when it came back; waits below 1 ms are not \
-                told; of a thread that slept, when the other one had waited"),
-            column!(Wait, for_request: u64, "1: the kernel counts it as a wait for a request \
+            column!(Wait, generation: u64, "distinguishes files that have had the same inode"),
+            column!(Wait, pid: u64, "the waiting thread"),
+            column!(Wait, command: String, "the thread's name"),
+            column!(Wait, begin_ns: i64, "when the thread left its CPU; kind thread: from when \
+                both threads waited"),
+            column!(Wait, end_ns: i64, "when the thread came back; kind thread: when the other \
+                thread's wait ended. Waits under 1 ms have no row"),
+            column!(Wait, for_request: u64, "1: the kernel counts the wait as one for a request \
                 (in_iowait)"),
             column!(Wait, holder: u64, "the thread that held the lock when it was found taken, or \
-                that woke this one; 0: none, or not known"),
-            column!(Wait, in_transaction: u64, "1: meanwhile it held a transaction of a journal \
-                open"),
-            column!(Wait, stack: u64, "by which functions of the kernel: a row of \
-                stacks.parquet; 0: not known"),
+                that woke this thread; 0: none or unknown"),
+            column!(Wait, in_transaction: u64, "1: the thread held a journal transaction open \
+                during the wait"),
+            column!(Wait, stack: u64, "kernel stack of the wait: a row of stacks.parquet; 0: \
+                unknown"),
         ]
     }
 }

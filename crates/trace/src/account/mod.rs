@@ -9,9 +9,9 @@
 //! charged to whatever ran: it is not visible from within.
 //!
 //! Non-goals: which thread, function or request; interrupts without a tracepoint (before a
-//! handler's entry, and on x86 the rarer vectors) are charged to what they interrupted. On a
-//! PREEMPT_RT kernel soft interrupts are switched out like threads, and are partly charged as
-//! kernel threads.
+//! handler's entry, on x86 the rarer vectors, on aarch64 those between processors) are charged to
+//! what they interrupted. On a PREEMPT_RT kernel soft interrupts are switched out like threads, and
+//! are partly charged as kernel threads.
 
 mod cost;
 mod visit;

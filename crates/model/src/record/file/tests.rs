@@ -252,7 +252,7 @@ fn a_missing_column_is_named_with_what_it_tells() {
     let mut columns = Finding::columns();
     columns.retain(|column| column.name != "unit");
     let error = refusal::<Finding>(&write_as((Finding::SCHEMA, columns), &[], &[]));
-    assert!(error.contains("it has no column unit (its unit); keep it"), "{error}");
+    assert!(error.contains("it has no column unit (unit of the number); keep it"), "{error}");
 }
 
 #[test]

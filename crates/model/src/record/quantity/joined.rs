@@ -11,36 +11,33 @@ quantities! {
     }
 
     timed "operation_time_ns" "ns"
-        "mean time of an operation: from its submission to its completion, and its share of \
-         fdatasync";
-    timed "operation_program_ns" "ns"
-        "CPU time of the job's thread in user mode, the harness included";
-    timed "operation_kernel_ns" "ns" "CPU time of the job's thread in the kernel";
-    timed "operation_admission_ns" "ns"
-        "time that an operation waited for its requests to be allocated";
-    timed "operation_scheduler_ns" "ns" "time that its requests then waited for the driver";
-    timed "operation_device_ns" "ns" "time that its requests then were in driver and device";
+        "mean time of an operation: from submission to completion, and its share of fdatasync";
+    timed "operation_program_ns" "ns" "user CPU time of the job's thread, the harness included";
+    timed "operation_kernel_ns" "ns" "kernel CPU time of the job's thread";
+    timed "operation_admission_ns" "ns" "time until the operation's requests were allocated";
+    timed "operation_scheduler_ns" "ns" "time from allocation until the driver got the requests";
+    timed "operation_device_ns" "ns" "time of the requests in driver and device";
     timed "operation_journal_ns" "ns"
-        "time in syncs in which the job had no request outstanding and the file system's \
-         journal had";
+        "time in syncs in which only the file system's journal, not the job, had requests \
+         outstanding";
     timed "operation_journal_queue_ns" "ns"
-        "of the journal's time: its requests waited for the driver, or between the parts of a \
-         flush sequence";
+        "journal time: its requests waited for the driver, or between the parts of a flush \
+         sequence";
     timed "operation_journal_data_ns" "ns"
-        "of the journal's time: file data was written that is to be there before the commit";
-    timed "operation_journal_log_ns" "ns" "of the journal's time: metadata was written to the log";
+        "journal time: writing file data that must precede the commit";
+    timed "operation_journal_log_ns" "ns" "journal time: writing metadata to the log";
     timed "operation_journal_preflush_ns" "ns"
-        "of the journal's time: the device's cache was flushed before the commit block";
-    timed "operation_journal_commit_ns" "ns" "of the journal's time: the commit block was written";
+        "journal time: flushing the device's cache before the commit block";
+    timed "operation_journal_commit_ns" "ns" "journal time: writing the commit block";
     timed "operation_journal_postflush_ns" "ns"
-        "of the journal's time: the device's cache was flushed after the commit block";
+        "journal time: flushing the device's cache after the commit block";
     timed "operation_remainder_ns" "ns"
-        "operation_time_ns less its six parts: what they do not explain; below 0 where they \
-         overlap";
-    timed "operation_requests_ratio" "1" "requests at the device that an operation waited for";
+        "operation_time_ns minus its six parts, so unexplained; negative where the parts overlap";
+    timed "operation_requests_ratio" "1"
+        "device requests that operations waited for, per operation";
     timed "operation_other_requests_ratio" "1"
-        "requests at the device meanwhile that no operation waited for, over the operations";
+        "device requests that no operation waited for, per operation";
     timed "operation_overlap_ratio" "1"
-        "response times of the jobs' requests over the time in which operations waited for them; \
-         above 1 an operation's requests ran side by side";
+        "response times of the jobs' requests / time in which operations waited for them; above 1 \
+         requests ran in parallel";
 }

@@ -39,3 +39,11 @@ fn what_can_be_below_zero_is_in_the_table() {
     }
     assert!(!quantity("cpu_percent").unwrap().is_signed());
 }
+
+#[test]
+fn a_count_of_a_footer_means_what_its_quantity_means() {
+    for (name, meaning, ..) in crate::record::requests::Counts::ALL {
+        let known = quantity(&format!("{name}_count")).unwrap();
+        assert_eq!((known.meaning, known.unit), (*meaning, "1"), "{name}");
+    }
+}

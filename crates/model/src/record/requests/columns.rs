@@ -18,7 +18,7 @@ pub struct RequestColumn {
     pub nullable: bool,
     /// Whether null says no more than that it is not known: a file may be without such a column.
     pub null_is_unknown: bool,
-    /// Why it is there.
+    /// What it means.
     pub why: &'static str,
 }
 
@@ -81,54 +81,50 @@ pub const OF_FILE: &[&str] = &["file_kind", "file_system", "inode", "generation"
 
 /// Every column, in order.
 pub const COLUMNS: [RequestColumn; 24] = [
-    known("request_id", CellType::UInt64, "stable key, in the order in which they were first seen"),
-    known(
-        "device",
-        CellType::UInt32,
-        "the whole disk's number, major << 20 | minor; its name is in run.json",
-    ),
-    known(
-        "op",
-        CellType::Words,
-        "the paper found its read/write flag indispensable only after the first data",
-    ),
-    known("flags", CellType::UInt16, "separates sync bursts and writeback from user reads"),
-    or_null("offset_bytes", CellType::UInt64, "device-relative; null for a flush"),
-    known("length_bytes", CellType::UInt32, "as issued, merges included"),
+    known("request_id", CellType::UInt64, "stable key, in the order of first appearance"),
+    known("device", CellType::UInt32, "device number of the whole disk; its name is in run.json"),
+    known("op", CellType::Words, "the operation"),
+    known("flags", CellType::UInt16, "bits, listed below"),
+    or_null("offset_bytes", CellType::UInt64, "offset on the device; null for a flush"),
+    known("length_bytes", CellType::UInt32, "length as issued, merges included"),
     or_null(
         "queued_ns",
         CellType::Int64,
-        "its first bio entered the block layer: the 1986 paper's S (put on the drive's queue)",
+        "the request's first bio entered the block layer: S of the 1986 paper (put on the drive's \
+         queue)",
     ),
     or_null(
         "started_ns",
         CellType::Int64,
-        "a request was allocated for it: what lies before is admission, waiting for a tag or held \
-         back by throttling",
+        "a request was allocated; the time before is admission: waiting for a tag, or throttled",
     ),
     or_null(
         "issued_ns",
         CellType::Int64,
-        "handed to the driver, for the last time if it was requeued: what lies before is the \
-         scheduler. Null in a flush sequence's own row: what the device did for it are the rows \
-         with its parent_id",
+        "handed to the driver, for the last time if requeued; the time before is the scheduler's. \
+         Null in a flush sequence's own row: the device's work is in the rows with its parent_id",
     ),
     null_tells(
         "completed_ns",
         CellType::Int64,
-        "completed (R); null: never completed. All of the three before null: an orphan receive",
+        "completed: R of the 1986 paper; null: never completed. With the three times before null: \
+         an orphan receive",
     ),
     or_null(
         "completed_by_ns",
         CellType::Int64,
-        "of a request whose completion was lost (completed_ns is null): when its identity was used \
-         again, by when it must have been completed",
+        "lost completion (completed_ns is null): when the identity was used again, so the request \
+         had completed by then",
     ),
     known("error", CellType::Int32, "0 or errno"),
-    or_null("cpu", CellType::UInt16, "where it was queued"),
-    or_null("pid", CellType::UInt32, "the thread that queued it, never the one that completed it"),
-    or_null("cgroup", CellType::UInt64, "to which its I/O is charged (version 2)"),
-    or_null("command", CellType::Words, "the name of that thread then"),
+    or_null("cpu", CellType::UInt16, "CPU that queued the request"),
+    or_null(
+        "pid",
+        CellType::UInt32,
+        "thread that queued the request, never the one that completed it",
+    ),
+    or_null("cgroup", CellType::UInt64, "cgroup (version 2) charged for the I/O"),
+    or_null("command", CellType::Words, "the thread's name at that time"),
     null_tells(
         "parent_id",
         CellType::UInt64,
@@ -137,23 +133,23 @@ pub const COLUMNS: [RequestColumn; 24] = [
     or_null(
         "file_kind",
         CellType::Words,
-        "what its data belongs to: regular (a file), journal, metadata, or device (the device by \
-         name, or metadata through its page cache)",
+        "what the data belongs to: regular (a file), journal, metadata, or device (the device by \
+         name, or metadata through the device's page cache)",
     ),
-    or_null("file_system", CellType::UInt32, "that file's device number, as `device` has it"),
-    or_null("inode", CellType::UInt64, "a regular file's; names are in files.parquet"),
-    or_null("generation", CellType::UInt32, "tells files apart that have had the same inode"),
+    or_null("file_system", CellType::UInt32, "device number of the file's file system"),
+    or_null("inode", CellType::UInt64, "inode of a regular file; names are in files.parquet"),
+    or_null("generation", CellType::UInt32, "distinguishes files that have had the same inode"),
     or_null(
         "kernel_stack",
         CellType::UInt32,
-        "by which of the kernel's functions it was queued (--stacks); they are in stacks.parquet",
+        "kernel stack that queued the request (--stacks): a row of stacks.parquet",
     ),
-    or_null("user_stack", CellType::UInt32, "the same of the program's own functions"),
+    or_null("user_stack", CellType::UInt32, "the program's own stack at that time (--stacks)"),
     or_null(
         "above_id",
         CellType::UInt64,
-        "the request that this one serves, to the device that lies on this one (device mapper, \
-         md); null: none is known. What was requested of a stack has neither this nor a parent_id",
+        "the request to the device above (device mapper, md) that this request serves; null: none \
+         known. A request made to a stack has neither above_id nor parent_id",
     ),
 ];
 
@@ -166,14 +162,18 @@ pub(super) fn schema() -> Schema {
 pub(crate) fn describe(page: &mut String) {
     let _ = write!(
         page,
-        "\n## requests\n\n`{SCHEMA}`, one row per request to a device. Times are ns since the \
-         run's start.\n\
-         What was requested are the rows without `parent_id`; what the device did are the rows \
-         with `issued_ns`.\n\n\
-         | column | type | null | why |\n| --- | --- | --- | --- |\n"
+        "\n## requests\n\n`{SCHEMA}`, one row per request to a device. The rows without \
+         `parent_id` are what\nprograms and the kernel requested; the rows with `issued_ns` are \
+         what the device did. Where null\nmeans no more than *unknown*, a file may lack the \
+         column.\n\n\
+         | column | type | null | meaning |\n| --- | --- | --- | --- |\n"
     );
     for column in COLUMNS {
-        let null = if column.nullable { "yes" } else { "" };
+        let null = match (column.nullable, column.null_is_unknown) {
+            (_, true) => "unknown",
+            (true, false) => "yes",
+            (false, false) => "",
+        };
         let _ = writeln!(
             page,
             "| {} | {} | {null} | {} |",

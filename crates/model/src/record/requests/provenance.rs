@@ -1,9 +1,7 @@
 //! What a file of requests says of itself: where the rows come from, and everything that is
 //! missing from them or doubtful in them. Every later figure carries it along.
 
-use super::columns::COLUMNS;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 /// What was lost, not matched, or peculiar, counted. Nothing is dropped silently.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,57 +48,50 @@ impl Counts {
         count!(
             lost,
             "events that the tracer had no space for or did not see, lost completions (`reused`) \
-             among them"
+             included"
         ),
-        count!(rejected, "lines or records that were not understood"),
-        count!(orphaned, "completions whose request was never seen: rows too"),
-        count!(
-            before_start,
-            "requests from before the trace began, whose beginning is not in it: rows too"
-        ),
+        count!(rejected, "lines or records that lbolt did not understand"),
+        count!(orphaned, "completions whose request was never seen; rows too"),
+        count!(before_start, "requests that began before the trace; rows too"),
         count!(
             unanswered,
-            "requests whose completion is not in the trace: in flight at its end, or lost \
-             (`reused`); rows too"
+            "requests without a completion in the trace: in flight at its end, or lost (`reused`); \
+             rows too"
         ),
         count!(
             ambiguous,
-            "pairings in which more than one candidate fitted equally (streams without identity)"
+            "pairings with several equally good candidates (streams without identity)"
         ),
         count!(
             reused,
-            "identities that came again before their completion, which is therefore lost: \
+            "identities used again before their completion was seen, which is lost: \
              completed_by_ns bounds it"
         ),
         count!(
             recovered,
-            "steps that the tracer's programs did not see, and a second source did (process 1, by \
-             perf)"
+            "steps that the tracer's programs missed and a second source saw (process 1, by ftrace)"
         ),
         count!(
             joined_by_bio,
-            "rows that serve a row of the device above, as the kernel tells (block_bio_remap)"
+            "rows joined to the device above by the kernel's own event (block_bio_remap)"
         ),
         count!(
             joined_by_place,
-            "rows that serve a row of the device above, by operation, place and time alone"
+            "rows joined to the device above by operation, place and time alone"
         ),
         count!(
             not_joined,
-            "rows of a device that lies beneath another one, for which no row above was found: \
-             requested of that device itself, or by a driver for itself"
+            "rows of a device under another one without a row above: requested of that device \
+             itself, or by a driver for itself"
         ),
         count!(requeued, "times that a driver gave a request back"),
-        count!(partially_completed, "completions for a part of a request"),
-        count!(merged, "requests and bios that became a part of another"),
-        count!(
-            queue_time_missed,
-            "requests whose time of queueing was not handed over: queued_ns is null"
-        ),
-        count!(out_of_order, "events that came after a later one of the same source"),
-        count!(unsorted, "rows that stand after a row that arrived later"),
+        count!(partially_completed, "completions of a part of a request"),
+        count!(merged, "requests and bios that became part of another"),
+        count!(queue_time_missed, "requests whose queueing time was lost: queued_ns is null"),
+        count!(out_of_order, "events that came after a later event of the same source"),
+        count!(unsorted, "rows behind a row that arrived later"),
         count!(own, "rows made by lbolt itself"),
-        count!(unwritten, "requests for which there was no space on the disk"),
+        count!(unwritten, "requests that did not fit on the disk"),
     ];
 
     /// Adds those of another part of the same trace.
@@ -239,28 +230,16 @@ impl Provenance {
 /// The footer's part of docs/records.md.
 pub(super) fn describe(page: &mut String) {
     page.push_str(
-        "\nThe footer says where the rows come from (`lbolt.origin`, `lbolt.clock`, \
-         `lbolt.matching`, \
-         `lbolt.started_unix_ns`), whether they are sorted by arrival (`lbolt.sorted_by`; the \
-         first time known of each), and counts:\n\n\
-         | key | what |\n| --- | --- |\n",
+        "\nThe footer names the source of the rows (`lbolt.origin`, `lbolt.clock`, \
+         `lbolt.matching`, `lbolt.started_unix_ns`). `lbolt.sorted_by` says whether the rows are \
+         sorted by arrival, the first known time of each. The counts `lbolt.count.NAME` are the \
+         quantities `NAME_count` of `record`, explained below.\n\n\
+         lbolt also reads a file that another program filtered or rewrote: compressed or not \
+         (zstd, Snappy, LZ4, gzip), with columns in any order and others among them, numbers of \
+         any type that holds them, words as plain text. What the footer does not say is unknown, \
+         never zero: counts that are missing or belong to another number of rows, names of \
+         devices, the order of the rows (lbolt then checks each).\n",
     );
-    for (name, meaning, _, _) in Counts::ALL {
-        let _ = writeln!(page, "| lbolt.count.{name} | {meaning} |");
-    }
-    page.push_str(
-        "\nA file that another program filtered or wrote anew is read as well: compressed with \
-         zstd, Snappy, LZ4, gzip or not at \
-         all; with columns in any order and more of them; with numbers as any type that holds \
-         them, words as plain text. \
-         What its footer does not tell is unknown, and never zero: the counts, where they are not \
-         there or are of another \
-         number of rows than the file has; devices' names; the order of the rows, which are then \
-         held against each other. \
-         A column may be missing if its null says no more than that something is not known",
-    );
-    let optional = COLUMNS.iter().filter(|column| column.null_is_unknown).map(|column| column.name);
-    let _ = writeln!(page, " ({}).", optional.collect::<Vec<_>>().join(", "));
 }
 
 #[cfg(test)]
