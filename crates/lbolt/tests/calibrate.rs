@@ -56,8 +56,8 @@ fn a_modelled_device_is_calibrated_in_virtual_time() {
     std::fs::write(lab.path("known.toml"), &known).unwrap();
     let ended = lab.run("calibrate model:known.toml -o p.toml --runs 3 --runtime 20ms");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("4 of 4 numbers hold the truth."), "{}", ended.out);
-    assert!(ended.out.contains("The profile predicts 36 of 36 classes"), "{}", ended.out);
+    assert!(ended.out.contains("The true value lies in 4 of 4 intervals."), "{}", ended.out);
+    assert!(ended.out.contains("The profile predicts 36 of 36 held-out classes"), "{}", ended.out);
     assert_eq!(lab.run("simulate --model p.toml --show-model").code, 0);
 }
 
@@ -156,7 +156,7 @@ fn a_trace_alone_makes_a_profile_that_simulates_it() {
     std::fs::write(lab.path("t.csv"), trace(10_000)).unwrap();
     let ended = lab.run("calibrate t.csv -o p.toml");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("The profile predicts 6 of 6 classes"), "{}", ended.out);
+    assert!(ended.out.contains("The profile predicts 6 of 6 held-out classes"), "{}", ended.out);
     let text = std::fs::read_to_string(lab.path("p.toml")).unwrap();
     let random = text.split("random = { value = \"").nth(1).unwrap();
     let random_ns: f64 = random.split(' ').next().unwrap().parse().unwrap();

@@ -182,7 +182,7 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
     assert!(ended.out.contains("sda"), "{}", ended.out);
 
     let ended = lab.run("response shuffled.parquet --all");
-    assert!(ended.out.contains("49 rows stand after a row that arrived later"), "{}", ended.out);
+    assert!(ended.out.contains("49 rows follow a row that arrived later"), "{}", ended.out);
     for words in [
         "export shuffled.parquet --output-format fio-iolog -o out",
         "simulate shuffled.parquet --model generic-7200rpm -o simulated",

@@ -169,7 +169,7 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     unsorted.swap(3, 30);
     run_of(&lab, "unsorted", &unsorted, Counts::default());
     let ended = lab.run("response unsorted --all");
-    assert!(ended.out.contains("rows stand after a row that arrived later"), "{}", ended.out);
+    assert!(ended.out.contains("rows follow a row that arrived later"), "{}", ended.out);
     let ended = lab.run("response unsorted --format json");
     assert_eq!(value(&ended, "whole", "all", "requested_count"), Some(50.0));
 

@@ -53,13 +53,13 @@ fn losses(overview: &Overview) -> Vec<String> {
             let lost = show_time_ns(loss.lost_ns);
             format!(": at most {victim} to {cause}, {lost} in all")
         });
-        return vec![format!("Nobody lost much time to anybody{most}.")];
+        return vec![format!("Nobody lost much time to others{most}.")];
     }
     matter.iter().take(MOST_LOSSES).map(|loss| of_loss(loss, overview)).collect()
 }
 
-/// `postgres: backend lost 2.10 s to postgres: checkpointer, waiting for fsync on sda (31 % of what
-/// it waited for that); 1.20 s of it at 03:14Z.`
+/// `postgres: backend lost 2.10 s to postgres: checkpointer, waiting for fsync on sda (31 % of its
+/// waiting); 1.20 s of it at 03:14Z.`
 fn of_loss(loss: &Loss, overview: &Overview) -> String {
     let pair = &loss.pair;
     let name = |name: &str| short(&clean(name));
@@ -68,7 +68,7 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
         device => format!(" on {}", name(device)),
     };
     let percent = loss.percent.map_or(String::new(), |percent| {
-        format!(" ({} % of what it waited for that)", significant(percent.min(100.0)))
+        format!(" ({} % of its waiting)", significant(percent.min(100.0)))
     });
     let about = if loss.half_ns.is_none() { "about " } else { "" };
     let within = loss.half_ns.filter(|half_ns| *half_ns > 0.0);
@@ -76,7 +76,7 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
     let (from, until) = loss.worst_unix_ns;
     let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
     let when = match (until - from) * 2 >= span_ns {
-        true => "; all through the time".to_owned(),
+        true => "; throughout".to_owned(),
         false => {
             let most = show_time_ns(loss.worst_lost_ns.min(loss.lost_ns));
             format!("; {most} of it from {} to {}", at(overview, from), at(overview, until))
@@ -104,7 +104,7 @@ fn storms(loss: &Loss) -> String {
     }
 }
 
-/// `Worst from 03:00Z: 11.9 s were lost (in the middle line 3.3 s), 10.6 s of it by postgres:
+/// `Worst from 03:00Z: 11.9 s lost (median line 3.3 s), 10.6 s of it by postgres:
 /// backend to backup.`
 fn worst(overview: &Overview) -> Option<String> {
     if overview.step_ns.is_none() || overview.by != By::Time || overview.lines.len() < LEAST_LINES {
@@ -119,7 +119,7 @@ fn worst(overview: &Overview) -> Option<String> {
         return None;
     }
     Some(format!(
-        "Worst from {}: {} lost in it (the middle line: {}), {} by {} to {}, waiting for {}.",
+        "Worst from {}: {} lost (median line {}), {} by {} to {}, waiting for {}.",
         at(overview, line.from_unix_ns),
         show_time_ns(line.lost_ns),
         show_time_ns(middle),
@@ -151,12 +151,12 @@ fn slowest(overview: &Overview) -> Option<String> {
     let least_ns = overview.lines.iter().filter_map(|line| line.p99_ns).min().unwrap_or(p99_ns);
     let is_above = |other_ns: u64| p99_ns as f64 >= REMARKABLE * other_ns as f64;
     Some(if is_above(*middle_ns) {
-        format!("Slowest {what}: {times}; the middle line's p99 is {middle}.")
+        format!("Slowest {what}: {times}; the median line's p99 is {middle}.")
     } else if is_above(least_ns) {
         let least = show_time_ns(least_ns as f64);
-        format!("Slowest {what}: {times}; of the quickest line p99 is {least}.")
+        format!("Slowest {what}: {times}; the fastest line's p99 is {least}.")
     } else {
-        format!("Every line has about the same p99, {middle}; the longest, {what}: {times}.")
+        format!("All lines have about the same p99, {middle}; the slowest, {what}: {times}.")
     })
 }
 
@@ -206,8 +206,9 @@ fn disturbances(overview: &Overview) -> Option<String> {
         let by = length(ns as f64);
         (count > 0).then(|| format!("the clock was set {way} {}, by {by} in all", times(count)))
     };
-    let events = (overview.events_lost > 0)
-        .then(|| format!("{} events were lost and are in no figure", overview.events_lost));
+    let events = (overview.events_lost > 0).then(|| {
+        format!("{} events were lost and are missing from all figures", overview.events_lost)
+    });
     let not_kept = (overview.not_kept_ns > 0)
         .then(|| format!("{} could not be kept", length(overview.not_kept_ns as f64)));
     let all = [clock(overview.forward, "forward"), clock(overview.back, "back"), events, not_kept];
@@ -246,9 +247,9 @@ mod tests {
         let of = |p99s_ns: &[u64]| slowest(&overview(p99s_ns)).unwrap();
         let two = of(&[70_000, 7_060_000]);
         let three = of(&[70_000, 7_000_000, 7_060_000]);
-        assert!(three.ends_with("of the quickest line p99 is 70.0 µs."), "{three}");
+        assert!(three.ends_with("the fastest line's p99 is 70.0 µs."), "{three}");
         assert!(!two.contains("about the same"), "{two}");
-        assert!(of(&[6_000_000, 7_000_000]).starts_with("Every line has about the same p99"));
+        assert!(of(&[6_000_000, 7_000_000]).starts_with("All lines have about the same p99"));
         assert!(of(&[70_000, 71_000, 7_060_000]).starts_with("Slowest device d7060000"));
     }
 }

@@ -4,6 +4,7 @@
 use super::{Row, Shown, counts, key, rows, table, title};
 use crate::doubt;
 use crate::listing::Listing;
+use crate::number::significant;
 use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
@@ -63,7 +64,7 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
     let of_change = |change: &&str| {
         let of = rows.iter().filter(|row| row.change == **change && row.statistic == "mean");
         let told: Vec<String> = of.filter(|row| row.op != "all").map(|row| told(row)).collect();
-        format!("With {}, the mean response{scope} of {}.", short(change), told.join("; of "))
+        format!("With {}{scope}, the mean response of {}.", short(change), told.join("; of "))
     };
     let suspect = rows.iter().find(|row| row.ratio.verdict == Verdict::Suspect);
     // The change's own is the last.
@@ -82,28 +83,44 @@ fn led(lead: &str, texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| format!("{lead}{}.", texts.join("; ")))
 }
 
+/// A mean that changes by more than this is told as so many times the other.
+const LARGE: f64 = 20.0;
+
 /// `reads falls from 39.1 ms to 34.0 ms (-13 % [-20, -6])`.
 fn told(row: &Row<'_>) -> String {
-    let percent = |ratio: f64| format!("{:+.0}", 100.0 * (ratio - 1.0)).replace("-0", "0");
     let ratio = row.after / row.before;
+    let is_large = !(1.0 / LARGE..=LARGE).contains(&ratio);
+    let number = |ratio: f64| match is_large {
+        true if ratio < 1.0 => significant(1.0 / ratio),
+        true => significant(ratio),
+        false => match format!("{:+.0}", 100.0 * (ratio - 1.0)) {
+            zero if zero == "-0" || zero == "+0" => "0".to_owned(),
+            text => text,
+        },
+    };
+    let unit = match is_large {
+        true if ratio < 1.0 => "× lower",
+        true => "× higher",
+        false => " %",
+    };
     let ends = row.ratio.low.zip(row.ratio.high);
     let is_within = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
-    let verb = match () {
-        () if ratio < 0.9995 => "falls",
-        () if ratio > 1.0005 => "rises",
-        () => "stays",
+    let before = show_time_ns(row.before);
+    let moves = match () {
+        () if ratio < 0.9995 => format!("falls from {before} to"),
+        () if ratio > 1.0005 => format!("rises from {before} to"),
+        () => "stays at".to_owned(),
     };
     let interval = ends.map_or_else(
         || ", no interval".to_owned(),
-        |(low, high)| format!(" [{}, {}]", percent(low), percent(high)),
+        |(low, high)| format!(" [{}, {}]", number(low), number(high)),
     );
-    let beyond = if is_within { ", not beyond the interval" } else { "" };
+    let beyond = if is_within { ", no different beyond the interval" } else { "" };
     let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
     format!(
-        "{plural} {verb} from {} to {} ({} %{interval}{beyond})",
-        show_time_ns(row.before),
+        "{plural} {moves} {} ({}{unit}{interval}{beyond})",
         show_time_ns(row.after),
-        percent(ratio)
+        number(ratio)
     )
 }
 
@@ -117,7 +134,8 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
     let of_samples = match samples {
         0 => "no samples".to_owned(),
         n => format!(
-            "{n} paired samples of the model's uncertain parameters and of when the trace begins"
+            "{n} paired sample{} of the model's uncertain parameters and of when the trace begins",
+            if n == 1 { "" } else { "s" }
         ),
     };
     let mut errors: Vec<String> = Vec::new();
@@ -132,12 +150,12 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
     };
     match errors.is_empty() {
         true => format!(
-            "Not validated here: the trace does not tell when its requests were completed. Behind \
-             the intervals: {of_samples}."
+            "Not validated here: the trace has no completion times. The intervals rest on \
+             {of_samples}."
         ),
         false => format!(
-            "Behind the intervals: {of_samples}, the model's error against the trace (means: \
-             {}){chance}. That {these} no greater after the change is assumed.",
+            "The intervals rest on {of_samples}, the model's error against the trace (means: \
+             {}){chance}. They assume that {these} no greater after the change.",
             errors.join(", ")
         ),
     }
