@@ -40,7 +40,7 @@ fn is_on(root: &Path, device: &str) -> Result<(), String> {
     let found = rustix::fs::stat(root).map(|stat| DeviceNumber::from_dev(stat.st_dev));
     match (found, Tree::system().by_name(device)) {
         (Ok(found), Some(own)) if found == own => Ok(()),
-        _ => Err(format!("{} is no file system on {device}", root.display())),
+        _ => Err(format!("{} is not a file system on {device}", root.display())),
     }
 }
 

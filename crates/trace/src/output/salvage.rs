@@ -160,7 +160,7 @@ fn own(path: &Path) -> std::io::Result<File> {
     match metadata.is_file() && metadata.nlink() == 1 && is_own {
         true => Ok(file),
         false => Err(std::io::Error::other(
-            "what the killed capture left is another user's: let that user read the run first",
+            "the killed capture belongs to another user; that user must read the run first",
         )),
     }
 }
@@ -174,8 +174,8 @@ const NOTE: &str = "lbolt.note.";
 
 /// The note of a trace whose capture was killed.
 const KILLED: &str = "killed";
-const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and those completed in \
-    its last second, are not here";
+const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and requests completed \
+                               in its last second, are missing";
 
 #[cfg(test)]
 mod tests {
