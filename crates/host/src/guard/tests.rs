@@ -423,9 +423,9 @@ fn what_sysfs_does_not_know_is_refused() {
 fn without_consent_nothing_is_permitted() {
     let tree = two_disks().tree();
     let refusal = examine(&tree, &blank(), SDB, None).unwrap_err();
-    assert!(refusal.to_string().ends_with("say --destroy /dev/sdb"), "{refusal}");
+    assert!(refusal.to_string().ends_with("give --destroy /dev/sdb"), "{refusal}");
     let refusal = examine(&tree, &blank(), SDB, Some(SDA)).unwrap_err();
-    assert!(refusal.to_string().contains("--destroy names /dev/sda,"), "{refusal}");
+    assert!(refusal.to_string().contains("--destroy names another device, /dev/sda;"), "{refusal}");
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn consent_overrides_signatures_and_the_permit_remembers_them() {
         Signature::Several,
     ];
     let refusal = examine(&tree, &Says(ext4.clone()), SDB, None).unwrap_err();
-    let told = "it bears the signature of ext4, a partition table (dos) and the signatures of";
+    let told = "it contains the signature of ext4, a partition table (dos) and the signatures of";
     assert!(refusal.to_string().contains(told), "{refusal}");
     let permit = examine(&tree, &Says(ext4.clone()), SDB, Some(SDB)).unwrap();
     assert_eq!(permit.overridden(), ext4);
@@ -447,7 +447,7 @@ fn consent_overrides_signatures_and_the_permit_remembers_them() {
 fn known_partitions_are_a_signature_of_their_own() {
     let tree = two_disks().tree();
     let refusal = examine(&tree, &blank(), SDA, None).unwrap_err();
-    assert!(refusal.to_string().contains("it bears a partition table (unnamed)"), "{refusal}");
+    assert!(refusal.to_string().contains("it contains a partition table (unnamed)"), "{refusal}");
 }
 
 #[test]

@@ -124,7 +124,7 @@ mod tests {
             ("low = '4 us', high = '7 ms'", "the unit of the value"),
             ("low = '6 ms', high = '7 ms'", "not between"),
             ("low = true, high = '7 ms'", "numbers like the value"),
-            ("low = '4 ms'", "go together"),
+            ("low = '4 ms'", "must be given together"),
         ] {
             let text = TEXT.replace("low = '4 ms', high = '7 ms'", bad);
             let error = CATALOG.load_text("d", "d.toml", &text).unwrap_err();

@@ -189,11 +189,11 @@ mod tests {
         std::os::unix::fs::symlink(path("precious"), path("link")).unwrap();
         assert!(own(&path("precious")).is_ok() && own(&path("link")).is_err());
         std::fs::hard_link(path("precious"), path("twin")).unwrap();
-        assert!(own(&path("twin")).unwrap_err().to_string().contains("another user's"));
+        assert!(own(&path("twin")).unwrap_err().to_string().contains("another user"));
         if rustix::process::geteuid().is_root() {
             std::fs::write(path("theirs"), "theirs").unwrap();
             std::os::unix::fs::chown(path("theirs"), Some(65534), None).unwrap();
-            assert!(own(&path("theirs")).unwrap_err().to_string().contains("another user's"));
+            assert!(own(&path("theirs")).unwrap_err().to_string().contains("another user"));
         }
     }
 }

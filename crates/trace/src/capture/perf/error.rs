@@ -74,7 +74,7 @@ mod tests {
         let of = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
         for (error, remedy) in [
             (of_opening(18)(of(Errno::ACCESS)), "CAP_PERFMON"),
-            (of_opening(18)(of(Errno::MFILE)), "18 descriptors"),
+            (of_opening(18)(of(Errno::MFILE)), "18 file descriptors"),
             (of_opening(18)(of(Errno::INVAL)), "a tracepoint: Invalid argument"),
             (of_the_ring(4096)(of(Errno::PERM)), "--ring-size"),
             (other("x")(of(Errno::BADF)), "x: Bad file descriptor"),
