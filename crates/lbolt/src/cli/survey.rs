@@ -27,8 +27,8 @@ pub struct SurveyOptions {
     /// Take 15 minutes or more, for narrow confidence intervals.
     #[arg(long, help_heading = "Passes")]
     pub full: bool,
-    /// File size for Files; also bounds the sizes for Device and Calls [default: chosen from the
-    /// disk's speed, so that the survey takes less than four minutes].
+    /// File size for Files; also for Device (at least 64m), and the upper limit for Calls [default:
+    /// chosen from the disk's speed, so that the survey takes less than four minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
     /// Counted passes of every question: exactly N (at least 2 for Device and Calls) [default: 5
