@@ -58,8 +58,8 @@ impl StreamError {
                 SubjectError::Unavailable(format!("{refused}; {meaning}"))
             }
             EINVAL if placement.direct => SubjectError::Unavailable(format!(
-                "{refused}; it takes no direct requests of {}: leave out --direct or give a larger \
-                 --bs",
+                "{refused}; it does not accept direct requests of {}; leave out --direct or give a \
+                 larger --bs",
                 model::units::show_size(u64::from(placement.block_bytes))
             )),
             _ => SubjectError::Failed(sentence),

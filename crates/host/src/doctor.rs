@@ -73,27 +73,27 @@ pub fn examine() -> Vec<Diagnosis> {
 
 fn clock() -> Found {
     let clock = HostClock::new();
-    let seen = format!("{}, {:.0} ns a reading", clock.name(), clock.cost_ns());
+    let seen = format!("{}, {:.0} ns per reading", clock.name(), clock.cost_ns());
     let remedy = match cfg!(target_arch = "x86_64") {
-        true => "stamps cost more: the kernel does not keep its time by the time-stamp counter",
-        false => "stamps cost more: of processors' counters only x86's is read",
+        true => "timestamps cost more: the kernel does not use the time-stamp counter (TSC)",
+        false => "timestamps cost more: lbolt reads only the time-stamp counter of x86",
     };
     if clock.name() == "tsc" { works(seen) } else { partly(seen, remedy) }
 }
 
 /// Two kinds of engines measure it.
 fn c_library() -> Found {
-    let remedy = "stdio and posixaio are musl's own, other than glibc's: compare these engines \
-        with runs of the same C library alone";
+    let remedy = "stdio and posixaio are musl's implementations; compare these engines only with \
+                  runs of the same C library";
     match C_LIBRARY {
-        "musl" => partly("musl, within the program", remedy),
+        "musl" => partly("musl, statically linked", remedy),
         other => works(other),
     }
 }
 
 fn cpus() -> Found {
     let remedy =
-        "the program and the kernel's threads compete for one CPU: rates are lower than on two";
+        "the program and kernel threads compete for one CPU: rates are lower than with two";
     match std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
         1 => partly("1", remedy),
         n => works(n.to_string()),
@@ -103,15 +103,15 @@ fn cpus() -> Found {
 fn root() -> Found {
     match rustix::process::geteuid().is_root() {
         true => works("yes"),
-        false => fails("no", "fresh: targets are not measured; run as root for them"),
+        false => fails("no", "fresh: targets are not measured; run as root"),
     }
 }
 
 fn loop_devices() -> Found {
     let control = Path::new("/dev/loop-control");
-    let remedy = "fresh: targets are not measured; run as root, or load the module loop";
+    let remedy = "fresh: targets are not measured; run as root or load the module loop";
     match rustix::fs::open(control, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(_) => works("/dev/loop-control opens"),
+        Ok(_) => works("/dev/loop-control can be opened"),
         Err(errno) => fails(format!("/dev/loop-control: {errno}"), remedy),
     }
 }
@@ -132,17 +132,17 @@ fn detached_mounts() -> Found {
 }
 
 fn loop_workers() -> Found {
-    let remedy = "their CPU time is part of total CPU of fresh: targets; run as root \
-        (CAP_PERFMON, CAP_SYS_ADMIN)";
+    let remedy = "their CPU time counts in the total CPU time of fresh: targets; run as root \
+                  (CAP_PERFMON, CAP_SYS_ADMIN)";
     match crate::account::LoopWorkers::start() {
-        Ok(_) => works("perf shows when they work"),
+        Ok(_) => works("perf shows when they run"),
         Err(e) => partly(e.to_string(), remedy),
     }
 }
 
 fn idle_clock() -> Found {
-    let remedy = "the total CPU of a pass is uncertain by tens of ms: run as root, who is shown \
-        /proc/timer_list, or use passes of some seconds";
+    let remedy = "the total CPU time of a pass is uncertain by tens of ms; run as root (for \
+                  /proc/timer_list) or use passes of several seconds";
     match crate::account::is_fine() {
         true => works("/proc/timer_list, nanoseconds"),
         false => partly("/proc/stat, ticks of 10 ms", remedy),
@@ -155,12 +155,13 @@ fn stolen() -> Found {
     let fields: Vec<f64> = all.filter_map(|field| field.parse().ok()).collect();
     let share = 100.0 * fields.get(7).unwrap_or(&0.0) / fields.iter().sum::<f64>().max(1.0);
     let seen = format!("{share:.2} % of all CPU time since boot");
-    let remedy = "other guests share this host: passes with more than 2 % stolen are suspect";
+    let remedy = "other guests share this host: passes with more than 2 % stolen time are suspect";
     if share < 1.0 { works(seen) } else { partly(seen, remedy) }
 }
 
 fn io_uring() -> Found {
-    let remedy = "--iodepth above 1 is not measured; see sysctl kernel.io_uring_disabled";
+    let remedy = "--iodepth above 1 is not measured with io_uring; see sysctl \
+                  kernel.io_uring_disabled";
     match io_uring::IoUring::new(2) {
         Ok(_) => works("a ring can be set up"),
         Err(e) => fails(e.to_string(), remedy),
@@ -178,10 +179,10 @@ fn file_systems() -> impl Iterator<Item = Diagnosis> {
                 &format!("not measured; install the package {}", fs.package),
             ),
             (true, false) => partly(
-                format!("{} is there; the kernel lists no {}", fs.mkfs, fs.kernel_name),
-                "the kernel may still load it as a module at the mount",
+                format!("{} is installed; the kernel does not list {}", fs.mkfs, fs.kernel_name),
+                "the kernel may load the module when mounting",
             ),
-            (true, true) => works(format!("{} and the kernel know it", fs.mkfs)),
+            (true, true) => works(format!("supported by {} and the kernel", fs.mkfs)),
         };
         diagnosis(format!("fresh:{}", fs.name), found)
     })
@@ -192,10 +193,10 @@ fn signature_probe() -> Found {
     let is_there = std::env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/sbin".into()])
         .any(|directory| directory.join("blkid").is_file());
-    let remedy = "writing to a block device is refused, for nobody can tell what it holds; install \
-        util-linux";
+    let remedy = "writing to a block device is refused, because lbolt cannot check its contents; \
+                  install util-linux";
     match is_there {
-        true => works("blkid can look for file systems on a device"),
+        true => works("blkid can detect file systems on a device"),
         false => partly("blkid is not installed", remedy),
     }
 }

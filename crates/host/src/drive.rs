@@ -367,7 +367,7 @@ pub(crate) fn run_all<J: Job>(
     });
     let outcomes = outcomes.map_err(|e: io::Error| {
         SubjectError::Unavailable(format!(
-            "no thread for one of {count} jobs ({e}); give a smaller --numjobs"
+            "failed to start a thread for one of {count} jobs ({e}); give a smaller --numjobs"
         ))
     })?;
     settle(outcomes, control)

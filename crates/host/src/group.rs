@@ -50,7 +50,7 @@ pub fn has(file: &str) -> Result<(), String> {
     let shown = SHOWN_BY.iter().find(|(limit, _)| *limit == file).map_or(file, |(_, shown)| shown);
     match root.join(shown).exists() {
         true => Ok(()),
-        false => Err(format!("this kernel's cgroups have no {file}")),
+        false => Err(format!("the cgroups of this kernel have no {file}")),
     }
 }
 
@@ -76,10 +76,10 @@ fn why_not(controllers: Option<&str>) -> &'static str {
     let has_io = controllers.is_some_and(|text| text.split_whitespace().any(|one| one == "io"));
     match has_io {
         true => {
-            "cgroups of version 2 limit the I/O of whole processes, and the writer is a thread of \
-             lbolt's, as its victims are"
+            "cgroups v2 limit the I/O of whole processes, but the writer and its victims are \
+             threads of one process"
         }
-        false => "this machine has no cgroup controller of I/O",
+        false => "this machine has no I/O controller for cgroups",
     }
 }
 
@@ -89,7 +89,7 @@ impl Group {
     pub fn make(path: &Path) -> Result<Self, String> {
         match std::fs::create_dir(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(format!("failed to make the cgroup {}: {error}", path.display()))
+                Err(format!("failed to create the cgroup {}: {error}", path.display()))
             }
             _ => Ok(Self { path: path.to_owned() }),
         }
@@ -140,7 +140,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     if !is_named || !is_cgroup {
-        return Err(io::Error::other("it is no cgroup of lbolt's"));
+        return Err(io::Error::other("it is not an lbolt cgroup"));
     }
     std::fs::remove_dir(path)
 }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn where_threads_have_no_controller_the_reason_is_said() {
         assert!(why_not(Some("cpuset cpu io memory")).contains("whole processes"));
-        assert!(why_not(Some("hugetlb")).contains("no cgroup controller"));
+        assert!(why_not(Some("hugetlb")).contains("no I/O controller"));
         assert_eq!(why_not(None), why_not(Some("cpu")));
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let path = folder.path().join("lbolt-12");
         assert!(remove(&path).is_ok(), "one that is gone");
         std::fs::create_dir(&path).unwrap();
-        assert!(remove(&path).unwrap_err().to_string().contains("no cgroup of lbolt's"));
+        assert!(remove(&path).unwrap_err().to_string().contains("not an lbolt cgroup"));
         assert!(path.exists());
     }
 

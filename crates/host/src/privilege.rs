@@ -70,7 +70,7 @@ pub fn give_up_user(
     let held = Held::open(directory)?;
     if let Some(foreign) = held.names()?.iter().find(|name| !is_own(name)) {
         let sentence = format!(
-            "{} is not of it alone ({} is there, too), and would be handed over to another user",
+            "{} also contains {}, which another user would then own",
             directory.display(),
             foreign.display()
         );
@@ -211,7 +211,7 @@ mod tests {
         }
         std::os::unix::fs::symlink(&precious, path.join("link")).unwrap();
         let refused = in_a_thread(|| give_up_user(&path, |name| name != "link").map(drop));
-        assert!(refused.unwrap_err().to_string().contains("(link is there, too)"));
+        assert!(refused.unwrap_err().to_string().contains("also contains link"));
         assert_eq!(std::fs::metadata(&path).unwrap().uid(), 0, "nothing is handed over");
         let user = in_a_thread(|| {
             let held = give_up_user(&path, |_| true).unwrap().unwrap();

@@ -40,7 +40,7 @@ fn is_on(root: &Path, device: &str) -> Result<(), String> {
     let found = rustix::fs::stat(root).map(|stat| DeviceNumber::from_dev(stat.st_dev));
     match (found, Tree::system().by_name(device)) {
         (Ok(found), Some(own)) if found == own => Ok(()),
-        _ => Err(format!("{} is no file system on {device}", root.display())),
+        _ => Err(format!("{} is not a file system on {device}", root.display())),
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
         let refused = set(&root, device, "data=writeback").unwrap_err();
         assert!(refused.starts_with("the kernel refuses to remount with data=writeback"));
         let elsewhere = set(Path::new("/"), device, "lazytime").unwrap_err();
-        assert!(elsewhere.contains("is no file system on"), "{elsewhere}");
+        assert!(elsewhere.contains("is not a file system on"), "{elsewhere}");
         fresh.clean_up().unwrap();
         assert!(set(&root, device, "lazytime").is_err(), "it is gone");
     }

@@ -37,7 +37,7 @@ impl Scratch {
         let open = rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty())?;
         let stat = rustix::fs::fstat(&open)?;
         if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o077 != 0 {
-            return Err(std::io::Error::other("somebody else put another in its place"));
+            return Err(std::io::Error::other("another process replaced it"));
         }
         // Some file systems (NFS) lock no directories; there the note must do.
         let _ = rustix::fs::flock(&open, FlockOperation::NonBlockingLockExclusive);
@@ -75,7 +75,7 @@ pub enum ScratchError {
     Path(#[from] Distrust),
     #[error("remove {path}: {why}", path = path.display())]
     NotOurs { path: PathBuf, why: String },
-    #[error("remove {path}: a process that lives uses it", path = path.display())]
+    #[error("remove {path}: a running process uses it", path = path.display())]
     InUse { path: PathBuf },
     #[error("remove {path}: {source}", path = path.display())]
     Io { path: PathBuf, source: std::io::Error },
@@ -134,7 +134,7 @@ impl Left {
         let failed =
             |errno: Errno| ScratchError::Io { path: path.to_owned(), source: errno.into() };
         let name = path.file_name().filter(|name| is_scratch_name(name));
-        let name = name.ok_or_else(|| not_ours("its name is not one of lbolt's".into()))?;
+        let name = name.ok_or_else(|| not_ours("its name is not an lbolt name".into()))?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = walk(directory.unwrap_or(Path::new(".")), Trust::NoLinks)?;
         let stat = match rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {

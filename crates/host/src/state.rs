@@ -160,20 +160,20 @@ impl StateDirectory {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.open, name, flags, Mode::empty()) {
-            Err(Errno::LOOP) => return Ok(Found::Distrusted("it is a link".into())),
+            Err(Errno::LOOP) => return Ok(Found::Distrusted("it is a symbolic link".into())),
             // A socket.
-            Err(Errno::NXIO) => return Ok(Found::Distrusted("it is no file".into())),
+            Err(Errno::NXIO) => return Ok(Found::Distrusted("it is not a regular file".into())),
             file => file?,
         };
         let stat = rustix::fs::fstat(&file)?;
         let doubt = if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            Some("it is no file".to_owned())
+            Some("it is not a regular file".to_owned())
         } else if stat.st_uid != rustix::process::geteuid().as_raw() {
             Some(format!("it belongs to user {}", stat.st_uid))
         } else if stat.st_mode & 0o022 != 0 {
-            Some("others may write it".to_owned())
+            Some("other users can write it".to_owned())
         } else if stat.st_nlink != 1 {
-            Some("it has another name too".to_owned())
+            Some("it has another hard link".to_owned())
         } else if u64::try_from(stat.st_size).unwrap_or(u64::MAX) > MOST_BYTES {
             Some("it is too large for a note".to_owned())
         } else {

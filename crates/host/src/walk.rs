@@ -93,7 +93,7 @@ fn distrust(stat: &rustix::fs::Stat, is_last: bool) -> Option<String> {
         owner if owner != own && (is_last || owner != 0) => {
             Some(format!("it belongs to user {owner}"))
         }
-        _ if is_shared => Some("others may write there".to_owned()),
+        _ if is_shared => Some("other users can write there".to_owned()),
         _ => None,
     }
 }

@@ -185,7 +185,7 @@ fn root_a_signature_is_refused_without_consent_and_permitted_with_it() {
         return;
     }
     let refusal = examine(device.number(), None).unwrap_err().to_string();
-    assert!(refusal.contains("it bears the signature of ext4"), "{refusal}");
+    assert!(refusal.contains("it contains the signature of ext4"), "{refusal}");
     let permit = consented(device.number()).unwrap();
     assert_eq!(permit.overridden().len(), 1);
 }

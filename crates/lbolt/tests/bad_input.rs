@@ -54,7 +54,7 @@ fn nonsense_is_refused_with_the_remedy() {
         ("throughput d --rw read --bs 1000 --direct", &["bs", "512"]),
         ("throughput d --rw read --rate_iops 0", &["rate_iops", "above 0"]),
         ("throughput d --warmup 4294967295", &["--warmup", "1000"]),
-        ("throughput d --steady=nan", &["--steady", "per cent"]),
+        ("throughput d --steady=nan", &["--steady", "percentage"]),
         ("throughput nowhere", &["TARGET nowhere", "name a directory"]),
         ("throughput file", &["TARGET file", "neither a directory nor a block device"]),
         ("throughput fresh:zfs", &["fresh:zfs", "known are ext4"]),
@@ -63,22 +63,22 @@ fn nonsense_is_refused_with_the_remedy() {
         ("throughput fresh:ext4,size=64m --size 65m", &["--size", "size=64m"]),
         ("throughput fresh:ext4,at=nowhere", &["at=nowhere", "existing"]),
         ("throughput model:vax780", &["TARGET model:vax780", "--list-models"]),
-        ("throughput d --destroy /dev/null", &["--destroy /dev/null", "leave it out"]),
+        ("throughput d --destroy /dev/null", &["--destroy /dev/null", "leave the option out"]),
         ("survey file", &["TARGET file", "lbolt throughput"]),
         // As fio's users type it.
-        ("throughput d --rw read --bs 4kb", &["--bs", "4096 bytes to fio", "4000", "write 4k, or"]),
-        ("throughput d --size 1MB", &["--size", "1048576 bytes to fio", "write 1m, or 1000000"]),
-        ("throughput d --rw read --size 100", &["--size 100", "smaller than a block", "--bs 4k"]),
-        ("throughput d --size 100", &["--size 100", "smaller than a block", "--bs 4k"]),
+        ("throughput d --rw read --bs 4kb", &["--bs", "4096 bytes in fio", "4000", "write 4k or"]),
+        ("throughput d --size 1MB", &["--size", "1048576 bytes in fio", "write 1m or 1000000"]),
+        ("throughput d --rw read --size 100", &["--size 100", "smaller than one block", "--bs 4k"]),
+        ("throughput d --size 100", &["--size 100", "smaller than one block", "--bs 4k"]),
         ("throughput d --rw read --size 10000", &["--size 10000", "--bs 4k", "give 8k or 12k"]),
         ("overhead d --size 100", &["--size 100", "give 1m"]),
-        ("throughput d --rw read --time 30", &["'--time'", "the option meant is '--runtime'"]),
-        ("throughput d --rw=read --blocksize=4k", &["the option meant is '--bs'"]),
-        ("throughput d --rw=read --block-size=4k", &["the option meant is '--bs'"]),
-        ("throughput d --o_direct", &["the option meant is '--direct'"]),
-        ("throughput d --rw read --io_depth 4", &["the option meant is '--iodepth'"]),
-        ("throughput d --rw read --ioengine aio", &["the value meant is 'libaio'"]),
-        ("record -d nowhere", &["\"nowhere\"", "Name one, its node in /dev"]),
+        ("throughput d --rw read --time 30", &["'--time'", "use '--runtime'"]),
+        ("throughput d --rw=read --blocksize=4k", &["use '--bs'"]),
+        ("throughput d --rw=read --block-size=4k", &["use '--bs'"]),
+        ("throughput d --o_direct", &["use '--direct'"]),
+        ("throughput d --rw read --io_depth 4", &["use '--iodepth'"]),
+        ("throughput d --rw read --ioengine aio", &["use the value 'libaio'"]),
+        ("record -d nowhere", &["\"nowhere\"", "Name a device, its node in /dev"]),
         ("throughput d --programs /dev/zero", &["--programs /dev/zero", "larger than 16 MiB"]),
         ("runs show nothing", &["nothing", "lbolt runs list"]),
     ];
@@ -94,7 +94,7 @@ fn nonsense_of_the_overhead_room_is_refused_with_the_remedy() {
         ("overhead", &["TARGET"]),
         ("overhead nowhere", &["TARGET nowhere", "name a directory"]),
         ("overhead fresh:ext4,drives=2", &["drives=2", "one drive"]),
-        ("overhead fresh:ext4,block=1k,block=4k", &["TARGET fresh:ext4", "one system"]),
+        ("overhead fresh:ext4,block=1k,block=4k", &["TARGET fresh:ext4", "several systems"]),
         ("overhead d --ioengine io_urng", &["--ioengine", "'io_uring'"]),
         ("overhead d --ioengine mmap --direct 1", &["mmap", "page cache"]),
         ("overhead d --ioengine io_uring_iopoll --direct 0", &["io_uring_iopoll", "--direct"]),
@@ -108,7 +108,7 @@ fn nonsense_of_the_overhead_room_is_refused_with_the_remedy() {
         ("overhead d --test-interval 5", &["--test-interval", "5s"]),
         ("overhead d --compute matrix", &["--compute", "scalar"]),
         ("overhead d --account name", &["--account", "idle-load"]),
-        ("overhead d --destroy /dev/nothing", &["--destroy", "leave it out"]),
+        ("overhead d --destroy /dev/nothing", &["--destroy", "leave the option out"]),
     ];
     for (words, said) in cases {
         assert_bad(&lab, &lab.run(words), said);
@@ -138,7 +138,10 @@ fn what_is_larger_than_the_room_is_refused() {
     let cases: [(&str, &[&str]); 4] = [
         ("throughput d --size 4000t", &["TARGET d", "smaller --size"]),
         ("throughput d --rw write --size 40t --numjobs 512", &["TARGET d", "smaller --size"]),
-        ("throughput fresh:ext4,size=4000t,drives=64", &["fresh:ext4", "64 × 4000t", "at="]),
+        (
+            "throughput fresh:ext4,size=4000t,drives=64",
+            &["fresh:ext4", "64 images of 4000t", "at="],
+        ),
         ("throughput fresh:ext4 --size 4000t", &["fresh:ext4", "smaller --size"]),
     ];
     for (words, expected) in cases {
@@ -153,7 +156,7 @@ fn one_place_is_not_measured_under_two_names() {
     for words in ["d ./d", "d link", "fresh:xfs fresh:xfs,block=4k", "fresh:xfs,drives=2,drives=2"]
     {
         let ended = lab.run(&format!("throughput {words}"));
-        assert_bad(&lab, &ended, &["measure it once"]);
+        assert_bad(&lab, &ended, &["on the same device"]);
     }
 }
 
@@ -164,7 +167,7 @@ fn root_one_device_is_not_measured_under_two_names() {
     std::os::unix::fs::symlink(&device.node, lab.path("link")).unwrap();
     let ended = lab.run(&format!("throughput {} link --rw read", device.node));
     drop(device);
-    assert_bad(&lab, &ended, &["link", "measure it once"]);
+    assert_bad(&lab, &ended, &["link", "on the same device"]);
 }
 
 #[test]
@@ -192,11 +195,14 @@ fn a_run_is_not_written_over_and_its_place_is_named() {
     assert_eq!(lab.run(&format!("throughput d --rw read {QUICK} -o kept")).code, 0);
     let before = std::fs::read(lab.path("kept/run.json")).unwrap();
     let again = lab.run(&format!("throughput d --rw read {QUICK} -o kept"));
-    again.assert_refused(2, &["failed to make a run in kept", "no empty directory", "--output"]);
+    again.assert_refused(
+        2,
+        &["failed to create a run in kept", "not an empty directory", "--output"],
+    );
     assert_eq!(std::fs::read(lab.path("kept/run.json")).unwrap(), before);
     lab.file("file", "mine");
     let no_directory = lab.run(&format!("throughput d --rw read {QUICK} -o file"));
-    no_directory.assert_refused(2, &["failed to make a run in file", "--output"]);
+    no_directory.assert_refused(2, &["failed to create a run in file", "--output"]);
     assert_eq!(std::fs::read(lab.path("file")).unwrap(), b"mine");
     lab.assert_clean();
 }
@@ -218,7 +224,7 @@ fn a_directory_that_is_not_ours_is_refused() {
     lab.directory("theirs");
     lab.allow("theirs", 0o555);
     let Some(command) = lab.lbolt_of_nobody("throughput theirs") else { return };
-    assert_bad(&lab, &lab.end(command), &["TARGET theirs", "choose a directory"]);
+    assert_bad(&lab, &lab.end(command), &["TARGET theirs", "choose a writable directory"]);
 }
 
 #[test]
@@ -229,7 +235,7 @@ fn root_a_read_only_file_system_is_refused() {
     }
     let Some(mounted) = Mounted::tmpfs("ro") else { return };
     let ended = lab.run(&format!("throughput {}", mounted.seen.display()));
-    assert_bad(&lab, &ended, &["TARGET", "Read-only", "choose a directory"]);
+    assert_bad(&lab, &ended, &["TARGET", "Read-only", "choose a writable directory"]);
 }
 
 #[test]
@@ -318,14 +324,14 @@ fn what_cannot_be_read_is_told_as_what_it_is() {
     }
     lab.allow("run/requests.parquet", 0o644);
     lab.file("run/requests.parquet", "PA");
-    lab.run("response run").assert_refused(2, &["run/requests.parquet", "it is no Parquet"]);
+    lab.run("response run").assert_refused(2, &["run/requests.parquet", "it is not Parquet"]);
 }
 
 #[test]
 fn a_directory_on_no_block_device_is_told_as_one() {
     let lab = Lab::new();
     let ended = lab.run("record -d /proc --dry-run");
-    ended.assert_refused(2, &["\"/proc\"", "on which block device", "name the device beneath it"]);
+    ended.assert_refused(2, &["\"/proc\"", "block device of", "name the device beneath it"]);
 }
 
 #[test]

@@ -82,8 +82,8 @@ fn a_write_buffer_is_found() {
         assert!((low - 1.0..=high + 1.0).contains(&truth), "{number}");
     };
     near("write buffer", 48.0 * 1024.0 * 1024.0);
-    near("its draining under writes", 200e6);
-    near("its draining while idle", 200e6);
+    near("write buffer, drain rate under writes", 200e6);
+    near("write buffer, drain rate while idle", 200e6);
     // Without one none is invented.
     std::fs::write(lab.path("plain.toml"), known).unwrap();
     let ended = lab.run(&words.replace("buffered", "plain").replace("json", "json -o q.toml"));
@@ -113,7 +113,7 @@ fn a_limit_is_refused_unless_it_is_given() {
     let given = "--limit requests_per_s=3000 --limit burst_requests=5000";
     let ended = lab.run(&format!("{words} {given}"));
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("its limit held while it was measured"), "{}", ended.out);
+    assert!(ended.out.contains("the device was at its limit during calibration"), "{}", ended.out);
     let text = std::fs::read_to_string(lab.path("p.toml")).unwrap();
     assert!(text.contains("requests_per_s = 3000.0\nburst_requests = 5000.0"), "{text}");
 }
@@ -168,7 +168,7 @@ fn a_trace_alone_makes_a_profile_that_simulates_it() {
         ("t.csv -o q.toml --size 1g", "--size: TARGET is a trace"),
         ("t.csv --dry-run", "--dry-run: TARGET is a trace"),
         ("t.csv -o q.toml --input-format none", "none"),
-        ("t.csv -o p.toml", "is there already"),
+        ("t.csv -o p.toml", "already exists"),
     ] {
         let ended = lab.run(&format!("calibrate {words}"));
         assert_eq!(ended.code, 2, "{words}: {}", ended.err);
@@ -192,7 +192,7 @@ fn a_trace_that_does_not_tell_is_refused() {
     std::fs::write(lab.path("untold.trace"), (0..900).map(mqsim).collect::<String>()).unwrap();
     let ended = lab.run("calibrate untold.trace --input-format mqsim -o p.toml");
     assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
-    assert!(ended.err.contains("does not tell when requests were completed"), "{}", ended.err);
+    assert!(ended.err.contains("the trace has no completion times"), "{}", ended.err);
     assert!(!lab.path("p.toml").exists());
 }
 
@@ -203,19 +203,19 @@ fn what_cannot_be_calibrated_is_refused_in_a_sentence() {
     for (words, sentence) in [
         ("/dev/null -o p.toml", "is neither a directory nor a block device"),
         ("/nowhere -o p.toml", "/nowhere: No such file"),
-        (". -o p.toml --size 1m", "16m are needed"),
+        (". -o p.toml --size 1m", "needs at least 16m"),
         (". -o p.toml --size 4096t", "are free; give a smaller --size"),
         (". -o p.toml --destroy /dev/null", "--destroy"),
-        (". . -o p.toml", "one device is calibrated at a time"),
-        (". -o p.toml --device sda", "--device: TARGET is no trace"),
-        (". -o p.toml --input-format msr", "--input-format: TARGET is no trace"),
-        ("model:ra81 -o p.toml --size 1t", "give a smaller one"),
-        (". -o there.toml", "is there already"),
-        (". -o p.json", "ends in .toml"),
-        (". -o p.toml --runtime 1ms", "20 ms at the least"),
+        (". . -o p.toml", "calibrate one at a time"),
+        (". -o p.toml --device sda", "--device applies only to a trace"),
+        (". -o p.toml --input-format msr", "--input-format applies only to a trace"),
+        ("model:ra81 -o p.toml --size 1t", "give a smaller size"),
+        (". -o there.toml", "already exists"),
+        (". -o p.json", "must end in .toml"),
+        (". -o p.toml --runtime 1ms", "at least 20ms"),
         (". -o p.toml --runs 2", "--runs"),
-        (". -o p.toml --limit bytes=5", "is no limit"),
-        (". -o p.toml --limit bytes_per_s=0", "is no limit"),
+        (". -o p.toml --limit bytes=5", "is not a limit"),
+        (". -o p.toml --limit bytes_per_s=0", "is not a limit"),
         (".", "--output"),
     ] {
         let ended = lab.run(&format!("calibrate {words}"));

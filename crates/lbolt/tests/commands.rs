@@ -141,7 +141,7 @@ fn root_what_a_killed_run_left_changed_is_told_where_its_notes_are_not_seen() {
     let brief = words.replace("--periods 50", "--periods 1");
     let refused = of_other(&format!("{brief}-of-another"));
     let said = format!("{}{}", refused.out, refused.err);
-    assert!(said.contains("lbolt doctor --clean first"), "{said}");
+    assert!(said.contains("run `lbolt doctor --clean` first"), "{said}");
     let clean = of_other("doctor --clean");
     assert_eq!((clean.code, before.0.differences()), (0, vec![]), "{}", clean.err);
     lab.run("doctor --clean");

@@ -108,7 +108,7 @@ fn every_format_is_written_and_the_table_fits() {
     let table = lab.run("compare a b").out;
     // Rates, and the CPU time of a request.
     assert!(table.starts_with("4 worse"), "{table}");
-    assert!(table.contains("Holm") && table.contains("one run a side"), "{table}");
+    assert!(table.contains("Holm") && table.contains("one run per side"), "{table}");
     assert!(lab.run("compare a b --format csv").out.starts_with("subject,quantity,unit,a,b,"));
     assert!(lab.run("compare a b --format markdown").out.contains("| read\\_4k |"));
 }
@@ -278,7 +278,7 @@ fn what_is_no_run_is_refused_in_a_sentence() {
     lab.directory("old");
     lab.file("old/run.json", r#"{"schema":"lbolt.run/9"}"#);
     lab.run("compare a nowhere").assert_refused(2, &["nowhere", "lbolt runs list"]);
-    lab.run("compare a empty").assert_refused(2, &["empty is no run", "run.json"]);
+    lab.run("compare a empty").assert_refused(2, &["empty is not a run", "run.json"]);
     lab.run("compare a text.json").assert_refused(2, &["text.json", "JSON"]);
     lab.run("compare a other.json").assert_refused(2, &["other.json", "--output-format=json"]);
     lab.run("compare old a").assert_refused(2, &["lbolt.run/9", "lbolt.run/1"]);
@@ -290,7 +290,7 @@ fn what_is_no_run_is_refused_in_a_sentence() {
     lab.run("throughput d --abab").assert_refused(2, &["name two"]);
     lab.run("throughput --against nowhere").assert_refused(2, &["nowhere"]);
     lab.run("throughput --against a")
-        .assert_refused(2, &["holds a plan that", "missing field `programs`"]);
+        .assert_refused(2, &["cannot read the plan", "missing field `programs`"]);
     // Samples of another version of the schema.
     std::fs::copy(lab.path("runs/a/findings.parquet"), lab.path("runs/a/samples.parquet")).unwrap();
     lab.run("compare a a").assert_refused(2, &["lbolt.findings/2", "lbolt.samples"]);

@@ -49,7 +49,7 @@ fn each_capability_has_its_line() {
     lab.run("doctor --clean");
     let ended = lab.run("doctor");
     assert_examined(&ended);
-    assert!(ended.out.contains("No killed run left anything behind."), "{}", ended.out);
+    assert!(ended.out.contains("No leftovers of killed runs."), "{}", ended.out);
     let clean = lab.run("doctor --clean");
     assert_eq!(clean.code, 0);
     assert!(clean.out.starts_with("Nothing to clean"), "{}", clean.out);
@@ -79,7 +79,10 @@ fn notes_that_cannot_be_read_are_told_and_are_no_failure() {
     };
     let ended = doctor("doctor");
     assert_examined(&ended);
-    assert!(ended.out.contains("cannot be read from") && ended.out.contains("closed/state"));
-    doctor("doctor --clean").assert_refused(1, &["cannot be read from", "closed/state/running"]);
+    assert!(
+        ended.out.contains("for leftovers of killed runs") && ended.out.contains("closed/state")
+    );
+    doctor("doctor --clean")
+        .assert_refused(1, &["for leftovers of killed runs", "closed/state/running"]);
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o755)).unwrap();
 }

@@ -64,7 +64,7 @@ fn one_changed_byte_is_an_error_of_every_command_and_nothing_panics() {
             ended.err.lines().filter(|line| line.starts_with("lbolt: ")).collect();
         assert_eq!(said.len(), 1, "{words}: {}", ended.err);
         assert!(said[0].contains("run/requests.parquet"), "{words}: {}", ended.err);
-        assert!(said[0].contains("take another copy"), "{words}: {}", ended.err);
+        assert!(said[0].contains("use another copy"), "{words}: {}", ended.err);
         assert!(!ended.err.contains("panicked"), "{words}: {}", ended.err);
     }
     assert!(!lab.path("simulated").exists());
@@ -104,7 +104,7 @@ fn what_a_lost_footer_told_is_unknown_and_never_zero() {
         "{}",
         ended.out
     );
-    assert!(ended.err.contains("written anew by parquet-cpp-arrow"), "{}", ended.err);
+    assert!(ended.err.contains("rewritten by parquet-cpp-arrow"), "{}", ended.err);
     let ended = lab.run("response spark.parquet --format json");
     let report = ended.report();
     let of = |quantity: &str| {
@@ -193,7 +193,11 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
     }
     let ended = lab.run("response narrow.parquet --all");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.err.contains("narrow.parquet has no cgroup, command"), "{}", ended.err);
+    assert!(
+        ended.err.contains("narrow.parquet lacks the columns cgroup, command"),
+        "{}",
+        ended.err
+    );
     let ended = lab.run("response no-completions.parquet --all");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert!(ended.err.contains("no column completed_ns"), "{}", ended.err);

@@ -52,7 +52,7 @@ fn root_a_device_that_another_is_built_on_is_refused() {
     let Some(lower) = Loop::new(&lab, "image") else { return };
     let Some(upper) = Loop::over(lower.node.as_ref()) else { return };
     let name = upper.node.trim_start_matches("/dev/");
-    assert_guarded(&lab, &lower.node, &lower.node, &["it is held by", name, "take that down"]);
+    assert_guarded(&lab, &lower.node, &lower.node, &["it is held by", name, "release it"]);
     drop(upper);
     assert!(lower.is_untouched(&lab.path("image")));
 }
@@ -64,17 +64,17 @@ fn root_a_device_is_written_only_when_named_a_second_time() {
     let node = &device.node;
     let remedy = format!("--destroy {node}");
     assert_guarded(&lab, node, &other.node, &["names", &other.node, "another device", &remedy]);
-    assert_guarded(&lab, node, "/dev/null", &["/dev/null", "no block device"]);
+    assert_guarded(&lab, node, "/dev/null", &["/dev/null", "not a block device"]);
     for workload in ["", "--rw rewrite", "--rw randrw,read"] {
         let ended = lab.run(&format!("throughput {node} {workload} {QUICK}"));
-        ended.assert_refused(3, &["named a second time", &remedy]);
+        ended.assert_refused(3, &["writing needs consent", &remedy]);
     }
     assert!(device.is_untouched(&lab.path("a")) && other.is_untouched(&lab.path("b")));
     if !device.format() {
         return;
     }
     let ended = lab.run(&format!("throughput {node} --rw rewrite {QUICK}"));
-    ended.assert_refused(3, &["it bears the signature of ext4", &remedy]);
+    ended.assert_refused(3, &["it contains the signature of ext4", &remedy]);
     assert!(lab.runs().is_empty());
 }
 

@@ -153,8 +153,8 @@ fn what_cannot_be_read_is_told_and_the_rest_is_shown() {
     std::fs::write(newer, newer_bytes).unwrap();
     let text = shown(&lab, "");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("it does not begin as Parquet does"), "{text}");
-    assert!(text.contains("it holds lbolt.rollup/2, not lbolt.rollup/1; a newer lbolt"), "{text}");
+    assert!(text.contains("it does not begin like a Parquet file"), "{text}");
+    assert!(text.contains("it holds lbolt.rollup/2, not lbolt.rollup/1; use the newer"), "{text}");
     assert!(text.contains("Worst from") || text.contains("Watched from"), "{text}");
 }
 
@@ -169,19 +169,20 @@ fn what_is_no_history_and_no_time_is_refused_with_a_sentence() {
     let lab = Lab::new();
     let none = refused(&lab, "nowhere");
     none.assert_refused(2, &["history from nowhere", "No such file", "lbolt watch"]);
-    refused(&lab, "d").assert_refused(2, &["history from d", "there is none", "lbolt watch"]);
+    refused(&lab, "d").assert_refused(2, &["history from d", "it contains none", "lbolt watch"]);
     refused(&lab, "nowhere --incidents").assert_refused(2, &["no such directory"]);
     let at_home = refused(&lab, "");
     at_home.assert_refused(2, &["own/history", "No such file"]);
     a_day(&lab, "db");
     refused(&lab, "history --from 05:00 --to 04:00").assert_refused(2, &["--to is not after"]);
-    refused(&lab, "history --from 99:00").assert_refused_by_usage("is no moment; write a date");
+    refused(&lab, "history --from 99:00").assert_refused_by_usage("is not a moment; write a date");
     refused(&lab, "history --by colour").assert_refused_by_usage("file-system");
     refused(&lab, "history --last 1h --from 2h").assert_refused_by_usage("--from");
     let compare = "history --compare 2026-11-22..2026-11-23 2026-11-20..2026-11-21";
-    refused(&lab, compare).assert_refused(2, &["no part of the two times was watched in both"]);
+    refused(&lab, compare)
+        .assert_refused(2, &["no part of the two time ranges was watched in both"]);
     let compare = "history --compare 2026-11-22..2026-11-23 2026-11-20..2026-11-22";
-    refused(&lab, compare).assert_refused(2, &["not equally long"]);
+    refused(&lab, compare).assert_refused(2, &["differ in length"]);
 }
 
 #[test]

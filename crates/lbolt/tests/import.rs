@@ -59,7 +59,7 @@ fn compressed_files_are_read_as_they_are_and_those_cut_short_are_refused() {
         let bytes = std::fs::read(lab.path(&name)).unwrap();
         lab.file(&format!("cut.{ending}"), &bytes[..bytes.len() / 2]);
         let cut = lab.run(&format!("import cut.{ending} -o cut-{ending} --input-format msr"));
-        cut.assert_refused(1, &["cut.", "is the compressed file whole?"]);
+        cut.assert_refused(1, &["cut.", "check the compressed file"]);
         assert!(!lab.path(&format!("cut-{ending}")).exists());
     }
 }
@@ -79,7 +79,7 @@ fn files_that_are_no_trace_are_refused_with_the_formats_that_there_are() {
         .assert_refused(2, &["prose as msr", "not seven fields"]);
     lab.run("import prose --input-format msrr").assert_refused(2, &["\"msrr\"", "known are"]);
     let two = format!("import {} {}", fixture("msr.csv"), fixture("fio-iolog-3.log"));
-    lab.run(&two).assert_refused(2, &["msr", "fio-iolog", "each by itself"]);
+    lab.run(&two).assert_refused(2, &["msr", "fio-iolog", "import each file separately"]);
     assert!(lab.runs().is_empty());
 }
 
@@ -122,7 +122,7 @@ fn what_never_ends_is_refused_soon_or_goes_on_aloud() {
     let lab = Lab::new();
     for (number, (endless, sentence)) in [
         ("yes ''", "64 MiB without a line"),
-        ("yes 'not a trace'", "lines or records that are not understood"),
+        ("yes 'not a trace'", "unreadable lines or records"),
         ("cat /dev/zero", "64 MiB without a line"),
     ]
     .into_iter()

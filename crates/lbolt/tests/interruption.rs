@@ -266,7 +266,7 @@ fn root_records_that_find_no_room_are_an_error_and_leave_no_scratch() {
     let run = small.seen.join("r");
     let words = format!("throughput d --rw read {QUICK} -o {}", run.display());
     let ended = lab.run(&words);
-    let sentence = ["failed to write", ".parquet", "No space left", "is printed above"];
+    let sentence = ["failed to write", ".parquet", "No space left", "are printed above"];
     ended.assert_refused(1, &sentence);
     // What was measured is not lost with its records.
     assert!(ended.out.contains("The only rate is that of read"), "{}", ended.out);

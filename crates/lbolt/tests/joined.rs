@@ -269,7 +269,7 @@ fn without_privilege_the_parts_of_requests_are_not_measured() {
     let Some(command) = lab.lbolt_of_nobody(words) else { return };
     let ended = lab.end(command);
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.err.contains("the rest is measured"), "{}", ended.err);
+    assert!(ended.err.contains("everything else is measured"), "{}", ended.err);
     let report = ended.report();
     assert!(report.value("read_4k", "rate_bytes_per_s") > 0.0);
     assert!(report.value("read_4k", "operation_time_ns") > 0.0);

@@ -303,7 +303,7 @@ fn a_capture_that_was_killed_has_a_page_of_what_it_kept() {
     context.write(&lab.path("run"), &BTreeMap::new()).unwrap();
 
     let html = text(&page(&lab, "run", "killed.html"));
-    assert!(html.contains("The run was killed: what it had found"), "{html}");
+    assert!(html.contains("The run was killed: the page shows its findings"), "{html}");
     let charts = charts(&html);
     let title = |id: &str| charts.iter().find(|chart| chart["id"] == id).unwrap()["title"].clone();
     for id in ["depth-1-1", "parts-reads-1-1", "parts-writes-1-1", "responses-reads-1-1"] {

@@ -117,11 +117,11 @@ fn what_is_no_trace_and_no_profile_is_refused_in_a_sentence() {
     lab.file("long.toml", "#".repeat(2 << 20));
     for (words, sentence) in [
         ("profile missing", "missing"),
-        ("profile none.log", "no requests that read or write"),
+        ("profile none.log", "no reads or writes"),
         ("profile none.log --device sda", "--device sda is not in the trace"),
         ("synthesize missing.toml", "missing.toml"),
         ("synthesize text", "use the profile: line"),
-        ("synthesize long.toml", "longer than 1 MiB"),
+        ("synthesize long.toml", "larger than 1 MiB"),
         ("synthesize d", "failed to read"),
     ] {
         lab.run(words).assert_refused(2, &[sentence]);

@@ -168,7 +168,7 @@ fn root_our_own_writes_are_flagged_and_left_out_and_a_warning_says_so() {
     let line = dd_reads(&device.node, 50);
     let Some(ended) = record(&lab, &words, &line) else { return };
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.err.contains("lbolt's own writes are flagged"), "{}", ended.err);
+    assert!(ended.err.contains("lbolt's own writes are left out"), "{}", ended.err);
     let (rows, provenance, _) = rows(&output);
     let own = rows.iter().filter(|row| row.flags.contains(Flags::OWN)).count() as u64;
     assert_eq!(own, provenance.counts.own);
@@ -227,7 +227,7 @@ fn root_the_flight_recorder_writes_nothing_when_nothing_happens_and_writes_on_a_
         device.node
     ));
     let Some(quiet) = able(quiet) else { return };
-    quiet.assert_refused(1, &["before anything happened", "nothing was written"]);
+    quiet.assert_refused(1, &["before the flight recorder was triggered", "nothing was written"]);
     assert!(!lab.path("run").exists());
     let line = format!("{}; : > ready; sleep 2", dd_reads(&device.node, 10));
     let running = until_ready(&lab, &format!("record -d {} -o run --keep 60s", device.node), &line);
@@ -261,7 +261,7 @@ fn root_a_command_that_fails_is_told_and_its_trace_is_kept() {
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };
     let Some(ended) = record(&lab, &format!("-d {} -o run", device.node), "exit 7") else { return };
-    ended.assert_refused(1, &["ended with exit status: 7", "is in the records"]);
+    ended.assert_refused(1, &["ended with exit status: 7", "the records contain its requests"]);
     assert!(lab.path("run/requests.parquet").exists());
     let missing = lab.run(&format!("record -d {} -o other -- no-such-program", device.node));
     missing.assert_refused(2, &["no-such-program", "PATH"]);
@@ -271,14 +271,15 @@ fn root_a_command_that_fails_is_told_and_its_trace_is_kept() {
 #[test]
 fn what_cannot_be_captured_is_refused_with_the_remedy() {
     let lab = Lab::new();
-    lab.run("record -d no-such-device").assert_refused(2, &["no-such-device", "there are"]);
+    lab.run("record -d no-such-device").assert_refused(2, &["no-such-device", "the devices are"]);
     lab.run("record --when p99>5ms").assert_refused_by_usage("--keep");
     lab.run("record --keep 5s --when p98>5ms").assert_refused_by_usage("p999");
     lab.run("record --ring-size 1k").assert_refused_by_usage("4k to 1g");
     lab.run("record --duration 5").assert_refused_by_usage("5s");
     lab.directory("run");
     lab.file("run/precious", "mine");
-    lab.run("record -o run --duration 10ms").assert_refused(2, &["no empty directory", "--output"]);
+    lab.run("record -o run --duration 10ms")
+        .assert_refused(2, &["not an empty directory", "--output"]);
     let everyone = Lab::for_everyone();
     if let Some(command) = everyone.lbolt_of_nobody("record --duration 10ms") {
         let ended = everyone.end(command);

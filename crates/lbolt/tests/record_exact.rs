@@ -178,7 +178,7 @@ fn root_a_record_that_was_killed_before_it_kept_anything_is_no_running_one() {
     running.wait();
     assert!(lab.run("runs list").out.contains("killed, at least 0 requests kept"));
     let ended = lab.run("response runs/r");
-    assert!(ended.err.contains("0 requests were kept"), "{}", ended.err);
+    assert!(ended.err.contains("0 requests were recovered"), "{}", ended.err);
     lab.run("doctor --clean");
     drop(device);
     lab.assert_clean();

@@ -140,23 +140,23 @@ fn bad_input_is_refused_in_a_sentence_and_leaves_nothing() {
     lab.file("writes.log", "fio version 3 iolog\n1 /dev/x add\n1 /dev/x write 0 4096\n");
     lab.file("empty", "");
     for (words, code, sentence) in [
-        ("t.log --on missing", 2, "name a block device, or a regular file"),
+        ("t.log --on missing", 2, "name a block device or an existing regular file"),
         ("t.log --on d", 2, "neither a block device nor a regular file"),
         ("t.log --on empty", 2, "is empty"),
         ("t.log --on /dev/null", 2, "neither a block device nor a regular file"),
         ("missing.log --on image", 2, "missing.log"),
         ("t.log --on image --device sdz", 2, "--device sdz is not in the trace"),
-        ("t.log --on image --destroy other", 3, "another file"),
+        ("t.log --on image --destroy other", 3, "are different files"),
         ("writes.log --on image", 2, "1 writes and flushes (--destroy TARGET allows them)"),
-        ("t.log --on image --arrivals closed", 2, "--arrivals open needs no completions"),
+        ("t.log --on image --arrivals closed", 2, "has no completion time; use --arrivals open"),
         ("t.log --on image -o image", 2, "image"),
     ] {
         lab.run(&format!("replay {words}")).assert_refused(code, &[sentence]);
     }
     for (words, sentence) in [
         ("t.log", "--on"),
-        ("t.log --on image --scale 0", "no factor"),
-        ("t.log --on image --scale nan", "no factor"),
+        ("t.log --on image --scale 0", "is not a factor"),
+        ("t.log --on image --scale nan", "is not a factor"),
         ("t.log --on image --scale=-1", "--scale"),
         ("t.log --on image --iodepth 0", "--iodepth"),
         ("t.log --on image --runtime 5", "5s"),

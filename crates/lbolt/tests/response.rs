@@ -342,7 +342,7 @@ fn what_is_no_trace_is_refused_in_a_sentence() {
     lab.file("damaged", "PAR1 and no more");
     for (words, hint) in [
         ("response empty", "empty"),
-        ("response nothing", "directory and no run"),
+        ("response nothing", "a directory but not a run"),
         ("response measured", "run without requests"),
         ("response damaged", "damaged"),
         ("response not-there", "not-there"),

@@ -137,11 +137,7 @@ fn parts_are_the_whole_in_any_order_and_a_missing_one_is_told() {
         fine(&lab, &format!("rollup host1 --part {part}/3 -o part{part}.parquet"));
     }
     let some = fine(&lab, "rollup part3.parquet part1.parquet -o some.parquet");
-    assert!(
-        some.err.contains("of run host1 of host1 these parts are missing: 2/3"),
-        "{}",
-        some.err
-    );
+    assert!(some.err.contains("run host1 of host1 lacks parts: 2/3"), "{}", some.err);
     fine(&lab, "rollup part3.parquet part1.parquet part2.parquet -o all.parquet");
     let [whole, all] = ["whole.parquet", "all.parquet"].map(|file| sums(&rows(&lab, file)));
     assert_eq!(whole, all);
@@ -196,11 +192,11 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
         (
             "history fleet.parquet --compare 1970-01-01T00:17..1970-01-01T00:18 \
              1970-01-01T00:18..1970-01-01T00:19",
-            "the histories are of several hosts; name those of one",
+            "the histories are of several hosts; name the histories of one host",
         ),
         ("history all/a.parquet fleet.parquet", "run host1 of host1, 1970-01-01 00:16Z to"),
-        ("rollup host1 all/a.parquet -o c.parquet", "is there already; leave out one of them"),
-        ("rollup host1 host2 --host web -o c.parquet", "is there already as run host1 of web"),
+        ("rollup host1 all/a.parquet -o c.parquet", "is already present; leave out one of them"),
+        ("rollup host1 host2 --host web -o c.parquet", "is already present as run host1 of web"),
     ] {
         let refused = lab.run(words);
         assert_eq!(refused.code, 2, "{words}: {}", refused.err);
@@ -219,9 +215,9 @@ fn what_cannot_be_rolled_up_is_told_in_a_sentence_and_leaves_nothing() {
     let before = std::fs::read(lab.path("taken.parquet")).unwrap();
     for (words, sentence) in [
         ("rollup nowhere -o x.parquet", "nowhere"),
-        ("rollup undated -o x.parquet", "does not say when it began"),
+        ("rollup undated -o x.parquet", "does not record its start time"),
         ("rollup long.parquet -o x.parquet", "spans more than three years"),
-        ("rollup host1 --part 4/3 -o x.parquet", "is no part; write K/N"),
+        ("rollup host1 --part 4/3 -o x.parquet", "is not a part; write K/N"),
         ("rollup host1 host2 --part 1/3 -o x.parquet", "--part selects minutes of one trace"),
         ("rollup host1 --level week -o x.parquet", "minute, hour, day"),
         ("rollup host1 -o taken.parquet", "taken.parquet"),
@@ -239,7 +235,7 @@ fn what_cannot_be_rolled_up_is_told_in_a_sentence_and_leaves_nothing() {
     for words in ["history later.parquet", "rollup later.parquet -o x.parquet"] {
         let refused = lab.run(words);
         assert_eq!(refused.code, 2, "{words}: {}", refused.err);
-        let sentence = "it holds lbolt.rollup/2, not lbolt.rollup/1; a newer lbolt";
+        let sentence = "it holds lbolt.rollup/2, not lbolt.rollup/1; use the newer";
         assert!(refused.err.contains(sentence), "{words}: {}", refused.err);
     }
     assert!(!lab.path("x.parquet").exists());
@@ -300,8 +296,8 @@ fn sql_of_a_rollup_says_what_its_rows_say() {
         answers[1].iter().map(|row| row["lost_ns"].as_f64().unwrap() as i64).collect();
     assert_eq!(in_sql, lost.into_values().collect::<Vec<_>>());
     for (words, sentence) in [
-        ("sql --rollups host1", "is no rollup and no history"),
-        ("sql --rollups nowhere", "is not there"),
+        ("sql --rollups host1", "is neither a rollup nor a history"),
+        ("sql --rollups nowhere", "does not exist"),
     ] {
         let refused = lab.run(words);
         assert!(refused.code == 2 && refused.err.contains(sentence), "{words}: {}", refused.err);

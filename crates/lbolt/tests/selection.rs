@@ -159,7 +159,7 @@ fn a_foreign_trace_is_selected_from_as_our_own() {
     assert_eq!(sum(&ended, Some("whole"), "requested_count"), 10.0, "{}", ended.err);
     let text = lab.run("response log --last 10ms").out;
     assert!(text.starts_with("Of the trace's 0.029 s, 0.019 to 0.029 s.\n"), "{text}");
-    lab.run("response log --from 12:00:00").assert_refused(2, &["does not tell when it began"]);
+    lab.run("response log --from 12:00:00").assert_refused(2, &["does not record when it began"]);
     lab.assert_clean();
 }
 
@@ -168,11 +168,11 @@ fn times_that_cannot_be_are_refused() {
     let lab = Lab::new();
     run(&lab, "run", usize::MAX);
     for (words, word) in [
-        ("--from -1", "is no time; write"),
-        ("--to -5s", "is no time; write"),
-        ("--from soon", "is no time; write"),
-        ("--to 5parsecs", "is no time; write"),
-        ("--from 25:00:00", "is no time; write"),
+        ("--from -1", "is not a moment; write"),
+        ("--to -5s", "is not a moment; write"),
+        ("--from soon", "is not a moment; write"),
+        ("--to 5parsecs", "is not a moment; write"),
+        ("--from 25:00:00", "is not a moment; write"),
         ("--from", "a value is required"),
         ("--last 10", "10s"),
         ("--last -3s", "not a number"),

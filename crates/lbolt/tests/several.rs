@@ -172,11 +172,11 @@ fn what_cannot_be_put_beside_each_other_is_refused_in_a_sentence() {
     for (words, hint) in [
         ("host1 host2 host1", "the same trace as host1"),
         ("host1 again", "the same trace as host1"),
-        ("host1 not-there", "not-there: it is not there"),
+        ("host1 not-there", "not-there: no such file or directory"),
         ("host1 trace.csv", "lbolt import"),
-        ("@empty", "it names none"),
+        ("@empty", "the file names no trace"),
         ("@not-there", "the list of traces not-there"),
-        ("--last 1s host1 host2", "of one trace; 2 are named"),
+        ("--last 1s host1 host2", "but 2 traces are named"),
     ] {
         lab.run(&format!("response {words}")).assert_refused(2, &[hint]);
     }

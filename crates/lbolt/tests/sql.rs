@@ -504,9 +504,9 @@ fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
         )
     );
     for (words, hint) in [
-        ("sql --requests not-there", "not-there is not there"),
+        ("sql --requests not-there", "not-there does not exist"),
         ("sql --requests trace.csv", "lbolt import"),
-        ("sql --requests d", "is a directory and no run"),
+        ("sql --requests d", "is a directory but not a run"),
     ] {
         lab.run(words).assert_refused(2, &[hint]);
     }

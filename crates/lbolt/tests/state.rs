@@ -104,7 +104,7 @@ fn root_another_user_who_was_there_first_gets_no_file_written_deleted_or_waited_
         for words in ["doctor", "doctor --clean"] {
             let ended = attacked(&lab, with_home, words);
             assert_eq!(ended.code, 0, "{}", ended.err);
-            let lines = ended.out.lines().filter(|line| line.contains("is not believed"));
+            let lines = ended.out.lines().filter(|line| line.contains("is not trusted"));
             let told: Vec<&str> = lines.collect();
             assert_eq!(told.len(), 1 + usize::from(with_home), "{}", ended.out);
             assert!(told.iter().all(|line| line.contains("belongs to user 65534")), "{told:?}");
@@ -134,11 +134,11 @@ fn notes_that_are_no_files_of_ones_own_are_told_and_not_waited_for() {
     let ended = lab.run("doctor --clean");
     assert_eq!(ended.code, 0, "{}", ended.err);
     for (name, why) in [
-        ("1-1", "a link"),
-        ("1-2", "another name"),
-        ("1-3", "no file"),
+        ("1-1", "a symbolic link"),
+        ("1-2", "another hard link"),
+        ("1-3", "not a regular file"),
         ("1-4", "too large"),
-        ("prose", "no note"),
+        ("prose", "not an lbolt note"),
     ] {
         let is_its = |line: &str| line.contains(&format!("{name}.json")) && line.contains(why);
         assert!(ended.out.lines().any(is_its), "{name}: {}", ended.out);
@@ -160,7 +160,7 @@ fn a_place_that_others_may_write_holds_no_notes_and_the_run_says_so() {
     std::fs::set_permissions(&notes, open).unwrap();
     let ended = lab.run(&format!("throughput d --rw read {QUICK} -o r"));
     assert_eq!(ended.code, 0, "{}", ended.err);
-    let words = ["if this run is killed", "failed to trust", "others may write there"];
+    let words = ["if this run is killed", "failed to trust", "other users can write there"];
     let is_told = |line: &str| words.iter().all(|word| line.contains(word));
     assert!(ended.err.lines().any(is_told), "{}", ended.err);
     assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
@@ -265,7 +265,7 @@ fn of_four_that_want_one_name_one_gets_it_and_without_a_name_all_get_one() {
         let winners: Vec<usize> = (0..4).filter(|place| ended[*place].code == 0).collect();
         assert_eq!(winners.len(), 1, "round {round}");
         for loser in ended.iter().filter(|ended| ended.code != 0) {
-            loser.assert_refused(2, &[&name, "is there already", "--output"]);
+            loser.assert_refused(2, &[&name, "already exists", "--output"]);
         }
         assert_eq!(rows(&lab.path(&name)), winners[0] as u64 + 1, "the winner's own rows");
 
@@ -343,7 +343,7 @@ fn root_an_import_that_finds_no_room_says_truly_what_it_kept() {
         assert_ne!(ended.code, 0, "{size}");
         assert!(ended.err.to_lowercase().contains("no space"), "{size}: {}", ended.err);
         assert_true(&ended, &run);
-        kept.insert(ended.sentence().contains(" requests before that are in it"));
+        kept.insert(ended.sentence().contains("; its first "));
         assert!(names(&small.seen).iter().all(|name| name == "r"), "{:?}", names(&small.seen));
     }
     assert_eq!(kept.len(), 2, "some disks held rows, and some held none");
@@ -408,7 +408,7 @@ fn root_a_model_that_finds_no_room_for_its_rows_leaves_no_run_and_promises_none(
     let words = format!("simulate run --model hp-c2490a --draws 0 -o {}/r", small.seen.display());
     let ended = lab.run(&words);
     ended.assert_refused(1, &["no space is left"]);
-    assert!(!ended.err.contains("are in it"), "{}", ended.err);
+    assert!(!ended.err.contains("are kept"), "{}", ended.err);
     assert_eq!(names(&small.seen), [""; 0]);
 }
 
@@ -439,7 +439,7 @@ fn what_an_earlier_version_left_is_found_and_removed_with_care() {
 
     assert_eq!(lab.run("runs rm .lbolt-a1B2c3").code, 0);
     assert!(!found[0].exists());
-    lab.run("runs rm .lbolt-living").assert_refused(2, &["a process that lives uses it"]);
+    lab.run("runs rm .lbolt-living").assert_refused(2, &["a running process uses it"]);
     lab.run("runs rm .lbolt-nothing").assert_refused(2, &[".lbolt-nothing"]);
     let clean = lab.run("doctor --clean d");
     clean.assert_refused(1, &["failed to remove", ".lbolt-000000", "not empty"]);
@@ -462,7 +462,8 @@ fn a_run_that_is_written_is_running_and_stays_and_one_of_a_dead_process_was_kill
     running.until("the run", || lab.path("runs/r/run.json").exists().then_some(()));
     let state = || lab.run("runs list").out.lines().nth(1).unwrap().to_owned();
     assert!(state().contains("running"), "{}", state());
-    lab.run("runs rm r").assert_refused(2, &["runs/r", "lives", "stop it first"]);
+    lab.run("runs rm r")
+        .assert_refused(2, &["runs/r", "a running lbolt", "stop that process first"]);
     assert!(lab.path("runs/r/run.json").exists());
     running.signal(rustix::process::Signal::KILL);
     running.wait();

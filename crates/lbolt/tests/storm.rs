@@ -104,7 +104,7 @@ fn root_a_storm_of_a_device_stays_within_its_areas_and_needs_the_second_name() {
     let Some(image) = is_root().then(|| lab.file("image", vec![0; 24 << 20])) else { return };
     let Some(device) = Loop::over(&image) else { return };
     let words = format!("storm {} --period 300ms --periods 1 --size 8m --runs 1", device.node);
-    lab.run(&words).assert_refused(3, &["named a second time"]);
+    lab.run(&words).assert_refused(3, &["writing needs consent"]);
     let rates = "--rate_iops 200 --commits 40 --dirty 1m";
     let ended = lab.run(&format!("{words} {rates} --destroy {} --format json", device.node));
     if ended.err.contains("which may lie on the same file") {
@@ -174,7 +174,7 @@ fn root_beside_a_command_its_reads_and_syncs_are_the_victims_and_it_is_ended() {
     }
     let refused = samples.iter().find(|sample| sample.program == "direct").unwrap();
     assert_eq!(refused.verdict, Verdict::NotMeasured);
-    assert!(report.findings().iter().any(|f| reason(f).contains("your program would have to")));
+    assert!(report.findings().iter().any(|f| reason(f).contains("only your program can do this")));
     lab.run("storm d --period 300ms -- sleep 0.4").assert_refused(1, &["ended (exit status: 0)"]);
     lab.run("storm d --period 300ms -- ./nothing").assert_refused(1, &["failed to run ./nothing"]);
     lab.assert_clean();
@@ -199,7 +199,7 @@ fn a_storm_in_virtual_time_ranks_remedies_and_is_the_same_each_time() {
     assert_eq!(gain(&first, "bfq"), None);
     let refused = lab.samples().into_iter().find(|sample| sample.program == "bfq").unwrap();
     assert_eq!(refused.verdict, Verdict::NotMeasured);
-    assert!(format!("{:?}", refused.doubts).contains("the model knows no scheduler of bfq"));
+    assert!(format!("{:?}", refused.doubts).contains("the model does not support scheduler bfq"));
     let again = lab.measure(words);
     for remedy in ["direct", "kyber", "mq-deadline-strict", "dirty-early", "fdatasync-often"] {
         assert_eq!(gain(&first, remedy), gain(&again, remedy), "{remedy}");
@@ -242,21 +242,21 @@ fn root_what_was_measured_on_a_model_stands_beside_what_was_predicted() {
 fn what_is_no_storm_is_refused_in_a_sentence() {
     let lab = Lab::new();
     for (words, sentence) in [
-        ("storm d --bs 3k", "no multiple of it"),
-        ("storm d --period 1ms", "a tenth of a second"),
+        ("storm d --bs 3k", "is not a multiple of --bs 3k"),
+        ("storm d --period 1ms", "at least 100ms"),
         ("storm nowhere", "nowhere"),
         ("storm fresh:ext4,drives=2", "one drive"),
-        ("storm fresh:ext4,block=1k,block=4k", "one system at a time"),
+        ("storm fresh:ext4,block=1k,block=4k", "names several systems"),
         ("storm model:ra81 --size 1g", "give a smaller --size"),
         ("storm model:ra82", "did you mean"),
-        ("storm d --simulate", "--simulate: d is no model"),
-        ("storm d --commits 3 -- true", "no load of ours runs"),
-        ("storm model:ra81 -- true", "the directory that the command works in"),
+        ("storm d --simulate", "--simulate: d is not a model"),
+        ("storm d --commits 3 -- true", "does not apply with COMMAND"),
+        ("storm model:ra81 -- true", "the directory that the command uses"),
     ] {
         lab.run(words).assert_refused(2, &[sentence]);
     }
     lab.run("storm d --remedies prayer").assert_refused_by_usage("mq-deadline-strict");
-    lab.run("storm d --rate_iops=-1").assert_refused_by_usage("no rate from 0");
+    lab.run("storm d --rate_iops=-1").assert_refused_by_usage("is not a rate from 0");
     let plan = lab.run("storm model:ra81 --remedies all --dry-run");
     assert!(plan.out.contains("\"fdatasync-often\"") && plan.out.contains("DEC RA81"));
     assert!(!plan.out.contains("\"simulate\""));

@@ -78,6 +78,6 @@ fn an_interrupted_survey_goes_on() {
     std::fs::create_dir(lab.path("elsewhere")).unwrap();
     let elsewhere = words.replace("survey d", "survey elsewhere");
     let ended = lab.run(&format!("{elsewhere} --resume first"));
-    ended.assert_refused(2, &["name that directory as TARGET"]);
+    ended.assert_refused(2, &["give this directory as TARGET"]);
     lab.assert_clean();
 }

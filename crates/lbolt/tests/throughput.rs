@@ -333,7 +333,7 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
     let words = "throughput d --rw read --size 4m --warmup 0 --no-ceiling --format json";
     let ended = lab.run(&format!("{words} --precision 0.001 --max-time 400ms"));
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.err.contains("until its rate is known to ± 0.001 % or 0.4 s are over"));
+    assert!(ended.err.contains("until the rate is known to ±0.001 % or 0.4 s are over"));
     let report = ended.report();
     let rate = report.finding("read_4k", "rate_bytes_per_s").unwrap().clone();
     let count = rate["count"].as_u64().unwrap();
@@ -431,9 +431,8 @@ fn a_job_file_of_fios_is_refused_with_what_to_do() {
     lab.file("jobs", "; of fio\n[global]\nrw=randread\nbs=4k\n[one]\nfilename=d/x\n");
     for words in ["throughput jobs", "throughput d --programs jobs", "overhead jobs"] {
         let words = lab.run(words);
-        words
-            .assert_refused(2, &["fio's job files", "--programs FILE", "lbolt record -- fio FILE"]);
+        words.assert_refused(2, &["fio job files", "--programs FILE", "lbolt record -- fio FILE"]);
     }
-    lab.run("jobs.fio").assert_refused_by_usage("lbolt does not read fio's job files");
+    lab.run("jobs.fio").assert_refused_by_usage("lbolt does not read fio job files");
     lab.assert_clean();
 }

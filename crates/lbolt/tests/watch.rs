@@ -160,7 +160,7 @@ fn root_what_is_waited_for_becomes_a_run_again_and_again_and_the_least_goes_firs
         assert!(incident.why.contains("max(read) of the last "), "{}", incident.why);
         let kept = RequestFile::open(&path.join("requests.parquet")).unwrap();
         assert_eq!(kept.rows(), incident.requests);
-        assert!(incident.verdict.contains("had no room in memory"), "{}", incident.verdict);
+        assert!(incident.verdict.contains("did not fit into memory"), "{}", incident.verdict);
         let opened = lab.run(&format!("response {}", path.display()));
         assert!(opened.code == 0 && opened.out.contains("Devices"), "{}", opened.err);
     }
@@ -191,7 +191,7 @@ fn root_the_part_that_writes_has_no_privileges_and_the_one_that_captures_ends_wi
     let captures = of(&status(part), "CapPrm");
     assert!(captures != 0 && captures & (1 << 12) == 0, "no network: {captures:x}");
     let second = lab.run(&format!("watch history -d {}", device.node));
-    second.assert_refused(2, &["another lbolt watches into it already"]);
+    second.assert_refused(2, &["another lbolt watch already uses it"]);
     // Killed: nothing of the other part stays.
     watch.signal(Signal::KILL);
     watch.wait();
@@ -231,7 +231,7 @@ fn root_a_watch_of_root_s_is_a_user_of_the_system_and_so_is_its_command() {
     assert_eq!(again.wait().code, 0);
     // A directory of other things is not handed over.
     lab.run(&format!("watch d/.. -d {}", device.node))
-        .assert_refused(2, &["is not of it alone", "name another"]);
+        .assert_refused(2, &["also contains", "name another"]);
     assert_eq!(owner("shadow"), 0);
     drop(device);
     lab.assert_clean();
@@ -392,7 +392,7 @@ fn a_watch_without_privileges_says_so() {
 #[test]
 fn bad_input_is_refused_in_a_sentence() {
     let lab = Lab::new();
-    lab.run("top --format csv").assert_refused(2, &["table and json"]);
+    lab.run("top --format csv").assert_refused(2, &["--format table, or json"]);
     lab.run("watch history --when p98>1s").assert_refused_by_usage("p999");
     lab.run("watch history --prometheus nowhere").assert_refused_by_usage("nowhere");
     lab.run("watch history --history-size 1m").assert_refused(2, &["16 MiB", "--history-size"]);

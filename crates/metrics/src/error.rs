@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 pub enum MetricsError {
     /// Others than this machine could read them, and nobody said so.
     #[error(
-        "show metrics at {0}: other machines can reach it, and the names of this one's devices \
-         and programs would be theirs to read; use 127.0.0.1, or add --listen-public"
+        "serve metrics at {0}: other machines can reach this address and read names of devices and \
+         programs; use 127.0.0.1, or add --listen-public"
     )]
     Public(SocketAddr),
     /// There is no server.

@@ -41,14 +41,14 @@ pub fn serve(address: SocketAddr, hosts: Hosts, totals: Shared) -> Result<Server
 fn respond<B>(request: &Request<B>, totals: &Shared) -> Response<Full<Bytes>> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response =
-            plain(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET and HEAD are all that there is.\n");
+            plain(StatusCode::METHOD_NOT_ALLOWED, TEXT, "Only GET and HEAD are allowed.\n");
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
     match request.uri().path() {
         "/metrics" => metrics(request.headers(), totals),
         "/" => plain(StatusCode::OK, HTML, page()),
-        _ => plain(StatusCode::NOT_FOUND, TEXT, "Not here: metrics are at /metrics.\n"),
+        _ => plain(StatusCode::NOT_FOUND, TEXT, "Not found: metrics are at /metrics.\n"),
     }
 }
 
@@ -75,10 +75,9 @@ fn plain(
 
 fn page() -> String {
     format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>lbolt</title>\n\
-         <h1>lbolt {}</h1>\n\
-         <p>{} metrics of what the disks here do, and for whom, are at \
-         <a href=\"/metrics\">/metrics</a>.</p></html>\n",
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>lbolt</title>\n<h1>lbolt \
+         {}</h1>\n<p>{} metrics of disk activity and its users are at <a \
+         href=\"/metrics\">/metrics</a>.</p></html>\n",
         env!("CARGO_PKG_VERSION"),
         METRICS.len(),
     )

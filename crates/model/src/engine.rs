@@ -105,27 +105,26 @@ const PLAIN: EngineFacts = EngineFacts {
     not_buffered: None,
     not_direct: None,
     not_extending: None,
-    unsupported: "the file system or device does not serve this interface: use psync",
+    unsupported: "the file system or device does not support this interface; use psync",
 };
 
 const OVERLAPPING: EngineFacts = EngineFacts { overlaps: true, ..PLAIN };
 
 const STDIO: EngineFacts = EngineFacts {
-    not_direct: Some("the C library's buffer is not aligned as O_DIRECT needs: use psync"),
+    not_direct: Some("the C library's buffer is not aligned for O_DIRECT; use psync"),
     ..PLAIN
 };
 
-const NEEDS_POLLING: &str = "only direct requests can be polled for: give --direct";
-const NO_POLLING: &str = "the device has no queue that can be polled (nvme has them with its \
-    module \
-                          parameter poll_queues), or the file system cannot poll";
+const NEEDS_POLLING: &str = "only direct requests can be polled; give --direct";
+const NO_POLLING: &str = "the device has no poll queues (nvme needs the module parameter \
+                          poll_queues), or the file system cannot poll";
 
 /// Every engine, in the order of the enumeration.
 pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::Sync,
         name: "sync",
-        meaning: "read(2) and write(2) at the file's position, lseek(2) where it is elsewhere",
+        meaning: "read(2) and write(2) at the file position, lseek(2) if the position differs",
         ..PLAIN
     },
     EngineFacts {
@@ -137,13 +136,13 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::Vsync,
         name: "vsync",
-        meaning: "readv(2) and writev(2) at the file's position, one buffer a call",
+        meaning: "readv(2) and writev(2) at the file position, one buffer per call",
         ..PLAIN
     },
     EngineFacts {
         kind: EngineKind::Pvsync,
         name: "pvsync",
-        meaning: "preadv(2) and pwritev(2), one buffer a call",
+        meaning: "preadv(2) and pwritev(2), one buffer per call",
         ..PLAIN
     },
     EngineFacts {
@@ -155,15 +154,15 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::Pvsync2Nowait,
         name: "pvsync2_nowait",
-        meaning: "with RWF_NOWAIT, and again without it where that would wait",
+        meaning: "with RWF_NOWAIT, and again without it if the call would block",
         unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 and block \
-                      devices have none for buffered writes, tmpfs none at all): use pvsync2",
+                      devices: not for buffered writes; tmpfs: never); use pvsync2",
         ..PLAIN
     },
     EngineFacts {
         kind: EngineKind::Pvsync2Hipri,
         name: "pvsync2_hipri",
-        meaning: "with RWF_HIPRI, which today's kernels take and ignore; needs --direct",
+        meaning: "with RWF_HIPRI, which current kernels accept and ignore; needs --direct",
         not_buffered: Some(NEEDS_POLLING),
         unsupported: NO_POLLING,
         ..PLAIN
@@ -196,38 +195,38 @@ pub const ENGINES: [EngineFacts; 23] = [
         kind: EngineKind::Mmap,
         name: "mmap",
         meaning: "memory copies from and to a shared mapping of the file",
-        not_direct: Some("a mapping is the page cache: use psync"),
-        not_extending: Some("a mapping is as long as the file was: use rewrite"),
-        unsupported: "the file system cannot map files: use psync",
+        not_direct: Some("a mapping uses the page cache; use psync"),
+        not_extending: Some("a mapping cannot extend the file; use rewrite"),
+        unsupported: "the file system cannot map files; use psync",
         ..PLAIN
     },
     EngineFacts {
         kind: EngineKind::Splice,
         name: "splice",
-        meaning: "splice(2) to /dev/null, and vmsplice(2) and splice(2) from memory, by a pipe",
-        not_direct: Some("splice moves pages of the page cache: use psync"),
-        unsupported: "the file system cannot splice: use psync",
+        meaning: "splice(2) to /dev/null, vmsplice(2) and splice(2) from memory, through a pipe",
+        not_direct: Some("splice moves pages of the page cache; use psync"),
+        unsupported: "the file system cannot splice; use psync",
         ..PLAIN
     },
     EngineFacts {
         kind: EngineKind::CopyFileRange,
         name: "copy_file_range",
-        meaning: "copy_file_range(2) inside the file; copies only",
+        meaning: "copy_file_range(2) within the file; only for copies",
         serves: &[Operation::Copy],
-        unsupported: "the file system cannot copy inside the kernel",
+        unsupported: "the file system cannot copy inside the kernel; use another engine",
         ..PLAIN
     },
     EngineFacts {
         kind: EngineKind::Libaio,
         name: "libaio",
-        meaning: "io_submit(2); without --direct it waits inside",
+        meaning: "io_submit(2); without --direct the call blocks",
         ..OVERLAPPING
     },
     EngineFacts {
         kind: EngineKind::Posixaio,
         name: "posixaio",
-        meaning: "aio_read(3) and aio_write(3); glibc serves each file by one thread at a time, \
-            musl each request by a thread of its own",
+        meaning: "aio_read(3) and aio_write(3); glibc uses one thread per file, musl one thread \
+                  per request",
         ..OVERLAPPING
     },
     EngineFacts {
@@ -239,7 +238,7 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::IoUring,
         name: "io_uring",
-        meaning: "one ring a job, each request handed over at once",
+        meaning: "one ring per job, each request submitted immediately",
         ..OVERLAPPING
     },
     EngineFacts {
@@ -257,7 +256,7 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::IoUringDefer,
         name: "io_uring_defer",
-        meaning: "io_uring that finishes requests only when it is asked (DEFER_TASKRUN)",
+        meaning: "io_uring that completes requests only when asked (DEFER_TASKRUN)",
         ..OVERLAPPING
     },
     EngineFacts {
@@ -271,7 +270,7 @@ pub const ENGINES: [EngineFacts; 23] = [
     EngineFacts {
         kind: EngineKind::Null,
         name: "null",
-        meaning: "no I/O at all: what the harness itself costs",
+        meaning: "no I/O: measures the cost of the harness",
         serves: &[Operation::Read, Operation::Write, Operation::Copy],
         ..OVERLAPPING
     },

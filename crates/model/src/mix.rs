@@ -120,7 +120,7 @@ fn wrong(key: &str, why: impl Into<String>) -> ProfileError {
 fn within(key: &str, value: f64, least: f64, most: f64) -> Result<(), ProfileError> {
     match (least..=most).contains(&value) {
         true => Ok(()),
-        false => Err(wrong(key, format!("is {value}, which is not from {least} to {most}"))),
+        false => Err(wrong(key, format!("is {value}, but must be from {least} to {most}"))),
     }
 }
 
@@ -137,7 +137,7 @@ fn shares(key: &str, shares: impl Iterator<Item = f64>) -> Result<(), ProfileErr
         0 => Err(wrong(key, "is empty")),
         _ if lines > LINES_MAX => Err(wrong(key, format!("has more than {LINES_MAX} lines"))),
         _ if (sum - 100.0).abs() > ROUNDED_PERCENT => {
-            Err(wrong(key, format!("is {sum:.1} % together, and not 100")))
+            Err(wrong(key, format!("adds up to {sum:.1} %, but must add up to 100 %")))
         }
         _ => Ok(()),
     }
@@ -197,7 +197,14 @@ impl Profile {
         let sum: u64 = self.traffic().fold(0, |sum, (_, of)| sum.saturating_add(of.requests));
         match sum == self.requests {
             true => Ok(()),
-            false => Err(wrong("requests", format!("is {}, and its parts {sum}", self.requests))),
+            false => Err(wrong(
+                "requests",
+                format!(
+                    "is {}, but its parts add up to \
+                                                    {sum}",
+                    self.requests
+                ),
+            )),
         }
     }
 
@@ -212,7 +219,7 @@ impl Profile {
             within(&key, *dispersion, 0.0, f64::MAX)?;
             within(&key, *split, -1.0, 1.0)?;
             if *stretch_s >= before || traffic.bursts.len() > LINES_MAX {
-                return Err(wrong(&key, "is not in order, the longest stretch first"));
+                return Err(wrong(&key, "is not sorted; put the longest time first"));
             }
             before = *stretch_s;
         }
@@ -230,7 +237,7 @@ impl Profile {
             let most = self.end_bytes.min(LENGTH_BYTES_MAX);
             within(&key("sizes"), *bytes as f64, self.block_bytes as f64, most as f64)?;
             if !bytes.is_multiple_of(self.block_bytes) {
-                let why = format!("has {bytes}, which is no multiple of block_bytes");
+                let why = format!("has {bytes}, which is not a multiple of block_bytes");
                 return Err(wrong(&key("sizes"), why));
             }
         }
@@ -246,10 +253,10 @@ impl Profile {
             (1u64 << 60) as f64,
         )?;
         if !area_bytes.is_multiple_of(self.block_bytes) {
-            return Err(wrong(&key("area_bytes"), "is no multiple of block_bytes"));
+            return Err(wrong(&key("area_bytes"), "is not a multiple of block_bytes"));
         }
         if traffic.zones.iter().any(|(percent, areas)| *percent > 0.0 && *areas == 0) {
-            return Err(wrong(&key("zones"), "has requests where it has no areas"));
+            return Err(wrong(&key("zones"), "has requests in a zone without areas"));
         }
         rising(&key("hot"), &traffic.hot, 100.0 + 1e-6)
     }
@@ -362,20 +369,20 @@ mod tests {
         for (error, words) in [
             (with(|p, _| p.schema = "lbolt.profile/9".into()), "schema is not"),
             (with(|p, _| p.length_s = f64::NAN), "length_s is NaN"),
-            (with(|p, _| p.requests = 99), "requests is 99, and its parts 100"),
+            (with(|p, _| p.requests = 99), "requests is 99, but its parts add up to 100"),
             (with(|p, _| p.block_bytes = 0), "block_bytes is 0"),
             (with(|p, _| p.end_bytes = 4096), "read.sizes is 8192"),
             (with(|_, t| t.sizes = vec![]), "read.sizes is empty"),
-            (with(|_, t| t.sizes = vec![(1000, 100.0)]), "no multiple of block_bytes"),
-            (with(|_, t| t.sizes[0].1 = 10.0), "read.sizes is 35.0 % together"),
+            (with(|_, t| t.sizes = vec![(1000, 100.0)]), "not a multiple of block_bytes"),
+            (with(|_, t| t.sizes[0].1 = 10.0), "read.sizes adds up to 35.0 %"),
             (with(|_, t| t.sequential_percent = 101.0), "sequential_percent is 101"),
             (with(|_, t| t.streams = vec![]), "read.streams is empty"),
-            (with(|_, t| t.zones[1].1 = 0), "requests where it has no areas"),
+            (with(|_, t| t.zones[1].1 = 0), "requests in a zone without areas"),
             (with(|_, t| t.area_bytes = 0), "area_bytes is 0"),
             (with(|_, t| t.hot[0].1 = 101.0), "read.hot is 101"),
             (with(|_, t| t.hot[0].0 = 100.5), "read.hot is 100.5"),
             (with(|_, t| t.bursts[0].2 = 2.0), "read.bursts is 2"),
-            (with(|_, t| t.bursts[1].0 = 9.0), "read.bursts is not in order"),
+            (with(|_, t| t.bursts[1].0 = 9.0), "read.bursts is not sorted"),
             (with(|_, t| t.response_us[0].1 = 1e9), "read.response_us is 900"),
         ] {
             assert!(error.contains(words), "{words}: {error}");

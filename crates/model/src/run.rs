@@ -64,7 +64,8 @@ pub enum RunError {
     #[error("read {path} as a run: {problem}")]
     NotARun { path: PathBuf, problem: String },
     #[error(
-        "make a run in {path}: it is there already, and no empty directory; choose another --output"
+        "create a run in {path}: it already exists and is not an empty directory; choose another \
+         --output"
     )]
     Taken { path: PathBuf },
     #[error(transparent)]

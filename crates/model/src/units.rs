@@ -18,7 +18,7 @@ pub enum UnitError {
     UnknownUnit { text: String, known: &'static str },
     /// A size in kB, MB, …, which two standards read differently.
     #[error(
-        "\"{text}\" is {binary} bytes to fio and {decimal} by the SI: write {short}, or {decimal}"
+        "\"{text}\" is {binary} bytes in fio but {decimal} in the SI; write {short} or {decimal}"
     )]
     Ambiguous { text: String, binary: u64, decimal: u64, short: String },
     #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
@@ -244,11 +244,11 @@ mod tests {
     #[test]
     fn a_unit_that_fio_reads_otherwise_is_refused_with_both_readings() {
         for (text, sentence) in [
-            ("4kb", "\"4kb\" is 4096 bytes to fio and 4000 by the SI: write 4k, or 4000"),
-            ("4KB", "\"4KB\" is 4096 bytes to fio and 4000 by the SI: write 4k, or 4000"),
+            ("4kb", "\"4kb\" is 4096 bytes in fio but 4000 in the SI; write 4k or 4000"),
+            ("4KB", "\"4KB\" is 4096 bytes in fio but 4000 in the SI; write 4k or 4000"),
             (
                 "1.5 MB",
-                "\"1.5 MB\" is 1572864 bytes to fio and 1500000 by the SI: write 1.5m, or 1500000",
+                "\"1.5 MB\" is 1572864 bytes in fio but 1500000 in the SI; write 1.5m or 1500000",
             ),
         ] {
             assert_eq!(parse_size(text).unwrap_err().to_string(), sentence);

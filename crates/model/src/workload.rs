@@ -268,7 +268,7 @@ fn shown_optional_time<S: serde::Serializer>(
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum WorkloadError {
-    #[error("it is no list of programs: {0}")]
+    #[error("it is not a list of programs: {0}")]
     Syntax(String),
     #[error("program {program}: {option} {problem}")]
     Value { program: String, option: &'static str, problem: String },
@@ -335,7 +335,7 @@ impl Program {
             (
                 self.direct && !self.bs.is_multiple_of(512),
                 "bs",
-                format!("of {} is not a multiple of 512, which direct needs", self.bs),
+                format!("is {}, but direct needs a multiple of 512", self.bs),
             ),
             (
                 self.size.is_some_and(|size| size < self.bs),
@@ -344,7 +344,7 @@ impl Program {
             ),
             (self.iodepth == 0 || self.iodepth > 4096, "iodepth", "must be from 1 to 4096".into()),
             (self.numjobs == 0 || self.numjobs > 512, "numjobs", "must be from 1 to 512".into()),
-            (self.rwmixread > 100, "rwmixread", "is a per cent: 0 to 100".into()),
+            (self.rwmixread > 100, "rwmixread", "must be a percentage from 0 to 100".into()),
             (
                 self.rate_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e8)),
                 "rate_iops",
@@ -358,7 +358,7 @@ impl Program {
             (
                 self.fsync > 0 && self.fdatasync > 0,
                 "fdatasync",
-                "and fsync are both given: leave one out, or make two programs".into(),
+                "and fsync are both given; leave one out or make two programs".into(),
             ),
         ]
     }
@@ -373,13 +373,13 @@ impl Program {
             (
                 !(serves(Operation::Read) && serves(Operation::Write)),
                 "ioengine",
-                format!("{name} copies only, and does not read or write: use psync"),
+                format!("{name} only copies and cannot read or write; use psync"),
             ),
             (
                 self.iodepth > 1 && !engine.overlaps,
                 "iodepth",
                 format!(
-                    "above 1 needs an ioengine that overlaps ({}), not {name}",
+                    "above 1 needs an ioengine with overlapping requests ({}), not {name}",
                     names_where(|e| e.overlaps && e.kind != EngineKind::Null)
                 ),
             ),
@@ -432,7 +432,7 @@ impl Battery {
     /// Errors: the first fault found.
     pub fn check(&self) -> Result<(), WorkloadError> {
         if self.programs.is_empty() {
-            return Err(WorkloadError::Syntax("it holds no [[program]]".into()));
+            return Err(WorkloadError::Syntax("it contains no [[program]]".into()));
         }
         for (position, program) in self.programs.iter().enumerate() {
             program.check()?;
@@ -440,14 +440,15 @@ impl Battery {
                 return Err(WorkloadError::Value {
                     program: program.name.clone(),
                     option: "name",
-                    problem: "is given twice; rows need names of their own".into(),
+                    problem: "is given twice; each row needs its own name".into(),
                 });
             }
         }
         match self.rows.iter().find(|row| !self.programs.iter().any(|p| p.name == **row)) {
-            Some(row) => {
-                Err(WorkloadError::Syntax(format!("rows names \"{row}\", which is no program")))
-            }
+            Some(row) => Err(WorkloadError::Syntax(format!(
+                "rows names \"{row}\", but there is no program \
+                                                   with this name"
+            ))),
             None => Ok(()),
         }
     }

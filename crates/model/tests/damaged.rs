@@ -136,7 +136,7 @@ fn a_file_that_is_cut_anywhere_is_an_error() {
     let (_, bytes) = seeds().swap_remove(0);
     for length in 0..bytes.len() {
         let error = read_requests(bytes[..length].to_vec()).unwrap_err().to_string();
-        assert!(error.contains("damaged or not whole"), "{length}: {error}");
+        assert!(error.contains("damaged or incomplete"), "{length}: {error}");
     }
 }
 

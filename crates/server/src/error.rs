@@ -10,20 +10,20 @@ use std::net::SocketAddr;
 pub enum ServerError {
     /// Another program has the address.
     #[error(
-        "show {0} at {1}: the address is in use; choose another port, or end what listens there \
-         (ss -ltnp tells who)"
+        "serve {0} at {1}: the address is in use; choose another port, or stop the process that \
+         listens there (see ss -ltnp)"
     )]
     InUse(&'static str, SocketAddr),
     /// The address is of no interface here.
     #[error(
-        "show {0} at {1}: this machine has no such address; `ip address` lists those that it has"
+        "serve {0} at {1}: this machine does not have the address; `ip address` lists its addresses"
     )]
     NoSuchAddress(&'static str, SocketAddr),
     /// The port needs a privilege.
-    #[error("show {0} at {1}: not permitted; use a port from 1024 on")]
+    #[error("serve {0} at {1}: not permitted; use a port from 1024")]
     NotPermitted(&'static str, SocketAddr),
     /// Something else.
-    #[error("show {what} at {address}: {source}")]
+    #[error("serve {what} at {address}: {source}")]
     Listen {
         /// What was to be shown.
         what: &'static str,
@@ -33,7 +33,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// There is no thread for the server.
-    #[error("start a thread that shows {0}: {1}")]
+    #[error("start a thread that serves {0}: {1}")]
     Thread(&'static str, io::Error),
 }
 

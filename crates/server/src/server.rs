@@ -40,7 +40,7 @@ const LONGEST: usize = 16 << 10;
 const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a request by another name than those of [`Hosts`].
 const OTHER_HOST: &str =
-    "This server answers to 127.0.0.1, [::1] and localhost, and to no other name in Host.\n";
+    "This server answers only if the Host header is 127.0.0.1, [::1] or localhost.\n";
 
 /// A server that runs; it ends when this is dropped.
 #[derive(Debug)]

@@ -52,7 +52,7 @@ pub trait Machine {
 /// The error of a machine whose counters cannot be, however it came to that: requests that got
 /// lost, time that was used twice, data faster than a link.
 pub fn broken(law: &str, found: impl std::fmt::Display) -> SubjectError {
-    SubjectError::Failed(format!("the model is at fault: {law}: {found}"))
+    SubjectError::Failed(format!("the model violates a law ({law}): {found}; report this"))
 }
 
 /// A modelled machine as the experiments see it.
@@ -125,7 +125,7 @@ impl Subject for ModelSubject {
         match accounting {
             Accounting::Difference => self.machine.counters(),
             Accounting::Trace => Err(SubjectError::Unavailable(
-                "a modelled machine counts every moment of its CPU anyhow; it has no trace".into(),
+                "a modelled machine accounts for all its CPU time and has no trace".into(),
             )),
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn bursts<S: Subject>(
         let job = Bursts::new(plan, round);
         let mut done = subject.run(vec![(placement.clone(), job)])?;
         let job = done.pop().map(|(job, _)| job);
-        let job = job.ok_or_else(|| SubjectError::Failed("a burst did not come back".into()))?;
+        let job = job.ok_or_else(|| SubjectError::Failed("a burst did not complete".into()))?;
         if let Some(error) = job.error {
             return Err(error.on(&placement, "bursts of writes"));
         }

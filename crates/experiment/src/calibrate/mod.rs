@@ -180,7 +180,7 @@ fn fill<S: Subject>(
     };
     let done = subject.run(vec![(placement.clone(), Stream::new(&program, stream))])?;
     match done.into_iter().find_map(|(stream, _)| stream.into_report().error) {
-        Some(error) => Err(error.on(&placement, "writing it all")),
+        Some(error) => Err(error.on(&placement, "filling the device")),
         None => Ok(()),
     }
 }
@@ -249,7 +249,7 @@ fn pass<S: Subject>(
         subject.run(vec![(placement.clone(), Probe::new(class, plan, (seed, one_ns)))])?;
     let after = subject.counters(Accounting::Difference)?;
     let probe = done.pop().map(|(probe, _)| probe);
-    let probe = probe.ok_or_else(|| SubjectError::Failed("a probe did not come back".into()))?;
+    let probe = probe.ok_or_else(|| SubjectError::Failed("a probe did not complete".into()))?;
     if let Some(error) = probe.error {
         return Err(error.on(&placement, &class.name()));
     }

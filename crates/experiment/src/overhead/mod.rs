@@ -161,7 +161,7 @@ impl<S: Subject> Overhead<'_, S> {
         let (needed, free) = (2 * self.plan.file_bytes, self.setup.place.capacity_bytes);
         if needed > free {
             return Err(SubjectError::Unavailable(format!(
-                "two files of {} need {}, and there is space for {}; give a smaller --size",
+                "two files of {} need {}, but there is space for {}; give a smaller --size",
                 show_size(self.plan.file_bytes),
                 show_size(needed),
                 show_size(free)

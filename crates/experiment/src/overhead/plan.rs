@@ -45,15 +45,15 @@ impl Cell {
         let is_mixed = matches!(self.access, Access::Rw | Access::RandRw);
         let name = facts.name;
         if let Some(reason) = facts.not_direct.filter(|_| self.direct) {
-            Some(format!("{name} takes no direct requests: {reason}"))
+            Some(format!("{name} cannot use O_DIRECT: {reason}"))
         } else if let Some(reason) = facts.not_buffered.filter(|_| !self.direct) {
-            Some(format!("{name} makes no sense through the page cache: {reason}"))
+            Some(format!("{name} cannot use the page cache: {reason}"))
         } else if self.channels > 1 && !facts.overlaps {
-            Some(format!("{name} keeps one request outstanding, not {}", self.channels))
+            Some(format!("{name} keeps only one request outstanding, not {}", self.channels))
         } else if copies && !is_mixed {
-            Some(format!("{name} reads and writes at once: give --rw rw or randrw"))
+            Some(format!("{name} copies, so it reads and writes; give --rw rw or randrw"))
         } else if self.access.creates() {
-            Some("the overhead experiment overwrites files in place: give rewrite for write".into())
+            Some("overhead overwrites files in place; give rewrite instead of write".into())
         } else {
             None
         }

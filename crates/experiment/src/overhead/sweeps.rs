@@ -81,10 +81,10 @@ fn with_doubles(intervals_ns: &[u64]) -> Vec<u64> {
 }
 
 /// What the default leaves out, for whoever reads its results.
-pub const LEFT_OUT: &str = "sequential access; reading and writing at once but for copies; sizes \
-    between those shown; more \
-than one channel but for direct reads of 4k; idle-load and trace accounts but for reads of 4k; \
-computing during writes, and during cached calls but for psync";
+pub const LEFT_OUT: &str = "sequential access; mixed reads and writes (except copies); sizes \
+                            between the listed ones; more than one channel (except direct 4k \
+                            reads); idle-load and trace accounts (except 4k reads); computing \
+                            during writes and during cached calls (except psync)";
 
 fn all() -> Vec<EngineKind> {
     engines(|facts| facts.kind != EngineKind::Null)

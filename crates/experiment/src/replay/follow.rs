@@ -26,8 +26,8 @@ pub struct Followed {
 pub enum FollowError {
     /// The trace does not tell when a request was completed.
     #[error(
-        "replay closed: the trace does not tell when request {place} was completed; --arrivals \
-         open needs no completions"
+        "replay with closed arrivals: request {place} of the trace has no completion time; use \
+         --arrivals open"
     )]
     NoCompletion {
         /// Its place among all.

@@ -93,7 +93,7 @@ impl<S: Subject> Run<'_, S> {
         let done = self.subject.run(vec![(placement.clone(), job)])?;
         let Some((part, _)) = done.first() else { return Ok(0.0) };
         match part.error() {
-            Some(error) => Err(error.on(&placement, "looking what it can do")),
+            Some(error) => Err(error.on(&placement, "measuring the target's rates")),
             None => Ok(part.rate()),
         }
     }
@@ -129,7 +129,7 @@ impl<S: Subject> Run<'_, S> {
             let layer = Layer::new(stream, self.place.is_device);
             let done = self.subject.run(vec![(placement.clone(), layer)])?;
             if let Some(error) = done.first().and_then(|(layer, _)| layer.error) {
-                return Err(error.on(&placement, "laying out"));
+                return Err(error.on(&placement, "laying out files"));
             }
         }
         Ok(())

@@ -210,8 +210,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
     fn make_ready(&mut self, program: &Program) -> Result<(), SubjectError> {
         if self.is_impossible(program) {
             return Err(SubjectError::Unavailable(format!(
-                "{} creates files, and a block device has none; use rewrite, randread or randwrite \
-                 there",
+                "{} creates files, but a block device has none; use rewrite, randread or randwrite",
                 program.name
             )));
         }
@@ -286,7 +285,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         let needed = file_bytes * u64::from(program.numjobs);
         if needed > self.place.capacity_bytes {
             return Err(SubjectError::Unavailable(format!(
-                "{} needs {} and there is space for {}; give a smaller --size",
+                "{} needs {}, but there is space for {}; give a smaller --size",
                 program.name,
                 show_size(needed),
                 show_size(self.place.capacity_bytes)
@@ -420,7 +419,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         }
         match done.iter().map(|(job, _)| job.errno).find(|errno| *errno != 0) {
             Some(errno) => Err(SubjectError::Failed(format!(
-                "{}: removing the file failed: {}",
+                "{}: failed to remove the file: {}",
                 program.name,
                 std::io::Error::from_raw_os_error(errno)
             ))),

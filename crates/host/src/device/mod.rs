@@ -96,9 +96,9 @@ pub enum DeviceError {
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("find block device {0} in sysfs")]
     Unknown(DeviceNumber),
-    #[error("ask {name} which file it lies on: {source}")]
+    #[error("find the backing file of {name}: {source}")]
     LoopFile { name: String, source: std::io::Error },
-    #[error("understand {path}: {problem}")]
+    #[error("parse {path}: {problem}")]
     Malformed { path: PathBuf, problem: String },
 }
 

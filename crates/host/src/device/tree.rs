@@ -353,7 +353,7 @@ impl Tree {
         let folder = self.folder(device)?.join(list);
         let number = |name: String| {
             self.by_name(&name)
-                .ok_or_else(|| malformed(&folder, format!("{name} is no block device")))
+                .ok_or_else(|| malformed(&folder, format!("{name} is not a block device")))
         };
         sorted(names(&folder)?.into_iter().map(number))
     }

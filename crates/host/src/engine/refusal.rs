@@ -36,10 +36,9 @@ const REFUSALS: &[Refusal] = &[
         engines: RINGS,
         sentence: |_, error| {
             format!(
-                "the kernel refuses io_uring ({error}); sysctl kernel.io_uring_disabled is {}: 0 \
-                 allows it, \
-                 and in a container its seccomp profile must too; or use --ioengine libaio or \
-                 threads",
+                "the kernel refuses io_uring ({error}); set sysctl kernel.io_uring_disabled (now \
+                 {}) to 0 and, in a container, allow it in the seccomp profile, or use --ioengine \
+                 libaio or threads",
                 sysctl("kernel/io_uring_disabled")
             )
         },
@@ -49,9 +48,8 @@ const REFUSALS: &[Refusal] = &[
         engines: RINGS,
         sentence: |placement, error| {
             format!(
-                "the kernel refuses rings of this kind ({error}): {} needs Linux {}, this is {}; \
-                 use --ioengine \
-                 io_uring or libaio",
+                "the kernel refuses this kind of ring ({error}): {} needs Linux {}, but this is \
+                 {}; use --ioengine io_uring or libaio",
                 placement.engine.name(),
                 Mode::of(placement.engine).map_or("", |mode| mode.kernel),
                 sysctl("kernel/osrelease")
@@ -63,9 +61,9 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Libaio],
         sentence: |placement, error| {
             format!(
-                "the kernel has no space for {} asynchronous requests more ({error}): sysctl \
-                 fs.aio-max-nr is {} for all \
-                 programs together; raise it, or give a smaller --iodepth or --numjobs",
+                "the kernel has no space for {} more asynchronous requests ({error}): sysctl \
+                 fs.aio-max-nr is {} for all programs; raise it, or give a smaller --iodepth or \
+                 --numjobs",
                 placement.depth,
                 sysctl("fs/aio-max-nr")
             )
@@ -76,9 +74,8 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Libaio],
         sentence: |_, error| {
             format!(
-                "the kernel refuses io_setup(2) ({error}): built without CONFIG_AIO, or a seccomp \
-                 profile; use \
-                     --ioengine io_uring or threads"
+                "the kernel refuses io_setup(2) ({error}): it was built without CONFIG_AIO, or a \
+                 seccomp profile forbids it; use --ioengine io_uring or threads"
             )
         },
     },
@@ -87,9 +84,8 @@ const REFUSALS: &[Refusal] = &[
         engines: &[EngineKind::Threads, EngineKind::IoUringSqpoll],
         sentence: |placement, error| {
             format!(
-                "no thread for each of {} requests ({error}): see `ulimit -u` and sysctl \
-                 kernel.threads-max (now \
-                 {}), or give a smaller --iodepth",
+                "failed to start a thread for each of {} requests ({error}); raise `ulimit -u` or \
+                 sysctl kernel.threads-max (now {}), or give a smaller --iodepth",
                 placement.depth,
                 sysctl("kernel/threads-max")
             )
@@ -104,7 +100,7 @@ const ANY: &[Refusal] = &[
         engines: &[],
         sentence: |placement, error| {
             format!(
-                "{}: {error}; raise `ulimit -n`, or give a smaller --numjobs",
+                "{}: {error}; raise `ulimit -n` or give a smaller --numjobs",
                 placement.engine.name()
             )
         },
@@ -137,7 +133,7 @@ fn locked_memory(placement: &JobPlacement, error: &io::Error) -> String {
 
 fn no_memory(placement: &JobPlacement) -> String {
     format!(
-        "no memory for {} requests of {} bytes: give a smaller --iodepth or --bs",
+        "not enough memory for {} requests of {} bytes; give a smaller --iodepth or --bs",
         placement.depth, placement.block_bytes
     )
 }
@@ -181,7 +177,7 @@ mod tests {
             (Kind::Libaio, libc::ENOSYS, &["CONFIG_AIO"]),
             (Kind::Threads, libc::EAGAIN, &["ulimit -u", "threads-max"]),
             (Kind::Splice, libc::EMFILE, &["ulimit -n"]),
-            (Kind::Psync, libc::ENOMEM, &["no memory for 8 requests"]),
+            (Kind::Psync, libc::ENOMEM, &["not enough memory for 8 requests"]),
         ] {
             let sentence = said(engine, errno);
             assert!(words.iter().all(|word| sentence.contains(word)), "{sentence}");

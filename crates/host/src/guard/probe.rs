@@ -34,7 +34,7 @@ impl fmt::Display for Signature {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ProbeError {
-    #[error("there is no blkid; install util-linux")]
+    #[error("blkid is not installed; install util-linux")]
     NoTool,
     #[error("blkid {0}; update util-linux")]
     Tool(String),
@@ -193,7 +193,7 @@ mod tests {
     fn a_missing_tool_is_a_sentence_with_its_remedy() {
         let file = tempfile::tempfile().unwrap();
         let error = Blkid::default().with_tool("no-such-blkid").run(&file).unwrap_err();
-        assert_eq!(error.to_string(), "there is no blkid; install util-linux");
+        assert_eq!(error.to_string(), "blkid is not installed; install util-linux");
     }
 
     proptest! {

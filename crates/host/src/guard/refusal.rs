@@ -12,7 +12,7 @@ pub enum Refusal {
     #[error("{path} is refused: it cannot be examined ({source}); name a block device")]
     NoSuchPath { path: PathBuf, source: std::io::Error },
     /// A file, a directory, a character device…
-    #[error("{path} is refused: it is no block device; name one, such as /dev/sdb")]
+    #[error("{path} is refused: it is not a block device; name one, such as /dev/sdb")]
     NoBlockDevice { path: PathBuf },
     /// Mounted, itself or something of its family. Never overridden.
     #[error("{node} is refused: {part} is mounted at {}{}; unmount it or choose another device",
@@ -37,7 +37,7 @@ pub enum Refusal {
     )]
     SwapFile { node: PathBuf, path: PathBuf },
     /// Built into something else. Never overridden.
-    #[error("{node} is refused: {part} is held by {by}; take that down or choose another device")]
+    #[error("{node} is refused: {part} is held by {by}; release it or choose another device")]
     Held { node: PathBuf, part: Part, by: String },
     /// A process has it open for writing, without a claim. Never overridden.
     #[error(
@@ -46,19 +46,19 @@ pub enum Refusal {
     )]
     OpenForWriting { node: PathBuf, part: Part, command: String, pid: u32 },
     #[error(
-        "{node} is refused: --destroy names {other}, which is another device; \
-        to write to {node}, say --destroy {node}"
+        "{node} is refused: --destroy names another device, {other}; to write to {node}, give \
+         --destroy {node}"
     )]
     ConsentForAnother { node: PathBuf, other: PathBuf },
     /// It bears nothing that is known, but was not named a second time.
     #[error(
-        "{node} is refused: writing to a device needs it named a second time; \
-        if nothing on it is needed, say --destroy {node}"
+        "{node} is refused: writing needs consent; if its data may be destroyed, give --destroy \
+         {node}"
     )]
     NoConsent { node: PathBuf },
     /// It bears data and was not named a second time.
     #[error(
-        "{node} is refused: it bears {}; if that may be destroyed, say --destroy {node}",
+        "{node} is refused: it contains {}; if its data may be destroyed, give --destroy {node}",
         listed(signatures)
     )]
     Bears { node: PathBuf, signatures: Vec<Signature> },
@@ -70,15 +70,14 @@ pub enum Refusal {
     #[error("{node} is refused: cannot tell whether it holds data ({source})")]
     CannotTellData { node: PathBuf, source: ProbeError },
     #[error(
-        "{node} is refused: cannot tell whether {name} lies on the same file or on it ({source}); \
-        run as root, or take {name} down"
+        "{node} is refused: cannot tell whether {name} uses the same file or {node} itself \
+         ({source}); run as root or release {name}"
     )]
     CannotTellFile { node: PathBuf, name: String, source: std::io::Error },
     #[error(
-        "{node} is refused: {part} is claimed by the kernel or another program, though no list \
-        shows by whom: a mount in a namespace without processes, a file system unmounted lazily, \
-        an external journal, swap, or a program that has it open for itself; release it (fuser -v \
-        may name the program) or choose another device"
+        "{node} is refused: {part} is claimed by the kernel or by a program that no list names: a \
+         mount in a namespace without processes, a lazy unmount, an external journal, swap, or an \
+         exclusive open; release it (fuser -v may name the program) or choose another device"
     )]
     Busy { node: PathBuf, part: Part },
     #[error(

@@ -96,7 +96,7 @@ fn a_mount_in_another_namespace_names_its_process() {
 fn a_volume_over_a_partition_holds_partition_and_disk() {
     let volume =
         || two_disks().stacked("dm-0", 253, 0, &["sda2"]).attribute("dm-0", "dm/name", "vg-root\n");
-    refuses(volume(), SDA2, "it is held by dm-0 (vg-root); take that down");
+    refuses(volume(), SDA2, "it is held by dm-0 (vg-root); release it");
     refuses(volume(), SDA, "its partition sda2 is held by dm-0 (vg-root)");
     permits(volume(), DM0);
     let mounted = volume().mount(253, 0, "/", "ext4", "/dev/mapper/vg-root");
@@ -269,7 +269,7 @@ fn a_node_of_any_name_or_none_leads_to_its_device() {
 fn a_loop_that_tells_nothing_refuses_every_device() {
     let fixture = || two_disks().looped("loop3", 3, "/img").tells_nothing(3);
     for device in [SDA1, SDB, DeviceNumber::new(7, 3)] {
-        let because = "cannot tell whether loop3 lies on the same file or on it (Permission";
+        let because = "cannot tell whether loop3 uses the same file or ";
         refuses(fixture(), device, because);
     }
 }
@@ -371,7 +371,7 @@ fn active_group(own: &str) -> Fixture {
 
 #[test]
 fn a_member_of_an_active_volume_group_is_refused_though_no_volume_lies_on_it() {
-    let held = "it is held by the volume group vg, which is active (dm-0 (vg-root)); take that";
+    let held = "it is held by the volume group vg, which is active (dm-0 (vg-root)); release it";
     refuses(active_group(""), SDB, held);
     refuses(active_group(""), SDA1, "it is held by dm-0 (vg-root)");
     permits(active_group(""), SDA2);
@@ -423,9 +423,9 @@ fn what_sysfs_does_not_know_is_refused() {
 fn without_consent_nothing_is_permitted() {
     let tree = two_disks().tree();
     let refusal = examine(&tree, &blank(), SDB, None).unwrap_err();
-    assert!(refusal.to_string().ends_with("say --destroy /dev/sdb"), "{refusal}");
+    assert!(refusal.to_string().ends_with("give --destroy /dev/sdb"), "{refusal}");
     let refusal = examine(&tree, &blank(), SDB, Some(SDA)).unwrap_err();
-    assert!(refusal.to_string().contains("--destroy names /dev/sda,"), "{refusal}");
+    assert!(refusal.to_string().contains("--destroy names another device, /dev/sda;"), "{refusal}");
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn consent_overrides_signatures_and_the_permit_remembers_them() {
         Signature::Several,
     ];
     let refusal = examine(&tree, &Says(ext4.clone()), SDB, None).unwrap_err();
-    let told = "it bears the signature of ext4, a partition table (dos) and the signatures of";
+    let told = "it contains the signature of ext4, a partition table (dos) and the signatures of";
     assert!(refusal.to_string().contains(told), "{refusal}");
     let permit = examine(&tree, &Says(ext4.clone()), SDB, Some(SDB)).unwrap();
     assert_eq!(permit.overridden(), ext4);
@@ -447,7 +447,7 @@ fn consent_overrides_signatures_and_the_permit_remembers_them() {
 fn known_partitions_are_a_signature_of_their_own() {
     let tree = two_disks().tree();
     let refusal = examine(&tree, &blank(), SDA, None).unwrap_err();
-    assert!(refusal.to_string().contains("it bears a partition table (unnamed)"), "{refusal}");
+    assert!(refusal.to_string().contains("it contains a partition table (unnamed)"), "{refusal}");
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn consent_overrides_neither_use_nor_ignorance() {
     let refusal = examine(&tree, &blank(), SDB, None).unwrap_err();
     assert!(matches!(refusal, Refusal::Mounted { .. }), "{refusal}");
     let refusal = examine(&tree, &HasNoTool, SDA1, Some(SDA1)).unwrap_err();
-    let told = "cannot tell whether it holds data (there is no blkid; install util-linux)";
+    let told = "cannot tell whether it holds data (blkid is not installed; install util-linux)";
     assert!(refusal.to_string().contains(told), "{refusal}");
 }
 

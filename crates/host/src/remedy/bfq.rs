@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, scheduler};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "bfq",
-    meaning: "the scheduler bfq: a share of the device for each process",
+    meaning: "I/O scheduler bfq: gives each process a share of the device",
     kind: Kind::Scheduler,
     settings: |place| Ok(vec![scheduler(place, "bfq")?]),
     ..NOTHING

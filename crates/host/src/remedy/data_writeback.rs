@@ -5,7 +5,7 @@ use super::{Kind, MountOption, NOTHING, Remedy};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "data-writeback",
-    meaning: "a journal's commit waits for no data of files (mount -o data=writeback)",
+    meaning: "journal commits do not wait for file data (mount -o data=writeback)",
     kind: Kind::Mount,
     mount: Some(MountOption { set: "data=writeback", otherwise: "data=ordered" }),
     by_hand: Some("add data=writeback to the file system's options in /etc/fstab"),

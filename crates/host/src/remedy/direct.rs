@@ -5,7 +5,7 @@ use model::workload::WriterChange;
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "direct",
-    meaning: "the writer writes past the page cache (O_DIRECT)",
+    meaning: "the writer bypasses the page cache (O_DIRECT)",
     kind: Kind::Writer,
     writer: WriterChange { direct: true, ..AS_IT_IS },
     in_program: Some("open the file with O_DIRECT"),

@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, PAGES_LEAST, Remedy, of_vm};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "dirty-early",
-    meaning: "dirty pages are written soon: a sixteenth of a period's, or after 1 s",
+    meaning: "start writeback at a sixteenth of a period's dirty pages, or after 1 s",
     kind: Kind::DirtyPages,
     settings: |place| {
         Ok(vec![

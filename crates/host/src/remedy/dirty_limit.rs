@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, PAGES_LEAST, Remedy, of_vm};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "dirty-limit",
-    meaning: "a writer waits when a quarter of a period's pages are dirty",
+    meaning: "block the writer at a quarter of a period's dirty pages",
     kind: Kind::DirtyPages,
     settings: |place| {
         Ok(vec![

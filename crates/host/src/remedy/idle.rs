@@ -5,7 +5,7 @@ use model::workload::{IoPriority, WriterChange};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "ioprio-idle",
-    meaning: "the writer's requests only where nobody else wants the disk (ioprio)",
+    meaning: "the writer's requests wait until the disk is idle (ioprio)",
     kind: Kind::Priority,
     writer: WriterChange { priority: Some(IoPriority::Idle), ..AS_IT_IS },
     in_program: Some("start the writer with: ionice -c idle"),

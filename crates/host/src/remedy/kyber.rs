@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, scheduler};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "kyber",
-    meaning: "the scheduler kyber: keeps reads below a latency by holding writes back",
+    meaning: "I/O scheduler kyber: holds writes back to keep read latency low",
     kind: Kind::Scheduler,
     settings: |place| Ok(vec![scheduler(place, "kyber")?]),
     ..NOTHING

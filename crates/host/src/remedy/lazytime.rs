@@ -4,7 +4,7 @@ use super::{Kind, MountOption, NOTHING, Remedy};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "lazytime",
-    meaning: "times of files are kept in memory for long (mount -o lazytime)",
+    meaning: "keep file timestamps in memory (mount -o lazytime)",
     kind: Kind::Mount,
     mount: Some(MountOption { set: "lazytime", otherwise: "nolazytime" }),
     by_hand: Some("add lazytime to the file system's options in /etc/fstab"),

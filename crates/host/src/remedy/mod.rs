@@ -197,7 +197,7 @@ const PAGES_LEAST: u64 = 1 << 20;
 
 /// A setting of the disk's queue.
 fn of_queue(place: &Place, name: &str, value: impl ToString) -> Result<Setting, String> {
-    let device = place.device.as_ref().ok_or("no block device can be seen beneath the target")?;
+    let device = place.device.as_ref().ok_or("no block device is visible under the target")?;
     let queue = PathBuf::from("/sys/block").join(device).join("queue");
     Ok(Setting { path: queue.join(name), value: value.to_string() })
 }
@@ -215,7 +215,10 @@ fn known(setting: &Setting) -> Result<(), String> {
     let known = known.trim().replace(['[', ']'], "");
     match known.split_whitespace().any(|one| one == name) {
         true => Ok(()),
-        false => Err(format!("this kernel has no scheduler {name} for it; it has {known}")),
+        false => Err(format!(
+            "this kernel does not offer the scheduler {name} for the disk; it \
+                              offers {known}"
+        )),
     }
 }
 
@@ -226,7 +229,7 @@ fn of_vm(name: &str, value: u64) -> Setting {
 
 /// The disk's two numbers, as a cgroup's limits name it.
 fn numbers(place: &Place) -> Result<String, String> {
-    let device = place.device.as_ref().ok_or("no block device can be seen beneath the target")?;
+    let device = place.device.as_ref().ok_or("no block device is visible under the target")?;
     let path = PathBuf::from("/sys/block").join(device).join("dev");
     let text = std::fs::read_to_string(&path);
     let text = text.map_err(|error| format!("failed to read {}: {error}", path.display()))?;

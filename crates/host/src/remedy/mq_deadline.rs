@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, scheduler};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "mq-deadline",
-    meaning: "the scheduler mq-deadline: reads before writes, which wait 5 s at most",
+    meaning: "I/O scheduler mq-deadline: reads first, writes wait at most 5 s",
     kind: Kind::Scheduler,
     settings: |place| Ok(vec![scheduler(place, "mq-deadline")?]),
     ..NOTHING

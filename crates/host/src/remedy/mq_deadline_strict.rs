@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, of_queue, scheduler};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "mq-deadline-strict",
-    meaning: "mq-deadline, reads after 16 of which one write goes, one by one",
+    meaning: "I/O scheduler mq-deadline: one write after every 16 reads",
     kind: Kind::Scheduler,
     settings: |place| {
         let queue = |name: &str, value: u32| of_queue(place, name, value);

@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, scheduler};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "none-scheduler",
-    meaning: "no scheduler: requests go to the device as they come",
+    meaning: "no I/O scheduler: requests go to the device in arrival order",
     kind: Kind::Scheduler,
     settings: |place| Ok(vec![scheduler(place, "none")?]),
     ..NOTHING

@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, of_queue};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "read-ahead-large",
-    meaning: "reads through the page cache read up to 2 MiB ahead (read_ahead_kb 2048)",
+    meaning: "buffered reads use up to 2 MiB of read-ahead (read_ahead_kb 2048)",
     kind: Kind::ReadAhead,
     settings: |place| Ok(vec![of_queue(place, "read_ahead_kb", 2048)?]),
     ..NOTHING

@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, of_queue};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "read-ahead-off",
-    meaning: "reads through the page cache read nothing ahead (read_ahead_kb 0)",
+    meaning: "buffered reads use no read-ahead (read_ahead_kb 0)",
     kind: Kind::ReadAhead,
     settings: |place| Ok(vec![of_queue(place, "read_ahead_kb", 0)?]),
     ..NOTHING

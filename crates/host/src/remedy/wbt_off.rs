@@ -5,7 +5,7 @@ use super::{Kind, NOTHING, Remedy, of_queue};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "wbt-off",
-    meaning: "no throttling of writeback (wbt_lat_usec)",
+    meaning: "no writeback throttling (wbt_lat_usec 0)",
     kind: Kind::Throttling,
     settings: |place| Ok(vec![of_queue(place, "wbt_lat_usec", 0)?]),
     ..NOTHING

@@ -5,7 +5,7 @@ use super::{Kind, NOTHING, Remedy, of_queue};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "wbt-tight",
-    meaning: "writeback throttled until reads take 1 ms (wbt_lat_usec)",
+    meaning: "throttle writeback to keep read latency at 1 ms (wbt_lat_usec)",
     kind: Kind::Throttling,
     settings: |place| Ok(vec![of_queue(place, "wbt_lat_usec", 1000)?]),
     ..NOTHING

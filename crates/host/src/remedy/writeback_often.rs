@@ -4,7 +4,7 @@ use super::{Kind, NOTHING, Remedy, of_vm};
 
 pub(super) const REMEDY: Remedy = Remedy {
     name: "writeback-often",
-    meaning: "dirty pages are looked for each half second, and written after 1 s",
+    meaning: "run writeback every half second, and write pages that are dirty for 1 s",
     kind: Kind::DirtyPages,
     settings: |_| {
         Ok(vec![of_vm("dirty_expire_centisecs", 100), of_vm("dirty_writeback_centisecs", 50)])

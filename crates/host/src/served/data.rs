@@ -34,8 +34,8 @@ impl Store {
             DataPlace::Directory(path) => {
                 let refused = |errno: std::io::Error| {
                     let sentence = format!(
-                        "failed to put the device's data into {}: {errno}; name a directory that \
-                         you may write to",
+                        "failed to store the device's data in {}: {errno}; name a writable \
+                         directory",
                         path.display()
                     );
                     SubjectError::Unavailable(sentence)

@@ -121,7 +121,13 @@ pub(super) fn measure(path: &Path, clerk: &Clerk) -> Result<Way, SubjectError> {
         });
         thread.join()
     });
-    measured.unwrap_or_else(|_| Err(SubjectError::Failed("failed to measure the way".into())))
+    measured.unwrap_or_else(|_| {
+        Err(SubjectError::Failed(
+            "failed to measure the kernel's \
+                                                          latency"
+                .into(),
+        ))
+    })
 }
 
 fn parts(device: &OwnedFd, clerk: &Clerk, measure: Measure) -> Result<WayParts, SubjectError> {
@@ -169,8 +175,8 @@ fn medians(
     let pairs = paired(&own, &clerk.take_stamps());
     if pairs.len() < measure.pairs_least {
         let sentence = format!(
-            "failed to measure the way to the device: {} of {} requests met none of others; \
-             somebody uses it",
+            "failed to measure the kernel's latency: only {} of {} requests were alone on the \
+             device; stop its other users",
             pairs.len(),
             own.len()
         );

@@ -63,7 +63,7 @@ impl BlockDeviceSite {
         let stat = rustix::fs::fstat(&open).map_err(failed("look at the opened device"))?;
         if DeviceNumber::from_dev(stat.st_rdev) != self.number {
             return Err(SubjectError::Failed(format!(
-                "{} is another device than a moment ago",
+                "{} changed to another device; try again",
                 self.path.display()
             )));
         }

@@ -77,13 +77,12 @@ impl Backend for DirectorySite {
         let made = Scratch::make(&self.path).map_err(|e| {
             SubjectError::Unavailable(match e.kind() {
                 std::io::ErrorKind::AlreadyExists => format!(
-                    "{} is there already, of a killed run or of one that goes on; `lbolt doctor \
-                     --clean` removes the \
-                     former",
+                    "{} already exists, from a killed or running lbolt; `lbolt doctor --clean` \
+                     removes leftovers of killed runs",
                     self.path.display()
                 ),
                 _ => format!(
-                    "{} cannot hold scratch files ({e}); choose a directory that you may write to",
+                    "{} cannot hold scratch files ({e}); choose a writable directory",
                     self.directory.display()
                 ),
             })

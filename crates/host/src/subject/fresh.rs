@@ -92,8 +92,7 @@ impl FreshSite {
         let plan = &self.plan;
         if !rustix::process::geteuid().is_root() {
             return Err(SubjectError::Unavailable(
-                "fresh: needs root, for a loop device and a mount; run as root, or name a \
-                 directory"
+                "fresh: needs root for a loop device and a mount; run as root or name a directory"
                     .into(),
             ));
         }

@@ -35,8 +35,7 @@ pub(crate) fn make(
     let free = free_bytes(&open).map_err(failed("read the free space"))?;
     if size + RESERVE_BYTES > free {
         return Err(SubjectError::Unavailable(format!(
-            "an image of {} does not fit into {}, which has {} free; give a smaller size= or \
-             another at=",
+            "an image of {} does not fit into {} ({} free); give a smaller size= or another at=",
             show_size(size),
             directory.display(),
             show_size(free >> 20 << 20)
@@ -44,9 +43,8 @@ pub(crate) fn make(
     }
     let image = nameless(&open, OFlags::DIRECT).map_err(|errno| {
         SubjectError::Unavailable(format!(
-            "{} cannot hold an image ({errno}); choose a directory that you may write to with at=, \
-             on a file \
-             system that knows direct I/O",
+            "{} cannot hold an image ({errno}); use at= to choose a writable directory on a file \
+             system with direct I/O",
             directory.display()
         ))
     })?;

@@ -52,7 +52,11 @@ impl LoopDevice {
                 return Ok(device);
             }
         }
-        Err(SubjectError::Failed("failed to get a loop device: others were always faster".into()))
+        Err(SubjectError::Failed(
+            "failed to get a free loop device: other programs took each one \
+                                  first; try again"
+                .into(),
+        ))
     }
 
     /// The same on a new device, with a logical block of so many bytes, so that nobody else's
@@ -65,7 +69,8 @@ impl LoopDevice {
             Ok(Some(device)) => Ok(device),
             refused => {
                 let _ = remove(&PathBuf::from(format!("/dev/loop{number}")));
-                let busy = "failed to attach the file: another program took the loop device";
+                let busy = "failed to attach the file: another program took the loop device; try \
+                            again";
                 Err(refused.err().unwrap_or_else(|| SubjectError::Failed(busy.into())))
             }
         }
@@ -98,10 +103,10 @@ impl LoopDevice {
         let info = LoopInfo::of(&self.open).map_err(failed("read the loop device's status"))?;
         if info.flags & LO_FLAGS_DIRECT_IO == 0 {
             return Err(SubjectError::Unavailable(
-                "the file system beneath the image grants the loop device no direct I/O, so that \
-                 the page \
-                 cache would stand in for the disk; give another directory with at="
-                    .into(),
+                "the file system of the image does not support direct I/O on the loop device, so \
+                 the page cache would be measured instead of the disk; give another directory with \
+                 at="
+                .into(),
             ));
         }
         if info.flags & LO_FLAGS_AUTOCLEAR == 0 {
@@ -119,8 +124,8 @@ fn check_node(path: &Path, open: &OwnedFd) -> Result<(), SubjectError> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::BlockDevice => Ok(()),
         _ => Err(SubjectError::Unavailable(format!(
-            "{} is no block device: some program made a file of the name of the kernel's loop \
-             device; remove it",
+            "{} is not a block device: a program created a file with the name of a loop device; \
+             remove it",
             path.display()
         ))),
     }
@@ -133,7 +138,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), SubjectError> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let number = name.strip_prefix("loop").and_then(|number| number.parse::<libc::c_int>().ok());
     let Some(number) = number else {
-        let sentence = format!("{} is no loop device", path.display());
+        let sentence = format!("{} is not a loop device", path.display());
         return Err(SubjectError::Unavailable(sentence));
     };
     let control = control()?;
@@ -208,7 +213,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let open = OwnedFd::from(file.reopen().unwrap());
         let refused = check_node(file.path(), &open).unwrap_err().to_string();
-        assert!(refused.contains("is no block device") && refused.ends_with("remove it"));
+        assert!(refused.contains("is not a block device") && refused.ends_with("remove it"));
     }
 
     #[test]

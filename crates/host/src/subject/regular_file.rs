@@ -60,7 +60,7 @@ impl RegularFileSite {
             Ok(None) => Ok(()),
             Ok(Some(user)) => Err(SubjectError::Refused(format!("{shown} is in use by {user}"))),
             Err(error) => Err(SubjectError::Refused(format!(
-                "what uses {shown} cannot be found out ({error}), so it is not written"
+                "cannot tell whether {shown} is in use ({error}), so it is not written"
             ))),
         }
     }
@@ -78,7 +78,7 @@ impl Backend for RegularFileSite {
         })?;
         let stat = rustix::fs::fstat(&open).map_err(failed("look at the opened file"))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            let sentence = format!("{} is no regular file any more", self.path.display());
+            let sentence = format!("{} is no longer a regular file", self.path.display());
             return Err(SubjectError::Failed(sentence));
         }
         self.devices = counted(&self.path);

@@ -7,41 +7,41 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 const HELP: &str = "\
-Requests in closed loops, random and sequential, of several sizes, 1 to 64 outstanding, in rounds
-over all classes in turn. What they take becomes a profile for `lbolt simulate --model`: a time by
-direction and order, a rate of bytes, how both change with the number outstanding, how times are
-spread. Classes that the fit has not seen judge it; those that it does not predict are named, in
-the profile too. Where it predicts none, no profile is written.
+Closed loops measure random and sequential requests of several sizes at queue depths 1 to 64, in
+rounds over all classes. The fit becomes a profile for `lbolt simulate --model`: service times by
+direction and order, bandwidth, their change with queue depth, and the spread of times. Held-out
+classes test the fit. Classes that it mispredicts are named in the output and in the profile. If it
+predicts no class, no profile is written.
 
-Where the kernel says that it turns, single reads find what is inside: revolution, zones, heads,
-seeks, cache. Else, or where that fails, it is a black box.
+If the kernel reports the disk as rotational, single reads find its geometry: revolution time,
+zones, heads, seeks, cache. Otherwise, or if that fails, the device is modelled as a black box.
 
-It reads only. With --destroy and the device's name it also writes, and what the device holds is
-lost. In a directory it writes a file of its own, which goes away at the end.
+A device is only read by default. `--destroy DEVICE` allows writes too; its data is lost. In a
+directory, lbolt writes a scratch file and removes it at the end.
 
-From a trace it takes what its requests took: by direction, order, size, and how many were
-outstanding. Every tenth stretch of the trace judges.
+A trace is fitted by the response times of its requests, by direction, order, size and queue depth.
+Every tenth section of the trace is held out to test the fit.
 
-  lbolt calibrate /data -o my.toml                       a mounted disk, by a scratch file
-  lbolt calibrate lbolt-runs/… -o my.toml                a device that only a trace is there of
-  lbolt calibrate /dev/sdb -o my.toml                    what it is like to read from
-  lbolt calibrate /dev/sdb -o my.toml --destroy /dev/sdb and to write to
-  lbolt calibrate model:atlas10k -o my.toml              a modelled one: the truth stands beside
-  lbolt simulate TRACE --model my.toml                   what a trace would take on it
+  lbolt calibrate /data -o my.toml                        a mounted disk, with a scratch file
+  lbolt calibrate lbolt-runs/… -o my.toml                 a device known only from a trace
+  lbolt calibrate /dev/sdb -o my.toml                     reads of a device
+  lbolt calibrate /dev/sdb -o my.toml --destroy /dev/sdb  reads and writes
+  lbolt calibrate model:atlas10k -o my.toml               a modelled drive: also true values
+  lbolt simulate TRACE --model my.toml                    replay a trace on the fitted model
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, or it cannot be predicted, 3 refused by the guard,
-6 output not printed, 130 interrupted.";
+Exit codes: 0 success, 1 I/O error, 2 usage error or not predictable, 3 refused by the guard, 6
+output not printed, 130 interrupted.";
 
 /// `lbolt calibrate`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct CalibrateOptions {
-    /// A block device; a directory, in which a scratch file is written and measured; a modelled
-    /// device: model:NAME, whose profile is the truth; or a trace: a run, its requests.parquet, or
-    /// a foreign trace that `lbolt import` knows (its files).
+    /// A block device; a directory, where a scratch file is written and measured; a modelled device
+    /// (model:NAME), whose profile is known; or a trace: a run, its requests.parquet, or the files
+    /// of a foreign trace that `lbolt import` can read.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<PathBuf>,
-    /// The profile that is written; a file of that name is not replaced.
+    /// Profile to write; an existing file is not replaced.
     #[arg(
         short,
         long,
@@ -50,44 +50,42 @@ pub struct CalibrateOptions {
         help_heading = "Output"
     )]
     pub output: Option<PathBuf>,
-    /// Name the block device a second time, to allow that it is written.
+    /// Allow writes to the block device: repeat its name. Its data is lost.
     #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
-    /// Requests stay within so many first bytes; those of a scratch file, and of a device that is
-    /// written, are written first [default: 4g of a directory, a quarter of its free space at the
-    /// most; all of a device].
+    /// Use only the first SIZE bytes. A scratch file, and a device that is written, is filled first
+    /// [default: the whole device; in a directory 4g, at most a quarter of the free space].
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Passes")]
     pub size: Option<u64>,
-    /// A limit that minutes do not show, as its provider gives it: requests_per_s,
-    /// burst_requests, bytes_per_s or burst_bytes; may be given again.
+    /// A limit from the provider that a short test cannot show: requests_per_s, burst_requests,
+    /// bytes_per_s or burst_bytes; repeatable.
     #[arg(long, value_name = "KEY=NUMBER", value_parser = limit, help_heading = "Model")]
     pub limit: Vec<(String, f64)>,
-    /// Of a trace, the device with this name [default: the one with the most requests].
+    /// Only this device of the trace [default: the one with the most requests].
     #[arg(long, value_name = "DEV", value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Trace")]
     pub device: Option<String>,
-    /// The format of a foreign trace [default: recognized by its first bytes].
+    /// Format of a foreign trace [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT", help_heading = "Trace")]
     pub input_format: Option<String>,
-    /// Rounds over all classes: exactly N [default: 18, or as many as end within 5 minutes, but 7;
-    /// 7 of a model].
+    /// Rounds over all classes: exactly N [default: 18, or as many as fit into 5 minutes, at least
+    /// 7; 7 for a model].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Time of each pass [default: 60ms, and longer where a slow device needs it; 250ms of
-    /// a model].
+    /// Time of each pass [default: 60ms, longer on a slow device; 250ms for a model].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub runtime: Option<Duration>,
-    /// The seed of all places and mixes.
+    /// Seed of all random offsets and mixes.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Print the resolved plan and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Every class, instead of those that matter most.
+    /// Print every class, not only the most important ones.
     #[arg(long)]
     pub all: bool,
-    /// How results are printed to standard output.
+    /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     pub format: Format,
 }
@@ -96,7 +94,8 @@ pub struct CalibrateOptions {
 const LIMITS: [&str; 4] = ["requests_per_s", "burst_requests", "bytes_per_s", "burst_bytes"];
 
 fn limit(text: &str) -> Result<(String, f64), String> {
-    let wanted = || format!("\"{text}\" is no limit: give KEY=NUMBER, KEY {}", LIMITS.join(", "));
+    let keys = LIMITS.join(", ");
+    let wanted = || format!("\"{text}\" is not a limit; write KEY=NUMBER with a KEY of {keys}");
     let (key, number) = text.split_once('=').ok_or_else(wanted)?;
     let number: f64 = number.parse().map_err(|_| wanted())?;
     match LIMITS.contains(&key) && (1.0..=1e15).contains(&number) {

@@ -6,11 +6,11 @@ use trace::capture::Method;
 /// How requests are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CaptureMethod {
-    /// By BPF, and by perf where BPF cannot be loaded.
+    /// BPF, or perf if BPF cannot be loaded.
     Auto,
-    /// By BPF or not at all.
+    /// BPF only.
     Bpf,
-    /// By perf's tracepoints.
+    /// perf tracepoints only.
     Perf,
 }
 

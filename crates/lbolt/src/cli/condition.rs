@@ -75,8 +75,8 @@ impl std::str::FromStr for Condition {
             let at = text.find(part).map_or(0, |byte| text[..byte].chars().count()) + 1;
             let part = part.trim();
             format!(
-                "{text:?} is no condition: at character {at}, {part:?} {why}. Write as p99>50ms, \
-                 p99(fsync)>20ms, max(read)>1s for 10s, wait(logger)>1s, depth>64"
+                "{text:?} is not a condition: at character {at}, {part:?} {why}; write for example \
+                 p99>50ms, p99(fsync)>20ms, max(read)>1s for 10s, wait(logger)>1s or depth>64"
             )
         };
         if text.trim() == UNUSUAL {
@@ -90,7 +90,7 @@ impl std::str::FromStr for Condition {
             });
         }
         let (measure, rest) =
-            text.split_once('>').ok_or_else(|| wrong(text, "has no > with a bound behind it"))?;
+            text.split_once('>').ok_or_else(|| wrong(text, "has no > followed by a bound"))?;
         let (bound, lasting) = match rest.split_once(" for ") {
             Some((bound, lasting)) => (bound, parse_time(lasting.trim())),
             None => (rest, Ok(Duration::ZERO)),
@@ -105,7 +105,7 @@ impl std::str::FromStr for Condition {
             _ if who.is_some() => Bound::Wait(time_ns()?),
             DEPTH => {
                 let depth = bound.trim().parse();
-                Bound::Depth(depth.map_err(|_| wrong(bound, "is no number of requests"))?)
+                Bound::Depth(depth.map_err(|_| wrong(bound, "is not a number of requests"))?)
             }
             name => {
                 let (quantile, of) = measured(name, &wrong)?;
@@ -126,11 +126,11 @@ fn waiter(measure: &str) -> Option<String> {
 
 /// `p99`, or `p99(read)`.
 fn measured(name: &str, wrong: &dyn Fn(&str, &str) -> String) -> Result<(f64, Of), String> {
-    let names = |all: &[&str]| format!("is none of {}", all.join(", "));
+    let names = |all: &[&str]| format!("is not one of {}", all.join(", "));
     let (quantile, of) = match name.split_once('(') {
         None => (name, None),
         Some((quantile, of)) => {
-            let of = of.strip_suffix(')').ok_or_else(|| wrong(of, "has no ) at its end"))?;
+            let of = of.strip_suffix(')').ok_or_else(|| wrong(of, "has no closing )"))?;
             (quantile, Some(of))
         }
     };

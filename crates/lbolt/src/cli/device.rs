@@ -11,37 +11,34 @@ pub struct DeviceOptions {
     /// the names.
     #[arg(value_name = "TARGET")]
     pub target: String,
-    /// Directory in which the device's data lie, in a sparse file without a name [default: in
-    /// memory].
+    /// Directory for the device's data, kept in an unnamed sparse file [default: in memory].
     #[arg(long, value_name = "DIR")]
     pub at: Option<PathBuf>,
-    /// A shell's command that runs first, while the device is as fast as this machine: to make a
-    /// file system, and to lay files out.
+    /// Shell command that runs first, at the full speed of this machine: for example to make a file
+    /// system and create files.
     #[arg(long, value_name = "COMMAND")]
     pub prepare: Option<String>,
-    /// How the end is printed: for people, or how late the device was as JSON.
+    /// Format of the final lateness report: a table or JSON.
     #[arg(long, value_parser = ["table", "json"], default_value = "table")]
     pub format: String,
-    /// Print the resolved plan and make nothing.
+    /// Print the resolved plan and create nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// A command to run on it; the device ends with it. The command finds the device's name in
-    /// $LBOLT_DEVICE.
+    /// Command to run on the device, which ends with it. $LBOLT_DEVICE holds the device's name.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
 /// What `device` does, for `--help`.
 const DEVICE_HELP: &str = "\
-The device answers each request when the modelled drive would. Its data are real: file systems and
-programs run on it. Requests come by ublk where that is loaded, else by FUSE under a loop device.
-The way through the kernel is measured first and taken off. How late it was against its model is
-said at the end. All of it ends with lbolt.
+The device answers each request when the modelled drive would. Its data is real: file systems and
+programs run on it. It is served by ublk if that is loaded, otherwise by FUSE under a loop device.
+The kernel's own latency is measured first and subtracted. At the end lbolt prints how late the
+device was compared with its model. The device goes away when lbolt ends.
 
-lbolt device model:ra81                    a drive of 1982 as a block device, until ^C
+lbolt device model:ra81                    a drive of 1982 as a block device, until Ctrl-C
 lbolt device model:eagle --prepare 'mkfs.ext4 -q $LBOLT_DEVICE' -- sh -c 'e2fsck -fn $LBOLT_DEVICE'
-                                           prepared in no time, then for as long as a command runs
-lbolt device model:atlas10k,slow=2         everything takes twice as long
+                                           prepared at full speed, then served while a command runs
+lbolt device model:atlas10k,slow=2         every request takes twice as long
 
-Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 output not \
-printed.";
+Exit codes: 0 success, 1 I/O error or the command's failure, 2 usage error, 6 output not printed.";

@@ -23,7 +23,7 @@ const NAMES: &[(&[&str], Meant)] = &[
     (&["blocksize", "block_size", "bsize", "block"], Ours(&["bs"])),
     (
         &["bsrange", "bssplit"],
-        Said("requests of a row are of one size; --bs takes a list of sizes"),
+        Said("all requests of a row have one size; --bs takes a list of sizes"),
     ),
     (
         &["time", "timeout", "duration", "seconds", "run_time", "runtime"],
@@ -31,7 +31,7 @@ const NAMES: &[(&[&str], Meant)] = &[
     ),
     (&["timebased", "time_base"], Ours(&["time_based"])),
     (&["o_direct", "odirect", "unbuffered"], Ours(&["direct"])),
-    (&["buffered"], Said("requests go through the page cache unless --direct is given")),
+    (&["buffered"], Said("requests use the page cache unless --direct is given")),
     (&["readwrite", "access", "mode", "pattern", "workload"], Ours(&["rw"])),
     (&["io_depth", "depth", "queue_depth", "queuedepth", "qd"], Ours(&["iodepth"])),
     (&["iodepth_*"], Said("requests are submitted one by one, until --iodepth are outstanding")),
@@ -39,41 +39,41 @@ const NAMES: &[(&[&str], Meant)] = &[
     (&["engine", "io_engine"], Ours(&["ioengine"])),
     (
         &["registerfiles", "fixedbufs"],
-        Said("--ioengine io_uring_fixed has its file and its buffers registered"),
+        Said("use --ioengine io_uring_fixed, which registers its file and buffers"),
     ),
-    (&["sqthread_poll*"], Said("--ioengine io_uring_sqpoll has a kernel thread that polls")),
-    (&["hipri*"], Said("--ioengine pvsync2_hipri and io_uring_iopoll poll for completions")),
+    (
+        &["sqthread_poll*"],
+        Said("use --ioengine io_uring_sqpoll, whose kernel thread polls for submissions"),
+    ),
+    (
+        &["hipri*"],
+        Said("use --ioengine pvsync2_hipri or io_uring_iopoll, which poll for completions"),
+    ),
     (&["filesize", "file_size", "io_size", "io_limit"], Ours(&["size"])),
-    (&["number_ios"], Said("a pass ends with its --size, or after its --runtime")),
+    (&["number_ios"], Said("a pass ends after its --size or its --runtime")),
     (
         &["nrfiles", "openfiles", "file_service_type", "offset", "offset_increment", "zone*"],
-        Said("each job has one file of its own, all of its --size"),
+        Said("each job uses one file of its own, of --size bytes"),
     ),
-    (&["rwmixwrite"], Said("the option meant is --rwmixread, which is 100 less what is to write")),
+    (&["rwmixwrite"], Said("use --rwmixread, the percentage of reads (100 minus the writes)")),
     (&["rwmix", "mix", "read_percent"], Ours(&["rwmixread"])),
-    (&["sync"], Said("use --fsync or --fdatasync; lbolt sync measures O_SYNC and O_DSYNC, too")),
+    (&["sync"], Said("use --fsync or --fdatasync; lbolt sync also measures O_SYNC and O_DSYNC")),
     (
         &["end_fsync", "fsync_on_close"],
-        Said("a pass that writes ends with fdatasync by itself; --no-sync leaves it out"),
+        Said("passes that write always end with fdatasync, unless --no-sync is given"),
     ),
     (
         &["rate", "rate_min", "ratemin"],
-        Said("bytes per second cannot be limited; --rate_iops is requests per second of each job"),
+        Said("bandwidth cannot be limited; --rate_iops sets the IOPS of each job"),
     ),
     (&["iops", "rateiops"], Ours(&["rate_iops"])),
-    (
-        &["thinktime*"],
-        Said("requests are sent as fast as possible, or on the schedule of --rate_iops"),
-    ),
+    (&["thinktime*"], Said("requests are sent as fast as possible, or at --rate_iops")),
     (
         &["latency_target", "latency_window", "latency_percentile", "latency_run"],
-        Said("lbolt curve finds the rate up to which latencies stay low"),
+        Said("lbolt curve finds the highest rate with low latency"),
     ),
-    (
-        &["invalidate"],
-        Said("caches are emptied before each pass by themselves; --no-cold leaves it out"),
-    ),
-    (&["ramp_time", "ramp"], Said("--warmup N leaves out whole passes instead of a time")),
+    (&["invalidate"], Said("caches are emptied before each pass, unless --no-cold is given")),
+    (&["ramp_time", "ramp"], Said("use --warmup N, which skips whole passes instead of a time")),
     (&["warm_up"], Ours(&["warmup"])),
     (&["loops", "repeat", "repeats", "passes"], Ours(&["runs"])),
     (
@@ -83,40 +83,38 @@ const NAMES: &[(&[&str], Meant)] = &[
     (&["randseed", "rand_seed"], Ours(&["seed"])),
     (
         &["randrepeat", "allrandrepeat", "norandommap", "randommap", "softrandommap"],
-        Said("leave it out: a random order visits each block once a round, and follows --seed"),
+        Said("leave it out: random order visits each block once per round and depends on --seed"),
     ),
     (&["output_format", "json", "minimal"], Ours(&["format"])),
     (
         &["write_*", "log_*", "per_job_logs"],
         Said(
-            "samples.parquet of the run has each pass with its histogram; --trace keeps each \
-             request",
+            "samples.parquet of the run has a histogram for each pass; --trace keeps each request",
         ),
     ),
     (
         &["percentile_list", "lat_percentiles", "clat_percentiles", "slat_percentiles"],
-        Said("--format json has p50, p99, p99.9 and the maximum, samples.parquet the histogram"),
+        Said(
+            "--format json has p50, p99, p99.9 and the maximum; samples.parquet has the histogram",
+        ),
     ),
     (&["filename", "directory", "file", "dir", "target"], Target),
     (
         &["job_file", "jobfile", "jobs_file", "section"],
-        Said("--programs FILE is a list of programs in TOML, with fio's words"),
+        Said("use --programs FILE, a list of programs in TOML with fio's option names"),
     ),
-    (&["name"], Said("rows are named by what they do; --output names the run")),
+    (&["name"], Said("rows get their names from their options; --output names the run")),
     (&["group_reporting"], Said("leave it out: the jobs of a row are reported together")),
     (&["thread"], Said("leave it out: each job is a thread")),
     (
         &["eta", "eta_*", "status_interval"],
-        Said("leave it out: progress is shown on a terminal, results come at the end"),
+        Said("leave it out: a terminal shows progress, results come at the end"),
     ),
     (
         &["verify", "verify_*", "do_verify"],
-        Said("data is not verified: use fio for that, under lbolt record if it is to be traced"),
+        Said("data is not verified; use fio for that, under lbolt record to trace it"),
     ),
-    (
-        &["cpus_allowed*", "cpumask", "numa_*"],
-        Said("run lbolt itself under taskset(1) or numactl(8)"),
-    ),
+    (&["cpus_allowed*", "cpumask", "numa_*"], Said("run lbolt under taskset(1) or numactl(8)")),
 ];
 
 /// A command, a name that it does not have, and its option that is meant. Most are names of before
@@ -151,9 +149,10 @@ const VALUES: &[(&str, &str)] = &[
 const JOB_FILES: [&str; 3] = [".fio", ".job", ".ini"];
 
 /// What to do with a job file of fio's.
-pub(crate) const JOB_FILE: &str = "lbolt does not read fio's job files; write the jobs as \
-    [[program]] tables in TOML, with fio's words, for `lbolt throughput --programs FILE` (see \
-    docs/guide/throughput.md), or trace fio itself: `lbolt record -- fio FILE`";
+pub(crate) const JOB_FILE: &str = "lbolt does not read fio job files; write the jobs as \
+                                   [[program]] tables in TOML, with fio's option names, for `lbolt \
+                                   throughput --programs FILE` (see docs/guide/throughput.md), or \
+                                   trace fio: `lbolt record -- fio FILE`";
 
 /// Whether a text is a job file of fio's: it begins with a section, where TOML of ours has a key or
 /// a list.
@@ -197,7 +196,7 @@ pub(crate) fn explain(error: &mut clap::Error, arguments: &[String]) {
         ErrorKind::InvalidValue => {
             let typed = text(ContextKind::InvalidValue);
             let found = VALUES.iter().find(|(name, _)| typed.as_deref() == Some(*name));
-            found.map(|(_, ours)| format!("the value meant is '{ours}'"))
+            found.map(|(_, ours)| format!("use the value '{ours}'"))
         }
         _ => None,
     };
@@ -214,7 +213,7 @@ fn option(typed: &str, command: &Command) -> Option<String> {
     let name = typed.trim_start_matches('-').to_lowercase().replace('-', "_");
     let own = |(of, known, _): &&(&str, &str, &str)| (*of, *known) == (command.get_name(), &*name);
     if let Some((.., option)) = OF_COMMANDS.iter().find(own) {
-        return Some(format!("the option meant is '--{option}'"));
+        return Some(format!("use '--{option}'"));
     }
     let is_it = |known: &&str| match known.strip_suffix('*') {
         Some(begin) => name.starts_with(begin),
@@ -227,10 +226,10 @@ fn option(typed: &str, command: &Command) -> Option<String> {
         }
         Said(sentence) => format!("in 'lbolt throughput', {sentence}"),
         Target if takes_target(command) => "name it as TARGET, without an option".to_owned(),
-        Target if has(command, "device") => "the option meant is '--device'".to_owned(),
+        Target if has(command, "device") => "use '--device'".to_owned(),
         Target => "'lbolt throughput' takes it as TARGET, without an option".to_owned(),
         Ours(options) => match options.iter().find(|option| has(command, option)) {
-            Some(option) => format!("the option meant is '--{option}'"),
+            Some(option) => format!("use '--{option}'"),
             None => format!("'lbolt throughput' has it as '--{}'", options.first()?),
         },
     })
@@ -300,39 +299,36 @@ mod tests {
     #[test]
     fn what_was_meant_is_named() {
         for (words, tip) in [
-            ("throughput . --time 30", Some("tip: the option meant is '--runtime'")),
-            ("throughput . --time=30", Some("tip: the option meant is '--runtime'")),
-            ("throughput . --block-size=4k", Some("tip: the option meant is '--bs'")),
-            ("throughput . --blocksize 4k", Some("tip: the option meant is '--bs'")),
-            ("overhead . --io_depth 4", Some("tip: the option meant is '--iodepth'")),
-            ("throughput . --o_direct", Some("tip: the option meant is '--direct'")),
+            ("throughput . --time 30", Some("tip: use '--runtime'")),
+            ("throughput . --time=30", Some("tip: use '--runtime'")),
+            ("throughput . --block-size=4k", Some("tip: use '--bs'")),
+            ("throughput . --blocksize 4k", Some("tip: use '--bs'")),
+            ("overhead . --io_depth 4", Some("tip: use '--iodepth'")),
+            ("throughput . --o_direct", Some("tip: use '--direct'")),
             ("throughput . --filename=/dev/sdb", Some("tip: name it as TARGET")),
-            ("record --time 10s", Some("tip: the option meant is '--duration'")),
+            ("record --time 10s", Some("tip: use '--duration'")),
             ("survey --bs 4k", None),
             ("survey --blocksize 4k", Some("tip: 'lbolt throughput' has it as '--bs'")),
-            ("throughput . --rw read --ioengine aio", Some("tip: the value meant is 'libaio'")),
-            ("throughput . --rw readwrite", Some("tip: the value meant is 'rw'")),
-            ("throughput . --verify crc32c", Some("tip: data is not verified: use fio")),
+            ("throughput . --rw read --ioengine aio", Some("tip: use the value 'libaio'")),
+            ("throughput . --rw readwrite", Some("tip: use the value 'rw'")),
+            ("throughput . --verify crc32c", Some("tip: data is not verified; use fio")),
             ("throughput . --verify_pattern=0xff", Some("tip: data is not verified")),
             ("throughput . --thread", Some("tip: leave it out: each job is a thread")),
-            (
-                "throughput . --rate 10m",
-                Some("tip: bytes per second cannot be limited; --rate_iops"),
-            ),
-            ("record --rate 10m", Some("tip: in 'lbolt throughput', bytes per second")),
-            ("throughput . --status-interval=1", Some("tip: leave it out: progress is shown")),
-            ("throughput . --sync=1", Some("tip: use --fsync or --fdatasync; lbolt sync measures")),
-            ("throughput . --ramp_time=5s", Some("tip: --warmup N leaves out whole passes")),
-            ("throughput . --cpus_allowed=0-3", Some("tip: run lbolt itself under taskset(1)")),
-            ("record --filename=/dev/sdb", Some("tip: the option meant is '--device'")),
+            ("throughput . --rate 10m", Some("tip: bandwidth cannot be limited; --rate_iops")),
+            ("record --rate 10m", Some("tip: in 'lbolt throughput', bandwidth")),
+            ("throughput . --status-interval=1", Some("tip: leave it out: a terminal shows")),
+            ("throughput . --sync=1", Some("tip: use --fsync or --fdatasync; lbolt sync also")),
+            ("throughput . --ramp_time=5s", Some("tip: use --warmup N, which skips whole passes")),
+            ("throughput . --cpus_allowed=0-3", Some("tip: run lbolt under taskset(1)")),
+            ("record --filename=/dev/sdb", Some("tip: use '--device'")),
             ("simulate --filename=/dev/sdb", Some("tip: 'lbolt throughput' takes it as TARGET")),
-            ("watch --keep 1g", Some("tip: the option meant is '--history-size'")),
-            ("watch --incidents 3", Some("tip: the option meant is '--max-incidents'")),
-            ("record --method bpf", Some("tip: the option meant is '--tracer'")),
-            ("export run --to msr", Some("tip: the option meant is '--output-format'")),
-            ("synthesize p --requests 9", Some("tip: the option meant is '--number_ios'")),
-            ("compare a b --report x", Some("tip: the option meant is '--page'")),
-            ("job.fio", Some("tip: lbolt does not read fio's job files; write the jobs as")),
+            ("watch --keep 1g", Some("tip: use '--history-size'")),
+            ("watch --incidents 3", Some("tip: use '--max-incidents'")),
+            ("record --method bpf", Some("tip: use '--tracer'")),
+            ("export run --to msr", Some("tip: use '--output-format'")),
+            ("synthesize p --requests 9", Some("tip: use '--number_ios'")),
+            ("compare a b --report x", Some("tip: use '--page'")),
+            ("job.fio", Some("tip: lbolt does not read fio job files; write the jobs as")),
             ("throughput . --runtim 5s", Some("tip: a similar argument exists: '--runtime'")),
             // What is no slip of the fingers is no tip.
             ("throughput . --refill_buffers", None),

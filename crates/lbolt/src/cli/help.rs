@@ -2,114 +2,112 @@
 
 /// Where notes lie.
 pub(super) const DOCTOR_HELP: &str = "\
-What killed runs left is known by notes that lie where only their writer can write: root's in
-/var/lib/lbolt, a user's in $XDG_STATE_HOME/lbolt or ~/.local/state/lbolt, else in
-$XDG_RUNTIME_DIR/lbolt. LBOLT_STATE names another place, which must belong to the user, and where
-nobody else may write in any directory above.";
+Notes record what a running lbolt must clean up, so that the leftovers of a killed run are found.
+Only the writer of a note can change it: notes of root are in /var/lib/lbolt, notes of a user in
+$XDG_STATE_HOME/lbolt or ~/.local/state/lbolt, otherwise in $XDG_RUNTIME_DIR/lbolt. LBOLT_STATE
+names another directory. It must belong to you, and nobody else may be able to write to it or to
+any directory above it.";
 
 /// What the overhead experiment does, for `--help`.
 pub(super) const OVERHEAD_HELP: &str = "\
-A list takes the place of that axis in every sweep of the plan. `lbolt throughput --help` lists the
-interfaces with their meaning, and the targets.
+A list replaces the values of its axis in every sweep of the plan. `lbolt throughput --help`
+describes the interfaces and the targets.
 
-Compute with: register (multiplications in registers), scalar (array elements one by one, in the
-first-level cache), vector (whole vectors, in the second-level cache), stream (copies in memory), \
-pages
-(copies of pages from anywhere in 64 MiB).
+Kinds of computation (--compute): register (multiplications in registers), scalar (single array
+elements, in the L1 cache), vector (whole vectors, in the L2 cache), stream (copies in memory),
+pages (copies of random pages in 64 MiB).
 
-Accounts of CPU time: own (the job's thread), difference (all CPUs less idle, stolen and other
-programs), idle-load (loops of idle priority on every CPU in passes of their own), trace (every \
-switch and interrupt by BPF, in passes of its own), loops (equation 2 of Bucher & Hayes, 1980).
+Accounts of CPU time: own (the job's thread), difference (all CPUs minus idle time, stolen time and
+other programs), idle-load (idle-priority loops on every CPU, in separate passes), trace (every
+context switch and interrupt, by BPF, in separate passes), loops (equation 2 of Bucher & Hayes,
+1980).
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 6 output not printed, 130 \
-interrupted.";
+Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 6 output not printed,
+130 interrupted.";
 
 /// What `record` does, for `--help`.
 pub(super) const RECORD_HELP: &str = "\
-Each request is one row of requests.parquet: when it was queued, allocated, handed to the driver \
-and completed, by whom, where
-and how much. Steps are matched by the kernel's own pointer to the request, never by sector. A \
-flush sequence is rows of
-one parent. What was lost is counted, in the file's footer too.
+Each request is one row of requests.parquet: process, device, sector, size, and the times when it
+was queued, allocated, issued to the driver and completed. With BPF, steps are matched by the
+kernel's pointer to the request, never by sector. The parts of a flush sequence share one parent.
+Lost events are counted, also in the file's footer.
 
 lbolt record -- fio job.fio              while fio runs
 lbolt record -d vda --duration 10s       one disk, for ten seconds
 lbolt record --keep 60s --when 'p99>50ms'
-                                         in memory, until the 99th percentile of a second is above \
-                                         50 ms
+                                         flight recorder: in memory, until the p99 of one second
+                                         exceeds 50 ms
 
-Exit codes: 0 fine, 1 I/O error or the command's failure, 2 usage, 6 output not printed, 130 \
-interrupted.";
+Exit codes: 0 success, 1 I/O error or the command's failure, 2 usage error, 6 output not printed,
+130 interrupted.";
 
 /// What `watch` does, for `--help`.
 pub(super) const WATCH_HELP: &str = "\
-Each minute is kept: how many requests and calls, how long they took, by device, operation, role \
-and file system; who lost how much time to whom; what the kernel counts of each disk. `lbolt \
-history` shows it, `lbolt history --incidents` what happened.
+For each minute, the history keeps counts and latencies of requests and calls by device, operation,
+role and file system; the time that each role lost, and to which role; and the kernel's counters of
+each disk. `lbolt history` shows the minutes, `lbolt history --incidents` the incidents.
 
-lbolt watch                              all devices, for good, into /var/lib/lbolt/history
-lbolt watch --when 'p99(fsync)>20ms'     and the seconds around each second like that, as runs
-lbolt watch --prometheus 127.0.0.1:9184  and histograms for Prometheus
+lbolt watch                              all devices, until stopped, in /var/lib/lbolt/history
+lbolt watch --when 'p99(fsync)>20ms'     also keep the seconds around each such second, as a run
+lbolt watch --prometheus 127.0.0.1:9184  also serve histograms for Prometheus
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.";
+Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
 
 /// The formats of the help, each with its line.
 fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
     lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()
 }
 
+const EXIT_CODES: &str =
+    "Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
+
 /// What can be exported to, for `--help`.
 pub(super) fn export_help() -> String {
     let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
-    format!(
-        "Formats:\n{known}\nWhat a format cannot say is left out, counted and reported.\n\
-         Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted."
-    )
+    let note = "Data that the format cannot represent is left out, counted, and reported.";
+    format!("Formats:\n{known}\n{note}\n\n{EXIT_CODES}")
 }
 
 /// What can be imported, for `--help`.
 pub(super) fn import_help() -> String {
     let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
-    format!(
-        "Formats:\n{known}\nWhat a format cannot tell is null in the records, never zero. Lines \
-         and records that are not \
-         understood are counted\nand passed over.\nExit codes: 0 fine, 1 I/O error, 2 usage, 6 \
-         output not printed, 130 interrupted."
-    )
+    let note = "Fields that a format does not have are null in the records, never zero. Unreadable \
+                lines and\nrecords are counted and skipped.";
+    format!("Formats:\n{known}\n{note}\n\n{EXIT_CODES}")
 }
 
 /// For `lbolt response --help`.
 pub(super) const RESPONSE_HELP: &str = "\
-What lbolt itself wrote while it captured is left out. What a trace does not tell is n.m. (not \
-measured).
-Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.";
+lbolt's own writes during the capture are left out. Data that the trace does not have is printed as
+n.m. (not measured).
+
+Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
 
 /// What a target can be, for `--help`.
 pub(super) const TARGET_HELP: &str = "\
 Targets:
-  DIR           files in a scratch directory of lbolt's own; caches are emptied by fsync and
+  DIR           files in a scratch directory of lbolt; caches are emptied with fsync and
                 POSIX_FADV_DONTNEED
-  /dev/…        a block device; it is written only when named again by --destroy, and never while
+  /dev/…        a block device; it is written only if --destroy repeats its name, and never while
                 mounted, held or used for swap
-  fresh:FS      an image file, a loop device with direct I/O, mkfs, mount; nothing is left behind.
-                FS is ext4, ext4-bigalloc, xfs or btrfs, followed by any of
+  fresh:FS      a new file system on a loop device with direct I/O over an image file; everything
+                is removed at the end. FS is ext4, ext4-bigalloc, xfs or btrfs, followed by any of
                   block=4k       block size of the file system
                   size=4g        size of each drive's image
-                  drives=2       drives that run at once, one job each
-                  at=DIR         where the image lies; at=DIR1+DIR2 gives each drive its own
+                  drives=2       number of drives that run concurrently, one job each
+                  at=DIR         directory of the image; at=DIR1+DIR2 gives each drive its own
                   options=a+b    mount options
-                A key that is given twice makes a column for each value:
+                A repeated key makes one column per value:
                   fresh:xfs,block=4k,block=8k,drives=1,drives=2
-  model:NAME    a modelled machine, in virtual time: a name of lbolt simulate --list-models or the \
-  path of a
-                profile, followed by any of
-                  drives=2       drives that run at once, one job each
+  model:NAME    a modelled machine, in virtual time: a name of lbolt simulate --list-models or the
+                path of a profile, followed by any of
+                  drives=2       number of drives that run concurrently, one job each
                   block=4k       block size of the file system
                   KEY=VALUE      another value for a key of the model (lbolt simulate --show-model)
 
-Sizes: k, m, g and Ki, KiB … are powers of two; kB, MB, GB, which are powers of two to fio and of \
-ten by the
-SI, are refused. Times need a unit. Options of fio that have another name here are named in the \
-error.
-Exit codes: 0 fine, 1 I/O error, 2 usage, 3 refused by the guard, 5 not steady,
-6 output not printed, 130 interrupted.";
+Sizes: k, m, g and Ki, KiB … are powers of two. kB, MB and GB are refused: they are powers of two in
+fio, but powers of ten in the SI. Times need a unit. If an option of fio has another name here, the
+error names it.
+
+Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 5 not steady, 6 output
+not printed, 130 interrupted.";

@@ -15,48 +15,47 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HISTORY_HELP)]
 pub struct HistoryOptions {
-    /// Directories that `lbolt watch` keeps histories in, rollups (`lbolt rollup`), directories of
-    /// these, or @FILE, which lists them; those of several hosts are shown together [default:
-    /// lbolt's place of state, as root /var/lib/lbolt/history].
+    /// History directories of `lbolt watch`, rollups (`lbolt rollup`), directories of these, or
+    /// @FILE with one path per line. Several hosts are shown together [default: lbolt's state
+    /// directory; for root /var/lib/lbolt/history].
     #[arg(value_name = "DIR")]
     pub histories: Vec<PathBuf>,
-    /// Only from then on: a date, a time (UTC), how long ago, today or yesterday [default: a day
-    /// before --to].
+    /// Start: a date, a time (UTC), an age (3h), today or yesterday [default: one day before --to].
     #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub from: Option<Point>,
-    /// Only until then [default: the history's end].
+    /// End, in the same forms [default: the end of the history].
     #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub to: Option<Point>,
-    /// Only the history's end, so long.
+    /// Only the last TIME of the history.
     #[arg(long, value_name = "TIME", value_parser = length, conflicts_with_all = ["from", "to"])]
     pub last: Option<Duration>,
-    /// The time of a line; with another --by than time, lines are of both [default: so that there
-    /// are no more than 24].
+    /// Time span of each line. With --by other than time, each line is one span of one subject
+    /// [default: a span that gives at most 24 lines].
     #[arg(long, value_name = "TIME", value_parser = length)]
     pub every: Option<Duration>,
-    /// What lines are of.
+    /// Subject of the lines.
     #[arg(long, value_name = "WHAT", default_value = "time", value_parser = named(By::ALL))]
     pub by: By,
-    /// Only devices with this in their names.
+    /// Only devices whose name contains DEV.
     #[arg(long, value_name = "DEV")]
     pub device: Option<String>,
-    /// Only roles with this in their names, as those who waited or those they waited for.
+    /// Only roles whose name contains NAME, waiting or waited for.
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
-    /// All columns, however wide.
+    /// Print all columns, even if the table is wider than the terminal.
     #[arg(long)]
     pub wide: bool,
-    /// All lines, however many.
+    /// Print all lines.
     #[arg(long)]
     pub all: bool,
-    /// The incidents that were kept, and how each is opened, instead of the table.
+    /// List the kept incidents and the command that opens each, instead of the table.
     #[arg(long, conflicts_with_all = ["every", "by", "device", "role", "compare", "wide"])]
     pub incidents: bool,
-    /// Two times against each other, hour by hour of the same time of day.
+    /// Compare two time ranges, hour by hour of the day.
     #[arg(long, value_name = "FROM..TO", num_args = 2, allow_hyphen_values = true,
         conflicts_with_all = ["from", "to", "last", "every", "by", "role", "wide"])]
     pub compare: Vec<PointSpan>,
-    /// How results are printed to standard output.
+    /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
@@ -107,8 +106,8 @@ impl FromStr for Point {
         };
         found.ok_or_else(|| {
             format!(
-                "\"{text}\" is no moment; write a date (2026-11-22), a time in UTC (14:03, \
-                 2026-11-22T14:03), how long ago (3h, 2d), today or yesterday"
+                "\"{text}\" is not a moment; write a date (2026-11-22), a time in UTC (14:03, \
+                 2026-11-22T14:03), an age (3h, 2d), today or yesterday"
             )
         })
     }
@@ -124,7 +123,7 @@ impl FromStr for PointSpan {
     fn from_str(text: &str) -> Result<Self, String> {
         let (from, to) = text.split_once("..").ok_or_else(|| {
             format!(
-                "\"{text}\" is no time from one moment until another; write FROM..TO, for example \
+                "\"{text}\" is not a time range; write FROM..TO, for example \
                  2026-11-22..2026-11-23"
             )
         })?;
@@ -134,21 +133,22 @@ impl FromStr for PointSpan {
 
 /// What `history` does, for `--help`.
 const HISTORY_HELP: &str = "\
-lbolt history                               the last day: what was bad, when, and who did it
+lbolt history                               the last day: what was slow, when, and who caused it
 lbolt history --from yesterday --to today   yesterday (UTC)
 lbolt history --from 14:00 --to 15:00 --every 1m
-lbolt history --last 30d --by role          whose requests, over the last 30 days
-lbolt history --by cause                    what time was lost to
+lbolt history --last 30d --by role          requests by role, over the last 30 days
+lbolt history --by cause                    the causes of lost time
 lbolt history web1/ web2/ db.parquet --by host
-                                            several hosts: which one lost most, and to whom
-lbolt history --incidents                   what the watch kept when a condition held
+                                            several hosts: which host lost most, and to whom
+lbolt history --incidents                   the incidents that the watch kept
 lbolt history --compare 2026-11-10..2026-11-11 2026-11-17..2026-11-18
-                                            one Tuesday against another, hour by hour
+                                            two Tuesdays compared, hour by hour
 
-The columns are those of sar -d, over the time that was watched, then percentiles of the response
-times, and who lost most to whom. The guide, docs/guide/history.md, says what each of them is.
+The columns are those of sar -d over the watched time, then percentiles of the response times, then
+the role that lost most time and the role that caused it. docs/guide/history.md explains each
+column.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed.";
+Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed.";
 
 #[cfg(test)]
 mod tests {
@@ -175,7 +175,7 @@ mod tests {
         }
         for text in ["", "5", "-1h", "soon", "2026-13-01", "25:00", "0d", "nand", "9e9d", "-:"] {
             let error = text.parse::<Point>().unwrap_err();
-            assert!(error.contains("is no moment; write"), "{text}: {error}");
+            assert!(error.contains("is not a moment; write"), "{text}: {error}");
         }
         let span = "2026-11-22..1h".parse().unwrap();
         let PointSpan(from, to) = span;

@@ -163,21 +163,22 @@ pub struct ThroughputOptions {
     #[arg(required_unless_present = "against", value_name = "TARGET")]
     pub targets: Vec<String>,
 
-    /// What each job does; a list makes rows. Without it: the battery of 1983. `write` creates its
-    /// file; on a block device it overwrites in place, as `rewrite` does.
+    /// Access of each job; a list makes one row per access. Without --rw, the battery of 1983 runs.
+    /// `write` creates its file; on a block device it overwrites in place, like `rewrite`.
     #[arg(long, value_delimiter = ',', value_parser = access(), help_heading = "Workload")]
     pub rw: Vec<Access>,
-    /// Bytes a request; a list makes rows [default: 4k].
+    /// Request size; a list makes one row per size [default: 4k].
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size, requires = "rw",
         help_heading = "Workload")]
     pub bs: Vec<u64>,
-    /// Size of each job's file [default: from the memory and the free space; printed].
+    /// Size of each job's file [default: chosen from memory and free space, and printed].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
     /// Why the size is what it is, where not the user chose it.
     #[arg(skip)]
     pub size_reason: Option<String>,
-    /// Requests that each job keeps outstanding; a list makes rows [default: 1].
+    /// Queue depth: requests that each job keeps outstanding; a list makes one row per depth
+    /// [default: 1].
     #[arg(
         long,
         value_name = "N",
@@ -186,7 +187,8 @@ pub struct ThroughputOptions {
         help_heading = "Workload"
     )]
     pub iodepth: Vec<u32>,
-    /// Jobs at once on each drive, each with its own file; a list makes rows [default: 1].
+    /// Concurrent jobs on each drive, each with its own file; a list makes one row per number
+    /// [default: 1].
     #[arg(
         long,
         value_name = "N",
@@ -195,15 +197,15 @@ pub struct ThroughputOptions {
         help_heading = "Workload"
     )]
     pub numjobs: Vec<u32>,
-    /// O_DIRECT: past the page cache.
+    /// Use O_DIRECT: bypass the page cache.
     #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_value = "0",
         default_missing_value = "1", value_parser = zero_or_one, action = clap::ArgAction::Set,
         hide_default_value = true, hide_possible_values = true, help_heading = "Workload")]
     pub direct: bool,
-    /// fsync(2) after every N writes of a job; their latencies are rows of their own.
+    /// Call fsync(2) after every N writes of a job; sync latencies get rows of their own.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "rw", help_heading = "Workload")]
     pub fsync: u32,
-    /// fdatasync(2) after every N writes of a job, in the same way.
+    /// Call fdatasync(2) after every N writes of a job; otherwise like --fsync.
     #[arg(
         long,
         value_name = "N",
@@ -217,7 +219,7 @@ pub struct ThroughputOptions {
     #[arg(long, value_name = "TIME", value_parser = time, requires = "rw",
         help_heading = "Workload")]
     pub runtime: Option<Duration>,
-    /// Go on until --runtime is over, starting anew at the file's end.
+    /// Continue until --runtime is over; at the end of the file, start again from its beginning.
     #[arg(
         long = "time_based",
         visible_alias = "time-based",
@@ -233,13 +235,12 @@ pub struct ThroughputOptions {
         help_heading = "Workload"
     )]
     pub time_based: bool,
-    /// Per cent of the requests of randrw that read.
+    /// Percentage of reads in randrw.
     #[arg(long, value_name = "PERCENT", default_value_t = 50,
         value_parser = clap::value_parser!(u8).range(0..=100), requires = "rw",
         help_heading = "Workload")]
     pub rwmixread: u8,
-    /// Requests a second of each job, on schedule (open loop): latency counts from the intended
-    /// start.
+    /// IOPS of each job, sent on schedule (open loop); latency counts from the intended start.
     #[arg(
         long = "rate_iops",
         visible_alias = "rate-iops",
@@ -248,65 +249,66 @@ pub struct ThroughputOptions {
         help_heading = "Workload"
     )]
     pub rate_iops: Option<f64>,
-    /// By which interface [default: psync; io_uring where --iodepth is above 1; the battery: sync].
+    /// I/O interface [default: psync; io_uring if --iodepth is above 1; sync for the battery].
     #[arg(long, value_parser = engine(), requires = "rw", help_heading = "Workload")]
     pub ioengine: Option<EngineKind>,
-    /// A list of programs of your own, in TOML, in the place of the battery.
+    /// Your own list of programs (TOML), in place of the battery.
     #[arg(long, value_name = "FILE", conflicts_with = "rw", help_heading = "Workload")]
     pub programs: Option<PathBuf>,
 
-    /// Passes that are run and left out [default: 1].
+    /// Warm-up passes, not counted [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000),
         help_heading = "Passes")]
     pub warmup: Option<u32>,
-    /// Passes that count: exactly N [default: 5, and more until --precision is reached or
-    /// --max-time is over; with --abab 10].
+    /// Counted passes: exactly N [default: 5, then more until --precision or --max-time is reached;
+    /// 10 with --abab].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Go on with passes of a cell until half of its rate's 95% interval is within this share of
-    /// the rate; a wider one is marked [default: 10%].
+    /// Add passes to a cell until the half-width of its rate's 95 % confidence interval is at most
+    /// this percentage of the rate. A rate with a wider interval is marked [default: 10%].
     #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
         conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub precision: Option<f64>,
     /// Passes that there are even when the time is over, where not all that are planned.
     #[arg(skip)]
     pub fewest: Option<u32>,
-    /// Begin no more passes of a cell after this time, its rate known or not [default: 60s].
+    /// Stop adding passes to a cell after this time, even if its rate is still imprecise [default:
+    /// 60s].
     #[arg(long, value_name = "TIME", value_parser = time,
         conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub max_time: Option<Duration>,
-    /// Leave the caches as they are before each pass.
+    /// Do not empty the caches before each pass.
     #[arg(long, help_heading = "Passes")]
     pub no_cold: bool,
     /// Do not end writing passes with fdatasync.
     #[arg(long, help_heading = "Passes")]
     pub no_sync: bool,
-    /// The paper's own procedure: no fdatasync, no cold caches, 1 + 2 passes.
+    /// Use the paper's procedure: no fdatasync, no cold caches, 1 warm-up and 2 counted passes.
     #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
     pub as_published: bool,
-    /// Exit with code 5 if the passes of a cell drift or spread by more than this.
+    /// Exit with code 5 if a cell's passes drift or spread by more than this.
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
         default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
     pub steady: Option<f64>,
-    /// Do not measure the path's greatest rate.
+    /// Do not measure the ceiling (the highest rate of the path).
     #[arg(long, help_heading = "Passes")]
     pub no_ceiling: bool,
-    /// Capture the requests of the passes that count, and say where an operation's time went.
+    /// Also trace the requests of the counted passes, and show where each operation's time went.
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
 
-    /// Run the plan of that run again, on its targets or on TARGET, and print what differs (lbolt
+    /// Repeat the plan of this run, on its targets or on TARGET, and print the differences (lbolt
     /// compare).
     #[arg(long, value_name = "RUN", help_heading = "Comparison", conflicts_with_all =
         ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
     pub against: Option<String>,
-    /// Measure two TARGETs in turn, a pass of the one and a pass of the other, and print what
-    /// differs, pair by pair. A run that is over cannot be interleaved: name its target again.
+    /// Measure two TARGETs in alternating passes (ABAB) and compare them pair by pair. A finished
+    /// run cannot be interleaved: name its target again.
     #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
     pub abab: bool,
-    /// With --against or --abab: exit with code 4 where B is worse by this or more [default: 5%,
-    /// and no code 4].
+    /// With --against or --abab: exit with code 4 if B is worse by this much or more [default: 5%,
+    /// without exit code 4].
     #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
         help_heading = "Comparison")]
     pub fail_on: Option<f64>,
@@ -314,16 +316,16 @@ pub struct ThroughputOptions {
     #[arg(skip)]
     pub stored: Option<Battery>,
 
-    /// Name the block device a second time, to allow that it is written.
+    /// Allow writes to the block device: repeat its name. Its data is lost.
     #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
-    /// The seed of every random order.
+    /// Seed of all random orders.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Print the resolved plan and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Every table, instead of the answer and the main one.
+    /// Print every table, not only the answer and the main table.
     #[arg(long, conflicts_with_all = ["against", "abab"])]
     pub all: bool,
     /// Where results go.
@@ -335,85 +337,87 @@ pub struct ThroughputOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = OVERHEAD_HELP)]
 pub struct OverheadOptions {
-    /// What to measure on: a directory, a block device, or
+    /// Where to measure: a directory, a block device, or
     /// `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
     #[arg(value_name = "TARGET")]
     pub target: String,
 
-    /// By which interfaces [default: all that lbolt knows].
+    /// I/O interfaces [default: all].
     #[arg(long, value_delimiter = ',', value_parser = engine(), hide_possible_values = true,
         help_heading = "Sweep")]
     pub ioengine: Vec<EngineKind>,
-    /// What each channel does to the file: read, rewrite, rw, randread, randwrite, randrw [default:
-    /// randread and randwrite; randrw for copies].
+    /// Access of each channel: read, rewrite, rw, randread, randwrite, randrw [default: randread
+    /// and randwrite; randrw for copies].
     #[arg(long, value_delimiter = ',', value_parser = access(), hide_possible_values = true,
         help_heading = "Sweep")]
     pub rw: Vec<Access>,
-    /// Through the page cache (0), past it with O_DIRECT (1), or both [default: 0,1].
+    /// Through the page cache (0), with O_DIRECT (1), or both [default: 0,1].
     #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
         help_heading = "Sweep")]
     pub direct: Vec<bool>,
-    /// B: bytes a request [default: from 512 to 1m; past the page cache from 4k].
+    /// B: request size [default: 512 to 1m; 4k to 1m with O_DIRECT].
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size,
         help_heading = "Sweep")]
     pub bs: Vec<u64>,
-    /// N: channels, each with one request outstanding [default: 1, and 4, 16 and 32 at 4k].
+    /// N: channels, each with one outstanding request [default: 1; also 4, 16 and 32 at 4k].
     #[arg(long, visible_alias = "channels", value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Sweep")]
     pub iodepth: Vec<u32>,
-    /// Without computing meanwhile (0), with the compute-and-test loop (1), or both [default: 0,1].
+    /// Without computation during I/O (0), with the compute-and-test loop (1), or both [default:
+    /// 0,1].
     #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
         help_heading = "Sweep")]
     pub overlap: Vec<bool>,
-    /// How long to compute between two tests of the channels [default: 10us and 20us, and from 2us
-    /// to 1ms where the rate is followed].
+    /// Computing time between two tests of the channels [default: 10us and 20us; 2us to 1ms where
+    /// the rate is followed].
     #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = time,
         help_heading = "Sweep")]
     pub test_interval: Vec<Duration>,
-    /// What to compute with.
+    /// Kind of computation.
     #[arg(long, value_delimiter = ',', value_parser = arithmetic(), default_value = "scalar",
         help_heading = "Sweep")]
     pub compute: Vec<Arithmetic>,
-    /// Accounts of total CPU, in addition to the difference [default: both, at 4k].
+    /// Accounts of total CPU time, in addition to the difference account [default: both, at 4k].
     #[arg(long, value_name = "ACCOUNT", value_delimiter = ',',
         value_parser = ["idle-load", "trace", "none"], help_heading = "Sweep")]
     pub account: Vec<String>,
-    /// Every interface by every access, size and number of channels, all three accounts and
-    /// computing at random access; --dry-run says how long it takes.
+    /// Measure every interface with every access, size and number of channels, all three accounts,
+    /// and computation with random access. --dry-run prints how long it takes.
     #[arg(long, help_heading = "Sweep")]
     pub full: bool,
 
-    /// Size of the file that requests stay within; there is one for each path.
+    /// Size of the file that holds all requests; each path has one file.
     #[arg(long, value_parser = size, default_value = "64m", help_heading = "Passes")]
     pub size: u64,
-    /// Rounds over all cells that are left out.
+    /// Warm-up rounds over all cells, not counted.
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(0..=1000), help_heading = "Passes")]
     pub warmup: u32,
     /// How often the cells take turns, and count.
     #[command(flatten)]
     pub rounds: RoundsOptions,
-    /// Time of each pass [default: 25ms through the page cache, 50ms past it, 60ms with
+    /// Time of each pass [default: 25ms through the page cache, 50ms with O_DIRECT, 60ms with
     /// idle-priority loops or a trace].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub runtime: Option<Duration>,
-    /// Capture requests in passes of their own, and say where an operation's time went (--account
-    /// trace counts CPU time).
+    /// Also trace the requests, in separate passes, and show where each operation's time went (for
+    /// CPU time use --account trace).
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
-    /// Revolutions a minute of a rotating disk: times are given as revolutions too, as in 1980.
+    /// Rotation speed of the disk in rev/min: times are then also printed as revolutions, as in
+    /// 1980.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
     pub rpm: Option<u32>,
-    /// Name the block device a second time, to allow that it is written.
+    /// Allow writes to the block device: repeat its name. Its data is lost.
     #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,
-    /// The seed of every random order.
+    /// Seed of all random orders.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Print the resolved plan and its time, and measure nothing.
+    /// Print the resolved plan and its duration, and measure nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Every table, instead of the answer and the main one.
+    /// Print every table, not only the answer and the main table.
     #[arg(long)]
     pub all: bool,
     /// Where results go.
@@ -425,11 +429,11 @@ pub struct OverheadOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = import_help())]
 pub struct ImportOptions {
-    /// The files of one trace, compressed (gz, bz2, xz, zst) or not; blktrace's of several CPUs are
-    /// merged by time, others read one after the other.
+    /// Files of one trace, plain or compressed (gz, bz2, xz, zst). blktrace's files of several CPUs
+    /// are merged by time; other files are read in order.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The files' format [default: recognized by their first bytes].
+    /// Format of the files [default: detected from their first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
     /// Where results go.
@@ -441,20 +445,20 @@ pub struct ImportOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = export_help())]
 pub struct ExportOptions {
-    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// The format to write.
+    /// Format to write.
     #[arg(long, value_name = "FORMAT")]
     pub output_format: String,
-    /// The file to write, or the beginning of its name where a format has one for each CPU. It is
-    /// there when it is whole, and may be read by whoever may read the trace (less the umask).
+    /// File to write, or the start of its name if the format has one file per CPU. The file appears
+    /// when it is complete. It gets the trace's read permissions (less the umask).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
-    /// The format of a foreign trace [default: recognized by its first bytes].
+    /// Format of a foreign trace [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
-    /// Also what lbolt itself wrote while it captured.
+    /// Include lbolt's own writes during the capture.
     #[arg(long)]
     pub with_own: bool,
 }
@@ -463,11 +467,11 @@ pub struct ExportOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = DOCTOR_HELP)]
 pub struct DoctorOptions {
-    /// Directories to look into, besides the current one and that of the runs, for what a killed
-    /// run left and nobody noted.
+    /// More directories to search for leftovers of killed runs that no note records; the current
+    /// directory and the directory of the runs are always searched.
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
-    /// Remove what killed runs left behind, and just that.
+    /// Only remove the leftovers of killed runs.
     #[arg(long)]
     pub clean: bool,
     /// Directory that holds the runs.
@@ -481,7 +485,7 @@ fn size(text: &str) -> Result<u64, String> {
 
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
-    percent.ok_or_else(|| format!("\"{text}\" is no per cent above 0; write 10 or 2.5"))
+    percent.ok_or_else(|| format!("\"{text}\" is not a percentage above 0; write 10 or 2.5"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -495,7 +499,7 @@ fn named<T: Copy + Send + Sync + 'static>(
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     PossibleValuesParser::new(table.iter().map(|(_, name)| *name)).try_map(move |name| {
         let found = table.iter().find(|(_, known)| *known == name);
-        found.map(|(value, _)| *value).ok_or(format!("\"{name}\" is not known"))
+        found.map(|(value, _)| *value).ok_or(format!("unknown name \"{name}\""))
     })
 }
 
@@ -513,7 +517,7 @@ fn engine() -> impl clap::builder::TypedValueParser<Value = EngineKind> {
     });
     PossibleValuesParser::new(values).try_map(|name| {
         let found = ENGINES.iter().find(|engine| engine.name == name);
-        found.map(|engine| engine.kind).ok_or(format!("\"{name}\" is not known"))
+        found.map(|engine| engine.kind).ok_or(format!("unknown name \"{name}\""))
     })
 }
 
@@ -567,14 +571,14 @@ mod tests {
             ("throughput . --rw read --rwmixread 101", "--rwmixread"),
             ("throughput . --runs 0", "--runs"),
             ("throughput . --warmup 4294967295", "--warmup"),
-            ("throughput . --steady=nan", "per cent above 0"),
-            ("throughput . --steady=-5", "per cent above 0"),
+            ("throughput . --steady=nan", "percentage above 0"),
+            ("throughput . --steady=-5", "percentage above 0"),
             ("throughput . --bs 4k", "--rw"),
             ("throughput . --rw write --fsync 1 --fdatasync 8", "cannot be used with"),
             ("throughput . --rw read --time_based", "--runtime"),
             ("throughput . --as-published --runs 3", "--runs"),
             ("throughput . --precision 5% --runs 3", "--runs"),
-            ("throughput . --precision 0", "per cent above 0"),
+            ("throughput . --precision 0", "percentage above 0"),
             ("throughput . --max-time 5 --rw read", "5s"),
             ("survey --max-time 9s --runs 3", "--runs"),
             ("throughput . --rw read --programs x", "--programs"),

@@ -30,8 +30,8 @@ impl FromStr for Moment {
         };
         found.ok_or_else(|| {
             format!(
-                "\"{text}\" is no time; write how far it is behind the trace's beginning (26.8, \
-                 2m), or a time by the clock in UTC (14:03:05.123, 2026-11-22T14:03:05+01:00)"
+                "\"{text}\" is not a moment; write the time since the start of the trace (26.8, \
+                 2m) or a clock time in UTC (14:03:05.123, 2026-11-22T14:03:05+01:00)"
             )
         })
     }
@@ -73,7 +73,7 @@ mod tests {
         ];
         for text in bad {
             let error = text.parse::<Moment>().unwrap_err();
-            assert!(error.contains("is no time; write"), "{text}: {error}");
+            assert!(error.contains("is not a moment; write"), "{text}: {error}");
         }
     }
 }

@@ -175,7 +175,7 @@ fn a_letter_or_another_name_is_of_one_option() {
     }
 }
 
-/// So many passes are so many: nothing that would add or end them goes with it.
+/// `--runs N` means exactly N passes: no option that adds or ends passes goes with it.
 #[test]
 fn runs_are_exact_in_every_command() {
     const MORE_OR_LESS: [&str; 3] = ["max-time", "min-runs", "precision"];

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Tables for people.
     Table,
     /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`.
     Json,
-    /// One line a finding.
+    /// One line per finding.
     Csv,
     /// Tables for documents.
     Markdown,
@@ -19,7 +19,7 @@ pub enum Format {
 /// Where results go; common to all commands that measure.
 #[derive(Debug, Clone, Args)]
 pub struct OutputOptions {
-    /// Directory of the run's records, for its owner alone [default: RUNS/TIME-COMMAND].
+    /// Directory of the run's records, readable only by you [default: RUNS/TIME-COMMAND].
     #[arg(short, long, value_name = "PATH", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Directory that holds the runs.
@@ -31,10 +31,10 @@ pub struct OutputOptions {
         help_heading = "Output"
     )]
     pub runs_dir: PathBuf,
-    /// Also the page of the run, report.html in its directory, as `lbolt report` makes it.
+    /// Also write report.html into the run's directory: the HTML page of `lbolt report`.
     #[arg(long, help_heading = "Output")]
     pub report: bool,
-    /// How results are printed to standard output.
+    /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     pub format: Format,
 }

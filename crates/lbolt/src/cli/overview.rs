@@ -39,7 +39,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &[
             "lbolt calibrate . -o drive.toml",
             "lbolt simulate RUN --model drive.toml",
-            "lbolt whatif RUN --change cache=off",
+            "lbolt whatif RUN --model NAME --change cache=off",
             "lbolt replay RUN --on FILE",
             "lbolt device model:generic-7200rpm",
             "lbolt profile RUN",
@@ -47,7 +47,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Papers", &["lbolt papers 1983"]),
-    ("Convert", &["lbolt import trace.blktrace.0", "lbolt export RUN --output-format fio -o FILE"]),
+    ("Convert", &["lbolt import trace.blktrace.0", "lbolt export RUN --output-format fio-iolog -o FILE"]),
     ("This machine", &["lbolt doctor"]),
 ];
 

@@ -22,28 +22,28 @@ pub enum Paper {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = PAPERS_HELP)]
 pub struct PapersOptions {
-    /// Which; all without it.
+    /// Papers to show [default: all].
     #[arg(value_enum, value_name = "PAPER")]
     pub papers: Vec<Paper>,
-    /// Of how many seeds a cell is the mean.
+    /// Number of seeds: each cell is the mean over them.
     #[arg(long, value_name = "N", default_value_t = 8,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub seeds: u32,
-    /// Every table, instead of the answer and the main one.
+    /// Print every table, not only the answer and the main table.
     #[arg(long)]
     pub all: bool,
-    /// Also as a page, one HTML file, as `lbolt report` makes it of a run.
+    /// Also write the results as one HTML page, as `lbolt report` does for a run.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
-    /// How results are printed to standard output.
+    /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
 /// What `papers` does, for `--help`.
 const PAPERS_HELP: &str = "\
-Every published table against what the models say, cell by cell, with the error, how many \
-parameters were
-fitted, and which cells were. What is starred in a paper is shown, and left out of the errors.
+Compares every published table with the models, cell by cell: the error, the number of fitted
+parameters, and the fitted cells. Cells that a paper marks with a star are shown, but not counted
+in the errors.
 
-Exit codes: 0 fine, 2 usage, 6 output not printed.";
+Exit codes: 0 success, 2 usage error, 6 output not printed.";

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = REPORT_HELP)]
 pub struct ReportOptions {
-    /// Runs, by their names or directories, directories of runs, or @FILE, which lists them;
-    /// several are shown side by side.
+    /// Runs (names or directories), directories of runs, or @FILE with one path per line. Several
+    /// runs are shown side by side.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The page's file; what is there is replaced [default: report.html in the run's directory; of
-    /// several runs here].
+    /// File of the page; an existing file is replaced [default: report.html in the run's directory;
+    /// for several runs, in the current directory].
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// Opens the page in the browser.
+    /// Open the page in the browser.
     #[arg(long)]
     pub open: bool,
     /// Directory that holds the runs.
@@ -25,12 +25,12 @@ pub struct ReportOptions {
 
 /// What `report` does, for `--help`.
 const REPORT_HELP: &str = "\
-lbolt report my-run                 one page, my-run/report.html
+lbolt report my-run                 one page: my-run/report.html
 lbolt report before after -o b.html  two runs side by side
-lbolt report my-run --open          … and look at it
+lbolt report my-run --open          open it in the browser
 
-The page is one file that needs no other and loads nothing: it can be mailed, and read from a stick
-with JavaScript off. It holds what findings say, so it stays small however long a trace was. Of a
-run that was killed it shows what was kept.
+The page is one self-contained file that loads nothing: you can mail it, and read it offline with
+JavaScript off. It contains findings, not requests, so it stays small for any trace. For a killed
+run it shows the records that were kept.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 6 output not printed, 130 interrupted.";
+Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";

@@ -11,58 +11,57 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = RESPONSE_HELP)]
 pub struct ResponseOptions {
-    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
-    /// Several runs, a directory of them, or @FILE with a path a line are put beside each other:
-    /// what they have in common is summed, and devices are named with their run.
+    /// Runs, requests.parquet, or the files of a foreign trace that `lbolt import` can read.
+    /// Several runs, a directory of runs, or @FILE with one path per line are analysed together:
+    /// common subjects are summed, and devices get the name of their run.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// The format of a foreign trace [default: recognized by its first bytes].
+    /// Format of a foreign trace [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
-    /// Every table, instead of the verdict and the first rows.
+    /// Print every table, not only the verdict and the first rows.
     #[arg(long)]
     pub all: bool,
-    /// One kind of tables instead of the first screen.
+    /// Tables by one subject, instead of the first screen.
     #[arg(long, value_name = "WHAT", conflicts_with = "all", value_parser = by_what())]
     pub by: Option<String>,
-    /// Rows of each table at the most [default: what fits on a screen].
+    /// Maximum rows per table [default: what fits on a screen].
     #[arg(long, value_name = "N", conflicts_with = "all",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub top: Option<u32>,
-    /// Only devices with this in their names.
+    /// Only devices whose name contains DEV.
     #[arg(long, value_name = "DEV", conflicts_with = "all")]
     pub device: Option<String>,
-    /// Only roles with this in their names, as those who waited or those they waited for.
+    /// Only roles whose name contains NAME, waiting or waited for.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub role: Option<String>,
-    /// Only those processes, by themselves: a PID, or text in their title or command.
+    /// Only these processes, each on its own: a PID, or text in the process title or command.
     #[arg(long, value_name = "WHO", conflicts_with = "all",
         value_parser = NonEmptyStringValueParser::new())]
     pub process: Option<String>,
-    /// Only files with this in their names.
+    /// Only files whose name contains NAME.
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub file: Option<String>,
-    /// The stacks by which requests were queued, or in which threads slept (`wait`), one a line, as
-    /// programs for flame graphs read them, and nothing else; the number is of their requests,
-    /// bytes, ns of response time, or ns of waiting.
+    /// Print only folded stacks, one per line, for flame graph tools. The weight is the number of
+    /// requests, bytes, ns of response time, or ns that threads slept (`wait`).
     #[arg(long, value_name = "WEIGHT", conflicts_with_all = ["all", "by", "ticks"],
         value_parser = weights())]
     pub folded: Option<String>,
-    /// Only what arrived from then on: seconds behind the trace's beginning, a time with its unit,
-    /// or a time by the clock (UTC) where the trace tells its own.
+    /// Only requests that arrived from this moment on: seconds since the start of the trace, a time
+    /// with a unit, or clock time (UTC) if the trace stores it.
     #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub from: Option<Moment>,
-    /// Only what arrived before then.
+    /// Only requests that arrived before this moment.
     #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub to: Option<Moment>,
-    /// Only the trace's end, so long.
+    /// Only the last TIME of the trace.
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true,
         conflicts_with_all = ["from", "to"])]
     pub last: Option<Duration>,
-    /// Count responses in ticks of 1/60 s, as the 1986 paper printed them, and nothing else.
+    /// Print only counts of response times in ticks of 1/60 s, as in the 1986 paper.
     #[arg(long)]
     pub ticks: bool,
-    /// How results are printed to standard output.
+    /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }

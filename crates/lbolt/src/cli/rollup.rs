@@ -10,28 +10,29 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = ROLLUP_HELP)]
 pub struct RollupOptions {
-    /// Runs, requests.parquet, foreign traces, histories, rollups, directories of runs, or @FILE,
-    /// which lists them.
+    /// Runs, requests.parquet, foreign traces, histories, rollups, directories of runs, or @FILE
+    /// with one path per line.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// The file to write (Parquet).
+    /// File to write (Parquet).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
-    /// The time of a row: a minute, as it was counted, or an hour or a day, to which minutes are
-    /// added up, with coarser histograms.
+    /// Time span of a row: the original minutes, or hours or days. Longer spans sum the minutes and
+    /// have coarser histograms.
     #[arg(long, value_name = "LEVEL", default_value = "minute",
         value_parser = named(RollupLevel::ALL))]
     pub level: RollupLevel,
-    /// The host of all traces [default: the one that a run says, else the run's name].
+    /// Host name for all traces [default: the host that the run records, otherwise the run's name].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// When a trace began that does not say it: 2026-11-25T10:00:00Z.
+    /// Start time of traces that do not record it, for example 2026-11-25T10:00:00Z.
     #[arg(long, value_name = "MOMENT")]
     pub started: Option<jiff::Timestamp>,
-    /// Of one trace a part of its minutes: the first of eight is 1/8. Parts together are the whole.
+    /// Only one part of a trace's minutes: 1/8 is the first of eight. All parts together are the
+    /// whole trace.
     #[arg(long, value_name = "K/N")]
     pub part: Option<Part>,
-    /// The format of a foreign trace [default: recognized by its first bytes].
+    /// Format of a foreign trace [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
 }
@@ -39,9 +40,9 @@ pub struct RollupOptions {
 /// One of so many parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Which, from 1 on.
+    /// Which part, from 1.
     pub number: i64,
-    /// How many there are.
+    /// Number of parts.
     pub all: i64,
 }
 
@@ -56,7 +57,7 @@ impl FromStr for Part {
             (1..=1_000_000).contains(&part.all) && part.number >= 1 && part.number <= part.all
         };
         parsed.filter(is_one).ok_or_else(|| {
-            format!("\"{text}\" is no part; write K/N, for example 2/8 for the second of eight")
+            format!("\"{text}\" is not a part; write K/N, for example 2/8 for the second of eight")
         })
     }
 }
@@ -73,14 +74,14 @@ lbolt rollup lbolt-runs -o host.parquet     a directory of runs, minute by minut
 lbolt rollup web1 web2 db -o fleet.parquet  runs of several hosts
 lbolt rollup fleet.parquet --level hour -o hours.parquet
                                             coarser, for long spans
-lbolt history fleet.parquet --by host       what is in it: which host lost most, and to whom
+lbolt history fleet.parquet --by host       which host lost most time, and to whom
 duckdb -c \"SELECT host, SUM(lost_ns) / 1e9 FROM 'fleet.parquet' GROUP BY host\"
 
-A rollup is what `lbolt watch` keeps, of traces: counts, response times and losses by minute, host,
-device, operation and role. docs/records.md lists its columns. The same time of one host is counted
-once: what is there twice is refused.
+A rollup holds for traces what `lbolt watch` keeps: counts, response times and lost time by minute,
+host, device, operation and role. docs/records.md lists its columns. Inputs that cover the same time
+of the same host twice are refused.
 
-Exit codes: 0 fine, 1 I/O error, 2 usage, 130 interrupted.";
+Exit codes: 0 success, 1 I/O error, 2 usage error, 130 interrupted.";
 
 #[cfg(test)]
 mod tests {
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!("2/8".parse(), Ok(Part { number: 2, all: 8 }));
         for text in ["", "2", "0/8", "9/8", "-1/2", "1/0", "a/b", "1/2/3", "1/9999999"] {
             let error = text.parse::<Part>().unwrap_err();
-            assert!(error.contains("is no part; write K/N"), "{text}: {error}");
+            assert!(error.contains("is not a part; write K/N"), "{text}: {error}");
         }
     }
 }

@@ -7,16 +7,16 @@ use std::time::Duration;
 /// Rounds over all cells.
 #[derive(Debug, Clone, Args)]
 pub struct RoundsOptions {
-    /// Rounds over all cells: exactly N [default: from --min-runs on, until every rate is known to
-    /// ± 10 % or --max-time is over].
+    /// Rounds over all cells: exactly N [default: --min-runs, then more until every rate is known
+    /// to ±10 % or --max-time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Rounds over all cells: at least N [default: 3; 4 of `overhead`].
+    /// Rounds over all cells: at least N [default: 3; 4 for `overhead`].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),
         help_heading = "Passes")]
     pub min_runs: Option<u32>,
-    /// Begin no more rounds after this time.
+    /// Start no new round after this time.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m",
         help_heading = "Passes")]
     pub max_time: Duration,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `lbolt runs`.
 #[derive(Debug, Clone, Args)]
 pub struct RunsOptions {
-    /// What to do with them [default: list].
+    /// What to do with the runs [default: list].
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
     /// Directory that holds the runs.
@@ -24,19 +24,19 @@ pub struct RunsOptions {
 /// `lbolt runs …`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum RunsCommand {
-    /// A line for each run, oldest first.
+    /// List runs, oldest first.
     List,
-    /// A run's tables again, from its records.
+    /// Print a run's tables again, from its records.
     Show {
-        /// The run's name, or its directory.
+        /// Name or directory of the run.
         run: PathBuf,
-        /// How results are printed.
+        /// Format of the results on standard output.
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
-    /// Remove runs: their records, and nothing else.
+    /// Remove the records of runs, and nothing else.
     Rm {
-        /// The runs' names, or their directories.
+        /// Names or directories of the runs.
         #[arg(required = true)]
         runs: Vec<PathBuf>,
     },

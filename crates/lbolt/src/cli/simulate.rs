@@ -7,28 +7,29 @@ use std::path::PathBuf;
 /// When a replayed request arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Arrivals {
-    /// When it did in the trace, whatever became of those before it.
+    /// At its time in the trace, even if earlier requests are not complete.
     #[value(alias = "recorded")]
     Open,
-    /// Its think time after the completion of the one before it.
+    /// One think time after the completion of the previous request.
     Closed,
-    /// Its think time after the completion that it followed in its process; others as in the trace.
+    /// One think time after the completion that its process waited for; other requests as in the
+    /// trace.
     Dependent,
 }
 
 /// How a trace is replayed on a model.
 #[derive(Debug, Clone, Args)]
 pub struct ModelReplayOptions {
-    /// When requests arrive [default: closed for traces of which that is known, dependent where it
-    /// is known who waited, else open].
+    /// When requests arrive [default: closed if the trace says so, dependent if it records which
+    /// requests were waited for, otherwise open].
     #[arg(long, value_enum, help_heading = "Model")]
     pub arrivals: Option<Arrivals>,
-    /// Samples of the model's uncertain parameters, by which findings have intervals; 0 leaves
-    /// intervals out.
+    /// Number of samples of the model's uncertain parameters; they give the intervals of the
+    /// findings. 0 prints no intervals.
     #[arg(long, value_name = "N", default_value_t = 8,
         value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = "Model")]
     pub draws: u64,
-    /// The seed of whatever is random in the model, and of these samples.
+    /// Seed of the model and of the samples.
     #[arg(long, default_value_t = 1, help_heading = "Model")]
     pub seed: u64,
 }
@@ -37,17 +38,17 @@ pub struct ModelReplayOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = SIMULATE_HELP)]
 pub struct SimulateOptions {
-    /// A run, its requests.parquet, or a foreign trace that `lbolt import` knows (its files).
+    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
     #[arg(value_name = "TRACE", required_unless_present_any = ["list_models", "show_model"])]
     pub traces: Vec<PathBuf>,
-    /// The format of a foreign trace [default: recognized by its first bytes].
+    /// Format of a foreign trace [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
-    /// The model: a name of --list-models, or the path of a profile (.toml).
+    /// Model: a name of --list-models, or the path of a profile (.toml).
     #[arg(long, value_name = "M", required_unless_present = "list_models", help_heading = "Model")]
     pub model: Option<String>,
-    /// Another value for a key of the model; may be given again. Values between semicolons make a
-    /// variant each, and several such keys every combination.
+    /// Set another value for a key of the model; repeatable. Values separated by semicolons make
+    /// one variant each; several such keys make every combination.
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "Model")]
     pub set: Vec<(String, String)>,
     /// How it is replayed.
@@ -56,10 +57,10 @@ pub struct SimulateOptions {
     /// Print each model's name and the path of its profile, and simulate nothing.
     #[arg(long, help_heading = "Model")]
     pub list_models: bool,
-    /// Print each number of the model with its unit and its source, and simulate nothing.
+    /// Print each number of the model with its unit and source, and simulate nothing.
     #[arg(long, help_heading = "Model", requires = "model")]
     pub show_model: bool,
-    /// Every table, instead of the answer and the main one.
+    /// Print every table, not only the answer and the main table.
     #[arg(long)]
     pub all: bool,
     /// Where results go.
@@ -77,17 +78,15 @@ fn assignment(text: &str) -> Result<(String, String), String> {
 
 /// What `simulate` does, for `--help`.
 const SIMULATE_HELP: &str = "\
-lbolt simulate lbolt-runs/… --model generic-7200rpm        a trace of ours on a modelled drive
-lbolt simulate week.srt --model hp-9000-845 -o week        a foreign trace; then: lbolt response \
-week
+lbolt simulate lbolt-runs/… --model generic-7200rpm        a recorded trace on a modelled drive
+lbolt simulate week.srt --model hp-9000-845 -o week        a foreign trace, kept as a run for
+                                                           lbolt response week
 lbolt simulate week.srt --model hp-9000-845 --set 'queue.policy=fifo;c-scan;reads-first'
-                                                           what if: a variant each, on all cores
+                                                           one variant per value, on all cores
 
-The outcome is a run of requests, as lbolt record makes one. Where the trace tells when its \
-requests were completed, its times are printed next to
-the model's results, with the demerit of Ruemmler & Wilkes: the root mean square of the distance \
-between the two
-distributions' quantiles.
+The result is a run of requests, like a run of lbolt record. If the trace has completion times, its
+response times are printed next to the model's, with the demerit of Ruemmler & Wilkes: the root mean
+square distance between the quantiles of the two distributions.
 
-Exit codes: 0 fine, 1 I/O error or a simulation at fault, 2 usage, 6 output not printed, 130 \
+Exit codes: 0 success, 1 I/O or simulation error, 2 usage error, 6 output not printed, 130
 interrupted.";

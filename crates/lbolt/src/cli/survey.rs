@@ -5,47 +5,47 @@ use clap::Args;
 use std::time::Duration;
 
 const HELP: &str = "\
-Five questions, each by an experiment of its own, which its command asks at length:
-  Files    how fast do files move, cold, on which file system?      (lbolt throughput)
-  Device   how much can it do: latency against rate to the knee?    (lbolt curve)
-  Durable  what does it cost to make data durable?                  (lbolt sync)
-  Calls    what does a call cost in CPU time, by interface?         (lbolt overhead)
-  Storm    what do reads and commits suffer while somebody syncs?   (lbolt storm)
+Five questions, each answered by a short form of one experiment:
+  Files    how fast are cold reads and writes, by file system?      (lbolt throughput)
+  Device   how do latency and rate change up to the knee?           (lbolt curve)
+  Durable  what does a durable write cost?                          (lbolt sync)
+  Calls    how much CPU time does a call take, by interface?        (lbolt overhead)
+  Storm    how much do reads and commits slow down during a sync?   (lbolt storm)
 
-Fresh file systems need root. Another user gets the same without them, and lbolt says what was left
-out. What is interrupted goes on with --resume.";
+Fresh file systems need root. Without root they are left out, and lbolt says so. --resume
+continues an interrupted survey.";
 
 /// `lbolt survey`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct SurveyOptions {
-    /// A directory to measure with the fresh file systems [default: the current one].
+    /// Directory to measure besides the fresh file systems [default: the current one].
     pub target: Option<String>,
-    /// One minute: fewer systems, depths and passes.
+    /// Take one minute: fewer systems, queue depths and passes.
     #[arg(long, conflicts_with = "full", help_heading = "Passes")]
     pub quick: bool,
-    /// Without haste: a quarter of an hour or more, for narrow intervals.
+    /// Take 15 minutes or more, for narrow confidence intervals.
     #[arg(long, help_heading = "Passes")]
     pub full: bool,
-    /// Size of each file of the first question [default: from the disk's speed, so that all takes
-    /// under four minutes].
+    /// File size for Files; also for Device (at least 64m), and the upper limit for Calls [default:
+    /// chosen from the disk's speed, so that the survey takes less than four minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
-    /// Passes that count, of every question: exactly N [default: 5 of files and 3 of the others,
-    /// and more until the rate's 95% interval is within 10% or their time is over].
+    /// Counted passes of every question: exactly N (at least 2 for Device and Calls) [default: 5
+    /// for Files and 3 for the others, then more until the rate's 95 % confidence interval is
+    /// within ±10 % or the time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Begin no more passes of a cell of the first question after this time, its rate known or not
+    /// Stop adding passes to a cell of Files after this time, even if its rate is still imprecise
     /// [default: 5s; 2s with --quick, 30s with --full].
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "runs",
         help_heading = "Passes")]
     pub max_time: Option<Duration>,
-    /// Go on with a survey that was interrupted: questions that it has answered are not asked
-    /// again, and its records are taken over.
+    /// Continue an interrupted survey: answered questions are kept and not measured again.
     #[arg(long, value_name = "RUN", help_heading = "Passes")]
     pub resume: Option<String>,
-    /// Every table, instead of the five answers.
+    /// Print every table, not only the five answers.
     #[arg(long)]
     pub all: bool,
     /// Print the resolved plan and measure nothing.

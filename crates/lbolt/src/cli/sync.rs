@@ -6,26 +6,26 @@ use experiment::sync::METHODS;
 use std::time::Duration;
 
 const HELP: &str = "\
-Each method writes one block and makes it durable, over and over: at the end of a growing file
-(append) and in the place of old blocks (overwrite), with one writer and with several at once, each
-in a file of its own, whose commits the file system's journal can make together.
+Each method repeatedly writes one block and makes it durable: at the end of a growing file (append)
+and over existing blocks (overwrite), with one writer and with several. Each writer has its own
+file, so the file system's journal can group the commits.
 
-The rate counts commits of all writers. A latency is that of the write and of what makes it durable.
-A number is suspect where no flush reached the device, or where half of the commits came back
-quicker than such a medium can make anything durable: 2 ms where it turns, 5 µs elsewhere.
+The rate counts the commits of all writers. The latency covers the write and the sync. A number is
+suspect if no flush reached the device, or if the median commit was faster than the medium allows:
+2 ms on a rotational disk, 5 µs otherwise.
 
   lbolt sync .                       every method, 4k, 8k and 64k, 1 and 4 writers
-  lbolt sync fresh:xfs --bs 8k       on a fresh file system of its own
+  lbolt sync fresh:xfs --bs 8k       on a fresh file system
   lbolt sync . --bs 8k --numjobs 1 --trace
-                                     where a commit's time went: data, flush, commit, flush";
+                                     the phases of a commit: data, flush, commit, flush";
 
 /// `lbolt sync`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct SyncOptions {
-    /// Where to measure: a directory, or `fresh:FS[,…]`.
+    /// Where to measure: a directory or `fresh:FS[,…]`.
     pub target: String,
-    /// Only these methods; a list.
+    /// Methods to measure [default: all].
     #[arg(
         long,
         value_name = "METHOD",
@@ -34,7 +34,7 @@ pub struct SyncOptions {
         help_heading = "Workload"
     )]
     pub method: Vec<String>,
-    /// Bytes a write; a list.
+    /// Write sizes.
     #[arg(
         long,
         value_name = "SIZE",
@@ -44,7 +44,7 @@ pub struct SyncOptions {
         help_heading = "Workload"
     )]
     pub bs: Vec<u64>,
-    /// Writers at once, each with its own file; a list.
+    /// Numbers of concurrent writers, each with its own file.
     #[arg(
         long,
         value_name = "N",
@@ -54,7 +54,7 @@ pub struct SyncOptions {
         help_heading = "Workload"
     )]
     pub numjobs: Vec<u32>,
-    /// Through the page cache (0), past it (1), or both.
+    /// Through the page cache (0), with O_DIRECT (1), or both.
     #[arg(
         long,
         value_name = "0|1",
@@ -64,7 +64,7 @@ pub struct SyncOptions {
         help_heading = "Workload"
     )]
     pub direct: Vec<bool>,
-    /// Size of each file that is overwritten [default: 16m, less where there is little space].
+    /// Size of each overwritten file [default: 16m, less if space is short].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
     /// Time of each pass.
@@ -79,10 +79,10 @@ pub struct SyncOptions {
     /// How often the cells take turns.
     #[command(flatten)]
     pub rounds: RoundsOptions,
-    /// Capture the requests, and say where a commit's time went.
+    /// Also trace the requests, and show where each commit's time went.
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
-    /// The seed of the order in which the cells take turns.
+    /// Seed of the order of the cells.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Print the resolved plan and measure nothing.

@@ -7,27 +7,27 @@ use std::time::Duration;
 /// `lbolt top`.
 #[derive(Debug, Clone, Args)]
 pub struct TopOptions {
-    /// A device to watch: its name (vda), its node, a partition, or a directory on it; may be given
-    /// again [default: all].
+    /// Device to watch: its name (vda), its node, a partition, or a directory on it; repeatable
+    /// [default: all].
     #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
     pub devices: Vec<String>,
-    /// How: bpf knows each request by its identity; perf, without BPF, matches completions of
-    /// requests by place, inexactly.
+    /// How requests are captured. bpf identifies each request exactly; perf needs no BPF, but pairs
+    /// completions with requests by sector, which is inexact.
     #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
         help_heading = "Capture")]
     pub tracer: CaptureMethod,
-    /// Calls that make files durable by their system calls, too: also when calls of xfs end. Every
-    /// system call of the machine then takes 70 to 200 ns longer.
+    /// Trace durability calls as system calls: adds the end of calls on xfs. Slows every system
+    /// call of the machine by 70 to 200 ns.
     #[arg(long, help_heading = "Capture")]
     pub syscalls: bool,
-    /// End after this time.
+    /// Stop after this time.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
     pub duration: Option<Duration>,
-    /// How many of the last seconds `w` writes as a run.
+    /// The last TIME is written as a run when you press `w`.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s",
         help_heading = "Capture")]
     pub keep: Duration,
-    /// Print a screen a second as text, as without a terminal.
+    /// Print one screen per second as text, as without a terminal.
     #[arg(long)]
     pub batch: bool,
     /// Where runs go.

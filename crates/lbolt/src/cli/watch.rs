@@ -11,67 +11,66 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = WATCH_HELP)]
 pub struct WatchOptions {
-    /// Where the history is kept [default: /var/lib/lbolt/history].
+    /// Directory of the history [default: /var/lib/lbolt/history].
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
-    /// A device to watch: its name (vda), its node, a partition, or a directory on it; may be given
-    /// again [default: all].
+    /// Device to watch: its name (vda), its node, a partition, or a directory on it; repeatable
+    /// [default: all].
     #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
     pub devices: Vec<String>,
-    /// End after this time.
+    /// Stop after this time.
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
     pub duration: Option<Duration>,
-    /// How: bpf knows each request by its identity; perf, without BPF, matches completions of
-    /// requests by place, inexactly.
+    /// How requests are captured. bpf identifies each request exactly; perf needs no BPF, but pairs
+    /// completions with requests by sector, which is inexact.
     #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
         help_heading = "Capture")]
     pub tracer: CaptureMethod,
-    /// Calls that make files durable by their system calls, too: also when calls of xfs end. Every
-    /// system call of the machine then takes 70 to 200 ns longer.
+    /// Trace durability calls as system calls: adds the end of calls on xfs. Slows every system
+    /// call of the machine by 70 to 200 ns.
     #[arg(long, help_heading = "Capture")]
     pub syscalls: bool,
 
-    /// The most that the history may take, at every moment; the oldest becomes coarser, then it
-    /// goes.
+    /// Maximum size of the history at any time. Old minutes are first made coarser, then removed.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1g",
         help_heading = "History")]
     pub history_size: u64,
 
-    /// Keep the seconds around what happens, as a run: p99(fsync)>20ms, p99(read)>5ms for 10s,
-    /// depth>64, wait(dd)>1s (one wait of a thread with this in its name); may be given again.
-    /// SIGUSR1 keeps them, too.
+    /// Keep an incident as a run when a condition holds: p99(fsync)>20ms, p99(read)>5ms for 10s,
+    /// depth>64, wait(dd)>1s (one wait of a thread whose name contains dd); repeatable. SIGUSR1
+    /// also keeps an incident.
     #[arg(long, value_name = "CONDITION", help_heading = "Incidents")]
     pub when: Vec<Condition>,
-    /// How much before it is kept.
+    /// Time to keep before the incident.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "20s",
         help_heading = "Incidents")]
     pub before: Duration,
-    /// How much after it is kept.
+    /// Time to keep after the incident.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "10s",
         help_heading = "Incidents")]
     pub after: Duration,
-    /// Memory for what may have to be kept; with less than the time needs, the oldest go first.
+    /// Memory for the time before an incident; if it is too small, the oldest requests are dropped.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256m",
         help_heading = "Incidents")]
     pub before_size: u64,
-    /// The most incidents that are kept; the one in which least time was lost goes first.
+    /// Maximum number of kept incidents; the incident with the least lost time is removed first.
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Incidents")]
     pub max_incidents: usize,
-    /// The most that they may take together.
+    /// Maximum total size of the incidents.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1g",
         help_heading = "Incidents")]
     pub incidents_size: u64,
 
-    /// Serve histograms for Prometheus there, as 127.0.0.1:9184.
+    /// Serve histograms for Prometheus at this address, for example 127.0.0.1:9184.
     #[arg(long, value_name = "ADDRESS", help_heading = "Prometheus")]
     pub prometheus: Option<SocketAddr>,
-    /// The address may be one that others can reach, and any Host is answered. Whoever reaches it
-    /// sees names of programs and devices.
+    /// Allow an address that other machines can reach, and answer any Host header. Everyone who can
+    /// reach it sees the names of programs and devices.
     #[arg(long, requires = "prometheus", help_heading = "Prometheus")]
     pub listen_public: bool,
 
-    /// What to run meanwhile, without privileges, as whoever the history belongs to; the watch ends
-    /// with it.
+    /// Command to run during the watch, without privileges, as the owner of the history; the watch
+    /// ends with it.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

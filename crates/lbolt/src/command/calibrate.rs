@@ -49,7 +49,7 @@ fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
     let format = options.input_format.as_deref();
     let trace = TraceFile::open(&options.targets, format, held_in, &control)?;
     let arrivals = arrivals_of(&trace.provenance());
-    note(&format!("what was held out is simulated by {} arrivals", word(arrivals)));
+    note(&format!("held-out requests are simulated with {} arrivals", word(arrivals)));
     calibrate_trace(&TraceRequest {
         trace: &trace,
         device: options.device.as_deref(),
@@ -83,7 +83,7 @@ fn rendered(
         }
         Format::Table => {
             let below = format!(
-                "Now: lbolt simulate TRACE --model {}; --all prints every class",
+                "Next: lbolt simulate TRACE --model {}; --all prints every class",
                 model::text::visible(&output.display().to_string())
             );
             let doubts = &calibration.doubts;

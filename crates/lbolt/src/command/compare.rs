@@ -79,19 +79,17 @@ impl Base {
             |sentence: String| failure(Fault::Usage, format!("--against {run}: {sentence}"));
         let side = Side::read(run, &options.output.runs_dir)?;
         let [Source::Run(info, _)] = side.sources.as_slice() else {
-            return Err(usage(
-                "name one run of lbolt's; `lbolt compare` compares with others".into(),
-            ));
+            return Err(usage("name one lbolt run; use `lbolt compare` for other results".into()));
         };
         if info.experiment != "throughput" {
             let sentence =
-                format!("it is of {}; only a throughput run can be run again", info.experiment);
+                format!("it is a {} run; only a throughput run can be repeated", info.experiment);
             return Err(usage(sentence));
         }
         let plan: Plan = serde_json::from_value(info.plan.clone()).map_err(|error| {
             usage(format!(
-                "its run.json, of lbolt {}, holds a plan that lbolt {TOOL_VERSION} cannot read \
-                 ({error}); measure it anew",
+                "lbolt {TOOL_VERSION} cannot read the plan in its run.json, written by lbolt {} \
+                 ({error}); measure it again",
                 info.version
             ))
         })?;
@@ -108,7 +106,7 @@ fn again(typed: &ThroughputOptions, plan: Plan, rows: Vec<String>) -> Throughput
     }
     again.stored = Some(Battery { rows, programs: plan.programs });
     again.size = Some(plan.file_bytes);
-    again.size_reason = Some("as in the run before".to_owned());
+    again.size_reason = Some("as in the earlier run".to_owned());
     again.warmup = typed.warmup.or(Some(plan.warmup));
     match plan.until {
         // Also what was stored before there was an `until`.
@@ -163,8 +161,8 @@ pub(crate) fn show(
 /// The two targets of a run that interleaved them.
 pub(crate) fn of_interleaved(side: Side) -> anyhow::Result<(Side, Side)> {
     let usage = |sentence: &str| failure(Fault::Usage, sentence);
-    let lone = "one side alone is compared only if it interleaved two targets (lbolt throughput A \
-        B --abab); name two";
+    let lone = "a single run can be compared only if it interleaved two targets (lbolt throughput \
+                A B --abab); name two runs";
     let mut sources = side.sources.into_iter();
     let (Some(Source::Run(info, series)), None) = (sources.next(), sources.next()) else {
         return Err(usage(lone));
@@ -202,17 +200,15 @@ fn about(a: &Side, b: &Side, ready: &Ready) -> About {
     let question = &ready.question;
     if question.unit == Unit::Pass {
         notes.push(
-            "one run a side, one after the other: what changed between them by itself counts as a \
-             difference; \
-             --abab, or several runs a side, would tell"
+            "one run per side, one after the other: drift of the machine counts as a difference; \
+             use --abab or several runs per side to exclude drift"
                 .to_owned(),
         );
     }
     if question.machine_percent >= 1.0 {
         notes.push(format!(
-            "the machine itself ran up to {:.0} % slower at one end of these runs than at another \
-             (the harness's own cost \
-             of a request): the noise floor is not below it",
+            "the machine's speed varied by up to {:.0} % between these runs (harness cost per \
+             request): the noise floor is at least as high",
             question.machine_percent
         ));
     }
@@ -246,8 +242,8 @@ fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
     let suspect = worse().filter(|row| row.is_suspect()).count();
     if suspect > 0 {
         note(&format!(
-            "{suspect} of {} findings that are worse by {percent} % or more {} suspect, and no \
-             part of the exit code",
+            "{suspect} of {} findings that are worse by {percent} % or more {} suspect and not \
+             counted in the exit code",
             worse().count(),
             if suspect == 1 { "is" } else { "are" }
         ));

@@ -40,9 +40,7 @@ pub(super) fn run(options: &DeviceOptions) -> anyhow::Result<()> {
     }
     drop(device);
     match options.format.as_str() {
-        "json" => {
-            print_json(&serde_json::to_value(lateness).map_err(unable("write what was found"))?)?
-        }
+        "json" => print_json(&serde_json::to_value(lateness).map_err(unable("write the report"))?)?,
         _ => print(&concluded(&lateness))?,
     }
     complaint(options, status)
@@ -70,11 +68,11 @@ fn prepare(
 fn told(plan: &DevicePlan, device: &ModelDevice, is_until_signal: bool) -> String {
     let slow = match plan.slow == 1.0 {
         true => String::new(),
-        false => format!(", {} times as slow", plan.slow),
+        false => format!(", slowed down {}×", plan.slow),
     };
-    let until = if is_until_signal { "; ^C ends it" } else { "" };
+    let until = if is_until_signal { "; Ctrl-C ends it" } else { "" };
     format!(
-        "{}: {}, {}{slow}{until}; the way through the kernel, {} for 4 KiB, is taken off",
+        "{}: {}, {}{slow}{until}; the kernel's own latency ({} for 4 KiB) is subtracted",
         device.path().display(),
         plan.title,
         show_bytes(plan.size_bytes as f64),
@@ -117,8 +115,8 @@ fn run_command(
 /// Somebody else uses the device: it goes on until they do not, or until another signal.
 fn wait_for_users(device: &mut ModelDevice, control: &Control) {
     note(&format!(
-        "{} is still in use (mounted, perhaps): it ends when it is not, or with another ^C, which \
-         gives its users I/O errors",
+        "{} is still in use (perhaps mounted); unmount it to end, or press Ctrl-C again to end now \
+         with I/O errors for its users",
         device.path().display()
     ));
     control.stop.store(false, Ordering::Relaxed);
@@ -131,11 +129,11 @@ fn wait_for_users(device: &mut ModelDevice, control: &Control) {
 fn concluded(lateness: &Lateness) -> String {
     let Lateness { requests, mean_ns, p50_ns, p99_ns, max_ns, .. } = *lateness;
     if requests == 0 {
-        return "The device had no requests.".to_owned();
+        return "The device received no requests.".to_owned();
     }
     let line = format!(
-        "The device completed {requests} requests, on average {} after they came, and so much \
-         later than its model: p50 {}, p99 {}, max {}.",
+        "The device completed {requests} requests with a mean response time of {}; lateness \
+         against the model: p50 {}, p99 {}, max {}.",
         show_time_ns(lateness.response_mean_ns),
         show_time_ns(p50_ns as f64),
         show_time_ns(p99_ns as f64),
@@ -144,8 +142,8 @@ fn concluded(lateness: &Lateness) -> String {
     match lateness.is_suspect() {
         false => line,
         true => format!(
-            "{line}\n! Too late to be trusted (on average {} of {}): give it a quieter machine, \
-             or slow=…",
+            "{line}\n! Too late to be trusted (mean lateness {}, mean response time {}): use a \
+             quieter machine or slow=…",
             show_time_ns(mean_ns),
             show_time_ns(lateness.response_mean_ns)
         ),

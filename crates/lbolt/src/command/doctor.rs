@@ -43,17 +43,17 @@ fn told(left: &Leftovers) -> String {
         left.instances.iter().map(|name| format!("a killed capture left {}", instance(name)));
     let changed = left.dead.iter().flat_map(Dead::changed).map(|(was, is)| {
         let path = was.path.display();
-        format!("a killed run left {path} at {}; it was {}", is.value, was.value)
+        format!("a killed run left {path} at {} instead of {}", is.value, was.value)
     });
     let mut lines: Vec<String> = scratch.chain(instances).chain(changed).collect();
     let count = left.dead.len() + left.unnoted.len() + left.instances.len();
     let is_known = left.unreadable.is_empty();
     lines.extend(left.distrusted.iter().chain(&left.unreadable).cloned());
     match count {
-        0 if is_known => lines.push("No killed run left anything behind.".to_owned()),
+        0 if is_known => lines.push("No leftovers of killed runs.".to_owned()),
         0 => {}
         count => lines.push(format!(
-            "{count} killed run(s) left something behind; `lbolt doctor --clean` removes it."
+            "Leftovers of {count} killed run(s) found; `lbolt doctor --clean` removes them."
         )),
     }
     let lines: Vec<_> = lines.iter().map(|line| visible(line)).collect();
@@ -68,7 +68,7 @@ fn instance(name: &str) -> String {
 fn diagnoses() -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["", "what", "seen", "what is lost, and the remedy"]);
+    table.set_header(["", "what", "seen", "consequence and remedy"]);
     let of_capture = [kernel(), request_capture()].into_iter().chain(capabilities());
     for d in examine().into_iter().chain(of_capture).chain([cpu_trace(), idle_load()]) {
         let health = match d.health {
@@ -85,24 +85,29 @@ fn diagnoses() -> String {
 fn kernel() -> Diagnosis {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let name = |(major, minor): (u32, u32)| format!("Linux {major}.{minor}");
-    let untested = "what it has was looked up, and not tried: compare `lbolt record` with the \
-                    kernel's own counts, which it prints";
+    let untested = "its capabilities were looked up but not tested: compare the counts of `lbolt \
+                    record` with the kernel's counts, which it also prints";
     let (health, seen, remedy) = match standing(&release) {
         Some(Standing::Tried(tried)) => return of_the_lab(&release, &tried),
         Some(Standing::DevelopedOn) => {
-            (Health::Yes, format!("{release}, on which lbolt is developed and tested"), "")
+            (Health::Yes, format!("{release}: lbolt is developed and tested on it"), "")
         }
         Some(Standing::Between(below, above)) => {
-            let between = format!("{release}, not tested; {} and {} are", name(below), name(above));
+            let between = format!(
+                "{release}: not tested, but {} and {} \
+                                   are",
+                name(below),
+                name(above)
+            );
             (Health::Partly, between, untested)
         }
         Some(Standing::Newer) => {
-            (Health::Partly, format!("{release}, newer than all that are tested"), untested)
+            (Health::Partly, format!("{release}: newer than every tested kernel"), untested)
         }
         Some(Standing::Older) => (
             Health::No,
-            format!("{release}, older than {}", name(oldest())),
-            "requests are captured by perf alone, if at all",
+            format!("{release}: older than {}", name(oldest())),
+            "requests can be captured only by perf, if at all; use a newer kernel",
         ),
         None => (Health::Partly, release, untested),
     };
@@ -113,17 +118,15 @@ fn kernel() -> Diagnosis {
 fn of_the_lab(release: &str, tried: &Tried) -> Diagnosis {
     let stacks = tried.works + tried.lacks + tried.fails;
     let others =
-        [(tried.lacks, "in part"), (tried.fails, "not"), (tried.untried, "were not tried")];
+        [(tried.lacks, "in part"), (tried.fails, "not at all"), (tried.untried, "not tested")];
     let others = others.iter().filter(|(count, _)| *count > 0);
     let others: String = others.map(|(count, how)| format!(", {count} {how}")).collect();
     let works = tried.works;
     Diagnosis {
         subject: "kernel".into(),
         health: if works == stacks && tried.untried == 0 { Health::Yes } else { Health::Partly },
-        seen: format!(
-            "{release}: of {stacks} stacks of devices that were tried {works} work{others}"
-        ),
-        remedy: if others.is_empty() { "" } else { "docs/kernels.md names them" }.into(),
+        seen: format!("{release}: {works} of {stacks} tested device stacks work{others}"),
+        remedy: if others.is_empty() { "" } else { "see docs/kernels.md" }.into(),
     }
 }
 
@@ -139,8 +142,8 @@ fn capabilities() -> Vec<Diagnosis> {
             Status::NotMounted(name) => lines.push(Diagnosis {
                 subject: format!("capture: {}", row.name),
                 health: Health::Partly,
-                seen: format!("not found, and no {name} is mounted"),
-                remedy: "nothing is lost now; its module may not be loaded yet".into(),
+                seen: format!("not found; no {name} is mounted"),
+                remedy: "no effect now; its module may not be loaded yet".into(),
             }),
             Status::Lacks(what) => lines.push(Diagnosis {
                 subject: format!("capture: {}", row.name),
@@ -152,7 +155,7 @@ fn capabilities() -> Vec<Diagnosis> {
     }
     let seen = known.join(", ");
     let all = Diagnosis {
-        subject: "capture tells of".into(),
+        subject: "capture covers".into(),
         health: Health::Yes,
         seen,
         remedy: String::new(),
@@ -172,20 +175,28 @@ fn request_capture() -> Diagnosis {
 fn capture_health(bpf: Result<(), String>, perf: Result<(), String>) -> (Health, String, String) {
     match (bpf, perf) {
         (Ok(()), Ok(())) => {
-            (Health::Yes, "by BPF, exactly; by perf, inexactly".into(), String::new())
+            (Health::Yes, "by BPF (exact) and by perf (inexact)".into(), String::new())
         }
-        (Ok(()), Err(perf)) => {
-            (Health::Yes, "by BPF, exactly".into(), format!("not by perf: failed to {perf}"))
-        }
+        (Ok(()), Err(perf)) => (
+            Health::Yes,
+            "by BPF (exact)".into(),
+            format!(
+                "perf is not available: failed to \
+                                                            {perf}"
+            ),
+        ),
         (Err(bpf), Ok(())) => (
             Health::Partly,
-            "by perf, inexactly".into(),
-            format!("completions are matched to requests by place; not by BPF: failed to {bpf}"),
+            "by perf (inexact)".into(),
+            format!(
+                "completions are paired with requests by sector; BPF is not available: failed \
+                     to {bpf}"
+            ),
         ),
         (Err(bpf), Err(perf)) => (
             Health::No,
-            format!("failed to {bpf}; and failed to {perf}"),
-            "record captures nothing; run as root, or import what another tracer captured".into(),
+            format!("failed to {bpf}; failed to {perf}"),
+            "record captures nothing; run as root, or import another tracer's trace".into(),
         ),
     }
 }
@@ -198,14 +209,14 @@ fn cpu_trace() -> Diagnosis {
             missing => (
                 Health::Partly,
                 format!("no tracepoint {}", missing.join(", ")),
-                "these interrupts are charged to what they interrupt".to_owned(),
+                "the time of these interrupts is charged to the interrupted task".to_owned(),
             ),
         },
         Err(error) => (
             Health::No,
             format!("failed to {error}"),
-            "total CPU is found by difference and by idle-priority loops; the account by trace is \
-             not measured"
+            "total CPU time is measured by difference and by idle-priority loops; the trace \
+             account is not measured"
                 .to_owned(),
         ),
     };
@@ -216,9 +227,13 @@ fn cpu_trace() -> Diagnosis {
 fn idle_load() -> Diagnosis {
     let (health, seen, remedy) = match no_idle_load() {
         Ok(None) => (Health::Yes, "may run on every CPU".to_owned(), String::new()),
-        Ok(Some(reason)) => {
-            (Health::No, reason, "run where all CPUs may be used, on two or more".to_owned())
-        }
+        Ok(Some(reason)) => (
+            Health::No,
+            reason,
+            "run with two or more CPUs and without a CPU restriction (cpuset, \
+                                  taskset)"
+                .to_owned(),
+        ),
         Err(error) => (Health::No, format!("{error:#}"), "mount /sys".to_owned()),
     };
     Diagnosis { subject: "idle-priority loops".into(), health, seen, remedy }
@@ -239,7 +254,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
     let is_nothing =
         found.dead.is_empty() && found.unnoted.is_empty() && found.instances.is_empty();
     if is_nothing && found.unreadable.is_empty() {
-        print("Nothing to clean: no killed run left anything behind.")?;
+        print("Nothing to clean: no leftovers of killed runs.")?;
     }
     for dead in &found.dead {
         let run = dead.note.run.display();
@@ -259,7 +274,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
             // The others are cleaned all the same.
             Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
             Ok(removed) if removed.is_empty() => {
-                print_line(&format!("run {run} was killed and left nothing"))?;
+                print_line(&format!("killed run {run} left nothing to clean"))?;
             }
             Ok(removed) => {
                 for scratch in &removed {
@@ -298,7 +313,7 @@ mod tests {
             (Ok(()), Ok(()), Health::Yes, "by BPF", ""),
             (Ok(()), no("perf"), Health::Yes, "by BPF", "load perf: not permitted; run as root"),
             (no("BPF"), Ok(()), Health::Partly, "by perf", "load BPF: not permitted; run as root"),
-            (no("BPF"), no("perf"), Health::No, "and failed to load perf", "run as root"),
+            (no("BPF"), no("perf"), Health::No, "failed to load perf", "run as root"),
         ] {
             let (found, text, cure) = capture_health(bpf, perf);
             assert_eq!(found, health);

@@ -21,7 +21,7 @@ pub(super) fn run(options: &ExploreOptions) -> anyhow::Result<()> {
     let explored = opened(options, &control)?;
     let requests = explored.requests();
     let (server, address) = serve(explored, options.port)?;
-    note(&format!("{requests} requests are shown to this machine alone; ^C ends it"));
+    note(&format!("serving {requests} requests to this machine only; Ctrl-C ends it"));
     print_line(&address.url())?;
     let _redirect = options.open.then(|| open_page(&address));
     while !control.is_stopped() {
@@ -34,7 +34,7 @@ pub(super) fn run(options: &ExploreOptions) -> anyhow::Result<()> {
 /// Hands the page to the desktop, by a file that redirects there. Returns the file, which the
 /// browser may read at any time.
 fn open_page(address: &Address) -> Option<Redirect> {
-    let instead = "open the address yourself";
+    let instead = "open the address in a browser";
     let made = Redirect::make(&address.url());
     match &made {
         Ok(redirect) => open_in_browser(redirect.path().as_os_str(), instead),
@@ -54,7 +54,7 @@ fn opened(options: &ExploreOptions, control: &std::sync::Arc<Control>) -> anyhow
     let watch = Watch::new(control);
     let (rows, began) = (watch.clone(), Instant::now());
     let _ticker = Ticker::reading(move || match rows.rows() {
-        0 => "the index that was kept".to_owned(),
+        0 => "the stored index".to_owned(),
         rows => {
             format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
         }

@@ -33,13 +33,17 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
     if options.incidents {
         return match paths.as_slice() {
             [path] => list_incidents(path, options),
-            _ => Err(failure(Fault::Usage, "failed to list incidents: name one history")),
+            _ => Err(failure(
+                Fault::Usage,
+                "failed to list incidents: several histories are named; \
+                                            name one",
+            )),
         };
     }
     if options.role.is_some() && matches!(options.by, By::Size | By::Origin) {
         let sentence = format!(
-            "failed to select a role: requests are not counted by role and {0}; leave out --role, \
-             or use --by role",
+            "failed to select a role: the history does not count requests by role and {0}; leave \
+             out --role or use --by role",
             options.by.name()
         );
         return Err(failure(Fault::Usage, sentence));
@@ -51,7 +55,7 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
         return Err(failure(
             Fault::Usage,
             format!(
-                "failed to read a history from {path}: there is none in it; `lbolt watch` keeps one"
+                "failed to read a history from {path}: it contains none; `lbolt watch` creates one"
             ),
         ));
     };
@@ -126,14 +130,16 @@ fn compared(
     spans: [PointSpan; 2],
 ) -> anyhow::Result<String> {
     if history.origins().hosts().len() > 1 {
-        let sentence = "failed to compare: the histories are of several hosts; name those of one";
+        let sentence = "failed to compare: the histories are of several hosts; name the histories \
+                        of one host";
         return Err(failure(Fault::Usage, sentence));
     }
     let [a, b] = spans;
     let spans = [known.compared(a)?, known.compared(b)?];
     let lengths = spans.map(|(from, until)| until - from);
     if lengths[0] != lengths[1] {
-        let sentence = "failed to compare: the two times of --compare are not equally long";
+        let sentence = "failed to compare: the time ranges of --compare differ in length; give two \
+                        ranges of equal length";
         return Err(failure(Fault::Usage, sentence));
     }
     // An hour where there are enough of them: shorter ones are all alike.
@@ -163,7 +169,8 @@ fn compared(
     let sides = spans.map(&mut side);
     let (of_a, of_b, slots) = series(&sides[0], &sides[1]);
     if slots == 0 {
-        let sentence = "failed to compare: no part of the two times was watched in both";
+        let sentence = "failed to compare: no part of the two time ranges was watched in both; \
+                        choose ranges that `lbolt history` shows";
         return Err(failure(Fault::Usage, sentence));
     }
     let question = Question {
@@ -196,7 +203,7 @@ fn list_incidents(path: &Path, options: &HistoryOptions) -> anyhow::Result<()> {
     if !path.is_dir() {
         let path = path.display().to_string();
         let sentence = format!(
-            "failed to read a history from {}: no such directory; `lbolt watch` keeps one",
+            "failed to read a history from {}: no such directory; `lbolt watch` creates one",
             visible(&path)
         );
         return Err(failure(Fault::Usage, sentence));

@@ -74,7 +74,7 @@ pub(super) fn conclude(
 ) -> anyhow::Result<()> {
     if let Some(Failure { fault, message }) = &outcome.broken {
         let kept = match outcome.findings.iter().any(Finding::is_rate) {
-            true => "; what was measured is printed above",
+            true => "; the results so far are printed above",
             false => "",
         };
         return Err(failure(*fault, format!("{message}{kept}")));
@@ -103,7 +103,7 @@ pub(super) fn conclude(
     if outcome.was_interrupted {
         return Err(failure(
             Fault::Interrupted,
-            "interrupted; the cells that were whole are in the records, and nothing else is left",
+            "interrupted; complete cells are kept in the records, everything else is removed",
         ));
     }
     if let Some(error) = refused {

@@ -54,7 +54,7 @@ fn read(path: &Path) -> anyhow::Result<Profile> {
     let file = std::fs::File::open(path).map_err(|e| usage(&e))?;
     file.take(PROFILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(|e| usage(&e))?;
     if text.len() as u64 > PROFILE_BYTES_MAX {
-        return Err(usage(&"it is longer than 1 MiB, and no profile"));
+        return Err(usage(&"it is not a profile: it is larger than 1 MiB"));
     }
     Profile::parse(&text)
         .map_err(|e| failure(Fault::Usage, format!("{}: failed to {e}", path.display())))
@@ -71,7 +71,8 @@ pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
         _ => 1.0,
     };
     if lengths * profile.requests as f64 > REQUESTS_MAX {
-        let sentence = "that is more than 1,000,000,000 requests; give a shorter --runtime";
+        let sentence = "the profile's rate gives more than 1,000,000,000 requests; give a shorter \
+                        --runtime";
         return Err(failure(Fault::Usage, sentence));
     }
     let place = RunPlace::of(&options.output, "synthesize");

@@ -172,7 +172,8 @@ fn write(
 ) -> Option<RowsError> {
     if last.crowded_out() > 0 {
         say(&format!(
-            "{} requests of the last {:?} did not fit into --keep-size: the records begin later",
+            "{} requests of the last {:?} did not fit into --keep-size, so the records start \
+             later; give a larger --keep-size",
             last.crowded_out(),
             last.keep()
         ));
@@ -215,14 +216,14 @@ fn conclude(
 /// Why events were lost, as far as the kernel's own counts of that tell.
 fn why_lost(provenance: &Provenance) -> String {
     const WHYS: [(&str, &str); 2] = [
-        ("lost.cpu.", "the kernel's buffer was full (a larger one: --ring-size)"),
-        ("lost.runs.", "the kernel left runs of the tracer out (notes lost.runs)"),
+        ("lost.cpu.", "the kernel's buffer was full (give a larger --ring-size)"),
+        ("lost.runs.", "the kernel skipped runs of the tracer (notes lost.runs)"),
     ];
     let is_noted = |of: &str| provenance.notes.keys().any(|note| note.starts_with(of));
     let whys = WHYS.iter().filter(|(note, _)| is_noted(note)).map(|(_, why)| *why);
     match whys.collect::<Vec<_>>().join(", and ") {
         none if none.is_empty() => {
-            "the kernel ran no program of the tracer at these steps, and did not count them".into()
+            "the kernel did not run the tracer at these steps, and did not count them".into()
         }
         whys => whys,
     }
@@ -251,12 +252,9 @@ fn nothing_happened(end: &End) -> anyhow::Error {
     let (fault, why) = match end {
         End::Signal => (Fault::Interrupted, "interrupted"),
         End::Command => (Fault::Io, "the command ended"),
-        End::Time | End::Trigger(_) => (Fault::Io, "the time was over"),
+        End::Time | End::Trigger(_) => (Fault::Io, "--duration was over"),
     };
-    failure(
-        fault,
-        format!("{why} before anything happened that was waited for; nothing was written"),
-    )
+    failure(fault, format!("{why} before the flight recorder was triggered; nothing was written"))
 }
 
 /// What run.json says was planned.
@@ -281,6 +279,6 @@ fn progress(live: Arc<Live>) -> Ticker {
         (last, last_requests) = (Instant::now(), requests);
         let lost = live.lost.load(Ordering::Relaxed);
         let seconds = began.elapsed().as_secs();
-        format!("{seconds} s: {requests} requests, {rate:.0} a second, {lost} events lost")
+        format!("{seconds} s: {requests} requests, {rate:.0} IOPS, {lost} events lost")
     })
 }

@@ -108,15 +108,12 @@ fn announce(plan: &Plan, target: &ReplayTarget) {
     ));
     if target.hole_bytes > 0 {
         note(&format!(
-            "{} bytes of {name} are holes: reads of them reach no device",
+            "{} bytes of {name} are holes: reading them reaches no device; fill the file first",
             target.hole_bytes
         ));
     }
     if plan.fua > 0 {
-        note(&format!(
-            "{} writes were to be durable by themselves (FUA); they are made as others",
-            plan.fua
-        ));
+        note(&format!("{} FUA writes of the trace are replayed as ordinary writes", plan.fua));
     }
 }
 
@@ -170,15 +167,19 @@ fn rendered(
 /// An unfaithful replay is no result, and neither is one in which requests failed.
 fn judged(findings: &[Finding]) -> anyhow::Result<()> {
     if !replayed::is_faithful(findings) {
-        let sentence = "the replay was unfaithful: its requests were later than --lateness-p50 or \
-            --lateness-p99 allow";
+        let sentence = "the replay was unfaithful: requests were later than --lateness-p50 or \
+                        --lateness-p99 allows; use a lower --scale or a quieter machine";
         return Err(failure(Fault::NotSteady, sentence));
     }
     let failed = findings.iter().find(|finding| finding.quantity == "replay_failed_count");
     match failed.and_then(|finding| finding.value) {
-        Some(failed) if failed > 0.0 => {
-            Err(failure(Fault::Io, format!("{failed:.0} requests failed on the target")))
-        }
+        Some(failed) if failed > 0.0 => Err(failure(
+            Fault::Io,
+            format!(
+                "{failed:.0} requests failed on the target; see the \
+                                            kernel log (dmesg)"
+            ),
+        )),
         _ => Ok(()),
     }
 }

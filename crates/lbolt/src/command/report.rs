@@ -78,7 +78,7 @@ pub(super) fn put(page: &Page, path: &Path) -> anyhow::Result<()> {
 
 /// Hands the page to the desktop. It is written in any case.
 fn open_page(path: &Path) {
-    open_in_browser(path.as_os_str(), "open the file yourself, on any machine");
+    open_in_browser(path.as_os_str(), "open the file in a browser, on any machine");
 }
 
 /// Hands a page to the desktop. That no browser came is a remark, with what to do instead.

@@ -19,7 +19,7 @@ use report::visible_findings;
 /// Errors: a trace that cannot be read; interruption.
 pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     if options.ticks && !matches!(options.format, Format::Table | Format::Csv) {
-        let sentence = "--ticks prints lines or CSV; leave --format away, or give --format csv";
+        let sentence = "--ticks prints lines or CSV; leave out --format or give --format csv";
         return Err(failure(Fault::Usage, sentence));
     }
     let mut analysed = analysed(options)?;
@@ -41,7 +41,8 @@ fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
     if let Some(inputs) = several(&traces, format)? {
         if selection::selects_time(options) {
             let sentence = format!(
-                "--from, --to and --last select a time of one trace; {} are named",
+                "--from, --to and --last select a part of one trace, but {} traces are named; name \
+                 one",
                 inputs.len()
             );
             return Err(failure(Fault::Usage, sentence));
@@ -106,8 +107,8 @@ fn folded(findings: &[Finding], shown: &Shown, weight: &str) -> anyhow::Result<S
     let quantity = weights.into_iter().find(|(name, _)| *name == weight).map_or("", |(_, of)| of);
     let text = report::verdict::folded(&visible_findings(findings), shown, quantity);
     if text.is_empty() {
-        let sentence = "the trace has no stacks of what was selected; `lbolt record --stacks` \
-            keeps them";
+        let sentence = "the trace has no stacks for this selection; `lbolt record --stacks` \
+                        records them";
         return Err(failure(Fault::Usage, sentence));
     }
     Ok(text)

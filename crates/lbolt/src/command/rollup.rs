@@ -35,7 +35,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     let mode = mode_of(&named);
     let sources = sources(options, named)?;
     if options.part.is_some() && !matches!(sources.as_slice(), [Source::Trace(..)]) {
-        return Err(usage("--part selects minutes of one trace"));
+        return Err(usage("--part selects minutes of one trace; name one"));
     }
     let mut folder = Folder::new(Vec::new(), options.level, &Origin::default())?;
     let ticker = super::response::progress(watch.clone());
@@ -58,7 +58,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
         note(&format!("{}.", Note::MissingParts { run, parts, all }));
     }
     let Some((from_unix_ns, until_unix_ns)) = folder.span() else {
-        return Err(usage("there is no request in what is named"));
+        return Err(usage("the inputs contain no requests"));
     };
     let hosts = folder.origins().hosts().len().max(1);
     let bytes = folder.finish("")?;

@@ -57,13 +57,13 @@ impl Doomed {
             let in_runs = runs_dir.join(named);
             let path = if in_runs.symlink_metadata().is_ok() { &in_runs } else { named };
             let left = Left::open(&direct(path)).map_err(|e| usage(format!("failed to {e}")))?;
-            let gone = || usage(format!("failed to remove {}: it is not there", path.display()));
+            let gone = || usage(format!("failed to remove {}: no such directory", path.display()));
             return left.map(Self::Scratch).ok_or_else(gone);
         }
         let (run, _) = open(runs_dir, named)?;
         match run.is_being_written() {
             true => Err(usage(format!(
-                "failed to remove {}: the lbolt that writes it lives; stop it first",
+                "failed to remove {}: a running lbolt still writes it; stop that process first",
                 run.path().display()
             ))),
             false => Ok(Self::Run(run)),

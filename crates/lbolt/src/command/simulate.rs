@@ -51,8 +51,8 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     let provenance = trace.provenance();
     if options.replay.arrivals.is_none() && provenance.origin.is_empty() {
         note(
-            "nothing tells who waited for whom: requests come at their times; --arrivals says \
-             otherwise",
+            "the trace does not record who waited for whom, so requests arrive at their recorded \
+             times; --arrivals changes this",
         );
     }
     let completed = Arc::new(AtomicU64::new(0));

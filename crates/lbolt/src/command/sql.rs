@@ -49,7 +49,7 @@ fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> 
         match readable(path)? {
             Readable::Elsewhere(text) => places.push(text),
             Readable::Here(_) if is_rollup(path) => places.extend(files_of(path)?),
-            Readable::Here(_) => return Err(refused(path, "is no rollup and no history")),
+            Readable::Here(_) => return Err(refused(path, "is neither a rollup nor a history")),
         }
     }
     let rows = match engine {
@@ -85,7 +85,7 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<String>> {
     let files = history.paths().map(|file| file.to_str().map(str::to_owned));
     files
         .collect::<Option<_>>()
-        .ok_or_else(|| refused(path, "is not UTF-8, which SQL is written in"))
+        .ok_or_else(|| refused(path, "has a name that is not UTF-8, which SQL needs; rename it"))
 }
 
 /// Where an engine finds requests.
@@ -179,9 +179,15 @@ enum Readable {
 
 fn readable(path: &Path) -> anyhow::Result<Readable> {
     let text = path.to_str();
-    let text = text.ok_or_else(|| refused(path, "is not UTF-8, which SQL is written in"))?;
+    let text = text.ok_or_else(|| {
+        refused(
+            path,
+            "has a name that is not UTF-8, which SQL needs; \
+                                                 rename it",
+        )
+    })?;
     if text.contains(model::text::is_unsafe) {
-        return Err(refused(path, "has unsafe characters in its name; give it another one"));
+        return Err(refused(path, "has unsafe characters in its name; rename it"));
     }
     let is_elsewhere = text.contains("://");
     let is_pattern = !path.exists() && text.contains(['*', '?', '[', '{']);
@@ -189,7 +195,7 @@ fn readable(path: &Path) -> anyhow::Result<Readable> {
         (true, _) => Ok(Readable::Elsewhere(text.to_owned())),
         (false, true) => Ok(Readable::Here(text.to_owned())),
         (false, false) => {
-            Err(refused(path, "is not there; name what SQL is to ask, or a pattern of it"))
+            Err(refused(path, "does not exist; name a run, a Parquet file, or a pattern"))
         }
     }
 }
@@ -201,8 +207,13 @@ fn place(path: &Path) -> anyhow::Result<String> {
         Readable::Here(text) => text,
     };
     let found = parquet_of(&[path.to_owned()], None)?;
-    let found =
-        found.ok_or_else(|| refused(path, "is not Parquet; `lbolt import` makes it of a trace"))?;
+    let found = found.ok_or_else(|| {
+        refused(
+            path,
+            "is not Parquet; convert the trace with `lbolt \
+                                           import`",
+        )
+    })?;
     Ok(found.to_str().map_or(text, str::to_owned))
 }
 

@@ -30,14 +30,14 @@ pub(super) fn run_survey(options: &SurveyOptions) -> anyhow::Result<()> {
     resolved.announcement().lines().for_each(note);
     let (outcome, who) = run(&resolved, &place, earlier.unwrap_or_default())?;
     let page = page_of(&outcome.path).map(|(path, _)| path).map_err(|error| {
-        note(&format!("no page: {error:#}"));
+        note(&format!("no page written: {error:#}"));
     });
     let printed = match options.output.format {
         Format::Table if !options.all => print(&screen(&outcome, &who, page.ok().as_deref())),
         format => show(&outcome, format, Extent::Whole),
     };
     if outcome.was_interrupted {
-        note(&format!("lbolt survey --resume {} goes on", outcome.path.display()));
+        note(&format!("continue with: lbolt survey --resume {}", outcome.path.display()));
     }
     // Its page is made already.
     let output = OutputOptions { report: false, ..options.output.clone() };

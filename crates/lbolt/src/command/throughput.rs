@@ -17,8 +17,8 @@ pub(super) fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     let base = options.against.as_deref().map(|run| Base::open(run, options)).transpose()?;
     let options = base.as_ref().map_or(options, |base| &base.options);
     if options.fail_on.is_some() && base.is_none() && !options.abab {
-        let sentence = "--fail-on goes with --against or --abab; `lbolt compare A B --fail-on 5%` \
-            compares stored runs";
+        let sentence = "--fail-on needs --against or --abab; `lbolt compare A B --fail-on 5%` \
+                        compares stored runs";
         return Err(failure(Fault::Usage, sentence));
     }
     let place = RunPlace::of(&options.output, "throughput");

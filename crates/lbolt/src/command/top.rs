@@ -36,8 +36,8 @@ pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
         Format::Table => true,
         Format::Json => false,
         _ => {
-            let sentence = "failed to print a screen a second in that format: top has table and \
-                            json, a line of rows a second";
+            let sentence = "failed to print one screen per second in this format: use --format \
+                            table, or json for one line per second";
             return Err(failure(Fault::Usage, sentence));
         }
     };
@@ -85,7 +85,7 @@ fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
     let taken = named.spawn(move || take(&taker, watching, &give, &actions));
     let taken = taken.map_err(unable("start a thread"))?;
     let shown = top::run(of_screen(options), rows, act);
-    let ended = taken.join().map_err(|_| anyhow::anyhow!("the thread that takes rows ended"))?;
+    let ended = taken.join().map_err(|_| anyhow::anyhow!("the thread that receives rows ended"))?;
     shown.map_err(|error| failure(Fault::Io, format!("failed to {error}; try --batch")))?;
     ended
 }
@@ -117,8 +117,8 @@ fn take(
         }
         match actions.try_recv() {
             Ok(Action::WriteRun) => {
-                say("writing the last seconds ...".to_owned());
-                watching.order(Order::Write("it was requested".to_owned()));
+                say("writing the last seconds …".to_owned());
+                watching.order(Order::Write("the user requested it".to_owned()));
             }
             Ok(Action::Quit) => break,
             _ if is_over() => break,
@@ -146,7 +146,7 @@ fn written(options: &TopOptions, incident: Incident) -> String {
         Ok((path, requests, _)) => {
             let page = options.output.report.then(|| match page_of(&path) {
                 Ok((page, _)) => format!("; page: {}", page.display()),
-                Err(error) => format!("; no page: {error:#}"),
+                Err(error) => format!("; no page written: {error:#}"),
             });
             let page = page.unwrap_or_default();
             format!("{requests} requests written: lbolt response {}{page}", path.display())

@@ -37,7 +37,7 @@ const KEEP_LEAST: u64 = 16 << 20;
 pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     let history = resolve::history::directory(options.directory.as_ref())?;
     if options.history_size < KEEP_LEAST {
-        let sentence = "failed to keep a history in less than 16 MiB; give a larger --history-size";
+        let sentence = "--history-size is less than 16 MiB, the minimum; give a larger size";
         return Err(failure(Fault::Usage, sentence));
     }
     if let Some(address) = options.prometheus {
@@ -51,7 +51,7 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     // By who writes there.
     make_incidents(&own).map_err(|error| {
         let path = history.join(INCIDENTS);
-        failure(Fault::Io, format!("failed to make the directory {}: {error}", path.display()))
+        failure(Fault::Io, format!("failed to create the directory {}: {error}", path.display()))
     })?;
     let kept = Kept::begin(options, &own)?;
     watch(options, &history, watching, kept)
@@ -80,7 +80,7 @@ fn watch(
             Ok(Message::Begun { limits }) => {
                 limits.iter().for_each(|limit| note(limit));
                 note(&format!(
-                    "watching; each minute goes to {}; end it with ^C",
+                    "watching; each minute is written to {}; Ctrl-C ends it",
                     history.display()
                 ));
                 load.begin()?;
@@ -95,7 +95,7 @@ fn watch(
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if asked.swap(false, Ordering::Relaxed) {
-            watching.order(Order::Write("it was requested".to_owned()));
+            watching.order(Order::Write("the user requested it".to_owned()));
         }
         let is_over = options.duration.is_some_and(|duration| began.elapsed() >= duration);
         if is_over || load.is_over() || control.is_stopped() {

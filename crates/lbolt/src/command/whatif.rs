@@ -107,11 +107,11 @@ fn model(options: &WhatifOptions, trace: &TraceFile) -> anyhow::Result<String> {
     let beside = beside.filter(|path| path.is_file()).map(|path| path.display().to_string());
     let known = beside.or_else(|| trace.provenance().notes.get("model").cloned());
     let model = known.ok_or_else(|| {
-        let why = "nothing tells which model stands for the trace's devices";
-        let remedy = "give --model M; lbolt simulate --list-models lists what there is";
+        let why = "the model of the trace's device is unknown";
+        let remedy = "give --model M; lbolt simulate --list-models lists the models";
         failure(Fault::Usage, format!("{why}: {remedy}"))
     })?;
-    note(&format!("the model is {model}; --model chooses another one"));
+    note(&format!("the model is {model}; --model selects another"));
     Ok(model)
 }
 

@@ -27,8 +27,7 @@ pub(crate) fn render_screen(
     format: Format,
 ) -> anyhow::Result<String> {
     let path = path.display().to_string();
-    let below =
-        format!("--all prints every table; of this run: lbolt runs show {}", visible(&path));
+    let below = format!("every table: --all, or for this run: lbolt runs show {}", visible(&path));
     rendered(info, findings, format, |run| run.screen(terminal_width(), &below))
 }
 

@@ -51,11 +51,11 @@ pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCali
         refuse_output(output)?;
     }
     if options.runtime.is_some_and(|runtime| runtime < PASS_LEAST) {
-        return Err(usage("--runtime: 20 ms at the least".into()));
+        return Err(usage("--runtime is too short: give at least 20ms".into()));
     }
     refuse_of_traces(options)?;
     let [target] = options.targets.as_slice() else {
-        return Err(usage("TARGET: one device is calibrated at a time".into()));
+        return Err(usage("TARGET: several devices are named; calibrate one at a time".into()));
     };
     let text = target.to_string_lossy();
     let targets = match text.starts_with("model:") {
@@ -68,12 +68,20 @@ pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCali
             true => of_directory(target, path, options)?,
             false => of_device(target, options)?,
         },
-        _ => return Err(usage(format!("TARGET {text}: one device is calibrated at a time"))),
+        _ => {
+            return Err(usage(format!(
+                "TARGET {text}: names several devices; calibrate one at a \
+                                       time"
+            )));
+        }
     };
     let size_bytes = resolved.plan.size_bytes;
     if size_bytes < REQUESTS_LEAST * LARGE_BYTES {
         let (size, least) = (show_size(size_bytes), show_size(REQUESTS_LEAST * LARGE_BYTES));
-        return Err(usage(format!("TARGET {text}: it has {size}, and {least} are needed")));
+        return Err(usage(format!(
+            "TARGET {text}: {size} is too small; calibration needs at least \
+                                  {least}"
+        )));
     }
     Ok(resolved)
 }
@@ -120,7 +128,11 @@ fn of_model(
     options: &CalibrateOptions,
 ) -> anyhow::Result<ResolvedCalibration> {
     if options.destroy.is_some() {
-        return Err(usage("--destroy: a modelled device holds nothing; leave it out".into()));
+        return Err(usage(
+            "--destroy: a modelled device holds no data; leave the option \
+                          out"
+            .into(),
+        ));
     }
     let profile = load(&target.model, &target.changes())?;
     check(&profile)?;
@@ -140,7 +152,7 @@ fn of_model(
 fn within(options: &CalibrateOptions, capacity_bytes: u64) -> anyhow::Result<u64> {
     match options.size {
         Some(size) if size > capacity_bytes => Err(usage(format!(
-            "--size {}: the device has {}; give a smaller one",
+            "--size {}: the device has only {}; give a smaller size",
             show_size(size),
             show_size(capacity_bytes)
         ))),
@@ -154,7 +166,11 @@ fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<Reso
     let system = system(target, std::slice::from_ref(target), &needs, Path::new("."))?;
     refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
     let SystemKind::Device { number, .. } = &system.kind else {
-        return Err(usage(format!("TARGET {} is no block device", target.canonical())));
+        return Err(usage(format!(
+            "TARGET {} is not a block device; name a block device, a \
+                                  directory, model:NAME or a trace",
+            target.canonical()
+        )));
     };
     let (tree, number): (Tree, DeviceNumber) = (Tree::system(), *number);
     let capacity_bytes = tree.size_bytes(number).map_err(|error| usage(error.to_string()))?;
@@ -226,7 +242,7 @@ pub(crate) fn check_trace(options: &CalibrateOptions) -> anyhow::Result<()> {
         ("--dry-run", options.dry_run),
     ];
     if let Some((name, _)) = of_devices.iter().find(|(_, is_given)| *is_given) {
-        return Err(usage(format!("{name}: TARGET is a trace; leave it out")));
+        return Err(usage(format!("{name} does not apply to a trace; leave it out")));
     }
     options.output.as_deref().map_or(Ok(()), refuse_output)
 }
@@ -237,7 +253,7 @@ fn refuse_of_traces(options: &CalibrateOptions) -> anyhow::Result<()> {
         ("--input-format", options.input_format.is_some()),
     ];
     match of_traces.iter().find(|(_, is_given)| *is_given) {
-        Some((name, _)) => Err(usage(format!("{name}: TARGET is no trace; leave it out"))),
+        Some((name, _)) => Err(usage(format!("{name} applies only to a trace; leave it out"))),
         None => Ok(()),
     }
 }
@@ -246,10 +262,10 @@ fn refuse_of_traces(options: &CalibrateOptions) -> anyhow::Result<()> {
 fn refuse_output(output: &Path) -> anyhow::Result<()> {
     let shown = output.display();
     if output.extension().is_none_or(|extension| extension != "toml") {
-        return Err(usage(format!("--output {shown}: a profile's name ends in .toml")));
+        return Err(usage(format!("--output {shown}: the name of a profile must end in .toml")));
     }
     match output.symlink_metadata() {
-        Ok(_) => Err(usage(format!("--output {shown} is there already; name another file"))),
+        Ok(_) => Err(usage(format!("--output {shown} already exists; name another file"))),
         Err(_) => Ok(()),
     }
 }

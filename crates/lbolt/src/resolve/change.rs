@@ -69,8 +69,8 @@ impl Change {
             let one = single(word.trim(), &profile).map_err(fault)?;
             let twice = one.edits.iter().find(|edit| all.edits.iter().any(|e| e.meets(edit)));
             if twice.is_some() || (all.drives > 0 && one.drives > 0) {
-                let why = format!("\"{word}\" changes what another part of it changes");
-                return Err(fault(format!("{why}; give them as two --change, to compare them")));
+                let why = format!("\"{word}\" changes the same key as another part");
+                return Err(fault(format!("{why}; give two --change options to compare them")));
             }
             one.apply(&mut profile, 0)?;
             all.drives += one.drives;
@@ -140,13 +140,13 @@ fn single(word: &str, profile: &Profile) -> Result<Change, String> {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let known = KNOWN.iter().find(|known| known.name == name.trim());
     let known =
-        known.ok_or_else(|| format!("\"{word}\" is not known; known are {}", known_changes()))?;
+        known.ok_or_else(|| format!("\"{word}\" is unknown; known are {}", known_changes()))?;
     if known.value.is_empty() != value.trim().is_empty() {
         let form = match known.value {
             "" => known.name.to_owned(),
             value => format!("{}={value}", known.name),
         };
-        return Err(format!("\"{word}\" is to be {form}"));
+        return Err(format!("\"{word}\" is not valid; write {form}"));
     }
     (known.make)(value.trim(), profile)
 }
@@ -155,7 +155,7 @@ fn single(word: &str, profile: &Profile) -> Result<Change, String> {
 fn reads_first(_: &str, profile: &Profile) -> Result<Change, String> {
     let change = ordered("reads-first", profile);
     Ok(change.advised(
-        "on Linux mq-deadline is the nearest scheduler; `lbolt storm TARGET --remedies \
+        "on Linux, mq-deadline is the nearest scheduler; `lbolt storm TARGET --remedies \
          mq-deadline` tries it",
     ))
 }
@@ -166,7 +166,10 @@ fn ordered(policy: &str, profile: &Profile) -> Change {
     let credits = value_of(profile, "controller.outstanding");
     if credits.is_some_and(|credits| credits != "1" && credits != "depth") {
         change.edits.push(Edit::Set("controller.ordering".into(), policy.into()));
-        change.notes.push(format!("{policy} is the order of the driver and of the controller"));
+        change.notes.push(format!(
+            "{policy} orders the queues of the driver and of the \
+                                   controller"
+        ));
     }
     change
 }
@@ -180,20 +183,20 @@ fn dribble(value: &str, _: &Profile) -> Result<Change, String> {
     let rate = value.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
     let rate = rate.filter(|rate| (1e-3..=1e6).contains(rate)).ok_or_else(|| {
         format!(
-            "\"{value}\" is not a rate of writes; write one from 0.001/s to 1000000/s, as \
+            "\"{value}\" is not a write rate; give one from 0.001/s to 1000000/s, for example \
              dribble=20/s"
         )
     })?;
     let interval_ns = (1e9 / rate).round();
     Ok(Change::set("queue.write_interval", format!("{interval_ns} ns"))
         .noted(format!(
-            "a drive gets at most {rate} asynchronous writes a second (queue.write_interval); \
-             writes that somebody waits for are not held back"
+            "a drive gets at most {rate} asynchronous writes per second (queue.write_interval); \
+             synchronous writes are not held back"
         ))
         .advised(
-            "Linux writes back sooner and in smaller amounts with a low vm.dirty_background_bytes \
-             and vm.dirty_writeback_centisecs; `lbolt storm TARGET --remedies dirty-early` tries \
-             it",
+            "on Linux, low values of vm.dirty_background_bytes and vm.dirty_writeback_centisecs \
+             start writeback earlier and in smaller amounts; `lbolt storm TARGET --remedies \
+             dirty-early` tries it",
         ))
 }
 
@@ -208,21 +211,21 @@ const SCHEDULERS: [(&str, &str); 5] = [
 
 /// Those that no policy is near to, and why.
 const NOT_MODELLED: [(&str, &str); 3] = [
-    ("bfq", "it shares out time among processes, which no policy here does"),
-    ("cfq", "it shares out time among processes, which no policy here does"),
-    ("kyber", "it changes how many requests a drive has, by their latencies"),
+    ("bfq", "it divides time among processes, which no modelled policy does"),
+    ("cfq", "it divides time among processes, which no modelled policy does"),
+    ("kyber", "it adapts the queue depth to latencies"),
 ];
 
 fn scheduler(value: &str, profile: &Profile) -> Result<Change, String> {
     if let Some((_, why)) = NOT_MODELLED.iter().find(|(name, _)| *name == value) {
-        return Err(format!("{value} is not modelled: {why}"));
+        return Err(format!("the scheduler {value} is not modelled: {why}"));
     }
     let near = SCHEDULERS.iter().find(|(name, _)| *name == value).map(|(_, policy)| *policy);
     let policy = near.or_else(|| POLICIES.iter().map(|(name, _)| *name).find(|n| *n == value));
     let policy = policy.ok_or_else(|| {
         let policies = POLICIES.iter().map(|(name, _)| *name);
         let names: Vec<&str> = SCHEDULERS.iter().map(|(name, _)| *name).chain(policies).collect();
-        format!("\"{value}\" is no scheduler that is modelled; known are {}", names.join(", "))
+        format!("\"{value}\" is not a modelled scheduler; known are {}", names.join(", "))
     })?;
     let change = Change::set("queue.policy", policy);
     let change = match near {
@@ -233,27 +236,28 @@ fn scheduler(value: &str, profile: &Profile) -> Result<Change, String> {
     };
     let change = match value_of(profile, "controller.outstanding") {
         Some(credits) if credits != "1" => change.noted(format!(
-            "the driver's queue alone is changed, and the controller takes {credits} at once"
+            "only the driver's queue changes; the controller still takes {credits} requests at once"
         )),
         _ => change,
     };
     Ok(change.advised(
-        "echo NAME > /sys/block/DEV/queue/scheduler sets a scheduler of Linux; `lbolt storm \
+        "on Linux, echo NAME > /sys/block/DEV/queue/scheduler sets the scheduler; `lbolt storm \
          TARGET --remedies all` tries them",
     ))
 }
 
 fn drives(value: &str, _: &Profile) -> Result<Change, String> {
     let count = value.parse::<u32>().ok().filter(|count| (1..=64).contains(count));
-    let count = count.ok_or_else(|| format!("\"{value}\" is no number of drives from 1 to 64"))?;
+    let count =
+        count.ok_or_else(|| format!("\"{value}\" is not a number of drives from 1 to 64"))?;
     let change = Change { drives: count, ..Change::default() };
     if count == 1 {
         return Ok(change);
     }
     Ok(change
         .noted(format!(
-            "each device is striped over {count} drives by chunks of {}; a request goes whole to \
-             the drive on which it begins, and a flush to the first",
+            "each device is striped over {count} drives in chunks of {}; a whole request goes to \
+             the drive of its first byte, a flush to the first drive",
             show_size(CHUNK_BYTES)
         ))
         .advised(&format!(
@@ -265,7 +269,10 @@ fn drive(value: &str, _: &Profile) -> Result<Change, String> {
     let other = load(value, &[]).map_err(|error| error.to_string())?;
     let has_drive = other.reader().below("drive").has_any();
     if !has_drive {
-        return Err(format!("{value} has no drive; lbolt simulate --list-models names those"));
+        return Err(format!(
+            "{value} has no drive; choose a drive from lbolt simulate \
+                            --list-models"
+        ));
     }
     let title = if other.title.is_empty() { value.to_owned() } else { other.title };
     Ok(Change { edits: vec![Edit::Drive(value.to_owned())], ..Change::default() }
@@ -283,9 +290,13 @@ fn cache(value: &str, profile: &Profile) -> Result<Change, String> {
                 .advised("`hdparm -W0 -A0 DEV` turns a drive's write cache and read-ahead off"))
         }
         "off" if has_buffer => {
-            Err("a flash drive cannot be without its buffer; give cache=SIZE".into())
+            Err("a flash drive cannot work without its buffer; give cache=SIZE".into())
         }
-        "on" | "off" => Err(format!("the model {} has no cache", profile.name())),
+        "on" | "off" => Err(format!(
+            "the model {} has no cache; choose another model or \
+                                     change",
+            profile.name()
+        )),
         size => sized(size, profile),
     }
 }
@@ -300,12 +311,15 @@ fn sized(size: &str, profile: &Profile) -> Result<Change, String> {
     let sector_bytes = drive.below("layout").size_bytes("sector_size").ok();
     let has_segments = value_of(profile, "drive.cache.segments").is_some();
     let (true, Some(blocks), Some(sector_bytes)) = (has_segments, blocks, sector_bytes) else {
-        return Err(format!("the model {} has no cache of a size", profile.name()));
+        return Err(format!("the cache of model {} has no size to change", profile.name()));
     };
     let segments = bytes / (blocks * sector_bytes).max(1);
     if segments == 0 {
         let least = show_size(blocks * sector_bytes);
-        return Err(format!("{size} is less than a segment of its cache, {least}; cache=off?"));
+        return Err(format!(
+            "{size} is less than one cache segment ({least}); give a larger size or \
+                            cache=off"
+        ));
     }
     Ok(Change::set("drive.cache.segments", segments.to_string())
         .noted(format!("the cache has {segments} segments of {blocks} blocks")))
@@ -366,13 +380,13 @@ mod tests {
     fn bad_changes_are_refused_with_what_is_known() {
         for (text, sentence) in [
             ("", "known are reads-first, dribble=WRITES/s"),
-            ("faster", "\"faster\" is not known"),
-            ("reads-first=1", "is to be reads-first"),
-            ("dribble", "is to be dribble=WRITES/s"),
-            ("dribble=20", "write one from"),
-            ("dribble=0/s", "write one from"),
-            ("dribble=nan/s", "write one from"),
-            ("scheduler=bfq", "bfq is not modelled: it shares out"),
+            ("faster", "\"faster\" is unknown"),
+            ("reads-first=1", "write reads-first"),
+            ("dribble", "write dribble=WRITES/s"),
+            ("dribble=20", "give one from"),
+            ("dribble=0/s", "give one from"),
+            ("dribble=nan/s", "give one from"),
+            ("scheduler=bfq", "bfq is not modelled: it divides"),
             ("scheduler=kyber", "kyber is not modelled"),
             ("scheduler=best", "known are none"),
             ("drives=0", "from 1 to 64"),
@@ -381,16 +395,19 @@ mod tests {
             ("drive=vax-11-780", "has no drive"),
             ("cache=off", "has no cache"),
             ("cache=5 parsecs", "parsecs"),
-            ("cache=1m", "no cache of a size"),
-            ("reads-first+scheduler=none", "changes what another part"),
-            ("drives=2+drives=3", "changes what another part"),
-            ("drive=generic-7200rpm+cache=2m+drive=atlas10k", "changes what another part"),
+            ("cache=1m", "has no size to change"),
+            ("reads-first+scheduler=none", "changes the same key as another part"),
+            ("drives=2+drives=3", "changes the same key as another part"),
+            (
+                "drive=generic-7200rpm+cache=2m+drive=atlas10k",
+                "changes the same key as another part",
+            ),
         ] {
             let error = parse(text, "hp-9000-845").unwrap_err();
             assert!(error.contains(sentence), "{text}: {error}");
             assert_eq!(error.lines().count(), 1, "{text}: {error}");
         }
         let small = parse("cache=1k", "generic-7200rpm").unwrap_err();
-        assert!(small.contains("less than a segment"), "{small}");
+        assert!(small.contains("less than one cache segment"), "{small}");
     }
 }

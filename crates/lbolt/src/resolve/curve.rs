@@ -52,13 +52,12 @@ fn usage(message: String) -> anyhow::Error {
 pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<ResolvedCurve> {
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
     };
     if matches!(target, Target::Model(_)) || target.drives() > 1 {
         return Err(usage(format!(
-            "TARGET {}: name a directory, a block device, or fresh:FS with one drive; a modelled \
-             drive has its curve as a device: lbolt device model:NAME -- lbolt curve \
-             $LBOLT_DEVICE",
+            "TARGET {}: name a directory, a block device, or fresh:FS with one drive; measure a \
+             modelled drive as a device: lbolt device model:NAME -- lbolt curve $LBOLT_DEVICE",
             options.target
         )));
     }
@@ -74,7 +73,7 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
     if size_bytes < REQUESTS_LEAST * largest {
         let (size, least) = (show_size(size_bytes), show_size(REQUESTS_LEAST * largest));
         return Err(usage(format!(
-            "TARGET {}: requests would stay within {size}, and {least} are needed; give another \
+            "TARGET {}: {size} is too small, the requests need at least {least}; give a larger \
              --size or a smaller --bs",
             options.target
         )));
@@ -87,7 +86,7 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
         let device_bytes = Tree::system().size_bytes(*number).unwrap_or(u64::MAX);
         if size_bytes > device_bytes {
             return Err(usage(format!(
-                "--size {}: the device has {}; give a smaller one",
+                "--size {}: the device has only {}; give a smaller size",
                 show_size(size_bytes),
                 show_size(device_bytes)
             )));

@@ -31,7 +31,8 @@ pub(crate) struct DevicePlan {
     pub(crate) at: Option<PathBuf>,
 }
 
-const KEYS: &str = "size, depth and slow, and those of the model, which have a dot";
+const KEYS: &str = "size, depth, slow, and the keys of the model (they contain a dot; lbolt \
+                    simulate --show-model lists them)";
 
 impl DevicePlan {
     /// What was requested.
@@ -44,12 +45,20 @@ impl DevicePlan {
     pub(crate) fn parse(text: &str, at: Option<&Path>) -> anyhow::Result<Self> {
         let usage = |sentence: String| failure(Fault::Usage, format!("{text}: {sentence}"));
         let rest = text.strip_prefix("model:").ok_or_else(|| {
-            usage("is no model; write model:NAME, lbolt simulate --list-models lists them".into())
+            usage(
+                "not a model; write model:NAME (lbolt simulate --list-models lists the \
+                   names)"
+                    .into(),
+            )
         })?;
         let mut parts = rest.split(',');
         let name = parts.next().unwrap_or_default();
         if name.is_empty() {
-            return Err(usage("name a model; lbolt simulate --list-models lists them".into()));
+            return Err(usage(
+                "the model's name is missing; lbolt simulate --list-models lists the \
+                              names"
+                    .into(),
+            ));
         }
         let (mut size, mut slow, mut depth, mut changes) = (None, 1.0, None, Vec::new());
         for part in parts {
@@ -75,8 +84,8 @@ impl DevicePlan {
         let whole = |block: &u32| block.is_multiple_of(capacity.sector_bytes.max(1));
         let sector_bytes = [512, 1024, 2048, 4096].into_iter().find(whole).ok_or_else(|| {
             usage(format!(
-                "its sectors have {} bytes, and no block of a Linux device, 512 to 4096 bytes, is \
-                 a multiple of that",
+                "its sectors of {} bytes do not divide a Linux block (512 to 4096 bytes); choose \
+                 another model",
                 capacity.sector_bytes
             ))
         })?;
@@ -84,7 +93,7 @@ impl DevicePlan {
         let size_bytes = size.unwrap_or(drive_bytes) / 4096 * 4096;
         if size_bytes == 0 || size_bytes > drive_bytes {
             let sentence = format!(
-                "size={} is not of this drive, which has {}",
+                "size={} is out of range; give 4k to {}",
                 show_size(size.unwrap_or(0)),
                 show_size(drive_bytes)
             );
@@ -111,13 +120,13 @@ impl DevicePlan {
 /// `slow=`: 1 or more.
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse().ok().filter(|factor| (1.0..=1e6).contains(factor));
-    factor.ok_or_else(|| format!("slow={text} is no number from 1 to 1000000"))
+    factor.ok_or_else(|| format!("slow={text} is not a number from 1 to 1000000"))
 }
 
 /// `depth=`: what a loop device can have.
 fn depth_of(text: &str) -> Result<u32, String> {
     let depth = text.parse().ok().filter(|depth| (1..=128).contains(depth));
-    depth.ok_or_else(|| format!("depth={text} is no number from 1 to 128"))
+    depth.ok_or_else(|| format!("depth={text} is not a number from 1 to 128"))
 }
 
 #[cfg(test)]
@@ -144,17 +153,17 @@ mod tests {
             ("ra81", "write model:NAME"),
             ("model:", "--list-models"),
             ("model:ra82", "did you mean"),
-            ("model:ra81,size=1t", "is not of this drive, which has"),
-            ("model:ra81,size=100", "is not of this drive"),
+            ("model:ra81,size=1t", "give 4k to 4"),
+            ("model:ra81,size=100", "is out of range"),
             ("model:ra81,size=x", "size="),
             ("model:ra81,slow=0.5", "from 1 to 1000000"),
             ("model:ra81,slow=nan", "from 1 to 1000000"),
             ("model:ra81,depth=0", "from 1 to 128"),
-            ("model:ra81,fast=2", "the keys are size, depth and slow"),
+            ("model:ra81,fast=2", "the keys are size, depth, slow"),
             ("model:ra81,fast", "key=value"),
             ("model:ra81,drive.rotation.sped=1 rpm", "rotation"),
-            ("model:vax780-uda50-ra81", "no trace can be replayed on this"),
-            ("model:819", "no block of a Linux device"),
+            ("model:vax780-uda50-ra81", "cannot replay a trace"),
+            ("model:819", "do not divide a Linux block"),
         ] {
             let error = DevicePlan::parse(text, None).unwrap_err().to_string();
             assert!(error.contains(sentence), "{text}: {error}");

@@ -24,8 +24,8 @@ const STEPS: [i64; 21] = [
 pub(crate) fn directory(named: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
     let found = named.cloned().or_else(host::state::history_directory);
     found.ok_or_else(|| {
-        let sentence = "failed to find a history: this user has no place of state (HOME is not \
-                        set); name its directory";
+        let sentence = "failed to find a history: HOME is not set, so this user has no state \
+                        directory; name the history's directory";
         failure(Fault::Usage, sentence)
     })
 }
@@ -72,7 +72,7 @@ impl Known {
     /// Errors: as of [`Self::span`].
     pub(crate) fn compared(&self, span: PointSpan) -> anyhow::Result<(i64, i64)> {
         let (from, to) = (self.place_ns(span.0), self.place_ns(span.1));
-        ordered(from, to, "a time of --compare does not end after its beginning")
+        ordered(from, to, "a time range of --compare does not end after its start")
     }
 }
 

@@ -39,8 +39,7 @@ pub(super) fn disk(options: &OverheadOptions, target: &ModelTarget) -> anyhow::R
     let requested = options.account.iter().find(|account| *account != "none");
     if requested.is_some() || options.trace {
         let sentence = format!(
-            "model:{}: a model counts each moment of its CPU itself: leave --account and --trace \
-             away",
+            "model:{}: a model accounts for its CPU time itself; leave out --account and --trace",
             target.model
         );
         return Err(failure(Fault::Usage, sentence));

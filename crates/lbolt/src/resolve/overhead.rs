@@ -60,7 +60,7 @@ impl Resolved for ResolvedOverhead {
             more(plan.until.as_ref())
         );
         if let Some(left_out) = &plan.left_out {
-            text.push_str(&format!("\nleft out: {left_out}; --full measures all"));
+            text.push_str(&format!("\nnot measured: {left_out}; --full measures everything"));
         }
         text
     }
@@ -75,7 +75,7 @@ pub(crate) fn resolve(
     let usage = |message: String| failure(Fault::Usage, message);
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
     };
     let disk = match target {
         Target::Model(model) => Some(model_disk::disk(options, model)?),
@@ -84,13 +84,17 @@ pub(crate) fn resolve(
     if !options.size.is_multiple_of(FILE_GRAIN_BYTES) {
         let size = show_size(options.size);
         return Err(usage(format!(
-            "--size {size}: files are made of whole MiB, each of many blocks of the largest --bs; \
-             give 1m, 2m, …"
+            "--size {size}: the size must be a multiple of 1 MiB and hold many blocks of the \
+             largest --bs; give 1m, 2m, …"
         )));
     }
     let plan = plan(options, disk.as_ref())?;
     if target.drives() > 1 {
-        return Err(usage(format!("TARGET {}: one drive; leave out drives=", options.target)));
+        return Err(usage(format!(
+            "TARGET {}: overhead measures one drive; leave out \
+                                  drives=",
+            options.target
+        )));
     }
     if let Some(reason) = plan.nonsense() {
         return Err(usage(reason));
@@ -189,14 +193,13 @@ pub(crate) fn no_idle_load() -> anyhow::Result<Option<String>> {
     let (allowed, online) = (host::machine::allowed_cpus()?.len(), host::machine::online_cpus()?);
     Ok(match online {
         1 => Some(
-            "idle-priority loops need a second CPU: on the only one they take turns \
-             with the job, and what works for it cannot be distinguished from \
-             it; the accounts by difference and by trace remain"
+            "idle-priority loops need a second CPU: on a single CPU the kernel's work for the job \
+             cannot be separated from the job; the difference and trace accounts remain"
                 .into(),
         ),
         online if allowed < online => Some(format!(
-            "idle-priority loops need every CPU, and this process may run on {allowed} of \
-             {online}; the accounts by difference and by trace remain"
+            "idle-priority loops need every CPU, but this process may use only {allowed} of \
+             {online}; the difference and trace accounts remain"
         )),
         _ => None,
     })
@@ -213,7 +216,13 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
     for cell in plan.cells().iter().filter(|p| !is_harness(p)).map(|planned| planned.cell) {
         if cell.block_bytes > BLOCK_BYTES_MAX {
             let shown = show_size(cell.block_bytes);
-            return Err(failure(Fault::Usage, format!("--bs {shown}: at most 1g a request")));
+            return Err(failure(
+                Fault::Usage,
+                format!(
+                    "--bs {shown}: a request can have at most 1g; \
+                                                      give a smaller --bs"
+                ),
+            ));
         }
         let all = cell.block_bytes.saturating_mul(u64::from(cell.channels));
         let free = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
@@ -222,9 +231,8 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
             return Err(failure(
                 Fault::Usage,
                 format!(
-                    "--iodepth {} with --bs {}: {} channels of one request each do not fit into \
-                     {}; give a larger --size \
-                     or fewer channels",
+                    "--iodepth {} with --bs {}: {} channels with one request each do not fit into \
+                     {}; give a larger --size or fewer channels",
                     shown.0,
                     shown.1,
                     shown.0,
@@ -236,8 +244,8 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
             return Err(failure(
                 Fault::Usage,
                 format!(
-                    "--iodepth {} with --bs {}: buffers of {}, more than half of the memory; give \
-                     smaller ones",
+                    "--iodepth {} with --bs {}: the buffers need {}, more than half of the memory; \
+                     give a smaller --bs or --iodepth",
                     shown.0,
                     shown.1,
                     show_size(all)
@@ -259,9 +267,8 @@ fn refuse_unaligned(options: &OverheadOptions, system: &System) -> anyhow::Resul
         Some(bytes) => Err(failure(
             Fault::Usage,
             format!(
-                "--bs {}: no multiple of the {logical} bytes of a logical block of {name}, which \
-                 direct requests need; \
-                 give such a multiple, or --direct 0",
+                "--bs {}: direct requests must be multiples of the logical block of {name}, \
+                 {logical} bytes; give a multiple, or --direct 0",
                 show_size(*bytes)
             ),
         )),

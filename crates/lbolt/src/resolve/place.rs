@@ -122,10 +122,9 @@ pub(crate) fn refuse_idle_consent(
         Some(device) if !systems.iter().any(is_written) => Err(failure(
             Fault::Usage,
             format!(
-                "--destroy {}: no TARGET is a block device that would be written; leave it out, \
-                 name the device \
-                 as TARGET too, or use --rw rewrite with a directory, for which write would \
-                 create files",
+                "--destroy {}: no TARGET is a block device that would be written; leave the option \
+                 out, or also name the device as TARGET (in a directory, use --rw rewrite, because \
+                 write creates files)",
                 device.display()
             ),
         )),
@@ -170,8 +169,8 @@ fn fresh_kind(
     let image_bytes = fresh.image_bytes.unwrap_or(with_slack.max(fresh.file_system.least_bytes));
     if needed > image_bytes {
         return usage(format!(
-            "{}: --size needs {} a drive, more than the image's size={}; give a smaller --size or \
-             a larger size=",
+            "{}: --size needs {} per drive, more than the image's size={}; give a smaller --size \
+             or a larger size=",
             target.canonical(),
             show_size(needed),
             show_size(image_bytes)
@@ -180,7 +179,7 @@ fn fresh_kind(
     let at = if fresh.at.is_empty() { vec![output_directory.to_owned()] } else { fresh.at.clone() };
     if let Some(missing) = fresh.at.iter().find(|directory| !directory.is_dir()) {
         return usage(format!(
-            "{}: at={} is no directory; name an existing one",
+            "{}: at={} is not a directory; name an existing directory",
             target.canonical(),
             missing.display()
         ));
@@ -192,9 +191,8 @@ fn fresh_kind(
         let free = fs.f_bavail * fs.f_frsize;
         if wanted > free {
             return usage(format!(
-                "{}: {share} × {} of images do not fit into {}, which has {} free; give a smaller \
-                 --size or size=, \
-                 or another at=",
+                "{}: {share} images of {} do not fit into {} ({} free); give a smaller --size or \
+                 size=, or another at=",
                 target.canonical(),
                 show_size(image_bytes),
                 directory.display(),
@@ -227,13 +225,16 @@ fn path_kind(path: &Path, needs: &Needs<'_>) -> anyhow::Result<SystemKind> {
         return Err(usage(format!("TARGET {shown}: {}", fio::JOB_FILE)));
     }
     if !metadata.file_type().is_block_device() {
-        return Err(usage(format!("TARGET {shown} is neither a directory nor a block device")));
+        return Err(usage(format!(
+            "TARGET {shown} is neither a directory nor a block device; name a \
+                                  directory, a block device or fresh:FS"
+        )));
     }
     let (number, path) = guard::resolve(path).map_err(|e| usage(e.to_string()))?;
     let size_bytes = Tree::system().size_bytes(number).map_err(|e| usage(e.to_string()))?;
     if needed > size_bytes {
         return Err(usage(format!(
-            "TARGET {shown}: --size needs {}, and the device has {}; give a smaller --size",
+            "TARGET {shown}: --size needs {}, but the device has {}; give a smaller --size",
             show_size(needed),
             show_size(size_bytes)
         )));
@@ -266,15 +267,14 @@ fn directory_kind(path: &Path, needed: u64) -> anyhow::Result<SystemKind> {
     let shown = path.display();
     rustix::fs::access(path, Permission::WRITE_OK | Permission::EXEC_OK).map_err(|e| {
         usage(format!(
-            "TARGET {shown} cannot hold scratch files ({e}); choose a directory that you \
-            may write to"
+            "TARGET {shown} cannot hold scratch files ({e}); choose a writable directory"
         ))
     })?;
     let fs = rustix::fs::statvfs(path)?;
     let free = fs.f_bavail * fs.f_frsize;
     if needed > free {
         return Err(usage(format!(
-            "TARGET {shown}: --size needs {}, and {} are free; give a smaller --size",
+            "TARGET {shown}: --size needs {}, but only {} are free; give a smaller --size",
             show_size(needed),
             show_size(free >> 20 << 20)
         )));

@@ -50,19 +50,22 @@ pub(crate) fn resolve(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Rep
     let usage = |message: String| failure(Fault::Usage, message);
     let shown = path.display();
     let metadata = std::fs::metadata(path).map_err(|e| {
-        usage(format!("--on {shown}: {e}; name a block device, or a regular file that is there"))
+        usage(format!("--on {shown}: {e}; name a block device or an existing regular file"))
     })?;
     let is_device = metadata.file_type().is_block_device();
     let target = match () {
         () if is_device => device(path, destroy)?,
         () if metadata.is_file() => file(path, &metadata, destroy)?,
         () => {
-            let sentence = format!("--on {shown} is neither a block device nor a regular file");
+            let sentence = format!(
+                "--on {shown} is neither a block device nor a regular file; \
+                                    name one of these"
+            );
             return Err(usage(sentence));
         }
     };
     if target.size_bytes < target.block_bytes {
-        return Err(usage(format!("--on {shown} is empty; name a target with space")));
+        return Err(usage(format!("--on {shown} is empty; name a larger target")));
     }
     Ok(target)
 }
@@ -74,7 +77,11 @@ fn device(path: &Path, destroy: Option<&Path>) -> anyhow::Result<ReplayTarget> {
     let SystemKind::Device { path: node, number, permit } =
         system(&target[0], &target, &needs, Path::new("."))?.kind
     else {
-        return Err(usage(&format!("--on {} is no block device any more", path.display())));
+        return Err(usage(&format!(
+            "--on {} is no longer a block device; try \
+                                   again",
+            path.display()
+        )));
     };
     let tree = Tree::system();
     Ok(ReplayTarget {
@@ -97,14 +104,19 @@ fn file(path: &Path, metadata: &Metadata, destroy: Option<&Path>) -> anyhow::Res
         if !is_it {
             let consent = consent.display();
             return Err(guarded(format!(
-                "--destroy {consent} is another file than {shown}; name the same one"
+                "--destroy {consent} and --on {shown} are different files; name the same file"
             )));
         }
         let told = used_by(&tree, path);
-        let told = told.map_err(|e| guarded(format!("what uses {shown} is not known: {e}")))?;
+        let told = told.map_err(|e| {
+            guarded(format!(
+                "cannot tell whether {shown} is in use: \
+                                                     {e}"
+            ))
+        })?;
         if let Some(user) = told {
             return Err(guarded(format!(
-                "{shown} is in use by {user}; it is not written, whatever is allowed"
+                "{shown} is in use by {user} and is never written then; choose another file"
             )));
         }
     }
@@ -139,7 +151,7 @@ mod tests {
             let destroy = destroy.map(path);
             resolve(&path(name), destroy.as_deref()).err().unwrap().to_string()
         };
-        assert!(refused("a", Some("b")).contains("another file"));
+        assert!(refused("a", Some("b")).contains("are different files"));
         assert!(refused("missing", None).contains("name a block device"));
         assert!(refused("empty", None).contains("is empty"));
         assert!(refused(".", None).contains("neither"));

@@ -29,6 +29,6 @@ impl RoundsOptions {
 pub(crate) fn more(until: Option<&Until>) -> &'static str {
     match until {
         None => "",
-        Some(_) => ", and more until the rates are known",
+        Some(_) => ", then more until the rates are precise",
     }
 }

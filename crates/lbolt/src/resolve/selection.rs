@@ -69,8 +69,8 @@ impl Span {
 
     fn started_ns(&self) -> anyhow::Result<i64> {
         self.started_unix_ns.ok_or_else(|| {
-            let sentence = "failed to find a time by the clock: the trace does not tell when it \
-                            began; write how far behind its beginning, for example 26.8";
+            let sentence = "failed to find a clock time: the trace does not record when it began; \
+                            give the time since its start, for example 26.8";
             failure(Fault::Usage, sentence)
         })
     }
@@ -114,6 +114,6 @@ mod tests {
             assert_eq!(place_ns(started, moment), Ok((seconds * 1e9) as i64), "{moment}");
         }
         let error = place_ns(None, "12:00:05").unwrap_err();
-        assert!(error.contains("does not tell when it began"), "{error}");
+        assert!(error.contains("does not record when it began"), "{error}");
     }
 }

@@ -64,10 +64,7 @@ impl Resolved for ResolvedStorm {
 
     fn announcement(&self) -> String {
         if let StormPlace::Simulated(device, _) = &self.place {
-            return format!(
-                "a storm on {} beneath a modelled kernel, in virtual time",
-                device.model
-            );
+            return format!("a storm on {} under a modelled kernel, in virtual time", device.model);
         }
         let (passes, seconds) = (self.plan.passes() as f64, self.plan.pass_ns() as f64 / 1e9);
         let most = self.plan.time_ns as f64 / 1e9;
@@ -82,10 +79,13 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
     let usage = |message: String| failure(Fault::Usage, message);
     if !options.size.is_multiple_of(options.bs) || options.bs > 1 << 30 {
         let (bs, size) = (show_size(options.bs), show_size(options.size));
-        return Err(usage(format!("--bs {bs}: --size {size} is no multiple of it; give others")));
+        return Err(usage(format!(
+            "--size {size} is not a multiple of --bs {bs}; change one of \
+                                  them"
+        )));
     }
     if options.period < Duration::from_millis(100) {
-        return Err(usage("--period: a tenth of a second at the least".into()));
+        return Err(usage("--period is too short: give at least 100ms".into()));
     }
     let commit_bytes = COMMIT_FILE_BYTES.next_multiple_of(options.bs);
     let bytes = 2 * options.size + commit_bytes;
@@ -140,12 +140,13 @@ fn refuse_own_load(options: &StormOptions) -> anyhow::Result<()> {
     ];
     if let Some((option, _)) = of_ours.iter().find(|(_, is_given)| *is_given) {
         return usage(format!(
-            "{option}: beside a command no load of ours runs; leave it out, or the command"
+            "{option} does not apply with COMMAND, which replaces lbolt's load; leave one of them \
+             out"
         ));
     }
     if !Path::new(&options.target).is_dir() {
         return usage(format!(
-            "TARGET {}: beside a command it is the directory that the command works in",
+            "TARGET {}: not a directory; with COMMAND, name the directory that the command uses",
             options.target
         ));
     }
@@ -180,7 +181,8 @@ fn place(
         if bytes + bytes / OVERHEAD_SHARE > device.size_bytes {
             let (bytes, size) = (show_size(bytes), show_size(device.size_bytes));
             return Err(usage(format!(
-                "TARGET {}: the files need {bytes}, and it has {size}; give a smaller --size",
+                "TARGET {}: the files need {bytes}, but the drive has {size}; give a smaller \
+                 --size",
                 options.target
             )));
         }
@@ -194,18 +196,18 @@ fn place(
     }
     if options.simulate {
         return Err(usage(format!(
-            "--simulate: {} is no model; name one: model:NAME",
+            "--simulate: {} is not a model; write model:NAME",
             options.target
         )));
     }
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
     };
     if target.drives() > 1 {
         return Err(usage(format!(
-            "TARGET {}: one drive; name a directory, a block device, fresh:FS with one drive, or \
-             model:NAME",
+            "TARGET {}: storm measures one drive; name a directory, a block device, fresh:FS with \
+             one drive, or model:NAME",
             options.target
         )));
     }

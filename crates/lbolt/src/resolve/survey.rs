@@ -175,8 +175,10 @@ fn directory(options: &SurveyOptions) -> anyhow::Result<String> {
     if Path::new(&directory).is_dir() {
         return Ok(directory);
     }
-    let sentence =
-        format!("TARGET {directory} is no directory; `lbolt throughput` measures devices too");
+    let sentence = format!(
+        "TARGET {directory} is not a directory; name one (`lbolt throughput` also measures \
+                 devices)"
+    );
     Err(failure(Fault::Usage, sentence))
 }
 
@@ -219,7 +221,7 @@ fn files(
         true => SIZE_MIN,
         false => size_for(directory, options.runs.unwrap_or(LEAST_PASSES), pace),
     }));
-    let reason = "from the disk's speed, so that the survey ends in time";
+    let reason = "from the disk's speed and the time of the survey";
     own.size_reason = options.size.is_none().then(|| reason.into());
     own.runs = options.runs;
     own.max_time = Some(options.max_time.unwrap_or(pace.max_time));

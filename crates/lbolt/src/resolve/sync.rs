@@ -47,7 +47,7 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
     let usage = |message: String| failure(Fault::Usage, message);
     let targets = Target::parse(&options.target).map_err(usage)?;
     let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: one system at a time", options.target)));
+        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
     };
     if matches!(target, Target::Model(_)) || target.is_block_device() || target.drives() > 1 {
         return Err(usage(format!(
@@ -62,7 +62,7 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
     if let Some(bytes) = options.bs.iter().find(broken) {
         let (bytes, size) = (show_size(*bytes), show_size(sizes.file_bytes));
         return Err(usage(format!(
-            "--bs {bytes}: --size {size} is no multiple of it; give others"
+            "--size {size} is not a multiple of --bs {bytes}; change one of them"
         )));
     }
     let bytes = writers.saturating_mul(sizes.file_bytes.saturating_add(sizes.appended_bytes));

@@ -142,7 +142,7 @@ fn parse_fresh(text: &str, rest: &str) -> Result<Vec<Target>, String> {
     let file_system = FileSystem::named(name).ok_or_else(|| {
         let known: Vec<_> = FILE_SYSTEMS.iter().map(|fs| fs.name).collect();
         format!(
-            "{text}: \"{name}\" is no file system that lbolt can make; known are {}",
+            "{text}: lbolt cannot make the file system \"{name}\"; known are {}",
             known.join(", ")
         )
     })?;
@@ -156,7 +156,7 @@ fn parse_fresh(text: &str, rest: &str) -> Result<Vec<Target>, String> {
         let slot =
             slot.ok_or_else(|| format!("{text}: \"{key}\" is not a key; the keys are {KEYS}"))?;
         if value.is_empty() {
-            return Err(format!("{text}: {key}= is empty"));
+            return Err(format!("{text}: {key}= is empty; give a value"));
         }
         values[slot].push(value);
     }
@@ -198,7 +198,7 @@ fn block_size(text: &str, bytes: u64) -> Result<u64, String> {
 fn image_size(text: &str, file_system: &FileSystem, bytes: u64) -> Result<u64, String> {
     if bytes < file_system.least_bytes {
         return Err(format!(
-            "{text}: size={} is too small; {} needs {} at the least",
+            "{text}: size={} is too small; {} needs at least {}",
             show_size(bytes),
             file_system.mkfs,
             show_size(file_system.least_bytes)
@@ -287,7 +287,7 @@ mod tests {
             ("model:", "--list-models"),
             ("model:eagle,drives=0", "from 1 to 64"),
             ("model:eagle,block", "key=value"),
-            ("model:eagle,speed=1", "the keys are drives and block, and those of the model"),
+            ("model:eagle,speed=1", "the keys are drives, block, and the keys of the model"),
         ] {
             let error = Target::parse(text).unwrap_err();
             assert!(error.contains(sentence) && error.contains(text), "{text}: {error}");

@@ -13,7 +13,11 @@ pub(crate) fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(BYTES_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > BYTES_MAX {
-        let sentence = format!("it is larger than {} MiB, which no such file is", BYTES_MAX >> 20);
+        let sentence = format!(
+            "it is larger than {} MiB, too large for this kind of \
+                                file",
+            BYTES_MAX >> 20
+        );
         return Err(std::io::Error::other(sentence));
     }
     Ok(text)

@@ -45,14 +45,14 @@ impl Resolved for ResolvedThroughput {
             plan.warmup,
             plan.runs,
             plan.until.map_or(String::new(), |until| format!(
-                " and more until its rate is known to ± {} % or {} s are over",
+                ", then more until the rate is known to ±{} % or {} s are over",
                 until.precision_percent,
                 until.max_time_ns as f64 / 1e9
             )),
             show_size(plan.file_bytes),
             plan.file_bytes_reason,
-            if plan.is_cold { "caches emptied before each" } else { "caches as they are" },
-            if plan.final_sync { "writes end with fdatasync" } else { "no fdatasync at the end" },
+            if plan.is_cold { "caches emptied before each" } else { "caches not emptied" },
+            if plan.final_sync { "fdatasync after writes" } else { "no fdatasync after writes" },
         )
     }
 }
@@ -83,7 +83,7 @@ pub(crate) fn resolve(
     refuse_idle_consent(options.destroy.as_deref(), &systems)?;
     refuse_too_much_memory(&battery, &systems)?;
     if options.steady.is_some() && options.runs == Some(1) {
-        return Err(usage("--steady compares passes: give --runs 2 or more".into()));
+        return Err(usage("--steady compares passes; give --runs 2 or more".into()));
     }
     if options.abab {
         refuse_no_pair(&systems)?;
@@ -145,9 +145,8 @@ fn refuse_broken_blocks(
         let block = show_size(program.bs);
         let sentence = if file_bytes < program.bs {
             format!(
-                "--size {size} ({size_reason}) is smaller than a block, --bs {block}: give a \
-                 larger --size or a \
-                 smaller --bs"
+                "--size {size} ({size_reason}) is smaller than one block, --bs {block}; give a \
+                 larger --size or a smaller --bs"
             )
         } else if options.size.is_some()
             && options.stored.is_none()
@@ -155,7 +154,7 @@ fn refuse_broken_blocks(
         {
             let below = file_bytes / program.bs * program.bs;
             format!(
-                "--size {size} is no multiple of --bs {block}: give {} or {}",
+                "--size {size} is not a multiple of --bs {block}; give {} or {}",
                 show_size(below),
                 show_size(below + program.bs)
             )
@@ -172,12 +171,12 @@ fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result
     let reasons = [
         (
             options.abab,
-            "--abab is against a machine that changes meanwhile, which a model does not: leave it \
-             away",
+            "--abab corrects for the drift of a machine, which a model does not have; leave it out",
         ),
         (
             options.trace,
-            "--trace captures this machine's requests; lbolt simulate makes those of a model",
+            "--trace captures only requests of this machine; use lbolt simulate for requests of a \
+             model",
         ),
     ];
     match reasons.into_iter().find(|(is_requested, _)| *is_requested) {
@@ -192,7 +191,7 @@ fn refuse_no_pair(systems: &[System]) -> anyhow::Result<()> {
         [a, b] if a.name.column != b.name.column => Ok(()),
         _ => Err(failure(
             Fault::Usage,
-            "--abab measures two targets in turn: name two, with as many drives each",
+            "--abab measures two targets in turn; name two targets with the same number of drives",
         )),
     }
 }
@@ -207,8 +206,8 @@ fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Resu
         Some(program) => Err(failure(
             Fault::Usage,
             format!(
-                "{}: --bs × --iodepth × --numjobs needs {} of buffers, more than half of the \
-                 memory; give smaller ones",
+                "{}: the buffers (--bs × --iodepth × --numjobs) need {}, more than half of the \
+                 memory; give smaller values",
                 program.name,
                 show_size(buffers(program))
             ),
@@ -316,7 +315,8 @@ fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
             return Err(failure(
                 Fault::Usage,
                 format!(
-                    "{} and {} are on one device; measure it once, or in runs of their own",
+                    "{} and {} are on the same device; name one of them, or measure them in \
+                     separate runs",
                     earlier.canonical(),
                     target.canonical()
                 ),
@@ -343,7 +343,7 @@ fn file_size(
         return Ok((size, reason));
     }
     if targets.iter().any(|target| matches!(target, Target::Model(_))) {
-        let reason = "twice the memory of the machines of 1983, as the paper wrote";
+        let reason = "twice the memory of the 1983 machines, as in the paper";
         return Ok((MODEL_FILE_BYTES, reason.into()));
     }
     let memory = host::machine::memory_bytes()?;

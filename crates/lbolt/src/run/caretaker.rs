@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// The name of this part, as a command.
 pub(crate) const PART: &str = "caretaker-part";
-const START: &str = "start the part that cleans up after a kill";
+const START: &str = "start the cleanup process";
 /// The number of no process, which tells it to go.
 const GO: u32 = 0;
 /// How long the kernel may need to let go of what a killed process had.

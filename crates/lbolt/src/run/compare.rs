@@ -47,7 +47,7 @@ impl Side {
             sources.extend(sources_of(name, runs_dir)?);
         }
         if sources.is_empty() {
-            return Err(failure(Fault::Usage, "a side names no run"));
+            return Err(failure(Fault::Usage, "one side names no run; name a run for A and for B"));
         }
         // In the order of time: neighbours are then neighbours.
         sources.sort_by(|a, b| a.started().cmp(b.started()));
@@ -118,7 +118,7 @@ fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
     let usage = |sentence: String| failure(Fault::Usage, sentence);
     if !path.exists() {
         return Err(usage(format!(
-            "there is no run or file {name}; `lbolt runs list` shows the runs of --runs-dir"
+            "no run or file {name}; `lbolt runs list` lists the runs of --runs-dir"
         )));
     }
     if path.is_file() {
@@ -127,14 +127,14 @@ fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
     if !path.join("run.json").exists() {
         if History::open(&path).is_ok_and(|history| history.span().is_some()) {
             return Err(usage(format!(
-                "{name} is a history, and two times of it are compared by `lbolt history {name} \
+                "{name} is a history; compare two of its time ranges with `lbolt history {name} \
                  --compare FROM..TO FROM..TO`"
             )));
         }
         let files = fio_files(&path)?;
         if files.is_empty() {
             return Err(usage(format!(
-                "{name} is no run (it has no run.json), and holds no results of fio (*.json)"
+                "{name} is not a run (it has no run.json) and contains no fio results (*.json)"
             )));
         }
         return files.iter().map(|file| fio_of(file)).collect();
@@ -143,7 +143,8 @@ fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
     let series = series_of(&run, &info)?;
     if series.is_empty() {
         return Err(usage(format!(
-            "{name} has no findings: it was interrupted before its first cell was whole"
+            "{name} has no findings: it was interrupted before its first cell was complete; \
+             measure it again"
         )));
     }
     Ok(vec![Source::Run(Box::new(info), series)])
@@ -162,7 +163,7 @@ fn fio_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn fio_of(path: &Path) -> anyhow::Result<Source> {
     let shown = path.display();
     let usage = |reason: String| {
-        failure(Fault::Usage, format!("{shown} is neither a run nor fio's JSON: {reason}"))
+        failure(Fault::Usage, format!("{shown} is neither a run nor fio JSON: {reason}"))
     };
     let text = std::fs::read_to_string(path).map_err(|e| usage(e.to_string()))?;
     let fio = Fio::parse(&text).map_err(|e| usage(format!("failed to {e}")))?;
@@ -310,15 +311,17 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
     };
     let sentence = match (has_shared, metric.is_empty()) {
         (true, false) => format!(
-            "no quantity that both sides have begins with {}; docs/records.md lists them, and \
-             --metric all takes every one",
+            "the sides have no common quantity that starts with {}; docs/records.md lists the \
+             quantities, and --metric all compares them all",
             metric.join(" or ")
         ),
         (true, true) => {
-            "the sides share none of the usual quantities; --metric all takes every one".to_owned()
+            "the sides have none of the default quantities in common; --metric all compares all \
+             quantities"
+                .to_owned()
         }
         (false, _) => format!(
-            "the sides have no finding in common: A is of {}, B of {}",
+            "the sides have no finding in common: A has {}, B has {}",
             or_nothing(shown(a)),
             or_nothing(shown(b))
         ),
@@ -327,5 +330,5 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
 }
 
 fn or_nothing(text: String) -> String {
-    if text.is_empty() { "nothing that can be compared".to_owned() } else { text }
+    if text.is_empty() { "nothing to compare".to_owned() } else { text }
 }

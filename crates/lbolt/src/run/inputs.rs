@@ -51,7 +51,7 @@ fn listed(list: &str) -> anyhow::Result<Vec<PathBuf>> {
     let text = std::fs::read_to_string(list).map_err(|error| refused(&error))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let paths: Vec<PathBuf> = lines.map(PathBuf::from).collect();
-    if paths.is_empty() { Err(refused(&"it names none")) } else { Ok(paths) }
+    if paths.is_empty() { Err(refused(&"the file names no trace")) } else { Ok(paths) }
 }
 
 /// The runs with requests in a directory that is no run itself, by their names.
@@ -144,16 +144,20 @@ pub(crate) fn several(
         let Some(path) = path else {
             let why = match trace.exists() {
                 true => {
-                    "beside runs of lbolt it would be a foreign trace; `lbolt import` makes a \
-                         run of it"
+                    "foreign traces cannot be mixed with lbolt runs; convert it with `lbolt \
+                     import` first"
                 }
-                false => "it is not there",
+                false => "no such file or directory",
             };
             return Err(refused(why));
         };
         let place = path.canonicalize().unwrap_or_else(|_| path.clone());
         if let Some(earlier) = known.insert(place, trace) {
-            return Err(refused(&format!("it is the same trace as {}", earlier.display())));
+            return Err(refused(&format!(
+                "it is the same trace as {}; name it \
+                                         once",
+                earlier.display()
+            )));
         }
         inputs.push(Input { label, path });
     }

@@ -149,7 +149,7 @@ fn own_state() -> Result<StateDirectory, String> {
         }
     }
     Err(match refused.as_slice() {
-        [] => "any place: neither XDG_STATE_HOME nor HOME nor XDG_RUNTIME_DIR names one".to_owned(),
+        [] => "any directory: XDG_STATE_HOME, HOME and XDG_RUNTIME_DIR are not set".to_owned(),
         refused => refused.join(", nor in "),
     })
 }
@@ -219,11 +219,18 @@ pub(crate) fn settings_of_others() -> Option<String> {
     let own = std::process::id();
     let changes = |note: &&Note| note.pid != own && !note.settings.0.is_empty();
     if let Some(other) = found.living.iter().find(changes) {
-        return Some(format!("another lbolt (process {}) changes settings now", other.pid));
+        return Some(format!(
+            "another lbolt (process {}) is changing settings; wait for its \
+                             end",
+            other.pid
+        ));
     }
     let dead = found.dead.iter().find(|dead| !dead.changed().is_empty())?;
     let pid = dead.note.pid;
-    Some(format!("a killed lbolt (process {pid}) left settings: lbolt doctor --clean first"))
+    Some(format!(
+        "a killed lbolt (process {pid}) left changed settings; run `lbolt doctor --clean` \
+                  first"
+    ))
 }
 
 /// What killed runs left changed of the kernel's settings: what is measured now is measured under
@@ -275,7 +282,7 @@ impl Leftovers {
             Ok(Some(state)) => Rc::new(state),
             Err(error @ Distrust::Foreign { .. }) => {
                 let place = place.path.display();
-                return self.distrusted.push(format!("{place} is not believed: failed to {error}"));
+                return self.distrusted.push(format!("{place} is not trusted: failed to {error}"));
             }
             Err(error) => return self.unreadable.push(unreadable(&place.path, &error)),
         };
@@ -292,10 +299,14 @@ impl Leftovers {
                         self.dead.push(Dead { state, name, note });
                     }
                     Some(note) => self.living.push(note),
-                    None => self.distrusted.push(format!("{} is no note of ours", path.display())),
+                    None => self.distrusted.push(format!(
+                        "{} is not an lbolt note and is \
+                                                          ignored",
+                        path.display()
+                    )),
                 },
                 Ok(Found::Distrusted(why)) => {
-                    self.distrusted.push(format!("{} is not believed: {why}", path.display()));
+                    self.distrusted.push(format!("{} is not trusted: {why}", path.display()));
                 }
                 // Its run has just ended.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -320,7 +331,7 @@ impl Leftovers {
                 // A run that goes on.
                 Err(ScratchError::InUse { .. }) => {}
                 Err(error) => {
-                    self.distrusted.push(format!("{} stays: failed to {error}", path.display()))
+                    self.distrusted.push(format!("{} is kept: failed to {error}", path.display()))
                 }
             }
         }
@@ -328,7 +339,7 @@ impl Leftovers {
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("what killed runs left cannot be read from {}: {error}", path.display())
+    format!("failed to search {} for leftovers of killed runs: {error}", path.display())
 }
 
 /// The note in a file. Of one that was cut short the name says whose it was: nothing was made yet.

@@ -59,7 +59,13 @@ impl Load {
         };
         host::announced(command, caretaker::begun()?);
         let child = command.spawn().map_err(|e| {
-            failure(Fault::Usage, format!("failed to run {program}: {e}; is it in the PATH?"))
+            failure(
+                Fault::Usage,
+                format!(
+                    "failed to run {program}: {e}; check the command and \
+                                           PATH"
+                ),
+            )
         })?;
         self.child = Some(child);
         Ok(())
@@ -99,7 +105,7 @@ impl Load {
     pub(crate) fn complaint(&self, end: &End) -> Option<String> {
         let status = self.status.filter(|status| !status.success() && *end == End::Command)?;
         let (program, _) = self.program.as_ref()?;
-        Some(format!("{program} ended with {status}; what it did until then is in the records"))
+        Some(format!("{program} ended with {status}; the records contain its requests until then"))
     }
 }
 

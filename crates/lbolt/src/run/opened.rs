@@ -35,7 +35,7 @@ pub(super) fn of_storms(
         while let Some(batch) = reader.next_batch().map_err(of_records)? {
             let known = &reader.commands;
             batch.for_each_chunk(|rows| rows.iter().for_each(|row| opener.add(row, known)));
-            let stopped = |_| failure(Fault::Interrupted, "interrupted; no page was made");
+            let stopped = |_| failure(Fault::Interrupted, "interrupted; no page was written");
             watch.pass(0).map_err(stopped)?;
         }
         commands = reader.commands;

@@ -36,7 +36,7 @@ impl Opened {
         let (findings, none) = match directory.read_findings() {
             Ok(findings) => (visible_findings(&findings), None),
             Err(error) if is_missing(&error) => {
-                (Vec::new(), Some("No findings were kept.".to_owned()))
+                (Vec::new(), Some("The run has no findings.".to_owned()))
             }
             Err(error) => return Err(of_records(error)),
         };
@@ -56,7 +56,9 @@ impl Opened {
             let traced = traced::of_requests(&self.directory.requests(), &mut analysed, watch)?;
             Ok((visible_findings(&analysed.findings()), traced))
         });
-        watch.pass(0).map_err(|_| failure(Fault::Interrupted, "interrupted; no page was made"))?;
+        watch
+            .pass(0)
+            .map_err(|_| failure(Fault::Interrupted, "interrupted; no page was written"))?;
         match found {
             Ok((findings, traced)) => {
                 let known = |finding: &Finding| (finding.subject.clone(), finding.quantity.clone());
@@ -65,7 +67,10 @@ impl Opened {
                 self.findings.extend(findings.into_iter().filter(is_new));
                 self.traced = traced;
             }
-            Err(error) => self.remarks.push(format!("Its requests are not shown: {error:#}.")),
+            Err(error) => self.remarks.push(format!(
+                "The run's requests are not shown: \
+                                                     {error:#}."
+            )),
         }
         Ok(())
     }
@@ -102,12 +107,15 @@ fn is_missing(error: &RunError) -> bool {
 fn state(directory: &RunDirectory, info: &RunInfo) -> Option<String> {
     let sentence = match info.state.as_str() {
         "finished" => return None,
-        "running" if directory.is_being_written() => "The run is still going on: what it had found",
-        "running" => "The run was killed: what it had found",
-        "interrupted" => "The run was interrupted: what was whole",
-        _ => "The run failed: what it had found",
+        "running" if directory.is_being_written() => {
+            "The run is still in progress: the page shows \
+                                                      its findings"
+        }
+        "running" => "The run was killed: the page shows its findings",
+        "interrupted" => "The run was interrupted: the page shows complete cells",
+        _ => "The run failed: the page shows its findings",
     };
-    Some(format!("{sentence} until then is shown."))
+    Some(format!("{sentence} up to that time."))
 }
 
 /// Writes the page of these runs, whole or not at all; gives its size in bytes.

@@ -22,7 +22,7 @@ pub(crate) fn start(name: &str, what: &str) -> anyhow::Result<(Child, UnixStream
         .process_group(0)
         .spawn();
     let failed =
-        |error| failure(Fault::Io, format!("failed to start the part that {what}: {error}"));
+        |error| failure(Fault::Io, format!("failed to start the process that {what}: {error}"));
     Ok((child.map_err(failed)?, ours))
 }
 

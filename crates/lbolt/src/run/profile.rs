@@ -54,7 +54,7 @@ pub(crate) fn busiest(
 }
 
 fn nothing() -> anyhow::Error {
-    failure(Fault::Usage, "the trace has no requests that read or write")
+    failure(Fault::Usage, "the trace has no reads or writes")
 }
 
 fn chosen(
@@ -68,7 +68,13 @@ fn chosen(
         Some(wanted) => {
             let found = seen.iter().find(|(device, _)| name(**device) == wanted);
             let known = || seen.keys().map(|device| name(*device)).collect::<Vec<_>>().join(", ");
-            let refused = || format!("--device {wanted} is not in the trace; it has {}", known());
+            let refused = || {
+                format!(
+                    "--device {wanted} is not in the trace; its devices are \
+                                      {}",
+                    known()
+                )
+            };
             Some(found.ok_or_else(|| failure(Fault::Usage, refused()))?)
         }
     };

@@ -150,8 +150,8 @@ pub(crate) fn outcome(refusal: Option<RowsError>) -> (&'static str, anyhow::Resu
 pub(super) fn refused(error: OutputError) -> anyhow::Error {
     let kept = match &error {
         OutputError::Full { rows: 0, .. } => "no request was kept".to_owned(),
-        OutputError::Full { rows, .. } => format!("the {rows} requests before that are in it"),
+        OutputError::Full { rows, .. } => format!("its first {rows} requests are kept"),
         OutputError::Refused { .. } => return of_records(error),
     };
-    of_records(format!("{error}; {kept}; free some space, or choose another --output"))
+    of_records(format!("{error}; {kept}; free some space or choose another --output"))
 }

@@ -228,7 +228,7 @@ pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Anal
             let begun = || Response::default().with_over_time(begin_ns);
             of_file(&file, context, Selection::default(), &begun, watch)
         }
-        None => Err(failure(Fault::Usage, format!("{} holds no requests", run.display()))),
+        None => Err(failure(Fault::Usage, format!("{} contains no requests", run.display()))),
     }
 }
 
@@ -250,7 +250,7 @@ pub(crate) fn analyse_part(
     let analysed = of_file(&file, context, selection.clone(), &Response::default, watch)?;
     if analysed.provenance.counts.requests == 0 {
         let sentence = format!(
-            "failed to find a request in the time that was selected; the trace spans 0 to {} s",
+            "failed to find a request in the selected time; the trace spans 0 to {} s",
             show_seconds(end_ns as f64)
         );
         return Err(failure(Fault::Usage, sentence));
@@ -461,7 +461,7 @@ fn of_foreign(
     watch.pass(0).map_err(stopped)?;
     let (provenance, commands) = ended?;
     if provenance.counts.rejected > 0 {
-        note(&format!("{} lines or records were not understood", provenance.counts.rejected));
+        note(&format!("{} unreadable lines or records were skipped", provenance.counts.rejected));
     }
     let layers = Layers::default();
     let part = Part { response, commands, ..Part::default() };

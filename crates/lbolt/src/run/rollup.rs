@@ -46,8 +46,8 @@ pub(crate) fn roll_up(
     let (file, context, _held) = trace.into_parts();
     let provenance = file.provenance();
     let Some(started_unix_ns) = provenance.started_unix_ns.or(started_unix_ns) else {
-        let sentence = "failed to roll up: the trace does not say when it began, and minutes are \
-                        the wall clock's; give --started";
+        let sentence = "failed to roll up: the trace does not record its start time, which the \
+                        minutes need; give --started";
         return Err(failure(Fault::Usage, sentence));
     };
     let selection = Selection::default();
@@ -58,8 +58,8 @@ pub(crate) fn roll_up(
     let told_ns = begins.min().unwrap_or(0).min(0)..end_ns + 1;
     let minutes = known.minute_of(told_ns.start)..known.minute_of(end_ns) + 1;
     if minutes.end - minutes.start > MINUTES_MOST {
-        let sentence = "failed to roll up: the trace spans more than three years, so that its \
-                        times cannot be right";
+        let sentence = "failed to roll up: the trace spans more than three years, so its times \
+                        must be wrong; check the trace";
         return Err(failure(Fault::Usage, sentence));
     }
     let wanted = part.map_or(minutes.clone(), |part| of_part(&minutes, part));

@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
             systems.filter_map(|system| bench.scratch(system, &info.name)).collect();
         let kept = leftover::Kept::write(run.path(), &scratch).unwrap_or_else(|reason| {
             note(&format!(
-                "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in \
+                "if this run is killed, `lbolt doctor` cannot find its leftovers: no note in \
                  {reason}"
             ));
             leftover::Kept::nothing()
@@ -388,7 +388,7 @@ impl<'a> Session<'a> {
 impl Observer for Session<'_> {
     fn pass_starts(&mut self, pass: &PassStart<'_>) {
         let what = match (pass.pass, pass.role) {
-            (None, _) => "laying out".to_owned(),
+            (None, _) => "laying out files".to_owned(),
             (Some(number), Role::Warm) => {
                 format!("pass {} of {} (warm-up)", number + 1, pass.passes)
             }
@@ -397,7 +397,7 @@ impl Observer for Session<'_> {
             }
             (Some(number), _) => {
                 self.progress.one_more();
-                format!("pass {}, for the rate is not narrow yet", number + 1)
+                format!("extra pass {}, the rate is still imprecise", number + 1)
             }
         };
         self.progress.pass(&format!("{}, {}: {what}", self.column, pass.program), pass.bytes);

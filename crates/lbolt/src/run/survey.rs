@@ -30,11 +30,11 @@ impl Earlier {
         let path = if path.is_dir() { path.to_owned() } else { runs.join(name) };
         let (run, info) = RunDirectory::open(&path).map_err(|error| usage(error.to_string()))?;
         if info.experiment != "survey" {
-            return Err(usage(format!("it is a run of {}, and no survey", info.experiment)));
+            return Err(usage(format!("it is a {} run, not a survey", info.experiment)));
         }
         let own = info.plan.get("directory").and_then(|of| of.as_str()).unwrap_or_default();
         if own != directory {
-            return Err(usage(format!("it measured {own}; name that directory as TARGET too")));
+            return Err(usage(format!("it measured {own}; give this directory as TARGET")));
         }
         let names = info.plan.get(ANSWERED).and_then(|all| all.as_array()).cloned();
         let names = names.unwrap_or_default();
@@ -58,7 +58,7 @@ pub(crate) fn run(
     // Who waits for whom in the storm is traced, which needs root.
     let traces = rustix::process::geteuid().is_root();
     if !traces {
-        note("who waits for whom in the storm is not traced: that needs root");
+        note("the storm is measured without tracing who waits for whom; tracing needs root");
     }
     let bench = Bench::new(traces)?;
     let calibration = throughput::calibrate(&bench)?;

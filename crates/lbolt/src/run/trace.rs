@@ -50,9 +50,10 @@ pub(crate) fn parquet_of(
     let is_run = is_run || one.is_dir() && recover(one, &of_run)?;
     if one.is_dir() && !is_run {
         let what = match one.join("run.json").exists() {
-            true => "is a run without requests; `lbolt record` makes one with them",
+            true => "is a run without requests; record one with `lbolt record`",
             false => {
-                "is a directory and no run; name a run, its requests.parquet, or a trace's files"
+                "is a directory but not a run; name a run, its requests.parquet, or the files of a \
+                 trace"
             }
         };
         return Err(refused(one, &format!("it {what}")));
@@ -61,7 +62,7 @@ pub(crate) fn parquet_of(
     match is_parquet(&path) {
         Ok(true) if input_format.is_none() => Ok(Some(path)),
         Err(error) if is_run => Err(refused(&path, &error)),
-        Ok(false) if is_run => Err(refused(&path, &"it is no Parquet; is the run whole?")),
+        Ok(false) if is_run => Err(refused(&path, &"it is not Parquet; the run may be incomplete")),
         // A foreign trace, or what is to be told of as one.
         _ => Ok(None),
     }
@@ -74,13 +75,14 @@ fn recover(run: &Path, requests: &Path) -> anyhow::Result<bool> {
     let is_being_written = RunDirectory::open(run).is_ok_and(|(run, _)| run.is_being_written());
     if is_being_written {
         return Err(usage(format!(
-            "failed to read {}: it is still being recorded; wait for its end, or stop it by ^C",
+            "failed to read {}: it is still being recorded; wait for its end or stop it with \
+             Ctrl-C",
             run.display()
         )));
     }
     let rows = left.put_together(requests).map_err(of_records)?;
     note(&format!(
-        "{}: its capture was killed; {rows} requests were kept, and are in {}",
+        "{}: its capture was killed; {rows} requests were recovered into {}",
         run.display(),
         requests.display()
     ));
@@ -108,14 +110,17 @@ pub(crate) fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
     let shown = path.display();
     let missing = file.missing_columns();
     if !missing.is_empty() {
-        note(&format!("{shown} has no {}: unknown in every request", missing.join(", ")));
+        note(&format!(
+            "{shown} lacks the columns {}: they are unknown in every \
+                       request",
+            missing.join(", ")
+        ));
     }
     let provenance = file.provenance();
     if !provenance.unknown.is_empty() {
-        let names =
-            if provenance.origin.is_empty() { ", and what its devices are called," } else { "" };
+        let names = if provenance.origin.is_empty() { " and the names of its devices" } else { "" };
         note(&format!(
-            "{shown} was written anew by {}: what was lost from the trace{names} is unknown",
+            "{shown} was rewritten by {}: the number of lost events{names} is unknown",
             file.written_by()
         ));
     }
@@ -204,9 +209,9 @@ fn imported(
     let mut inputs = open(files, control)?;
     let format = choose(&mut inputs, input_format).map_err(of_import)?;
     let refused = |why: String| {
-        let what = format!("keep the trace's requests in {}: {why}", directory.display());
+        let what = format!("store the trace's requests in {}: {why}", directory.display());
         of_records(format!(
-            "{what}; nothing was written; free some space there, or choose another {choice}"
+            "{what}; nothing was written; free some space there or choose another {choice}"
         ))
     };
     let kept = |error: OutputError| {
@@ -240,7 +245,7 @@ fn imported(
     })?;
     let (provenance, commands) = intake.finish().map_err(|e| told(of_rows(e)))?;
     if provenance.counts.rejected > 0 {
-        note(&format!("{} lines or records were not understood", provenance.counts.rejected));
+        note(&format!("{} unreadable lines or records were skipped", provenance.counts.rejected));
     }
     file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
     Ok(held)

@@ -20,7 +20,7 @@ pub(crate) fn tracer(is_wanted: bool) -> TraceSource {
             drop(account);
             Ok(Box::new(Bpf(None)))
         }
-        Err(error) => Err(format!("no trace of CPU time: failed to {error}")),
+        Err(error) => Err(format!("CPU time is not traced: failed to {error}")),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn read_frame(input: &mut impl Read) -> io::Result<Option<(Value, Vec
 
 fn bytes(input: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     if length > BYTES_MOST {
-        return Err(io::Error::other("a frame that is none"));
+        return Err(io::Error::other("an invalid frame"));
     }
     let mut bytes = Vec::new();
     // It grows as they come: what is not there takes no memory.

@@ -41,7 +41,7 @@ struct InUse {
     view: Option<String>,
 }
 
-const CLAIMED: &str = "is claimed by the kernel or another program";
+const CLAIMED: &str = "is claimed by the kernel or by a program";
 const BUILT_ON: &[&str] = &["loop", "built on it, is mounted at"];
 const TWIN: &[&str] = &["loop", "over the same file, is mounted at"];
 

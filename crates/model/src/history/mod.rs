@@ -46,13 +46,13 @@ pub enum HistoryError {
     #[error("write {path} as Parquet: {source}")]
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     #[error(
-        "keep a history in {path}: another lbolt watches into it already; stop that one, or name \
-         another directory"
+        "keep a history in {path}: another lbolt watch already uses it; stop it or name another \
+         directory"
     )]
     Taken { path: PathBuf },
-    #[error("keep a history in {path}: the room that it may take (--history-size) is too small")]
+    #[error("keep a history in {path}: --history-size is too small; give a larger size")]
     NoRoom { path: PathBuf },
-    #[error("read a history from {path}: {problem}; `lbolt watch` keeps one")]
+    #[error("read a history from {path}: {problem}; `lbolt watch` creates one")]
     None { path: PathBuf, problem: String },
     #[error("read {path} beside {other}: {twice}; leave out one of them")]
     Twice { path: PathBuf, other: PathBuf, twice: Box<Twice> },
@@ -89,24 +89,24 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unread(error) => write!(f, "failed to {error}; the rest is read"),
+            Self::Unread(error) => write!(f, "failed to {error}; everything else is read"),
             Self::MissingParts { run, parts, all } => {
                 let parts: Vec<String> = parts.iter().map(|part| format!("{part}/{all}")).collect();
-                write!(f, "of {run} these parts are missing: {}", parts.join(", "))
+                write!(f, "{run} lacks parts: {}", parts.join(", "))
             }
             Self::NotMerged(error) => {
-                write!(f, "failed to {error}; it is tried again with the next minute")
+                write!(f, "failed to {error}; retrying in the next minute")
             }
             Self::Coarser { from_unix_ns, until_unix_ns, level } => write!(
                 f,
-                "{} to {} is kept by the {} from now on: --history-size allows no more",
+                "{} to {} is now kept per {}: --history-size allows no more",
                 shown(*from_unix_ns),
                 shown(*until_unix_ns),
                 if *level == Level::MonthOfDays { "day" } else { "hour" },
             ),
             Self::Dropped { from_unix_ns, until_unix_ns } => write!(
                 f,
-                "dropped {} to {}, the oldest: --history-size allows no more",
+                "dropped the oldest rows, {} to {}: --history-size allows no more",
                 shown(*from_unix_ns),
                 shown(*until_unix_ns),
             ),

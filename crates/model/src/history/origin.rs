@@ -147,7 +147,7 @@ impl fmt::Display for Twice {
         let (from, until) = self.shared;
         let known =
             if self.known == self.again { String::new() } else { format!(" as {}", self.known) };
-        write!(f, "{}, {} to {}, is there already{known}", self.again, shown(from), shown(until))
+        write!(f, "{}, {} to {}, is already present{known}", self.again, shown(from), shown(until))
     }
 }
 

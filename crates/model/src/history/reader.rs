@@ -92,7 +92,7 @@ impl History {
                 return Ok(found);
             }
         }
-        let problem = "its files change faster than they can be opened".to_owned();
+        let problem = "its files change faster than they can be opened; try again".to_owned();
         Err(HistoryError::None { path: path.to_owned(), problem })
     }
 

@@ -46,7 +46,7 @@ pub enum RecordError {
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     /// Not Parquet, not whole, or damaged.
     #[error(
-        "read {path}: {problem}; if it is to be Parquet it is damaged or not whole: take another \
+        "read {path}: {problem}; if it should be Parquet, it is damaged or incomplete: use another \
          copy",
         path = shown(path).display()
     )]
@@ -59,12 +59,12 @@ pub enum RecordError {
     Schema { path: PathBuf, found: String, wanted: &'static str },
     /// A column without which the rows tell nothing, or something else.
     #[error(
-        "read {path}: it has no column {column} ({why}); keep it when the file is written anew",
+        "read {path}: column {column} is missing ({why}); keep it when you rewrite the file",
         path = shown(path).display()
     )]
     Missing { path: PathBuf, column: &'static str, why: &'static str },
     #[error(
-        "read {path}: column {column} holds something else than {wanted}",
+        "read {path}: column {column} does not hold {wanted}",
         path = shown(path).display()
     )]
     Column { path: PathBuf, column: &'static str, wanted: String },
@@ -87,7 +87,7 @@ fn remedy(found: &str, wanted: &str) -> String {
     };
     match found.cmp(&wanted) {
         _ if name != known => String::new(),
-        Ordering::Greater => "; a newer lbolt wrote it, which reads it".into(),
+        Ordering::Greater => "; use the newer lbolt that wrote it".into(),
         _ => format!("; lbolt {} and earlier read it", LAST_OF_EARLIER),
     }
 }

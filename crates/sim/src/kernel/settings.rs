@@ -14,7 +14,7 @@ pub enum Scheduler {
 
 /// What the model does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the model knows no {name} of {value}")]
+#[error("the model does not support {name} {value}")]
 pub struct Unmodelled {
     /// The setting.
     pub name: String,

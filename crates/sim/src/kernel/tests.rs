@@ -291,10 +291,10 @@ fn what_the_model_does_not_know_is_said() {
     settings.set("wbt_lat_usec", "0").unwrap();
     assert_eq!((settings.scheduler_requests, settings.wbt_latency_ns), (16, 0));
     for (name, value, sentence) in [
-        ("scheduler", "bfq", "no scheduler of bfq"),
-        ("nr_requests", "0", "no nr_requests of 0"),
+        ("scheduler", "bfq", "not support scheduler bfq"),
+        ("nr_requests", "0", "not support nr_requests 0"),
         ("iosched/front_merges", "1", "front_merges"),
-        ("dirty_bytes", "x", "dirty_bytes of x"),
+        ("dirty_bytes", "x", "not support dirty_bytes x"),
     ] {
         let error = settings.set(name, value).unwrap_err().to_string();
         assert!(error.contains(sentence), "{error}");

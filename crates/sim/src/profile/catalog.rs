@@ -94,7 +94,7 @@ impl Catalog {
         depth: u32,
     ) -> Result<(), ProfileError> {
         if depth > DEPTH_MAX {
-            return Err(ProfileError::new(file, "uses", "profiles use each other in a circle"));
+            return Err(ProfileError::new(file, "uses", "profiles use each other in a cycle"));
         }
         let uses = table.get("uses").map(|uses| {
             uses.as_table().ok_or_else(|| {
@@ -103,7 +103,8 @@ impl Catalog {
         });
         for (part, name) in uses.transpose()?.into_iter().flatten() {
             let key = format!("uses.{part}");
-            let name = name.as_str().ok_or_else(|| ProfileError::new(file, &key, "is no name"))?;
+            let name =
+                name.as_str().ok_or_else(|| ProfileError::new(file, &key, "is not a name"))?;
             let used = self.find(name, file, &key)?;
             // A base is what a profile is itself, but for what it changes.
             let prefix =
@@ -120,9 +121,8 @@ impl Catalog {
     fn find(&self, name: &str, file: &str, key: &str) -> Result<&'static Catalogued, ProfileError> {
         self.profiles().find(|known| known.name == name).ok_or_else(|| {
             let near = super::reader::nearest(name, self.profiles().map(|known| known.name));
-            let reason = format!(
-                "there is no model \"{name}\"{near}; lbolt simulate --list-models lists them"
-            );
+            let reason =
+                format!("no model \"{name}\"{near}; lbolt simulate --list-models lists the models");
             ProfileError::new(file, key, reason)
         })
     }
@@ -139,7 +139,7 @@ fn kind_of<'a>(file: &str, table: &'a Table) -> Result<&'a str, ProfileError> {
     let kind = table.get("kind").and_then(Value::as_str);
     kind.ok_or_else(|| {
         let reason =
-            "is missing; a profile says what it is of: machine, processor, controller, drive …";
+            "is missing; a profile states its kind: machine, processor, controller, drive …";
         ProfileError::new(file, "kind", reason)
     })
 }

@@ -31,14 +31,14 @@ fn bounds(leaf: &Leaf) -> Option<Result<(f64, f64, &str), &'static str>> {
     let (low, high) = match (&leaf.low, &leaf.high) {
         (None, None) => return None,
         (Some(low), Some(high)) => (low, high),
-        _ => return Some(Err("low and high go together")),
+        _ => return Some(Err("low and high must be given together")),
     };
     let all = [&leaf.value, low, high].map(quantity);
     let [Some(value), Some(low), Some(high)] = all else {
-        return Some(Err("low and high are to be numbers like the value"));
+        return Some(Err("low and high must be numbers like the value"));
     };
     if low.unit != value.unit || high.unit != value.unit {
-        return Some(Err("low and high are to have the unit of the value"));
+        return Some(Err("low and high must have the unit of the value"));
     }
     if !(low.number <= value.number && value.number <= high.number) {
         return Some(Err("the value is not between low and high"));
@@ -124,7 +124,7 @@ mod tests {
             ("low = '4 us', high = '7 ms'", "the unit of the value"),
             ("low = '6 ms', high = '7 ms'", "not between"),
             ("low = true, high = '7 ms'", "numbers like the value"),
-            ("low = '4 ms'", "go together"),
+            ("low = '4 ms'", "must be given together"),
         ] {
             let text = TEXT.replace("low = '4 ms', high = '7 ms'", bad);
             let error = CATALOG.load_text("d", "d.toml", &text).unwrap_err();

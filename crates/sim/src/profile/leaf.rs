@@ -104,7 +104,12 @@ pub(super) fn flatten(
                 for (index, table) in tables.iter().enumerate() {
                     let path = join(&path, &index.to_string());
                     let table = table.as_table().ok_or_else(|| {
-                        ProfileError::new(file, &path, "is no table, unlike the others of its list")
+                        ProfileError::new(
+                            file,
+                            &path,
+                            "is not a table, unlike the other items of \
+                                                        its list",
+                        )
                     })?;
                     flatten(file, &path, table, source, leaves)?;
                 }
@@ -135,7 +140,8 @@ fn explicit(file: &Arc<str>, path: &str, table: &Table) -> Result<Leaf, ProfileE
             || Source::KINDS.iter().any(|(kind, _)| *kind == key)
     };
     if let Some(key) = table.keys().find(|key| !known(key)) {
-        let reason = "is unknown with a value; known are published, fitted, assumed, low and high";
+        let reason = "is unknown next to a value; known are published, fitted, assumed, low and \
+                      high";
         return Err(ProfileError::new(file, &join(path, key), reason));
     }
     Ok(Leaf {
@@ -154,10 +160,10 @@ fn source_of(file: &str, path: &str, table: &Table) -> Result<Option<Source>, Pr
         let Some(value) = table.get(kind) else { continue };
         let text = value.as_str().filter(|text| !text.trim().is_empty());
         let text = text.ok_or_else(|| {
-            ProfileError::new(file, &join(path, kind), "is to say where the numbers come from")
+            ProfileError::new(file, &join(path, kind), "must state the source of the numbers")
         })?;
         if found.replace(make(text.into())).is_some() {
-            let reason = "a number has one source: published, fitted or assumed";
+            let reason = "a number has exactly one source: published, fitted or assumed";
             return Err(ProfileError::new(file, &join(path, kind), reason));
         }
     }

@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         if time_ns <= 1e9 {
             Ok(time_ns)
         } else {
-            Err(self.error(key, "is more than a second a byte"))
+            Err(self.error(key, "is more than one second per byte"))
         }
     }
 
@@ -486,7 +486,7 @@ mod tests {
             ("", "rotation.speed: is missing"),
             ("[rotation]\npublished='p'\nspeed=5400", "no unit"),
             ("[rotation]\npublished='p'\nspeed='0 rpm'", "above zero"),
-            ("[rotation]\npublished='p'\nspeed='5 ms'", "no unit of a speed"),
+            ("[rotation]\npublished='p'\nspeed='5 ms'", "not a unit of a speed"),
             ("[rotation]\nspeed='5400 rpm'", "no source"),
             ("[rotation]\nspeed='+5400 rpm'", "no source"),
             ("[rotation]\npublished='p'\nspeed='0.1 rpm'", "0.1 rpm are not from 1 to"),
@@ -495,14 +495,17 @@ mod tests {
                 "[rotation]\npublished='p'\nspeed='5400 rpm'\nswitch='2000000000 s'",
                 "\"2000000000 s\" is out of range",
             ),
-            ("[rotation]\npublished=''\nspeed='5400 rpm'", "where the numbers come from"),
+            ("[rotation]\npublished=''\nspeed='5400 rpm'", "the source of the numbers"),
             ("[rotation]\npublished='p'\nfitted='f'\nspeed='5400 rpm'", "one source"),
             (
                 "[rotation]\npublished='p'\nspeed='5400 rpm'\nswich='1 ms'",
                 "mean \"rotation.switch\"?",
             ),
             ("[rotation]\npublished='p'\nspeed='5400 rpm'\nswitch='-1 ms'", "negative"),
-            ("[rotation]\nspeed={value='5 rpm',published='p',lo='1 rpm'}", "lo: is unknown with"),
+            (
+                "[rotation]\nspeed={value='5 rpm',published='p',lo='1 rpm'}",
+                "lo: is unknown next to",
+            ),
         ] {
             let error = ask(text).unwrap_err();
             assert!(error.to_string().contains(sentence), "{text}: {error}");

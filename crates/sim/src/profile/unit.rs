@@ -76,11 +76,11 @@ pub(super) fn parse(text: &str, dimension: &Dimension) -> Result<f64, String> {
         format!("\"{text}\" is not {}; write a number and one of {}", dimension.what, names())
     })?;
     if unit.is_empty() {
-        return Err(format!("\"{text}\" has no unit; write one of {} behind it", names()));
+        return Err(format!("\"{text}\" has no unit; add one of {}", names()));
     }
     let known = dimension.units.iter().find(|(name, _)| *name == unit);
     let (_, factor) = known.ok_or_else(|| {
-        format!("\"{unit}\" is no unit of {}; known are {}", dimension.what, names())
+        format!("\"{unit}\" is not a unit of {}; known are {}", dimension.what, names())
     })?;
     let value = number * factor;
     let is_within = value.abs() <= MOST;
@@ -100,8 +100,8 @@ mod tests {
         assert_eq!(parse("7200 rpm", &SPEED), Ok(7200.0));
         assert!(parse("32 years", &TIME).is_err() && parse("1000000000 s", &TIME).is_ok());
         assert!(parse("2000000000 s", &TIME).unwrap_err().contains("out of range"));
-        assert!(parse("5", &TIME).unwrap_err().contains("no unit; write one of ns"));
-        assert!(parse("5 MB", &TIME).unwrap_err().contains("no unit of a time"));
+        assert!(parse("5", &TIME).unwrap_err().contains("no unit; add one of ns"));
+        assert!(parse("5 MB", &TIME).unwrap_err().contains("not a unit of a time"));
         assert!(parse("fast", &RATE).unwrap_err().contains("is not a rate"));
         assert!(parse("5 KB/s", &RATE).unwrap_err().contains("KiB/s"));
     }

@@ -60,9 +60,9 @@ impl ReplayMachine {
         let reader = profile.reader();
         if !reader.below("controller").has("outstanding") {
             let reason = format!(
-                "no trace can be replayed on this {}: name a drive, or a machine with \
-                 controller.outstanding; lbolt throughput \
-                 and lbolt overhead run programs on machines (model:{})",
+                "this {} cannot replay a trace; name a drive, or a machine with \
+                 controller.outstanding (lbolt throughput and lbolt overhead run programs on \
+                 machines: model:{})",
                 profile.kind,
                 profile.name()
             );

@@ -5,22 +5,22 @@
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ReplayError {
     #[error(
-        "request {request_id} of device {device} ends at byte {end_bytes}, and the drive has \
-         {drive_bytes}"
+        "request {request_id} of device {device} ends at byte {end_bytes}, but the drive has \
+         {drive_bytes}; choose a larger drive"
     )]
     PastEnd { request_id: u64, device: u32, end_bytes: u64, drive_bytes: u64 },
     #[error(
-        "request {request_id} comes {early_ns} ns before the one that stands before it; sort the \
-         trace by arrival"
+        "request {request_id} arrives {early_ns} ns before the previous row; sort the trace by \
+         arrival"
     )]
     Unsorted { request_id: u64, early_ns: u64 },
     #[error(
-        "request {request_id} has no time of arrival or no completion, and a closed replay needs \
-         both; give --arrivals open"
+        "request {request_id} has no arrival or completion time, but a closed replay needs both; \
+         give --arrivals open"
     )]
     NoTime { request_id: u64 },
     /// A completion at no time, or before its request came: the simulator is at fault.
-    #[error("request {request_id} was completed before it came, or never")]
+    #[error("request {request_id} was completed before its arrival, or never")]
     OutOfTime { request_id: u64 },
     /// Requests were lost or made up: the simulator is at fault.
     #[error("{taken} requests were taken and {completed} completed")]

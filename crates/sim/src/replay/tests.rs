@@ -154,7 +154,7 @@ fn what_waited_for_a_completion_waits_for_it_here_too() {
 fn what_cannot_be_replayed_is_refused() {
     let error = open(machine(&[]), vec![row(0.0, Op::Read, 1999, 2)], |_| ()).unwrap_err();
     assert!(
-        error.to_string().contains("ends at byte 2001000, and the drive has 2000000"),
+        error.to_string().contains("ends at byte 2001000, but the drive has 2000000"),
         "{error}"
     );
     let beyond = Request { offset_bytes: Some(u64::MAX - 5), ..row(0.0, Op::Read, 0, 1) };

@@ -56,12 +56,13 @@ pub enum AccountError {
     #[error("list the CPUs in {path}: {source}; mount /sys")]
     Cpus { path: &'static str, source: std::io::Error },
     #[error(
-        "visit CPU {cpu}: {why}; run where all CPUs may be used (no cpuset, none going off line)"
+        "visit CPU {cpu}: {why}; run without a CPU restriction (cpuset, taskset) and with all CPUs \
+         online"
     )]
     Unvisited { cpu: usize, why: String },
-    #[error("read the CPU account: it is not started")]
+    #[error("read the CPU account: it has not been started; report this")]
     NotStarted,
-    #[error("measure what the CPU account costs: {0}; mount /proc")]
+    #[error("measure the cost of the CPU account: {0}; mount /proc")]
     Cost(std::io::Error),
     #[error("read the CPU account: {0}; report this with the kernel's version")]
     Map(#[from] MapError),

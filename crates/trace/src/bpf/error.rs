@@ -17,14 +17,14 @@ pub enum LoadError {
     )]
     NotPermitted,
     #[error(
-        "load BPF: the kernel is locked down (/sys/kernel/security/lockdown: confidentiality), \
-         so that no program may read its memory; boot it with lockdown=integrity"
+        "load BPF: the kernel is locked down (/sys/kernel/security/lockdown: confidentiality), so \
+         programs must not read its memory; boot with lockdown=integrity"
     )]
     LockedDown,
     /// No memory for a map or a program; before Linux 5.11 the limit of locked memory counts.
     #[error(
-        "load BPF: no memory is granted for {0}; raise the memory limit of the control group, \
-         or the limit of locked memory (ulimit -l)"
+        "load BPF: not enough memory for {0}; raise the memory limit of the cgroup or the limit of \
+         locked memory (ulimit -l)"
     )]
     NoMemory(&'static str),
     #[error(
@@ -41,12 +41,12 @@ pub enum LoadError {
     #[error("load BPF: the kernel has no tracepoint {name}; use Linux {since} or later")]
     NoTracepoint { name: &'static str, since: &'static str },
     #[error(
-        "load BPF: the kernel gives programs no storage for each task; use Linux 5.12 or later"
+        "load BPF: the kernel has no per-task storage for BPF programs; use Linux 5.12 or later"
     )]
     NoStorage,
     #[error(
-        "learn this process's number in the first PID namespace: {0}; \
-         mount /proc, or run outside of containers"
+        "find this process's PID in the initial PID namespace: {0}; mount /proc, or run outside \
+         containers"
     )]
     WhoAmI(String),
     #[error("load BPF: the object has no {0}; rebuild it with `cargo xtask bpf`")]

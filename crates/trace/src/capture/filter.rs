@@ -13,7 +13,7 @@ pub const DEVICES_MOST: usize = 16;
 
 /// A device that is not there. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
-#[error("capture device {major}:{minor}: {source}; see /sys/dev/block for those that are there")]
+#[error("capture device {major}:{minor}: {source}; /sys/dev/block lists the devices")]
 pub struct DeviceError {
     /// Its major number.
     pub major: u32,

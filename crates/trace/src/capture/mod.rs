@@ -78,7 +78,7 @@ use wait::Waits;
 
 /// What is not told where /proc/kallsyms shows no addresses.
 /// What is then not told.
-const WAITS_UNTOLD: &str = "what threads wait for, besides requests and calls, is not told";
+const WAITS_UNTOLD: &str = "waits of threads without a request or call are not traced";
 
 /// Why there is no capture. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
@@ -86,13 +86,16 @@ const WAITS_UNTOLD: &str = "what threads wait for, besides requests and calls, i
 pub enum CaptureError {
     #[error(transparent)]
     Load(LoadError),
-    #[error("capture {0} devices: at most {DEVICES_MOST} can be named; name none for all of them")]
+    #[error(
+        "capture {0} devices: at most {DEVICES_MOST} can be named; leave out --device to \
+             capture all"
+    )]
     TooManyDevices(usize),
     #[error(transparent)]
     Device(#[from] DeviceError),
     #[error("read the capture: {0}; report this with the kernel's version")]
     Map(#[from] MapError),
-    #[error("map the capture's rings: {0}; a smaller --ring-size may fit")]
+    #[error("map the capture's buffers: {0}; give a smaller --ring-size")]
     Rings(rustix::io::Errno),
 }
 

@@ -29,7 +29,7 @@ pub enum TracerError {
     Bpf(#[from] CaptureError),
     #[error(transparent)]
     Perf(#[from] PerfError),
-    #[error("capture requests, by BPF and by perf: failed to {bpf}; and failed to {perf}")]
+    #[error("capture requests by BPF or perf: failed to {bpf}; failed to {perf}")]
     Neither { bpf: CaptureError, perf: PerfError },
 }
 
@@ -48,11 +48,11 @@ type IsAskedFor = fn(&CaptureOptions) -> bool;
 const OF_BPF_ALONE: [(IsAskedFor, &str); 3] = [
     (
         |options| options.calls,
-        "perf tells of no calls that make files durable, no commits, no files and no waits of \
-         threads: who waits for an fsync, or without a request, is not seen",
+        "perf traces no durability calls, no commits, no files and no waits of threads: waits for \
+         an fsync, or without a request, are missing",
     ),
-    (|options| options.syscalls, "perf tells of no system calls: --syscalls has no effect"),
-    (|options| options.stacks, "perf tells of no stacks: --stacks has no effect"),
+    (|options| options.syscalls, "perf traces no system calls: --syscalls has no effect"),
+    (|options| options.stacks, "perf traces no stacks: --stacks has no effect"),
 ];
 
 impl Tracer {

@@ -43,25 +43,37 @@ const ELSEWHERE: fn(&Request) -> bool = |_| false;
 impl Missing {
     /// All, rows first.
     pub const ALL: [Entry; 24] = [
-        (Self::Own, "requests of lbolt's own", true, |r| r.flags.contains(Flags::OWN)),
+        (Self::Own, "lbolt's own requests", true, |r| r.flags.contains(Flags::OWN)),
         (Self::Untimed, "requests without any time", true, |r| r.arrival_ns().is_none()),
         (Self::Orphaned, "completions whose request was never seen", true, Request::is_orphan),
         (Self::Unanswered, "requests without a completion", true, |r| r.completed_ns.is_none()),
         (Self::Part, "parts of flush sequences", true, |r| r.parent_id.is_some()),
         (Self::Flush, "flushes", true, is_flush),
         (Self::Discard, "discards", true, |r| r.op == Op::Discard),
-        (Self::Other, "requests that are no read, write, flush or discard", true, |r| {
+        (Self::Other, "requests other than reads, writes, flushes and discards", true, |r| {
             r.op == Op::Other
         }),
-        (Self::Placeless, "requests whose place is not known", true, |r| {
+        (Self::Placeless, "requests without a known offset", true, |r| {
             r.offset_bytes.is_none() && !is_flush(r)
         }),
-        (Self::Parent, "to which request a part of a flush sequence belongs", false, |r| {
+        (Self::Parent, "the request of each part of a flush sequence", false, |r| {
             r.parent_id.is_some()
         }),
-        (Self::Started, "when the scheduler got it", false, |r| r.started_ns.is_some()),
-        (Self::Issued, "when the device got it", false, |r| r.issued_ns.is_some()),
-        (Self::Completed, "when it was completed", false, |r| r.completed_ns.is_some()),
+        (
+            Self::Started,
+            "the time when the scheduler received the \
+                         request",
+            false,
+            |r| r.started_ns.is_some(),
+        ),
+        (
+            Self::Issued,
+            "the time when the device received the \
+                        request",
+            false,
+            |r| r.issued_ns.is_some(),
+        ),
+        (Self::Completed, "the completion time", false, |r| r.completed_ns.is_some()),
         (Self::Error, "errors", false, |r| r.error != 0),
         (Self::Flags, "flags", false, ELSEWHERE),
         (Self::Cpu, "CPUs", false, |r| r.cpu.is_some()),
@@ -77,7 +89,7 @@ impl Missing {
         (Self::Microseconds, "arrivals finer than a microsecond", false, |r| {
             is_finer(r.arrival_ns(), 1000)
         }),
-        (Self::Sectors, "places or lengths within a sector of 512 bytes", false, |r| {
+        (Self::Sectors, "offsets or lengths that are not multiples of 512 bytes", false, |r| {
             r.offset_bytes.unwrap_or(0) % 512 != 0 || r.length_bytes % 512 != 0
         }),
         (Self::WallClock, "the wall clock (times count from 1970)", false, ELSEWHERE),

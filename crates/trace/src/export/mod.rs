@@ -34,8 +34,8 @@ use std::path::{Path, PathBuf};
 pub enum ExportError {
     #[error("write {path}: {source}{rest}", path = path.display())]
     Output { path: PathBuf, rest: &'static str, source: std::io::Error },
-    #[error("write {path}: it is there already, and would be taken for a part of this trace; \
-        remove it or export under another name", path = path.display())]
+    #[error("write {path}: it already exists and would be taken for a part of this trace; remove \
+             it or export under another name", path = path.display())]
     Exists { path: PathBuf },
     #[error("find the format {name:?}; known are {known}")]
     UnknownFormat { name: String, known: String },

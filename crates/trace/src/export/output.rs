@@ -150,7 +150,10 @@ fn open_as_it_is(path: &Path) -> io::Result<File> {
 
 fn refuse_disk(metadata: &Metadata) -> io::Result<()> {
     match metadata.file_type().is_block_device() {
-        true => Err(io::Error::other("it is a block device, and nothing is exported onto a disk")),
+        true => Err(io::Error::other(
+            "it is a block device, and lbolt does not export onto a disk; \
+                                      name a file",
+        )),
         false => Ok(()),
     }
 }

@@ -26,7 +26,7 @@ pub trait Source {
 /// A row that comes after one that arrived later.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "take request {0}, which stands after one that arrived later: sort the rows by \
+    "export request {0}, which follows a request that arrived later; sort the rows by \
      coalesce(queued_ns, started_ns, issued_ns, completed_ns)"
 )]
 struct Disorder(u64);

@@ -179,9 +179,8 @@ impl Input {
     /// An error while reading, with the file's name.
     pub fn refused(&self, source: std::io::Error) -> InputError {
         let remedy = if self.is_compressed {
-            "; is the compressed file whole? (zstd -t, gzip -t, xz -t, bzip2 -t) One that needs \
-             more memory than xz -9 \
-             or zstd --long does is to be decompressed first"
+            "; check the compressed file (zstd -t, gzip -t, xz -t, bzip2 -t). If it needs more \
+             memory than xz -9 or zstd --long, decompress it first"
         } else {
             ""
         };
@@ -210,6 +209,6 @@ mod tests {
         let mut input = Input::from_bytes("greedy.xz", greedy.to_vec()).unwrap();
         let refused = input.head().unwrap_err().to_string();
         assert!(refused.starts_with("read greedy.xz: memory limit reached"), "{refused}");
-        assert!(refused.contains("is to be decompressed first"), "{refused}");
+        assert!(refused.contains("decompress it first"), "{refused}");
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn refuse_nothing(
     }
     let what = match intake.counts().rejected {
         0 => format!("{} MiB without a line", empty_bytes >> 20),
-        rejected => format!("{rejected} lines or records that are not understood"),
+        rejected => format!("{rejected} unreadable lines or records"),
     };
     Err(ImportError::Nothing { path: input.path().to_owned(), what })
 }
@@ -179,7 +179,7 @@ mod tests {
         let endless = vec![b'x'; EMPTY_BYTES_MAX as usize + (1 << 20)];
         let wrong = b"x\n".repeat(REJECTED_MAX as usize + 300_000);
         let no_line = "64 MiB without a line";
-        let not_understood = "lines or records that are not understood";
+        let not_understood = "unreadable lines or records";
         for (text, what) in [(blank, no_line), (endless, no_line), (wrong, not_understood)] {
             let (mut rows, lines) = (Vec::new(), text.iter().filter(|b| **b == b'\n').count());
             let mut intake = Intake::new(&mut rows, "test");

@@ -78,21 +78,21 @@ pub enum ImportError {
     Input(#[from] InputError),
     #[error("find the format {name:?}; known are {known}")]
     UnknownFormat { name: String, known: String },
-    #[error("tell the format of {path}; say it with --input-format, one of {known}")]
+    #[error("detect the format of {path}; give --input-format, one of {known}")]
     NotGuessed { path: PathBuf, known: String },
-    #[error("import {first} and {second} together: the one is {first_format}, the other \
-        {second_format}; import each by \
-        itself", first = first.display(), second = second.display())]
+    #[error("import {first} and {second} together: {first} is {first_format}, {second} is \
+             {second_format}; import each file \
+             separately", first = first.display(), second = second.display())]
     Mixed {
         first: PathBuf,
         first_format: &'static str,
         second: PathBuf,
         second_format: &'static str,
     },
-    #[error("read {path} as {format}: {why}; is it of that format?")]
+    #[error("read {path} as {format}: {why}; check the format")]
     NotThat { path: PathBuf, format: &'static str, why: String },
-    #[error("find a request in {path}: it begins with {what}; is it a trace, and of that \
-        format?", path = path.display())]
+    #[error("find a request in {path}: it begins with {what}; check that it is a trace of this \
+             format", path = path.display())]
     Nothing { path: PathBuf, what: String },
     #[error(transparent)]
     Rows(#[from] RowsError),

@@ -68,8 +68,7 @@ const TABLE: [Capability; 16] = [
         needs: &[Tracepoint(&["block_io_start"])],
         of_file_system: None,
         said: Said::InDoctor,
-        lost: "each step of a request costs more CPU time to record, and commands of drivers have \
-               no start",
+        lost: "recording each step costs more CPU time, and driver commands have no start time",
         remedy: "use Linux 6.5 or later",
     },
     Capability {
@@ -83,7 +82,7 @@ const TABLE: [Capability; 16] = [
         ],
         of_file_system: None,
         said: Said::Always,
-        lost: "requests are captured by perf alone, and matched by place",
+        lost: "requests are captured only by perf and paired by sector",
         remedy: "use Linux 5.10 or later",
     },
     Capability {
@@ -91,8 +90,8 @@ const TABLE: [Capability; 16] = [
         needs: &[Fact(&["in_flush_sequence", "mq_flush_data_end_io"])],
         of_file_system: None,
         said: Said::Always,
-        lost: "the data and the flushes of an fsync are not put together, and count as the request \
-               itself",
+        lost: "the data and the flushes of an fsync are not grouped, and count as separate \
+               requests",
         remedy: "set kernel.kptr_restrict to 1 or 0",
     },
     Capability {
@@ -100,7 +99,7 @@ const TABLE: [Capability; 16] = [
         needs: &[Enumerator("__REQ_SYNC"), Enumerator("__REQ_META"), Enumerator("__REQ_FUA")],
         of_file_system: None,
         said: Said::Always,
-        lost: "requests that somebody waits for look like all others",
+        lost: "synchronous requests are not marked",
         remedy: "report this with the kernel's version",
     },
     Capability {
@@ -108,7 +107,7 @@ const TABLE: [Capability; 16] = [
         needs: &[Fact(&["iomap_dio_bio_end_io"])],
         of_file_system: None,
         said: Said::Always,
-        lost: "requests past the page cache have no file",
+        lost: "direct requests have no file",
         remedy: "set kernel.kptr_restrict to 1 or 0",
     },
     Capability {
@@ -116,7 +115,7 @@ const TABLE: [Capability; 16] = [
         needs: &[Tracepoint(&["block_bio_remap"]), Fact(&["remapped_bio"])],
         of_file_system: None,
         said: Said::Always,
-        lost: "requests of stacked devices are joined by place and time alone",
+        lost: "requests of stacked devices are matched only by sector and time",
         remedy: "report this with the kernel's version",
     },
     Capability {
@@ -124,7 +123,7 @@ const TABLE: [Capability; 16] = [
         needs: &[Fact(&["throttled"])],
         of_file_system: None,
         said: Said::Always,
-        lost: "requests that a cgroup's limit held back are not marked",
+        lost: "requests throttled by a cgroup limit are not marked",
         remedy: "use a kernel with CONFIG_BLK_CGROUP",
     },
     Capability {
@@ -132,8 +131,8 @@ const TABLE: [Capability; 16] = [
         needs: &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
         of_file_system: Some("ext4"),
         said: Said::WithCalls,
-        lost: "fsync and fdatasync on ext4 are not seen",
-        remedy: "trace system calls too (--syscalls)",
+        lost: "fsync and fdatasync on ext4 are not traced",
+        remedy: "trace system calls with --syscalls",
     },
     Capability {
         name: "commits of ext4's journal",
@@ -146,7 +145,7 @@ const TABLE: [Capability; 16] = [
         of_file_system: Some("ext4"),
         said: Said::WithCalls,
         lost: "which commit an fsync waited for is not known",
-        remedy: "use a kernel whose modules tell their types (Linux 5.11 or later, with \
+        remedy: "use a kernel with type information of modules (Linux 5.11 or later, with \
                  CONFIG_DEBUG_INFO_BTF_MODULES)",
     },
     Capability {
@@ -154,31 +153,31 @@ const TABLE: [Capability; 16] = [
         needs: &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
         of_file_system: Some("xfs"),
         said: Said::WithCalls,
-        lost: "fsync and fdatasync on xfs are not seen",
-        remedy: "trace system calls too (--syscalls)",
+        lost: "fsync and fdatasync on xfs are not traced",
+        remedy: "trace system calls with --syscalls",
     },
     Capability {
         name: "calls of btrfs",
         needs: &[Tracepoint(&["btrfs_sync_file", "btrfs_sync_file_enter"])],
         of_file_system: Some("btrfs"),
         said: Said::WithCalls,
-        lost: "fsync and fdatasync on btrfs are not seen",
-        remedy: "trace system calls too (--syscalls)",
+        lost: "fsync and fdatasync on btrfs are not traced",
+        remedy: "trace system calls with --syscalls",
     },
     Capability {
         name: "calls of f2fs",
         needs: &[Tracepoint(&["f2fs_sync_file_enter"])],
         of_file_system: Some("f2fs"),
         said: Said::WithCalls,
-        lost: "fsync and fdatasync on f2fs are not seen",
-        remedy: "trace system calls too (--syscalls)",
+        lost: "fsync and fdatasync on f2fs are not traced",
+        remedy: "trace system calls with --syscalls",
     },
     Capability {
         name: "who changed a file",
         needs: &[Tracepoint(&["writeback_mark_inode_dirty"])],
         of_file_system: None,
         said: Said::WithCalls,
-        lost: "writeback is not traced to the process whose data it is",
+        lost: "writeback is not attributed to the process that wrote the data",
         remedy: "report this with the kernel's version",
     },
     Capability {
@@ -186,8 +185,8 @@ const TABLE: [Capability; 16] = [
         needs: &[Field("inode", &["i_dentry"]), Field("dentry", &["d_u", "d_alias"])],
         of_file_system: None,
         said: Said::WithCalls,
-        lost: "a file has the name under which it is found later, which may not be the one that \
-               it had at a request or call",
+        lost: "file names are looked up later, and may differ from the name at the time of the \
+               request or call",
         remedy: "report this with the kernel's version",
     },
     Capability {
@@ -195,7 +194,7 @@ const TABLE: [Capability; 16] = [
         needs: &[Tracepoint(&["sched_switch"]), Addresses],
         of_file_system: None,
         said: Said::WithCalls,
-        lost: "what threads wait for, besides requests and calls, is not told",
+        lost: "waits of threads without a request or call are not traced",
         remedy: "set kernel.kptr_restrict to 1 or 0",
     },
     Capability {
@@ -207,7 +206,8 @@ const TABLE: [Capability; 16] = [
         ],
         of_file_system: None,
         said: Said::InDoctor,
-        lost: "who waits for a lock waits for whoever has requests in flight meanwhile",
+        lost: "a lock wait is attributed to processes with requests in flight, not to the lock's \
+               holder",
         remedy: "use Linux 5.19 or later, without PREEMPT_RT",
     },
 ];

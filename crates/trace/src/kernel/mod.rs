@@ -42,8 +42,8 @@ const TRACEPOINTS_GUARD: &str = "tracepoint_srcu";
 pub enum NoTypes {
     /// It shows none of itself.
     #[error(
-        "load BPF: the kernel shows no types of itself in /sys/kernel/btf/vmlinux ({0}); \
-         use a kernel built with CONFIG_DEBUG_INFO_BTF"
+        "load BPF: the kernel has no type information in /sys/kernel/btf/vmlinux ({0}); use a \
+         kernel built with CONFIG_DEBUG_INFO_BTF"
     )]
     Absent(String),
     /// It was not asked: this process may have no more files open.

@@ -160,7 +160,7 @@ fn own(path: &Path) -> std::io::Result<File> {
     match metadata.is_file() && metadata.nlink() == 1 && is_own {
         true => Ok(file),
         false => Err(std::io::Error::other(
-            "what the killed capture left is another user's: let that user read the run first",
+            "the killed capture belongs to another user; that user must read the run first",
         )),
     }
 }
@@ -174,8 +174,8 @@ const NOTE: &str = "lbolt.note.";
 
 /// The note of a trace whose capture was killed.
 const KILLED: &str = "killed";
-const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and those completed in \
-    its last second, are not here";
+const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and requests completed \
+                               in its last second, are missing";
 
 #[cfg(test)]
 mod tests {
@@ -189,11 +189,11 @@ mod tests {
         std::os::unix::fs::symlink(path("precious"), path("link")).unwrap();
         assert!(own(&path("precious")).is_ok() && own(&path("link")).is_err());
         std::fs::hard_link(path("precious"), path("twin")).unwrap();
-        assert!(own(&path("twin")).unwrap_err().to_string().contains("another user's"));
+        assert!(own(&path("twin")).unwrap_err().to_string().contains("another user"));
         if rustix::process::geteuid().is_root() {
             std::fs::write(path("theirs"), "theirs").unwrap();
             std::os::unix::fs::chown(path("theirs"), Some(65534), None).unwrap();
-            assert!(own(&path("theirs")).unwrap_err().to_string().contains("another user's"));
+            assert!(own(&path("theirs")).unwrap_err().to_string().contains("another user"));
         }
     }
 }

@@ -220,7 +220,7 @@ fn refusals_say_what_and_why() {
     // The names of others only begin with the same letters.
     write("blktrace", &path.join("ab")).unwrap();
     let again = write("blktrace", &path.join("a")).unwrap_err().to_string();
-    assert!(again.contains("a.blktrace.") && again.contains("is there already"), "{again}");
+    assert!(again.contains("a.blktrace.") && again.contains("already exists"), "{again}");
     let unknown = export::named("wav").err().unwrap().to_string();
     assert!(unknown.contains("known are blktrace, "), "{unknown}");
 }

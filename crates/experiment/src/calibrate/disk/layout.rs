@@ -61,7 +61,7 @@ impl<S: Subject> Turning<'_, '_, S> {
         let others: Vec<u64> =
             (0..self.rotation.apart).map(|at| at * part + self.reader.below(part)).collect();
         let seen = self.reader.sectors(others.into_iter().chain([block]))?;
-        seen.last().copied().ok_or_else(|| SubjectError::Failed("no read came back".into()))
+        seen.last().copied().ok_or_else(|| SubjectError::Failed("no read completed".into()))
     }
 
     /// Sectors of a revolution about a block; none where nothing fits.

@@ -65,7 +65,7 @@ impl<'a, S: Subject> Reader<'a, S> {
         let series = Series::new(asked, self.sector_bytes);
         let mut done = self.subject.run(vec![(placement.clone(), series)])?;
         let series = done.pop().map(|(series, _)| series);
-        let series = series.ok_or_else(|| SubjectError::Failed("no reads came back".into()))?;
+        let series = series.ok_or_else(|| SubjectError::Failed("no reads completed".into()))?;
         match series.error {
             Some(error) => Err(error.on(&placement, "a series of reads")),
             None => Ok(series.seen),

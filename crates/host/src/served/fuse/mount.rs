@@ -21,12 +21,12 @@ pub(super) fn mount_detached() -> Result<(OwnedFd, OwnedFd), SubjectError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let fuse = open("/dev/fuse", flags, Mode::empty()).map_err(|errno| {
         SubjectError::Unavailable(format!(
-            "a modelled device needs FUSE (/dev/fuse: {errno}): load the module fuse, as root"
+            "a modelled device needs FUSE (/dev/fuse: {errno}); load the module fuse as root"
         ))
     })?;
     let context = fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC).map_err(|errno| match errno {
         Errno::PERM => SubjectError::Unavailable(
-            "a modelled device needs root: it mounts a file system of its own".into(),
+            "a modelled device needs root, because it mounts a file system; run as root".into(),
         ),
         errno => failed("open a FUSE context")(errno),
     })?;

@@ -48,7 +48,10 @@ pub(super) fn parse(text: &str, rest: &str) -> Result<Vec<ModelTarget>, String> 
     let mut parts = rest.split(',');
     let name = parts.next().unwrap_or_default();
     if name.is_empty() {
-        return Err(format!("{text}: name a model; lbolt simulate --list-models lists them"));
+        return Err(format!(
+            "{text}: the model's name is missing; lbolt simulate --list-models \
+                            lists the names"
+        ));
     }
     let (mut drives, mut blocks, mut set) = (Vec::new(), Vec::new(), Vec::new());
     for part in parts {
@@ -64,8 +67,8 @@ pub(super) fn parse(text: &str, rest: &str) -> Result<Vec<ModelTarget>, String> 
             }
             _ => {
                 return Err(format!(
-                    "{text}: \"{key}\" is not a key; the keys are drives and block, and those of \
-                     the model, which have a dot"
+                    "{text}: \"{key}\" is not a key; the keys are drives, block, and the keys of \
+                     the model (they contain a dot; lbolt simulate --show-model lists them)"
                 ));
             }
         }

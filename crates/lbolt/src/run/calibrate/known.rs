@@ -57,7 +57,7 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
     }
     let outer = disk.zones.first().map_or(0.0, |zone| zone.sectors as f64);
     let of_truth = layout.and_then(|layout| layout.zones().first());
-    all.push(count("sectors of the outer track", outer, of_truth.map(|z| f64::from(z.sectors))));
+    all.push(count("sectors on the outer track", outer, of_truth.map(|z| f64::from(z.sectors))));
     // Neighbours with as many sectors are one.
     let zones = layout.map(|layout| {
         let changes = layout.zones().windows(2).filter(|pair| pair[0].sectors != pair[1].sectors);
@@ -71,7 +71,7 @@ pub(super) fn of_disk(disk: &Disk, truth: Option<&Profile>) -> Vec<Known> {
     all.push(time("a read's command", disk.command_ns, miss_ns));
     if disk.keeps {
         let segments = drive.map(|drive| drive.rules.segments as f64);
-        let found = count("segments of the cache", disk.segments as f64, segments);
+        let found = count("cache segments", disk.segments as f64, segments);
         // One may be for writes alone, or in use as another is asked for.
         all.push(Known { high: found.value + 1.0, ..found });
     }
@@ -93,7 +93,7 @@ pub(super) fn of_fit(fit: &Fit, truth: Option<&Profile>) -> Vec<Known> {
             });
             let Range { value, low, high } = path.fixed_ns;
             all.push(Known {
-                name: format!("{order} {name}, without its bytes"),
+                name: format!("{order} {name}, without the transfer"),
                 unit: Unit::Time,
                 low,
                 value,
@@ -133,14 +133,14 @@ fn of_buffer(buffer: &Buffer, truth: Option<&Profile>) -> Vec<Known> {
     let mut all = vec![
         ("write buffer", Unit::Bytes, size_bytes, of_truth.map(|of| of[0])),
         (
-            "its draining under writes",
+            "write buffer, drain rate under writes",
             Unit::BytesPerSecond,
             drain_bytes_per_s,
             of_truth.map(|of| of[1]),
         ),
     ];
     if let Some(idle) = buffer.idle_drain_bytes_per_s {
-        all.push(("its draining while idle", Unit::BytesPerSecond, idle, None));
+        all.push(("write buffer, drain rate while idle", Unit::BytesPerSecond, idle, None));
     }
     let known = |(name, unit, range, truth): (&str, Unit, Range, Option<f64>)| {
         let Range { value, low, high } = range;

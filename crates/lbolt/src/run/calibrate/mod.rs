@@ -57,11 +57,14 @@ pub(crate) fn run(
     let Measured { passes, bursts, inside } = measure(resolved)?;
     let mut doubts = doubts(&passes, limits)?;
     let fit = fit(&passes, &bursts).ok_or_else(|| {
-        let sentence = "a class had no request in a whole pass; give a longer --runtime";
+        let sentence = "one class completed no request in a pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
     let fitted = match &inside {
-        Ok(disk) => disk::fitted(resolved, disk, &passes)?.ok_or("what explains its streams"),
+        Ok(disk) => disk::fitted(resolved, disk, &passes)?.ok_or(
+            "an explanation of its sequential \
+                                                                  streams",
+        ),
         Err(what) => Err(*what),
     };
     let (judged, text) = match &fitted {
@@ -72,7 +75,7 @@ pub(crate) fn run(
                 passes.iter().filter(|pass| !pass.cell.class.writes()).cloned().collect();
             let judged = judge(&reads, |class| predicted(&model, class))?;
             let text = fitted.text(&judged);
-            doubts.push("its writes are taken to be as its reads: they were not measured".into());
+            doubts.push("writes were not measured; the model treats them like reads".into());
             (judged, text)
         }
         Err(what) => {
@@ -84,13 +87,13 @@ pub(crate) fn run(
             let judged = judge(&passes, |class| predicted(&model, class))?;
             let text = text(&judged);
             if resolved.may_turn {
-                doubts.push(format!("a black box: {what} could not be found inside"));
+                doubts.push(format!("modelled as a black box: calibration could not find {what}"));
             }
             (judged, text)
         }
     };
     if !judged.iter().any(Judged::holds) {
-        return Err(unpredictable("was there other load?"));
+        return Err(unpredictable("check for other load on the device"));
     }
     let truth = match &resolved.device {
         Device::Model(profile) => Some(&**profile),
@@ -122,7 +125,7 @@ fn with_buffer_or_without(
     let without = Fit { buffer: Err(NoBuffer::NotSeen), ..fit.clone() };
     if fit.buffer.is_err() {
         let changes = fit.buffer == Err(NoBuffer::NotSteady);
-        let sentence = "no write buffer is known: the rate of writes still changed after 2 s";
+        let sentence = "no write buffer found: the write rate still changed after 2 s";
         return Ok((without, changes.then(|| sentence.to_owned())));
     }
     let writes: Vec<Pass> =
@@ -136,14 +139,14 @@ fn with_buffer_or_without(
     if off(fit)? <= off(&without)? + WORSE.ln() {
         return Ok((fit.clone(), None));
     }
-    let sentence = "the write buffer is not in the profile: the times of writes hold the waits for \
-                    it already";
+    let sentence = "the profile has no write buffer: the measured write times already include the \
+                    waits for it";
     Ok((without, Some(sentence.to_owned())))
 }
 
 fn unpredictable(question: &str) -> anyhow::Error {
-    let sentence = "this device cannot be predicted: no class that was held out is, so no profile \
-                    is written";
+    let sentence = "this device cannot be predicted: the fit mispredicts every held-out class, so \
+                    no profile is written";
     failure(Fault::Usage, format!("{sentence}; {question}"))
 }
 
@@ -197,7 +200,7 @@ fn noted(subject: &SystemSubject) -> Kept {
     let SystemSubject::Directory(directory) = subject else { return Kept::nothing() };
     Kept::write(directory.scratch(), &[directory.scratch().to_owned()]).unwrap_or_else(|reason| {
         note(&format!(
-            "if this run is killed, `lbolt doctor` cannot tell what it leaves: no note in {reason}"
+            "if this run is killed, `lbolt doctor` cannot find its leftovers: no note in {reason}"
         ));
         Kept::nothing()
     })
@@ -205,9 +208,11 @@ fn noted(subject: &SystemSubject) -> Kept {
 
 fn met(error: SubjectError) -> anyhow::Error {
     match error {
-        SubjectError::Interrupted => {
-            failure(Fault::Interrupted, "interrupted; no profile is written, and nothing is left")
-        }
+        SubjectError::Interrupted => failure(
+            Fault::Interrupted,
+            "interrupted; no profile is written, and the scratch files \
+                                         are removed",
+        ),
         SubjectError::Refused(_) => failure(Fault::Guard, error),
         SubjectError::Unavailable(_) => failure(Fault::Usage, error),
         SubjectError::Failed(_) => failure(Fault::Io, error),
@@ -217,17 +222,21 @@ fn met(error: SubjectError) -> anyhow::Error {
 fn doubts(passes: &[Pass], limits: &[(String, f64)]) -> anyhow::Result<Vec<String>> {
     let mut doubts = Vec::new();
     match foreign_share(passes) {
-        None => doubts.push("whether others used the device meanwhile is not known".to_owned()),
+        None => doubts.push(
+            "it is unknown whether other programs used the device during \
+                             calibration"
+                .to_owned(),
+        ),
         Some(share) if share > FOREIGN_MOST => {
             let sentence = format!(
-                "others moved {:.0} % as many bytes on the device meanwhile; calibrate it when \
-                 nothing else uses it",
+                "other programs moved {:.0} % as many bytes on the device as the calibration; \
+                 calibrate when nothing else uses the device",
                 share * 100.0
             );
             return Err(failure(Fault::Usage, sentence));
         }
         Some(share) if share > FOREIGN_SUSPECT => doubts.push(format!(
-            "suspect: others moved {:.0} % as many bytes on the device meanwhile",
+            "suspect: other programs moved {:.0} % as many bytes on the device as the calibration",
             share * 100.0
         )),
         Some(_) => (),
@@ -235,24 +244,22 @@ fn doubts(passes: &[Pass], limits: &[(String, f64)]) -> anyhow::Result<Vec<Strin
     match (limited(passes), limits.is_empty()) {
         (Some(rate), true) => {
             let sentence = format!(
-                "the device is limited to {rate:.0} requests a second, of whatever size and \
-                 order: what burst comes before was not seen, and is not guessed; give its \
-                 provider's numbers by --limit"
+                "the device is limited to {rate:.0} IOPS for every size and order, and the size of \
+                 its burst is unknown; give the provider's numbers with --limit"
             );
             return Err(failure(Fault::Usage, sentence));
         }
         (Some(_), false) => doubts.push(
-            "suspect: its limit held while it was measured, so times hold the waits for it too; \
-             calibrate it when its bucket is full"
+            "suspect: the device was at its limit during calibration, so the times include \
+             throttling; calibrate when its burst bucket is full"
                 .to_owned(),
         ),
         (None, _) => (),
     }
     if let (Some(ratio), true) = (throttled(passes), limits.is_empty()) {
         let sentence = format!(
-            "the device was throttled: rates fell to {:.0} % while it was measured, and a \
-             bucket's size is not guessed; give its provider's numbers by --limit, or wait until \
-             it is as it was",
+            "the device was throttled: rates fell to {:.0} % during calibration; give the \
+             provider's numbers with --limit, or wait until the device is at full speed",
             ratio * 100.0
         );
         return Err(failure(Fault::Usage, sentence));

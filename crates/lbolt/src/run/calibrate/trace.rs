@@ -54,8 +54,8 @@ pub(crate) fn run(requested: &TraceRequest<'_>) -> anyhow::Result<Calibration> {
     let (mut means, mut follower) = (Means::new(stretches), Follower::default());
     each(&mut |row| means.add(row, follower.see(row).as_ref()))?;
     if means.timed() == 0 {
-        let sentence = "the trace does not tell when requests were completed, so nothing tells \
-                        what its device takes";
+        let sentence = "the trace has no completion times, so response times are unknown; record \
+                        them with `lbolt record`";
         return Err(failure(Fault::Usage, sentence));
     }
     let (mut lines, mut again) = (means.lines(), Follower::default());
@@ -67,7 +67,7 @@ pub(crate) fn run(requested: &TraceRequest<'_>) -> anyhow::Result<Calibration> {
         how: format!("from {} requests of a trace", seen.requests),
         capacity: (
             follower.end_bytes.next_multiple_of(BLOCK_BYTES),
-            ("assumed", "the last place that the trace asks for"),
+            ("assumed", "the last byte that the trace uses"),
         ),
         request_bytes_max: follower.bytes_max,
         outstanding_max: follower.outstanding_max.max(1),
@@ -79,7 +79,7 @@ pub(crate) fn run(requested: &TraceRequest<'_>) -> anyhow::Result<Calibration> {
         return Err(too_short());
     }
     if !judged.iter().any(Judged::holds) {
-        return Err(unpredictable("perhaps its times depend on more than the requests"));
+        return Err(unpredictable("its response times may depend on more than the requests"));
     }
     let mut doubts = taken;
     doubts.extend(unknown_sentence(&unknown));
@@ -88,8 +88,8 @@ pub(crate) fn run(requested: &TraceRequest<'_>) -> anyhow::Result<Calibration> {
 }
 
 fn too_short() -> anyhow::Error {
-    let sentence = "the trace is too short: no kind of request has 30 to be fitted to, and 100 in \
-                    the tenth of the trace that judges";
+    let sentence = "the trace is too short: no class has 30 requests to fit and 100 in the \
+                    held-out tenth; use a longer trace";
     failure(Fault::Usage, sentence)
 }
 
@@ -99,8 +99,12 @@ fn unknown_sentence(unknown: &[String]) -> Option<String> {
         more => format!(", and {more} more"),
     };
     let names = unknown.iter().take(NAMES).cloned().collect::<Vec<_>>().join("; ");
-    (!unknown.is_empty())
-        .then(|| format!("unknown, for fewer than 100 of them were held out: {names}{more}"))
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "not tested, because fewer than 100 requests were held out: \
+                          {names}{more}"
+        )
+    })
 }
 
 /// Every row of the device, to whom it is shown.

@@ -100,9 +100,9 @@ impl Devices {
         let directory = records.ancestors().find(|p| p.is_dir()).unwrap_or(Path::new("/"));
         if let Some(name) = self.beneath(directory) {
             note(&format!(
-                "the records go to {}, on {name}, which is captured: lbolt's own writes are \
-                 flagged and left out of the figures, but they compete with what is traced; \
-                 another --output avoids that",
+                "the records go to {} on {name}, which is captured: lbolt's own writes are left \
+                 out of the figures, but compete with the traced load; use --output on another \
+                 device to avoid this",
                 model::held::shown(directory).display()
             ));
         }
@@ -115,9 +115,9 @@ impl Devices {
         let deepest = tops.map(|top| (self.stack.depth(top), top)).max();
         if let Some((depth, top)) = deepest.filter(|(depth, _)| *depth > LAYERS_MOST) {
             note(&format!(
-                "{} is the top of {depth} layers of devices: the time of its requests is divided \
-                 among the upper {LAYERS_MOST}, and what is deeper counts as the last one's own; \
-                 every request is captured",
+                "{} is the top of {depth} device layers, but lbolt separates at most \
+                 {LAYERS_MOST}: deeper layers count as part of the last one; every request is \
+                 captured",
                 self.name(top)
             ));
         }
@@ -214,13 +214,12 @@ fn no_device(text: &str, names: &BTreeMap<u32, String>) -> anyhow::Error {
     let known = names.values().cloned().collect::<Vec<_>>().join(", ");
     let sentence = match Path::new(text).exists() {
         true => format!(
-            "failed to tell on which block device {text:?} lies: its file system is of none that \
-             the kernel names (overlay, tmpfs and network file systems are); name the device \
-             beneath it, one of {known}"
+            "failed to find the block device of {text:?}: its file system is not on a block device \
+             (overlay, tmpfs, network); name the device beneath it, one of {known}"
         ),
         false => format!(
-            "failed to find the block device {text:?}; there are {known}. Name one, its node in \
-             /dev, or a directory on it"
+            "failed to find the block device {text:?}; the devices are {known}. Name a device, its \
+             node in /dev, or a directory on it"
         ),
     };
     failure(Fault::Usage, sentence)

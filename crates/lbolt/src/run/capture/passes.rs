@@ -25,8 +25,7 @@ use trace::output::{OutputError, RequestsFile};
 const RING_THREAD: &str = "iou-";
 
 /// Of a target whose requests nobody can see.
-const NO_DEVICE: &str =
-    "no requests to capture: there is no block device beneath the target that can be seen";
+const NO_DEVICE: &str = "no requests captured: no block device is visible under the target";
 
 /// What the thread is to do.
 enum Order {
@@ -95,7 +94,7 @@ impl PassCapture {
         if let Some(Err(reason)) = &self.state
             && !self.known.contains(reason)
         {
-            note(&format!("{reason}; the rest is measured"));
+            note(&format!("{reason}; everything else is measured"));
             self.known.push(reason.clone());
         }
     }
@@ -118,7 +117,7 @@ impl PassCapture {
     }
 
     fn ask(&self, order: Order) -> Captured {
-        let gone = || "no requests captured: the capture ended before".to_owned();
+        let gone = || "no requests captured: the capture had already ended".to_owned();
         self.orders.send(order).map_err(|_| gone())?;
         self.replies.recv().map_err(|_| gone())?
     }
@@ -234,7 +233,7 @@ fn obey(
 /// Into the kernel; how many events were lost since it is there.
 fn begin(session: &mut Session<'_>, devices: &Devices) -> Captured {
     if session.is_refused() {
-        return Err("no requests captured: their records took no more".into());
+        return Err("no requests captured: their records could not be written".into());
     }
     let limits = session.resume(devices);
     let limits = limits.map_err(|e| format!("no requests captured: failed to {e}"))?;

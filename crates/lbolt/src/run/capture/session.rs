@@ -119,8 +119,8 @@ impl Limits {
     pub(crate) fn sentences(self) -> impl Iterator<Item = String> {
         let by_perf = self.why_not_bpf.map(|why| {
             format!(
-                "captured by perf, whose events name no requests: they are matched by place, \
-                 which is inexact. BPF would be exact, but failed to {why}"
+                "captured by perf, which pairs completions with requests by sector (inexact). BPF \
+                 is exact, but failed to {why}"
             )
         });
         by_perf.into_iter().chain(self.untold)

@@ -38,7 +38,7 @@ pub(crate) fn slowdown(
         }
         if load.is_over() {
             let sentence = format!(
-                "the load ended within the {} s in which the overhead is measured; give it longer",
+                "the load ended during the {} s of the overhead measurement; use a longer load",
                 (2 * PAIRS as u32 * WINDOW).as_secs()
             );
             return Err(failure(Fault::Usage, sentence));
@@ -48,8 +48,7 @@ pub(crate) fn slowdown(
         }
     }
     if losses.is_empty() {
-        let sentence =
-            "no requests were completed while the overhead was to be measured; start a load first";
+        let sentence = "no requests completed during the overhead measurement; start a load first";
         return Err(failure(Fault::Usage, sentence));
     }
     losses.sort_by(f64::total_cmp);

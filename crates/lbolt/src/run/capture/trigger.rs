@@ -203,7 +203,7 @@ impl Trigger {
             1 => "second".to_owned(),
             seconds => format!("{seconds} s"),
         };
-        Some(format!("{measure} of the last {time} was {value} ({count} of them)"))
+        Some(format!("{measure} of the last {time} was {value} (n = {count})"))
     }
 
     /// Takes a single wait.
@@ -222,7 +222,7 @@ impl Trigger {
     fn see_depth(&mut self, outstanding: u64, now_ns: i64) -> Option<String> {
         let Bound::Depth(bound) = self.condition.bound else { return None };
         self.holds(outstanding > bound, now_ns, now_ns)?;
-        Some(format!("the depth was {outstanding}"))
+        Some(format!("the queue depth was {outstanding}"))
     }
 
     /// Whether it has held for so long as is waited for.
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(fires_of_few(&[30, 150]), None);
         let happened = fires_of_few(&[30, 35]).unwrap();
         assert!(happened.starts_with("p99 of the last 10 s was 80"), "{happened}");
-        assert!(happened.ends_with("ms (100 of them)"), "{happened}");
+        assert!(happened.ends_with("ms (n = 100)"), "{happened}");
     }
 
     /// At which seconds it goes off and is armed anew, where it holds in these.
@@ -392,6 +392,6 @@ mod tests {
         }
         assert_eq!(depth.happened(), None);
         depth.see_depth(10, 5000 * MS);
-        assert_eq!(depth.happened().as_deref(), Some("the depth was 10"));
+        assert_eq!(depth.happened().as_deref(), Some("the queue depth was 10"));
     }
 }

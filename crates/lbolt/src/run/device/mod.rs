@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// The name of the part that serves, as a command.
 pub(crate) const PART: &str = "device-part";
-const START: &str = "start the part that serves the device";
+const START: &str = "start the device process";
 /// How long the kernel may take to let go of the device when its last user has.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -134,7 +134,10 @@ impl ModelDevice {
     }
 
     fn order(&mut self, order: Order) -> anyhow::Result<()> {
-        let order = serde_json::to_value(order).map_err(unable("order the part that serves"))?;
+        let order = serde_json::to_value(order).map_err(unable(
+            "send an order to the device \
+                                                                process",
+        ))?;
         write_frame(&mut self.orders, &order, &[]).map_err(|_| self.ended())
     }
 
@@ -151,7 +154,7 @@ impl ModelDevice {
 
     fn ended(&mut self) -> anyhow::Error {
         let how = self.child.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
-        failure(Fault::Io, format!("the part that serves the device ended early ({how})"))
+        failure(Fault::Io, format!("the device process ended early ({how})"))
     }
 }
 
@@ -174,5 +177,5 @@ impl Drop for ModelDevice {
 }
 
 fn not_understood() -> anyhow::Error {
-    failure(Fault::Io, "failed to understand the part that serves the device")
+    failure(Fault::Io, "failed to read a message of the device process")
 }

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 /// Runs the part.
 /// Errors: a standard input that is no socket of ours.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt device`");
+    let usage = || failure(Fault::Usage, "this command is internal; use `lbolt device`");
     let (input, output) = socket()?;
     let (mut input, output) = (BufReader::new(input), BufWriter::new(output));
     let Some((head, _)) = read_frame(&mut input).map_err(|_| usage())? else {
@@ -88,8 +88,8 @@ impl Part {
     }
 
     fn tell(&mut self, told: &Told) -> anyhow::Result<()> {
-        let head = serde_json::to_value(told).map_err(unable("tell what became of it"))?;
-        write_frame(&mut self.output, &head, &[]).map_err(unable("tell what became of it"))
+        let head = serde_json::to_value(told).map_err(unable("report the result"))?;
+        write_frame(&mut self.output, &head, &[]).map_err(unable("report the result"))
     }
 
     fn order(&mut self) -> Option<Order> {
@@ -118,8 +118,8 @@ fn check_speed(plan: &DevicePlan, mut live: Live, way: &Way) -> anyhow::Result<(
     }
     let slow = (way_ns * MARGIN / model_ns).ceil();
     let sentence = format!(
-        "this machine is too slow for model:{}: a read of 4 KiB takes {:.0} us on it, and the way \
-         through the kernel {:.0} us alone; make it slower: slow={slow}",
+        "this machine is too slow for model:{}: a 4 KiB read takes {:.0} µs on the model, but \
+         {:.0} µs in the kernel alone; slow the model down with slow={slow}",
         plan.model,
         device_ns / 1e3,
         way_ns / 1e3,

@@ -50,8 +50,7 @@ impl Explored {
         let (file, context, held) = trace.into_parts();
         if file.rows() > ROWS_MOST {
             let sentence = format!(
-                "failed to explore {} requests: {ROWS_MOST} are the most; `lbolt export` cuts a \
-                 trace",
+                "failed to explore {} requests: the limit is {ROWS_MOST}; explore a shorter trace",
                 file.rows()
             );
             return Err(failure(Fault::Usage, sentence));
@@ -112,7 +111,7 @@ fn keep(index: &Index, kept: &Path, key: &str) {
         Ok(()) => note(&format!("index: {} ({})", kept.display(), report::show_bytes(size()))),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
         Err(error) => note(&format!(
-            "the index is not kept in {}: {error}; the next opening makes it again",
+            "failed to store the index in {}: {error}; the next opening builds it again",
             kept.display()
         )),
     }
@@ -124,7 +123,7 @@ fn built(file: &RequestFile, context: &Context, watch: &Watch) -> anyhow::Result
     let is_sorted = provenance.knows("unsorted") && provenance.counts.unsorted == 0;
     let place_bytes_max = file.offset_bytes_max();
     let mut builder = Builder::new(context, Files::new(context, &name), is_sorted, place_bytes_max);
-    let stopped = |_: Interrupted| failure(Fault::Interrupted, "interrupted; no index was made");
+    let stopped = |_: Interrupted| failure(Fault::Interrupted, "interrupted; no index was written");
     let mut reader = file.read(0..file.groups(), &OF_INDEX.concat()).map_err(of_records)?;
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         let commands = &reader.commands;

@@ -51,7 +51,11 @@ const STRETCHES: [(usize, usize, &str); 6] = [
 pub(super) fn request(explored: &Explored, number: u64) -> anyhow::Result<Shown> {
     let file = &explored.file;
     let Some((group, place)) = file.group_of(number) else {
-        return Err(of_records(format!("there is no row {number}: there are {}", file.rows())));
+        return Err(of_records(format!(
+            "row {number} does not exist; the trace has {} \
+                                       rows",
+            file.rows()
+        )));
     };
     let mut found: Option<(Request, Commands)> = None;
     let mut parts: Vec<Request> = Vec::new();

@@ -100,7 +100,7 @@ impl Shown {
     ) -> Response<Full<Bytes>> {
         let answered = match *method {
             Method::GET | Method::HEAD => self.answer(uri, headers),
-            _ => Err((StatusCode::METHOD_NOT_ALLOWED, "GET is all that there is.".to_owned())),
+            _ => Err((StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.".to_owned())),
         };
         match answered {
             Ok((content_type, body)) => response(StatusCode::OK, content_type, body),
@@ -120,7 +120,7 @@ impl Shown {
         headers: &HeaderMap,
     ) -> Result<(&'static str, String), Refusal> {
         check_origin(headers)?;
-        let not_here = || (StatusCode::NOT_FOUND, "Not here.".to_owned());
+        let not_here = || (StatusCode::NOT_FOUND, "Not found.".to_owned());
         let path = uri.path().strip_prefix('/').unwrap_or_default();
         let (token, what) = path.split_once('/').ok_or_else(not_here)?;
         if !is_same(token, &self.token) {
@@ -165,7 +165,7 @@ struct Row {
 
 /// What is asked: JSON, percent-encoded.
 fn asked<T: DeserializeOwned>(query: &str) -> Result<T, Refusal> {
-    let bad = |why: String| (StatusCode::BAD_REQUEST, format!("The question is none: {why}."));
+    let bad = |why: String| (StatusCode::BAD_REQUEST, format!("Invalid query: {why}."));
     let text = percent_decode_str(query).decode_utf8().map_err(|error| bad(error.to_string()))?;
     let text = if text.is_empty() { "{}".into() } else { text };
     serde_json::from_str(&text).map_err(|error| bad(error.to_string()))
@@ -173,7 +173,7 @@ fn asked<T: DeserializeOwned>(query: &str) -> Result<T, Refusal> {
 
 fn json<T: Serialize>(value: &T) -> Result<(&'static str, String), Refusal> {
     let failed = |error: serde_json::Error| {
-        (StatusCode::INTERNAL_SERVER_ERROR, format!("The answer cannot be written: {error}."))
+        (StatusCode::INTERNAL_SERVER_ERROR, format!("Failed to write the answer: {error}."))
     };
     Ok((JSON, serde_json::to_string(value).map_err(failed)?))
 }
@@ -184,14 +184,14 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
     if origin.is_some_and(|origin| origin != format!("http://{host}").as_bytes()) {
-        return forbidden("Another page may not ask.");
+        return forbidden("Requests from other pages are refused.");
     }
     let site = headers.get(HeaderName::from_static("sec-fetch-site"));
     let is_other = |site: &HeaderValue| site == "cross-site" || site == "same-site";
     // Following a link is not asking in somebody's name: the token is needed all the same.
     let mode = headers.get(HeaderName::from_static("sec-fetch-mode"));
     if site.is_some_and(is_other) && mode.is_none_or(|mode| mode != "navigate") {
-        return forbidden("Another page may not ask.");
+        return forbidden("Requests from other pages are refused.");
     }
     Ok(())
 }

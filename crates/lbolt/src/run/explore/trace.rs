@@ -53,9 +53,13 @@ fn remarks(explored: &Explored) -> Vec<String> {
     let counts = explored.file.provenance().counts;
     let some = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     [
-        some(counts.lost, "events were lost while it was captured"),
-        some(counts.rejected, "lines or records were not understood"),
-        some(explored.index.left_out(), "rows are lbolt's own, or parts of requests: left out"),
+        some(counts.lost, "events were lost during the capture"),
+        some(counts.rejected, "unreadable lines or records were skipped"),
+        some(
+            explored.index.left_out(),
+            "rows are left out (lbolt's own requests, or parts of \
+                                         requests)",
+        ),
     ]
     .into_iter()
     .flatten()

@@ -66,7 +66,12 @@ pub(crate) fn make(
     };
     let (requests, times) = ran.map_err(of_subject)?.into_times().map_err(|errno| {
         let why = std::io::Error::from_raw_os_error(errno);
-        let remedy = if errno == EINVAL { "; it takes no direct I/O" } else { "" };
+        let remedy = if errno == EINVAL {
+            "; it does not support O_DIRECT, choose another \
+                                           target"
+        } else {
+            ""
+        };
         failure(Fault::Usage, format!("failed to open {}: {why}{remedy}", target.path.display()))
     })?;
     let mut order: Vec<u32> = (0..requests.len() as u32).collect();

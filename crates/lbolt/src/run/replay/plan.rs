@@ -77,9 +77,9 @@ pub(crate) fn plan(requested: &PlanRequest<'_>) -> anyhow::Result<Plan> {
         let reasons: Vec<String> =
             left_out.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         return Err(usage(&format!(
-            "replay: nothing of the trace can be made here; left out: {}",
+            "replay: no request of the trace can be replayed on this target; left out: {}",
             if reasons.is_empty() {
-                "nothing, it has no requests".into()
+                "nothing, the trace is empty".into()
             } else {
                 reasons.join(", ")
             }
@@ -145,7 +145,13 @@ fn device(requested: &PlanRequest<'_>) -> anyhow::Result<(u32, usize)> {
         Some(wanted) => {
             let found = counts.keys().copied().find(|device| name(*device) == wanted);
             let known = || counts.keys().map(|device| name(*device)).collect::<Vec<_>>().join(", ");
-            let refused = || format!("--device {wanted} is not in the trace; it has {}", known());
+            let refused = || {
+                format!(
+                    "--device {wanted} is not in the trace; its devices are \
+                                      {}",
+                    known()
+                )
+            };
             Some(found.ok_or_else(|| failure(Fault::Usage, refused()))?)
         }
     };
@@ -188,8 +194,8 @@ impl Taken {
             return Err(failure(
                 Fault::Usage,
                 format!(
-                    "the trace has more than {REQUESTS_MAX} requests to replay; take a part of it \
-                     by --runtime"
+                    "the trace has more than {REQUESTS_MAX} requests to replay; select a part of \
+                     it with --runtime"
                 ),
             ));
         }
@@ -279,14 +285,14 @@ fn beyond(requested: &PlanRequest<'_>, row: &Request, end: u64, is_wide: bool) -
         Fault::Usage,
         match is_wide {
             true => format!(
-                "request {number} of the trace is of {} bytes: more than {target} ({}) or a \
-                 buffer (256m) has",
+                "request {number} of the trace has {} bytes, more than {target} ({}) or a buffer \
+                 (256m) can hold; choose a larger target or another trace",
                 row.length_bytes,
                 show_size(has)
             ),
             false => format!(
-                "request {number} of the trace ends at byte {end}, and {target} has {has}; take a \
-                 larger target, or --wrap"
+                "request {number} of the trace ends at byte {end}, but {target} has {has}; use a \
+                 larger target or --wrap"
             ),
         },
     )

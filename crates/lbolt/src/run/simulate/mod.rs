@@ -261,7 +261,7 @@ fn replay_one(
         Arrivals::Dependent => replay::dependent(machine, input, sink),
     };
     if requested.control.stop.load(Ordering::Relaxed) {
-        return Err(failure(Fault::Interrupted, "interrupted; nothing was simulated to its end"));
+        return Err(failure(Fault::Interrupted, "interrupted; no simulation was completed"));
     }
     if let Some(error) = broken.or(refusal) {
         return Err(of_records(error));

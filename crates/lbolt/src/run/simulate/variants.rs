@@ -48,12 +48,15 @@ pub(crate) fn variants(set: &[(String, String)]) -> anyhow::Result<Vec<Variant>>
         let values: Vec<&str> =
             values.split(';').map(str::trim).filter(|v| !v.is_empty()).collect();
         if values.is_empty() {
-            let reason = "names no value: give KEY=VALUE, or several between semicolons";
+            let reason = "has no value; give KEY=VALUE, or several values separated by semicolons";
             return Err(failure(Fault::Usage, format!("--set {key} {reason}")));
         }
         let count = all.len().saturating_mul(values.len());
         if count > MOST {
-            let reason = format!("--set makes {count} variants or more, and {MOST} are the most");
+            let reason = format!(
+                "--set makes at least {count} variants, more than the limit of \
+                                  {MOST}; give fewer values"
+            );
             return Err(failure(Fault::Usage, reason));
         }
         let with = |variant: &Variant, value: &str| {
@@ -88,9 +91,9 @@ mod tests {
     fn no_value_and_too_many_are_refused() {
         let of = |key: &str, values: &str| (key.to_owned(), values.to_owned());
         let error = variants(&[of("a", " ; ")]).unwrap_err().to_string();
-        assert!(error.contains("--set a names no value"), "{error}");
+        assert!(error.contains("--set a has no value"), "{error}");
         let hundred = vec!["1"; 100].join(";");
         let error = variants(&[of("a", &hundred), of("b", &hundred)]).unwrap_err().to_string();
-        assert!(error.contains("10000 variants or more, and 4096"), "{error}");
+        assert!(error.contains("at least 10000 variants, more than the limit of 4096"), "{error}");
     }
 }

@@ -53,7 +53,7 @@ impl Writer {
                         let path = shown(&path);
                         say(&format!("{}: written because {why}. {verdict}", path.display()));
                     }
-                    Err(error) => say(&format!("an incident was not kept ({why}): {error}")),
+                    Err(error) => say(&format!("failed to keep an incident ({why}): {error}")),
                 }
                 limit(&limits).unwrap_or_else(|error| say(&error.to_string()));
                 // A verdict took memory that is not needed until the next one.
@@ -144,10 +144,7 @@ pub(crate) fn write_run(
 /// What there is to say of requests for which there was no memory.
 fn crowded_out(requests: u64) -> Option<String> {
     (requests > 0).then(|| {
-        format!(
-            "The {requests} requests before these had no room in memory: a larger --before-size \
-             keeps them."
-        )
+        format!("{requests} earlier requests did not fit into memory; give a larger --before-size.")
     })
 }
 
@@ -181,7 +178,7 @@ fn limit(limits: &Limits) -> anyhow::Result<()> {
         let (run, _) = RunDirectory::open(&path).map_err(of_records)?;
         history::Incident::remove(&path).map_err(of_records)?;
         run.remove().map_err(of_records)?;
-        note(&format!("{}: removed to make room for others", path.display()));
+        note(&format!("{}: removed to make room for other incidents", path.display()));
         count -= 1;
         bytes = bytes.saturating_sub(incident.bytes);
     }

@@ -84,8 +84,8 @@ impl Keeper {
                 let was_refused = std::mem::replace(&mut self.is_refused, false);
                 let left_out: u64 = std::mem::take(&mut self.left_out).into_values().sum();
                 let again = was_refused.then(|| match left_out {
-                    0 => "the history is written again; nothing of it is missing".to_owned(),
-                    rows => format!("the history is written again; {rows} rows of it are missing"),
+                    0 => "writing the history works again; no rows are missing".to_owned(),
+                    rows => format!("writing the history works again; {rows} rows are missing"),
                 });
                 let said: Vec<String> = notes.chain(again).collect();
                 (!said.is_empty()).then(|| said.join("; "))
@@ -93,7 +93,10 @@ impl Keeper {
             Err(error) => {
                 let is_new = !std::mem::replace(&mut self.is_refused, true);
                 is_new.then(|| {
-                    format!("failed to {error}; it is held in memory and offered again each minute")
+                    format!(
+                        "failed to {error}; rows are kept in memory, and writing is retried \
+                             every minute"
+                    )
                 })
             }
         }

@@ -29,7 +29,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 /// The name of the part that captures, as a command.
 pub(crate) const PART: &str = "capture-part";
-const START: &str = "start the part that captures";
+const START: &str = "start the capture process";
 
 /// A capture in a process of its own.
 pub(crate) struct Watching {
@@ -49,10 +49,14 @@ impl Watching {
     ) -> anyhow::Result<(Self, T)> {
         let (child, ours) = part_of(PART, "captures")?;
         let given_up = give_up().map_err(|error| match error.kind() {
-            ErrorKind::DirectoryNotEmpty => {
-                failure(Fault::Usage, format!("failed to use the directory: {error}; name another"))
-            }
-            _ => failure(Fault::Io, format!("failed to give privileges up: {error}")),
+            ErrorKind::DirectoryNotEmpty => failure(
+                Fault::Usage,
+                format!(
+                    "failed to use the directory: {error}; name another \
+                                               directory"
+                ),
+            ),
+            _ => failure(Fault::Io, format!("failed to drop privileges: {error}")),
         })?;
         let mut input = BufReader::new(ours.try_clone().map_err(unable(START))?);
         let mut orders = BufWriter::new(ours);
@@ -83,11 +87,11 @@ impl Watching {
     /// Waits for its end.
     /// Errors: it was killed, or ended otherwise than it should.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        let status = self.child.wait().map_err(unable("wait for the part that captures"))?;
+        let status = self.child.wait().map_err(unable("wait for the capture process"))?;
         match status.success() {
             true => Ok(()),
             false => {
-                let sentence = format!("the part that captures ended early ({status})");
+                let sentence = format!("the capture process ended early ({status})");
                 Err(failure(Fault::Io, sentence))
             }
         }
@@ -96,6 +100,6 @@ impl Watching {
 
 /// What the part said is no message.
 fn not_understood() -> Message {
-    let message = "failed to understand the part that captures: its message is damaged".to_owned();
+    let message = "failed to read a message of the capture process: it is damaged".to_owned();
     Message::Failed(Failure { fault: Fault::Io, message })
 }

@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Runs the part: its options are the first frame, its orders those that follow.
 /// Errors: a standard input that is no such socket.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let usage = || failure(Fault::Usage, "lbolt itself starts this part: use `lbolt watch`");
+    let usage = || failure(Fault::Usage, "this command is internal; use `lbolt watch`");
     let (mut input, output) = socket()?;
     let Some((head, _)) = read_frame(&mut input).map_err(|_| usage())? else {
         // The other part has gone, and has said why.
@@ -34,7 +34,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
             .map_err(unable("handle signals"))?;
     }
-    host::privilege::keep_what_captures().map_err(unable("give privileges up"))?;
+    host::privilege::keep_what_captures().map_err(unable("drop privileges"))?;
     let (give, orders) = channel();
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
     named("lbolt-orders")
@@ -45,8 +45,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sent = waiting.clone();
     let writer = named("lbolt-send").spawn(move || send(output, &told, &sent));
     let writer = writer.map_err(unable("start a thread"))?;
-    let alarm =
-        Alarm::new(&conditions, options.after).map_err(unable("watch for what is waited for"))?;
+    let alarm = Alarm::new(&conditions, options.after).map_err(unable("watch the conditions"))?;
     let out = Out { tell: tell.clone(), waiting };
     let ended = capture::run(&options, &alarm, &orders, out);
     if let Err(error) = ended {

@@ -65,7 +65,7 @@ fn usual(history: &Path, hour: i64) -> Usual {
 
 fn said(found: &Unusual) -> String {
     format!(
-        "p99({}) on {} was {} in the last minute; of the same hour on earlier days, 99 of 100 \
+        "p99({}) on {} was {} in the last minute; in the same hour of earlier days, 99 % of \
          minutes were below {}",
         found.operation,
         found.device,

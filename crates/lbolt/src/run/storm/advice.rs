@@ -31,22 +31,22 @@ pub(super) fn advice(findings: &[Finding], place: &Place, is_own_disk: bool) -> 
 
 fn of_remedy(remedy: &Remedy, place: &Place, is_own_disk: bool) -> String {
     if let Some(what) = remedy.in_program {
-        return format!("To have {} for good, the writing program is to {what}.", remedy.name);
+        return format!("To make {} permanent, the writing program must {what}.", remedy.name);
     }
     if let Some(what) = remedy.by_hand {
-        return format!("To have {} for good, {what}.", remedy.name);
+        return format!("To make {} permanent, {what}.", remedy.name);
     }
     if !is_own_disk {
         return format!(
-            "It was measured on a device made for it: try {} on a directory of the disk in \
-             question, which says how to make it permanent.",
+            "{} was measured on a temporary device. Try it on a directory of your own disk; the \
+             output then shows how to make it permanent.",
             remedy.name
         );
     }
     let files = permanent(remedy, place);
     let files =
         files.iter().map(|file| format!("\n\n  {}\n    {}", file.path, indented(&file.text)));
-    format!("To have {} after the next start, too:{}", remedy.name, files.collect::<String>())
+    format!("To keep {} after a reboot, create:{}", remedy.name, files.collect::<String>())
 }
 
 fn indented(text: &str) -> String {
@@ -82,7 +82,7 @@ mod tests {
         assert!(text.contains("/etc/sysctl.d/60-lbolt-dirty-early.conf"), "{text}");
         assert!(text.contains("\n    vm.dirty_background_bytes = 4194304\n"), "{text}");
         let text = advice(&findings("dirty-early"), &place, false);
-        assert!(text.contains("on a directory of the disk"), "{text}");
+        assert!(text.contains("on a directory of your own disk"), "{text}");
         let text = advice(&findings("direct"), &place, false);
         assert!(text.contains("open the file with O_DIRECT"), "{text}");
         assert_eq!(advice(&findings("direct")[..2], &place, true), "");

@@ -53,8 +53,8 @@ impl Beside {
     /// Errors: a sentence for what cannot be watched, or started.
     pub(super) fn begin(&mut self, devices: &[String]) -> Result<(), String> {
         if devices.is_empty() {
-            return Err("no block device can be seen beneath the target, so what the command \
-                        requests of it cannot be seen either"
+            return Err("no block device is visible under the target, so the command's requests \
+                        cannot be traced; choose a directory on a local disk"
                 .into());
         }
         let devices = resolve(devices).map_err(|error| error.to_string())?;
@@ -108,12 +108,12 @@ impl Running {
             if command.is_over() {
                 let status = command.status().map_or_else(String::new, |how| format!(" ({how})"));
                 return Some(Err(SubjectError::Failed(format!(
-                    "the command ended{status} before the passes were over; give one that goes \
-                     on until it is ended"
+                    "the command ended{status} before the passes were over; give a command that \
+                     runs until it is stopped"
                 ))));
             }
             if session.is_refused() {
-                let sentence = "the capture of requests took no more; this is a bug";
+                let sentence = "the capture of requests stopped; this is a bug";
                 return Some(Err(SubjectError::Failed(sentence.into())));
             }
             if began.elapsed() >= time {

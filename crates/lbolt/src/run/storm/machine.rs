@@ -91,7 +91,10 @@ impl Machine {
             let settings = before.clone();
             let note = Note { run: self.run.clone(), settings, groups, ..Note::default() };
             let kept = Kept::note(note).map_err(|reason| {
-                format!("settings are not changed where no note of them can be left: {reason}")
+                format!(
+                    "settings are not changed, because they cannot be noted for restoring: no \
+                         note in {reason}"
+                )
             })?;
             // After the note, so that of two that begin at once none goes on.
             if let Some(why) = settings_of_others() {
@@ -123,10 +126,10 @@ impl Machine {
     fn have(&mut self, remedy: &Remedy) -> Result<(), String> {
         if self.beside.is_some() {
             if let Some(what) = remedy.in_program {
-                return Err(format!("your program would have to do it: {what}"));
+                return Err(format!("only your program can do this: {what}"));
             }
             if !remedy.limits(&self.place)?.is_empty() {
-                return Err("it is for the writer alone, and lbolt does not know which part of \
+                return Err("it applies only to the writer, and lbolt cannot tell which part of \
                             your program writes"
                     .into());
             }
@@ -153,15 +156,17 @@ impl Machine {
     /// Mounts our own file system with an option, and keeps what puts it back.
     fn remount(&mut self, option: MountOption) -> Result<(), String> {
         let Some(root) = self.place.mounted.clone() else {
-            return Err("mount options are changed only of file systems that lbolt makes itself: \
-                        fresh:FS or model:NAME"
-                .into());
+            return Err(
+                "lbolt changes mount options only on its own file systems: use fresh:FS or \
+                        model:NAME"
+                    .into(),
+            );
         };
         let disk = self.place.device.clone().unwrap_or_default();
         let before = remount::now(&disk, option.set);
         let before = before.unwrap_or_else(|| option.otherwise.to_owned());
         if before == option.set || self.target.contains(option.set) {
-            return Err(format!("the file system is mounted with {} already", option.set));
+            return Err(format!("the file system is already mounted with {}", option.set));
         }
         remount::set(&root, &disk, option.set)?;
         self.remounts.push(before);
@@ -269,7 +274,7 @@ impl Load for Machine {
         };
         let before = written_bytes(self);
         let Some(beside) = &mut self.beside else {
-            return Err(SubjectError::Failed("there is no load; this is a bug".into()));
+            return Err(SubjectError::Failed("no load is running; this is a bug".into()));
         };
         let window = beside.watch(for_ns)?;
         // Limits of dirty pages are shares of what the load writes in a period when nothing is

@@ -105,7 +105,7 @@ impl Surroundings for Modelled {
         let mut changed = self.present.clone();
         for remedy in together(remedy).into_iter().filter(|remedy| remedy.name != NONE) {
             if remedy.kind == Kind::Group {
-                return Err("the model knows no cgroups".into());
+                return Err("the model has no cgroups".into());
             }
             let mount = remedy.mount.map(|option| ("mount".to_owned(), option.set.to_owned()));
             let settings = remedy.wanted(&self.place)?;

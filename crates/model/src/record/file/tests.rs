@@ -140,7 +140,7 @@ fn findings_of_the_schema_before_are_read() {
 
 #[test]
 fn a_file_of_another_version_is_refused_by_which_lbolt_reads_it() {
-    let newer = "; a newer lbolt wrote it, which reads it";
+    let newer = "; use the newer lbolt that wrote it";
     let older = "; lbolt 0.1 and earlier read it";
     for (schema, ending) in [
         ("lbolt.findings/3", newer),
@@ -197,7 +197,7 @@ fn an_unknown_text_is_quoted_with_who_may_have_written_it() {
 fn what_no_finding_holds_is_refused_by_file_and_column() {
     for (column, text) in [("subject", Some("")), ("subject", None), ("quantity", None)] {
         let error = refusal::<Finding>(&with_text(column, text));
-        assert!(error.contains(&format!("column {column} holds something else")), "{error}");
+        assert!(error.contains(&format!("column {column} does not hold")), "{error}");
     }
     // A column of another type.
     let columns = || (Finding::SCHEMA, Finding::columns());
@@ -206,7 +206,7 @@ fn what_no_finding_holds_is_refused_by_file_and_column() {
         columns.1.iter_mut().filter(|c| c.name == column).for_each(|c| c.kind = Kind::Text);
         let file = write_as(columns, &[Finding::default()], &[(column, &[Some("7")])]);
         let error = refusal::<Finding>(&file);
-        assert!(error.contains(&format!("column {column} holds something else")), "{error}");
+        assert!(error.contains(&format!("column {column} does not hold")), "{error}");
     }
     let file = with_text("doubts", Some(r#"[{"code":"no_line"}]"#));
     let row = read::<Finding>(file.path()).unwrap().remove(0);
@@ -241,7 +241,7 @@ fn what_no_sample_holds_is_refused_by_file_and_column() {
         let error = refusal::<Sample>(&file);
         let expected = match text {
             Some(text) => format!(": {column} {text} is unknown to lbolt {TOOL_VERSION}; a newer"),
-            None => format!("column {column} holds something else than text"),
+            None => format!("column {column} does not hold text"),
         };
         assert!(error.contains(&expected), "{error}");
     }
@@ -252,7 +252,7 @@ fn a_missing_column_is_named_with_what_it_tells() {
     let mut columns = Finding::columns();
     columns.retain(|column| column.name != "unit");
     let error = refusal::<Finding>(&write_as((Finding::SCHEMA, columns), &[], &[]));
-    assert!(error.contains("it has no column unit (unit of the number); keep it"), "{error}");
+    assert!(error.contains("column unit is missing (unit of the number); keep it"), "{error}");
 }
 
 #[test]

@@ -24,12 +24,12 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
     let length = source.length();
     let start = read(0, length.min(MAGIC.len() as u64))?;
     if start != MAGIC {
-        return Err("it does not begin as Parquet does".into());
+        return Err("it does not begin like a Parquet file".into());
     }
     let tail_at = length.saturating_sub(TAIL_BYTES);
     let tail = read(tail_at, length.min(TAIL_BYTES))?;
     let Some((bytes, MAGIC)) = tail.split_at_checked(4) else {
-        return Err("it has no footer: who wrote it was stopped, or the copy is not whole".into());
+        return Err("it has no footer: its writer was stopped, or the copy is incomplete".into());
     };
     let footer = u64::from(u32::from_le_bytes(bytes.try_into().unwrap_or_default()));
     let Some(footer_at) = tail_at.checked_sub(footer).filter(|at| *at >= MAGIC.len() as u64) else {
@@ -39,7 +39,7 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
     let mut thrift = Thrift::new(&footer);
     match thrift.walk(FOOTER) {
         Some(()) => check_schema(&thrift.told),
-        None => Err("its footer is none of Parquet's".into()),
+        None => Err("its footer is not a Parquet footer".into()),
     }
 }
 
@@ -124,8 +124,8 @@ fn check_codec(codec: Compression) -> Result<(), String> {
             let name = codec.to_string();
             let name = name.split('(').next().unwrap_or_default();
             Err(format!(
-                "compressed with {name}, which lbolt does not read; write it anew with zstd, \
-                 Snappy, LZ4 or gzip"
+                "compressed with {name}, which lbolt cannot read; rewrite it with zstd, Snappy, \
+                 LZ4 or gzip"
             ))
         }
     }
@@ -149,10 +149,10 @@ mod tests {
         assert!(of(b"PAR1 and no more of it").unwrap_err().contains("no footer"));
         assert!(of(b"PAR1").unwrap_err().contains("no footer"));
         assert!(of(b"PAR1\xff\xff\xff\x7fPAR1").unwrap_err().contains("2147483647 bytes"));
-        assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("none of Parquet's"));
+        assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("not a Parquet footer"));
         // A schema of 2^34 elements, which would be 2 TiB.
         let long = b"PAR1\x15\x04\x19\xfc\x80\x80\x80\x80\x40\x09\0\0\0PAR1";
-        assert!(of(long).unwrap_err().contains("none of Parquet's"));
+        assert!(of(long).unwrap_err().contains("not a Parquet footer"));
     }
 
     /// A footer with a schema of groups within groups, each of so many children, and a number at

@@ -76,7 +76,7 @@ fn a_law_that_is_broken_fails_the_run() {
         assert!(machine.counters().is_ok());
         spoil(&mut machine);
         let error = machine.counters().unwrap_err().to_string();
-        assert!(error.contains("model is at fault") && error.contains(law), "{error}");
+        assert!(error.contains("model violates a law") && error.contains(law), "{error}");
     };
     broken("transfers in are transfers out", &|machine| machine.next_number += 1);
     broken("in one account", &|machine| machine.now_ns -= 1_000_000);
@@ -124,7 +124,7 @@ fn impossible_machines_are_refused_with_key_and_reason() {
         ("processor.driver_factor", "-1", "below 0"),
         ("processor.driver_factor", "4294967295", "above 1000"),
         ("processor.spread", "101 %", "more than 100 %"),
-        ("processor.copy", "99999999999 ms/KiB", "more than a second a byte"),
+        ("processor.copy", "99999999999 ms/KiB", "more than one second per byte"),
         ("bus.slowdown", "99999999999 %", "times slower"),
         ("drive.rotation.speed", "0.5 rpm", "rpm are not from 1 to"),
         ("processor.call", "200000 s", "more than a day"),

@@ -9,30 +9,29 @@ use std::io;
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum PerfError {
     #[error(
-        "read the tracepoints' formats: {0}; run as root, or let /sys/kernel/tracing be mounted \
-         and \
-         readable (mount -t tracefs tracefs /sys/kernel/tracing)"
+        "read the formats of the tracepoints: {0}; run as root, or mount a readable tracefs (mount \
+         -t tracefs tracefs /sys/kernel/tracing)"
     )]
     Tracefs(#[source] io::Error),
     #[error(
-        "trace block:{0}: the kernel has no such tracepoint; use one built with \
-         CONFIG_EVENT_TRACING, of Linux 4.14 or later"
+        "trace block:{0}: the kernel does not have this tracepoint; use Linux 4.14 or later with \
+         CONFIG_EVENT_TRACING"
     )]
     NoTracepoint(&'static str),
-    #[error("trace block:{name}: its format has no {what}; report this with the kernel's version")]
+    #[error("trace block:{name}: its format has no {what}; report this with the kernel version")]
     Format { name: &'static str, what: &'static str },
-    #[error("read which CPUs there are from {0}: {1}; mount /sys")]
+    #[error("read the list of CPUs from {0}: {1}; mount /sys")]
     Cpus(&'static str, #[source] io::Error),
     #[error(
         "trace by perf: not permitted; run as root or with CAP_PERFMON, outside containers that \
          forbid perf_event_open, on a kernel whose lockdown is at most integrity"
     )]
     NotPermitted,
-    #[error("trace by perf: {0} descriptors are not granted; raise their limit (ulimit -n)")]
+    #[error("trace by perf: {0} file descriptors exceed the limit; raise it (ulimit -n)")]
     TooManyFiles(usize),
     #[error(
-        "trace by perf: a ring of {0} bytes on each CPU is not granted; use a smaller --ring-size, \
-         run with CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb"
+        "trace by perf: a buffer of {0} bytes per CPU exceeds the limit; use a smaller \
+         --ring-size, run with CAP_IPC_LOCK, or raise kernel.perf_event_mlock_kb"
     )]
     NoMemory(usize),
     #[error(transparent)]
@@ -75,7 +74,7 @@ mod tests {
         let of = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
         for (error, remedy) in [
             (of_opening(18)(of(Errno::ACCESS)), "CAP_PERFMON"),
-            (of_opening(18)(of(Errno::MFILE)), "18 descriptors"),
+            (of_opening(18)(of(Errno::MFILE)), "18 file descriptors"),
             (of_opening(18)(of(Errno::INVAL)), "a tracepoint: Invalid argument"),
             (of_the_ring(4096)(of(Errno::PERM)), "--ring-size"),
             (other("x")(of(Errno::BADF)), "x: Bad file descriptor"),

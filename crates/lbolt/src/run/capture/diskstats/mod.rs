@@ -206,8 +206,8 @@ const COMPLETED: &str = "kernel_completed_count";
 /// A disk of which the kernel counts nothing.
 fn uncounted(device: &str) -> Finding {
     let reason = format!(
-        "the kernel counts none of {device}'s requests: its queue/iostats is 0, or its driver \
-         counts none (echo 1 > /sys/block/{device}/queue/iostats)"
+        "the kernel does not count the requests of {device}: queue/iostats is 0 (echo 1 > \
+         /sys/block/{device}/queue/iostats), or its driver has no counters"
     );
     Finding::new(&Subject::device(device), COMPLETED, None, 0, METHOD)
         .judged(Judgement::not_measured(Doubt::refused(reason)))
