@@ -126,7 +126,8 @@ fn what_cannot_be_a_device_is_refused_in_a_sentence() {
     let plan = lab.run("device model:ra81,slow=3 --dry-run");
     assert!(plan.out.contains("\"slow\": 3.0"), "{}", plan.out);
     if is_root() {
-        lab.run("device model:ra81 --at nowhere").assert_refused(2, &["nowhere", "a directory"]);
+        lab.run("device model:ra81 --at nowhere")
+            .assert_refused(2, &["nowhere", "a writable directory"]);
         let quick = "model:flash-nvme-2020,drive.command.read=1us,drive.nand.read=1us";
         let quick = lab.run(&format!("device {quick} -- true"));
         quick.assert_refused(2, &["too slow for", "slow="]);

@@ -290,7 +290,8 @@ fn what_is_no_empty_directory_is_no_place_for_a_run() {
     lab.directory("full/of");
     symlink(lab.directory("empty"), lab.path("link")).unwrap();
     for name in ["file", "full", "link"] {
-        lab.run(&format!("import trace.csv -o {name}")).assert_refused(2, &[name, "there already"]);
+        lab.run(&format!("import trace.csv -o {name}"))
+            .assert_refused(2, &[name, "already exists"]);
     }
     assert_eq!(std::fs::read(lab.path("file")).unwrap(), b"mine");
     assert_eq!(std::fs::read_dir(lab.path("empty")).unwrap().count(), 0);
