@@ -76,9 +76,7 @@ fn the_first_screen_says_how_faithful_it_was_and_what_was_left_out() {
     let ended = lab.run(&format!("replay t.log --on image {PATIENT}"));
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.lines().count() <= 24, "{}", ended.out);
-    for words in
-        ["Faithful: 60 requests", "On image the mean response is", "Left out: 30 writes"]
-    {
+    for words in ["Faithful: 60 requests", "On image the mean response is", "Left out: 30 writes"] {
         assert!(ended.out.contains(words), "{words}: {}", ended.out);
     }
     // Nobody is so punctual.

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 const SENTENCES: &[(Code, &str)] = &[
     (
         Code::DeviceReadLess,
-        "the device read only {percent:.0} % of the program's bytes: the page cache served the rest",
+        "the device read only {percent:.0} % of the program's bytes: the page cache served the \
+         rest",
     ),
     (
         Code::DeviceWroteLess,
@@ -71,8 +72,8 @@ const SENTENCES: &[(Code, &str)] = &[
     (
         Code::CommitTooQuick,
         "p50 commit latency is {p50_ns:time}, too fast for the kind of disk that the kernel \
-         reports (at least {least_ns:time}): a cache completed the commits, or the disk's rotational \
-         flag is wrong",
+         reports (at least {least_ns:time}): a cache completed the commits, or the disk's \
+         rotational flag is wrong",
     ),
     (
         Code::NoFlush,

@@ -39,7 +39,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &[
             "lbolt calibrate . -o drive.toml",
             "lbolt simulate RUN --model drive.toml",
-            "lbolt whatif RUN --model NAME --change cache=off",
+            "lbolt whatif RUN --model M --change drives=2",
             "lbolt replay RUN --on FILE",
             "lbolt device model:generic-7200rpm",
             "lbolt profile RUN",
@@ -47,7 +47,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Papers", &["lbolt papers 1983"]),
-    ("Convert", &["lbolt import trace.blktrace.0", "lbolt export RUN --output-format fio-iolog -o FILE"]),
+    ("Convert", &["lbolt import trace.blktrace.0", "lbolt export RUN --output-format msr -o FILE"]),
     ("This machine", &["lbolt doctor"]),
 ];
 
@@ -95,6 +95,10 @@ mod tests {
         for example in GROUPS.iter().flat_map(|(_, examples)| *examples) {
             assert!(left.remove(name_of(example)), "{example}");
             Cli::try_parse_from(example.split_whitespace()).unwrap();
+            let mut words = example.split_whitespace();
+            if words.any(|word| word == "--output-format") {
+                trace::export::named(words.next().unwrap()).unwrap();
+            }
         }
         assert!(left.is_empty(), "without an example: {left:?}");
     }

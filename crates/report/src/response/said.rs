@@ -109,7 +109,8 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
             (classes.of_run("depth_mean")?, classes.of_run("depth_at_arrival_mean")?);
         let max = classes.of_run("depth_max")?;
         Some(format!(
-            "Queue depth: {mean:.2} on average, {at_arrival:.2} as arrivals find it, {max:.0} at most"
+            "Queue depth: {mean:.2} on average, {at_arrival:.2} as arrivals find it, {max:.0} at \
+             most"
         ))
     };
     let little = || {
@@ -132,7 +133,8 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
     let reversed = || {
         let rows = classes.of_run("reversed_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {rows:.0} rows have steps in the wrong order; the time between them is left out"
+            "Suspect: {rows:.0} rows have steps in the wrong order; the time between them is left \
+             out"
         ))
     };
     let slopes = ["read", "write"].into_iter();

@@ -347,7 +347,8 @@ fn calm(told: &Told<'_>, most: &str) -> String {
     );
     match unknown_ns > 0.0 {
         true => format!(
-            "{all_clear} {unknown:.0} of them, {time} of waiting, have no calm period to compare with."
+            "{all_clear} {unknown:.0} of them, {time} of waiting, have no calm period to compare \
+             with."
         ),
         false => all_clear,
     }

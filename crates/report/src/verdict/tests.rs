@@ -160,7 +160,8 @@ fn who_is_throttled_is_told_with_a_remedy_and_the_kernels_own_count() {
         said[0].ends_with("behind writes of dd most of the time: a wait took 162 ms on average.")
     );
     assert!(said[1].contains("lbolt storm --remedies dirty-early"), "{said:?}");
-    let seen = "counts 12.0 s (40.0 % of the time) with a thread waiting for I/O (PSI); this trace shows 99.0 %";
+    let seen = "counts 12.0 s (40.0 % of the time) with a thread waiting for I/O (PSI); this trace \
+        shows 99.0 %";
     assert!(said[2].contains(seen), "{said:?}");
 }
 
