@@ -1,26 +1,26 @@
 //! How much can a device do: latency against rate, as the number of requests outstanding rises, for
 //! reads, writes and a mix of both at random places, and for large requests one after the other.
 //!
-//! Each pass is a closed loop past the page cache with one depth. Rounds go over all cells in turn,
-//! so that a drift of the machine falls on all, until every rate is known or the time is over.
+//! Each pass is a closed loop past the page cache with one depth; cells take turns (`rounds`).
+//!
 //! Non-goals: where the knee is (crate `analyze`), an open loop (`throughput --rate_iops`).
 
-use crate::account::{add_cpu, add_devices};
-use crate::checks::Meanwhile;
-use crate::observer::{Observer, PassStart};
+use crate::failure::StreamError;
+use crate::observer::Observer;
+use crate::rounds::{Cells, Jobs, Layout};
 use crate::sequence::mix;
 use crate::throughput::add_work;
 use crate::throughput::job::{Stream, StreamPlan, StreamReport};
-use crate::until::{Rounds, Until};
-use model::doubt::Doubt;
+use crate::until::Until;
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
-use model::record::{Experiment, Judgement, Role, Sample};
-use model::seam::{Accounting, Clock, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError};
+use model::record::{Experiment, Sample};
+use model::seam::{Clock, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError};
 use model::units::show_size;
 use model::workload::{Access, Program};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// The plan. As JSON it is what `--dry-run` prints and run.json keeps.
@@ -104,167 +104,54 @@ pub fn run_system<S: Subject>(
     clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
-    let (place, failures) = (PreparedTarget::default(), vec![]);
-    let mut run = Run { subject, column, plan, clock, observer, place, failures };
-    let outcome = run.all();
-    let failures = std::mem::take(&mut run.failures);
-    subject.clean_up()?;
-    outcome.map(|()| failures)
+    let curve = Curve { plan, alone_ns: HashMap::new() };
+    crate::rounds::run(subject, column, curve, clock, observer)
 }
 
-struct Run<'a, S: Subject> {
-    subject: &'a mut S,
-    column: &'a str,
+struct Curve<'a> {
     plan: &'a Plan,
-    clock: &'a dyn Clock,
-    observer: &'a mut dyn Observer,
-    place: PreparedTarget,
-    failures: Vec<SubjectError>,
+    /// What a request took in the last pass with nothing else outstanding, by access and size.
+    alone_ns: HashMap<(Access, u64), f64>,
 }
 
-/// A cell with what a request of it took in the last pass, ns; 0 where there was none yet.
-struct Measured {
-    cell: Cell,
-    one_ns: f64,
-}
-
-impl<S: Subject> Run<'_, S> {
-    fn all(&mut self) -> Result<(), SubjectError> {
-        self.place = self.subject.prepare()?;
-        if self.plan.fills {
-            self.fill()?;
-        }
-        let planned = self.plan.cells.iter().copied();
-        let wanted = (self.plan.runs, self.plan.until);
-        let mut rounds = Rounds::new(planned.clone(), wanted, self.clock.now_ns());
-        let mut cells: Vec<Measured> = planned.map(|cell| Measured { cell, one_ns: 0.0 }).collect();
-        for round in 0.. {
-            if !rounds.go_on(self.clock.now_ns()) {
-                break;
-            }
-            self.round(&mut cells, &mut rounds, round)?;
-            self.observer.cell_done();
-        }
-        Ok(())
-    }
-
-    /// A pass of each cell; those that are refused are not tried again.
-    fn round(
-        &mut self,
-        cells: &mut Vec<Measured>,
-        rounds: &mut Rounds<Cell>,
-        round: u32,
-    ) -> Result<(), SubjectError> {
-        for place in 0..cells.len() {
-            let alone = cells.iter().find(|of| {
-                let (cell, own) = (of.cell, cells[place].cell);
-                (cell.rw, cell.bs, cell.iodepth) == (own.rw, own.bs, 1)
-            });
-            let one_ns = alone.map_or(0.0, |of| of.one_ns);
-            let cell = cells[place].cell;
-            match self.pass(&cell, round, one_ns) {
-                Ok(sample) => {
-                    let of = &mut cells[place];
-                    of.one_ns = sample.wall_ns as f64 / sample.operations.max(1) as f64;
-                    rounds.add(&cell, sample.operations_per_s());
-                    self.observer.pass_done(sample);
-                }
-                Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-                Err(error) => {
-                    let mut sample = self.blank(&cell, round);
-                    sample.judge(Judgement::not_measured(Doubt::refused(&error)));
-                    self.observer.pass_done(sample);
-                    self.failures.push(error);
-                    rounds.leave_out(&cell);
-                }
-            }
-        }
-        cells.retain(|of| rounds.have(&of.cell));
-        Ok(())
-    }
-
-    fn placement(&self, program: &Program) -> JobPlacement {
-        JobPlacement {
-            file: if self.place.is_device { String::new() } else { FILE.to_owned() },
+impl Curve<'_> {
+    fn job(&self, program: &Program, seed: u64, place: &PreparedTarget) -> Jobs<Stream> {
+        let file_bytes = self.plan.size_bytes;
+        let final_sync = program.runtime.is_none();
+        let placement = JobPlacement {
+            file: if place.is_device { String::new() } else { FILE.to_owned() },
             engine: program.engine(),
             direct: true,
             depth: program.iodepth,
             block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
-            file_bytes: self.plan.size_bytes,
+            file_bytes,
             ..JobPlacement::default()
-        }
-    }
-
-    fn stream(
-        &mut self,
-        program: &Program,
-        seed: u64,
-    ) -> Result<Vec<(StreamReport, JobCpu)>, SubjectError> {
-        let is_filling = program.runtime.is_none();
-        let file_bytes = self.plan.size_bytes;
-        let plan = StreamPlan { file_bytes, base_bytes: 0, final_sync: is_filling, seed };
-        let placement = self.placement(program);
-        let done = self.subject.run(vec![(placement.clone(), Stream::new(program, plan))])?;
-        let reports: Vec<_> =
-            done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
-        match reports.iter().find_map(|(report, _)| report.error) {
-            Some(error) => Err(error.on(&placement, &program.name)),
-            None => Ok(reports),
-        }
-    }
-
-    fn fill(&mut self) -> Result<(), SubjectError> {
-        let name = format!("writing {}", show_size(self.plan.size_bytes));
-        let access = if self.place.is_device { Access::Rewrite } else { Access::Write };
-        let program = Program {
-            bs: FILL_BYTES,
-            direct: true,
-            ioengine: Some(EngineKind::Psync),
-            ..Program::new(name, access)
         };
-        self.observer.pass_starts(&PassStart {
-            program: &program.name,
-            pass: None,
-            role: Role::Warm,
-            passes: 0,
-            bytes: self.plan.size_bytes,
-            captures: None,
-        });
-        self.stream(&program, 0).map(|_| ())
+        let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync, seed };
+        vec![(placement, Stream::new(program, stream))]
+    }
+}
+
+impl Cells for Curve<'_> {
+    type Cell = Cell;
+    type Job = Stream;
+
+    fn cells(&self) -> Vec<Cell> {
+        self.plan.cells.clone()
     }
 
-    fn pass(&mut self, cell: &Cell, round: u32, one_ns: f64) -> Result<Sample, SubjectError> {
-        let all_ns = (one_ns * f64::from(cell.iodepth) * PASS_TIMES).min(PASS_NS_MOST);
-        let program = cell.program(self.plan.pass_ns.max(all_ns as u64));
-        self.observer.pass_starts(&PassStart {
-            program: &program.name,
-            pass: Some(round),
-            role: Role::Kept,
-            passes: self.plan.runs,
-            bytes: 0,
-            captures: Some(&self.place.devices),
-        });
-        let seed = mix(self.plan.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
-        let before = self.subject.counters(Accounting::Difference)?;
-        let reports = self.stream(&program, seed)?;
-        let after = self.subject.counters(Accounting::Difference)?;
-        let mut sample = self.blank(cell, round);
-        add_work(&mut sample, &reports);
-        let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
-        add_cpu(&mut sample, &jobs, &before, &after);
-        add_devices(&mut sample, &before, &after);
-        let meanwhile = Meanwhile { sample: &sample, before: &before, after: &after }.doubts();
-        sample.judge(Judgement::of([self.place.doubts.clone(), meanwhile].concat()));
-        Ok(sample)
+    fn wanted(&self) -> (u32, Option<Until>) {
+        (self.plan.runs, self.plan.until)
     }
 
-    fn blank(&self, cell: &Cell, round: u32) -> Sample {
+    fn label(&self, cell: &Cell) -> String {
+        cell.name()
+    }
+
+    fn sample(&self, cell: &Cell, column: &str) -> Sample {
         Sample {
             experiment: Experiment::Curve,
-            subject: cell.about(self.column),
-            target: self.column.to_owned(),
-            drives: 1,
-            program: cell.name(),
+            subject: cell.about(column),
             engine: EngineKind::IoUring,
             access: cell.rw,
             block_bytes: cell.bs,
@@ -272,9 +159,42 @@ impl<S: Subject> Run<'_, S> {
             jobs: 1,
             depth: u64::from(cell.iodepth),
             direct: 1,
-            pass: u64::from(round),
-            started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
             ..Sample::default()
+        }
+    }
+
+    fn layout(&self, place: &PreparedTarget) -> Option<Layout<Stream>> {
+        let bytes = self.plan.size_bytes;
+        let label = format!("writing {}", show_size(bytes));
+        let access = if place.is_device { Access::Rewrite } else { Access::Write };
+        let program = Program {
+            bs: FILL_BYTES,
+            direct: true,
+            ioengine: Some(EngineKind::Psync),
+            ..Program::new(label.clone(), access)
+        };
+        self.plan.fills.then(|| Layout { label, bytes, jobs: self.job(&program, 0, place) })
+    }
+
+    fn jobs(&self, cell: &Cell, round: u32, place: &PreparedTarget) -> Jobs<Stream> {
+        let alone_ns = self.alone_ns.get(&(cell.rw, cell.bs)).copied().unwrap_or(0.0);
+        let all_ns = (alone_ns * f64::from(cell.iodepth) * PASS_TIMES).min(PASS_NS_MOST);
+        let program = cell.program(self.plan.pass_ns.max(all_ns as u64));
+        let seed = mix(self.plan.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
+        self.job(&program, seed, place)
+    }
+
+    fn error(job: &Stream) -> Option<StreamError> {
+        job.report().error
+    }
+
+    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: Vec<(Stream, JobCpu)>) {
+        let reports: Vec<(StreamReport, JobCpu)> =
+            done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
+        add_work(sample, &reports);
+        if cell.iodepth == 1 {
+            let alone_ns = sample.wall_ns as f64 / sample.operations.max(1) as f64;
+            self.alone_ns.insert((cell.rw, cell.bs), alone_ns);
         }
     }
 }

@@ -10,6 +10,7 @@ mod failure;
 mod observer;
 pub mod overhead;
 pub mod replay;
+mod rounds;
 mod sequence;
 pub mod storm;
 pub mod sync;

@@ -9,21 +9,20 @@
 //!
 //! Non-goals: what a device does with a flush; power failures.
 
-use crate::account::{add_cpu, add_devices};
-use crate::checks::Meanwhile;
 use crate::failure::StreamError;
-use crate::observer::{Observer, PassStart};
-use crate::sequence::{Sequence, mix};
-use crate::until::{Rounds, Until};
+use crate::observer::Observer;
+use crate::rounds::{Cells, Jobs, Layout};
+use crate::until::Until;
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
-use model::record::{Experiment, Judgement, Role, Sample};
+use model::record::{Experiment, Sample};
 use model::seam::{
-    Accounting, Clock, Counters, Durability, Job, JobCpu, JobPlacement, Operation, PreparedTarget,
-    Request, Subject, SubjectError, TimedCompletion, Turn,
+    Clock, Durability, Job, JobCpu, JobPlacement, Operation, PreparedTarget, Request, Subject,
+    SubjectError, TimedCompletion, Turn,
 };
+use model::units::show_size;
 use model::workload::{Access, EngineKind};
 use serde::{Deserialize, Serialize};
 
@@ -89,9 +88,10 @@ pub struct Plan {
 }
 
 /// One cell.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Cell {
-    method: &'static Method,
+    /// Its place among [`METHODS`].
+    method: usize,
     block_bytes: u64,
     appends: bool,
     direct: bool,
@@ -103,7 +103,8 @@ const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 
 impl Plan {
     fn cells(&self) -> Vec<Cell> {
-        let methods = METHODS.iter().filter(|method| self.methods.iter().any(|m| m == method.name));
+        let is_wanted = |place: &usize| self.methods.iter().any(|m| m == METHODS[*place].name);
+        let methods = (0..METHODS.len()).filter(is_wanted);
         let mut cells = Vec::new();
         for method in methods {
             for &direct in &self.direct {
@@ -126,11 +127,15 @@ impl Plan {
 }
 
 impl Cell {
+    fn method(&self) -> &'static Method {
+        &METHODS[self.method]
+    }
+
     fn about(&self, target: &str) -> About {
         About::Commit(subject::Commit {
             block_bytes: self.block_bytes,
             direct: u64::from(self.direct),
-            method: self.method.name.to_owned(),
+            method: self.method().name.to_owned(),
             pattern: if self.appends { "append" } else { "overwrite" }.to_owned(),
             target: Some(target.to_owned()),
             writers: u64::from(self.writers),
@@ -141,9 +146,9 @@ impl Cell {
         let pattern = if self.appends { "append" } else { "overwrite" };
         JobPlacement {
             file: format!("file.{pattern}.{writer}"),
-            engine: self.method.engine,
+            engine: self.method().engine,
             direct: self.direct,
-            durability: self.method.durability,
+            durability: self.method().durability,
             block_bytes: self.block_bytes as u32,
             file_bytes: plan.file_bytes,
             ..JobPlacement::default()
@@ -151,9 +156,9 @@ impl Cell {
     }
 
     fn label(&self) -> String {
-        let size = model::units::show_size(self.block_bytes);
+        let size = show_size(self.block_bytes);
         let path = if self.direct { " O_DIRECT" } else { "" };
-        format!("{}{path} {size} × {}", self.method.name, self.writers)
+        format!("{}{path} {size} × {}", self.method().name, self.writers)
     }
 }
 
@@ -166,143 +171,73 @@ pub fn run_system<S: Subject>(
     clock: &dyn Clock,
     observer: &mut dyn Observer,
 ) -> Result<Vec<SubjectError>, SubjectError> {
-    let (place, failures) = (PreparedTarget::default(), vec![]);
-    let mut run = Run { subject, column, plan, clock, observer, place, failures };
-    let outcome = run.all();
-    let failures = std::mem::take(&mut run.failures);
-    subject.clean_up()?;
-    outcome.map(|()| failures)
+    crate::rounds::run(subject, column, Commits { plan, p50_ns: 0 }, clock, observer)
 }
 
-struct Run<'a, S: Subject> {
-    subject: &'a mut S,
-    column: &'a str,
+struct Commits<'a> {
     plan: &'a Plan,
-    clock: &'a dyn Clock,
-    observer: &'a mut dyn Observer,
-    place: PreparedTarget,
-    failures: Vec<SubjectError>,
+    /// Of the last pass.
+    p50_ns: u64,
 }
 
-impl<S: Subject> Run<'_, S> {
-    fn all(&mut self) -> Result<(), SubjectError> {
-        self.place = self.subject.prepare()?;
-        let mut cells: Vec<(usize, Cell)> = self.plan.cells().into_iter().enumerate().collect();
-        self.lay_out()?;
-        let (places, wanted) = (0..cells.len(), (self.plan.runs, self.plan.until));
-        let mut rounds = Rounds::new(places, wanted, self.clock.now_ns());
-        for round in 0.. {
-            if !rounds.go_on(self.clock.now_ns()) {
-                break;
-            }
-            let seed = mix(self.plan.seed, u64::from(round));
-            let mut order = Sequence::new(cells.len() as u64, true, seed);
-            for _ in 0..cells.len() {
-                let (place, cell) = &cells[order.next_block() as usize];
-                match self.pass(cell, round) {
-                    Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-                    Err(error) => {
-                        let mut sample = self.blank(cell, round);
-                        sample.judge(Judgement::not_measured(Doubt::refused(&error)));
-                        self.observer.pass_done(sample);
-                        self.failures.push(error);
-                        rounds.leave_out(place);
-                    }
-                    Ok(sample) => {
-                        rounds.add(place, sample.operations_per_s());
-                        self.observer.pass_done(sample);
-                    }
-                }
-            }
-            // What was refused once is refused again.
-            cells.retain(|(place, _)| rounds.have(place));
-            self.observer.cell_done();
-        }
-        Ok(())
+impl Cells for Commits<'_> {
+    type Cell = Cell;
+    type Job = Writer;
+
+    fn cells(&self) -> Vec<Cell> {
+        self.plan.cells()
     }
 
-    /// Writes the files that are to be overwritten.
-    fn lay_out(&mut self) -> Result<(), SubjectError> {
-        let writers = self.plan.writers.iter().copied().max().unwrap_or(1);
-        let cell = Cell {
-            method: &METHODS[0],
-            block_bytes: LAYOUT_BLOCK_BYTES,
-            appends: false,
-            direct: false,
-            writers,
-        };
-        let jobs = (0..writers).map(|writer| {
-            let blocks = self.plan.file_bytes.div_ceil(LAYOUT_BLOCK_BYTES);
-            (cell.placement(writer, self.plan), Writer::laying_out(blocks))
-        });
-        let jobs: Vec<(JobPlacement, Writer)> = jobs.collect();
-        self.run(&cell, jobs).map(|_| ())
+    fn wanted(&self) -> (u32, Option<Until>) {
+        (self.plan.runs, self.plan.until)
     }
 
-    fn run(
-        &mut self,
-        cell: &Cell,
-        jobs: Vec<(JobPlacement, Writer)>,
-    ) -> Result<Vec<(Report, JobCpu)>, SubjectError> {
-        let placements: Vec<JobPlacement> =
-            jobs.iter().map(|(placement, _)| placement.clone()).collect();
-        let done = self.subject.run(jobs)?;
-        let failed = done.iter().zip(&placements).find_map(|((writer, _), placement)| {
-            writer.report.error.map(|error| error.on(placement, &cell.label()))
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(done.into_iter().map(|(writer, cpu)| (writer.report, cpu)).collect()),
-        }
+    fn order_seed(&self) -> Option<u64> {
+        Some(self.plan.seed)
     }
 
-    fn pass(&mut self, cell: &Cell, round: u32) -> Result<Sample, SubjectError> {
-        self.observer.pass_starts(&PassStart {
-            program: &cell.label(),
-            pass: Some(round),
-            role: Role::Kept,
-            passes: self.plan.runs,
-            bytes: 0,
-            captures: Some(&self.place.devices),
-        });
-        let jobs = (0..cell.writers)
-            .map(|writer| (cell.placement(writer, self.plan), Writer::new(cell, self.plan)));
-        let jobs = jobs.collect();
-        let before = self.subject.counters(Accounting::Difference)?;
-        let reports = self.run(cell, jobs)?;
-        let after = self.subject.counters(Accounting::Difference)?;
-        Ok(self.sample(cell, round, &reports, (&before, &after)))
+    fn label(&self, cell: &Cell) -> String {
+        cell.label()
     }
 
-    fn blank(&self, cell: &Cell, round: u32) -> Sample {
+    fn sample(&self, cell: &Cell, column: &str) -> Sample {
         Sample {
             experiment: Experiment::Sync,
-            subject: cell.about(self.column),
-            target: self.column.to_owned(),
-            drives: 1,
-            program: cell.label(),
-            engine: cell.method.engine,
+            subject: cell.about(column),
+            engine: cell.method().engine,
             access: if cell.appends { Access::Write } else { Access::Rewrite },
             block_bytes: cell.block_bytes,
             file_bytes: self.plan.file_bytes,
             jobs: u64::from(cell.writers),
             depth: 1,
             direct: u64::from(cell.direct),
-            pass: u64::from(round),
-            started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
             ..Sample::default()
         }
     }
 
-    fn sample(
-        &self,
-        cell: &Cell,
-        round: u32,
-        reports: &[(Report, JobCpu)],
-        (before, after): (&Counters, &Counters),
-    ) -> Sample {
-        let mut sample = self.blank(cell, round);
-        let all = || reports.iter().map(|(report, _)| report);
+    /// The files that are overwritten.
+    fn layout(&self, _: &PreparedTarget) -> Option<Layout<Writer>> {
+        let writers = self.plan.writers.iter().copied().max().unwrap_or(1);
+        let (method, appends, direct) = (0, false, false);
+        let cell = Cell { method, block_bytes: LAYOUT_BLOCK_BYTES, appends, direct, writers };
+        let blocks = self.plan.file_bytes.div_ceil(LAYOUT_BLOCK_BYTES);
+        let job = |writer| (cell.placement(writer, self.plan), Writer::laying_out(blocks));
+        let bytes = self.plan.file_bytes.saturating_mul(u64::from(writers));
+        let label = format!("writing {}", show_size(bytes));
+        Some(Layout { label, bytes, jobs: (0..writers).map(job).collect() })
+    }
+
+    fn jobs(&self, cell: &Cell, _: u32, _: &PreparedTarget) -> Jobs<Writer> {
+        let job = |writer| (cell.placement(writer, self.plan), Writer::new(cell, self.plan));
+        (0..cell.writers).map(job).collect()
+    }
+
+    fn error(job: &Writer) -> Option<StreamError> {
+        job.report.error
+    }
+
+    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: Vec<(Writer, JobCpu)>) {
+        let all = || done.iter().map(|(writer, _)| &writer.report);
         let mut latency = Histogram::default();
         all().for_each(|report| latency.merge(&report.latency));
         let started_ns = all().map(|report| report.started_ns).min().unwrap_or(0);
@@ -314,26 +249,18 @@ impl<S: Subject> Run<'_, S> {
         sample.sync_ns = all().map(|report| report.sync_ns).sum();
         sample.set_latency(&latency);
         sample.service_sum_ns = latency.sum_ns().saturating_sub(sample.sync_ns);
-        let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
-        add_cpu(&mut sample, &jobs, before, after);
-        add_devices(&mut sample, before, after);
-        let meanwhile = Meanwhile { sample: &sample, before, after }.doubts();
-        let own = self.doubts(cell, &sample, &latency);
-        let doubts = [self.place.doubts.clone(), own, meanwhile].concat();
-        sample.judge(Judgement::of(doubts));
-        sample
+        self.p50_ns = latency.quantile_ns(0.5).unwrap_or(0);
     }
 
     /// What no commit that is durable can be.
-    fn doubts(&self, cell: &Cell, sample: &Sample, latency: &Histogram) -> Vec<Doubt> {
-        let p50_ns = latency.quantile_ns(0.5).unwrap_or(0);
-        let least_ns = self.plan.medium_least_ns;
+    fn doubts(&self, cell: &Cell, sample: &Sample) -> Vec<Doubt> {
+        let (p50_ns, least_ns) = (self.p50_ns, self.plan.medium_least_ns);
         let too_quick = (p50_ns < least_ns && sample.operations > 0).then(|| {
             let values = [("p50_ns", p50_ns.into()), ("least_ns", least_ns.into())];
             Doubt::new(Code::CommitTooQuick, values)
         });
         // A direct write that is durable by itself may carry its own flag to the device (FUA).
-        let may_be_forced = cell.direct && cell.method.after.is_empty();
+        let may_be_forced = cell.direct && cell.method().after.is_empty();
         let unflushed = sample
             .device_flushes
             .filter(|flushes| *flushes == 0 && sample.operations > 0 && !may_be_forced);
@@ -390,8 +317,8 @@ impl Writer {
             block_bytes: cell.block_bytes,
             wraps_at_bytes: if cell.appends { plan.appended_bytes } else { plan.file_bytes },
             appends: cell.appends,
-            after: cell.method.after,
-            writes_are_durable: cell.method.after.is_empty(),
+            after: cell.method().after,
+            writes_are_durable: cell.method().after.is_empty(),
             pass_ns: plan.pass_ns,
             end_ns: u64::MAX,
             offset_bytes: 0,

@@ -26,7 +26,7 @@ const WORDS: [Words; 5] = [
         Circumstance::Held,
         "held",
         "held back before the device",
-        "held back before the device, which had no request of anybody",
+        "held back before the device, which was idle",
     ),
     (
         Circumstance::Throttled,

@@ -216,13 +216,12 @@ const SENTENCES: &[(Code, &str)] = &[
     (Code::NothingTraced, "nothing was traced, or the kernel does not count it"),
     (
         Code::CompletionsLost,
-        "{lost} of {device}'s {completed} completions were lost; they are counted as lost and are \
-         in no figure",
+        "{lost} of {device}'s {completed} completions were lost and are missing from all figures",
     ),
     (
         Code::DiskstatsDisagree,
         "{device} completed {completed}[ {what}] by the kernel's count; the trace holds {between} \
-         of that time, {during} while the counters were read, {outside} before or after, and \
+         in that time, {during} while the counters were read, {outside} before or after, and \
          {lost} whose completions were lost: {more} more {side}",
     ),
     (
@@ -233,21 +232,21 @@ const SENTENCES: &[(Code, &str)] = &[
     (
         Code::DeviceBack,
         "{device} vanished during the capture and came back as {other}: its requests until then \
-         are recorded; to record what follows, begin again with {other}",
+         are recorded; to go on, record {other}",
     ),
     (
         Code::DeviceReplaced,
-        "{device} vanished during the capture, and another device, or the same anew, has its \
-         number: its requests are of both",
+        "{device} vanished during the capture, and another device took its number: the requests \
+         under that number are of both",
     ),
     (
         Code::DeviceResized,
-        "{device} changed its size during the capture: its requests are recorded as ever",
+        "{device} changed its size during the capture; its requests are recorded all the same",
     ),
     (
         Code::TableChanged,
-        "{device} got another table during the capture: its requests are recorded, and what lies \
-         beneath it is known as at the end",
+        "{device} got another mapping table during the capture: its requests are recorded; the \
+         devices beneath it are those at the end",
     ),
     (
         Code::BeyondModelSize,

@@ -6,3 +6,4 @@ mod overhead;
 mod paper;
 mod property;
 mod screen;
+mod sentences;

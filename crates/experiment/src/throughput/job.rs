@@ -148,6 +148,10 @@ impl Stream {
         }
     }
 
+    pub(crate) fn report(&self) -> &StreamReport {
+        &self.report
+    }
+
     pub(crate) fn into_report(self) -> StreamReport {
         self.report
     }

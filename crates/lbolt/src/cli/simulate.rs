@@ -54,7 +54,7 @@ pub struct SimulateOptions {
     /// How it is replayed.
     #[command(flatten)]
     pub replay: ModelReplayOptions,
-    /// Print each model's name and the path of its profile, and simulate nothing.
+    /// List the models, each with what it stands for, and simulate nothing.
     #[arg(long, help_heading = "Model")]
     pub list_models: bool,
     /// Print each number of the model with its unit and source, and simulate nothing.

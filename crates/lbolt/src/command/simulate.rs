@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// fault.
 pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     if options.list_models {
-        return print(&listed());
+        return print(&listed()?);
     }
     let model = options.model.as_deref().unwrap_or_default();
     let variants = variants(&options.set)?;
@@ -188,9 +188,14 @@ fn rendered(
 }
 
 /// A name and a path a line.
-fn listed() -> String {
+/// Each model with what it stands for.
+fn listed() -> anyhow::Result<String> {
     let width = CATALOG.profiles().map(|known| known.name.len()).max().unwrap_or(0);
-    CATALOG.profiles().map(|known| format!("{:width$}  {}\n", known.name, known.path)).collect()
+    let line = |name: &str| {
+        let profile = modelled::load(name, &[])?;
+        Ok(format!("{name:width$}  {:10}  {}\n", profile.kind, profile.title))
+    };
+    CATALOG.profiles().map(|known| line(known.name)).collect()
 }
 
 /// Each number with its unit and its source.

@@ -222,10 +222,12 @@ fn best(rows: &[Row]) -> Option<String> {
     }
     let mut recommended = rows.iter().filter(|row| row.key.is_recommended);
     let Some(best) = recommended.next() else {
-        return Some(format!(
-            "None of the {tried} remedies helps beyond the noise at an acceptable cost.{}",
-            time_needed(rows)
-        ));
+        let none = match tried {
+            1 => "The remedy does not help".to_owned(),
+            tried => format!("None of the {tried} remedies helps"),
+        };
+        let needed = time_needed(rows);
+        return Some(format!("{none} beyond the noise at an acceptable cost.{needed}"));
     };
     let others: Vec<&str> = recommended.map(|row| row.key.name.as_str()).collect();
     let others = match others.as_slice() {
@@ -350,6 +352,6 @@ mod tests {
     fn where_nothing_helps_that_is_said() {
         let found: Vec<Finding> = findings().into_iter().take(6).collect();
         let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);
-        assert!(text.contains("None of the 1 remedies helps"), "{text}");
+        assert!(text.contains("The remedy does not help beyond"), "{text}");
     }
 }

@@ -61,6 +61,9 @@ pub enum Status {
 
 use Need::{Addresses, Enumerator, Fact, Field, Tracepoint};
 
+/// What shows functions their addresses.
+const KALLSYMS: &str = "run as root or with CAP_SYSLOG, and set kernel.kptr_restrict to 1 or 0";
+
 /// All rows.
 const TABLE: [Capability; 16] = [
     Capability {
@@ -92,7 +95,7 @@ const TABLE: [Capability; 16] = [
         said: Said::Always,
         lost: "the data and the flushes of an fsync are not grouped, and count as separate \
                requests",
-        remedy: "set kernel.kptr_restrict to 1 or 0",
+        remedy: KALLSYMS,
     },
     Capability {
         name: "sync and meta flags",
@@ -108,7 +111,7 @@ const TABLE: [Capability; 16] = [
         of_file_system: None,
         said: Said::Always,
         lost: "direct requests have no file",
-        remedy: "set kernel.kptr_restrict to 1 or 0",
+        remedy: KALLSYMS,
     },
     Capability {
         name: "layers",
@@ -195,7 +198,7 @@ const TABLE: [Capability; 16] = [
         of_file_system: None,
         said: Said::WithCalls,
         lost: "waits of threads without a request or call are not traced",
-        remedy: "set kernel.kptr_restrict to 1 or 0",
+        remedy: KALLSYMS,
     },
     Capability {
         name: "holders of locks",
