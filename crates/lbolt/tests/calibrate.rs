@@ -164,9 +164,9 @@ fn a_trace_alone_makes_a_profile_that_simulates_it() {
     assert_eq!(lab.run("simulate t.csv --model p.toml -o s").code, 0);
     for (words, sentence) in [
         ("t.csv -o q.toml --device nowhere", "--device nowhere is not in the trace"),
-        ("t.csv -o q.toml --destroy /dev/null", "--destroy: TARGET is a trace"),
-        ("t.csv -o q.toml --size 1g", "--size: TARGET is a trace"),
-        ("t.csv --dry-run", "--dry-run: TARGET is a trace"),
+        ("t.csv -o q.toml --destroy /dev/null", "--destroy does not apply to a trace"),
+        ("t.csv -o q.toml --size 1g", "--size does not apply to a trace"),
+        ("t.csv --dry-run", "--dry-run does not apply to a trace"),
         ("t.csv -o q.toml --input-format none", "none"),
         ("t.csv -o p.toml", "already exists"),
     ] {

@@ -94,7 +94,7 @@ fn runs_are_exact_and_min_runs_the_least() {
 fn what_cannot_be_is_refused_in_a_sentence() {
     let lab = Lab::new();
     lab.run("curve model:eagle").assert_refused(2, &["lbolt device model:NAME -- lbolt curve"]);
-    lab.run("curve d --size 1m").assert_refused(2, &["64m are needed"]);
+    lab.run("curve d --size 1m").assert_refused(2, &["the requests need at least 64m"]);
     let ended = lab.run("curve d --iodepth 0");
     assert!(ended.code == 2 && ended.err.contains("--iodepth"), "{}", ended.err);
     lab.run("curve absent").assert_refused(2, &["name a directory"]);

@@ -51,7 +51,7 @@ fn root_requests_take_as_long_as_the_model_says() {
         "export R='{reads}'; {lbolt} record -d $(basename $LBOLT_DEVICE) -o r -- sh -c \"$R\""
     );
     let ran = on_device(&lab, "model:atlas10k,slow=20", &script);
-    let modelled_ms = ran.out.split("on average ").nth(1).unwrap();
+    let modelled_ms = ran.out.split("mean response time of ").nth(1).unwrap();
     let modelled_ms: f64 = modelled_ms.split(" ms").next().unwrap().parse().unwrap();
     let file = RequestFile::open(&lab.path("r/requests.parquet")).unwrap();
     let columns = &["length_bytes", "queued_ns", "started_ns", "completed_ns"];

@@ -200,5 +200,5 @@ pq.write_table(table.drop_columns(['completed_ns']), 'no-completions.parquet')
     );
     let ended = lab.run("response no-completions.parquet --all");
     assert_eq!(ended.code, 2, "{}", ended.err);
-    assert!(ended.err.contains("no column completed_ns"), "{}", ended.err);
+    assert!(ended.err.contains("column completed_ns is missing"), "{}", ended.err);
 }

@@ -176,7 +176,7 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     let reversed = [read(0, 900, 500), read(1000, 1010, 1500), read(2000, 2010, 1500)];
     run_of(&lab, "reversed", &reversed, Counts::default());
     let ended = lab.run("response reversed --all");
-    assert!(ended.out.contains("2 rows have a step before"), "{}", ended.out);
+    assert!(ended.out.contains("2 rows have steps in the wrong order"), "{}", ended.out);
     let ended = lab.run("response reversed --format json");
     assert_eq!(value(&ended, "whole", "all", "response_mean_ns"), Some(500.0));
 

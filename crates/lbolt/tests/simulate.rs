@@ -54,7 +54,10 @@ fn models_are_listed_with_what_they_stand_for() {
         names.push(name.to_owned());
         // By its path it is the same model.
         if name == "atlas10k" {
-            assert!(kind == "drive" && line.ends_with("Quantum Atlas 10K, 9.1 GB (1999)"), "{line}");
+            assert!(
+                kind == "drive" && line.ends_with("Quantum Atlas 10K, 9.1 GB (1999)"),
+                "{line}"
+            );
             let path = root.join("crates/sim/profiles/drives/atlas10k.toml");
             let by_path = path.display().to_string();
             let shown = lab.run(&format!("simulate --show-model --model {by_path}"));

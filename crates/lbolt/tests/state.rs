@@ -313,7 +313,7 @@ fn assert_true(ended: &Ended, run: &Path) {
     ended.assert_refused(ended.code, &[]);
     let sentence = ended.sentence();
     let kept: Option<u64> = sentence
-        .split_once("; the ")
+        .split_once("; its first ")
         .and_then(|(_, rest)| rest.split_once(" requests ")?.0.parse().ok());
     match kept {
         Some(kept) => assert_eq!(rows(run), kept, "{sentence}"),

@@ -59,7 +59,7 @@ fn what_has_no_device_is_measured_and_doubted() {
     let rate = report.findings().iter().find(|f| f["quantity"] == "rate_operations_per_s");
     let rate = rate.unwrap();
     assert_eq!(rate["verdict"], "suspect");
-    assert!(reason(rate).contains("no block device can be seen beneath"), "{rate}");
+    assert!(reason(rate).contains("no underlying block device is visible"), "{rate}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
     lab.run("sync /dev/null").assert_refused(2, &["neither a directory nor a block device"]);
     lab.run("sync absent").assert_refused(2, &["name a directory"]);
     lab.run("sync model:eagle").assert_refused(2, &["sync measures files"]);
-    lab.run("sync d --bs 12k --size 1m").assert_refused(2, &["--size 1m is no multiple"]);
+    lab.run("sync d --bs 12k --size 1m").assert_refused(2, &["--size 1m is not a multiple"]);
     let ended = lab.run("sync d --method fsink");
     assert!(ended.code == 2 && ended.err.contains("a similar value exists: 'fsync'"));
     lab.assert_clean();

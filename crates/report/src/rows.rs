@@ -76,8 +76,10 @@ pub(crate) struct View<K: 'static> {
     pub(crate) title: &'static str,
     pub(crate) labels: &'static [Label<K>],
     pub(crate) columns: &'static [Column],
-    /// The quantity whose doubts are those of the row, and in whose column they are marked.
+    /// The quantity whose doubts are those of the row.
     pub(crate) judged: &'static str,
+    /// The quantity in whose column they are marked.
+    pub(crate) marked: &'static str,
     /// A row in a footnote.
     pub(crate) name: fn(&K) -> String,
     /// How a row's figure of a column is printed.
@@ -106,8 +108,8 @@ impl<K> View<K> {
             head,
             texts: rows.iter().map(|row| text(&row.key)).collect(),
         };
-        let mark = |row: &Row<K>, quantity| match quantity == self.judged {
-            true => notes.mark_in("", row.notes(quantity)),
+        let mark = |row: &Row<K>, quantity| match quantity == self.marked {
+            true => notes.mark_in("", row.notes(self.judged)),
             false => String::new(),
         };
         let entry = |row: &Row<K>, column: &Column| Entry {

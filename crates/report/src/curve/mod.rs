@@ -37,6 +37,7 @@ pub(crate) const CURVES: View<Curve> = View {
         ("knee", "p99", "knee_latency_p99_ns", show_time_ns),
     ],
     judged: KNEE,
+    marked: KNEE,
     name: kind,
     show: plain,
     legend: &[
@@ -57,6 +58,7 @@ const POINTS: View<Curve> = View {
         ("", "p99", "latency_p99_ns", show_time_ns),
     ],
     judged: RATE,
+    marked: RATE,
     name: |curve| format!("{} × {}", kind(curve), DEPTH.1(curve)),
     ..CURVES
 };

@@ -43,7 +43,8 @@ const REMEDIES: View<Remedy> = View {
         ("writer", "syncing", "write sync_percent", |value| format!("{value:.0} %")),
         ("", "CPU", CPU, |value| format!("{value:.0} %")),
     ],
-    judged: RATE,
+    judged: "read rate_operations_per_s",
+    marked: RATE,
     name: |remedy| remedy.name.clone(),
     show: entry,
     legend: &[
@@ -346,6 +347,16 @@ mod tests {
         assert!(row.is_some(), "{alone}");
         let nothing = EXPERIMENT.first(&Run { findings: &[], rows: &[] }, None, 40);
         assert_eq!(nothing, NOTHING);
+    }
+
+    #[test]
+    fn a_remedy_that_was_refused_says_why() {
+        let mut refused = Finding::new(&Subject::this_run(), "rate_operations_per_s", None, 0, "m");
+        refused.subject = finding("direct", StormStream::Read, "x", 0.0).subject;
+        refused.doubt(model::doubt::Doubt::refused("another lbolt changes it"));
+        let found: Vec<Finding> = findings().into_iter().take(4).chain([refused]).collect();
+        let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);
+        assert!(text.contains("another lbolt changes it") && text.contains('*'), "{text}");
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(crate) const COMMITS: View<Commit> = View {
         ("", "flushes", "flushes_ratio", significant),
     ],
     judged: RATE,
+    marked: RATE,
     name: named,
     show: plain,
     legend: &[

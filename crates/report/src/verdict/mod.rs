@@ -21,7 +21,7 @@ pub use tables::{Shown, TABLES};
 use told::Told;
 
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
-const LINES: usize = 36;
+const LINES: usize = 35;
 
 /// Where nothing is shown.
 const NOTHING: &str = "Nothing of the trace has what was selected in its name.\n";

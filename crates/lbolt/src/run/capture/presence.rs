@@ -194,6 +194,9 @@ mod tests {
         presence.compare(&tree, |_| "vg-lv".to_owned());
         let said = presence.changed.values().map(report::doubt::sentence);
         let said: Vec<String> = said.collect();
-        assert!(said[0].starts_with("vg-lv got another mapping table during the capture"), "{said:?}");
+        assert!(
+            said[0].starts_with("vg-lv got another mapping table during the capture"),
+            "{said:?}"
+        );
     }
 }
