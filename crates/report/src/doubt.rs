@@ -236,8 +236,8 @@ const SENTENCES: &[(Code, &str)] = &[
     ),
     (
         Code::DeviceReplaced,
-        "{device} vanished during the capture, and another device took its number: the requests \
-         under that number are of both",
+        "{device} vanished during the capture, and its number was reassigned, to another device \
+         or to the same one again: requests under that number are of both",
     ),
     (
         Code::DeviceResized,

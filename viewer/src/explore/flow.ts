@@ -1,4 +1,4 @@
-// Requests a second over time, by kind of operation: steps, one for each column of time.
+// Requests per second, by kind of operation: steps, one for each column of time.
 import uPlot from "uplot";
 import { digits } from "../unit";
 import type { View } from "./answer";

@@ -57,7 +57,7 @@ export function responses(view: View): Drawn {
   });
   return {
     data: [times, percentile(heat, times.length, 0.5), percentile(heat, times.length, 0.99)],
-    series: [line("median", "--ink"), line("99th percentile", "--series-1")],
+    series: [line("p50", "--ink"), line("p99", "--series-1")],
     from_ns: view.times_ns[0] ?? 0,
     until_ns: view.times_ns.at(-1) ?? 1,
     upright: {

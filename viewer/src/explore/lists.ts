@@ -34,7 +34,7 @@ function table(
   chosen: number[],
   toggle: (of: Dimension, number: number) => void,
 ): HTMLElement {
-  const heads = ["", "requests", "bytes", "median", "99 %"].map((text, at) =>
+  const heads = ["", "requests", "bytes", "p50", "p99"].map((text, at) =>
     element("th", { scope: "col", class: at > 0 ? "number" : undefined }, text),
   );
   heads[0]?.append(TITLES[of]);

@@ -40,11 +40,10 @@ class Explorer {
     const figure = (id: string, title: string, method: string, height: number,
       take: (part: Part) => void) => new Figure(id, title, method, height, take, back);
     this.figures = {
-      flow: figure("flow", "Requests a second", "Drag to select a time.", 170,
+      flow: figure("flow", "Requests per second", "Drag to select a time.", 170,
         (part) => this.choose(this.inTime(part))),
       responses: figure("responses", "Response times",
-        "The darker, the more requests, by the logarithm; lines are the median and the 99th "
-        + "percentile of each column.", 260, (part) => this.chooseResponses(part)),
+        "Darker: more requests (log scale). Lines: p50 and p99 of each column.", 260, (part) => this.chooseResponses(part)),
       places: figure("places", "Places", "Where requests begin on the device, over time.", 260,
         (part) => this.choosePlaces(part)),
     };
@@ -150,10 +149,9 @@ class Explorer {
     const time = (ns: number | null) => (ns === null ? "none" : show(ns, "ns"));
     const { p50_ns, p99_ns, max_ns } = view.times;
     const how = view.one_by_one ? "counted one by one" : "counted by cells of time";
-    own("answer").textContent = `${count(view.requests)} requests, ${show(view.bytes, "B")}; median `
-      + `${time(p50_ns)}, 99 % within ${time(p99_ns)} (both to within `
-      + `${trace.within_percent.toFixed(0)} %), the longest ${time(max_ns)}; ${how} in `
-      + `${tookMs.toFixed(0)} ms.`;
+    own("answer").textContent = `${count(view.requests)} requests, ${show(view.bytes, "B")}: p50 `
+      + `${time(p50_ns)}, p99 ${time(p99_ns)} (±${trace.within_percent.toFixed(0)} %), max `
+      + `${time(max_ns)}; ${how} in ${tookMs.toFixed(0)} ms.`;
     own("answer").dataset.tookMs = tookMs.toFixed(1);
     this.answers += 1;
     const shown = { ...this.brush, ...(this.brush.from_ns === null && this.brush.until_ns === null
@@ -182,7 +180,7 @@ class Explorer {
     };
     const item = (name: string, series: string) => element("li", { class: series }, name);
     put(this.figures.flow, kinds(view).map(({ name, colour }) => item(name, colour.slice(2))));
-    put(this.figures.responses, [item("median", "ink"), item("99th percentile", "series-1")]);
+    put(this.figures.responses, [item("p50", "ink"), item("p99", "series-1")]);
     const others = this.trace.devices.map((name, number) => {
       const pick = button(name, () => this.choose({ ...this.brush, shown_device: number,
         place_from_bytes: null, place_until_bytes: null }));

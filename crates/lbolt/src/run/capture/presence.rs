@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(detached, gone);
         let other = [("diskseq", "8\n"), ("size", "16\n"), ("wwid", "eui.2\n")];
         let replaced = became(&disk, &[("259:1", "nvme1n1", &other)]);
-        assert!(replaced.contains("another device, or the same anew,"), "{replaced}");
+        assert!(replaced.contains("its number was reassigned"), "{replaced}");
         let larger = [("diskseq", "7\n"), ("size", "32\n"), ("wwid", "eui.1\n")];
         let resized = became(&disk, &[("259:1", "nvme1n1", &larger)]);
         assert!(resized.contains("size"), "{resized}");
