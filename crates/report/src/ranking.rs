@@ -109,7 +109,7 @@ impl Contest<'_> {
         let other = other.map_or_else(String::new, |text| format!(", {text}"));
         Some(match together.as_slice() {
             [] => format!("{lead}{other}."),
-            _ => format!("{lead}, {} no different beyond the noise{other}.", listed(&together)),
+            _ => format!("{lead}, {} cannot be told apart from it{other}.", listed(&together)),
         })
     }
 
@@ -177,11 +177,11 @@ mod tests {
         ];
         assert_eq!(
             told(false, &all),
-            "a costs 100 ns a call (95 % CI 90–110), b and d no different beyond the noise, \
+            "a costs 100 ns a call (95 % CI 90–110), b and d cannot be told apart from it, \
              c 400 ns (at least 3.55×)."
         );
         let near = told(true, &all[..2]);
-        assert!(near.contains(", a no different") && !near.contains("at least"), "{near}");
+        assert!(near.contains(", a cannot be told apart from it") && !near.contains("at least"), "{near}");
     }
 
     #[test]
@@ -194,6 +194,6 @@ mod tests {
     fn many_names_are_a_number() {
         let all: Vec<Entrant> =
             ["a", "b", "c", "d", "e", "f"].map(|name| entrant(name, 5.0, Some(1.0))).into();
-        assert!(told(false, &all).contains("b, c, d and 2 others no different"));
+        assert!(told(false, &all).contains("b, c, d and 2 others cannot be told apart from it"));
     }
 }

@@ -244,8 +244,8 @@ fn against(matrix: &Matrix, rates: &[Rate], column: usize) -> Option<String> {
     });
     (!pairs.is_empty()).then(|| {
         format!(
-            "{} is faster than {} in {faster} of {} tests, slower in {slower}, and no different \
-             beyond the noise in {unsure}.{}",
+            "{} is faster than {} in {faster} of {} tests, slower in {slower}, and cannot be told \
+             apart from it in {unsure}.{}",
             system(matrix, column),
             system(matrix, 0),
             pairs.len(),
