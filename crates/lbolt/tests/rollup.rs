@@ -188,6 +188,8 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
         std::fs::rename(lab.path(file), lab.path("all").join(file)).unwrap();
     }
     assert_eq!(fine(&lab, "history all --by host --format csv").out, by_host);
+    fine(&lab, "rollup all -o again.parquet");
+    assert_eq!(fine(&lab, "history again.parquet --by host --format csv").out, by_host);
     for (words, sentence) in [
         (
             "history fleet.parquet --compare 1970-01-01T00:17..1970-01-01T00:18 \
@@ -196,6 +198,7 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
         ),
         ("history all/a.parquet fleet.parquet", "run host1 of host1, 1970-01-01 00:16Z to"),
         ("rollup host1 all/a.parquet -o c.parquet", "is already present; leave out one of them"),
+        ("rollup all --host web -o c.parquet", "histories and rollups record their host"),
         ("rollup host1 host2 --host web -o c.parquet", "is already present as run host1 of web"),
     ] {
         let refused = lab.run(words);

@@ -127,6 +127,9 @@ fn a_trace_comes_back_as_requests_that_can_be_analysed() {
     let fast = lab.measure("simulate t.trace --model atlas10k -o two");
     assert!(value(&fast, "all", "simulated_mean_ns") < value(&report, "all", "simulated_mean_ns"));
     assert_eq!(report.of(&[], "simulated_queue_max"), 1.0);
+    // Their traces are compared as those of captures are: by stretches.
+    let compared = lab.run("compare one two --format csv --metric response_mean");
+    assert!(compared.out.contains(",better,"), "{} {}", compared.out, compared.err);
 }
 
 #[test]

@@ -181,7 +181,10 @@ mod tests {
              c 400 ns (at least 3.55×)."
         );
         let near = told(true, &all[..2]);
-        assert!(near.contains(", a cannot be told apart from it") && !near.contains("at least"), "{near}");
+        assert!(
+            near.contains(", a cannot be told apart from it") && !near.contains("at least"),
+            "{near}"
+        );
     }
 
     #[test]

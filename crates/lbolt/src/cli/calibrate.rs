@@ -27,10 +27,7 @@ Every tenth section of the trace is held out to test the fit.
   lbolt calibrate /dev/sdb -o my.toml                     reads of a device
   lbolt calibrate /dev/sdb -o my.toml --destroy /dev/sdb  reads and writes
   lbolt calibrate model:atlas10k -o my.toml               a modelled drive: also true values
-  lbolt simulate TRACE --model my.toml                    replay a trace on the fitted model
-
-Exit codes: 0 success, 1 I/O error, 2 usage error or not predictable, 3 refused by the guard, 6
-output not printed, 130 interrupted.";
+  lbolt simulate TRACE --model my.toml                    replay a trace on the fitted model";
 
 /// `lbolt calibrate`.
 #[derive(Debug, Clone, Args)]

@@ -57,6 +57,4 @@ changed. Several runs per side reveal this drift; --abab is immune to it.
 Verdicts: better, worse (differs, if a quantity has no better direction), no difference beyond
 noise, cannot tell (with the number of passes needed to find the smallest relevant difference with
 90 % power), not comparable. Suspect results are shown, but do not affect the exit code. See
-docs/guide/compare.md for the method.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 4 worse by --fail-on, 6 output not printed.";
+docs/guide/compare.md for the method.";

@@ -17,10 +17,7 @@ written, read, overwritten, and removed at the end.
   lbolt curve .                              the disk beneath this directory
   lbolt curve /dev/sdb                       reads of a device
   lbolt curve /dev/sdb --destroy /dev/sdb    reads and writes; its data is lost
-  lbolt curve . --iodepth 1,2,4,8,16 --bs 16k
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 6 output not printed,
-130 interrupted.";
+  lbolt curve . --iodepth 1,2,4,8,16 --bs 16k";
 
 /// `lbolt curve`.
 #[derive(Debug, Clone, Args)]

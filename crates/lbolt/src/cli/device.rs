@@ -39,6 +39,4 @@ device was compared with its model. The device goes away when lbolt ends.
 lbolt device model:ra81                    a drive of 1982 as a block device, until Ctrl-C
 lbolt device model:eagle --prepare 'mkfs.ext4 -q $LBOLT_DEVICE' -- sh -c 'e2fsck -fn $LBOLT_DEVICE'
                                            prepared at full speed, then served while a command runs
-lbolt device model:atlas10k,slow=2         every request takes twice as long
-
-Exit codes: 0 success, 1 I/O error or the command's failure, 2 usage error, 6 output not printed.";
+lbolt device model:atlas10k,slow=2         every request takes twice as long";

@@ -1,18 +1,15 @@
 //! The options of `lbolt explore`, and what its help says.
 
+use super::TraceOptions;
 use clap::Args;
-use std::path::PathBuf;
 
 /// `lbolt explore`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = EXPLORE_HELP)]
 pub struct ExploreOptions {
-    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Port on 127.0.0.1 for the page; 0 takes any free port.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
@@ -33,7 +30,4 @@ per request) next to the trace, requests.index; you may delete it at any time. T
 memory while the command runs.
 
 The page is served only on this machine, and only at its address with the secret token. From another
-machine, use ssh -L 8123:127.0.0.1:8123 and --port 8123. Ctrl-C ends it.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted while
-indexing.";
+machine, use ssh -L 8123:127.0.0.1:8123 and --port 8123. Ctrl-C ends it.";

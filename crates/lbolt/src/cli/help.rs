@@ -20,10 +20,7 @@ pages (copies of random pages in 64 MiB).
 Accounts of CPU time: own (the job's thread), difference (all CPUs minus idle time, stolen time and
 other programs), idle-load (idle-priority loops on every CPU, in separate passes), trace (every
 context switch and interrupt, by BPF, in separate passes), loops (equation 2 of Bucher & Hayes,
-1980).
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 6 output not printed,
-130 interrupted.";
+1980).";
 
 /// What `record` does, for `--help`.
 pub(super) const RECORD_HELP: &str = "\
@@ -36,10 +33,7 @@ lbolt record -- fio job.fio              while fio runs
 lbolt record -d vda --duration 10s       one disk, for ten seconds
 lbolt record --keep 60s --when 'p99>50ms'
                                          flight recorder: in memory, until the p99 of one second
-                                         exceeds 50 ms
-
-Exit codes: 0 success, 1 I/O error or the command's failure, 2 usage error, 6 output not printed,
-130 interrupted.";
+                                         exceeds 50 ms";
 
 /// What `watch` does, for `--help`.
 pub(super) const WATCH_HELP: &str = "\
@@ -49,23 +43,18 @@ each disk. `lbolt history` shows the minutes, `lbolt history --incidents` the in
 
 lbolt watch                              all devices, until stopped, in /var/lib/lbolt/history
 lbolt watch --when 'p99(fsync)>20ms'     also keep the seconds around each such second, as a run
-lbolt watch --prometheus 127.0.0.1:9184  also serve histograms for Prometheus
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
+lbolt watch --prometheus 127.0.0.1:9184  also serve histograms for Prometheus";
 
 /// The formats of the help, each with its line.
 fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
     lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
-
 /// What can be exported to, for `--help`.
 pub(super) fn export_help() -> String {
     let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     let note = "Data that the format cannot represent is left out, counted, and reported.";
-    format!("Formats:\n{known}\n{note}\n\n{EXIT_CODES}")
+    format!("Formats:\n{known}\n{note}")
 }
 
 /// What can be imported, for `--help`.
@@ -73,15 +62,13 @@ pub(super) fn import_help() -> String {
     let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     let note = "Fields that a format does not have are null in the records, never zero. Unreadable \
                 lines and\nrecords are counted and skipped.";
-    format!("Formats:\n{known}\n{note}\n\n{EXIT_CODES}")
+    format!("Formats:\n{known}\n{note}")
 }
 
 /// For `lbolt response --help`.
 pub(super) const RESPONSE_HELP: &str = "\
 lbolt's own writes during the capture are left out. Data that the trace does not have is printed as
-n.m. (not measured).
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
+n.m. (not measured).";
 
 /// What a target can be, for `--help`.
 pub(super) const TARGET_HELP: &str = "\
@@ -107,7 +94,4 @@ Targets:
 
 Sizes: k, m, g and Ki, KiB … are powers of two. kB, MB and GB are refused: they are powers of two in
 fio, but powers of ten in the SI. Times need a unit. If an option of fio has another name here, the
-error names it.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 5 not steady, 6 output
-not printed, 130 interrupted.";
+error names it.";

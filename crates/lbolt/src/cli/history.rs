@@ -17,7 +17,8 @@ use std::time::Duration;
 pub struct HistoryOptions {
     /// History directories of `lbolt watch`, rollups (`lbolt rollup`), directories of these, or
     /// @FILE with one path per line. Several hosts are shown together [default: lbolt's state
-    /// directory; for root /var/lib/lbolt/history].
+    /// directory, for root /var/lib/lbolt/history; if there is none, the service's,
+    /// /var/lib/lbolt-watch/history].
     #[arg(value_name = "DIR")]
     pub histories: Vec<PathBuf>,
     /// Start: a date, a time (UTC), an age (3h), today or yesterday [default: one day before --to].
@@ -146,9 +147,7 @@ lbolt history --compare 2026-11-10..2026-11-11 2026-11-17..2026-11-18
 
 The columns are those of sar -d over the watched time, then percentiles of the response times, then
 the role that lost most time and the role that caused it. docs/guide/history.md explains each
-column.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed.";
+column.";
 
 #[cfg(test)]
 mod tests {

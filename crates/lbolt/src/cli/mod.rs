@@ -2,11 +2,12 @@
 //! completions and docs/cli.md are made. Names are fio's (`--rw --bs`) and hyperfine's (`--runs`).
 
 mod calibrate;
-mod capture_method;
+mod capture;
 mod compare;
 mod condition;
 mod curve;
 mod device;
+mod exit_codes;
 mod explore;
 pub(crate) mod fio;
 mod help;
@@ -31,11 +32,12 @@ mod storm;
 mod survey;
 mod sync;
 mod top;
+mod trace;
 mod watch;
 mod whatif;
 
 pub use calibrate::CalibrateOptions;
-pub use capture_method::CaptureMethod;
+pub use capture::{CaptureMethod, CaptureOptions};
 use clap::{Args, Parser, Subcommand};
 pub use compare::CompareOptions;
 pub use condition::Condition;
@@ -69,6 +71,7 @@ pub use storm::StormOptions;
 pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
 pub use top::TopOptions;
+pub use trace::TraceOptions;
 pub use watch::WatchOptions;
 pub use whatif::WhatifOptions;
 
@@ -76,7 +79,7 @@ pub use whatif::WhatifOptions;
 /// their time went, and predicts what a change would do.
 #[derive(Debug, Parser)]
 #[command(name = "lbolt", version, arg_required_else_help = true, max_term_width = 100,
-    override_help = overview::overview())]
+    override_help = overview::overview(), mut_subcommands(exit_codes::with_exit_codes))]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -425,17 +428,18 @@ pub struct OverheadOptions {
     pub output: OutputOptions,
 }
 
+/// Of which files.
+const TRACE_FILES: &str = "\
+    Files of one trace, plain or compressed (gz, bz2, xz, zst). blktrace's files of several CPUs \
+    are merged by time; other files are read in order";
+
 /// `lbolt import`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = import_help())]
+#[command(after_long_help = import_help(), mut_arg("traces", |arg| arg.help(TRACE_FILES)))]
 pub struct ImportOptions {
-    /// Files of one trace, plain or compressed (gz, bz2, xz, zst). blktrace's files of several CPUs
-    /// are merged by time; other files are read in order.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// Format of the files [default: detected from their first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -445,9 +449,9 @@ pub struct ImportOptions {
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = export_help())]
 pub struct ExportOptions {
-    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Format to write.
     #[arg(long, value_name = "FORMAT")]
     pub output_format: String,
@@ -455,9 +459,6 @@ pub struct ExportOptions {
     /// when it is complete. It gets the trace's read permissions (less the umask).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
     /// Include lbolt's own writes during the capture.
     #[arg(long)]
     pub with_own: bool,

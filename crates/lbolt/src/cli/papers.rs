@@ -44,6 +44,4 @@ pub struct PapersOptions {
 const PAPERS_HELP: &str = "\
 Compares every published table with the models, cell by cell: the error, the number of fitted
 parameters, and the fitted cells. Cells that a paper marks with a star are shown, but not counted
-in the errors.
-
-Exit codes: 0 success, 2 usage error, 6 output not printed.";
+in the errors.";

@@ -1,6 +1,6 @@
 //! The options of `lbolt profile` and `lbolt synthesize`, and what their help says.
 
-use super::{OutputOptions, time};
+use super::{OutputOptions, TraceOptions, time};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use std::path::PathBuf;
@@ -10,12 +10,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = PROFILE_HELP)]
 pub struct ProfileOptions {
-    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Only this device of the trace [default: the one with the most requests].
     #[arg(long, value_name = "DEV", value_parser = NonEmptyStringValueParser::new())]
     pub device: Option<String>,
@@ -53,15 +50,11 @@ lbolt synthesize mix.toml -o made               a trace with these properties
 lbolt replay made --on /dev/sdx                 replay it on a device
 
 A profile is one page of TOML, readable and editable. docs/guide/profile.md explains each number and
-lists what a profile does not contain.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
+lists what a profile does not contain.";
 
 const SYNTHESIZE_HELP: &str = "\
 lbolt synthesize mix.toml -o made               as long as the profiled trace
 lbolt synthesize mix.toml --runtime 1h --seed 2 a different trace of one hour
 
 The result is a run of requests, like a run of lbolt record. Its completion times are drawn from the
-profile's response times: nothing is measured.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
+profile's response times: nothing is measured.";

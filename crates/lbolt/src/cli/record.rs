@@ -1,8 +1,7 @@
 //! The options of `lbolt record`.
 
 use super::help::RECORD_HELP;
-use super::{CaptureMethod, Condition};
-use super::{OutputOptions, size, time};
+use super::{CaptureOptions, Condition, OutputOptions, size, time};
 use clap::Args;
 use std::time::Duration;
 
@@ -10,18 +9,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = RECORD_HELP)]
 pub struct RecordOptions {
-    /// Device to capture: its name (vda), its node, a partition, or a directory on it; repeatable
-    /// [default: all].
-    #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
-    pub devices: Vec<String>,
-    /// Stop after this time. A command that still runs is terminated, and killed after 5s.
-    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
-    pub duration: Option<Duration>,
-    /// How requests are captured. bpf identifies each request exactly; perf needs no BPF, but pairs
-    /// completions with requests by sector, which is inexact.
-    #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
-        help_heading = "Capture")]
-    pub tracer: CaptureMethod,
+    /// What is captured, and how.
+    #[command(flatten)]
+    pub capture: CaptureOptions,
     /// Total size of the kernel's event buffers [default: 2m per CPU, at least 16m].
     #[arg(long, value_name = "SIZE", value_parser = ring_size, help_heading = "Capture")]
     pub ring_size: Option<u32>,
@@ -29,10 +19,6 @@ pub struct RecordOptions {
     /// for flame graphs (`response --folded`). Costs about 1 µs per request.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
-    /// Trace durability calls as system calls: adds sync_file_range, syncfs and msync, and the end
-    /// of calls on xfs. Slows every system call of the machine by 70 to 200 ns.
-    #[arg(long, help_heading = "Capture")]
-    pub syscalls: bool,
     /// First compare the request rate with and without the tracer, in interleaved pairs of half a
     /// second.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
@@ -59,7 +45,8 @@ pub struct RecordOptions {
     /// Print the summary of the requests at the end, instead of the verdict.
     #[arg(long)]
     pub all: bool,
-    /// Command to run during the capture, which ends with it.
+    /// Command to run during the capture, which ends with it. At --duration a command that still
+    /// runs is terminated, and killed after 5s.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// Print the resolved plan and capture nothing.

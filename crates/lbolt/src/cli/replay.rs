@@ -1,7 +1,7 @@
 //! The options of `lbolt replay`, and what its help says. Names are those of btreplay and fio where
 //! they have one: `--acc-factor`, `--iodepth`, `--runtime`.
 
-use super::{Arrivals, OutputOptions, time};
+use super::{Arrivals, OutputOptions, TraceOptions, time};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use std::path::PathBuf;
@@ -11,15 +11,12 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = REPLAY_HELP)]
 pub struct ReplayOptions {
-    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Where to replay: a block device or an existing regular file.
     #[arg(long = "on", required = true, value_name = "TARGET")]
     pub target: PathBuf,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
     /// When requests are due.
     #[arg(long, visible_alias = "pace", value_enum, default_value_t = Arrivals::Open,
         help_heading = "Pace")]
@@ -81,7 +78,4 @@ times count from issued_ns. If requests were too late, the load was not the trac
 is called unfaithful, nothing is compared, and the exit code is 5.
 
 From btreplay: -x is --scale, -W is --destroy, -N (no stalls) is --scale 1000000 or --arrivals
-closed. From fio: replay_time_scale=200 is --scale 2.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 5 unfaithful, 6 output
-not printed, 130 interrupted.";
+closed. From fio: replay_time_scale=200 is --scale 2.";

@@ -31,6 +31,4 @@ lbolt report my-run --open          open it in the browser
 
 The page is one self-contained file that loads nothing: you can mail it, and read it offline with
 JavaScript off. It contains findings, not requests, so it stays small for any trace. For a killed
-run it shows the records that were kept.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 6 output not printed, 130 interrupted.";
+run it shows the records that were kept.";

@@ -1,24 +1,24 @@
 //! The options of `lbolt response`.
 
 use super::help::RESPONSE_HELP;
-use super::{Format, Moment, time};
+use super::{Format, Moment, TraceOptions, time};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use std::path::PathBuf;
 use std::time::Duration;
+
+/// Of which traces.
+const TRACES: &str = "\
+    Runs, requests.parquet, or the files of a foreign trace that `lbolt import` can read. Several \
+    runs, a directory of runs, or @FILE with one path per line are analysed together: common \
+    subjects are summed, and devices get the name of their run";
 
 /// `lbolt response`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = RESPONSE_HELP)]
+#[command(after_long_help = RESPONSE_HELP, mut_arg("traces", |arg| arg.help(TRACES)))]
 pub struct ResponseOptions {
-    /// Runs, requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    /// Several runs, a directory of runs, or @FILE with one path per line are analysed together:
-    /// common subjects are summed, and devices get the name of their run.
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
+    /// The traces.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Print every table, not only the verdict and the first rows.
     #[arg(long)]
     pub all: bool,

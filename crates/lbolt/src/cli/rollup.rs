@@ -1,19 +1,23 @@
 //! The options of `lbolt rollup`, and what its help says.
 
-use super::named;
+use super::{TraceOptions, named};
 use clap::Args;
 use model::record::RollupLevel;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// Of which traces.
+const TRACES: &str = "\
+    Runs, requests.parquet, foreign traces, histories, rollups, directories of runs, or @FILE with \
+    one path per line";
+
 /// `lbolt rollup`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = ROLLUP_HELP)]
+#[command(after_long_help = ROLLUP_HELP, mut_arg("traces", |arg| arg.help(TRACES)))]
 pub struct RollupOptions {
-    /// Runs, requests.parquet, foreign traces, histories, rollups, directories of runs, or @FILE
-    /// with one path per line.
-    #[arg(required = true, value_name = "TRACE")]
-    pub traces: Vec<PathBuf>,
+    /// The traces.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// File to write (Parquet).
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
@@ -32,9 +36,6 @@ pub struct RollupOptions {
     /// whole trace.
     #[arg(long, value_name = "K/N")]
     pub part: Option<Part>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
 }
 
 /// One of so many parts.
@@ -79,9 +80,7 @@ duckdb -c \"SELECT host, SUM(lost_ns) / 1e9 FROM 'fleet.parquet' GROUP BY host\"
 
 A rollup holds for traces what `lbolt watch` keeps: counts, response times and lost time by minute,
 host, device, operation and role. docs/records.md lists its columns. Inputs that cover the same time
-of the same host twice are refused.
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 130 interrupted.";
+of the same host twice are refused.";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,7 @@
 //! The options of `lbolt simulate`, and what its help says.
 
-use super::OutputOptions;
+use super::{OutputOptions, TraceOptions};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 /// When a replayed request arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,14 +35,12 @@ pub struct ModelReplayOptions {
 
 /// `lbolt simulate`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = SIMULATE_HELP)]
+#[command(after_long_help = SIMULATE_HELP, mut_arg("traces", |arg| arg.required(false)
+    .required_unless_present_any(["list_models", "show_model"])))]
 pub struct SimulateOptions {
-    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    #[arg(value_name = "TRACE", required_unless_present_any = ["list_models", "show_model"])]
-    pub traces: Vec<PathBuf>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Model: a name of --list-models, or the path of a profile (.toml).
     #[arg(long, value_name = "M", required_unless_present = "list_models", help_heading = "Model")]
     pub model: Option<String>,
@@ -86,7 +83,4 @@ lbolt simulate week.srt --model hp-9000-845 --set 'queue.policy=fifo;c-scan;read
 
 The result is a run of requests, like a run of lbolt record. If the trace has completion times, its
 response times are printed next to the model's, with the demerit of Ruemmler & Wilkes: the root mean
-square distance between the quantiles of the two distributions.
-
-Exit codes: 0 success, 1 I/O or simulation error, 2 usage error, 6 output not printed, 130
-interrupted.";
+square distance between the quantiles of the two distributions.";

@@ -39,6 +39,4 @@ lbolt sql --engine spark --requests 's3://traces/*/requests.parquet' > all.sql; 
     the runs of a fleet, in Spark
 lbolt sql --rollups fleet.parquet > fleet.sql; duckdb -init fleet.sql
     a rollup; then for example: SELECT host, device, p99_ns FROM response_hours WHERE
-    operation = 'read' ORDER BY p99_ns DESC LIMIT 10;
-
-Exit codes: 0 success, 2 usage error, 6 output not printed.";
+    operation = 'read' ORDER BY p99_ns DESC LIMIT 10;";

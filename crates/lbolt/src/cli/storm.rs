@@ -123,10 +123,7 @@ lbolt storm fresh:ext4 --remedies all             and the remedies that help
 lbolt storm /dev/sdx --destroy /dev/sdx           on a device; its data is lost
 lbolt storm model:ra81 --remedies mq-deadline,direct
                                                   on a drive of 1982
-lbolt storm /data --remedies all -- ./my-load     beside your own load on /data (root)
-
-Exit codes: 0 success, 1 I/O error, 2 usage error, 3 refused by the guard, 6 output not printed,
-130 interrupted.",
+lbolt storm /data --remedies all -- ./my-load     beside your own load on /data (root)",
         lines.collect::<String>()
     )
 }

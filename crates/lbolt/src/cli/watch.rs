@@ -1,7 +1,7 @@
 //! The options of `lbolt watch`.
 
 use super::help::WATCH_HELP;
-use super::{CaptureMethod, Condition, size, time};
+use super::{CaptureOptions, Condition, size, time};
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,31 +14,18 @@ pub struct WatchOptions {
     /// Directory of the history [default: /var/lib/lbolt/history].
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
-    /// Device to watch: its name (vda), its node, a partition, or a directory on it; repeatable
-    /// [default: all].
-    #[arg(short, long = "device", value_name = "DEV", help_heading = "Capture")]
-    pub devices: Vec<String>,
-    /// Stop after this time.
-    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Capture")]
-    pub duration: Option<Duration>,
-    /// How requests are captured. bpf identifies each request exactly; perf needs no BPF, but pairs
-    /// completions with requests by sector, which is inexact.
-    #[arg(long, value_name = "TRACER", value_enum, default_value_t = CaptureMethod::Auto,
-        help_heading = "Capture")]
-    pub tracer: CaptureMethod,
-    /// Trace durability calls as system calls: adds the end of calls on xfs. Slows every system
-    /// call of the machine by 70 to 200 ns.
-    #[arg(long, help_heading = "Capture")]
-    pub syscalls: bool,
+    /// What is captured, and how.
+    #[command(flatten)]
+    pub capture: CaptureOptions,
 
     /// Maximum size of the history at any time. Old minutes are first made coarser, then removed.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1g",
         help_heading = "History")]
     pub history_size: u64,
 
-    /// Keep an incident as a run when a condition holds: p99(fsync)>20ms, p99(read)>5ms for 10s,
-    /// depth>64, wait(dd)>1s (one wait of a thread whose name contains dd); repeatable. SIGUSR1
-    /// also keeps an incident.
+    /// Keep an incident as a run when a condition holds: p99(fsync)>20ms, max(read)>1s for 10s,
+    /// depth>64, wait(dd)>1s (one wait of a thread whose name contains dd), or unusual (far beyond
+    /// the same hour of earlier days); repeatable. SIGUSR1 also keeps an incident.
     #[arg(long, value_name = "CONDITION", help_heading = "Incidents")]
     pub when: Vec<Condition>,
     /// Time to keep before the incident.

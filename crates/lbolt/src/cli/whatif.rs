@@ -1,19 +1,15 @@
 //! The options of `lbolt whatif`, and what its help says.
 
-use super::{ModelReplayOptions, OutputOptions};
+use super::{ModelReplayOptions, OutputOptions, TraceOptions};
 use clap::Args;
-use std::path::PathBuf;
 
 /// `lbolt whatif`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = WHATIF_HELP)]
 pub struct WhatifOptions {
-    /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
-    #[arg(value_name = "TRACE", required = true)]
-    pub traces: Vec<PathBuf>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<String>,
+    /// The trace.
+    #[command(flatten)]
+    pub trace: TraceOptions,
     /// Change to predict: reads-first, dribble=WRITES/s, scheduler=NAME, drives=N, drive=MODEL,
     /// cache=SIZE|on|off; join several with +. Repeat --change to compare alternatives.
     #[arg(long, value_name = "CHANGE", required = true)]
@@ -42,7 +38,4 @@ Before is the model without the change, not the trace. The intervals cover paire
 model's uncertain parameters and of the start of the trace. If the trace has response times, they
 also cover the model's error and run-to-run noise, assuming that the change increases neither. The
 requests are kept as runs for lbolt response: OUTPUT/before and OUTPUT/after (after-1, after-2 … for
-several alternatives).
-
-Exit codes: 0 success, 1 I/O or simulation error, 2 usage error, 6 output not printed, 130
-interrupted.";
+several alternatives).";

@@ -2,7 +2,7 @@
 
 use super::simulate::{arrivals_of, word};
 use super::{note, print, print_json};
-use crate::cli::{CalibrateOptions, Format};
+use crate::cli::{CalibrateOptions, Format, TraceOptions};
 use crate::print::exit::{Fault, failure, unable};
 use crate::print::output::terminal_width;
 use crate::resolve::calibrate::{Device, ResolvedCalibration, check_trace, is_trace, resolve};
@@ -46,8 +46,9 @@ fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
     let control = control()?;
     let folder = options.output.as_deref().map(parent_of).filter(|path| path.is_dir());
     let held_in = (folder.unwrap_or(Path::new(".")), "--output");
-    let format = options.input_format.as_deref();
-    let trace = TraceFile::open(&options.targets, format, held_in, &control)?;
+    let input_format = options.input_format.clone();
+    let trace = TraceOptions { traces: options.targets.clone(), input_format };
+    let trace = TraceFile::open(&trace, held_in, &control)?;
     let arrivals = arrivals_of(&trace.provenance());
     note(&format!("held-out requests are simulated with {} arrivals", word(arrivals)));
     calibrate_trace(&TraceRequest {

@@ -46,11 +46,11 @@ fn open_page(address: &Address) -> Option<Redirect> {
 }
 
 fn opened(options: &ExploreOptions, control: &std::sync::Arc<Control>) -> anyhow::Result<Explored> {
-    let format = options.input_format.as_deref();
-    let path = parquet_of(&options.traces, format)?;
+    let path = parquet_of(&options.trace)?;
     let held_in = std::env::temp_dir();
-    let trace = TraceFile::open(&options.traces, format, (&held_in, "TMPDIR"), control)?;
-    let names: Vec<String> = options.traces.iter().map(|path| path.display().to_string()).collect();
+    let trace = TraceFile::open(&options.trace, (&held_in, "TMPDIR"), control)?;
+    let names: Vec<String> =
+        options.trace.traces.iter().map(|path| path.display().to_string()).collect();
     let watch = Watch::new(control);
     let (rows, began) = (watch.clone(), Instant::now());
     let _ticker = Ticker::reading(move || match rows.rows() {

@@ -22,14 +22,13 @@ use trace::intake::RowsError;
 pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let format = export::named(&options.output_format).map_err(usage)?;
     let control = control()?;
-    let (output, input_format) = (&options.output, options.input_format.as_deref());
-    let trace =
-        TraceFile::open(&options.traces, input_format, (parent_of(output), "--output"), &control)?;
+    let output = &options.output;
+    let trace = TraceFile::open(&options.trace, (parent_of(output), "--output"), &control)?;
     let rows = trace.rows()?;
     let watch = Watch::new(&control);
     let mut rows = Watched { rows, watch: watch.clone() };
     let ticker = progress(watch);
-    let destination = Destination { path: output, mode: mode_of(&options.traces) };
+    let destination = Destination { path: output, mode: mode_of(&options.trace.traces) };
     let exported = {
         // Of use where an earlier file is replaced, for a moment, and where a file system knows no
         // files without names.

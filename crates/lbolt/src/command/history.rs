@@ -3,7 +3,7 @@
 use super::{note, print};
 use crate::cli::{Format, HistoryOptions, PointSpan};
 use crate::print::exit::{Fault, failure, of_records};
-use crate::resolve::history::{Known, directory, step_ns};
+use crate::resolve::history::{Known, default_to_read, step_ns};
 use crate::run::history::gather;
 use crate::run::inputs::rollups_in;
 use crate::run::trace::terminal_width;
@@ -26,7 +26,7 @@ const LEAST_SLOTS: i64 = 12;
 pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
     host::memory::keep_freed();
     let paths = match options.histories.as_slice() {
-        [] => vec![directory(None)?],
+        [] => vec![default_to_read()?],
         named => rollups_in(named)?,
     };
     let shown_paths = || paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();

@@ -8,7 +8,7 @@ use crate::print::render::render;
 use crate::run::Watch;
 use crate::run::capture::Devices;
 use crate::run::directory::RunPlace;
-use crate::run::import::{choose, of_import, open, progress};
+use crate::run::import::{of_import, open, progress};
 use crate::run::requests::{RequestsRun, outcome};
 use crate::run::session::control;
 use trace::import::{self, ImportError};
@@ -18,10 +18,9 @@ use trace::intake::Intake;
 /// Errors: files that cannot be read or are of no format; records that cannot be written.
 pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let control = control()?;
-    let mut inputs = open(&options.files, &control)?;
-    let format = choose(&mut inputs, options.input_format.as_deref()).map_err(of_import)?;
+    let (mut inputs, format) = open(&options.trace, &control)?;
     let path = RunPlace::of(&options.output, "import");
-    let plan = serde_json::json!({ "files": options.files, "from": format.name() });
+    let plan = serde_json::json!({ "files": options.trace.traces, "from": format.name() });
     let watch = Watch::new(&control);
     let mut run = RequestsRun::begin("import", path, plan, watch.clone())?;
     let path = run.path().to_owned();

@@ -32,8 +32,7 @@ pub(super) fn run(options: &ProfileOptions) -> anyhow::Result<()> {
     let control = control()?;
     let beside = options.output.as_deref().and_then(Path::parent);
     let beside = beside.filter(|path| path.is_dir()).unwrap_or(Path::new("."));
-    let format = options.input_format.as_deref();
-    let trace = TraceFile::open(&options.traces, format, (beside, "--output"), &control)?;
+    let trace = TraceFile::open(&options.trace, (beside, "--output"), &control)?;
     let text = profile(&trace, options.device.as_deref(), &control)?.text();
     let text = text.map_err(of_records)?;
     let Some(path) = &options.output else { return print(&text) };

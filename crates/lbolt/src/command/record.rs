@@ -3,7 +3,7 @@
 
 use super::report::kept;
 use super::{note as say, print, print_json};
-use crate::cli::{Format, RecordOptions};
+use crate::cli::{Format, RecordOptions, TraceOptions};
 use crate::print::exit::{Fault, failure};
 use crate::print::render::render;
 use crate::print::ticker::Ticker;
@@ -37,7 +37,7 @@ use trace::intake::{Rows, RowsError};
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
-    let devices = resolve(&options.devices)?;
+    let devices = resolve(&options.capture.devices)?;
     let place = RunPlace::of(&options.output, "record");
     if options.dry_run {
         return print_json(&describe(options, &devices));
@@ -56,12 +56,12 @@ pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
 /// How it is captured.
 fn of_session(options: &RecordOptions) -> Options {
     Options {
-        method: options.tracer.into(),
+        method: options.capture.tracer.into(),
         ring_bytes: options.ring_size.unwrap_or_else(default_ring_bytes),
         zero_ns: None,
         with_context: true,
         keep: options.keep.map(|keep| keep.saturating_add(options.after.unwrap_or_default())),
-        with_syscalls: options.syscalls,
+        with_syscalls: options.capture.syscalls,
         with_stacks: options.stacks,
         with_cost: true,
         own_process: 0,
@@ -90,7 +90,7 @@ fn record(
         options.keep.map(|keep| LastSeconds::new(keep.saturating_add(after), options.keep_size));
     let until = Until {
         load: &mut *load,
-        duration: options.duration,
+        duration: options.capture.duration,
         control,
         alarm: alarm.as_ref(),
         after,
@@ -236,7 +236,7 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     }
     let watch = Watch::default();
     let ticker = super::response::progress(watch.clone());
-    let analysed = analyse(&[path.to_owned()], None, Selection::default(), &watch);
+    let analysed = analyse(&TraceOptions::own(path), Selection::default(), &watch);
     drop(ticker);
     let mut analysed = analysed?;
     let findings = analysed.findings();
@@ -259,11 +259,12 @@ fn nothing_happened(end: &End) -> anyhow::Error {
 
 /// What run.json says was planned.
 fn describe(options: &RecordOptions, devices: &Devices) -> Value {
+    let method = options.capture.tracer.to_possible_value();
     json!({
         "devices": devices.describe(),
         "command": options.command,
-        "duration_ns": options.duration.map(|d| d.as_nanos() as u64),
-        "method": options.tracer.to_possible_value().map(|method| method.get_name().to_owned()),
+        "duration_ns": options.capture.duration.map(|d| d.as_nanos() as u64),
+        "method": method.map(|method| method.get_name().to_owned()),
         "ring_bytes": options.ring_size.unwrap_or_else(default_ring_bytes),
         "keep_ns": options.keep.map(|d| d.as_nanos() as u64),
     })

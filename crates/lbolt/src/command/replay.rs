@@ -34,8 +34,7 @@ pub(super) fn run(options: &ReplayOptions) -> anyhow::Result<()> {
     let place = RunPlace::of(&options.output, "replay");
     let beside = parent_of(place.as_ref());
     let beside = if beside.is_dir() { beside } else { Path::new(".") };
-    let format = options.input_format.as_deref();
-    let trace = TraceFile::open(&options.traces, format, (beside, "--output"), &control)?;
+    let trace = TraceFile::open(&options.trace, (beside, "--output"), &control)?;
     let planned = plan(&PlanRequest {
         trace: &trace,
         target: &target,
@@ -79,7 +78,7 @@ fn ns(time: Duration) -> u64 {
 /// What run.json says of the options.
 fn record(options: &ReplayOptions) -> serde_json::Value {
     serde_json::json!({
-        "trace": options.traces,
+        "trace": options.trace.traces,
         "target": options.target,
         "arrivals": super::simulate::word(options.arrivals),
         "scale": options.scale,

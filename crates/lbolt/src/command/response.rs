@@ -35,10 +35,10 @@ fn changed<'a>((key, sentence): (&String, &'a String)) -> Option<&'a str> {
 
 /// The trace, or the part of it that is selected, analysed.
 fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
-    let (control, format) = (control()?, options.input_format.as_deref());
+    let control = control()?;
     let watch = Watch::new(&control);
-    let traces = expanded(&options.traces)?;
-    if let Some(inputs) = several(&traces, format)? {
+    let trace = options.trace.of(expanded(&options.trace.traces)?);
+    if let Some(inputs) = several(&trace)? {
         if selection::selects_time(options) {
             let sentence = format!(
                 "--from, --to and --last select a part of one trace, but {} traces are named; name \
@@ -52,10 +52,10 @@ fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
     }
     if !selection::selects_time(options) {
         let _ticker = progress(watch.clone());
-        return analyse(&traces, format, selection::whole(options), &watch);
+        return analyse(&trace, selection::whole(options), &watch);
     }
     let held_in = std::env::temp_dir();
-    let trace = TraceFile::open(&traces, format, (&held_in, "TMPDIR"), &control)?;
+    let trace = TraceFile::open(&trace, (&held_in, "TMPDIR"), &control)?;
     let started_unix_ns = trace.provenance().started_unix_ns;
     let span = selection::Span { end_ns: trace.end_ns()?, started_unix_ns };
     let selection = selection::part(options, span)?;
@@ -89,7 +89,7 @@ fn shown(
     Ok(match options.format {
         Format::Json => {
             let origin = analysed.provenance.origin_name();
-            let trace = serde_json::json!({ "trace": options.traces, "origin": origin });
+            let trace = serde_json::json!({ "trace": options.trace.traces, "origin": origin });
             report::json(&trace, findings)?
         }
         Format::Csv => report::csv(findings),

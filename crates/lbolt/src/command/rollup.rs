@@ -6,7 +6,7 @@ use crate::cli::RollupOptions;
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::print;
 use crate::run::Watch;
-use crate::run::inputs::{Input, expanded, is_rollup, label_of, several};
+use crate::run::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
 use crate::run::leftover::Kept;
 use crate::run::rollup::roll_up;
 use crate::run::session::control;
@@ -31,11 +31,14 @@ enum Source {
 pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     let control = control()?;
     let watch = Watch::new(&control);
-    let named = expanded(&options.traces)?;
+    let named = expanded_with_rollups(&options.trace.traces)?;
     let mode = mode_of(&named);
     let sources = sources(options, named)?;
     if options.part.is_some() && !matches!(sources.as_slice(), [Source::Trace(..)]) {
         return Err(usage("--part selects minutes of one trace; name one"));
+    }
+    if options.host.is_some() && sources.iter().any(|source| matches!(source, Source::Rows(_))) {
+        return Err(usage("--host is for traces: histories and rollups record their host"));
     }
     let mut folder = Folder::new(Vec::new(), options.level, &Origin::default())?;
     let ticker = super::response::progress(watch.clone());
@@ -92,13 +95,12 @@ fn twice(twice: Box<Twice>) -> anyhow::Error {
 fn sources(options: &RollupOptions, named: Vec<PathBuf>) -> anyhow::Result<Vec<Source>> {
     let (rows, traces): (Vec<PathBuf>, Vec<PathBuf>) =
         named.into_iter().partition(|path| is_rollup(path));
-    let format = options.input_format.as_deref();
     let of_run = |label: String, path: &Path| {
         let host = options.host.clone().or_else(|| host_of(path)).unwrap_or_else(|| label.clone());
         let part = options.part.map(|part| part.to_string());
         Origin { host: Some(host), run: Some(label), part }
     };
-    let of_traces = match (several(&traces, format)?, traces.as_slice()) {
+    let of_traces = match (several(&options.trace.of(traces.clone()))?, traces.as_slice()) {
         (_, []) => Vec::new(),
         (Some(inputs), _) => inputs
             .into_iter()
@@ -141,7 +143,8 @@ fn rolled(
     watch: &Watch,
 ) -> anyhow::Result<()> {
     let held_in = (parent_of(&options.output), "--output");
-    let trace = TraceFile::open(traces, options.input_format.as_deref(), held_in, watch.control())?;
+    let trace = options.trace.of(traces.to_vec());
+    let trace = TraceFile::open(&trace, held_in, watch.control())?;
     let started = options.started.and_then(|at| i64::try_from(at.as_nanosecond()).ok());
     let mut refused = Ok(());
     roll_up(trace, started, options.part, watch, |rows| {

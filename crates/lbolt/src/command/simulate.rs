@@ -42,12 +42,8 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
     profiles.iter().try_for_each(modelled::check)?;
     let control = control()?;
     let place = RunPlace::of(&options.output, "simulate");
-    let trace = TraceFile::open(
-        &options.traces,
-        options.input_format.as_deref(),
-        (output_parent(&place), "--output"),
-        &control,
-    )?;
+    let held_in = (output_parent(&place), "--output");
+    let trace = TraceFile::open(&options.trace, held_in, &control)?;
     let provenance = trace.provenance();
     if options.replay.arrivals.is_none() && provenance.origin.is_empty() {
         note(
@@ -68,7 +64,7 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         completed: completed.clone(),
     };
     let plan = serde_json::json!({
-        "trace": options.traces,
+        "trace": options.trace.traces,
         "model": model,
         "set": options.set,
         "variants_count": variants.len(),

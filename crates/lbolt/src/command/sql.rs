@@ -4,7 +4,7 @@
 //! Non-goals: running it.
 
 use super::print;
-use crate::cli::{SqlEngine, SqlOptions};
+use crate::cli::{SqlEngine, SqlOptions, TraceOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::run::inputs::is_rollup;
 use crate::run::trace::parquet_of;
@@ -206,7 +206,7 @@ fn place(path: &Path) -> anyhow::Result<String> {
         Readable::Elsewhere(text) => return Ok(text),
         Readable::Here(text) => text,
     };
-    let found = parquet_of(&[path.to_owned()], None)?;
+    let found = parquet_of(&TraceOptions::own(path))?;
     let found = found.ok_or_else(|| {
         refused(
             path,

@@ -56,10 +56,10 @@ pub(super) fn run(options: &TopOptions) -> anyhow::Result<()> {
 
 fn of_capture(options: &TopOptions) -> capture::Options {
     capture::Options {
-        devices: options.devices.clone(),
-        method: options.tracer,
+        devices: options.capture.devices.clone(),
+        method: options.capture.tracer,
         ring_bytes: capture::ring_bytes(),
-        with_syscalls: options.syscalls,
+        with_syscalls: options.capture.syscalls,
         span: SPAN,
         delay: DELAY,
         with_files: true,
@@ -72,7 +72,7 @@ fn of_capture(options: &TopOptions) -> capture::Options {
 
 fn of_screen(options: &TopOptions) -> top::Options {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    top::Options { no_color, devices: options.devices.clone() }
+    top::Options { no_color, devices: options.capture.devices.clone() }
 }
 
 /// Until the user quits. What comes is shown by a thread of its own: writing a run keeps no key
@@ -98,7 +98,7 @@ fn take(
     actions: &Receiver<Action>,
 ) -> anyhow::Result<()> {
     let began = Instant::now();
-    let is_over = || options.duration.is_some_and(|duration| began.elapsed() >= duration);
+    let is_over = || options.capture.duration.is_some_and(|duration| began.elapsed() >= duration);
     // Who is gone hears nothing, and has said so.
     let say = |text: String| {
         let _ = give.send(top::Message::Say(text));
@@ -178,7 +178,7 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
             Ok(Message::Failed(failure)) => return Err(failure.into()),
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        let is_over = options.duration.is_some_and(|duration| began.elapsed() >= duration);
+        let is_over = options.capture.duration.is_some_and(|duration| began.elapsed() >= duration);
         if is_over || control.is_stopped() {
             watching.order(Order::Stop);
         }

@@ -97,7 +97,7 @@ fn watch(
         if asked.swap(false, Ordering::Relaxed) {
             watching.order(Order::Write("the user requested it".to_owned()));
         }
-        let is_over = options.duration.is_some_and(|duration| began.elapsed() >= duration);
+        let is_over = options.capture.duration.is_some_and(|duration| began.elapsed() >= duration);
         if is_over || load.is_over() || control.is_stopped() {
             watching.order(Order::Stop);
         }
@@ -155,10 +155,10 @@ impl Kept {
 
 fn of_capture(options: &WatchOptions) -> capture::Options {
     capture::Options {
-        devices: options.devices.clone(),
-        method: options.tracer,
+        devices: options.capture.devices.clone(),
+        method: options.capture.tracer,
         ring_bytes: capture::ring_bytes(),
-        with_syscalls: options.syscalls,
+        with_syscalls: options.capture.syscalls,
         span: SPAN,
         delay: DELAY,
         with_files: false,

@@ -36,12 +36,8 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
     }
     let control = control()?;
     let place = RunPlace::of(&options.output, "whatif");
-    let trace = TraceFile::open(
-        &options.traces,
-        options.input_format.as_deref(),
-        (output_parent(&place), "--output"),
-        &control,
-    )?;
+    let held_in = (output_parent(&place), "--output");
+    let trace = TraceFile::open(&options.trace, held_in, &control)?;
     let model = model(options, &trace)?;
     let variants = variants(&model, &options.change)?;
     let completed = Arc::new(AtomicU64::new(0));
@@ -100,7 +96,7 @@ fn model(options: &WhatifOptions, trace: &TraceFile) -> anyhow::Result<String> {
     if let Some(model) = &options.model {
         return Ok(model.clone());
     }
-    let beside = options.traces.first().map(|path| match path.is_dir() {
+    let beside = options.trace.traces.first().map(|path| match path.is_dir() {
         true => path.join(PROFILE),
         false => path.with_file_name(PROFILE),
     });
@@ -117,7 +113,7 @@ fn model(options: &WhatifOptions, trace: &TraceFile) -> anyhow::Result<String> {
 
 fn plan(options: &WhatifOptions, requested: &SimulationRequest<'_>) -> serde_json::Value {
     serde_json::json!({
-        "trace": options.traces,
+        "trace": options.trace.traces,
         "model": requested.model,
         "change": options.change,
         "arrivals": word(requested.arrivals),

@@ -30,6 +30,23 @@ pub(crate) fn directory(named: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
     })
 }
 
+/// Where the packaged service keeps its history.
+const OF_SERVICE: &str = "/var/lib/lbolt-watch/history";
+
+/// The history that is read where none is named: this user's, else the service's.
+/// Errors: as of [`directory`].
+pub(crate) fn default_to_read() -> anyhow::Result<PathBuf> {
+    present_or_other(directory(None), OF_SERVICE.into())
+}
+
+fn present_or_other(own: anyhow::Result<PathBuf>, other: PathBuf) -> anyhow::Result<PathBuf> {
+    match own {
+        Ok(own) if own.is_dir() => Ok(own),
+        _ if other.is_dir() => Ok(other),
+        own => own,
+    }
+}
+
 /// The moments that are typed are relative to these.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
@@ -115,6 +132,20 @@ mod tests {
 
     fn at(text: &str) -> i64 {
         unix_ns(text.parse().unwrap())
+    }
+
+    #[test]
+    fn the_services_history_is_read_where_this_user_has_none() {
+        let held = tempfile::tempdir().unwrap();
+        let (own, other) = (held.path().join("own"), held.path().join("other"));
+        let chosen = || present_or_other(Ok(own.clone()), other.clone()).unwrap();
+        assert_eq!(chosen(), own, "what is missing is named by its usual place");
+        std::fs::create_dir(&other).unwrap();
+        assert_eq!(chosen(), other);
+        std::fs::create_dir(&own).unwrap();
+        assert_eq!(chosen(), own);
+        let none = failure(Fault::Usage, "no HOME");
+        assert_eq!(present_or_other(Err(none), other.clone()).unwrap(), other);
     }
 
     #[test]

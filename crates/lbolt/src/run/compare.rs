@@ -170,6 +170,14 @@ fn fio_of(path: &Path) -> anyhow::Result<Source> {
     Ok(Source::Fio(shown.to_string(), fio))
 }
 
+/// The commands whose runs are a trace, without passes: compared by stretches of its time.
+const OF_TRACES: [&str; 7] =
+    ["record", "import", "watch", "top", "simulate", "synthesize", "replay"];
+
+fn is_trace(info: &RunInfo) -> bool {
+    OF_TRACES.contains(&info.experiment.as_str())
+}
+
 /// The series of a run of whatever experiment: of its passes, or of the stretches of its trace.
 pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Vec<Series>> {
     let usage = |e: &dyn std::fmt::Display| failure(Fault::Usage, format!("failed to {e}"));
@@ -179,7 +187,7 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
         false => vec![],
     };
     let mut series = of_run(&samples, &findings);
-    if run.requests().exists() && matches!(info.experiment.as_str(), "record" | "import") {
+    if run.requests().exists() && is_trace(info) {
         let file = RequestFile::open(&run.requests()).map_err(|e| usage(&e))?;
         let mut reader = file.read_all().map_err(|e| usage(&e))?;
         let mut stretches = Stretches::new(file.rows());
@@ -244,15 +252,9 @@ pub(crate) fn ready(
         |d: &&Difference| d.aspect.is_some_and(|aspect| !requested.across.contains(&aspect));
     let forbidden: Vec<String> =
         differences.iter().filter(forbids).map(|d| d.to_string()).collect();
-    let is_trace = |infos: &[&RunInfo]| {
-        infos.iter().all(|i| matches!(i.experiment.as_str(), "record" | "import"))
-            && !infos.is_empty()
-    };
     let unit = match (a.sources.as_slice(), b.sources.as_slice()) {
         _ if requested.is_interleaved => Unit::Round,
-        ([Source::Run(..)], [Source::Run(..)]) if is_trace(&a.infos()) && is_trace(&b.infos()) => {
-            Unit::Stretch
-        }
+        ([Source::Run(a, _)], [Source::Run(b, _)]) if is_trace(a) && is_trace(b) => Unit::Stretch,
         ([Source::Run(..)], [Source::Run(..)]) => Unit::Pass,
         _ => Unit::Run,
     };

@@ -1,25 +1,28 @@
 //! Foreign traces being read: opened, distinguished, and how far they are.
 
 use super::Watch;
+use crate::cli::TraceOptions;
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::ticker::Ticker;
 use host::drive::Control;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use trace::import::{self, Format, ImportError, Input};
 
-/// Opens all files before anything is made.
-pub(crate) fn open(files: &[PathBuf], control: &Control) -> anyhow::Result<Vec<Input>> {
-    let opened = files.iter().map(|file| Input::open_until(file, control.stop.clone()));
-    opened.collect::<Result<_, _>>().map_err(|e| failure(Fault::Usage, format!("failed to {e}")))
-}
-
-/// The format that was requested, or the one that all files are of.
-pub(crate) fn choose(
-    inputs: &mut [Input],
-    input_format: Option<&str>,
-) -> Result<&'static Format, ImportError> {
-    input_format.map_or_else(|| import::guess_together(inputs), import::named)
+/// Opens all files before anything is made, with the format that was requested, or the one that all
+/// files are of.
+/// Errors: a file that cannot be read; an unknown format; files of none, or of several.
+pub(crate) fn open(
+    trace: &TraceOptions,
+    control: &Control,
+) -> anyhow::Result<(Vec<Input>, &'static Format)> {
+    let opened = trace.traces.iter().map(|file| Input::open_until(file, control.stop.clone()));
+    let opened = opened.collect::<Result<Vec<_>, _>>();
+    let mut inputs = opened.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
+    let format = match trace.input_format.as_deref() {
+        Some(name) => import::named(name),
+        None => import::guess_together(&mut inputs),
+    };
+    Ok((inputs, format.map_err(of_import)?))
 }
 
 /// What the user can mend is a usage error; what the disk refuses is not.

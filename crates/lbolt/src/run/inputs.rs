@@ -4,6 +4,7 @@
 //! Non-goals: a foreign trace, which may be several files itself.
 
 use super::trace::{REQUESTS, parquet_of};
+use crate::cli::TraceOptions;
 use crate::print::exit::{Fault, failure};
 use model::history::FileName;
 use model::record::{RecordError, RollupFile};
@@ -29,6 +30,17 @@ pub(crate) fn expanded(traces: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         runs => runs,
     };
     Ok(in_full(traces)?.into_iter().flat_map(runs).collect())
+}
+
+/// All that is named, lists and directories of runs, of histories and of rollups in full.
+/// Errors: a list that cannot be read, or is empty.
+pub(crate) fn expanded_with_rollups(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let within = |path: PathBuf| match path.join(REQUESTS).exists() {
+        true => Ok(vec![path]),
+        false => rollups_in(&[path]),
+    };
+    let all = expanded(named)?.into_iter().map(within).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(all.into_iter().flatten().collect())
 }
 
 /// What is named, lists in full.
@@ -120,15 +132,13 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 
 /// Several traces of ours; none where what is named is one trace, of whatever format.
 /// Errors: a trace that is not there, is foreign beside ours, or is named twice.
-pub(crate) fn several(
-    traces: &[PathBuf],
-    input_format: Option<&str>,
-) -> anyhow::Result<Option<Vec<Input>>> {
-    if traces.len() < 2 || input_format.is_some() {
+pub(crate) fn several(trace: &TraceOptions) -> anyhow::Result<Option<Vec<Input>>> {
+    let traces = &trace.traces;
+    if traces.len() < 2 || trace.input_format.is_some() {
         return Ok(None);
     }
     let ours = |path: &PathBuf| match path.exists() {
-        true => parquet_of(std::slice::from_ref(path), None),
+        true => parquet_of(&TraceOptions::own(path)),
         false => Ok(None),
     };
     let found = traces.iter().map(ours).collect::<anyhow::Result<Vec<_>>>()?;

@@ -2,9 +2,10 @@
 //! contiguous parts, one a core at a time, each beginning with what is in flight at its boundary; a
 //! foreign trace comes row by row, in order.
 
+use crate::cli::TraceOptions;
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
-use crate::run::import::{choose, of_import, open};
+use crate::run::import::{of_import, open};
 use crate::run::inputs::Input;
 use crate::run::trace::{TraceFile, device_name, open_requests, parquet_of};
 use crate::run::{Interrupted, Watch, density, verdict};
@@ -18,7 +19,7 @@ use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
 use model::units::show_seconds;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use trace::import::{self, ImportError};
@@ -162,17 +163,16 @@ fn stopped(_: Interrupted) -> anyhow::Error {
 /// Analyses the whole of a trace as it is named on the command line; `selection` selects no time.
 /// Errors: a trace that cannot be read; interruption.
 pub(crate) fn analyse(
-    traces: &[PathBuf],
-    input_format: Option<&str>,
+    trace: &TraceOptions,
     selection: Selection,
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
-    match parquet_of(traces, input_format)? {
+    match parquet_of(trace)? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
             of_file(&open_requests(&path)?, context, selection, &Response::default, watch)
         }
-        None => of_foreign(traces, input_format, selection, watch),
+        None => of_foreign(trace, selection, watch),
     }
 }
 
@@ -220,7 +220,7 @@ fn traced_ns(spans: Vec<(Option<i64>, Range<i64>)>) -> f64 {
 /// Analyses all requests of a run, and keeps its devices over time.
 /// Errors: records that cannot be read; interruption.
 pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Analysed> {
-    match parquet_of(&[run.to_owned()], None)? {
+    match parquet_of(&TraceOptions::own(run))? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
             let file = open_requests(&path)?;
@@ -235,7 +235,7 @@ pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Anal
 /// Analyses all requests of a run.
 /// Errors: records that cannot be read; interruption.
 pub(crate) fn analyse_run(run: &Path, watch: &Watch) -> anyhow::Result<Analysed> {
-    analyse(&[run.to_owned()], None, Selection::default(), watch)
+    analyse(&TraceOptions::own(run), Selection::default(), watch)
 }
 
 /// Analyses a part of a trace, whose rows can be read again and again.
@@ -443,13 +443,11 @@ fn first_arrival_ns(
 
 /// A foreign trace needs no file of ours: its rows come in order.
 fn of_foreign(
-    traces: &[PathBuf],
-    input_format: Option<&str>,
+    trace: &TraceOptions,
     selection: Selection,
     watch: &Watch,
 ) -> anyhow::Result<Analysed> {
-    let mut inputs = open(traces, watch.control())?;
-    let format = choose(&mut inputs, input_format).map_err(of_import)?;
+    let (mut inputs, format) = open(trace, watch.control())?;
     let mut response = Response::default();
     let mut minutes = Minutes::all(Known::new(Context::default(), selection));
     let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut minutes));

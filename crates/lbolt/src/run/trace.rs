@@ -1,12 +1,13 @@
 //! A trace as it is named on the command line: a run, its requests.parquet, or another program's
 //! files.
 
+use crate::cli::TraceOptions;
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::output::note;
 pub(crate) use crate::print::output::terminal_width;
 use crate::run::Watch;
 use crate::run::capture::Devices;
-use crate::run::import::{choose, of_import, open, progress};
+use crate::run::import::{of_import, open, progress};
 use crate::run::verdict::context_of;
 use host::drive::Control;
 use host::scratch::nameless_in;
@@ -37,11 +38,8 @@ pub(crate) fn files_of(traces: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
 
 /// The file of ours that a trace is, or has in its directory; none of a foreign one.
 /// Errors: a directory that holds no trace.
-pub(crate) fn parquet_of(
-    traces: &[PathBuf],
-    input_format: Option<&str>,
-) -> anyhow::Result<Option<PathBuf>> {
-    let [one] = traces else { return Ok(None) };
+pub(crate) fn parquet_of(trace: &TraceOptions) -> anyhow::Result<Option<PathBuf>> {
+    let [one] = trace.traces.as_slice() else { return Ok(None) };
     let of_run = one.join(REQUESTS);
     let refused = |path: &Path, why: &dyn std::fmt::Display| {
         failure(Fault::Usage, format!("failed to read {}: {why}", path.display()))
@@ -60,7 +58,7 @@ pub(crate) fn parquet_of(
     }
     let path = if is_run { of_run } else { one.clone() };
     match is_parquet(&path) {
-        Ok(true) if input_format.is_none() => Ok(Some(path)),
+        Ok(true) if trace.input_format.is_none() => Ok(Some(path)),
         Err(error) if is_run => Err(refused(&path, &error)),
         Ok(false) if is_run => Err(refused(&path, &"it is not Parquet; the run may be incomplete")),
         // A foreign trace, or what is to be told of as one.
@@ -140,16 +138,15 @@ impl TraceFile {
     /// another one.
     /// Errors: a trace that cannot be read; a directory that takes no file; interruption.
     pub(crate) fn open(
-        traces: &[PathBuf],
-        input_format: Option<&str>,
+        trace: &TraceOptions,
         held_in: (&Path, &str),
         control: &Arc<Control>,
     ) -> anyhow::Result<Self> {
-        if let Some(path) = parquet_of(traces, input_format)? {
+        if let Some(path) = parquet_of(trace)? {
             let (file, context) = (open_requests(&path)?, context_of(&path)?);
             return Ok(Self { file, context, _held: None });
         }
-        let held = imported(traces, input_format, held_in, control)?;
+        let held = imported(trace, held_in, control)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         let file = RequestFile::open(&path).map_err(of_records)?;
         Ok(Self { file, context: Context::default(), _held: Some(held) })
@@ -201,13 +198,11 @@ impl TraceFile {
 
 /// A foreign trace as a file of requests without a name.
 fn imported(
-    files: &[PathBuf],
-    input_format: Option<&str>,
+    trace: &TraceOptions,
     (directory, choice): (&Path, &str),
     control: &Arc<Control>,
 ) -> anyhow::Result<File> {
-    let mut inputs = open(files, control)?;
-    let format = choose(&mut inputs, input_format).map_err(of_import)?;
+    let (mut inputs, format) = open(trace, control)?;
     let refused = |why: String| {
         let what = format!("store the trace's requests in {}: {why}", directory.display());
         of_records(format!(

@@ -5,6 +5,7 @@
 //! Non-goals: what was waited for (`capture::Alarm`).
 
 use super::Incident;
+use crate::cli::TraceOptions;
 use crate::print::exit::of_records;
 use crate::print::output::note;
 use crate::run::Watch;
@@ -88,8 +89,8 @@ pub(crate) fn write(incident: Incident, limits: &Limits) -> anyhow::Result<(Path
     let lacking = crowded_out(incident.crowded_out);
     let (path, taken, provenance) =
         write_run("watch", &place, incident.requests, incident.context)?;
-    let one = std::slice::from_ref(&path);
-    let findings = analyse(one, None, Selection::default(), &Watch::default())?.findings();
+    let one = TraceOptions::own(&path);
+    let findings = analyse(&one, Selection::default(), &Watch::default())?.findings();
     let mut sentences = report::verdict::sentences(&findings);
     sentences.extend(lacking);
     let verdict = sentences.join(" ");
