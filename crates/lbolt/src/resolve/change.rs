@@ -276,7 +276,7 @@ fn drive(value: &str, _: &Profile) -> Result<Change, String> {
     }
     let title = if other.title.is_empty() { value.to_owned() } else { other.title };
     Ok(Change { edits: vec![Edit::Drive(value.to_owned())], ..Change::default() }
-        .noted(format!("the drive is {title}, behind the same queue, controller and bus")))
+        .noted(format!("drive: {title}, behind the same queue, controller and bus")))
 }
 
 /// The cache of a rotating drive, by its segments; the buffer of a flash drive.

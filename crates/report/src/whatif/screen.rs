@@ -115,7 +115,7 @@ fn told(row: &Row<'_>) -> String {
         || ", no interval".to_owned(),
         |(low, high)| format!(" [{}, {}]", number(low), number(high)),
     );
-    let beyond = if is_within { ", no different beyond the interval" } else { "" };
+    let beyond = if is_within { ", no clear change" } else { "" };
     let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
     format!(
         "{plural} {moves} {} ({}{unit}{interval}{beyond})",
