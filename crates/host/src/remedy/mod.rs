@@ -1,4 +1,4 @@
-//! What may help against storms, as a table of named changes: one remedy one file. Each says which
+//! What may help against storms, as a table of named changes ([`REMEDIES`]). Each says which
 //! settings it needs here, and what the writer does otherwise; it changes nothing itself.
 //!
 //! A remedy that this machine cannot have says why: it is *not measured*.
@@ -8,32 +8,11 @@
 //!
 //! Non-goals: applying and undoing ([`crate::settings`]).
 
-mod bfq;
-mod cgroup_limit;
-mod cgroup_weight;
-mod commit_often;
-mod commit_seldom;
-mod data_writeback;
-mod direct;
-mod dirty_early;
-mod dirty_limit;
-mod fdatasync;
-mod few_requests;
-mod idle;
-mod kyber;
-mod lazytime;
-mod mq_deadline;
-mod mq_deadline_strict;
-mod no_scheduler;
 mod permanent;
-mod read_ahead_large;
-mod read_ahead_off;
-mod sync_file_range;
-mod wbt_off;
-mod wbt_tight;
-mod writeback_often;
+mod table;
 
 pub use permanent::{Permanent, permanent};
+pub use table::REMEDIES;
 
 use crate::group::{self, Limit};
 use crate::settings::Setting;
@@ -86,6 +65,35 @@ pub struct MountOption {
     pub otherwise: &'static str,
 }
 
+/// A setting that a remedy needs, and its value.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// The disk's scheduler.
+    Scheduler(&'static str),
+    /// A setting of the disk's queue.
+    Queue(&'static str, u64),
+    /// A setting of the kernel's memory (vm), which depends on the load.
+    Vm(&'static str, fn(&Place) -> u64),
+}
+
+impl Change {
+    /// Errors: it needs a disk, and there is none.
+    fn at(self, place: &Place) -> Result<Setting, String> {
+        let of_queue = |name: &str, value: String| {
+            let path = disk(place)?.join("queue").join(name);
+            Ok(Setting { path, value })
+        };
+        match self {
+            Self::Scheduler(name) => of_queue("scheduler", name.to_owned()),
+            Self::Queue(name, value) => of_queue(name, value.to_string()),
+            Self::Vm(name, value) => {
+                let path = PathBuf::from("/proc/sys/vm").join(name);
+                Ok(Setting { path, value: value(place).to_string() })
+            }
+        }
+    }
+}
+
 /// A named change.
 #[derive(Debug, Clone, Copy)]
 pub struct Remedy {
@@ -96,7 +104,7 @@ pub struct Remedy {
     /// What it changes.
     pub kind: Kind,
     /// The settings that it needs, in the order in which they are written.
-    settings: fn(&Place) -> Result<Vec<Setting>, String>,
+    settings: &'static [Change],
     /// What the writer does otherwise.
     pub writer: WriterChange,
     /// What a program does to have it for good, where it is not a setting.
@@ -114,40 +122,13 @@ const NOTHING: Remedy = Remedy {
     name: "",
     meaning: "",
     kind: Kind::Writer,
-    settings: |_| Ok(vec![]),
+    settings: &[],
     writer: AS_IT_IS,
     in_program: None,
     mount: None,
     group: |_| Ok(vec![]),
     by_hand: None,
 };
-
-/// All remedies, those of the disk's queue first.
-pub const REMEDIES: [Remedy; 23] = [
-    no_scheduler::REMEDY,
-    mq_deadline::REMEDY,
-    mq_deadline_strict::REMEDY,
-    kyber::REMEDY,
-    bfq::REMEDY,
-    few_requests::REMEDY,
-    wbt_tight::REMEDY,
-    wbt_off::REMEDY,
-    dirty_early::REMEDY,
-    dirty_limit::REMEDY,
-    writeback_often::REMEDY,
-    read_ahead_off::REMEDY,
-    read_ahead_large::REMEDY,
-    cgroup_limit::REMEDY,
-    cgroup_weight::REMEDY,
-    commit_often::REMEDY,
-    commit_seldom::REMEDY,
-    lazytime::REMEDY,
-    data_writeback::REMEDY,
-    sync_file_range::REMEDY,
-    fdatasync::REMEDY,
-    direct::REMEDY,
-    idle::REMEDY,
-];
 
 /// What a writer does that nothing was changed in.
 const AS_IT_IS: WriterChange = WriterChange { dribble: None, direct: false, priority: None };
@@ -167,7 +148,7 @@ impl Remedy {
     /// The settings that it needs, whether this machine has them or not.
     /// Errors: it needs a disk, and there is none.
     pub fn wanted(&self, place: &Place) -> Result<Vec<Setting>, String> {
-        (self.settings)(place)
+        self.settings.iter().map(|change| change.at(place)).collect()
     }
 
     /// The settings that it needs here.
@@ -195,16 +176,10 @@ fn is_tunable(setting: &Setting) -> bool {
 /// The kernel takes no dirty limit below two pages; a megabyte is small enough anywhere.
 const PAGES_LEAST: u64 = 1 << 20;
 
-/// A setting of the disk's queue.
-fn of_queue(place: &Place, name: &str, value: impl ToString) -> Result<Setting, String> {
+/// The disk, as sysfs has it.
+fn disk(place: &Place) -> Result<PathBuf, String> {
     let device = place.device.as_ref().ok_or("no block device is visible under the target")?;
-    let queue = PathBuf::from("/sys/block").join(device).join("queue");
-    Ok(Setting { path: queue.join(name), value: value.to_string() })
-}
-
-/// The disk's scheduler.
-fn scheduler(place: &Place, name: &str) -> Result<Setting, String> {
-    of_queue(place, "scheduler", name)
+    Ok(PathBuf::from("/sys/block").join(device))
 }
 
 /// Whether the kernel has that scheduler for the disk.
@@ -222,15 +197,9 @@ fn known(setting: &Setting) -> Result<(), String> {
     }
 }
 
-fn of_vm(name: &str, value: u64) -> Setting {
-    let path = PathBuf::from("/proc/sys/vm").join(name);
-    Setting { path, value: value.to_string() }
-}
-
 /// The disk's two numbers, as a cgroup's limits name it.
 fn numbers(place: &Place) -> Result<String, String> {
-    let device = place.device.as_ref().ok_or("no block device is visible under the target")?;
-    let path = PathBuf::from("/sys/block").join(device).join("dev");
+    let path = disk(place)?.join("dev");
     let text = std::fs::read_to_string(&path);
     let text = text.map_err(|error| format!("failed to read {}: {error}", path.display()))?;
     Ok(text.trim().to_owned())
@@ -259,7 +228,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), REMEDIES.len());
         for remedy in &REMEDIES {
-            let changes = (remedy.settings)(&place).map_or(true, |settings| !settings.is_empty());
+            let changes = remedy.wanted(&place).map_or(true, |settings| !settings.is_empty());
             let is_else = remedy.mount.is_some() || remedy.kind == Kind::Group;
             assert!(changes || remedy.writer != AS_IT_IS || is_else, "{}", remedy.name);
             assert!(!is_else || remedy.by_hand.is_some(), "{}", remedy.name);
