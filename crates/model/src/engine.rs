@@ -37,39 +37,6 @@ pub enum Operation {
     Unlink,
 }
 
-/// By which interface requests reach the kernel.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the table below says what each is")]
-pub enum EngineKind {
-    Sync,
-    #[default]
-    Psync,
-    Vsync,
-    Pvsync,
-    Pvsync2,
-    Pvsync2Nowait,
-    Pvsync2Hipri,
-    StdioQuarter,
-    StdioHalf,
-    Stdio,
-    StdioDouble,
-    Mmap,
-    Splice,
-    CopyFileRange,
-    Libaio,
-    Posixaio,
-    Threads,
-    IoUring,
-    IoUringFixed,
-    IoUringSqpoll,
-    IoUringDefer,
-    IoUringIopoll,
-    Null,
-}
-
 /// What is to be known of an engine before it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineFacts {
@@ -119,175 +86,89 @@ const NEEDS_POLLING: &str = "only direct requests can be polled; give --direct";
 const NO_POLLING: &str = "the device has no poll queues (nvme needs the module parameter \
                           poll_queues), or the file system cannot poll";
 
-/// Every engine, in the order of the enumeration.
-pub const ENGINES: [EngineFacts; 23] = [
-    EngineFacts {
-        kind: EngineKind::Sync,
-        name: "sync",
-        meaning: "read(2) and write(2) at the file position, lseek(2) if the position differs",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Psync,
-        name: "psync",
-        meaning: "pread(2) and pwrite(2)",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Vsync,
-        name: "vsync",
-        meaning: "readv(2) and writev(2) at the file position, one buffer per call",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Pvsync,
-        name: "pvsync",
-        meaning: "preadv(2) and pwritev(2), one buffer per call",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Pvsync2,
-        name: "pvsync2",
-        meaning: "preadv2(2) and pwritev2(2) without flags",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Pvsync2Nowait,
-        name: "pvsync2_nowait",
-        meaning: "with RWF_NOWAIT, and again without it if the call would block",
+/// The engines: the facts that a row begins with, its kind, name, meaning, and what is otherwise.
+macro_rules! engines {
+    ($(
+        $(#[$meta:meta])* $base:ident $kind:ident $name:literal $meaning:literal
+        $(;)? $({ $($field:ident: $value:expr,)* })?
+    )*) => {
+        /// By which interface requests reach the kernel.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[allow(missing_docs, reason = "the table says what each is")]
+        pub enum EngineKind { $($(#[$meta])* $kind),* }
+
+        /// Every engine, in the order of the enumeration.
+        pub const ENGINES: [EngineFacts; 23] = [$(EngineFacts {
+            kind: EngineKind::$kind,
+            name: $name,
+            meaning: $meaning,
+            $($($field: $value,)*)?
+            ..$base
+        }),*];
+
+        impl Named for EngineKind {
+            const NAMES: &'static [(Self, &'static str)] = &[$((Self::$kind, $name)),*];
+        }
+    };
+}
+
+engines! {
+    PLAIN Sync "sync" "read(2) and write(2) at the file position, lseek(2) if the position differs";
+    #[default]
+    PLAIN Psync "psync" "pread(2) and pwrite(2)";
+    PLAIN Vsync "vsync" "readv(2) and writev(2) at the file position, one buffer per call";
+    PLAIN Pvsync "pvsync" "preadv(2) and pwritev(2), one buffer per call";
+    PLAIN Pvsync2 "pvsync2" "preadv2(2) and pwritev2(2) without flags";
+    PLAIN Pvsync2Nowait "pvsync2_nowait"
+        "with RWF_NOWAIT, and again without it if the call would block" {
         unsupported: "the file system has no RWF_NOWAIT for this operation (ext4 and block \
-                      devices: not for buffered writes; tmpfs: never); use pvsync2",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Pvsync2Hipri,
-        name: "pvsync2_hipri",
-        meaning: "with RWF_HIPRI, which current kernels accept and ignore; needs --direct",
+             devices: not for buffered writes; tmpfs: never); use pvsync2",
+    }
+    PLAIN Pvsync2Hipri "pvsync2_hipri"
+        "with RWF_HIPRI, which current kernels accept and ignore; needs --direct" {
         not_buffered: Some(NEEDS_POLLING),
         unsupported: NO_POLLING,
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::StdioQuarter,
-        name: "stdio_quarter",
-        meaning: "fread(3) and fwrite(3) with a buffer of a quarter of the request",
-        ..STDIO
-    },
-    EngineFacts {
-        kind: EngineKind::StdioHalf,
-        name: "stdio_half",
-        meaning: "fread(3) and fwrite(3) with a buffer of half the request",
-        ..STDIO
-    },
-    EngineFacts {
-        kind: EngineKind::Stdio,
-        name: "stdio",
-        meaning: "fread(3) and fwrite(3) with a buffer as large as the request",
-        ..STDIO
-    },
-    EngineFacts {
-        kind: EngineKind::StdioDouble,
-        name: "stdio_double",
-        meaning: "fread(3) and fwrite(3) with a buffer of twice the request",
-        ..STDIO
-    },
-    EngineFacts {
-        kind: EngineKind::Mmap,
-        name: "mmap",
-        meaning: "memory copies from and to a shared mapping of the file",
+    }
+    STDIO StdioQuarter "stdio_quarter"
+        "fread(3) and fwrite(3) with a buffer of a quarter of the request";
+    STDIO StdioHalf "stdio_half" "fread(3) and fwrite(3) with a buffer of half the request";
+    STDIO Stdio "stdio" "fread(3) and fwrite(3) with a buffer as large as the request";
+    STDIO StdioDouble "stdio_double" "fread(3) and fwrite(3) with a buffer of twice the request";
+    PLAIN Mmap "mmap" "memory copies from and to a shared mapping of the file" {
         not_direct: Some("a mapping uses the page cache; use psync"),
         not_extending: Some("a mapping cannot extend the file; use rewrite"),
         unsupported: "the file system cannot map files; use psync",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Splice,
-        name: "splice",
-        meaning: "splice(2) to /dev/null, vmsplice(2) and splice(2) from memory, through a pipe",
+    }
+    PLAIN Splice "splice"
+        "splice(2) to /dev/null, vmsplice(2) and splice(2) from memory, through a pipe" {
         not_direct: Some("splice moves pages of the page cache; use psync"),
         unsupported: "the file system cannot splice; use psync",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::CopyFileRange,
-        name: "copy_file_range",
-        meaning: "copy_file_range(2) within the file; only for copies",
+    }
+    PLAIN CopyFileRange "copy_file_range" "copy_file_range(2) within the file; only for copies" {
         serves: &[Operation::Copy],
         unsupported: "the file system cannot copy inside the kernel; use another engine",
-        ..PLAIN
-    },
-    EngineFacts {
-        kind: EngineKind::Libaio,
-        name: "libaio",
-        meaning: "io_submit(2); without --direct the call blocks",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::Posixaio,
-        name: "posixaio",
-        meaning: "aio_read(3) and aio_write(3); glibc uses one thread per file, musl one thread \
-                  per request",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::Threads,
-        name: "threads",
-        meaning: "as many threads as --iodepth, each with pread(2) and pwrite(2)",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::IoUring,
-        name: "io_uring",
-        meaning: "one ring per job, each request submitted immediately",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::IoUringFixed,
-        name: "io_uring_fixed",
-        meaning: "io_uring with registered file and buffers",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::IoUringSqpoll,
-        name: "io_uring_sqpoll",
-        meaning: "io_uring with a kernel thread that polls for requests (costs a CPU)",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::IoUringDefer,
-        name: "io_uring_defer",
-        meaning: "io_uring that completes requests only when asked (DEFER_TASKRUN)",
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::IoUringIopoll,
-        name: "io_uring_iopoll",
-        meaning: "io_uring that polls the device for completions; needs --direct",
+    }
+    OVERLAPPING Libaio "libaio" "io_submit(2); without --direct the call blocks";
+    OVERLAPPING Posixaio "posixaio"
+        "aio_read(3) and aio_write(3); glibc uses one thread per file, musl one thread per \
+         request";
+    OVERLAPPING Threads "threads" "as many threads as --iodepth, each with pread(2) and pwrite(2)";
+    OVERLAPPING IoUring "io_uring" "one ring per job, each request submitted immediately";
+    OVERLAPPING IoUringFixed "io_uring_fixed" "io_uring with registered file and buffers";
+    OVERLAPPING IoUringSqpoll "io_uring_sqpoll"
+        "io_uring with a kernel thread that polls for requests (costs a CPU)";
+    OVERLAPPING IoUringDefer "io_uring_defer"
+        "io_uring that completes requests only when asked (DEFER_TASKRUN)";
+    OVERLAPPING IoUringIopoll "io_uring_iopoll"
+        "io_uring that polls the device for completions; needs --direct" {
         not_buffered: Some(NEEDS_POLLING),
         unsupported: NO_POLLING,
-        ..OVERLAPPING
-    },
-    EngineFacts {
-        kind: EngineKind::Null,
-        name: "null",
-        meaning: "no I/O: measures the cost of the harness",
-        serves: &[Operation::Read, Operation::Write, Operation::Copy],
-        ..OVERLAPPING
-    },
-];
-
-const fn names() -> [(EngineKind, &'static str); ENGINES.len()] {
-    let mut names = [(EngineKind::Null, ""); ENGINES.len()];
-    let mut place = 0;
-    while place < names.len() {
-        names[place] = (ENGINES[place].kind, ENGINES[place].name);
-        place += 1;
     }
-    names
-}
-
-impl Named for EngineKind {
-    const NAMES: &'static [(Self, &'static str)] = &names();
+    OVERLAPPING Null "null" "no I/O: measures the cost of the harness" {
+        serves: &[Operation::Read, Operation::Write, Operation::Copy],
+    }
 }
 
 impl EngineKind {
