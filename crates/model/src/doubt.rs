@@ -105,19 +105,19 @@ impl Doubt {
     }
 }
 
-/// What a number is worth.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Every check passed.
-    #[default]
-    Ok,
-    /// A check failed; the doubts say which.
-    Suspect,
-    /// There is no number; the doubts say why.
-    NotMeasured,
+named! {
+    /// What a number is worth.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Verdict {
+        /// Every check passed.
+        #[default]
+        Ok = "ok",
+        /// A check failed; the doubts say which.
+        Suspect = "suspect",
+        /// There is no number; the doubts say why.
+        NotMeasured = "not_measured",
+    }
 }
-
-named!(Verdict { Ok "ok", Suspect "suspect", NotMeasured "not_measured" });
 
 /// A verdict with its doubts.
 #[derive(Debug, Clone, Default, PartialEq)]

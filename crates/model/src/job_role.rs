@@ -8,22 +8,18 @@ use crate::named::named;
 /// Names of threads that run a job, or work for one, begin so; they are in no other account.
 pub const JOB_THREAD: &str = "lbolt-job";
 
-/// What a job is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobRole {
-    /// Reads.
-    Reader,
-    /// Commits: writes and what makes each durable.
-    Committer,
-    /// Writes, and makes many durable at once.
-    Writer,
+named! {
+    /// What a job is for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum JobRole {
+        /// Reads.
+        Reader = "reader",
+        /// Commits: writes and what makes each durable.
+        Committer = "committer",
+        /// Writes, and makes many durable at once.
+        Writer = "writer",
+    }
 }
-
-named!(JobRole {
-    Reader "reader",
-    Committer "committer",
-    Writer "writer",
-});
 
 impl JobRole {
     /// The end of its threads' names: the kernel keeps 15 bytes of a name.

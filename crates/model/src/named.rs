@@ -16,9 +16,17 @@ pub trait Named: Copy + PartialEq + 'static {
     }
 }
 
-/// Gives an enum its names: the trait, and `ALL` and `name` without it.
+/// Declares an enum whose values have names: the trait, and `ALL` and `name` without it.
 macro_rules! named {
-    ($enum:ty { $($value:ident $name:literal),* $(,)? }) => {
+    (
+        $(#[$of_enum:meta])*
+        pub enum $enum:ident { $($(#[$of_value:meta])* $value:ident = $name:literal),* $(,)? }
+    ) => {
+        $(#[$of_enum])*
+        pub enum $enum {
+            $($(#[$of_value])* $value),*
+        }
+
         impl $crate::named::Named for $enum {
             const NAMES: &'static [(Self, &'static str)] = &[$((Self::$value, $name)),*];
         }

@@ -12,38 +12,30 @@ use crate::units::{self, UnitError};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::time::Duration;
 
-/// What a program does to its file; fio's `--rw`, and the paper's `rewrite`.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// Read an existing file from start to end (`open(f, O_RDONLY)`).
-    #[default]
-    Read,
-    /// Remove the file, create it anew and write it from start to end (`creat(f, 0666)`).
-    Write,
-    /// Overwrite an existing file from start to end (`open(f, O_RDWR)`).
-    Rewrite,
-    /// Read and overwrite an existing file from start to end, mixed by `rwmixread`.
-    Rw,
-    /// Read the blocks of an existing file in random order, each once.
-    RandRead,
-    /// Overwrite the blocks of an existing file in random order, each once.
-    RandWrite,
-    /// As the two before it, mixed by `rwmixread`.
-    RandRw,
+named! {
+    /// What a program does to its file; fio's `--rw`, and the paper's `rewrite`.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "lowercase")]
+    pub enum Access {
+        /// Read an existing file from start to end (`open(f, O_RDONLY)`).
+        #[default]
+        Read = "read",
+        /// Remove the file, create it anew and write it from start to end (`creat(f, 0666)`).
+        Write = "write",
+        /// Overwrite an existing file from start to end (`open(f, O_RDWR)`).
+        Rewrite = "rewrite",
+        /// Read and overwrite an existing file from start to end, mixed by `rwmixread`.
+        Rw = "rw",
+        /// Read the blocks of an existing file in random order, each once.
+        RandRead = "randread",
+        /// Overwrite the blocks of an existing file in random order, each once.
+        RandWrite = "randwrite",
+        /// As the two before it, mixed by `rwmixread`.
+        RandRw = "randrw",
+    }
 }
-
-named!(Access {
-    Read "read",
-    Write "write",
-    Rewrite "rewrite",
-    Rw "rw",
-    RandRead "randread",
-    RandWrite "randwrite",
-    RandRw "randrw",
-});
 
 impl Access {
     /// Whether anything is written.
@@ -67,31 +59,25 @@ impl Access {
     }
 }
 
-/// What a compute-and-test loop computes with. Bucher & Hayes (1980, section 2) found the CPU
-/// overhead of I/O higher with vector loops, which lock the memory, than with scalar ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arithmetic {
-    /// Multiplications in registers alone.
-    Register,
-    /// Multiplications of array elements one by one, in the first-level cache.
-    Scalar,
-    /// Multiplications of whole vectors, in the second-level cache.
-    Vector,
-    /// Copying between arrays larger than the caches.
-    Stream,
-    /// Copying pages drawn at random from a large array into one place, as a read from the page
-    /// cache does.
-    Pages,
+named! {
+    /// What a compute-and-test loop computes with. Bucher & Hayes (1980, section 2) found the CPU
+    /// overhead of I/O higher with vector loops, which lock the memory, than with scalar ones.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Arithmetic {
+        /// Multiplications in registers alone.
+        Register = "register",
+        /// Multiplications of array elements one by one, in the first-level cache.
+        Scalar = "scalar",
+        /// Multiplications of whole vectors, in the second-level cache.
+        Vector = "vector",
+        /// Copying between arrays larger than the caches.
+        Stream = "stream",
+        /// Copying pages drawn at random from a large array into one place, as a read from the page
+        /// cache does.
+        Pages = "pages",
+    }
 }
-
-named!(Arithmetic {
-    Register "register",
-    Scalar "scalar",
-    Vector "vector",
-    Stream "stream",
-    Pages "pages",
-});
 
 /// How urgent a thread's requests are to the I/O scheduler (ioprio_set(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -138,27 +124,22 @@ pub struct WriterChange {
     pub priority: Option<IoPriority>,
 }
 
-/// How a pass accounts for CPU time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Account {
-    /// All CPUs' time less idle, stolen and other programs' time; needs no pass of its own.
-    #[default]
-    Difference,
-    /// Idle-priority loops on every CPU, in passes of their own.
-    IdleLoad,
-    /// A trace of every switch and interrupt, in passes of its own.
-    Trace,
-    /// No account of CPU time: the block layer's requests are captured, in passes of their own.
-    Requests,
+named! {
+    /// How a pass accounts for CPU time.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Account {
+        /// All CPUs' time less idle, stolen and other programs' time; needs no pass of its own.
+        #[default]
+        Difference = "difference",
+        /// Idle-priority loops on every CPU, in passes of their own.
+        IdleLoad = "idle-load",
+        /// A trace of every switch and interrupt, in passes of its own.
+        Trace = "trace",
+        /// No account of CPU time: the block layer's requests are captured, in passes of their own.
+        Requests = "requests",
+    }
 }
-
-named!(Account {
-    Difference "difference",
-    IdleLoad "idle-load",
-    Trace "trace",
-    Requests "requests",
-});
 
 /// One program: a stream of requests to one file a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -22,28 +22,22 @@ pub const DAY_NS: i64 = 24 * HOUR_NS;
 
 const END: &str = ".parquet";
 
-/// What a file is of, and how fine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// As it was added.
-    Minute,
-    /// An hour, its rows of minutes.
-    HourOfMinutes,
-    /// A day (UTC), its rows of minutes.
-    DayOfMinutes,
-    /// A day, its rows of hours.
-    DayOfHours,
-    /// A month, its rows of days.
-    MonthOfDays,
+named! {
+    /// What a file is of, and how fine.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Level {
+        /// As it was added.
+        Minute = "minute",
+        /// An hour, its rows of minutes.
+        HourOfMinutes = "hour-of-minutes",
+        /// A day (UTC), its rows of minutes.
+        DayOfMinutes = "day-of-minutes",
+        /// A day, its rows of hours.
+        DayOfHours = "day-of-hours",
+        /// A month, its rows of days.
+        MonthOfDays = "month-of-days",
+    }
 }
-
-named!(Level {
-    Minute "minute",
-    HourOfMinutes "hour-of-minutes",
-    DayOfMinutes "day-of-minutes",
-    DayOfHours "day-of-hours",
-    MonthOfDays "month-of-days"
-});
 
 impl Level {
     /// By what its rows are added up.

@@ -11,44 +11,33 @@ impl By {
     }
 }
 
-/// What a line is of, besides its time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum By {
-    /// Nothing: a line is of a time.
-    #[default]
-    Time,
-    /// A device.
-    Device,
-    /// A model of devices.
-    Model,
-    /// An operation, or a kind of calls.
-    Operation,
-    /// A role.
-    Role,
-    /// A file system.
-    FileSystem,
-    /// A class of sizes.
-    Size,
-    /// Where requests come from.
-    Origin,
-    /// A host.
-    Host,
-    /// What time was lost to.
-    Cause,
+named! {
+    /// What a line is of, besides its time.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum By {
+        /// Nothing: a line is of a time.
+        #[default]
+        Time = "time",
+        /// A device.
+        Device = "device",
+        /// A model of devices.
+        Model = "model",
+        /// An operation, or a kind of calls.
+        Operation = "operation",
+        /// A role.
+        Role = "role",
+        /// A file system.
+        FileSystem = "file-system",
+        /// A class of sizes.
+        Size = "size",
+        /// Where requests come from.
+        Origin = "origin",
+        /// A host.
+        Host = "host",
+        /// What time was lost to.
+        Cause = "cause",
+    }
 }
-
-named!(By {
-    Time "time",
-    Device "device",
-    Model "model",
-    Operation "operation",
-    Role "role",
-    FileSystem "file-system",
-    Size "size",
-    Origin "origin",
-    Host "host",
-    Cause "cause"
-});
 
 /// Who lost to whom, and waiting for what.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -223,6 +223,69 @@ macro_rules! column {
 }
 pub(crate) use column;
 
+/// Declares a record: its schema, which of its columns are moments of the trace, the version before
+/// (what was new since, or what gives its columns), and a row for each column: name, type, meaning.
+macro_rules! record {
+    (
+        $(#[$meta:meta])*
+        pub struct $record:ident, $schema:literal
+        $(, times [$($time:ident)+])?
+        $(, new [$($new:ident)+] since $before:literal)?
+        $(, earlier $earlier:path)?
+        { $($field:ident: $type:ty = $why:literal;)* }
+    ) => {
+        $(#[$meta])*
+        pub struct $record {
+            $(#[doc = $why] pub $field: $type),*
+        }
+
+        $(impl $record {
+            /// Its times from a moment of the trace instead of its beginning.
+            #[must_use]
+            pub fn counted_from(self, zero_ns: i64) -> Self {
+                use $crate::record::column::Moment as _;
+                Self { $($time: self.$time.counted_from(zero_ns),)+ ..self }
+            }
+        })?
+
+        impl $crate::record::Record for $record {
+            const SCHEMA: &'static str = $schema;
+
+            fn columns() -> Vec<$crate::record::Column<Self>> {
+                vec![$($crate::record::column::column!($record, $field: $type, $why)),*]
+            }
+
+            $(fn earlier() -> (&'static str, Vec<$crate::record::Column<Self>>) {
+                let mut columns = Self::columns();
+                columns.retain(|column| ![$(stringify!($new)),+].contains(&column.name));
+                ($before, columns)
+            })?
+
+            $(fn earlier() -> (&'static str, Vec<$crate::record::Column<Self>>) {
+                $earlier()
+            })?
+        }
+    };
+}
+pub(crate) use record;
+
+/// A moment of a trace in ns, or none.
+pub(crate) trait Moment {
+    fn counted_from(self, zero_ns: i64) -> Self;
+}
+
+impl Moment for i64 {
+    fn counted_from(self, zero_ns: i64) -> Self {
+        self.saturating_sub(zero_ns)
+    }
+}
+
+impl Moment for Option<i64> {
+    fn counted_from(self, zero_ns: i64) -> Self {
+        self.map(|ns| ns.saturating_sub(zero_ns))
+    }
+}
+
 /// The column of a field of one experiment's part; nothing in the rows of others.
 macro_rules! part_column {
     ($field:ident: $type:ty, $why:expr) => {

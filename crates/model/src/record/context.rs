@@ -10,94 +10,66 @@ use super::{
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The nine records, each in a file of its own next to `requests.parquet`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Context {
-    /// Calls that made a file durable, in the order of their begins.
-    pub calls: Vec<Call>,
-    /// Waits of threads, in the order of their begins.
-    pub waits: Vec<Wait>,
-    /// Who changed metadata, in the order of time.
-    pub journal_use: Vec<JournalUse>,
-    /// Commits of journals, in the order of their begins.
-    pub commits: Vec<JournalCommit>,
-    /// Threads that made requests or calls.
-    pub processes: Vec<Process>,
-    /// Files that requests or calls were of: of each file its names, in the order of time.
-    pub files: Vec<NamedFile>,
-    /// Stacks of who made requests, where they were requested.
-    pub stacks: Vec<Stack>,
-    /// What the CPUs did, in the order of time.
-    pub cpu_times: Vec<CpuTime>,
-    /// What the kernel counted of cgroups, each in the order of time.
-    pub pressure: Vec<Pressure>,
+/// The context: each record's name, type, how its moments are shifted, and meaning.
+macro_rules! context {
+    ($($name:ident: $record:ty $(, $counted_from:ident)? = $meaning:literal;)*) => {
+        /// The nine records, each in a file of its own next to `requests.parquet`.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct Context {
+            $(#[doc = $meaning] pub $name: Vec<$record>,)*
+        }
+
+        impl Context {
+            /// The names of its files.
+            pub const FILE_NAMES: [&str; 9] = [$(concat!(stringify!($name), ".parquet")),*];
+
+            /// Writes what there is into a run's directory; `footer` is added to each file's own.
+            /// Errors: what the file system or Parquet refuses.
+            pub fn write(
+                &self,
+                directory: &Path,
+                footer: &BTreeMap<String, String>,
+            ) -> Result<(), RecordError> {
+                $(if !self.$name.is_empty() {
+                    let file = concat!(stringify!($name), ".parquet");
+                    write(&directory.join(file), &self.$name, footer)?;
+                })*
+                Ok(())
+            }
+
+            /// Reads what there is in a run's directory.
+            /// Errors: a file that is damaged, or of another schema.
+            pub fn read(directory: &Path) -> Result<Self, RecordError> {
+                Ok(Self { $($name: any(directory, concat!(stringify!($name), ".parquet"))?),* })
+            }
+
+            /// Times from a moment of the trace instead of its beginning.
+            #[must_use]
+            pub fn counted_from(mut self, zero_ns: i64) -> Self {
+                $($(for row in &mut self.$name {
+                    *row = std::mem::take(row).$counted_from(zero_ns);
+                })?)*
+                self
+            }
+        }
+    };
 }
 
-const CALLS: &str = "calls.parquet";
-const WAITS: &str = "waits.parquet";
-const JOURNAL_USE: &str = "journal_use.parquet";
-const COMMITS: &str = "commits.parquet";
-const PROCESSES: &str = "processes.parquet";
-const FILES: &str = "files.parquet";
-const STACKS: &str = "stacks.parquet";
-const CPU_TIMES: &str = "cpu_times.parquet";
-const PRESSURE: &str = "pressure.parquet";
-
-impl Context {
-    /// The names of its files.
-    pub const FILE_NAMES: [&str; 9] =
-        [CALLS, WAITS, JOURNAL_USE, COMMITS, PROCESSES, FILES, STACKS, CPU_TIMES, PRESSURE];
-
-    /// Writes what there is into a run's directory; `footer` is added to each file's own.
-    /// Errors: what the file system or Parquet refuses.
-    pub fn write(
-        &self,
-        directory: &Path,
-        footer: &BTreeMap<String, String>,
-    ) -> Result<(), RecordError> {
-        some(&directory.join(CALLS), &self.calls, footer)?;
-        some(&directory.join(WAITS), &self.waits, footer)?;
-        some(&directory.join(JOURNAL_USE), &self.journal_use, footer)?;
-        some(&directory.join(COMMITS), &self.commits, footer)?;
-        some(&directory.join(PROCESSES), &self.processes, footer)?;
-        some(&directory.join(FILES), &self.files, footer)?;
-        some(&directory.join(STACKS), &self.stacks, footer)?;
-        some(&directory.join(CPU_TIMES), &self.cpu_times, footer)?;
-        some(&directory.join(PRESSURE), &self.pressure, footer)
-    }
-
-    /// Reads what there is in a run's directory.
-    /// Errors: a file that is damaged, or of another schema.
-    pub fn read(directory: &Path) -> Result<Self, RecordError> {
-        Ok(Self {
-            calls: any(&directory.join(CALLS))?,
-            waits: any(&directory.join(WAITS))?,
-            journal_use: any(&directory.join(JOURNAL_USE))?,
-            commits: any(&directory.join(COMMITS))?,
-            processes: any(&directory.join(PROCESSES))?,
-            files: any(&directory.join(FILES))?,
-            stacks: any(&directory.join(STACKS))?,
-            cpu_times: any(&directory.join(CPU_TIMES))?,
-            pressure: any(&directory.join(PRESSURE))?,
-        })
-    }
+context! {
+    calls: Call, counted_from = "Calls that made a file durable, in the order of their begins.";
+    waits: Wait, counted_from = "Waits of threads, in the order of their begins.";
+    journal_use: JournalUse, counted_from = "Who changed metadata, in the order of time.";
+    commits: JournalCommit, counted_from = "Commits of journals, in the order of their begins.";
+    processes: Process = "Threads that made requests or calls.";
+    files: NamedFile, counted_from =
+        "Files that requests or calls were of: of each file its names, in the order of time.";
+    stacks: Stack = "Stacks of who made requests, where they were requested.";
+    cpu_times: CpuTime, counted_from = "What the CPUs did, in the order of time.";
+    pressure: Pressure, counted_from =
+        "What the kernel counted of cgroups, each in the order of time.";
 }
 
 impl Context {
-    /// Times from a moment of the trace instead of its beginning.
-    #[must_use]
-    pub fn counted_from(mut self, zero_ns: i64) -> Self {
-        let Self { calls, waits, journal_use, commits, files, cpu_times, pressure, .. } = &mut self;
-        files.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        waits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        journal_use.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        cpu_times.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        pressure.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
-        self
-    }
-
     /// Only what was not over before a moment of the trace; who and which files is left as it is.
     #[must_use]
     pub fn since(mut self, since_ns: i64) -> Self {
@@ -111,16 +83,8 @@ impl Context {
     }
 }
 
-fn some<R: Record>(
-    path: &Path,
-    rows: &[R],
-    footer: &BTreeMap<String, String>,
-) -> Result<(), RecordError> {
-    if rows.is_empty() { Ok(()) } else { write(path, rows, footer) }
-}
-
-fn any<R: Record>(path: &Path) -> Result<Vec<R>, RecordError> {
-    match read(path) {
+fn any<R: Record>(directory: &Path, name: &str) -> Result<Vec<R>, RecordError> {
+    match read(&directory.join(name)) {
         Err(RecordError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             Ok(Vec::new())
         }
@@ -225,7 +189,7 @@ mod tests {
         assert_eq!([&shifted.files[0], &shifted.files[1]].map(|f| f.since_ns), [Some(3), None]);
         let of_commit = (shifted.commits[0].started_ns, shifted.commits[0].logging_ns);
         assert_eq!((of_commit, shifted.cpu_times[0].until_ns), ((-1, Some(2)), 97));
-        std::fs::write(directory.path().join(CALLS), "PAR1").unwrap();
+        std::fs::write(directory.path().join("calls.parquet"), "PAR1").unwrap();
         assert!(Context::read(directory.path()).is_err());
     }
 }

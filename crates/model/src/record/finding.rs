@@ -1,7 +1,7 @@
 //! A finding: one published number, in long form, so that comparison and
 //! history are joins and a report is drawn without analysing again.
 
-use super::column::{Column, Field as _, Record, column};
+use super::column::{Column, Field as _, Record as _, record};
 use super::earlier;
 use super::quantity::quantity;
 use super::subject::Subject;
@@ -30,83 +30,63 @@ macro_rules! reason_column {
 }
 pub(super) use reason_column;
 
-/// What an interval is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interval {
-    /// 95 % of the mean over passes, by Student's t.
-    Passes,
-    /// 95 % of a coefficient of a line, by Student's t.
-    Line,
-    /// 95 % by ranks.
-    Ranks,
-    /// From the least to the greatest of what was found.
-    Extremes,
-    /// The span over samples of a model's uncertain parameters.
-    Parameters,
-    /// 95 % by the spread of what it is compared with.
-    Comparison,
-}
-
-named!(Interval {
-    Passes "passes",
-    Line "line",
-    Ranks "ranks",
-    Extremes "extremes",
-    Parameters "parameters",
-    Comparison "comparison",
-});
-
-/// One published number. The columns' meanings are in [`Finding::columns`].
-#[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct Finding {
-    pub subject: Subject,
-    pub quantity: String,
-    pub value: Option<f64>,
-    pub unit: String,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
-    pub interval: Option<Interval>,
-    pub count: u64,
-    pub method: String,
-    pub verdict: Verdict,
-    pub doubts: Vec<Doubt>,
-}
-
-impl Record for Finding {
-    const SCHEMA: &'static str = "lbolt.findings/2";
-
-    fn columns() -> Vec<Column<Self>> {
-        vec![
-            column!(Finding, subject: Subject, "what the number describes, as JSON with sorted \
-                keys"),
-            column!(Finding, quantity: String, "name of the quantity, listed below; it ends in its \
-                unit"),
-            column!(Finding, value: Option<f64>, "the number; null: not measured"),
-            column!(Finding, unit: String, "unit of the number"),
-            column!(Finding, low: Option<f64>, "lower end of the interval, if the method gives \
-                one"),
-            column!(Finding, high: Option<f64>, "upper end of the interval"),
-            column!(Finding, interval: Option<Interval>, "kind of the interval: passes (95 % of \
-                their mean), line (95 % of its coefficient), ranks (95 % by ranks), extremes \
-                (minimum to maximum), parameters (span over samples of a model's uncertain \
-                parameters; for a change's ratio with the model's error), or comparison (95 % by \
-                the spread of the compared numbers)"),
-            column!(Finding, count: u64, "number of passes or values"),
-            column!(Finding, method: String, "how the number was computed"),
-            column!(Finding, verdict: Verdict, "ok, suspect or not_measured"),
-            column!(Finding, doubts: Vec<Doubt>, "why the verdict is not ok: a JSON list of codes \
-                with values"),
-        ]
+named! {
+    /// What an interval is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Interval {
+        /// 95 % of the mean over passes, by Student's t.
+        Passes = "passes",
+        /// 95 % of a coefficient of a line, by Student's t.
+        Line = "line",
+        /// 95 % by ranks.
+        Ranks = "ranks",
+        /// From the least to the greatest of what was found.
+        Extremes = "extremes",
+        /// The span over samples of a model's uncertain parameters.
+        Parameters = "parameters",
+        /// 95 % by the spread of what it is compared with.
+        Comparison = "comparison",
     }
+}
 
-    fn earlier() -> (&'static str, Vec<Column<Self>>) {
-        let mut columns = Self::columns();
-        columns.retain(|column| !["interval", "doubts", "method"].contains(&column.name));
-        columns.push(column!(Finding, method: String, "how the number was computed"));
-        // A method said what an interval was that is not of passes.
-        columns.last_mut().into_iter().for_each(|method| {
-            method.set = |row, value| {
+record! {
+    /// One published number. The columns' meanings are in [`Finding::columns`].
+    #[derive(Debug, Clone, Default, PartialEq)]
+    pub struct Finding, "lbolt.findings/2", earlier version_1 {
+        subject: Subject = "what the number describes, as JSON with sorted keys";
+        quantity: String = "name of the quantity, listed below; it ends in its unit";
+        value: Option<f64> = "the number; null: not measured";
+        unit: String = "unit of the number";
+        low: Option<f64> = "lower end of the interval, if the method gives one";
+        high: Option<f64> = "upper end of the interval";
+        interval: Option<Interval> =
+            "kind of the interval: passes (95 % of their mean), line (95 % of its coefficient), \
+             ranks (95 % by ranks), extremes (minimum to maximum), parameters (span over samples \
+             of a model's uncertain parameters; for a change's ratio with the model's error), or \
+             comparison (95 % by the spread of the compared numbers)";
+        count: u64 = "number of passes or values";
+        method: String = "how the number was computed";
+        verdict: Verdict = "ok, suspect or not_measured";
+        doubts: Vec<Doubt> = "why the verdict is not ok: a JSON list of codes with values";
+    }
+}
+
+/// Version 1 had no intervals' kinds and sentences in the place of doubts, and other names.
+fn version_1() -> (&'static str, Vec<Column<Finding>>) {
+    let mut columns = Finding::columns();
+    columns.retain(|column| !["interval", "doubts"].contains(&column.name));
+    for column in &mut columns {
+        column.set = match column.name {
+            "subject" => |row, value| {
+                let subject = String::from_value(value).and_then(|text| earlier::subject(&text));
+                subject.map(|subject| row.subject = subject).is_some()
+            },
+            "quantity" => |row, value| {
+                let name = String::from_value(value).map(earlier::quantity);
+                name.map(|name| row.quantity = name).is_some()
+            },
+            // It said what an interval was that is not of passes; it stands behind the ends.
+            "method" => |row, value| {
                 let Some(text) = String::from_value(value) else { return false };
                 let is_of_parameters = text.contains("the interval spans ");
                 row.interval = row.low.or(row.high).map(|_| match is_of_parameters {
@@ -115,29 +95,12 @@ impl Record for Finding {
                 });
                 row.method = text;
                 true
-            };
-        });
-        columns.push(reason_column!(Finding));
-        for column in &mut columns {
-            match column.name {
-                "subject" => {
-                    column.set = |row, value| {
-                        let subject =
-                            String::from_value(value).and_then(|text| earlier::subject(&text));
-                        subject.map(|subject| row.subject = subject).is_some()
-                    }
-                }
-                "quantity" => {
-                    column.set = |row, value| {
-                        let name = String::from_value(value).map(earlier::quantity);
-                        name.map(|name| row.quantity = name).is_some()
-                    }
-                }
-                _ => {}
-            }
-        }
-        ("lbolt.findings/1", columns)
+            },
+            _ => continue,
+        };
     }
+    columns.push(reason_column!(Finding));
+    ("lbolt.findings/1", columns)
 }
 
 impl Finding {

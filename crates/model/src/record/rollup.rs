@@ -10,12 +10,16 @@
 mod reader;
 mod writer;
 
-pub use reader::{RollupFile, RollupRow};
+pub use reader::RollupFile;
 pub use writer::RollupWriter;
 
 use super::column::{Column, Record, column};
 use crate::histogram::{Buckets, Store, eighth_of, middle_of};
 use crate::named::named;
+use crate::record::RecordError;
+use arrow_array::PrimitiveArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use reader::{Cells, Lists, Source, Texts, Values, Words};
 
 /// Columns of words, which repeat.
 const WORDS: [&str; 13] = [
@@ -34,55 +38,45 @@ const WORDS: [&str; 13] = [
     "model",
 ];
 
-/// What a row is of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Counted {
-    /// Requests that arrived in the time, by device, operation, role and file system.
-    #[default]
-    Requests,
-    /// Calls that make files durable and began in the time, by kind, role and file system.
-    Calls,
-    /// Waits of a role, of what is waited for.
-    Waits,
-    /// What a role lost to a cause.
-    Lost,
-    /// What the kernel counts of a device.
-    Disk,
-    /// Requests for a file.
-    File,
-    /// Requests of a class: by size, or by origin.
-    Class,
-    /// Times in which a role lost much to a cause at once: `count` of them, `sum_ns` long.
-    Storm,
-    /// The watch itself.
-    Watch,
+named! {
+    /// What a row is of.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Counted {
+        /// Requests that arrived in the time, by device, operation, role and file system.
+        #[default]
+        Requests = "requests",
+        /// Calls that make files durable and began in the time, by kind, role and file system.
+        Calls = "calls",
+        /// Waits of a role, of what is waited for.
+        Waits = "waits",
+        /// What a role lost to a cause.
+        Lost = "lost",
+        /// What the kernel counts of a device.
+        Disk = "disk",
+        /// Requests for a file.
+        File = "file",
+        /// Requests of a class: by size, or by origin.
+        Class = "class",
+        /// Times in which a role lost much to a cause at once: `count` of them, `sum_ns` long.
+        Storm = "storm",
+        /// The watch itself.
+        Watch = "watch",
+    }
 }
 
-/// For how long the rows of a key are added up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum RollupLevel {
-    /// They are as they were counted.
-    #[default]
-    Minute,
-    /// By hours.
-    Hour,
-    /// By days.
-    Day,
+named! {
+    /// For how long the rows of a key are added up.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum RollupLevel {
+        /// They are as they were counted.
+        #[default]
+        Minute = "minute",
+        /// By hours.
+        Hour = "hour",
+        /// By days.
+        Day = "day",
+    }
 }
-
-named!(RollupLevel { Minute "minute", Hour "hour", Day "day" });
-
-named!(Counted {
-    Requests "requests",
-    Calls "calls",
-    Waits "waits",
-    Lost "lost",
-    Disk "disk",
-    File "file",
-    Class "class",
-    Storm "storm",
-    Watch "watch"
-});
 
 /// What is told of the watch itself and of a device by the kernel: values of `operation`.
 pub mod operations {
@@ -112,112 +106,191 @@ pub mod operations {
     pub const QUEUED: &str = "queued";
 }
 
-/// What a row is of, whenever.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct RollupKey {
-    pub host: Option<String>,
-    pub run: Option<String>,
-    pub part: Option<String>,
-    pub counted: Counted,
-    pub device: Option<String>,
-    pub operation: String,
-    pub role: Option<String>,
-    pub file_system: Option<String>,
-    pub file: Option<String>,
-    pub cause: Option<String>,
-    pub class: Option<String>,
-    pub model: Option<String>,
+/// The kinds of columns: as a row's own, as it is lent, and in a batch that is read.
+macro_rules! of_kind {
+    (own word) => { Option<String> };
+    (lent word) => { Option<&'a str> };
+    (read word) => { Option<Words<'a>> };
+    (own text) => { String };
+    (lent text) => { &'a str };
+    (read text) => { Texts<'a> };
+    (own list) => { Vec<u64> };
+    (lent list) => { &'a [u64] };
+    (read list) => { Lists };
+    (read counted) => { Values<'a, Counted> };
+    ($_:ident counted) => { Counted };
+    (read level) => { Option<Values<'a, RollupLevel>> };
+    ($_:ident level) => { RollupLevel };
+    (read count) => { PrimitiveArray<UInt64Type> };
+    ($_:ident count) => { u64 };
+    (read signed) => { PrimitiveArray<Int64Type> };
+    ($_:ident signed) => { i64 };
+    // A signed number that came later.
+    (read later) => { Option<PrimitiveArray<Int64Type>> };
+    ($_:ident later) => { i64 };
 }
 
-/// A row.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct Rollup {
-    pub host: Option<String>,
-    pub run: Option<String>,
-    pub part: Option<String>,
-    pub level: RollupLevel,
-    pub from_unix_ns: i64,
-    pub until_unix_ns: i64,
-    pub counted: Counted,
-    pub device: Option<String>,
-    pub operation: String,
-    pub role: Option<String>,
-    pub file_system: Option<String>,
-    pub file: Option<String>,
-    pub cause: Option<String>,
-    pub class: Option<String>,
-    pub model: Option<String>,
-    pub count: u64,
-    pub bytes: u64,
-    pub failed: u64,
-    pub sum_ns: u64,
-    pub min_ns: u64,
-    pub max_ns: u64,
-    pub lost_ns: i64,
-    pub estimated_ns: i64,
-    pub lost_us2: i64,
-    pub calm_count: i64,
-    pub calm_ns: i64,
-    pub buckets: Vec<u64>,
-    pub counts: Vec<u64>,
+/// Declares the record: which columns are its key, and a row for each column: name, kind, meaning.
+macro_rules! rollup {
+    (
+        key { $($key:ident: $key_kind:ident),* $(,)? }
+        $($name:ident: $kind:ident = $why:literal;)*
+    ) => {
+        /// What a row is of, whenever.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(missing_docs, reason = "each field has its meaning in the row")]
+        pub struct RollupKey {
+            $(pub $key: of_kind!(own $key_kind)),*
+        }
+
+        /// A row.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct Rollup {
+            $(#[doc = $why] pub $name: of_kind!(own $kind)),*
+        }
+
+        /// A row that is lent.
+        #[derive(Debug, Clone, Copy, Default, PartialEq)]
+        pub struct RollupRow<'a> {
+            $(#[doc = $why] pub $name: of_kind!(lent $kind)),*
+        }
+
+        impl Rollup {
+            /// A row of a key, of nothing yet.
+            pub fn of(key: RollupKey, from_unix_ns: i64, until_unix_ns: i64) -> Self {
+                Self { from_unix_ns, until_unix_ns, $($key: key.$key,)* ..Self::default() }
+            }
+
+            /// What it is of, whenever.
+            pub fn key(&self) -> RollupKey {
+                RollupKey { $($key: self.$key.clone()),* }
+            }
+
+            /// The row, lent.
+            pub fn lent(&self) -> RollupRow<'_> {
+                RollupRow { $($name: self.$name.lent()),* }
+            }
+        }
+
+        impl RollupRow<'_> {
+            /// What it is of, whenever.
+            pub fn key(&self) -> RollupKey {
+                RollupKey { $($key: Lent::of(self.$key)),* }
+            }
+
+            /// The row as one's own.
+            pub fn to_rollup(&self) -> Rollup {
+                Rollup { $($name: Lent::of(self.$name)),* }
+            }
+        }
+
+        impl Record for Rollup {
+            const SCHEMA: &'static str = "lbolt.rollup/1";
+
+            fn columns() -> Vec<Column<Self>> {
+                vec![$(column!(Rollup, $name: of_kind!(own $kind), $why)),*]
+            }
+        }
+
+        /// The columns of a batch.
+        struct Batch<'a> {
+            $($name: of_kind!(read $kind)),*
+        }
+
+        impl<'a> Batch<'a> {
+            fn of(source: &Source<'a>) -> Result<Self, RecordError> {
+                Ok(Self { $($name: Cells::of(source, stringify!($name))?),* })
+            }
+
+            #[inline]
+            fn row(&self, place: usize) -> RollupRow<'_> {
+                RollupRow { $($name: self.$name.at(place)),* }
+            }
+        }
+    };
 }
+
+rollup! {
+    key {
+        host: word, run: word, part: word, counted: counted, device: word, operation: text,
+        role: word, file_system: word, file: word, cause: word, class: word, model: word,
+    }
+    host: word = "the host; null: this machine, written by an earlier version";
+    run: word = "watch: the kernel's boot_id; trace: its run";
+    part: word = "part of a trace rolled up in parts, such as 2/8";
+    level: level = "minute, hour or day: the time that rows are added up for";
+    from_unix_ns: signed = "start of the time, by the clock of that moment";
+    until_unix_ns: signed =
+        "end of the time; requests count where they arrived, calls and waits where they began";
+    counted: counted =
+        "what the row counts: requests, calls, waits (of a role), lost (time a role lost to a \
+         cause), storm (times in which a role lost much at once), disk (the kernel's counters of a \
+         device), file (requests for a file), class (requests by size or origin) or watch (the \
+         watch itself)";
+    device: word = "name of the device";
+    operation: text =
+        "read, write, flush or discard; calls and waits: their kind; disk: also busy and queued; \
+         watch: the item";
+    role: word = "the role that requested, called, waited or lost; null: all roles";
+    file_system: word = "device of the file system; null: none or unknown";
+    file: word = "file: its name";
+    cause: word =
+        "lost: the role whose requests were waited for, or device, held, throttled, stolen or \
+         unknown in angle brackets";
+    class: word =
+        "class: grouping and group, such as size to 8k or origin writeback; null: all requests";
+    model: word = "device model by its manufacturer; null: unknown";
+    count: count = "number of items";
+    bytes: count = "requests: their bytes";
+    failed: count = "requests and calls: number of failures";
+    sum_ns: count = "sum of the times";
+    min_ns: count = "minimum and maximum of the times";
+    max_ns: count = "minimum and maximum of the times";
+    lost_ns: signed = "lost: time beyond calm, summed over minutes; negative by chance";
+    estimated_ns: later = "the part of lost_ns that is an estimate, without calm to compare with";
+    lost_us2: later = "variance of lost_ns in µs²; the 95 % interval is ±1.96 times its root";
+    calm_count: later = "waits: comparable waits in calm";
+    calm_ns: later = "total time of the waits in calm";
+    buckets: list =
+        "histogram of the times: buckets that are not empty; rows of hours, days and classes have \
+         one per eighth of an octave";
+    counts: list = "number in each bucket";
+}
+
+/// A value of a row that can be lent.
+trait Lent {
+    type Lent<'a>
+    where
+        Self: 'a;
+    fn lent(&self) -> Self::Lent<'_>;
+    fn of(lent: Self::Lent<'_>) -> Self;
+}
+
+macro_rules! lent {
+    ($own:ty, $lent:ty, |$value:ident| $lend:expr, |$back:ident| $take:expr) => {
+        impl Lent for $own {
+            type Lent<'a> = $lent;
+
+            fn lent(&self) -> Self::Lent<'_> {
+                let $value = self;
+                $lend
+            }
+
+            fn of($back: Self::Lent<'_>) -> Self {
+                $take
+            }
+        }
+    };
+}
+lent!(Option<String>, Option<&'a str>, |word| word.as_deref(), |word| word.map(str::to_owned));
+lent!(String, &'a str, |text| text, |text| text.to_owned());
+lent!(Vec<u64>, &'a [u64], |list| list, |list| list.to_vec());
+lent!(u64, u64, |number| *number, |number| number);
+lent!(i64, i64, |number| *number, |number| number);
+lent!(Counted, Counted, |value| *value, |value| value);
+lent!(RollupLevel, RollupLevel, |value| *value, |value| value);
 
 impl Rollup {
-    /// A row of a key, of nothing yet.
-    pub fn of(key: RollupKey, from_unix_ns: i64, until_unix_ns: i64) -> Self {
-        let RollupKey {
-            host,
-            run,
-            part,
-            counted,
-            device,
-            operation,
-            role,
-            file_system,
-            file,
-            cause,
-            class,
-            model,
-        } = key;
-        Self {
-            host,
-            run,
-            part,
-            from_unix_ns,
-            until_unix_ns,
-            counted,
-            device,
-            operation,
-            role,
-            file_system,
-            file,
-            cause,
-            class,
-            model,
-            ..Self::default()
-        }
-    }
-
-    /// What it is of, whenever.
-    pub fn key(&self) -> RollupKey {
-        RollupKey {
-            host: self.host.clone(),
-            run: self.run.clone(),
-            part: self.part.clone(),
-            counted: self.counted,
-            device: self.device.clone(),
-            operation: self.operation.clone(),
-            role: self.role.clone(),
-            file_system: self.file_system.clone(),
-            file: self.file.clone(),
-            cause: self.cause.clone(),
-            class: self.class.clone(),
-            model: self.model.clone(),
-        }
-    }
-
     /// Puts response times into their columns, in place of those that are there.
     pub fn set_responses<S: Store>(&mut self, responses: &Buckets<S>) {
         (self.buckets, self.counts) = responses.nonzero().unzip();
@@ -294,60 +367,6 @@ fn added(mine: Vec<(u64, u64)>, theirs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     both.extend(mine);
     both.extend(theirs);
     both
-}
-
-impl Record for Rollup {
-    const SCHEMA: &'static str = "lbolt.rollup/1";
-
-    fn columns() -> Vec<Column<Self>> {
-        vec![
-            column!(Rollup, host: Option<String>, "the host; null: this machine, written by an \
-                earlier version"),
-            column!(Rollup, run: Option<String>, "watch: the kernel's boot_id; trace: its run"),
-            column!(Rollup, part: Option<String>, "part of a trace rolled up in parts, such as \
-                2/8"),
-            column!(Rollup, level: RollupLevel, "minute, hour or day: the time that rows are added \
-                up for"),
-            column!(Rollup, from_unix_ns: i64, "start of the time, by the clock of that moment"),
-            column!(Rollup, until_unix_ns: i64, "end of the time; requests count where they \
-                arrived, calls and waits where they began"),
-            column!(Rollup, counted: Counted, "what the row counts: requests, calls, waits (of a \
-                role), lost (time a role lost to a cause), storm (times in which a role lost much \
-                at once), disk (the kernel's counters of a device), file (requests for a file), \
-                class (requests by size or origin) or watch (the watch itself)"),
-            column!(Rollup, device: Option<String>, "name of the device"),
-            column!(Rollup, operation: String, "read, write, flush or discard; calls and waits: \
-                their kind; disk: also busy and queued; watch: the item"),
-            column!(Rollup, role: Option<String>, "the role that requested, called, waited or \
-                lost; null: all roles"),
-            column!(Rollup, file_system: Option<String>, "device of the file system; null: none or \
-                unknown"),
-            column!(Rollup, file: Option<String>, "file: its name"),
-            column!(Rollup, cause: Option<String>, "lost: the role whose requests were waited for, \
-                or device, held, throttled, stolen or unknown in angle brackets"),
-            column!(Rollup, class: Option<String>, "class: grouping and group, such as size to 8k \
-                or origin writeback; null: all requests"),
-            column!(Rollup, model: Option<String>, "device model by its manufacturer; null: \
-                unknown"),
-            column!(Rollup, count: u64, "number of items"),
-            column!(Rollup, bytes: u64, "requests: their bytes"),
-            column!(Rollup, failed: u64, "requests and calls: number of failures"),
-            column!(Rollup, sum_ns: u64, "sum of the times"),
-            column!(Rollup, min_ns: u64, "minimum and maximum of the times"),
-            column!(Rollup, max_ns: u64, "minimum and maximum of the times"),
-            column!(Rollup, lost_ns: i64, "lost: time beyond calm, summed over minutes; negative \
-                by chance"),
-            column!(Rollup, estimated_ns: i64, "the part of lost_ns that is an estimate, without \
-                calm to compare with"),
-            column!(Rollup, lost_us2: i64, "variance of lost_ns in µs²; the 95 % interval is ±1.96 \
-                times its root"),
-            column!(Rollup, calm_count: i64, "waits: comparable waits in calm"),
-            column!(Rollup, calm_ns: i64, "total time of the waits in calm"),
-            column!(Rollup, buckets: Vec<u64>, "histogram of the times: buckets that are not \
-                empty; rows of hours, days and classes have one per eighth of an octave"),
-            column!(Rollup, counts: Vec<u64>, "number in each bucket"),
-        ]
-    }
 }
 
 #[cfg(test)]

@@ -11,61 +11,46 @@
 use std::borrow::Cow;
 
 use super::FileNumber;
-use super::column::{Column, Record, column};
+use super::column::record;
 use crate::named::named;
 
-/// What is waited for, as the functions of the stack tell it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WaitKind {
-    /// Something that no function of the table tells.
-    #[default]
-    Other,
-    /// Fewer dirty pages, of the machine, of a device or of a cgroup.
-    Throttling,
-    /// A journal's transaction: it is being locked, or the log is full, or a commit is writing a
-    /// block of metadata.
-    Journal,
-    /// A lock of a file or a file system.
-    Lock,
-    /// A page that is on its way to the device, and may not be changed meanwhile.
-    Writeback,
-    /// A page that is being read, by this thread or by another.
-    PageRead,
-    /// A place in the queue of requests: a tag, writeback throttling (wbt); or a block of
-    /// metadata.
-    Request,
-    /// A direct request of its own, or an asynchronous one.
-    DirectIo,
-    /// A cgroup's limit of requests or bytes.
-    Limit,
-    /// A call that makes files durable.
-    Call,
-    /// Memory that must first be written elsewhere.
-    Reclaim,
-    /// A page that was swapped out.
-    Swap,
-    /// A file system of the network, or one that a program serves.
-    Network,
-    /// Another thread, which waited itself, and woke this one then.
-    Thread,
+named! {
+    /// What is waited for, as the functions of the stack tell it.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum WaitKind {
+        /// Something that no function of the table tells.
+        #[default]
+        Other = "other",
+        /// Fewer dirty pages, of the machine, of a device or of a cgroup.
+        Throttling = "dirty throttling",
+        /// A journal's transaction: it is being locked, or the log is full, or a commit is writing
+        /// a block of metadata.
+        Journal = "journal",
+        /// A lock of a file or a file system.
+        Lock = "lock",
+        /// A page that is on its way to the device, and may not be changed meanwhile.
+        Writeback = "page writeback",
+        /// A page that is being read, by this thread or by another.
+        PageRead = "page read",
+        /// A place in the queue of requests: a tag, writeback throttling (wbt); or a block of
+        /// metadata.
+        Request = "request",
+        /// A direct request of its own, or an asynchronous one.
+        DirectIo = "direct I/O",
+        /// A cgroup's limit of requests or bytes.
+        Limit = "cgroup limit",
+        /// A call that makes files durable.
+        Call = "sync call",
+        /// Memory that must first be written elsewhere.
+        Reclaim = "memory reclaim",
+        /// A page that was swapped out.
+        Swap = "swap",
+        /// A file system of the network, or one that a program serves.
+        Network = "network file system",
+        /// Another thread, which waited itself, and woke this one then.
+        Thread = "thread",
+    }
 }
-
-named!(WaitKind {
-    Other "other",
-    Throttling "dirty throttling",
-    Journal "journal",
-    Lock "lock",
-    Writeback "page writeback",
-    PageRead "page read",
-    Request "request",
-    DirectIo "direct I/O",
-    Limit "cgroup limit",
-    Call "sync call",
-    Reclaim "memory reclaim",
-    Swap "swap",
-    Network "network file system",
-    Thread "thread"
-});
 
 /// What is waited for, as a sentence has it behind *waiting for*, by its name in findings and
 /// rollups: reads, a kind of these waits, or a call, which is called what it is called.
@@ -109,22 +94,31 @@ impl WaitKind {
 /// Shorter waits are not told, in ns.
 pub const WAIT_LEAST_NS: i64 = 1_000_000;
 
-/// One wait.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each field is described where its column is declared")]
-pub struct Wait {
-    pub kind: WaitKind,
-    pub file_system: u64,
-    pub inode: u64,
-    pub generation: u64,
-    pub pid: u64,
-    pub command: String,
-    pub begin_ns: i64,
-    pub end_ns: i64,
-    pub for_request: u64,
-    pub holder: u64,
-    pub in_transaction: u64,
-    pub stack: u64,
+record! {
+    /// One wait.
+    #[derive(Debug, Clone, Default, PartialEq, Eq)]
+    pub struct Wait, "lbolt.waits/1", times [begin_ns end_ns] {
+        kind: WaitKind =
+            "what the thread waited for, by the functions on its stack; thread: for another thread \
+             that waited itself";
+        file_system: u64 =
+            "device number of the file system whose file the thread's system call was for; 0: \
+             unknown";
+        inode: u64 = "the file's inode";
+        generation: u64 = "distinguishes files that have had the same inode";
+        pid: u64 = "the waiting thread";
+        command: String = "the thread's name";
+        begin_ns: i64 = "when the thread left its CPU; kind thread: from when both threads waited";
+        end_ns: i64 =
+            "when the thread came back; kind thread: when the other thread's wait ended. Waits \
+             under 1 ms have no row";
+        for_request: u64 = "1: the kernel counts the wait as one for a request (in_iowait)";
+        holder: u64 =
+            "the thread that held the lock when it was found taken, or that woke this thread; 0: \
+             none or unknown";
+        in_transaction: u64 = "1: the thread held a journal transaction open during the wait";
+        stack: u64 = "kernel stack of the wait: a row of stacks.parquet; 0: unknown";
+    }
 }
 
 impl Wait {
@@ -132,42 +126,5 @@ impl Wait {
     pub fn file(&self) -> FileNumber {
         let (file_system, generation) = (self.file_system as u32, self.generation as u32);
         FileNumber { file_system, inode: self.inode, generation }
-    }
-
-    /// Its times from a moment of the trace instead of its beginning.
-    #[must_use]
-    pub fn counted_from(self, zero_ns: i64) -> Self {
-        let begin_ns = self.begin_ns.saturating_sub(zero_ns);
-        let end_ns = self.end_ns.saturating_sub(zero_ns);
-        Self { begin_ns, end_ns, ..self }
-    }
-}
-
-impl Record for Wait {
-    const SCHEMA: &'static str = "lbolt.waits/1";
-
-    fn columns() -> Vec<Column<Self>> {
-        vec![
-            column!(Wait, kind: WaitKind, "what the thread waited for, by the functions on its \
-                stack; thread: for another thread that waited itself"),
-            column!(Wait, file_system: u64, "device number of the file system whose file the \
-                thread's system call was for; 0: unknown"),
-            column!(Wait, inode: u64, "the file's inode"),
-            column!(Wait, generation: u64, "distinguishes files that have had the same inode"),
-            column!(Wait, pid: u64, "the waiting thread"),
-            column!(Wait, command: String, "the thread's name"),
-            column!(Wait, begin_ns: i64, "when the thread left its CPU; kind thread: from when \
-                both threads waited"),
-            column!(Wait, end_ns: i64, "when the thread came back; kind thread: when the other \
-                thread's wait ended. Waits under 1 ms have no row"),
-            column!(Wait, for_request: u64, "1: the kernel counts the wait as one for a request \
-                (in_iowait)"),
-            column!(Wait, holder: u64, "the thread that held the lock when it was found taken, or \
-                that woke this thread; 0: none or unknown"),
-            column!(Wait, in_transaction: u64, "1: the thread held a journal transaction open \
-                during the wait"),
-            column!(Wait, stack: u64, "kernel stack of the wait: a row of stacks.parquet; 0: \
-                unknown"),
-        ]
     }
 }
