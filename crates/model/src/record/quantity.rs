@@ -2,7 +2,7 @@
 //! name that is not here fails a test; changing an entry bumps the schema.
 
 /// A table of quantities. First the kinds, each with its subjects and its commands; then a row for
-/// each quantity: its kind, which way it is better, name, unit and meaning.
+/// quantities that are alike: their kind, which way they are better, names, unit and meaning.
 #[macro_export]
 macro_rules! quantities {
     (@better) => { None };
@@ -13,18 +13,30 @@ macro_rules! quantities {
         $visibility:vis const $table:ident of {
             $($kind:ident: $subjects:expr, $command:literal;)*
         }
-        $($of:ident $($better:ident)? $name:literal $unit:literal $meaning:literal;)*
+        $($of:ident $($better:ident)? $($name:literal),+ $unit:literal $meaning:literal;)*
     ) => {
         $(#[$meta])*
         $visibility const $table: &[$crate::record::Quantity] = {
             use $crate::record::{Better, Quantity};
             $(const fn $kind(
-                (name, unit, meaning): (&'static str, &'static str, &'static str),
+                unit: &'static str,
+                meaning: &'static str,
                 better: Option<Better>,
             ) -> Quantity {
-                Quantity { name, unit, meaning, subjects: $subjects, command: $command, better }
+                Quantity {
+                    name: "",
+                    unit,
+                    meaning,
+                    subjects: $subjects,
+                    command: $command,
+                    better,
+                }
             })*
-            &[$($of(($name, $unit, $meaning), $crate::quantities!(@better $($better)?))),*]
+            const ALIKE: &[(&[&str], Quantity)] = &[$((
+                &[$($name),+],
+                $of($unit, $meaning, $crate::quantities!(@better $($better)?)),
+            )),*];
+            &Quantity::each::<{ Quantity::count(ALIKE) }>(ALIKE)
         };
     };
 }
@@ -34,8 +46,10 @@ mod replayed;
 mod simulated;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod verdict;
 
+use super::requests::COUNTED;
 use std::fmt::Write as _;
 
 /// Which way a quantity is better.
@@ -86,6 +100,32 @@ const SIGNED: [&str; 16] = [
 ];
 
 impl Quantity {
+    /// How many names there are.
+    pub const fn count(alike: &[(&[&str], Self)]) -> usize {
+        let (mut count, mut row) = (0, 0);
+        while row < alike.len() {
+            count += alike[row].0.len();
+            row += 1;
+        }
+        count
+    }
+
+    /// A quantity for each name, like the one beside it.
+    pub const fn each<const N: usize>(alike: &[(&[&'static str], Self)]) -> [Self; N] {
+        let mut all = [alike[0].1; N];
+        let (mut place, mut row) = (0, 0);
+        while row < alike.len() {
+            let (names, like) = alike[row];
+            let mut of_row = 0;
+            while of_row < names.len() {
+                all[place] = Self { name: names[of_row], ..like };
+                (place, of_row) = (place + 1, of_row + 1);
+            }
+            row += 1;
+        }
+        all
+    }
+
     /// Whether it can be below zero.
     pub fn is_signed(&self) -> bool {
         SIGNED.contains(&self.name)
@@ -135,16 +175,8 @@ const ROUTINE: &[&[&str]] = &[&[
     "test_interval_ns",
 ]];
 
-/// The keys of requests that have something in common.
-const CLASS: &[&str] = &["by", "class"];
-/// The same, or those of a device's requests that do the same.
-const TRAFFIC: &[&[&str]] = &[&["device", "op"], CLASS];
-
-/// The keys of what is found of the run as a whole and of some of its classes.
-const RUN_AND_CLASS: &[&[&str]] = &[&["run"], CLASS];
-
 quantities! {
-    /// Every quantity of what is measured, traced and compared.
+    /// Every quantity of what is measured and compared.
     const MEASURED of {
         operation: OPERATION, "overhead, survey";
         routine: ROUTINE, "overhead, survey";
@@ -158,11 +190,6 @@ quantities! {
         storm: &[STORM], "storm";
         commit: &[COMMIT], "sync";
         calibration: RUN, "throughput, survey";
-        traced: RUN, "record, import, --trace";
-        traffic: TRAFFIC, "record, import, response, --trace";
-        class: &[CLASS], "response";
-        response: RUN_AND_CLASS, "response";
-        kernel: &[&["device"]], "record, --trace";
     }
 
     pointed higher "rate_bytes_per_s" "B/s"
@@ -185,32 +212,18 @@ quantities! {
          own pass if faster; the method says which";
     cell "ceiling_percent" "%" "rate_bytes_per_s as a share of ceiling_bytes_per_s";
     pointed lower "latency_mean_ns" "ns" "latency from the intended start";
-    common lower "latency_p50_ns" "ns" "latency from the intended start";
-    common lower "latency_p99_ns" "ns" "latency from the intended start";
+    common lower "latency_p50_ns", "latency_p99_ns" "ns" "latency from the intended start";
     streamed lower "latency_p999_ns" "ns" "latency from the intended start";
     shared lower "latency_max_ns" "ns" "latency from the intended start";
-    cell lower "service_p50_ns" "ns" "service time, from submission to completion (open loop)";
-    cell lower "service_p99_ns" "ns" "service time, from submission to completion (open loop)";
+    cell lower "service_p50_ns", "service_p99_ns" "ns"
+        "service time, from submission to completion (open loop)";
     streamed lower "sync_percent" "%"
         "time in fsync and fdatasync as a share of the jobs' wall time";
-    cell lower "sync_latency_mean_ns" "ns"
+    cell lower "sync_latency_mean_ns", "sync_latency_p50_ns", "sync_latency_p99_ns",
+        "sync_latency_p999_ns", "sync_latency_max_ns" "ns"
         "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
          completion, without the final fdatasync";
-    cell lower "sync_latency_p50_ns" "ns"
-        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
-         completion, without the final fdatasync";
-    cell lower "sync_latency_p99_ns" "ns"
-        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
-         completion, without the final fdatasync";
-    cell lower "sync_latency_p999_ns" "ns"
-        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
-         completion, without the final fdatasync";
-    cell lower "sync_latency_max_ns" "ns"
-        "latency of the syncs between writes (--fsync, --fdatasync), from submission to \
-         completion, without the final fdatasync";
-    cell "device_bytes_ratio" "1"
-        "bytes at the tested or the lowest device / bytes of the program, in its direction";
-    cell "lowest_bytes_ratio" "1"
+    cell "device_bytes_ratio", "lowest_bytes_ratio" "1"
         "bytes at the tested or the lowest device / bytes of the program, in its direction";
     pointed "depth_achieved" "1" "mean requests outstanding, by Little's law, summed over jobs";
     cell "rate_spread_percent" "%"
@@ -220,14 +233,12 @@ quantities! {
     curve "knee_depth" "1"
         "requests outstanding at the knee, where rate / mean latency (the power) is greatest";
     curve higher "knee_rate_operations_per_s" "1/s" "requests per second at the knee";
-    curve lower "knee_latency_mean_ns" "ns" "latency at the knee";
-    curve lower "knee_latency_p99_ns" "ns" "latency at the knee";
+    curve lower "knee_latency_mean_ns", "knee_latency_p99_ns" "ns" "latency at the knee";
     curve higher "most_rate_operations_per_s" "1/s" "highest rate at any depth";
     curve higher "most_rate_bytes_per_s" "B/s" "bytes per second at that rate";
     commit "flushes_ratio" "1" "cache flushes of the device per commit (kernel counters)";
-    storm lower "latency_p50_ratio" "1" "latency / latency without a remedy";
-    storm lower "latency_p99_ratio" "1" "latency / latency without a remedy";
-    storm lower "latency_p999_ratio" "1" "latency / latency without a remedy";
+    storm lower "latency_p50_ratio", "latency_p99_ratio", "latency_p999_ratio" "1"
+        "latency / latency without a remedy";
     storm higher "rate_ratio" "1" "the writer's rate / its rate without a remedy";
     storm lower "storm_ratio" "1" "p99 of the reads that met a sync / p99 of the other reads";
     storm lower "gain_ratio" "1"
@@ -256,9 +267,7 @@ quantities! {
         "R(B,N): bytes moved per second of wall time, all channels together";
     operation higher "routine_operations_per_s" "1/s"
         "requests per second of wall time, all channels together";
-    operation lower "operation_latency_p50_ns" "ns"
-        "time from a request's submission to its completion";
-    operation lower "operation_latency_p99_ns" "ns"
+    operation lower "operation_latency_p50_ns", "operation_latency_p99_ns" "ns"
         "time from a request's submission to its completion";
     operation lower "operation_wall_ns" "ns" "wall time of a pass / its requests";
     operation lower "operation_cpu_thread_ns" "ns"
@@ -277,22 +286,11 @@ quantities! {
          the program, at most the difference over all CPUs; without the harness's";
     operation "cpu_total_ratio" "1"
         "total CPU time / the submitting thread's CPU time, in the same passes";
-    operation "cpu_total_difference_ratio" "1"
+    operation "cpu_total_difference_ratio", "cpu_total_idle_load_ratio", "cpu_total_trace_ratio" "1"
         "total CPU time (by difference, idle-priority loops or trace) / the submitting thread's \
          CPU time, in the same passes";
-    operation "cpu_total_idle_load_ratio" "1"
-        "total CPU time (by difference, idle-priority loops or trace) / the submitting thread's \
-         CPU time, in the same passes";
-    operation "cpu_total_trace_ratio" "1"
-        "total CPU time (by difference, idle-priority loops or trace) / the submitting thread's \
-         CPU time, in the same passes";
-    operation "cpu_total_difference_tasks_ratio" "1"
-        "total CPU time (by difference, idle-priority loops or trace) / CPU time, by their own \
-         clocks, of all threads that worked in the program, in the same passes";
-    operation "cpu_total_idle_load_tasks_ratio" "1"
-        "total CPU time (by difference, idle-priority loops or trace) / CPU time, by their own \
-         clocks, of all threads that worked in the program, in the same passes";
-    operation "cpu_total_trace_tasks_ratio" "1"
+    operation "cpu_total_difference_tasks_ratio", "cpu_total_idle_load_tasks_ratio",
+        "cpu_total_trace_tasks_ratio" "1"
         "total CPU time (by difference, idle-priority loops or trace) / CPU time, by their own \
          clocks, of all threads that worked in the program, in the same passes";
     operation lower "operation_overhead_ns" "ns"
@@ -314,164 +312,19 @@ quantities! {
     routine "revolutions_missed" "1" "M: revolutions missed per request (eq. 6)";
     routine "fit_misfit_percent" "%" "largest distance of a size's mean from the line";
     routine "fit_noise_percent" "%" "standard deviation of passes about their size's mean";
-    background "background_difference_percent" "%"
+    background "background_difference_percent", "background_trace_percent" "%"
         "CPU time of the machine without the experiment (by difference or trace), as a share of \
          one CPU";
     background "slowdown_percent" "%"
         "median slowdown of the job's core over all passes, by the core-speed probe, against its \
          best in the run";
-    background "background_trace_percent" "%"
-        "CPU time of the machine without the experiment (by difference or trace), as a share of \
-         one CPU";
-    traced "events_count" "1" "events that the rows were made of";
-    traced "requests_count" "1" "rows";
-    traced "lost_count" "1"
-        "events that the tracer had no space for or did not see, lost completions (`reused`) \
-         included";
-    traced "rejected_count" "1" "lines or records that lbolt did not understand";
-    traced "orphaned_count" "1" "completions whose request was never seen; rows too";
-    traced "before_start_count" "1" "requests that began before the trace; rows too";
-    traced "unanswered_count" "1"
-        "requests without a completion in the trace: in flight at its end, or lost (`reused`); \
-         rows too";
-    traced "ambiguous_count" "1"
-        "pairings with several equally good candidates (streams without identity)";
-    traced "reused_count" "1"
-        "identities used again before their completion was seen, which is lost: completed_by_ns \
-         bounds it";
-    traced "recovered_count" "1"
-        "steps that the tracer's programs missed and a second source saw (process 1, by ftrace)";
-    traced "joined_by_bio_count" "1"
-        "rows joined to the device above by the kernel's own event (block_bio_remap)";
-    traced "joined_by_place_count" "1"
-        "rows joined to the device above by operation, place and time alone";
-    traced "not_joined_count" "1"
-        "rows of a device under another one without a row above: requested of that device itself, \
-         or by a driver for itself";
-    traced "requeued_count" "1" "times that a driver gave a request back";
-    traced "partially_completed_count" "1" "completions of a part of a request";
-    traced "merged_count" "1" "requests and bios that became part of another";
-    traced "queue_time_missed_count" "1" "requests whose queueing time was lost: queued_ns is null";
-    traced "out_of_order_count" "1" "events that came after a later event of the same source";
-    traced "unsorted_count" "1" "rows behind a row that arrived later";
-    traced "own_count" "1" "rows made by lbolt itself";
-    traced "unwritten_count" "1" "requests that did not fit on the disk";
-    traced "trace_span_ns" "ns" "from the first arrival to the last arrival or completion";
-    traced "tracer_ns_per_event" "ns"
-        "CPU time of the BPF programs per block-layer event that they saw";
-    traced "tracer_percent" "%" "CPU time of the BPF programs as a share of one CPU";
-    traced "consumer_ns_per_request" "ns"
-        "lbolt's own CPU time per request, from the kernel's buffer into the file";
-    traced "tracer_slowdown_percent" "%"
-        "requests per second lost with the tracer, in interleaved pairs (--measure-overhead)";
-    kernel "kernel_completed_count" "1"
-        "requests that the device completed between two readings of the kernel's counters; the \
-         finding's count is the trace's";
-    kernel "device_changed_count" "1"
-        "times that the device was gone or another one at the capture's end";
-    kernel "kernel_completed_bytes" "B"
-        "bytes of these requests; the finding's count is the trace's";
-    kernel "kernel_parts_count" "1"
-        "parts that the kernel counts beyond the trace's requests: a driver of bios splits them \
-         (dm)";
-    kernel "kernel_preflushes_count" "1"
-        "writes that the kernel counts twice, because of the flush before them (dm)";
-    kernel "kernel_empty_flushes_count" "1"
-        "flushes without data that the kernel does not count (md)";
-    kernel "kernel_bypassed_bytes" "B"
-        "bytes of writes past the cache; the kernel counts only their requests (bcache)";
-    kernel "kernel_failed_count" "1" "requests that failed before the kernel counted them (dm)";
-    kernel "kernel_commands_count" "1"
-        "commands passed through to the device (by udev, smartd, nvme-cli) that the kernel does \
-         not count";
-    traffic "requested_count" "1" "requests made; a flush sequence counts once";
-    traffic "requested_bytes" "B" "bytes requested";
-    traffic lower "failed_count" "1" "requests completed with an error";
-    traffic "requested_per_s" "1/s" "requests per second of the trace's span";
-    traffic lower "response_mean_ns" "ns" "response";
-    traffic lower "response_p50_ns" "ns" "response";
-    traffic lower "response_p99_ns" "ns" "response";
-    traffic lower "response_max_ns" "ns" "response";
-    traffic lower "admission_mean_ns" "ns"
-        "mean time until a request was allocated: waiting for a tag, or throttled";
-    traffic lower "scheduler_mean_ns" "ns"
-        "mean time from allocation to the driver; for a flush sequence also between its parts";
-    traffic lower "wait_mean_ns" "ns"
-        "mean queueing, until the driver got the request: response minus device";
-    traffic lower "device_mean_ns" "ns"
-        "mean time in the driver and the device; for a flush sequence in all its parts";
-    traffic "rest_mean_ns" "ns"
-        "mean unexplained part of a response: response minus admission, scheduler (else queue) and \
-         device";
-    traffic "done_count" "1"
-        "requests that the device did: those issued, each part of a flush sequence by itself";
-    traffic "done_mean_ns" "ns"
-        "mean time of the requests of done_count in the driver and the device";
-    class "completed_count" "1" "requests completed";
-    class lower "response_p25_ns" "ns" "response";
-    class lower "response_p75_ns" "ns" "response";
-    class lower "response_p90_ns" "ns" "response";
-    class lower "response_p999_ns" "ns" "response";
-    class lower "response_p9999_ns" "ns" "response";
-    class "response_whisker_low_ns" "ns"
-        "lowest and highest response within 1.5 interquartile ranges of the quartiles";
-    class "response_whisker_high_ns" "ns"
-        "lowest and highest response within 1.5 interquartile ranges of the quartiles";
-    class "response_outliers_count" "1" "completions beyond the whiskers";
-    response "depth_mean" "1" "mean requests outstanding over the trace's span";
-    response "depth_at_arrival_mean" "1" "mean requests outstanding when a request arrived";
-    response "depth_max" "1" "most requests outstanding at once, the arriving one included";
-    response "little_ratio" "1"
-        "depth by the clock / depth by Little's law (arrival rate × mean response)";
-    response "late_count" "1"
-        "rows behind a row that arrived later, as the analysis met them; they falsify depth, seeks \
-         and outstanding counts";
-    response "reversed_count" "1"
-        "rows with a step earlier than the step before it; the time between is left out";
-    class "time_percent" "%" "the class's share of all requests' response times";
-    class "slope_response_ns_per_kib" "ns/KiB"
-        "mean response per additional KiB: the line through the size classes";
-    class "slope_wait_ns_per_kib" "ns/KiB" "mean queueing per additional KiB";
-    class "slope_device_ns_per_kib" "ns/KiB" "mean time in driver and device per additional KiB";
-    class "busy_percent" "%" "time in which the device had a request outstanding";
-    class "arrival_variation_ratio" "1"
-        "standard deviation / mean of the times between arrivals: 0 a clock, 1 chance, above 1 \
-         bursts";
-    class "sequential_percent" "%" "requests that begin where the previous one ended";
-    class "seek_p50_bytes" "B" "distance from the end of a request to the start of the next";
-    class "seek_mean_bytes" "B" "distance from the end of a request to the start of the next";
-    class "storms_count" "1" "bursts of writes and flushes that a steady load does not explain";
-    class "storm_time_percent" "%" "time in storms, up to their last completion";
-    class "storm_period_ns" "ns" "time of which the gaps between the storms' starts are multiples";
-    class "storm_start_ns" "ns" "first arrival of a storm";
-    class "storm_length_ns" "ns" "from a storm's first arrival to its last completion";
-    class "storm_requests_count" "1" "writes and flushes of the storm, or of all storms";
-    class "storm_flushes_count" "1" "flushes, and writes that ask for one, among these";
-    class "storm_bytes" "B" "bytes written by these";
-    class "storm_depth_max" "1" "most requests outstanding when one of these arrived";
-    class "beneath_count" "1" "requests to the device that serve requests to a device above it";
-    class "blame_percent" "%" "a process's share of the storms' writes and flushes";
-    class "reads_behind_count" "1"
-        "reads that arrived in a storm and found writes or flushes outstanding";
-    class "reads_behind_mean_ns" "ns" "response of these reads";
-    class "reads_behind_p50_ns" "ns" "response of these reads";
-    class "reads_behind_p99_ns" "ns" "response of these reads";
-    class "reads_behind_max_ns" "ns" "response of these reads";
-    class "reads_behind_wait_percent" "%"
-        "queueing of these reads (until the driver got them) as a share of their response";
-    class "reads_behind_excess_percent" "%"
-        "reads_behind_mean_ns minus reads_apart_mean_ns, as a share of reads_behind_mean_ns";
-    class "reads_behind_p99_ratio" "1" "reads_behind_p99_ns / reads_apart_p99_ns";
-    class "reads_apart_count" "1" "all other reads of the device";
-    class "reads_apart_mean_ns" "ns" "response of the other reads";
-    class "reads_apart_p50_ns" "ns" "response of the other reads";
-    class "reads_apart_p99_ns" "ns" "response of the other reads";
 }
 
 /// Every quantity of what is measured, traced, compared and simulated.
 pub fn quantities() -> impl Iterator<Item = &'static Quantity> {
-    let of_traces = joined::JOINED.iter().chain(simulated::SIMULATED).chain(replayed::REPLAYED);
-    MEASURED.iter().chain(of_traces).chain(verdict::VERDICT)
+    let of_traces = COUNTED.iter().chain(traced::TRACED).chain(joined::JOINED);
+    let of_replays = simulated::SIMULATED.iter().chain(replayed::REPLAYED);
+    MEASURED.iter().chain(of_traces).chain(of_replays).chain(verdict::VERDICT)
 }
 
 /// The table's entry of that name.

@@ -14,13 +14,7 @@ quantities! {
         left_out: REASON, "replay";
     }
 
-    pace lower "lateness_mean_ns" "ns"
-        "lateness: from when a request was due until it was handed over";
-    pace lower "lateness_p50_ns" "ns"
-        "lateness: from when a request was due until it was handed over";
-    pace lower "lateness_p99_ns" "ns"
-        "lateness: from when a request was due until it was handed over";
-    pace lower "lateness_max_ns" "ns"
+    pace lower "lateness_mean_ns", "lateness_p50_ns", "lateness_p99_ns", "lateness_max_ns" "ns"
         "lateness: from when a request was due until it was handed over";
     pace "lateness_target_percent" "%"
         "share of all lateness in which the target took no request: its queue was full, or an \
@@ -33,13 +27,9 @@ quantities! {
     pace "replay_failed_count" "1" "requests that the target completed with an error";
     replayed "replayed_count" "1" "requests that the target completed";
     replayed "replayed_per_s" "1/s" "requests completed per second, from the first due to the last";
-    replayed lower "replayed_mean_ns" "ns" "response of the target, from handover to completion";
-    replayed lower "replayed_p50_ns" "ns" "response of the target, from handover to completion";
-    replayed lower "replayed_p99_ns" "ns" "response of the target, from handover to completion";
-    replayed lower "replayed_max_ns" "ns" "response of the target, from handover to completion";
-    replayed "recorded_mean_ns" "ns" "response of the same requests in the trace";
-    replayed "recorded_p50_ns" "ns" "response of the same requests in the trace";
-    replayed "recorded_p99_ns" "ns" "response of the same requests in the trace";
-    replayed "recorded_max_ns" "ns" "response of the same requests in the trace";
+    replayed lower "replayed_mean_ns", "replayed_p50_ns", "replayed_p99_ns", "replayed_max_ns" "ns"
+        "response of the target, from handover to completion";
+    replayed "recorded_mean_ns", "recorded_p50_ns", "recorded_p99_ns", "recorded_max_ns" "ns"
+        "response of the same requests in the trace";
     left_out "replay_left_out_count" "1" "requests that were not replayed, by reason";
 }

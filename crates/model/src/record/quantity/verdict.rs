@@ -41,16 +41,13 @@ quantities! {
     wait "calls_of_commit" "1" "mean number of calls that shared a commit";
     blame "lost_ns" "ns" "time that waits took beyond calm, in the cause's part of them";
     blame "lost_percent" "%" "lost_ns as a share of the victim's waits of this kind";
-    blame "lost_to_reads_percent" "%" "share of lost_ns due to the cause's requests of that kind";
-    blame "lost_to_writes_percent" "%" "share of lost_ns due to the cause's requests of that kind";
-    blame "lost_to_flushes_percent" "%" "share of lost_ns due to the cause's requests of that kind";
-    blame "lost_to_discards_percent" "%"
+    blame "lost_to_reads_percent", "lost_to_writes_percent", "lost_to_flushes_percent",
+        "lost_to_discards_percent" "%"
         "share of lost_ns due to the cause's requests of that kind";
     blame "affected_count" "1" "waits that the cause made longer";
     blame "affected_mean_ns" "ns" "mean of the affected waits";
     blame "affected_calm_mean_ns" "ns" "mean of the affected waits, had there been calm";
-    blame "affected_from_ns" "ns" "start and end of one of the loss's storms";
-    blame "affected_until_ns" "ns" "start and end of one of the loss's storms";
+    blame "affected_from_ns", "affected_until_ns" "ns" "start and end of one of the loss's storms";
     blame "affected_period_ns" "ns"
         "time of which the gaps between these storms' starts are multiples";
     blame "lock_held_ns" "ns" "waits for locks that the cause held when they were found taken";
@@ -73,8 +70,7 @@ quantities! {
         "sum of these requests' response times, within the requests that they serve";
     layer "layer_own_ns" "ns"
         "the layer's own part of the top's response times: no lower layer served the request then";
-    layer "layer_own_mean_ns" "ns" "layer_own_ns over the layer's requests";
-    layer "layer_own_p99_ns" "ns" "layer_own_ns over the layer's requests";
+    layer "layer_own_mean_ns", "layer_own_p99_ns" "ns" "layer_own_ns over the layer's requests";
     layer "layer_own_percent" "%"
         "layer_own_ns as a share of the top's response times; all layers and \
          layer_unfollowed_percent sum to 100";
@@ -105,7 +101,6 @@ quantities! {
     run_or_class "io_pressure_seen_percent" "%"
         "time with a known wait for a request, as a share of io_pressure_ns; the rest waited for \
          devices not traced, or was not seen";
-    run "selected_from_ns" "ns" "selection: its start and end in the trace";
-    run "selected_until_ns" "ns" "selection: its start and end in the trace";
+    run "selected_from_ns", "selected_until_ns" "ns" "selection: its start and end in the trace";
     run "whole_until_ns" "ns" "selection: the end of the trace";
 }

@@ -35,3 +35,4 @@ use super::request::Request;
 const MAGIC_BYTES: u64 = 4;
 
 pub(super) use columns::describe;
+pub(super) use provenance::COUNTED;

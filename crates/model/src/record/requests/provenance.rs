@@ -1,99 +1,74 @@
 //! What a file of requests says of itself: where the rows come from, and everything that is
 //! missing from them or doubtful in them. Every later figure carries it along.
 
+use crate::record::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What was lost, not matched, or peculiar, counted. Nothing is dropped silently.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each field is described in Counts::ALL")]
-pub struct Counts {
-    pub events: u64,
-    pub requests: u64,
-    pub lost: u64,
-    pub rejected: u64,
-    pub orphaned: u64,
-    pub before_start: u64,
-    pub unanswered: u64,
-    pub ambiguous: u64,
-    pub reused: u64,
-    pub recovered: u64,
-    pub joined_by_bio: u64,
-    pub joined_by_place: u64,
-    pub not_joined: u64,
-    pub requeued: u64,
-    pub partially_completed: u64,
-    pub merged: u64,
-    pub queue_time_missed: u64,
-    pub out_of_order: u64,
-    pub unsorted: u64,
-    pub own: u64,
-    pub unwritten: u64,
-}
 
 /// A count: its key in the footer, its meaning, and the field.
 type CountEntry =
     (&'static str, &'static str, fn(&Counts) -> u64, for<'a> fn(&'a mut Counts) -> &'a mut u64);
 
-macro_rules! count {
-    ($field:ident, $meaning:expr) => {
-        (stringify!($field), $meaning, |c: &Counts| c.$field, |c: &mut Counts| &mut c.$field)
+/// The counts, each with its meaning. The quantity of a count is called after it.
+macro_rules! counts {
+    ($($field:ident $meaning:literal;)*) => {
+        /// What was lost, not matched, or peculiar, counted. Nothing is dropped silently.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $(#[doc = $meaning] pub $field: u64),*
+        }
+
+        impl Counts {
+            /// Every count.
+            pub const ALL: &'static [CountEntry] =
+                &[$((stringify!($field), $meaning, |c| c.$field, |c| &mut c.$field)),*];
+        }
+
+        /// Every count as a quantity of the trace.
+        pub(in crate::record) const COUNTED: &[Quantity] = &[$(Quantity {
+            name: concat!(stringify!($field), "_count"),
+            unit: "1",
+            meaning: $meaning,
+            subjects: &[&["run"]],
+            command: "record, import, --trace",
+            better: None,
+        }),*];
     };
 }
 
-impl Counts {
-    /// Every count.
-    pub const ALL: &'static [CountEntry] = &[
-        count!(events, "events that the rows were made of"),
-        count!(requests, "rows"),
-        count!(
-            lost,
-            "events that the tracer had no space for or did not see, lost completions (`reused`) \
-             included"
-        ),
-        count!(rejected, "lines or records that lbolt did not understand"),
-        count!(orphaned, "completions whose request was never seen; rows too"),
-        count!(before_start, "requests that began before the trace; rows too"),
-        count!(
-            unanswered,
-            "requests without a completion in the trace: in flight at its end, or lost (`reused`); \
-             rows too"
-        ),
-        count!(
-            ambiguous,
-            "pairings with several equally good candidates (streams without identity)"
-        ),
-        count!(
-            reused,
-            "identities used again before their completion was seen, which is lost: \
-             completed_by_ns bounds it"
-        ),
-        count!(
-            recovered,
-            "steps that the tracer's programs missed and a second source saw (process 1, by ftrace)"
-        ),
-        count!(
-            joined_by_bio,
-            "rows joined to the device above by the kernel's own event (block_bio_remap)"
-        ),
-        count!(
-            joined_by_place,
-            "rows joined to the device above by operation, place and time alone"
-        ),
-        count!(
-            not_joined,
-            "rows of a device under another one without a row above: requested of that device \
-             itself, or by a driver for itself"
-        ),
-        count!(requeued, "times that a driver gave a request back"),
-        count!(partially_completed, "completions of a part of a request"),
-        count!(merged, "requests and bios that became part of another"),
-        count!(queue_time_missed, "requests whose queueing time was lost: queued_ns is null"),
-        count!(out_of_order, "events that came after a later event of the same source"),
-        count!(unsorted, "rows behind a row that arrived later"),
-        count!(own, "rows made by lbolt itself"),
-        count!(unwritten, "requests that did not fit on the disk"),
-    ];
+counts! {
+    events "events that the rows were made of";
+    requests "rows";
+    lost
+        "events that the tracer had no space for or did not see, lost completions (`reused`) \
+         included";
+    rejected "lines or records that lbolt did not understand";
+    orphaned "completions whose request was never seen; rows too";
+    before_start "requests that began before the trace; rows too";
+    unanswered
+        "requests without a completion in the trace: in flight at its end, or lost (`reused`); \
+         rows too";
+    ambiguous "pairings with several equally good candidates (streams without identity)";
+    reused
+        "identities used again before their completion was seen, which is lost: completed_by_ns \
+         bounds it";
+    recovered
+        "steps that the tracer's programs missed and a second source saw (process 1, by ftrace)";
+    joined_by_bio "rows joined to the device above by the kernel's own event (block_bio_remap)";
+    joined_by_place "rows joined to the device above by operation, place and time alone";
+    not_joined
+        "rows of a device under another one without a row above: requested of that device itself, \
+         or by a driver for itself";
+    requeued "times that a driver gave a request back";
+    partially_completed "completions of a part of a request";
+    merged "requests and bios that became part of another";
+    queue_time_missed "requests whose queueing time was lost: queued_ns is null";
+    out_of_order "events that came after a later event of the same source";
+    unsorted "rows behind a row that arrived later";
+    own "rows made by lbolt itself";
+    unwritten "requests that did not fit on the disk";
+}
 
+impl Counts {
     /// Adds those of another part of the same trace.
     pub fn add(&mut self, other: &Self) {
         for (_, _, get, field) in Self::ALL {
