@@ -25,16 +25,3 @@ pub enum StormStream {
     /// Reads and commits together.
     Victims,
 }
-
-/// A stream under a remedy.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Storm {
-    /// What was changed; `none` where nothing was.
-    pub remedy: String,
-    /// Whose requests.
-    pub stream: StormStream,
-    /// The system's name; none where sides of different targets are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
-}
