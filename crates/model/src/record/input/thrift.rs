@@ -18,135 +18,90 @@ pub(super) enum Shape {
     I64,
     Bytes,
     List(&'static Shape),
-    /// Fields by their numbers. What is not among them is skipped.
-    Struct(&'static [(u64, Shape)]),
+    /// Fields in the order of their numbers, from 1 on. What is not among them is skipped.
+    Struct(&'static [Shape]),
     /// The same, and its beginning is told as a 0 that a [`Shape::Told`] of it replaces.
-    Element(&'static [(u64, Shape)]),
+    Element(&'static [Shape]),
+    /// A number that no field has.
+    Skipped,
 }
 
-use Shape::{Bool, Byte, Bytes, Element, I16, I32, I64, List, Struct, Told};
+use Shape::{Bool, Byte, Bytes, Element, I16, I32, I64, List, Skipped, Struct, Told};
 
 const EMPTY: Shape = Struct(&[]);
-const KEY_VALUES: Shape = List(&Struct(&[(1, Bytes), (2, Bytes)]));
-const TIME_UNIT: Shape = Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]);
-const TIME: Shape = Struct(&[(1, Bool), (2, TIME_UNIT)]);
+const KEY_VALUES: Shape = List(&Struct(&[Bytes, Bytes]));
+const TIME_UNIT: Shape = Struct(&[EMPTY, EMPTY, EMPTY]);
+const TIME: Shape = Struct(&[Bool, TIME_UNIT]);
 const LOGICAL_TYPE: Shape = Struct(&[
-    (1, EMPTY),
-    (2, EMPTY),
-    (3, EMPTY),
-    (4, EMPTY),
-    (5, Struct(&[(1, I32), (2, I32)])),
-    (6, EMPTY),
-    (7, TIME),
-    (8, TIME),
-    (10, Struct(&[(1, Byte), (2, Bool)])),
-    (11, EMPTY),
-    (12, EMPTY),
-    (13, EMPTY),
-    (14, EMPTY),
-    (15, EMPTY),
-    (16, Struct(&[(1, Byte)])),
-    (17, Struct(&[(1, Bytes)])),
-    (18, Struct(&[(1, Bytes), (2, I32)])),
+    EMPTY,
+    EMPTY,
+    EMPTY,
+    EMPTY,
+    Struct(&[I32, I32]),
+    EMPTY,
+    TIME,
+    TIME,
+    Skipped,
+    Struct(&[Byte, Bool]),
+    EMPTY,
+    EMPTY,
+    EMPTY,
+    EMPTY,
+    EMPTY,
+    Struct(&[Byte]),
+    Struct(&[Bytes]),
+    Struct(&[Bytes, I32]),
 ]);
-const SCHEMA_ELEMENT: Shape = Element(&[
-    (1, I32),
-    (2, I32),
-    (3, I32),
-    (4, Bytes),
-    (5, Told),
-    (6, I32),
-    (7, I32),
-    (8, I32),
-    (9, I32),
-    (10, LOGICAL_TYPE),
-]);
-const STATISTICS: Shape = Struct(&[
-    (1, Bytes),
-    (2, Bytes),
-    (3, I64),
-    (4, I64),
-    (5, Bytes),
-    (6, Bytes),
-    (7, Bool),
-    (8, Bool),
-    (9, I64),
-]);
+const SCHEMA_ELEMENT: Shape =
+    Element(&[I32, I32, I32, Bytes, Told, I32, I32, I32, I32, LOGICAL_TYPE]);
+const STATISTICS: Shape = Struct(&[Bytes, Bytes, I64, I64, Bytes, Bytes, Bool, Bool, I64]);
 const COLUMN_METADATA: Shape = Struct(&[
-    (1, I32),
-    (2, List(&I32)),
-    (3, List(&Bytes)),
-    (4, I32),
-    (5, I64),
-    (6, I64),
-    (7, I64),
-    (8, KEY_VALUES),
-    (9, I64),
-    (10, I64),
-    (11, I64),
-    (12, STATISTICS),
-    (13, List(&Struct(&[(1, I32), (2, I32), (3, I32)]))),
-    (14, I64),
-    (15, I32),
-    (16, Struct(&[(1, I64), (2, List(&I64)), (3, List(&I64))])),
-    (17, Struct(&[])),
+    I32,
+    List(&I32),
+    List(&Bytes),
+    I32,
+    I64,
+    I64,
+    I64,
+    KEY_VALUES,
+    I64,
+    I64,
+    I64,
+    STATISTICS,
+    List(&Struct(&[I32, I32, I32])),
+    I64,
+    I32,
+    Struct(&[I64, List(&I64), List(&I64)]),
+    Struct(&[]),
 ]);
-const COLUMN_CHUNK: Shape = Struct(&[
-    (1, Bytes),
-    (2, I64),
-    (3, COLUMN_METADATA),
-    (4, I64),
-    (5, I32),
-    (6, I64),
-    (7, I32),
-    (8, Struct(&[])),
-    (9, Bytes),
-]);
-const ROW_GROUP: Shape = Struct(&[
-    (1, List(&COLUMN_CHUNK)),
-    (2, I64),
-    (3, I64),
-    (4, List(&Struct(&[(1, I32), (2, Bool), (3, Bool)]))),
-    (5, I64),
-    (6, I64),
-    (7, I16),
-]);
+const COLUMN_CHUNK: Shape =
+    Struct(&[Bytes, I64, COLUMN_METADATA, I64, I32, I64, I32, Struct(&[]), Bytes]);
+const ROW_GROUP: Shape =
+    Struct(&[List(&COLUMN_CHUNK), I64, I64, List(&Struct(&[I32, Bool, Bool])), I64, I64, I16]);
 
 /// A footer; it tells how many children each element of its schema has.
 pub(super) const FOOTER: Shape = Struct(&[
-    (1, I32),
-    (2, List(&SCHEMA_ELEMENT)),
-    (3, I64),
-    (4, List(&ROW_GROUP)),
-    (5, KEY_VALUES),
-    (6, Bytes),
-    (7, List(&Struct(&[(1, EMPTY), (2, EMPTY)]))),
-    (8, Struct(&[])),
-    (9, Bytes),
+    I32,
+    List(&SCHEMA_ELEMENT),
+    I64,
+    List(&ROW_GROUP),
+    KEY_VALUES,
+    Bytes,
+    List(&Struct(&[EMPTY, EMPTY])),
+    Struct(&[]),
+    Bytes,
 ]);
 
 /// A page's header; it tells the page's size, decompressed.
 pub(super) const PAGE_HEADER: Shape = Element(&[
-    (1, I32),
-    (2, Told),
-    (3, I32),
-    (4, I32),
-    (5, Struct(&[(1, I32), (2, I32), (3, I32), (4, I32), (5, STATISTICS)])),
-    (6, Struct(&[])),
-    (7, Struct(&[(1, I32), (2, I32), (3, Bool)])),
-    (
-        8,
-        Struct(&[
-            (1, I32),
-            (2, I32),
-            (3, I32),
-            (4, I32),
-            (5, I32),
-            (6, I32),
-            (7, Bool),
-            (8, STATISTICS),
-        ]),
-    ),
+    I32,
+    Told,
+    I32,
+    I32,
+    Struct(&[I32, I32, I32, I32, STATISTICS]),
+    Struct(&[]),
+    Struct(&[I32, I32, Bool]),
+    Struct(&[I32, I32, I32, I32, I32, I32, Bool, STATISTICS]),
 ]);
 
 /// Types as they stand before fields and in lists.
@@ -178,6 +133,7 @@ impl Shape {
             Bytes => kind == kind::BYTES,
             List(_) => kind == kind::LIST,
             Struct(_) | Element(_) => kind == kind::STRUCT,
+            Skipped => false,
         }
     }
 }
@@ -270,16 +226,18 @@ impl<'a> Thrift<'a> {
                 self.told.push(0);
                 self.walk_fields(fields)
             }
+            Skipped => None,
         }
     }
 
-    fn walk_fields(&mut self, fields: &[(u64, Shape)]) -> Option<()> {
+    fn walk_fields(&mut self, fields: &[Shape]) -> Option<()> {
         let mut last = 0;
         while let Some((kind, number)) = self.field(last)? {
             last = number;
-            match fields.iter().find(|(known, _)| *known == number) {
-                Some((_, shape)) => shape.is_of(kind).then(|| self.walk(*shape))??,
-                None => self.skip(kind, DEPTH)?,
+            let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+            match place.and_then(|place| fields.get(place)) {
+                Some(Skipped) | None => self.skip(kind, DEPTH)?,
+                Some(shape) => shape.is_of(kind).then(|| self.walk(*shape))??,
             }
         }
         Some(())
