@@ -2,46 +2,33 @@
 //!
 //! Non-goals: who waits, and how long (`analyze::verdict`).
 
-/// What made a wait longer, where no role did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Circumstance {
-    /// The device stood still.
-    Device,
-    /// No request of anybody was at the device.
-    Held,
-    /// A limit of its cgroup.
-    Throttled,
-    /// The hypervisor gave the CPUs to others.
-    Stolen,
-    /// Somebody held what it waited for, and nothing that was seen tells who.
-    Unknown,
-}
-
 /// A circumstance, its name in records, a table's cell, and what follows "it lost 3 s".
 type Words = (Circumstance, &'static str, &'static str, &'static str);
 
-const WORDS: [Words; 5] = [
-    (Circumstance::Device, "device", "the device itself", "because the device itself stood still"),
-    (
-        Circumstance::Held,
-        "held",
-        "held back before the device",
-        "held back before the device, which was idle",
-    ),
-    (
-        Circumstance::Throttled,
-        "throttled",
-        "a limit of its cgroup",
-        "throttled by a limit of its cgroup",
-    ),
-    (
-        Circumstance::Stolen,
-        "stolen",
-        "the hypervisor",
-        "while the hypervisor gave this machine's CPUs to others",
-    ),
-    (Circumstance::Unknown, "unknown", "an unknown cause", "to an unknown cause"),
-];
+macro_rules! circumstances {
+    ($($(#[$doc:meta])* $which:ident $name:literal $short:literal $clause:literal;)*) => {
+        /// What made a wait longer, where no role did.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Circumstance {
+            $($(#[$doc])* $which),*
+        }
+
+        const WORDS: [Words; 5] = [$((Circumstance::$which, $name, $short, $clause)),*];
+    };
+}
+
+circumstances! {
+    /// The device stood still.
+    Device "device" "the device itself" "because the device itself stood still";
+    /// No request of anybody was at the device.
+    Held "held" "held back before the device" "held back before the device, which was idle";
+    /// A limit of its cgroup.
+    Throttled "throttled" "a limit of its cgroup" "throttled by a limit of its cgroup";
+    /// The hypervisor gave the CPUs to others.
+    Stolen "stolen" "the hypervisor" "while the hypervisor gave this machine's CPUs to others";
+    /// Somebody held what it waited for, and nothing that was seen tells who.
+    Unknown "unknown" "an unknown cause" "to an unknown cause";
+}
 
 impl Circumstance {
     /// All of them.

@@ -17,34 +17,21 @@ pub enum Value {
     Text(String),
 }
 
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Self::Number(value)
-    }
+macro_rules! values {
+    ($($type:ty => |$value:ident| $made:expr;)*) => {$(
+        impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        }
+    )*};
 }
-
-impl From<u64> for Value {
-    fn from(value: u64) -> Self {
-        Self::Number(value as f64)
-    }
-}
-
-impl From<usize> for Value {
-    fn from(value: usize) -> Self {
-        Self::Number(value as f64)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
+values! {
+    f64 => |value| Self::Number(value);
+    u64 => |value| Self::Number(value as f64);
+    usize => |value| Self::Number(value as f64);
+    &str => |text| Self::Text(text.to_owned());
+    String => |text| Self::Text(text);
 }
 
 /// In how many passes of a cell a doubt held, where not in all.

@@ -27,32 +27,13 @@ pub enum UnitError {
     OutOfRange(String),
 }
 
-/// Size units, lower case, with their bytes. One letter and the `i` forms are
-/// powers of two (the custom of fio, dd and every disk benchmark).
-const SIZE_UNITS: &[(&str, u64)] = &[
-    ("", 1),
-    ("b", 1),
-    ("k", 1 << 10),
-    ("ki", 1 << 10),
-    ("kib", 1 << 10),
-    ("m", 1 << 20),
-    ("mi", 1 << 20),
-    ("mib", 1 << 20),
-    ("g", 1 << 30),
-    ("gi", 1 << 30),
-    ("gib", 1 << 30),
-    ("t", 1 << 40),
-    ("ti", 1 << 40),
-    ("tib", 1 << 40),
-];
-
-/// Units that are powers of two to fio and of ten by the SI: ours in the place of each, and the
-/// SI's bytes.
-const AMBIGUOUS_UNITS: &[(&str, &str, u64)] = &[
-    ("kb", "k", 1_000),
-    ("mb", "m", 1_000_000),
-    ("gb", "g", 1_000_000_000),
-    ("tb", "t", 1_000_000_000_000),
+/// Letters of size units with their powers of two (the custom of fio, dd and every disk benchmark)
+/// and the SI's bytes: `k`, `ki` and `kib` are powers of two, `kb` is read in both ways.
+const SIZE_UNITS: [(&str, u32, u64); 4] = [
+    ("t", 40, 1_000_000_000_000),
+    ("g", 30, 1_000_000_000),
+    ("m", 20, 1_000_000),
+    ("k", 10, 1_000),
 ];
 
 const TIME_UNITS: &[(&str, u64)] = &[
@@ -85,26 +66,28 @@ fn product(text: &str, number: f64, factor: u64) -> Result<u64, UnitError> {
     Ok(product.round() as u64)
 }
 
-fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
-    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
-}
-
 /// A size in bytes: `4096`, `4k`, `4KiB`, `1.5g`.
 /// Errors: no number, an unknown unit or one that is read in two ways, or a value beyond 2^53
 /// bytes.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = parts(text)?;
     let unit = unit.to_ascii_lowercase();
-    if let Some((_, ours, decimal)) = AMBIGUOUS_UNITS.iter().find(|(name, ..)| *name == unit) {
-        let binary = product(text, number, factor(SIZE_UNITS, ours).unwrap_or(1))?;
-        let decimal = product(text, number, *decimal)?;
-        let (text, short) = (text.trim().to_owned(), format!("{number}{ours}"));
-        return Err(UnitError::Ambiguous { text, binary, decimal, short });
-    }
-    let known = "k, m, g, t, Ki, KiB … (powers of two)";
-    let factor = factor(SIZE_UNITS, &unit)
-        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
-    product(text, number, factor)
+    let sized = SIZE_UNITS.iter().find_map(|of| Some((of, unit.strip_prefix(of.0)?)));
+    let shift = match (sized, unit.as_str()) {
+        (Some(((ours, shift, decimal), "b")), _) => {
+            let binary = product(text, number, 1 << shift)?;
+            let decimal = product(text, number, *decimal)?;
+            let (text, short) = (text.trim().to_owned(), format!("{number}{ours}"));
+            return Err(UnitError::Ambiguous { text, binary, decimal, short });
+        }
+        (Some(((_, shift, _), "" | "i" | "ib")), _) => *shift,
+        (None, "" | "b") => 0,
+        _ => {
+            let known = "k, m, g, t, Ki, KiB … (powers of two)";
+            return Err(UnitError::UnknownUnit { text: text.to_owned(), known });
+        }
+    };
+    product(text, number, 1 << shift)
 }
 
 /// A size greater than zero.
@@ -139,17 +122,17 @@ pub fn parse_moment(text: &str) -> Result<Duration, UnitError> {
 
 fn in_ns(text: &str, number: f64, unit: &str) -> Result<u64, UnitError> {
     let known = "ns, us, ms, s, m and h";
-    let factor = factor(TIME_UNITS, unit)
-        .ok_or_else(|| UnitError::UnknownUnit { text: text.to_owned(), known })?;
-    product(text, number, factor)
+    match TIME_UNITS.iter().find(|(name, _)| *name == unit) {
+        Some((_, factor)) => product(text, number, *factor),
+        None => Err(UnitError::UnknownUnit { text: text.to_owned(), known }),
+    }
 }
 
 /// A size as a person types it, exact: `8k`, `512m`, `4000`.
 pub fn show_size(bytes: u64) -> String {
-    [("t", 40), ("g", 30), ("m", 20), ("k", 10)]
-        .into_iter()
-        .find(|(_, shift)| bytes > 0 && bytes.trailing_zeros() >= *shift)
-        .map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
+    let fits = |shift| bytes > 0 && bytes.trailing_zeros() >= shift;
+    let unit = SIZE_UNITS.iter().find(|(_, shift, _)| fits(*shift));
+    unit.map_or_else(|| bytes.to_string(), |(unit, shift, _)| format!("{}{unit}", bytes >> shift))
 }
 
 /// A time with three digits and the unit that suits: `312 ns`, `1.24 ms`, `2.00 s`.

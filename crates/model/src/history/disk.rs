@@ -6,6 +6,7 @@
 use super::HistoryError;
 use super::name::FileName;
 use crate::held::{Held, shown};
+use crate::record::said_by_the_file_system;
 use parquet::errors::ParquetError;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -169,14 +170,9 @@ impl Disk {
 }
 
 fn of_parquet(error: ParquetError, path: &Path) -> HistoryError {
-    let parquet = |source| HistoryError::Parquet { path: path.to_owned(), source };
-    match error {
-        // What the file system said reaches us through the library.
-        ParquetError::External(source) => match source.downcast() {
-            Ok(source) => io("write", path)(*source),
-            Err(other) => parquet(ParquetError::External(other)),
-        },
-        error => parquet(error),
+    match said_by_the_file_system(error) {
+        Ok(source) => io("write", path)(source),
+        Err(source) => HistoryError::Parquet { path: path.to_owned(), source },
     }
 }
 

@@ -40,26 +40,30 @@ named! {
 }
 
 impl Level {
+    /// By what its rows are added up, how long it is in s (a month differs), and its stamp.
+    fn facts(self) -> (RollupLevel, Option<i64>, &'static str) {
+        match self {
+            Self::Minute => (RollupLevel::Minute, Some(60), "%Y%m%dT%H%M%SZ"),
+            Self::HourOfMinutes => (RollupLevel::Minute, Some(3_600), "%Y%m%dT%HZ"),
+            Self::DayOfMinutes => (RollupLevel::Minute, Some(86_400), "%Y%m%dZ"),
+            Self::DayOfHours => (RollupLevel::Hour, Some(86_400), "%Y%m%dZ"),
+            Self::MonthOfDays => (RollupLevel::Day, None, "%Y%mZ"),
+        }
+    }
+
     /// By what its rows are added up.
     pub(super) fn of_rows(self) -> RollupLevel {
-        match self {
-            Self::Minute | Self::HourOfMinutes | Self::DayOfMinutes => RollupLevel::Minute,
-            Self::DayOfHours => RollupLevel::Hour,
-            Self::MonthOfDays => RollupLevel::Day,
-        }
+        self.facts().0
     }
 
     /// The begin of the time that a file of this level has at a moment.
     fn begin_s(self, unix_ns: i64) -> i64 {
         let s = unix_ns.div_euclid(SECOND_NS);
-        match self {
-            Self::Minute => s,
-            Self::HourOfMinutes => s - s.rem_euclid(3_600),
-            Self::DayOfMinutes | Self::DayOfHours => s - s.rem_euclid(86_400),
-            Self::MonthOfDays => {
-                let date = civil(s).date();
-                seconds(date.first_of_month())
-            }
+        match self.facts().1 {
+            // A minute begins where its watch did.
+            Some(_) if self == Self::Minute => s,
+            Some(length_s) => s - s.rem_euclid(length_s),
+            None => seconds(civil(s).date().first_of_month()),
         }
     }
 }
@@ -101,14 +105,10 @@ impl FileName {
 
     /// When its time ends; rows of it may be of earlier, and none of later.
     pub fn end_ns(self) -> i64 {
-        let end_s = match self.level {
-            Level::Minute => self.begin_s + 60,
-            Level::HourOfMinutes => self.begin_s + 3_600,
-            Level::DayOfMinutes | Level::DayOfHours => self.begin_s + 86_400,
-            Level::MonthOfDays => {
-                let date = civil(self.begin_s).date();
-                date.checked_add(1.month()).map_or(i64::MAX, seconds)
-            }
+        let next_month = || civil(self.begin_s).date().checked_add(1.month());
+        let end_s = match self.level.facts().1 {
+            Some(length_s) => self.begin_s + length_s,
+            None => next_month().map_or(i64::MAX, seconds),
         };
         end_s.saturating_mul(SECOND_NS)
     }
@@ -126,18 +126,9 @@ impl FileName {
             Some((stamp, number)) => (stamp, number.parse().ok().filter(|number| *number > 1)?),
             None => (stamp.strip_suffix('Z')?, 1),
         };
-        let digits = |from: usize, to: usize| stamp.get(from..to)?.parse::<i8>().ok();
-        let (day, hour, minute, second) = match (level, stamp.len()) {
-            (Level::Minute, 15) => {
-                (digits(6, 8)?, digits(9, 11)?, digits(11, 13)?, digits(13, 15)?)
-            }
-            (Level::HourOfMinutes, 11) => (digits(6, 8)?, digits(9, 11)?, 0, 0),
-            (Level::DayOfMinutes | Level::DayOfHours, 8) => (digits(6, 8)?, 0, 0, 0),
-            (Level::MonthOfDays, 6) => (1, 0, 0, 0),
-            _ => return None,
-        };
-        let year = stamp.get(..4)?.parse().ok()?;
-        let at = DateTime::new(year, digits(4, 6)?, day, hour, minute, second, 0).ok()?;
+        // What a stamp leaves out is the first.
+        let whole = format!("{stamp}{}", "00000101T000000".get(stamp.len()..)?);
+        let at = DateTime::strptime("%Y%m%dT%H%M%S", whole).ok()?;
         let begin_s = TimeZone::UTC.to_timestamp(at).ok()?.as_second();
         let found = Self { begin_s, level, number };
         // Another spelling of the same would be another file.
@@ -147,13 +138,7 @@ impl FileName {
 
 impl fmt::Display for FileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let format = match self.level {
-            Level::Minute => "%Y%m%dT%H%M%SZ",
-            Level::HourOfMinutes => "%Y%m%dT%HZ",
-            Level::DayOfMinutes | Level::DayOfHours => "%Y%m%dZ",
-            Level::MonthOfDays => "%Y%mZ",
-        };
-        let stamp = civil(self.begin_s).strftime(format);
+        let stamp = civil(self.begin_s).strftime(self.level.facts().2);
         match self.number {
             1 => write!(f, "{stamp}.{}{END}", self.level.name()),
             number => write!(f, "{stamp}-{number}.{}{END}", self.level.name()),

@@ -17,6 +17,7 @@ use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use std::cmp::Ordering;
@@ -43,7 +44,7 @@ pub enum RecordError {
     #[error("{action} {path}: {source}", path = shown(path).display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     #[error("write {path} as Parquet: {source}", path = shown(path).display())]
-    Parquet { path: PathBuf, source: parquet::errors::ParquetError },
+    Parquet { path: PathBuf, source: ParquetError },
     /// Not Parquet, not whole, or damaged.
     #[error(
         "read {path}: {problem}; if it should be Parquet, it is damaged or incomplete: use another \
@@ -161,7 +162,7 @@ fn list_of(array: &dyn Array) -> Option<Value> {
 
 enum Refusal {
     Io(std::io::Error),
-    Parquet(parquet::errors::ParquetError),
+    Parquet(ParquetError),
 }
 
 impl From<std::io::Error> for Refusal {
@@ -170,28 +171,43 @@ impl From<std::io::Error> for Refusal {
     }
 }
 
-impl From<parquet::errors::ParquetError> for Refusal {
-    fn from(error: parquet::errors::ParquetError) -> Self {
-        match error {
-            // What the file system said reaches us through the library.
-            parquet::errors::ParquetError::External(source) => match source.downcast() {
-                Ok(source) => Self::Io(*source),
-                Err(other) => Self::Parquet(parquet::errors::ParquetError::External(other)),
-            },
-            error => Self::Parquet(error),
+impl From<ParquetError> for Refusal {
+    fn from(error: ParquetError) -> Self {
+        match said_by_the_file_system(error) {
+            Ok(source) => Self::Io(source),
+            Err(error) => Self::Parquet(error),
         }
     }
 }
 
+/// What the file system said, which reaches us through the library; else what the library did.
+pub(crate) fn said_by_the_file_system(error: ParquetError) -> Result<std::io::Error, ParquetError> {
+    match error {
+        ParquetError::External(source) => match source.downcast() {
+            Ok(source) => Ok(*source),
+            Err(other) => Err(ParquetError::External(other)),
+        },
+        error => Err(error),
+    }
+}
+
 /// Rows as columns.
-pub(super) fn batch_of<R: Record>(
-    rows: &[R],
-) -> Result<RecordBatch, parquet::errors::ParquetError> {
+pub(super) fn batch_of<R: Record>(rows: &[R]) -> Result<RecordBatch, ParquetError> {
     let columns = R::columns();
     let columns = columns.iter();
     let columns =
         columns.map(|column| build(column.kind, rows.iter().map(|row| (column.get)(row))));
     Ok(RecordBatch::try_new(Arc::new(schema_of::<R>()), columns.collect())?)
+}
+
+/// What a footer says: which schema, by which version, and what is added.
+pub(super) fn key_values(
+    schema: &str,
+    more: BTreeMap<String, String>,
+) -> impl Iterator<Item = KeyValue> {
+    let own = [("lbolt.schema", schema), ("lbolt.version", TOOL_VERSION)];
+    let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    own.into_iter().chain(more).map(|(key, value)| KeyValue::new(key, value))
 }
 
 /// Writes rows to a Parquet file, whole or not at all. `footer` is added to its key-value data.
@@ -206,12 +222,7 @@ pub fn write<R: Record>(
     let batch = batch_of(rows).map_err(parquet)?;
     let schema = batch.schema();
 
-    let own = [("lbolt.schema", R::SCHEMA), ("lbolt.version", TOOL_VERSION)];
-    let key_values = own
-        .into_iter()
-        .map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()))
-        .chain(footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())))
-        .collect();
+    let key_values = key_values(R::SCHEMA, footer.clone()).collect();
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(key_values))

@@ -30,6 +30,7 @@ pub use column::{Column, Kind, Record};
 pub use context::Context;
 pub use cpu_time::CpuTime;
 pub use device::{device_number, major_minor};
+pub(crate) use file::said_by_the_file_system;
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
 pub use journal_use::JournalUse;

@@ -13,7 +13,7 @@ mod writer;
 pub use reader::RollupFile;
 pub use writer::RollupWriter;
 
-use super::column::{Column, Record, column};
+use super::column::{Column, Kind, Record, column};
 use crate::histogram::{Buckets, Store, eighth_of, middle_of};
 use crate::named::named;
 use crate::record::RecordError;
@@ -22,21 +22,10 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use reader::{Cells, Lists, Source, Texts, Values, Words};
 
 /// Columns of words, which repeat.
-const WORDS: [&str; 13] = [
-    "host",
-    "run",
-    "part",
-    "level",
-    "counted",
-    "device",
-    "operation",
-    "role",
-    "file_system",
-    "file",
-    "cause",
-    "class",
-    "model",
-];
+fn words() -> Vec<&'static str> {
+    let columns = Rollup::columns().into_iter();
+    columns.filter(|column| column.kind == Kind::Text).map(|column| column.name).collect()
+}
 
 named! {
     /// What a row is of.

@@ -28,6 +28,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::statistics::Statistics;
 use source::Source;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -84,6 +85,28 @@ impl Input {
     /// Its footer's description of its columns and row groups.
     pub(super) fn metadata(&self) -> &ParquetMetaData {
         &self.metadata
+    }
+
+    /// How many rows it has.
+    pub(super) fn rows(&self) -> u64 {
+        u64::try_from(self.metadata.file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// How many rows a group has; none where there is no such group.
+    pub(super) fn rows_of(&self, group: usize) -> Option<u64> {
+        u64::try_from(self.metadata.row_groups().get(group)?.num_rows()).ok()
+    }
+
+    /// What the file says of the values of a column in a group.
+    pub(super) fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
+        let columns = self.metadata.row_groups().get(group)?.columns();
+        columns.iter().find(|chunk| chunk.column_path().string() == column)?.statistics()
+    }
+
+    /// Whether a column is null in all rows of a group, as the file says.
+    pub(super) fn is_null(&self, group: usize, column: &str) -> bool {
+        let nulls = self.statistics(group, column).and_then(Statistics::null_count_opt);
+        nulls.is_some() && nulls == self.rows_of(group)
     }
 
     pub(super) fn has_column(&self, name: &str) -> bool {

@@ -61,97 +61,67 @@ impl CellType {
     }
 }
 
-const fn known(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
-    RequestColumn { name, data_type, nullable: false, null_is_unknown: false, why }
-}
-
-const fn or_null(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
-    RequestColumn { name, data_type, nullable: true, null_is_unknown: true, why }
-}
-
-/// A column in which null says something, so that a file without it would say it of every row.
-const fn null_tells(name: &'static str, data_type: CellType, why: &'static str) -> RequestColumn {
-    RequestColumn { name, data_type, nullable: true, null_is_unknown: false, why }
-}
-
 /// The columns of a request's steps, which tell when it arrived, too.
 pub const STEPS: &[&str] = &["queued_ns", "started_ns", "issued_ns", "completed_ns"];
 /// Those that tell its file.
 pub const OF_FILE: &[&str] = &["file_kind", "file_system", "inode", "generation"];
 
-/// Every column, in order.
-pub const COLUMNS: [RequestColumn; 24] = [
-    known("request_id", CellType::UInt64, "stable key, in the order of first appearance"),
-    known("device", CellType::UInt32, "device number of the whole disk; its name is in run.json"),
-    known("op", CellType::Words, "the operation"),
-    known("flags", CellType::UInt16, "bits, listed below"),
-    or_null("offset_bytes", CellType::UInt64, "offset on the device; null for a flush"),
-    known("length_bytes", CellType::UInt32, "length as issued, merges included"),
-    or_null(
-        "queued_ns",
-        CellType::Int64,
+/// A row for each column: what null says of it, its name, type and meaning.
+macro_rules! columns {
+    (@known) => { (false, false) };
+    (@or_null) => { (true, true) };
+    // Null says something, so that a file without the column would say it of every row.
+    (@null_tells) => { (true, false) };
+    ($($null:ident $name:ident $data_type:ident $why:literal;)*) => {
+        /// Every column, in order.
+        pub const COLUMNS: [RequestColumn; 24] = [$({
+            let (nullable, null_is_unknown) = columns!(@$null);
+            let (name, data_type) = (stringify!($name), CellType::$data_type);
+            RequestColumn { name, data_type, nullable, null_is_unknown, why: $why }
+        }),*];
+    };
+}
+
+columns! {
+    known request_id UInt64 "stable key, in the order of first appearance";
+    known device UInt32 "device number of the whole disk; its name is in run.json";
+    known op Words "the operation";
+    known flags UInt16 "bits, listed below";
+    or_null offset_bytes UInt64 "offset on the device; null for a flush";
+    known length_bytes UInt32 "length as issued, merges included";
+    or_null queued_ns Int64
         "the request's first bio entered the block layer: S of the 1986 paper (put on the drive's \
-         queue)",
-    ),
-    or_null(
-        "started_ns",
-        CellType::Int64,
-        "a request was allocated; the time before is admission: waiting for a tag, or throttled",
-    ),
-    or_null(
-        "issued_ns",
-        CellType::Int64,
+         queue)";
+    or_null started_ns Int64
+        "a request was allocated; the time before is admission: waiting for a tag, or throttled";
+    or_null issued_ns Int64
         "handed to the driver, for the last time if requeued; the time before is the scheduler's. \
-         Null in a flush sequence's own row: the device's work is in the rows with its parent_id",
-    ),
-    null_tells(
-        "completed_ns",
-        CellType::Int64,
+         Null in a flush sequence's own row: the device's work is in the rows with its parent_id";
+    null_tells completed_ns Int64
         "completed: R of the 1986 paper; null: never completed. With the three times before null: \
-         an orphan receive",
-    ),
-    or_null(
-        "completed_by_ns",
-        CellType::Int64,
+         an orphan receive";
+    or_null completed_by_ns Int64
         "lost completion (completed_ns is null): when the identity was used again, so the request \
-         had completed by then",
-    ),
-    known("error", CellType::Int32, "0 or errno"),
-    or_null("cpu", CellType::UInt16, "CPU that queued the request"),
-    or_null(
-        "pid",
-        CellType::UInt32,
-        "thread that queued the request, never the one that completed it",
-    ),
-    or_null("cgroup", CellType::UInt64, "cgroup (version 2) charged for the I/O"),
-    or_null("command", CellType::Words, "the thread's name at that time"),
-    null_tells(
-        "parent_id",
-        CellType::UInt64,
-        "the write that this preflush, data or postflush serves",
-    ),
-    or_null(
-        "file_kind",
-        CellType::Words,
+         had completed by then";
+    known error Int32 "0 or errno";
+    or_null cpu UInt16 "CPU that queued the request";
+    or_null pid UInt32 "thread that queued the request, never the one that completed it";
+    or_null cgroup UInt64 "cgroup (version 2) charged for the I/O";
+    or_null command Words "the thread's name at that time";
+    null_tells parent_id UInt64 "the write that this preflush, data or postflush serves";
+    or_null file_kind Words
         "what the data belongs to: regular (a file), journal, metadata, or device (the device by \
-         name, or metadata through the device's page cache)",
-    ),
-    or_null("file_system", CellType::UInt32, "device number of the file's file system"),
-    or_null("inode", CellType::UInt64, "inode of a regular file; names are in files.parquet"),
-    or_null("generation", CellType::UInt32, "distinguishes files that have had the same inode"),
-    or_null(
-        "kernel_stack",
-        CellType::UInt32,
-        "kernel stack that queued the request (--stacks): a row of stacks.parquet",
-    ),
-    or_null("user_stack", CellType::UInt32, "the program's own stack at that time (--stacks)"),
-    or_null(
-        "above_id",
-        CellType::UInt64,
+         name, or metadata through the device's page cache)";
+    or_null file_system UInt32 "device number of the file's file system";
+    or_null inode UInt64 "inode of a regular file; names are in files.parquet";
+    or_null generation UInt32 "distinguishes files that have had the same inode";
+    or_null kernel_stack UInt32
+        "kernel stack that queued the request (--stacks): a row of stacks.parquet";
+    or_null user_stack UInt32 "the program's own stack at that time (--stacks)";
+    or_null above_id UInt64
         "the request to the device above (device mapper, md) that this request serves; null: none \
-         known. A request made to a stack has neither above_id nor parent_id",
-    ),
-];
+         known. A request made to a stack has neither above_id nor parent_id";
+}
 
 pub(super) fn schema() -> Schema {
     let field = |c: &RequestColumn| Field::new(c.name, c.data_type.arrow(), c.nullable);

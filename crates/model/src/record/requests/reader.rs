@@ -9,7 +9,6 @@ use crate::record::file::check_schema;
 use crate::record::input::{Batches, Input};
 use crate::record::request::Commands;
 use bytes::Bytes;
-use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -92,7 +91,7 @@ impl RequestFile {
 
     /// How many rows there are in all.
     pub fn rows(&self) -> u64 {
-        u64::try_from(self.input.metadata().file_metadata().num_rows()).unwrap_or(0)
+        self.input.rows()
     }
 
     /// What the footer says of the rows.
@@ -130,7 +129,7 @@ impl RequestFile {
 
     /// The greatest `offset_bytes` by the file's own statistics; none where they do not tell.
     pub fn offset_bytes_max(&self) -> Option<u64> {
-        let of_group = |group| match self.statistics(group, "offset_bytes")? {
+        let of_group = |group| match self.input.statistics(group, "offset_bytes")? {
             // Unsigned numbers are kept in the bits of signed ones.
             Statistics::Int64(known) => known.max_opt().map(|max| max.cast_unsigned()),
             _ => None,
@@ -141,7 +140,7 @@ impl RequestFile {
     /// The greatest `completed_ns` of a group by the file's own statistics; none where they do not
     /// tell.
     pub fn completed_ns_max(&self, group: usize) -> Option<i64> {
-        match self.statistics(group, "completed_ns")? {
+        match self.input.statistics(group, "completed_ns")? {
             Statistics::Int64(statistics) => statistics.max_opt().copied(),
             _ => None,
         }
@@ -152,7 +151,9 @@ impl RequestFile {
     pub fn arrivals_ns(&self, group: usize) -> Option<(i64, i64)> {
         let is_there = |column: &&str| self.input.has_column(column);
         let is_full = |column: &&str| {
-            self.statistics(group, column).is_some_and(|known| known.null_count_opt() == Some(0))
+            self.input
+                .statistics(group, column)
+                .is_some_and(|known| known.null_count_opt() == Some(0))
         };
         let arrivals = ARRIVALS.into_iter().filter(is_there);
         // A completion whose request was never seen has no other time.
@@ -166,36 +167,26 @@ impl RequestFile {
     /// The least and the greatest value of a column of times in a group, if it has any; none where
     /// nothing tells.
     fn bounds(&self, group: usize, column: &str) -> Option<Option<(i64, i64)>> {
-        let rows = self.input.metadata().row_groups().get(group)?.num_rows();
-        let Statistics::Int64(known) = self.statistics(group, column)? else { return None };
+        let Statistics::Int64(known) = self.input.statistics(group, column)? else { return None };
         match known.min_opt().zip(known.max_opt()) {
             Some((least, greatest)) => Some(Some((*least, *greatest))),
-            None if known.null_count_opt() == u64::try_from(rows).ok() => Some(None),
+            None if self.input.is_null(group, column) => Some(None),
             None => None,
         }
-    }
-
-    fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
-        let group = self.input.metadata().row_groups().get(group)?;
-        let is_it = |chunk: &&ColumnChunkMetaData| chunk.column_path().string() == column;
-        group.columns().iter().find(is_it)?.statistics()
     }
 
     /// Whether all values of a column in a group are those of a request by default, as the file's
     /// own statistics tell: most traces have no errors, and no parents.
     fn is_default(&self, group: usize, column: &str) -> bool {
-        let rows = self.input.metadata().row_groups().get(group).map(|group| group.num_rows());
-        let Some((statistics, rows)) = self.statistics(group, column).zip(rows) else {
-            return false;
-        };
-        let nulls = statistics.null_count_opt();
-        let is_optional = COLUMNS.iter().any(|known| known.name == column && known.nullable);
-        match statistics {
-            _ if is_optional => nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(rows)),
+        if COLUMNS.iter().any(|known| known.name == column && known.nullable) {
+            return self.input.is_null(group, column);
+        }
+        match self.input.statistics(group, column) {
             // No request has an error, a device or flags by default; its operation is another
             // column.
-            Statistics::Int32(numbers) => {
-                nulls == Some(0) && (numbers.min_opt(), numbers.max_opt()) == (Some(&0), Some(&0))
+            Some(Statistics::Int32(numbers)) => {
+                let bounds = (numbers.min_opt(), numbers.max_opt());
+                numbers.null_count_opt() == Some(0) && bounds == (Some(&0), Some(&0))
             }
             _ => false,
         }

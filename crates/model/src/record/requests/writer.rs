@@ -3,7 +3,7 @@
 use super::columns::{COLUMNS, SCHEMA, schema};
 use super::provenance::Provenance;
 use super::salvage;
-use crate::record::TOOL_VERSION;
+use crate::record::file::key_values;
 use crate::record::request::{Commands, FileKind, Op, Request};
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{
@@ -15,7 +15,6 @@ use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -133,14 +132,12 @@ impl<W: Write + Send> RequestWriter<W> {
         if !self.rows.is_empty() {
             self.write_batch(commands)?;
         }
-        let own = [("lbolt.schema", SCHEMA), ("lbolt.version", TOOL_VERSION)];
-        let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let mut footer = provenance.to_footer();
         // By it a reader knows that all of them are there, and the other counts are of them.
         footer.insert("lbolt.count.requests".into(), self.written.to_string());
-        for (key, value) in own.into_iter().chain(footer).chain(more.clone()) {
-            self.parquet.append_key_value_metadata(KeyValue::new(key, value));
-        }
+        footer.extend(more.clone());
+        let pairs = key_values(SCHEMA, footer);
+        pairs.for_each(|pair| self.parquet.append_key_value_metadata(pair));
         self.parquet.into_inner()
     }
 }

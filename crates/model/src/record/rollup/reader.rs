@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which files there are (`crate::history`).
 
-use super::{Batch, Counted, Rollup, RollupRow, WORDS};
+use super::{Batch, Counted, Rollup, RollupRow};
 use crate::named::Named;
 use crate::record::RecordError;
 use crate::record::column::{Column, Kind, Record as _};
@@ -41,7 +41,7 @@ impl RollupFile {
     /// Errors: a file that is not there, not Parquet, of another schema or version, without one of
     /// the columns, or damaged.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let words = [&WORDS[..], &[COUNTED_EARLIER]].concat();
+        let words = [super::words(), vec![COUNTED_EARLIER]].concat();
         let input = Input::open(path, &words)?;
         let columns = Rollup::columns();
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
@@ -77,7 +77,7 @@ impl RollupFile {
 
     /// How many rows it has.
     pub fn rows(&self) -> u64 {
-        u64::try_from(self.input.metadata().file_metadata().num_rows()).unwrap_or(0)
+        self.input.rows()
     }
 
     /// How many groups of rows it has: the parts that can be read by themselves.
@@ -93,7 +93,7 @@ impl RollupFile {
     }
 
     fn bounds(&self, group: usize, column: &str) -> Option<(i64, i64)> {
-        match self.statistics(group, column)? {
+        match self.input.statistics(group, column)? {
             Statistics::Int64(of) => Some((*of.min_opt()?, *of.max_opt()?)),
             _ => None,
         }
@@ -102,23 +102,9 @@ impl RollupFile {
     /// The kind of all rows of a group, by the file's statistics; none where there are several.
     pub fn only_kind(&self, group: usize) -> Option<Counted> {
         let column = name_of("counted", self.is_earlier);
-        let Statistics::ByteArray(of) = self.statistics(group, column)? else { return None };
+        let Statistics::ByteArray(of) = self.input.statistics(group, column)? else { return None };
         let (least, greatest) = (of.min_opt()?, of.max_opt()?);
         (least == greatest).then(|| Counted::from_name(least.as_utf8().ok()?)).flatten()
-    }
-
-    fn statistics(&self, group: usize, column: &str) -> Option<&Statistics> {
-        let group = self.input.metadata().row_groups().get(group)?;
-        let found = group.columns().iter().find(|c| c.column_path().string() == column)?;
-        found.statistics()
-    }
-
-    /// Whether a column of words is null in all rows of a group, by the file's statistics: reading
-    /// it would take as long as any.
-    fn is_null(&self, group: usize, column: &str) -> bool {
-        let rows = self.input.metadata().row_groups().get(group).map(|group| group.num_rows());
-        let nulls = self.statistics(group, column).and_then(Statistics::null_count_opt);
-        nulls.is_some() && nulls == rows.and_then(|rows| u64::try_from(rows).ok())
     }
 
     /// Reads the rows of some groups, without some columns that may be left out: words but for what
@@ -135,7 +121,8 @@ impl RollupFile {
             without.contains(&name)
                 || self.is_earlier && NEW.contains(&name)
                 || LATER.contains(&name) && !self.input.has_column(name)
-                || groups.clone().all(|group| self.is_null(group, name))
+                // Reading it would take as long as any.
+                || groups.clone().all(|group| self.input.is_null(group, name))
         };
         let names = columns.iter().map(|column| column.name).filter(|name| !is_left_out(name));
         let names: Vec<&str> = names.map(|name| name_of(name, self.is_earlier)).collect();

@@ -1,13 +1,11 @@
 //! Rollup rows to Parquet, a group of rows at a time.
 
-use super::{Rollup, WORDS};
-use crate::record::TOOL_VERSION;
+use super::{Rollup, words};
 use crate::record::column::Record as _;
-use crate::record::file::{batch_of, schema_of};
+use crate::record::file::{batch_of, key_values, schema_of};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -47,11 +45,8 @@ impl<W: Write + Send> RollupWriter<W> {
     /// Ends the file with its footer, to which `more` is added, and gives the output back.
     /// Errors: what the output or Parquet refuses.
     pub fn finish(mut self, more: BTreeMap<String, String>) -> Result<W, ParquetError> {
-        let own = [("lbolt.schema", Rollup::SCHEMA), ("lbolt.version", TOOL_VERSION)];
-        let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        for (key, value) in own.into_iter().chain(more) {
-            self.parquet.append_key_value_metadata(KeyValue::new(key, value));
-        }
+        let pairs = key_values(Rollup::SCHEMA, more);
+        pairs.for_each(|pair| self.parquet.append_key_value_metadata(pair));
         self.parquet.into_inner()
     }
 }
@@ -63,13 +58,14 @@ fn properties() -> WriterProperties {
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL).unwrap_or_default()))
         .set_offset_index_disabled(true)
         .set_statistics_enabled(EnabledStatistics::None);
-    for name in TIMES.iter().chain(&WORDS) {
+    let words = words();
+    for name in TIMES.iter().chain(&words) {
         properties =
             properties.set_column_statistics_enabled((*name).into(), EnabledStatistics::Chunk);
     }
     // Numbers hardly repeat, and buckets ascend: differences are smaller than a dictionary, and
     // cost less.
-    for column in Rollup::columns().iter().filter(|column| !WORDS.contains(&column.name)) {
+    for column in Rollup::columns().iter().filter(|column| !words.contains(&column.name)) {
         let path = match column.kind {
             crate::record::Kind::List => {
                 vec![column.name.to_owned(), "list".into(), "item".into()]
