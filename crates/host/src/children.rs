@@ -5,14 +5,20 @@
 /// kernel scales both so that their sum is what its scheduler counted (`cputime_adjust` in
 /// `kernel/sched/cputime.c`): a difference of two calls is as fine as a microsecond.
 pub fn children_cpu_ns() -> u64 {
+    let (user_ns, system_ns) = cpu_ns(libc::RUSAGE_CHILDREN);
+    user_ns + system_ns
+}
+
+/// User and system time of the calling thread or process, or of others (getrusage(2)).
+pub(crate) fn cpu_ns(who: libc::c_int) -> (u64, u64) {
     // SAFETY: getrusage fills the whole structure, which is plain data.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        libc::getrusage(who, &mut usage);
         usage
     };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-    ns(usage.ru_utime) + ns(usage.ru_stime)
+    (ns(usage.ru_utime), ns(usage.ru_stime))
 }
 
 #[cfg(test)]

@@ -31,10 +31,16 @@ pub struct HostClock {
     cost_ns: f64,
 }
 
-/// CLOCK_MONOTONIC in ns.
-fn monotonic_ns() -> u64 {
-    let t = clock_gettime(ClockId::Monotonic);
+/// A clock of the kernel in ns.
+#[inline]
+pub(crate) fn clock_ns(clock: ClockId) -> u64 {
+    let t = clock_gettime(clock);
     u64::try_from(t.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(t.tv_nsec).unwrap_or(0)
+}
+
+#[inline]
+fn monotonic_ns() -> u64 {
+    clock_ns(ClockId::Monotonic)
 }
 
 #[cfg(target_arch = "x86_64")]

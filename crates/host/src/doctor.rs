@@ -3,7 +3,7 @@
 
 use crate::clock::HostClock;
 use crate::machine::C_LIBRARY;
-use crate::subject::FILE_SYSTEMS;
+use crate::subject::{FILE_SYSTEMS, is_installed};
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
 
@@ -189,13 +189,9 @@ fn file_systems() -> impl Iterator<Item = Diagnosis> {
 }
 
 fn signature_probe() -> Found {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path)
-        .chain(["/usr/sbin".into(), "/sbin".into()])
-        .any(|directory| directory.join("blkid").is_file());
     let remedy = "writing to a block device is refused, because lbolt cannot check its contents; \
                   install util-linux";
-    match is_there {
+    match is_installed("blkid") {
         true => works("blkid can detect file systems on a device"),
         false => partly("blkid is not installed", remedy),
     }

@@ -2,7 +2,8 @@
 //! engine does it. This loop is inside every measured request.
 
 use crate::account::process_cpu_ns;
-use crate::clock::HostClock;
+use crate::children::cpu_ns;
+use crate::clock::{HostClock, clock_ns};
 use crate::compute::Computers;
 use crate::engine::{self, JobFile, Visitor};
 use crate::scheduling::set_policy;
@@ -12,6 +13,7 @@ use model::seam::{
 };
 use model::workload::IoPriority;
 use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::ClockId;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
@@ -129,21 +131,13 @@ fn turn_all<J: Job, E: Engine>(
 
 /// The running thread's CPU time so far.
 fn thread_cpu() -> JobCpu {
-    // SAFETY: getrusage fills the whole structure, which is plain data.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-        usage
-    };
-    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-    let (user_ns, system_ns) = (ns(usage.ru_utime), ns(usage.ru_stime));
+    let (user_ns, system_ns) = cpu_ns(libc::RUSAGE_THREAD);
     JobCpu { user_ns, system_ns, ..JobCpu::default() }
 }
 
 /// The running thread's CPU time so far, ns, both modes together: finer than the former.
 fn thread_cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock_ns(ClockId::ThreadCPUTime)
 }
 
 /// The marks that a job set. The first reads the clock twice, so that what a reading costs is

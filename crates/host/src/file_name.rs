@@ -10,6 +10,7 @@
 
 use crate::device::{Mount, Tree};
 use crate::generation::generation;
+use crate::process::numbers;
 use model::record::{FileNumber, device_number};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -22,11 +23,7 @@ pub type Names = BTreeMap<FileNumber, PathBuf>;
 
 /// Looks for files among those that are open.
 pub fn find_open(wanted: &BTreeSet<FileNumber>, names: &mut Names) {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let number = |name: std::ffi::OsString| name.to_str().and_then(|name| name.parse().ok());
-    for process in processes.filter_map(|process| number(process.file_name())) {
-        find_open_in(process, wanted, names);
-    }
+    numbers().for_each(|process| find_open_in(process, wanted, names));
 }
 
 /// The same among those that one process has open.

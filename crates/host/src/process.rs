@@ -5,6 +5,7 @@
 //!
 //! Non-goals: what is made of it (roles).
 
+use model::process::Stat;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -52,10 +53,12 @@ pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let command = harmless(&std::fs::read(directory.join("comm")).ok()?);
     // Between two programs, and at its end, a process has no arguments: none is the kernel's mark.
     let title = title(&directory.join("cmdline"));
-    if title.is_none() && has_ended(&directory) {
+    let stat = title.is_none().then(|| stat_in(proc, process)).flatten();
+    if stat.is_some_and(|stat| stat.has_ended) {
         return None;
     }
-    let title = title.or_else(|| (!is_kernels(&directory)).then(|| command.clone()));
+    let is_users = stat.is_some_and(|stat| !stat.is_kernel_thread);
+    let title = title.or_else(|| is_users.then(|| command.clone()));
     Some(Seen {
         main_process: main_process(proc, process, &command),
         command,
@@ -64,37 +67,20 @@ pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     })
 }
 
-/// Whether it is a thread of the kernel (PF_KTHREAD, include/linux/sched.h), by its flags.
-fn is_kernels(directory: &Path) -> bool {
-    const KERNELS: u64 = 0x0020_0000;
-    const FLAGS: usize = 9;
-    number(directory, FLAGS).is_none_or(|flags| flags & KERNELS != 0)
+fn stat_in(proc: &Path, process: u32) -> Option<Stat> {
+    Stat::parse(&std::fs::read_to_string(proc.join(process.to_string()).join("stat")).ok()?)
 }
 
-/// Whether nobody has asked yet how it ended: it has its name alone.
-fn has_ended(directory: &Path) -> bool {
-    const STATE: usize = 3;
-    stat(directory, STATE).is_some_and(|state| matches!(state.as_str(), "Z" | "X"))
-}
-
-/// A field of proc_pid_stat(5) behind the second, which may have blanks.
-fn stat(directory: &Path, field: usize) -> Option<String> {
-    const FIRST: usize = 3;
-    let stat = std::fs::read_to_string(directory.join("stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(field - FIRST).map(str::to_owned)
-}
-
-fn number(directory: &Path, field: usize) -> Option<u64> {
-    stat(directory, field)?.parse().ok()
+/// The numbers of all processes.
+pub(crate) fn numbers() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn main_process(proc: &Path, process: u32, command: &str) -> u32 {
-    const PARENT: usize = 4;
     let mut main = process;
     for _ in 0..ANCESTORS_MOST {
-        let parent = number(&proc.join(main.to_string()), PARENT);
-        let Some(parent) = parent.and_then(|parent| u32::try_from(parent).ok()) else { break };
+        let Some(Stat { parent, .. }) = stat_in(proc, main) else { break };
         let called = std::fs::read(proc.join(parent.to_string()).join("comm"));
         if parent == 0 || !called.is_ok_and(|called| harmless(&called) == command) {
             break;
@@ -174,12 +160,12 @@ mod tests {
         let seen = seen_in(proc.path(), 7).unwrap();
         assert_eq!((seen.title, seen.unit), (None, None));
         // Within an exec a user's process has no arguments; the kernel's threads have a flag.
-        let stat = |flags: u64| format!("7 (a ) b) D 1 1 1 0 -1 {flags} 0 0 0");
+        let stat = |flags: u64| format!("7 (a ) b) D 1 1 1 0 -1 {flags} 0 0 0 0 0 0 0 0 0 0 0 0 0");
         write("stat", stat(0x0040_0000).as_bytes());
         assert_eq!(seen_in(proc.path(), 7).unwrap().title.as_deref(), Some("a [31mb"));
         write("stat", stat(0x0420_8040 | 0x0020_0000).as_bytes());
         assert_eq!(seen_in(proc.path(), 7).unwrap().title, None);
-        write("stat", b"7 (db) Z 1 1 1 0 -1 0 0 0 0");
+        write("stat", b"7 (db) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
         assert_eq!(seen_in(proc.path(), 7), None, "it has ended");
     }
 
@@ -191,7 +177,7 @@ mod tests {
             let directory = proc.path().join(pid.to_string());
             std::fs::create_dir(&directory).unwrap();
             std::fs::write(directory.join("comm"), command).unwrap();
-            let stat = format!("{pid} ({command} )) S {parent} 1 1 0 -1 0 0 0 0");
+            let stat = format!("{pid} ({command} )) S {parent} 1 1 0 -1 0{}", " 0".repeat(13));
             std::fs::write(directory.join("stat"), stat).unwrap();
         }
         let main = |pid| seen_in(proc.path(), pid).unwrap().main_process;

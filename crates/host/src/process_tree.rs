@@ -6,6 +6,7 @@
 //!
 //! Non-goals: a process that was made a daemon before anybody looked: it is on its own.
 
+use crate::process::numbers;
 use model::process::Stat;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::BTreeMap;
@@ -45,9 +46,7 @@ pub fn end_tree(pid: u32, patience: Duration) {
 
 /// Everybody who has not ended yet.
 fn living() -> BTreeMap<u32, Stat> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let stats = numbers.filter_map(|pid: u32| Some((pid, Stat::of(pid)?)));
+    let stats = numbers().filter_map(|pid| Some((pid, Stat::of(pid)?)));
     stats.filter(|(_, stat)| !stat.has_ended).collect()
 }
 

@@ -4,12 +4,10 @@
 //! Non-goals: mounts that are not ours. Whoever calls this has made the file system.
 
 use crate::device::{DeviceNumber, Tree};
-use crate::subject::kernels_words;
+use crate::subject::{kernels_words, set_option};
 use rustix::fd::AsFd;
 use rustix::fs::CWD;
-use rustix::mount::{
-    FsPickFlags, fsconfig_reconfigure, fsconfig_set_flag, fsconfig_set_string, fspick,
-};
+use rustix::mount::{FsPickFlags, fsconfig_reconfigure, fspick};
 use std::path::{Path, PathBuf};
 
 /// Changes an option of the file system whose root directory this is, and looks whether the kernel
@@ -19,14 +17,12 @@ pub fn set(root: &Path, device: &str, option: &str) -> Result<(), String> {
     is_on(root, device)?;
     let context = fspick(CWD, root, FsPickFlags::FSPICK_CLOEXEC)
         .map_err(|error| format!("failed to pick the mounted file system: {error}"))?;
-    let set = match option.split_once('=') {
-        Some((key, value)) => fsconfig_set_string(context.as_fd(), key, value),
-        None => fsconfig_set_flag(context.as_fd(), option),
-    };
-    set.and_then(|()| fsconfig_reconfigure(context.as_fd())).map_err(|errno| {
-        let words = kernels_words(&context).unwrap_or_else(|| errno.to_string());
-        format!("the kernel refuses to remount with {option}: {words}")
-    })?;
+    set_option(&context, option).and_then(|()| fsconfig_reconfigure(context.as_fd())).map_err(
+        |errno| {
+            let words = kernels_words(&context).unwrap_or_else(|| errno.to_string());
+            format!("the kernel refuses to remount with {option}: {words}")
+        },
+    )?;
     match now(device, option) {
         Some(found) if found != option => {
             Err(format!("failed to remount with {option}: the file system has {found}"))

@@ -7,6 +7,7 @@
 //!
 //! Non-goals: who noted it (`lbolt`).
 
+use crate::process::numbers;
 use crate::walk::{Distrust, Trust, walk};
 use model::run::SCRATCH_PREFIX;
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -232,16 +233,10 @@ fn is_in_use(scratch: &OwnedFd) -> rustix::io::Result<bool> {
     }
     let is_wanted =
         |path: &Path| rustix::fs::stat(path).is_ok_and(|s| wanted.contains(&identity(&s)));
-    let own_pid = std::process::id().to_string();
-    let read = |path: &Path| std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    let processes = read(Path::new("/proc")).filter(|entry| {
-        let name = entry.file_name();
-        let digits = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        // This process has it open to look at it.
-        digits && name.as_encoded_bytes() != own_pid.as_bytes()
-    });
-    let mut open =
-        processes.flat_map(|process| read(&process.path().join("fd")).collect::<Vec<_>>());
+    let open_in = |process: u32| std::fs::read_dir(format!("/proc/{process}/fd"));
+    // This process has it open to look at it.
+    let processes = numbers().filter(|process| *process != std::process::id());
+    let mut open = processes.flat_map(open_in).flatten().flatten();
     Ok(open.any(|file| is_wanted(&file.path())))
 }
 

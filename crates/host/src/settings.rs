@@ -26,35 +26,15 @@ pub struct Setting {
 
 /// Why a setting is not as it is to be. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each is")]
 pub enum SettingError {
-    /// It cannot be read.
     #[error("read {path}: {source}", path = path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The kernel refuses the value.
+    Read { path: PathBuf, source: io::Error },
     #[error("write {value} to {path}: {source}", path = path.display())]
-    Write {
-        /// Which.
-        path: PathBuf,
-        /// What.
-        value: String,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, value: String, source: io::Error },
     /// The kernel took it and has something else.
     #[error("set {path} to {value}: the kernel has {found}", path = path.display())]
-    NotTaken {
-        /// Which.
-        path: PathBuf,
-        /// What was written.
-        value: String,
-        /// What is there.
-        found: String,
-    },
+    NotTaken { path: PathBuf, value: String, found: String },
 }
 
 impl Setting {

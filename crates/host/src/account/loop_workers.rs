@@ -131,8 +131,7 @@ impl Shared {
     /// Takes all events out of the buffers and accounts for those before this moment: what comes
     /// later on one CPU may still be overtaken by another CPU's earlier event.
     fn drain(&mut self) {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let until_ns = now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs();
+        let until_ns = crate::clock::clock_ns(rustix::time::ClockId::Monotonic);
         for Stream { kind, sampler } in &mut self.streams {
             while let Some(record) = sampler.next_record() {
                 match record.ty() {

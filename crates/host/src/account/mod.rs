@@ -20,7 +20,9 @@ pub(crate) use idle::is_fine;
 pub(crate) use loop_workers::LoopWorkers;
 pub use pressure::{io_stalled_ns, io_stalled_of_unit_ns};
 
+use crate::clock::clock_ns;
 use model::seam::CpuCounters;
+use rustix::time::ClockId;
 use std::io;
 
 /// Nanoseconds of one tick of /proc: USER_HZ is 100 on every Linux that keeps its ABI.
@@ -58,9 +60,7 @@ impl Accounts {
 
 /// CPU time of this process, of all of its threads.
 pub(crate) fn process_cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
-        + u64::try_from(time.tv_nsec).unwrap_or(0)
+    clock_ns(ClockId::ProcessCPUTime)
 }
 
 /// The CPUs on line, by number; a list such as `0-3,6`. What this process may run on is another

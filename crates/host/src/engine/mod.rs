@@ -91,7 +91,7 @@ fn io_result(moved: rustix::io::Result<usize>) -> i64 {
 
 /// What the C library's last failed call left in errno.
 #[cold]
-fn last_errno() -> rustix::io::Errno {
+pub(crate) fn last_errno() -> rustix::io::Errno {
     let error = io::Error::last_os_error();
     rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO)
 }

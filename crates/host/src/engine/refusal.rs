@@ -27,90 +27,65 @@ const RINGS: &[EngineKind] = &[
     EngineKind::IoUringIopoll,
 ];
 
-/// The first row that fits is the one.
-const REFUSALS: &[Refusal] = &[
-    // Registered buffers are pinned; before kernel 5.12 the rings themselves counted too.
-    Refusal { errnos: &[libc::ENOMEM], engines: RINGS, sentence: locked_memory },
-    Refusal {
-        errnos: &[libc::EPERM, libc::EACCES, libc::ENOSYS],
-        engines: RINGS,
-        sentence: |_, error| {
-            format!(
-                "the kernel refuses io_uring ({error}); set sysctl kernel.io_uring_disabled (now \
-                 {}) to 0 and, in a container, allow it in the seccomp profile, or use --ioengine \
-                 libaio or threads",
-                sysctl("kernel/io_uring_disabled")
-            )
-        },
-    },
-    Refusal {
-        errnos: &[libc::EINVAL],
-        engines: RINGS,
-        sentence: |placement, error| {
-            format!(
-                "the kernel refuses this kind of ring ({error}): {} needs Linux {}, but this is \
-                 {}; use --ioengine io_uring or libaio",
-                placement.engine.name(),
-                Mode::of(placement.engine).map_or("", |mode| mode.kernel),
-                sysctl("kernel/osrelease")
-            )
-        },
-    },
-    Refusal {
-        errnos: &[libc::EAGAIN],
-        engines: &[EngineKind::Libaio],
-        sentence: |placement, error| {
-            format!(
-                "the kernel has no space for {} more asynchronous requests ({error}): sysctl \
-                 fs.aio-max-nr is {} for all programs; raise it, or give a smaller --iodepth or \
-                 --numjobs",
-                placement.depth,
-                sysctl("fs/aio-max-nr")
-            )
-        },
-    },
-    Refusal {
-        errnos: &[libc::ENOSYS, libc::EPERM],
-        engines: &[EngineKind::Libaio],
-        sentence: |_, error| {
-            format!(
-                "the kernel refuses io_setup(2) ({error}): it was built without CONFIG_AIO, or a \
-                 seccomp profile forbids it; use --ioengine io_uring or threads"
-            )
-        },
-    },
-    Refusal {
-        errnos: &[libc::EAGAIN],
-        engines: &[EngineKind::Threads, EngineKind::IoUringSqpoll],
-        sentence: |placement, error| {
-            format!(
-                "failed to start a thread for each of {} requests ({error}); raise `ulimit -u` or \
-                 sysctl kernel.threads-max (now {}), or give a smaller --iodepth",
-                placement.depth,
-                sysctl("kernel/threads-max")
-            )
-        },
-    },
-];
+/// Rows of refusals: errnos, engines, and the sentence of a placement and an error.
+macro_rules! refusals {
+    ($($(#[$doc:meta])* const $table:ident {
+        $([$($errno:ident)+] $engines:expr => |$placement:ident, $error:ident| $sentence:expr;)*
+    })*) => {$(
+        $(#[$doc])*
+        const $table: &[Refusal] = &[$(Refusal {
+            errnos: &[$(libc::$errno),+],
+            engines: $engines,
+            sentence: |$placement, $error| $sentence,
+        }),*];
+    )*};
+}
 
-/// Refusals that mean the same with every engine.
-const ANY: &[Refusal] = &[
-    Refusal {
-        errnos: &[libc::EMFILE, libc::ENFILE],
-        engines: &[],
-        sentence: |placement, error| {
-            format!(
-                "{}: {error}; raise `ulimit -n` or give a smaller --numjobs",
-                placement.engine.name()
-            )
-        },
-    },
-    Refusal {
-        errnos: &[libc::ENOMEM],
-        engines: &[],
-        sentence: |placement, _| no_memory(placement),
-    },
-];
+refusals! {
+    /// The first row that fits is the one.
+    const REFUSALS {
+        // Registered buffers are pinned; before kernel 5.12 the rings themselves counted too.
+        [ENOMEM] RINGS => |placement, error| locked_memory(placement, error);
+        [EPERM EACCES ENOSYS] RINGS => |_placement, error| format!(
+            "the kernel refuses io_uring ({error}); set sysctl kernel.io_uring_disabled (now {}) \
+             to 0 and, in a container, allow it in the seccomp profile, or use --ioengine libaio \
+             or threads",
+            sysctl("kernel/io_uring_disabled")
+        );
+        [EINVAL] RINGS => |placement, error| format!(
+            "the kernel refuses this kind of ring ({error}): {} needs Linux {}, but this is {}; \
+             use --ioengine io_uring or libaio",
+            placement.engine.name(),
+            Mode::of(placement.engine).map_or("", |mode| mode.kernel),
+            sysctl("kernel/osrelease")
+        );
+        [EAGAIN] &[EngineKind::Libaio] => |placement, error| format!(
+            "the kernel has no space for {} more asynchronous requests ({error}): sysctl \
+             fs.aio-max-nr is {} for all programs; raise it, or give a smaller --iodepth or \
+             --numjobs",
+            placement.depth,
+            sysctl("fs/aio-max-nr")
+        );
+        [ENOSYS EPERM] &[EngineKind::Libaio] => |_placement, error| format!(
+            "the kernel refuses io_setup(2) ({error}): it was built without CONFIG_AIO, or a \
+             seccomp profile forbids it; use --ioengine io_uring or threads"
+        );
+        [EAGAIN] &[EngineKind::Threads, EngineKind::IoUringSqpoll] => |placement, error| format!(
+            "failed to start a thread for each of {} requests ({error}); raise `ulimit -u` or \
+             sysctl kernel.threads-max (now {}), or give a smaller --iodepth",
+            placement.depth,
+            sysctl("kernel/threads-max")
+        );
+    }
+    /// Refusals that mean the same with every engine.
+    const ANY {
+        [EMFILE ENFILE] &[] => |placement, error| format!(
+            "{}: {error}; raise `ulimit -n` or give a smaller --numjobs",
+            placement.engine.name()
+        );
+        [ENOMEM] &[] => |placement, _error| no_memory(placement);
+    }
+}
 
 /// The kernel's own value of a setting, for a sentence.
 fn sysctl(name: &str) -> String {

@@ -2,14 +2,15 @@
 //! refuses what is in use or bears data, and claims the device for as long as it is prepared. Jobs
 //! reopen the very inode that was examined. The guard looks again before each cold pass.
 
-use super::{Backend, CountedDevice, Host, drop_cached, failed};
+use super::directory::with_lowest;
+use super::{Backend, CountedDevice, Host, by_descriptor, drop_cached, failed};
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
 use crate::drive::Control;
 use crate::guard;
-use model::seam::{DeviceRole, PreparedTarget, SubjectError};
+use model::seam::{PreparedTarget, SubjectError};
 use rustix::fs::{Mode, OFlags};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -77,11 +78,7 @@ impl Backend for BlockDeviceSite {
         let tree = Tree::system();
         let gone = |e: &dyn std::fmt::Display| SubjectError::Failed(e.to_string());
         let capacity_bytes = tree.size_bytes(self.number).map_err(|e| gone(&e))?;
-        let lowest = tree.lowest(self.number).unwrap_or_else(|_| vec![self.number]);
-        self.devices = std::iter::once((self.number, DeviceRole::Tested))
-            .chain(lowest.into_iter().map(|number| (number, DeviceRole::Lowest)))
-            .map(|(number, role)| CountedDevice { number, role })
-            .collect();
+        self.devices = with_lowest(&tree, self.number);
         self.open = Some(open);
         Ok(PreparedTarget {
             drives: 1,
@@ -92,10 +89,7 @@ impl Backend for BlockDeviceSite {
     }
 
     fn file(&self, _drive: usize, _name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
-        let open = self.open.clone().ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
-        // Absolute, so that the directory beside it does not matter.
-        let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
-        Ok((open, path))
+        by_descriptor(self.open.as_ref())
     }
 
     /// A job opens the device by its node again, for which root needs no descriptor that

@@ -60,6 +60,11 @@ pub(crate) fn counted(path: &Path) -> Vec<CountedDevice> {
     let Some(device) = tree.device_of_path(&path).ok().flatten().or_else(by_number) else {
         return vec![];
     };
+    with_lowest(&tree, device)
+}
+
+/// A device, and the lowest ones beneath.
+pub(crate) fn with_lowest(tree: &Tree, device: DeviceNumber) -> Vec<CountedDevice> {
     let lowest = tree.lowest(device).unwrap_or_else(|_| vec![device]);
     let with = |role| move |number| CountedDevice { number, role };
     let tested = std::iter::once(device).map(with(DeviceRole::Tested));

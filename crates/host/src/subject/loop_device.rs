@@ -5,6 +5,7 @@
 
 use super::failed;
 use crate::device::loop_info::LoopInfo;
+use crate::engine::last_errno;
 use model::seam::SubjectError;
 use rustix::fs::{FileType, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -183,11 +184,6 @@ fn control() -> Result<OwnedFd, SubjectError> {
             ))
         },
     )
-}
-
-fn last_errno() -> rustix::io::Errno {
-    rustix::io::Errno::from_io_error(&std::io::Error::last_os_error())
-        .unwrap_or(rustix::io::Errno::IO)
 }
 
 fn configure(device: &OwnedFd, file: BorrowedFd<'_>, block_size: u32) -> rustix::io::Result<()> {

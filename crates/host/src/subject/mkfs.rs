@@ -84,6 +84,14 @@ pub const FILE_SYSTEMS: &[FileSystem] = &[
     },
 ];
 
+/// Whether a program can be found, also where only administrators look.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/sbin".into()])
+        .any(|directory| directory.join(program).is_file())
+}
+
 impl FileSystem {
     /// The table's entry of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -92,10 +100,7 @@ impl FileSystem {
 
     /// Whether the program that makes it can be found.
     pub fn is_installed(&self) -> bool {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path)
-            .chain(["/usr/sbin".into(), "/sbin".into()])
-            .any(|directory| directory.join(self.mkfs).is_file())
+        is_installed(self.mkfs)
     }
 
     /// Asks for the program that makes it.

@@ -18,8 +18,9 @@ pub use directory::Directory;
 pub use fresh::{Fresh, FreshPlan};
 pub use image::probe_write_bytes_per_s;
 pub use loop_disk::LoopDisk;
+pub(crate) use mkfs::is_installed;
 pub use mkfs::{FILE_SYSTEMS, FileSystem};
-pub(crate) use mount::kernels_words;
+pub(crate) use mount::{kernels_words, set_option};
 pub use nowhere::Nowhere;
 pub use regular_file::{RegularFile, used_by};
 
@@ -32,7 +33,7 @@ use model::seam::{
     Accounting, Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, JobPlacement,
     PreparedTarget, Subject, SubjectError, TracedCpu,
 };
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -217,6 +218,13 @@ pub(crate) fn failed(
 ) -> impl FnOnce(rustix::io::Errno) -> SubjectError {
     let action = action.to_string();
     move |errno| SubjectError::Failed(format!("failed to {action}: {errno}"))
+}
+
+/// Where a file is that was opened: by its descriptor, so that it is the one that was looked at, and
+/// absolute, so that the directory beside it does not matter.
+fn by_descriptor(open: Option<&Arc<OwnedFd>>) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
+    let open = open.ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
+    Ok((open.clone(), PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()))))
 }
 
 /// Writes a file's dirty pages and drops its pages from the cache.

@@ -37,11 +37,8 @@ pub(crate) fn mount_detached(
         SubjectError::Unavailable(format!("the kernel refuses {what}: {words}"))
     };
     for option in options {
-        let set = match option.split_once('=') {
-            Some((key, value)) => fsconfig_set_string(context.as_fd(), key, value),
-            None => fsconfig_set_flag(context.as_fd(), option.as_str()),
-        };
-        set.map_err(|errno| refused(&format!("the mount option {option}"), errno))?;
+        set_option(&context, option)
+            .map_err(|errno| refused(&format!("the mount option {option}"), errno))?;
     }
     fsconfig_set_string(context.as_fd(), "source", device)
         .and_then(|()| fsconfig_create(context.as_fd()))
@@ -50,6 +47,14 @@ pub(crate) fn mount_detached(
         })?;
     fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
         .map_err(failed("mount"))
+}
+
+/// Sets an option of a mount that is being made or changed: a flag, or a key with its value.
+pub(crate) fn set_option(context: &OwnedFd, option: &str) -> rustix::io::Result<()> {
+    match option.split_once('=') {
+        Some((key, value)) => fsconfig_set_string(context.as_fd(), key, value),
+        None => fsconfig_set_flag(context.as_fd(), option),
+    }
 }
 
 /// What the kernel says of a refusal: its messages, errors first.

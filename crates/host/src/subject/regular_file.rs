@@ -5,13 +5,13 @@
 //! Non-goals: making files (a directory does), devices.
 
 use super::directory::counted;
-use super::{Backend, CountedDevice, Host, drop_cached, failed};
+use super::{Backend, CountedDevice, Host, by_descriptor, drop_cached, failed};
 use crate::clock::HostClock;
 use crate::device::{FileIdentity, SwapKind, Tree};
 use crate::drive::Control;
 use model::seam::{PreparedTarget, SubjectError};
 use rustix::fs::{FileType, Mode, OFlags};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,10 +92,7 @@ impl Backend for RegularFileSite {
     }
 
     fn file(&self, _drive: usize, _name: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
-        let open = self.open.clone().ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
-        // By its descriptor, so that it is the file that was looked at.
-        let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
-        Ok((open, path))
+        by_descriptor(self.open.as_ref())
     }
 
     fn is_writable(&self) -> bool {
