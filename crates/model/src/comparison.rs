@@ -3,46 +3,25 @@
 //! Non-goals: reckoning it (`analyze::compare`), printing it (`report::compare`).
 
 use crate::doubt::Doubt;
+use crate::named::named;
 use crate::record::Subject;
 
-/// What a row comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// B is better than A.
-    Better,
-    /// B is worse than A.
-    Worse,
-    /// B differs from A, in a quantity of which neither more nor less is better.
-    Differs,
-    /// If there is a difference, it is smaller than the noise or than what matters.
-    NoDifference,
-    /// There are too few values to say.
-    CannotTell,
-    /// The two are not of the same thing.
-    NotComparable,
-}
-
-impl Outcome {
-    /// All, in the order of the summary.
-    pub const ALL: [Self; 6] = [
-        Self::Worse,
-        Self::Better,
-        Self::Differs,
-        Self::NoDifference,
-        Self::CannotTell,
-        Self::NotComparable,
-    ];
-
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Differs => "differs",
-            Self::NoDifference => "no difference beyond noise",
-            Self::CannotTell => "cannot tell",
-            Self::NotComparable => "not comparable",
-        }
+named! {
+    /// What a row comes to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Outcome[6] {
+        /// B is worse than A.
+        Worse = "worse",
+        /// B is better than A.
+        Better = "better",
+        /// B differs from A, in a quantity of which neither more nor less is better.
+        Differs = "differs",
+        /// If there is a difference, it is smaller than the noise or than what matters.
+        NoDifference = "no difference beyond noise",
+        /// There are too few values to say.
+        CannotTell = "cannot tell",
+        /// The two are not of the same thing.
+        NotComparable = "not comparable",
     }
 }
 

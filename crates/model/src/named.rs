@@ -16,8 +16,39 @@ pub trait Named: Copy + PartialEq + 'static {
     }
 }
 
-/// Declares an enum whose values have names: the trait, and `ALL` and `name` without it.
+/// Declares an enum whose values have names: the trait, and `ALL` and `name` without it; with a
+/// number of values, `ALL` is these alone.
 macro_rules! named {
+    (
+        $(#[$of_enum:meta])*
+        pub enum $enum:ident[$count:literal] {
+            $($(#[$of_value:meta])* $value:ident = $name:literal),* $(,)?
+        }
+    ) => {
+        $(#[$of_enum])*
+        pub enum $enum {
+            $($(#[$of_value])* $value),*
+        }
+
+        impl $crate::named::Named for $enum {
+            const NAMES: &'static [(Self, &'static str)] = &[$((Self::$value, $name)),*];
+        }
+
+        impl $enum {
+            /// All, in the order of their numbers.
+            pub const ALL: [Self; $count] = [$(Self::$value),*];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                $crate::named::Named::name(self)
+            }
+
+            /// The one of that name.
+            pub fn named(name: &str) -> Option<Self> {
+                $crate::named::Named::from_name(name)
+            }
+        }
+    };
     (
         $(#[$of_enum:meta])*
         pub enum $enum:ident { $($(#[$of_value:meta])* $value:ident = $name:literal),* $(,)? }

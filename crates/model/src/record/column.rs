@@ -19,43 +19,50 @@ pub(crate) enum Value {
     List(Vec<u64>),
 }
 
-/// The type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Unsigned 64 bits.
-    U64,
-    /// Signed 64 bits.
-    I64,
-    /// Double.
-    F64,
-    /// UTF-8 (dictionary-encoded in the file).
-    Text,
-    /// List of unsigned 64 bits.
-    List,
-}
+/// Declares the types that columns can have, each with its name and Arrow's type.
+macro_rules! column_types {
+    (
+        $(#[$of_enum:meta])*
+        pub enum $enum:ident { $($(#[$of_type:meta])* $type:ident $name:literal $arrow:expr;)* }
+    ) => {
+        $(#[$of_enum])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $enum {
+            $($(#[$of_type])* $type),*
+        }
 
-impl Kind {
-    /// The Arrow type.
-    pub fn arrow(self) -> DataType {
-        match self {
-            Self::U64 => DataType::UInt64,
-            Self::I64 => DataType::Int64,
-            Self::F64 => DataType::Float64,
-            Self::Text => DataType::Utf8,
-            Self::List => {
-                DataType::List(Arc::new(arrow_schema::Field::new("item", DataType::UInt64, false)))
+        impl $enum {
+            /// The Arrow type.
+            pub fn arrow(self) -> DataType {
+                match self {
+                    $(Self::$type => $arrow),*
+                }
+            }
+
+            pub(in crate::record) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$type => $name),*
+                }
             }
         }
-    }
+    };
+}
+pub(crate) use column_types;
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::U64 => "u64",
-            Self::I64 => "i64",
-            Self::F64 => "f64",
-            Self::Text => "text",
-            Self::List => "list of u64",
-        }
+column_types! {
+    /// The type of a column.
+    pub enum Kind {
+        /// Unsigned 64 bits.
+        U64 "u64" DataType::UInt64;
+        /// Signed 64 bits.
+        I64 "i64" DataType::Int64;
+        /// Double.
+        F64 "f64" DataType::Float64;
+        /// UTF-8 (dictionary-encoded in the file).
+        Text "text" DataType::Utf8;
+        /// List of unsigned 64 bits.
+        List "list of u64"
+            DataType::List(Arc::new(arrow_schema::Field::new("item", DataType::UInt64, false)));
     }
 }
 

@@ -14,41 +14,24 @@
 //! Non-goals: files of requests (`super::requests`); derived columns (response time, depth, seeks
 //! are views of the analysis, so that they cannot disagree with these).
 
-/// What a request does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[repr(u8)]
-pub enum Op {
-    /// Data from the device.
-    #[default]
-    Read,
-    /// Data to the device.
-    Write,
-    /// Make what was written durable; it moves no data and has no place.
-    Flush,
-    /// Forget a range (also secure erase and write zeroes).
-    Discard,
-    /// Anything else: zone management, driver commands.
-    Other,
-}
+use crate::named::named;
 
-impl Op {
-    /// All, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Flush, Self::Discard, Self::Other];
-
-    /// The name in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Flush => "flush",
-            Self::Discard => "discard",
-            Self::Other => "other",
-        }
-    }
-
-    /// The one of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|op| op.name() == name)
+named! {
+    /// What a request does.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    #[repr(u8)]
+    pub enum Op[5] {
+        /// Data from the device.
+        #[default]
+        Read = "read",
+        /// Data to the device.
+        Write = "write",
+        /// Make what was written durable; it moves no data and has no place.
+        Flush = "flush",
+        /// Forget a range (also secure erase and write zeroes).
+        Discard = "discard",
+        /// Anything else: zone management, driver commands.
+        Other = "other",
     }
 }
 
@@ -128,37 +111,19 @@ impl std::ops::BitOrAssign for Flags {
     }
 }
 
-/// What the data of a request belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum FileKind {
-    /// A regular file.
-    Regular,
-    /// A file system's journal or log.
-    Journal,
-    /// A file system's own data.
-    Metadata,
-    /// The device by name, or a file system's own data through the device's page cache.
-    Device,
-}
-
-impl FileKind {
-    /// All, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Regular, Self::Journal, Self::Metadata, Self::Device];
-
-    /// The name in the record.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Regular => "regular",
-            Self::Journal => "journal",
-            Self::Metadata => "metadata",
-            Self::Device => "device",
-        }
-    }
-
-    /// The one of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+named! {
+    /// What the data of a request belongs to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub enum FileKind[4] {
+        /// A regular file.
+        Regular = "regular",
+        /// A file system's journal or log.
+        Journal = "journal",
+        /// A file system's own data.
+        Metadata = "metadata",
+        /// The device by name, or a file system's own data through the device's page cache.
+        Device = "device",
     }
 }
 

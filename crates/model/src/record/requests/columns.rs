@@ -1,5 +1,6 @@
 //! The columns of `lbolt.requests/1`.
 
+use crate::record::column::column_types;
 use crate::record::request::{Flags, Op};
 use arrow_schema::{DataType, Field, Schema};
 use std::fmt::Write as _;
@@ -22,42 +23,18 @@ pub struct RequestColumn {
     pub why: &'static str,
 }
 
-/// The types that occur, so that the table can be constant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "named as Arrow names them")]
-pub enum CellType {
-    UInt16,
-    UInt32,
-    UInt64,
-    Int32,
-    Int64,
-    /// Few different words.
-    Words,
-}
-
-impl CellType {
-    fn arrow(self) -> DataType {
-        match self {
-            Self::UInt16 => DataType::UInt16,
-            Self::UInt32 => DataType::UInt32,
-            Self::UInt64 => DataType::UInt64,
-            Self::Int32 => DataType::Int32,
-            Self::Int64 => DataType::Int64,
-            Self::Words => {
-                DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
-            }
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::UInt16 => "u16",
-            Self::UInt32 => "u32",
-            Self::UInt64 => "u64",
-            Self::Int32 => "i32",
-            Self::Int64 => "i64",
-            Self::Words => "dictionary",
-        }
+column_types! {
+    /// The types that occur, so that the table can be constant.
+    #[allow(missing_docs, reason = "named as Arrow names them")]
+    pub enum CellType {
+        UInt16 "u16" DataType::UInt16;
+        UInt32 "u32" DataType::UInt32;
+        UInt64 "u64" DataType::UInt64;
+        Int32 "i32" DataType::Int32;
+        Int64 "i64" DataType::Int64;
+        /// Few different words.
+        Words "dictionary"
+            DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     }
 }
 
