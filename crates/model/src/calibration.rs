@@ -4,6 +4,7 @@
 //! Non-goals: fits.
 
 use crate::histogram::Histogram;
+use crate::named::named;
 use crate::units::show_size;
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +12,16 @@ use serde::{Deserialize, Serialize};
 pub const SHARES: [f64; 14] =
     [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999, 1.0];
 
-/// The order of places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// Anywhere, evenly.
-    Random,
-    /// Each where the one before it ended.
-    Sequential,
+named! {
+    /// The order of places.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Pattern {
+        /// Anywhere, evenly.
+        Random = "random",
+        /// Each where the one before it ended.
+        Sequential = "sequential",
+    }
 }
 
 /// What the requests of a class are.
@@ -44,10 +47,7 @@ impl Class {
 
     /// `random reads of 4k at depth 16`.
     pub fn name(&self) -> String {
-        let pattern = match self.pattern {
-            Pattern::Random => "random",
-            Pattern::Sequential => "sequential",
-        };
+        let pattern = self.pattern.name();
         let what = match self.read_percent {
             _ if self.flushes => "writes with flushes".to_owned(),
             100 => "reads".to_owned(),

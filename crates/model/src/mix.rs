@@ -195,17 +195,8 @@ impl Profile {
         within("requests", self.requests as f64, 1.0, REQUESTS_MAX as f64)?;
         self.traffic().try_for_each(|(name, traffic)| self.check_traffic(name, traffic))?;
         let sum: u64 = self.traffic().fold(0, |sum, (_, of)| sum.saturating_add(of.requests));
-        match sum == self.requests {
-            true => Ok(()),
-            false => Err(wrong(
-                "requests",
-                format!(
-                    "is {}, but its parts add up to \
-                                                    {sum}",
-                    self.requests
-                ),
-            )),
-        }
+        let why = || format!("is {}, but its parts add up to {sum}", self.requests);
+        if sum == self.requests { Ok(()) } else { Err(wrong("requests", why())) }
     }
 
     fn check_traffic(&self, name: &str, traffic: &Traffic) -> Result<(), ProfileError> {

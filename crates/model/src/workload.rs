@@ -426,10 +426,11 @@ impl Battery {
             }
         }
         match self.rows.iter().find(|row| !self.programs.iter().any(|p| p.name == **row)) {
-            Some(row) => Err(WorkloadError::Syntax(format!(
-                "rows names \"{row}\", but there is no program \
-                                                   with this name"
-            ))),
+            Some(row) => {
+                let problem =
+                    format!("rows names \"{row}\", but there is no program with this name");
+                Err(WorkloadError::Syntax(problem))
+            }
             None => Ok(()),
         }
     }

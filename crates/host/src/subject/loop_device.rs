@@ -32,6 +32,7 @@ struct LoopConfig {
 }
 
 /// A loop device of our own; it ends when this and its mounts are gone.
+#[derive(Debug)]
 pub(crate) struct LoopDevice {
     pub(crate) path: PathBuf,
     open: OwnedFd,
@@ -53,11 +54,9 @@ impl LoopDevice {
                 return Ok(device);
             }
         }
-        Err(SubjectError::Failed(
-            "failed to get a free loop device: other programs took each one \
-                                  first; try again"
-                .into(),
-        ))
+        let sentence = "failed to get a free loop device: other programs took each one first; try \
+                        again";
+        Err(SubjectError::Failed(sentence.into()))
     }
 
     /// The same on a new device, with a logical block of so many bytes, so that nobody else's

@@ -11,14 +11,9 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 /// A loop device over an image that nobody else has.
+#[derive(Debug)]
 pub struct LoopDisk {
     device: LoopDevice,
-}
-
-impl std::fmt::Debug for LoopDisk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoopDisk").field("path", &self.device.path).finish()
-    }
 }
 
 impl LoopDisk {

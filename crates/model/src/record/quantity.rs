@@ -50,6 +50,7 @@ mod traced;
 mod verdict;
 
 use super::requests::COUNTED;
+use super::subject::{Commit, Curve, Operation, Routine, Storm};
 use std::fmt::Write as _;
 
 /// Which way a quantity is better.
@@ -135,13 +136,13 @@ impl Quantity {
 /// The keys of a cell of the throughput matrix.
 const CELL: &[&[&str]] = &[&["drives", "program", "target"]];
 /// The keys of a point of a curve of latency against rate.
-const CURVE_POINT: &[&str] = &["access", "block_bytes", "depth", "direct", "engine", "target"];
+const CURVE_POINT: &[&str] = Curve::KEYS;
 /// The keys of a curve as a whole.
 const CURVE: &[&str] = &["access", "block_bytes", "direct", "engine", "target"];
 /// The keys of a way to make a write durable.
-const COMMIT: &[&str] = &["block_bytes", "direct", "method", "pattern", "target", "writers"];
+const COMMIT: &[&str] = Commit::KEYS;
 /// The keys of a stream of requests beside a storm.
-const STORM: &[&str] = &["remedy", "stream", "target"];
+const STORM: &[&str] = Storm::KEYS;
 /// What is found of cells and of such streams.
 const CELL_AND_STORM: &[&[&str]] = &[&["drives", "program", "target"], STORM];
 /// What is found of cells, of commits, of points of a curve and of streams beside a storm; and of
@@ -153,33 +154,13 @@ const CELL_AND_COMMIT: &[&[&str]] = &[&["drives", "program", "target"], COMMIT];
 const RUN: &[&[&str]] = &[&["run"]];
 
 /// The keys of one request size of an I/O routine.
-const OPERATION: &[&[&str]] = &[&[
-    "access",
-    "arithmetic",
-    "block_bytes",
-    "channels",
-    "direct",
-    "engine",
-    "target",
-    "test_interval_ns",
-]];
-/// The keys of a routine over all its request sizes, by an account of time.
-const ROUTINE: &[&[&str]] = &[&[
-    "access",
-    "account",
-    "arithmetic",
-    "channels",
-    "direct",
-    "engine",
-    "target",
-    "test_interval_ns",
-]];
+const OPERATION: &[&[&str]] = &[Operation::KEYS];
 
 quantities! {
     /// Every quantity of what is measured and compared.
     const MEASURED of {
         operation: OPERATION, "overhead, survey";
-        routine: ROUTINE, "overhead, survey";
+        routine: &[Routine::KEYS], "overhead, survey";
         background: RUN, "overhead, survey";
         cell: CELL, "throughput, survey";
         shared: CELL_AND_COMMIT, "throughput, survey, sync";

@@ -29,6 +29,11 @@ macro_rules! subjects {
             Published(Published),
         }
 
+        $(impl $kind {
+            /// Its keys, as quantities name them.
+            pub const KEYS: &'static [&'static str] = &[$(stringify!($key)),+];
+        })*
+
         $(
             $(#[$doc])*
             #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

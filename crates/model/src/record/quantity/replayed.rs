@@ -1,17 +1,13 @@
 //! The quantities of replays: of a trace whose requests were made again.
 
 use super::RUN;
-
-/// The keys of what is found of a device's requests of one operation.
-const DEVICE_OP: &[&[&str]] = &[&["device", "op"]];
-/// The keys of what was left out, by its reason.
-const REASON: &[&[&str]] = &[&["by", "class"]];
+use crate::record::subject::{Class, DeviceOp};
 
 quantities! {
     pub(super) const REPLAYED of {
         pace: RUN, "replay";
-        replayed: DEVICE_OP, "replay";
-        left_out: REASON, "replay";
+        replayed: &[DeviceOp::KEYS], "replay";
+        left_out: &[Class::KEYS], "replay";
     }
 
     pace lower "lateness_mean_ns", "lateness_p50_ns", "lateness_p99_ns", "lateness_max_ns" "ns"

@@ -1,18 +1,12 @@
 //! The quantities of simulations: of a trace that was replayed on a model.
 
-/// The keys of what is found of a modelled device's requests of one operation.
-const DEVICE_OP: &[&[&str]] = &[&["device", "model", "op"]];
-/// The keys of what is found of a modelled device.
-const DEVICE: &[&[&str]] = &[&["device", "model"]];
-
-/// The keys of what is found of such requests before and after a change.
-const CHANGE: &[&[&str]] = &[&["change", "device", "model", "op"]];
+use crate::record::subject::{Change, Model, ModelOp};
 
 quantities! {
     pub(super) const SIMULATED of {
-        simulated: DEVICE_OP, "simulate";
-        device: DEVICE, "simulate";
-        change: CHANGE, "whatif";
+        simulated: &[ModelOp::KEYS], "simulate";
+        device: &[Model::KEYS], "simulate";
+        change: &[Change::KEYS], "whatif";
     }
 
     simulated "simulated_count" "1" "requests completed by the model";

@@ -1,24 +1,17 @@
 //! The quantities of the verdict: who waited, for whom, on which file.
 
-const WAIT: &[&[&str]] = &[&["device", "victim", "wait"]];
-const BLAME: &[&[&str]] = &[&["cause", "device", "is_role", "storm", "victim", "wait"]];
-const FILE: &[&[&str]] = &[&["device", "file"]];
-const STACK: &[&[&str]] = &[&["device", "kernel", "role", "user"]];
-const LAYER: &[&[&str]] = &[&["device", "layer"]];
-const RUN: &[&[&str]] = &[&["run"]];
-const CLASS: &[&[&str]] = &[&["by", "class"]];
-const RUN_OR_CLASS: &[&[&str]] = &[&["run"], &["by", "class"]];
+use crate::record::subject::{Blame, Class, File, Layer, Run, Stack, Wait};
 
 quantities! {
     pub(super) const VERDICT of {
-        wait: WAIT, "record, response";
-        blame: BLAME, "record, response";
-        file: FILE, "record, response";
-        stack: STACK, "response";
-        layer: LAYER, "record, response";
-        run: RUN, "record, response";
-        run_or_class: RUN_OR_CLASS, "record, response";
-        class: CLASS, "record, response";
+        wait: &[Wait::KEYS], "record, response";
+        blame: &[Blame::KEYS], "record, response";
+        file: &[File::KEYS], "record, response";
+        stack: &[Stack::KEYS], "response";
+        layer: &[Layer::KEYS], "record, response";
+        run: &[Run::KEYS], "record, response";
+        run_or_class: &[Run::KEYS, Class::KEYS], "record, response";
+        class: &[Class::KEYS], "record, response";
     }
 
     wait "waits_count" "1" "waits that ended: calls, or requests that a thread waited for";

@@ -180,9 +180,7 @@ impl Provenance {
     /// Adds what is known of the rows of another trace: counts are summed, one that either does
     /// not tell is not known. Notes are the first one's.
     pub fn put_beside(&mut self, other: &Self) {
-        for (_, _, get, of) in Counts::ALL {
-            *of(&mut self.counts) += get(&other.counts);
-        }
+        self.counts.add(&other.counts);
         self.unknown.extend(&other.unknown);
         for (own, theirs) in [
             (&mut self.origin, &other.origin),

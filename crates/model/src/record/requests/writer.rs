@@ -32,6 +32,7 @@ const GROUP_ROWS: usize = 512 * 1024;
 const FEW: [&str; 5] = ["device", "op", "length_bytes", "command", "file_kind"];
 
 /// Writes rows of requests, batch by batch.
+#[derive(Debug)]
 pub struct RequestWriter<W: Write + Send> {
     parquet: ArrowWriter<W>,
     schema: Arc<Schema>,
@@ -41,12 +42,6 @@ pub struct RequestWriter<W: Write + Send> {
     closed: u64,
     /// Groups that were described.
     described: usize,
-}
-
-impl<W: Write + Send> std::fmt::Debug for RequestWriter<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestWriter").field("written", &self.written).finish_non_exhaustive()
-    }
 }
 
 impl<W: Write + Send> RequestWriter<W> {

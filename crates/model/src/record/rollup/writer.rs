@@ -17,14 +17,9 @@ const TIMES: [&str; 2] = ["from_unix_ns", "until_unix_ns"];
 const LEVEL: i32 = 3;
 
 /// Writes rollup rows.
+#[derive(Debug)]
 pub struct RollupWriter<W: Write + Send> {
     parquet: ArrowWriter<W>,
-}
-
-impl<W: Write + Send> std::fmt::Debug for RollupWriter<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RollupWriter").finish_non_exhaustive()
-    }
 }
 
 impl<W: Write + Send> RollupWriter<W> {
