@@ -2,7 +2,7 @@
 //! fio's (`--ioengine`); variants that fio keeps in options of an engine (`--hipri`,
 //! `--sqthread_poll`, `--fixedbufs`) have names of their own here, so that each is a row.
 //!
-//! Non-goals: the interfaces themselves (crate `host`, one file an engine).
+//! Non-goals: the interfaces themselves (crate `host`).
 
 use crate::named::Named;
 use serde::{Deserialize, Serialize};

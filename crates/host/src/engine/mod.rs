@@ -1,4 +1,5 @@
-//! Engines: how a request gets to the kernel, one file each behind the seam.
+//! Engines: how a request gets to the kernel, a file each behind the seam; those of two plain calls
+//! share one.
 //! This file chooses among them, and holds the few words that they share.
 //!
 //! Non-goals: choosing what to request (jobs do), timing (jobs do).
@@ -11,18 +12,15 @@ mod io_uring;
 mod libaio;
 mod mmap;
 mod null;
+mod plain;
 mod posixaio;
-mod psync;
-mod pvsync;
 mod pvsync2;
 mod refusal;
 mod splice;
 mod stdio;
-mod sync;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod vsync;
 
 pub(crate) use buffer::Buffers;
 pub(crate) use file::JobFile;
@@ -47,10 +45,10 @@ pub(crate) fn make<V: Visitor>(file: JobFile, placement: &JobPlacement, visitor:
     use EngineKind as Kind;
     match placement.engine {
         Kind::Null => visitor.visit(Ok(null::Null)),
-        Kind::Sync => visitor.visit(Blocking::<sync::Sync>::new(file, placement)),
-        Kind::Psync => visitor.visit(Blocking::<psync::Psync>::new(file, placement)),
-        Kind::Vsync => visitor.visit(Blocking::<vsync::Vsync>::new(file, placement)),
-        Kind::Pvsync => visitor.visit(Blocking::<pvsync::Pvsync>::new(file, placement)),
+        Kind::Sync => visitor.visit(Blocking::<plain::Sync>::new(file, placement)),
+        Kind::Psync => visitor.visit(Blocking::<plain::Psync>::new(file, placement)),
+        Kind::Vsync => visitor.visit(Blocking::<plain::Vsync>::new(file, placement)),
+        Kind::Pvsync => visitor.visit(Blocking::<plain::Pvsync>::new(file, placement)),
         Kind::Pvsync2 | Kind::Pvsync2Nowait | Kind::Pvsync2Hipri => {
             visitor.visit(Blocking::<pvsync2::Pvsync2>::new(file, placement))
         }

@@ -30,36 +30,27 @@ pub struct FileSystem {
     pub least_bytes: u64,
 }
 
+const EXT4_WHOLE: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+
+const EXT4: FileSystem = FileSystem {
+    name: "ext4",
+    kernel_name: "ext4",
+    mkfs: "mkfs.ext4",
+    package: "e2fsprogs",
+    arguments: &["-q", "-F", "-E", EXT4_WHOLE],
+    block: &["-b", "{}"],
+    default_block_bytes: 4096,
+    least_bytes: 16 << 20,
+};
+
 /// Every file system that can be made fresh.
 pub const FILE_SYSTEMS: &[FileSystem] = &[
-    FileSystem {
-        name: "ext4",
-        kernel_name: "ext4",
-        mkfs: "mkfs.ext4",
-        package: "e2fsprogs",
-        arguments: &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
-        block: &["-b", "{}"],
-        default_block_bytes: 4096,
-        least_bytes: 16 << 20,
-    },
+    EXT4,
     FileSystem {
         name: "ext4-bigalloc",
-        kernel_name: "ext4",
-        mkfs: "mkfs.ext4",
-        package: "e2fsprogs",
-        arguments: &[
-            "-q",
-            "-F",
-            "-O",
-            "bigalloc",
-            "-C",
-            "65536",
-            "-E",
-            "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
-        ],
-        block: &["-b", "{}"],
-        default_block_bytes: 4096,
+        arguments: &["-q", "-F", "-O", "bigalloc", "-C", "65536", "-E", EXT4_WHOLE],
         least_bytes: 64 << 20,
+        ..EXT4
     },
     FileSystem {
         name: "xfs",
@@ -68,9 +59,9 @@ pub const FILE_SYSTEMS: &[FileSystem] = &[
         package: "xfsprogs",
         arguments: &["-q", "-f", "-K"],
         block: &["-b", "size={}"],
-        default_block_bytes: 4096,
         // xfsprogs 5.19 and later refuse less than 300 MB.
         least_bytes: 304 << 20,
+        ..EXT4
     },
     FileSystem {
         name: "btrfs",
@@ -79,8 +70,8 @@ pub const FILE_SYSTEMS: &[FileSystem] = &[
         package: "btrfs-progs",
         arguments: &["-q", "-f", "-K"],
         block: &["-s", "{}"],
-        default_block_bytes: 4096,
         least_bytes: 128 << 20,
+        ..EXT4
     },
 ];
 

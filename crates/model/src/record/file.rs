@@ -7,12 +7,12 @@ use super::column::{Column, Kind, Record, Value};
 use super::input::{Input, numbers};
 use crate::held::shown;
 use crate::whole_file::write_whole;
-use arrow_array::builder::{
-    ArrayBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder, UInt64Builder,
-};
+use arrow_array::builder::{ListBuilder, UInt64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -103,23 +103,21 @@ pub(super) fn schema_of<R: Record>() -> Schema {
 }
 
 fn build(kind: Kind, values: impl Iterator<Item = Value>) -> ArrayRef {
-    /// One builder a kind; a value of another kind cannot occur, its column made it.
+    /// A value of another kind cannot occur, its column made it.
     macro_rules! scalar {
-        ($builder:expr, $variant:ident) => {{
-            let mut builder = $builder;
-            for value in values {
-                if let Value::$variant(value) = value {
-                    builder.append_option(value);
-                }
-            }
-            ArrayBuilder::finish(&mut builder)
+        ($array:ty, $kind:ident) => {{
+            let values = values.filter_map(|value| match value {
+                Value::$kind(value) => Some(value),
+                _ => None,
+            });
+            Arc::new(values.collect::<$array>())
         }};
     }
     match kind {
-        Kind::U64 => scalar!(UInt64Builder::new(), U64),
-        Kind::I64 => scalar!(Int64Builder::new(), I64),
-        Kind::F64 => scalar!(Float64Builder::new(), F64),
-        Kind::Text => scalar!(StringBuilder::new(), Text),
+        Kind::U64 => scalar!(UInt64Array, U64),
+        Kind::I64 => scalar!(Int64Array, I64),
+        Kind::F64 => scalar!(Float64Array, F64),
+        Kind::Text => scalar!(StringArray, Text),
         Kind::List => {
             let mut builder = ListBuilder::new(UInt64Builder::new()).with_field(Field::new(
                 "item",
@@ -132,7 +130,7 @@ fn build(kind: Kind, values: impl Iterator<Item = Value>) -> ArrayRef {
                     builder.append(true);
                 }
             }
-            ArrayBuilder::finish(&mut builder)
+            Arc::new(builder.finish())
         }
     }
 }
