@@ -220,8 +220,8 @@ pub(crate) fn failed(
     move |errno| SubjectError::Failed(format!("failed to {action}: {errno}"))
 }
 
-/// Where a file is that was opened: by its descriptor, so that it is the one that was looked at, and
-/// absolute, so that the directory beside it does not matter.
+/// Where a file is that was opened: by its descriptor, so that it is the one that was looked at,
+/// and absolute, so that the directory beside it does not matter.
 fn by_descriptor(open: Option<&Arc<OwnedFd>>) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
     let open = open.ok_or_else(|| SubjectError::Failed("not prepared".into()))?;
     Ok((open.clone(), PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()))))

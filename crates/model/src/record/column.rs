@@ -242,6 +242,7 @@ macro_rules! record {
         { $($field:ident: $type:ty = $why:literal;)* }
     ) => {
         $(#[$meta])*
+        #[allow(rustdoc::broken_intra_doc_links, reason = "meanings are texts of docs/records.md")]
         pub struct $record {
             $(#[doc = $why] pub $field: $type),*
         }
