@@ -6,7 +6,7 @@
 //! of its two as Linux makes it.
 
 use super::lines::{each_row, guess_by_lines};
-use super::parse::{decimal, device, length, op, sectors};
+use super::parse::{device, length, op, sectors, whole};
 use super::{Format, Guess, ImportError, Input};
 use crate::intake::{Epoch, Intake};
 use model::record::{Op, Request, device_number};
@@ -56,7 +56,7 @@ fn row(line: &[u8]) -> Result<(Request, &[u8]), &'static str> {
         op: op(kind, &[(b"R", Op::Read), (b"W", Op::Write)]).ok_or("neither R nor W")?,
         offset_bytes: Some(sectors(block).ok_or("no LBA")?),
         length_bytes: sectors(size).and_then(length).ok_or("no size")?,
-        queued_ns: Some(decimal(time, 0).filter(|_| !time.contains(&b'.')).ok_or("no time")?),
+        queued_ns: Some(whole(time).ok_or("no time")?),
         pid: Some(device(pid).ok_or("no pid")?),
         ..Request::default()
     };

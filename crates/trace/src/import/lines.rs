@@ -108,6 +108,21 @@ pub(super) fn each_row(
     Ok(())
 }
 
+/// The same of files of which each line is a request, but for one that may stand at the top and
+/// again where files were put together.
+#[inline]
+pub(super) fn each_line_under(
+    head: &[u8],
+    inputs: &mut [Input],
+    intake: &mut Intake,
+    mut row: impl FnMut(&[u8]) -> Result<Request, &'static str>,
+) -> Result<(), ImportError> {
+    each_row(inputs, intake, |line, _| match row(line) {
+        Err(_) if line == head => Ok(None),
+        row => row.map(Some),
+    })
+}
+
 fn extend(line: &mut Vec<u8>, more: &[u8]) {
     let free = LINE_BYTES.saturating_sub(line.len());
     line.extend_from_slice(&more[..more.len().min(free)]);

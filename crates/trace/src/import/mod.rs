@@ -1,16 +1,16 @@
-//! Foreign traces. One file a format: what its bytes mean, and a guess whether a file is one.
+//! Foreign traces. A row of [`tables`] or a file a format: what its bytes mean, and a guess whether
+//! a file is one.
 //!
 //! A format gives events (paired by [`crate::pair`]) or whole requests to an [`Intake`]. Times are
 //! handed over in ns of the source's own clock; what a format cannot know is none, never zero. A
 //! line or record that is not understood is counted and passed over ([`Intake::reject`]); a file of
 //! which nothing is understood is refused.
 //!
-//! To add a format: one file here, one entry in [`FORMATS`], one fixture and its expected rows in
-//! `tests/import`.
+//! To add a format: a row or a file here, one entry in [`FORMATS`], one fixture and its expected
+//! rows in `tests/import`.
 //!
 //! Non-goals: files of our own (`requests.parquet`), printing.
 
-mod alibaba;
 mod binary;
 mod biosnoop;
 mod blkparse;
@@ -18,7 +18,6 @@ mod blktrace;
 mod bpftrace_biosnoop;
 mod columns;
 mod devices;
-mod disksim_ascii;
 mod disksim_validate;
 mod etw_dumper;
 mod fio_iolog;
@@ -30,15 +29,11 @@ mod lbolt86_packed;
 mod lines;
 mod listing;
 mod locale;
-mod mqsim;
-mod msr;
 mod parse;
 mod perf_script;
-mod spc;
 mod srt;
 mod steps;
-mod systor17;
-mod tencent;
+mod tables;
 mod thesios;
 mod tracepoints;
 mod vscsi;
@@ -47,7 +42,7 @@ mod words;
 mod wpa;
 
 pub use input::{Input, InputError};
-pub(crate) use msr::FILETIME_OF_1970;
+pub(crate) use tables::FILETIME_OF_1970;
 
 use crate::intake::{Intake, RowsError};
 use std::path::PathBuf;
@@ -135,15 +130,15 @@ pub const FORMATS: &[&Format] = &[
     &wpa::FORMAT,
     &etw_dumper::FORMAT,
     &thesios::FORMAT,
-    &systor17::FORMAT,
+    &tables::systor17::FORMAT,
     &disksim_validate::FORMAT,
-    &msr::FORMAT,
+    &tables::msr::FORMAT,
     &fiu::FORMAT,
-    &alibaba::FORMAT,
-    &spc::FORMAT,
-    &tencent::FORMAT,
-    &mqsim::FORMAT,
-    &disksim_ascii::FORMAT,
+    &tables::alibaba::FORMAT,
+    &tables::spc::FORMAT,
+    &tables::tencent::FORMAT,
+    &tables::mqsim::FORMAT,
+    &tables::disksim_ascii::FORMAT,
     &vscsi::FORMAT,
     &lbolt86_packed::FORMAT,
 ];

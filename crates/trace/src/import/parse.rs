@@ -171,6 +171,17 @@ pub(super) fn fields<const N: usize>(line: &[u8], separator: u8) -> Option<[&[u8
     (count == N).then_some(found)
 }
 
+/// The first `N` fields between separators, without blanks around them; there may be more.
+#[inline]
+pub(super) fn first_fields<const N: usize>(line: &[u8], separator: u8) -> Option<[&[u8]; N]> {
+    let mut found: [&[u8]; N] = [&[]; N];
+    let mut fields = line.split(|byte| *byte == separator);
+    for field in &mut found {
+        *field = fields.next()?.trim_ascii();
+    }
+    Some(found)
+}
+
 /// Where a byte first is in a few.
 #[inline]
 fn find(text: &[u8], byte: u8) -> Option<usize> {
@@ -231,6 +242,12 @@ pub(super) fn words<const N: usize>(line: &[u8]) -> Option<[&[u8]; N]> {
 #[inline]
 pub(super) fn decimal(text: &[u8], places: u32) -> Option<i64> {
     fixed(text, places, b'.').filter(|value| *value >= 0)
+}
+
+/// A moment without decimals.
+#[inline]
+pub(super) fn whole(text: &[u8]) -> Option<i64> {
+    decimal(text, 0).filter(|_| !text.contains(&b'.'))
 }
 
 /// The bytes in a number of sectors, which have 512 each in every format that counts in them.
