@@ -1,75 +1,42 @@
 //! The event queue: what is to happen when. Events of one moment happen in the order in which they
 //! were scheduled, so that a simulation is the same each time.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 /// Events by their time.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Reverse<Scheduled<E>>>,
+    /// By time, and then by how many were scheduled before.
+    events: BTreeMap<(u64, u64), E>,
     scheduled: u64,
-}
-
-#[derive(Debug, Clone)]
-struct Scheduled<E> {
-    at_ns: u64,
-    number: u64,
-    event: E,
-}
-
-impl<E> Scheduled<E> {
-    fn key(&self) -> (u64, u64) {
-        (self.at_ns, self.number)
-    }
-}
-
-impl<E> PartialEq for Scheduled<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl<E> Eq for Scheduled<E> {}
-
-impl<E> PartialOrd for Scheduled<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Scheduled<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), scheduled: 0 }
+        Self { events: BTreeMap::new(), scheduled: 0 }
     }
 }
 
 impl<E> EventQueue<E> {
     /// Adds an event.
     pub fn schedule(&mut self, at_ns: u64, event: E) {
-        self.heap.push(Reverse(Scheduled { at_ns, number: self.scheduled, event }));
+        self.events.insert((at_ns, self.scheduled), event);
         self.scheduled += 1;
     }
 
     /// Takes the earliest event with its time.
     pub fn pop(&mut self) -> Option<(u64, E)> {
-        self.heap.pop().map(|Reverse(next)| (next.at_ns, next.event))
+        self.events.pop_first().map(|((at_ns, _), event)| (at_ns, event))
     }
 
     /// When the earliest event happens.
     pub fn next_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(next)| next.at_ns)
+        self.events.first_key_value().map(|((at_ns, _), _)| *at_ns)
     }
 
     /// Whether nothing is to happen.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.events.is_empty()
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::rules::CacheRules;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum State {
+    #[default]
     Empty,
     /// What is on the platter too.
     Clean,
@@ -17,7 +18,7 @@ pub(super) enum State {
 }
 
 /// Blocks one after the other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Segment {
     pub(super) state: State,
     pub(super) start: u64,
@@ -65,15 +66,8 @@ const WRITE_SEGMENT: usize = 0;
 
 impl Cache {
     pub(super) fn new(rules: &CacheRules) -> Self {
-        let empty = Segment {
-            state: State::Empty,
-            start: 0,
-            end: 0,
-            limit: 0,
-            minimum: 0,
-            was_written: None,
-        };
-        Self { segments: vec![empty; rules.segments], order: (0..rules.segments).collect() }
+        let segments = vec![Segment::default(); rules.segments];
+        Self { segments, order: (0..rules.segments).collect() }
     }
 
     /// The segment that a read of `block..end` is to use.

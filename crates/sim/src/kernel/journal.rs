@@ -9,7 +9,7 @@ const BLOCKS_BYTES: u64 = 3 * 4096;
 /// The commit record.
 const RECORD_BYTES: u64 = 4096;
 /// The journal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Journal {
     place_bytes: (u64, u64),
     next_bytes: u64,
@@ -26,16 +26,7 @@ pub(super) struct Journal {
 
 impl Journal {
     pub(super) fn new(place_bytes: (u64, u64)) -> Self {
-        Self {
-            place_bytes,
-            next_bytes: 0,
-            age_most_ns: u64::MAX,
-            running: 1,
-            since_ns: None,
-            committed: 0,
-            requested: 0,
-            is_committing: false,
-        }
+        Self { place_bytes, age_most_ns: u64::MAX, running: 1, ..Self::default() }
     }
 
     /// Something is changed; returns the transaction that it belongs to: the one numbered 0, which

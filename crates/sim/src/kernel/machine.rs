@@ -10,8 +10,8 @@ use crate::event::EventQueue;
 use crate::replay::{Live, ReplayMachine};
 use crate::subject::{Machine, Wake, broken};
 use model::seam::{
-    Counters, CpuCounters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, Operation,
-    PreparedTarget, Request, SubjectError, TimedCompletion, Turn,
+    Counters, CpuCounters, DeviceCounters, DeviceRole, JobPlacement, Operation, PreparedTarget,
+    Request, SubjectError, TimedCompletion, Turn,
 };
 use model::workload::{EngineKind, IoPriority};
 use std::cell::RefCell;
@@ -431,10 +431,6 @@ impl Machine for LinuxMachine {
 
     fn now_ns(&self) -> u64 {
         self.now_ns
-    }
-
-    fn job_cpu(&self, _: usize) -> JobCpu {
-        JobCpu::default()
     }
 
     fn make_cold(&mut self, _: &[(usize, String)]) -> Result<(), SubjectError> {

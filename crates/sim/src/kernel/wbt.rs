@@ -38,7 +38,7 @@ enum Latency {
 }
 
 /// The throttle.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Wbt {
     latency_ns: u64,
     scale_step: i32,
@@ -57,20 +57,7 @@ pub(super) struct Wbt {
 
 impl Wbt {
     pub(super) fn new(latency_ns: u64) -> Self {
-        let mut wbt = Self {
-            latency_ns,
-            scale_step: 0,
-            is_scaled_most: false,
-            depth: DEFAULT_DEPTH,
-            unknown: 0,
-            in_flight: 0,
-            waiting: VecDeque::new(),
-            seen: Seen::default(),
-            window_ends_ns: None,
-            oldest_read: None,
-            last_read_ns: None,
-            last_dirty_wait_ns: None,
-        };
+        let mut wbt = Self { latency_ns, ..Self::default() };
         wbt.scale();
         wbt
     }

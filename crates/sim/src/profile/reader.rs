@@ -7,12 +7,14 @@ use super::unit::{self, Dimension};
 use super::{Calibrated, ProfileError};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Speeds at which anything turns.
-const RPM: std::ops::RangeInclusive<f64> = 1.0..=1e6;
+const RPM: RangeInclusive<f64> = 1.0..=1e6;
 
 /// A profile as a flat list of leaves.
 #[derive(Debug, Clone)]
@@ -124,16 +126,18 @@ impl<'a> Reader<'a> {
 
     /// Whether there is anything below here.
     pub fn has_any(&self) -> bool {
-        let prefix = format!("{}.", self.prefix);
-        let mut after = self.profile.leaves.range(prefix.clone()..);
-        after.next().is_some_and(|(key, _)| key.starts_with(&prefix))
+        self.first().is_some()
     }
 
     /// The source of the first value below here.
     pub fn source(&self) -> Option<&'a Source> {
+        self.first()?.source.as_ref()
+    }
+
+    fn first(&self) -> Option<&'a Leaf> {
         let prefix = format!("{}.", self.prefix);
         let mut after = self.profile.leaves.range(prefix.clone()..);
-        after.next().filter(|(key, _)| key.starts_with(&prefix))?.1.source.as_ref()
+        after.next().filter(|(key, _)| key.starts_with(&prefix)).map(|(_, leaf)| leaf)
     }
 
     /// Whether there is such a value.
@@ -215,16 +219,41 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A value, if it is fine; else why it is not.
+    fn if_fine<T>(
+        &self,
+        key: &str,
+        value: T,
+        is_fine: impl FnOnce(&T) -> bool,
+        reason: impl Into<String>,
+    ) -> Result<T, ProfileError> {
+        if is_fine(&value) { Ok(value) } else { Err(self.error(key, reason)) }
+    }
+
+    /// A value, named in words, if it is within bounds.
+    fn if_within<T: PartialOrd + Display>(
+        &self,
+        key: &str,
+        (value, named): (T, &str),
+        bounds: &RangeInclusive<T>,
+    ) -> Result<T, ProfileError> {
+        if bounds.contains(&value) {
+            return Ok(value);
+        }
+        let (low, high) = (bounds.start(), bounds.end());
+        Err(self.error(key, format!("{value} {named} not from {low} to {high}")))
+    }
+
     /// A quantity that is not negative.
     fn amount(&self, key: &str, dimension: &Dimension) -> Result<f64, ProfileError> {
         let value = self.quantity(key, dimension)?;
-        if value < 0.0 { Err(self.error(key, "is negative")) } else { Ok(value) }
+        self.if_fine(key, value, |value| *value >= 0.0, "is negative")
     }
 
     /// A quantity above zero.
     fn positive(&self, key: &str, dimension: &Dimension) -> Result<f64, ProfileError> {
         let value = self.quantity(key, dimension)?;
-        if value > 0.0 { Ok(value) } else { Err(self.error(key, "must be above zero")) }
+        self.if_fine(key, value, |value| *value > 0.0, "must be above zero")
     }
 
     /// A time, not negative and of a day at most, in ns: sums of them are to fit into a clock of 64
@@ -232,7 +261,7 @@ impl<'a> Reader<'a> {
     /// Errors: as all of these: missing, without a unit or a source, or impossible.
     pub fn time_ns(&self, key: &str) -> Result<f64, ProfileError> {
         let time_ns = self.amount(key, &unit::TIME)?;
-        if time_ns <= DAY_NS { Ok(time_ns) } else { Err(self.error(key, "is more than a day")) }
+        self.if_fine(key, time_ns, |time_ns| *time_ns <= DAY_NS, "is more than a day")
     }
 
     /// A time that may be negative (a correction), in ns.
@@ -248,11 +277,7 @@ impl<'a> Reader<'a> {
     /// A time for a byte, in ns.
     pub fn time_per_byte_ns(&self, key: &str) -> Result<f64, ProfileError> {
         let time_ns = self.amount(key, &unit::TIME_PER_BYTE)?;
-        if time_ns <= 1e9 {
-            Ok(time_ns)
-        } else {
-            Err(self.error(key, "is more than one second per byte"))
-        }
+        self.if_fine(key, time_ns, |time_ns| *time_ns <= 1e9, "is more than one second per byte")
     }
 
     /// A rate above zero, in bytes a second.
@@ -263,31 +288,22 @@ impl<'a> Reader<'a> {
     /// A size in whole bytes, one at least.
     pub fn size_bytes(&self, key: &str) -> Result<u64, ProfileError> {
         let bytes = self.positive(key, &unit::SIZE)?.round() as u64;
-        if bytes == 0 { Err(self.error(key, "is less than a byte")) } else { Ok(bytes) }
+        self.if_fine(key, bytes, |bytes| *bytes > 0, "is less than a byte")
     }
 
     /// A size in whole bytes, within bounds.
     pub fn size_bytes_in(
         &self,
         key: &str,
-        bounds: std::ops::RangeInclusive<u64>,
+        bounds: RangeInclusive<u64>,
     ) -> Result<u64, ProfileError> {
-        let bytes = self.size_bytes(key)?;
-        if bounds.contains(&bytes) {
-            return Ok(bytes);
-        }
-        let (low, high) = (bounds.start(), bounds.end());
-        Err(self.error(key, format!("{bytes} bytes are not from {low} to {high}")))
+        self.if_within(key, (self.size_bytes(key)?, "bytes are"), &bounds)
     }
 
     /// The time of one revolution, in ns, from a speed in rpm.
     pub fn revolution_ns(&self, key: &str) -> Result<f64, ProfileError> {
         let rpm = self.positive(key, &unit::SPEED)?;
-        if !RPM.contains(&rpm) {
-            let reason = format!("{rpm} rpm are not from {} to {}", RPM.start(), RPM.end());
-            return Err(self.error(key, reason));
-        }
-        Ok(60e9 / rpm)
+        Ok(60e9 / self.if_within(key, (rpm, "rpm are"), &RPM)?)
     }
 
     /// A share: `12 %` is 0.12.
@@ -298,57 +314,50 @@ impl<'a> Reader<'a> {
     /// A share that is not above another.
     pub fn fraction_to(&self, key: &str, most: f64) -> Result<f64, ProfileError> {
         let share = self.fraction(key)?;
-        let percent = 100.0 * most;
-        if share <= most {
-            Ok(share)
-        } else {
-            Err(self.error(key, format!("is more than {percent} %")))
-        }
+        let reason = format!("is more than {} %", 100.0 * most);
+        self.if_fine(key, share, |share| *share <= most, reason)
+    }
+
+    /// What a value is, if it is that; `what` says in words that it is not.
+    fn as_what<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+        what: &str,
+    ) -> Result<T, ProfileError> {
+        let value = self.value(key)?;
+        read(value).ok_or_else(|| self.error(key, format!("{value} is {what}")))
     }
 
     /// A whole number, not negative.
     pub fn count(&self, key: &str) -> Result<u64, ProfileError> {
-        let value = self.value(key)?;
-        let count = value.as_integer().and_then(|count| u64::try_from(count).ok());
-        count.ok_or_else(|| self.error(key, format!("{value} is not a whole number")))
+        self.as_what(key, |value| u64::try_from(value.as_integer()?).ok(), "not a whole number")
     }
 
     /// A whole number within bounds.
-    pub fn count_in(
-        &self,
-        key: &str,
-        bounds: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, ProfileError> {
-        let count = self.count(key)?;
-        if bounds.contains(&count) {
-            return Ok(count);
-        }
-        let (low, high) = (bounds.start(), bounds.end());
-        Err(self.error(key, format!("{count} is not from {low} to {high}")))
+    pub fn count_in(&self, key: &str, bounds: RangeInclusive<u64>) -> Result<u64, ProfileError> {
+        self.if_within(key, (self.count(key)?, "is"), &bounds)
     }
 
     /// A number without a unit: a factor, a number of sectors that need not be whole.
     pub fn number(&self, key: &str) -> Result<f64, ProfileError> {
-        let value = self.value(key)?;
-        finite(value).ok_or_else(|| self.error(key, format!("{value} is not a number")))
+        self.as_what(key, finite, "not a number")
     }
 
     /// A number without a unit that is not below another.
     pub fn number_from(&self, key: &str, least: f64) -> Result<f64, ProfileError> {
         let number = self.number(key)?;
-        if number >= least { Ok(number) } else { Err(self.error(key, format!("is below {least}"))) }
+        self.if_fine(key, number, |number| *number >= least, format!("is below {least}"))
     }
 
     /// Yes or no.
     pub fn is(&self, key: &str) -> Result<bool, ProfileError> {
-        let value = self.value(key)?;
-        value.as_bool().ok_or_else(|| self.error(key, format!("{value} is neither true nor false")))
+        self.as_what(key, Value::as_bool, "neither true nor false")
     }
 
     /// A text.
     pub fn text(&self, key: &str) -> Result<&'a str, ProfileError> {
-        let value = self.value(key)?;
-        value.as_str().ok_or_else(|| self.error(key, format!("{value} is not a text")))
+        self.as_what(key, Value::as_str, "not a text")
     }
 
     /// One of the words of a table.
@@ -362,39 +371,37 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A list of whole numbers.
-    pub fn counts(&self, key: &str) -> Result<Vec<u64>, ProfileError> {
-        let value = self.value(key)?;
-        let whole = |value: &Value| value.as_integer().and_then(|count| u64::try_from(count).ok());
-        let counts = value.as_array().and_then(|list| list.iter().map(whole).collect());
-        counts.ok_or_else(|| self.error(key, "is not a list of whole numbers"))
+    /// A list of what `item` reads, by that name in errors.
+    fn list_of<T>(
+        &self,
+        key: &str,
+        item: impl Fn(&Value) -> Option<T>,
+        what: &str,
+    ) -> Result<Vec<T>, ProfileError> {
+        let list = self.value(key)?.as_array();
+        let items = list.and_then(|list| list.iter().map(item).collect());
+        items.ok_or_else(|| self.error(key, format!("is not a list of {what}")))
     }
 
     /// A list of pairs of numbers, as `points_ms = [[1, 1.245], …]`; the unit is in the key.
     pub fn pairs(&self, key: &str) -> Result<Vec<(f64, f64)>, ProfileError> {
-        let value = self.value(key)?;
         let pair = |value: &Value| match value.as_array().map(Vec::as_slice) {
             Some([first, second]) => Some((finite(first)?, finite(second)?)),
             _ => None,
         };
-        let pairs = value.as_array().and_then(|list| list.iter().map(pair).collect());
-        pairs.ok_or_else(|| self.error(key, "is not a list of pairs of numbers"))
+        self.list_of(key, pair, "pairs of numbers")
     }
 
     /// A list of numbers; the unit is in the key.
     pub fn numbers(&self, key: &str) -> Result<Vec<f64>, ProfileError> {
-        let value = self.value(key)?;
-        let numbers = value.as_array().and_then(|list| list.iter().map(finite).collect());
-        numbers.ok_or_else(|| self.error(key, "is not a list of numbers"))
+        self.list_of(key, finite, "numbers")
     }
 
     /// A list of rows of numbers, as `zones = [[0, 432, 334], …]`; units are in the key's
     /// documentation.
     pub fn rows(&self, key: &str) -> Result<Vec<Vec<f64>>, ProfileError> {
-        let value = self.value(key)?;
         let row = |value: &Value| value.as_array()?.iter().map(finite).collect();
-        let rows = value.as_array().and_then(|list| list.iter().map(row).collect());
-        rows.ok_or_else(|| self.error(key, "is not a list of rows of numbers"))
+        self.list_of(key, row, "rows of numbers")
     }
 
     /// Refuses keys below here that are none of these.

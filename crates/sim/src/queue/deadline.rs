@@ -24,7 +24,7 @@ impl Default for Limits {
 
 /// Upwards by place, with limits.
 #[derive(Debug, Clone, Default)]
-pub struct Deadline {
+pub(super) struct Deadline {
     limits: Limits,
     sorted: Sorted,
     /// Places by the moment of the limit, and the number.
@@ -33,7 +33,7 @@ pub struct Deadline {
 
 impl Deadline {
     /// A queue with these limits.
-    pub fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 

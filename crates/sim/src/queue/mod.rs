@@ -1,29 +1,26 @@
 //! The driver's queue: which of the waiting requests a drive is given next.
 //!
-//! One policy a file. Each answers the same few questions, so that a new one is a file and a row of
-//! [`POLICIES`].
+//! Each policy answers the same few questions, so that a new one is a row of [`POLICIES`], and a file
+//! where it is more than an order of places.
 //!
 //! Non-goals: what a controller does with several requests that it was given (its own module);
 //! merging of neighbours.
 
 mod deadline;
-mod disksort;
-mod fifo;
 pub(crate) mod mq_deadline;
 mod reads_first;
 mod sorted;
-mod sstf;
 
 #[cfg(test)]
 mod tests;
 
-pub use deadline::{Deadline, Limits};
-pub use disksort::Disksort;
-pub use fifo::Fifo;
-pub use mq_deadline::MqDeadline;
-pub use reads_first::ReadsFirst;
-pub use sorted::CircularScan;
-pub use sstf::ShortestSeek;
+pub use deadline::Limits;
+
+use deadline::Deadline;
+use mq_deadline::MqDeadline;
+use reads_first::ReadsFirst;
+use sorted::{ByPlace, Sorted, by_arrival, by_block};
+use std::collections::VecDeque;
 
 use crate::profile::{ProfileError, Reader};
 
@@ -68,16 +65,38 @@ pub trait DriverQueue: std::fmt::Debug + Send {
     }
 }
 
+/// In the order of arrival.
+impl DriverQueue for VecDeque<Waiting> {
+    fn push(&mut self, waiting: Waiting) {
+        self.push_back(waiting);
+    }
+
+    fn pop(&mut self, _: Position) -> Option<Waiting> {
+        self.pop_front()
+    }
+
+    fn len(&self) -> usize {
+        Self::len(self)
+    }
+}
+
 /// What makes an empty queue.
 pub type Constructor = fn(Limits) -> Box<dyn DriverQueue>;
 
 /// The policies by the words of the profiles' `queue.policy`.
 pub const POLICIES: &[(&str, Constructor)] = &[
-    ("fifo", |_| Box::<Fifo>::default()),
-    ("disksort", |_| Box::<Disksort>::default()),
-    ("c-scan", |_| Box::<CircularScan>::default()),
+    // First come, first served: 4.2BSD's `uda.c`, Linux's `none` and `noop`.
+    ("fifo", |_| Box::<VecDeque<Waiting>>::default()),
+    // 4.2BSD's `disksort` (`ufs_disksubr.c` 6.1, 29 July 1983): a one-way elevator by cylinder;
+    // reads have no priority, whatever Kridle & McKusick's text says. The kernel keeps two ascending
+    // lists, one from the active request upwards and one for the next sweep. Since the active
+    // request is the one that was served last, taking the first from its cylinder upwards, or else
+    // the lowest, is the same order.
+    ("disksort", |_| Box::new(ByPlace::new(by_arrival, Sorted::sweep))),
+    ("c-scan", |_| Box::new(ByPlace::new(by_block, Sorted::sweep))),
     ("reads-first", |_| Box::<ReadsFirst>::default()),
-    ("sstf", |_| Box::<ShortestSeek>::default()),
+    // Shortest seek first (Denning 1967). What is far away may wait long.
+    ("sstf", |_| Box::new(ByPlace::new(by_arrival, Sorted::nearest))),
     ("deadline", |limits| Box::new(Deadline::new(limits))),
     ("mq-deadline", |limits| Box::new(MqDeadline::new(limits))),
 ];

@@ -140,14 +140,14 @@ impl Turns {
 
 /// The scheduler as a driver's queue.
 #[derive(Debug)]
-pub struct MqDeadline {
+pub(super) struct MqDeadline {
     level: Level<Waiting>,
     turns: Turns,
 }
 
 impl MqDeadline {
     /// A queue with these limits, and the kernel's other defaults.
-    pub fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Limits) -> Self {
         let turns = Turns::new(Batching {
             expire_ns: [limits.read_ns, limits.write_ns],
             fifo_batch: FIFO_BATCH,

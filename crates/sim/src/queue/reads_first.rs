@@ -2,27 +2,29 @@
 //! drivers, and what Johnson, Smith & Wilson 1986 suggest. Each of the two is a one-way elevator.
 //! Writes wait as long as reads come.
 
-use super::sorted::{Sorted, by_block};
+use super::sorted::{ByPlace, Sorted, by_block};
 use super::{DriverQueue, Position, Waiting};
 
 /// Reads upwards by cylinder; without any, writes so.
-#[derive(Debug, Clone, Default)]
-pub struct ReadsFirst {
-    reads: Sorted,
-    writes: Sorted,
+#[derive(Debug, Clone)]
+pub(super) struct ReadsFirst([ByPlace; 2]);
+
+impl Default for ReadsFirst {
+    fn default() -> Self {
+        Self([(); 2].map(|()| ByPlace::new(by_block, Sorted::sweep)))
+    }
 }
 
 impl DriverQueue for ReadsFirst {
     fn push(&mut self, waiting: Waiting) {
-        let queue = if waiting.is_write { &mut self.writes } else { &mut self.reads };
-        queue.insert(by_block(&waiting), waiting);
+        self.0[usize::from(waiting.is_write)].push(waiting);
     }
 
     fn pop(&mut self, head: Position) -> Option<Waiting> {
-        self.reads.pop_sweep(head.cylinder).or_else(|| self.writes.pop_sweep(head.cylinder))
+        self.0.iter_mut().find_map(|queue| queue.pop(head))
     }
 
     fn len(&self) -> usize {
-        self.reads.len() + self.writes.len()
+        self.0.iter().map(ByPlace::len).sum()
     }
 }

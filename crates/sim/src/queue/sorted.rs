@@ -1,5 +1,6 @@
-//! Requests by their place, and C-SCAN over them: upwards from the arm, then again from the lowest
-//! (Seaman, Lind & Wilson 1966; HP-UX's `cscan`).
+//! Requests by a key, and the policies that pick the next by where the arm is: one way, C-SCAN
+//! (upwards from the arm, then again from the lowest: Seaman, Lind & Wilson 1966; HP-UX's `cscan`)
+//! or the nearest.
 
 use super::{DriverQueue, Position, Waiting};
 use std::collections::BTreeMap;
@@ -21,12 +22,12 @@ impl Sorted {
     }
 
     /// The first from a cylinder upwards.
-    pub(super) fn from(&self, cylinder: u32) -> Option<SortKey> {
+    fn from(&self, cylinder: u32) -> Option<SortKey> {
         self.0.range((cylinder, 0, 0)..).next().map(|(place, _)| *place)
     }
 
     /// The last below a cylinder.
-    pub(super) fn below(&self, cylinder: u32) -> Option<SortKey> {
+    fn below(&self, cylinder: u32) -> Option<SortKey> {
         self.0.range(..(cylinder, 0, 0)).next_back().map(|(place, _)| *place)
     }
 
@@ -39,9 +40,13 @@ impl Sorted {
         self.from(cylinder).or_else(|| self.from(0))
     }
 
-    /// Takes the next of a sweep that goes up only.
-    pub(super) fn pop_sweep(&mut self, cylinder: u32) -> Option<Waiting> {
-        self.sweep(cylinder).and_then(|place| self.remove(place))
+    /// The nearest cylinder, whichever way; of one cylinder the first.
+    pub(super) fn nearest(&self, cylinder: u32) -> Option<SortKey> {
+        let above = self.from(cylinder);
+        // The last below is of the nearest cylinder below, of which the first is taken.
+        let below = self.below(cylinder).and_then(|(nearest, ..)| self.from(nearest));
+        let distance = |place: &SortKey| place.0.abs_diff(cylinder);
+        above.into_iter().chain(below).min_by_key(distance)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -54,20 +59,39 @@ pub(super) fn by_block(waiting: &Waiting) -> SortKey {
     (waiting.cylinder, waiting.block, waiting.number)
 }
 
-/// Upwards by cylinder and block, then again from the lowest.
-#[derive(Debug, Clone, Default)]
-pub struct CircularScan(Sorted);
+/// Requests of one cylinder by their arrival.
+pub(super) fn by_arrival(waiting: &Waiting) -> SortKey {
+    (waiting.cylinder, waiting.number, 0)
+}
 
-impl DriverQueue for CircularScan {
+/// A queue whose next request depends on the arm's cylinder alone.
+#[derive(Debug, Clone)]
+pub(super) struct ByPlace {
+    key: fn(&Waiting) -> SortKey,
+    next: fn(&Sorted, u32) -> Option<SortKey>,
+    sorted: Sorted,
+}
+
+impl ByPlace {
+    /// In the order of that key, by that way of picking.
+    pub(super) fn new(
+        key: fn(&Waiting) -> SortKey,
+        next: fn(&Sorted, u32) -> Option<SortKey>,
+    ) -> Self {
+        Self { key, next, sorted: Sorted::default() }
+    }
+}
+
+impl DriverQueue for ByPlace {
     fn push(&mut self, waiting: Waiting) {
-        self.0.insert(by_block(&waiting), waiting);
+        self.sorted.insert((self.key)(&waiting), waiting);
     }
 
     fn pop(&mut self, head: Position) -> Option<Waiting> {
-        self.0.pop_sweep(head.cylinder)
+        (self.next)(&self.sorted, head.cylinder).and_then(|place| self.sorted.remove(place))
     }
 
     fn len(&self) -> usize {
-        self.0.len()
+        self.sorted.len()
     }
 }

@@ -16,10 +16,10 @@ use super::engine::{Engine, Event, Happened};
 use super::machine::ReplayMachine;
 use super::open::arrival_ns;
 use super::outcome::{Outcome, ReplayError};
+use foldhash::fast::FixedState;
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Longer than that nobody thinks, ns.
 pub const THINK_MAX_NS: u64 = 1_000_000_000;
@@ -68,36 +68,11 @@ struct Process {
     awaited: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+/// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they
+/// collide.
+type Map<K, V> = HashMap<K, V, FixedState>;
 
 type Anchors = Map<Happened, Anchor>;
-
-/// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they
-/// collide, and a multiplication spreads them.
-#[derive(Debug, Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_isize(&mut self, word: isize) {
-        self.write_u64(word as u64);
-    }
-}
 
 /// Requests with what they wait for.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use crate::subject::{Machine, Wake};
 use model::engine::Operation;
 use model::record::{Op, Request};
 use model::seam::{
-    Counters, DeviceCounters, DeviceRole, JobCpu, JobPlacement, PreparedTarget, SubjectError,
+    Counters, DeviceCounters, DeviceRole, JobPlacement, PreparedTarget, SubjectError,
     TimedCompletion, Turn,
 };
 use std::cmp::Reverse;
@@ -190,14 +190,6 @@ impl Machine for DeviceMachine {
 
     fn now_ns(&self) -> u64 {
         self.now_ns
-    }
-
-    fn job_cpu(&self, _: usize) -> JobCpu {
-        JobCpu::default()
-    }
-
-    fn make_cold(&mut self, _: &[(usize, String)]) -> Result<(), SubjectError> {
-        Ok(())
     }
 
     fn counters(&mut self) -> Result<Counters, SubjectError> {

@@ -8,7 +8,7 @@
 
 use super::BsdMachine;
 use super::process::{Call, Sleep, Stage};
-use crate::buffer_cache::{Free, State, key};
+use crate::buffer_cache::{Free, Key, State, key};
 use crate::file_system::fast::File;
 use crate::processor::Account;
 use model::seam::Operation;
@@ -25,13 +25,20 @@ pub(super) enum Step {
 const ENOENT: i64 = -2;
 const ENOSPC: i64 = -28;
 
+/// A step, or what its process sleeps on until it is tried again.
+type Stepped = Result<Step, Sleep>;
+
 impl BsdMachine {
     /// The next step of a process's call.
     pub(super) fn step(&mut self, process: usize, call: &mut Call) -> Step {
+        self.stepped(process, call).unwrap_or_else(Step::Sleep)
+    }
+
+    fn stepped(&mut self, process: usize, call: &mut Call) -> Stepped {
         match call.stage {
             Stage::Enter => {
                 call.stage = Stage::Begin;
-                Step::Work(self.settings.costs.user_call_ns, Account::User)
+                Ok(Step::Work(self.settings.costs.user_call_ns, Account::User))
             }
             Stage::Begin => self.begin(process, call),
             Stage::Next => self.next_block(process, call),
@@ -48,7 +55,7 @@ impl BsdMachine {
             Stage::Fill => {
                 call.stage = Stage::Filled;
                 let bytes = self.part(call).1;
-                Step::Work(bytes as f64 * self.settings.costs.copy_ns_per_byte, Account::System)
+                self.work(bytes as f64 * self.settings.costs.copy_ns_per_byte)
             }
             Stage::Filled => self.filled(process, call),
             Stage::Free => self.free_blocks(process, call),
@@ -58,15 +65,22 @@ impl BsdMachine {
                 self.await_write(call, next)
             }
             Stage::Flush => self.flush(process, call),
-            Stage::Finish => Step::Finished(0),
+            Stage::Finish => Ok(Step::Finished(0)),
         }
     }
 
-    fn work(&self, ns: f64) -> Step {
-        Step::Work(ns, Account::System)
+    fn work(&self, ns: f64) -> Stepped {
+        Ok(Step::Work(ns, Account::System))
     }
 
-    fn begin(&mut self, process: usize, call: &mut Call) -> Step {
+    /// The key of a block of a process's file.
+    fn key_of(&self, process: usize, block: impl FnOnce(&File) -> Option<&u64>) -> Key {
+        let file = &self.files[self.processes[process].file.unwrap_or(0)];
+        let block = block(file).copied().unwrap_or(0);
+        key(self.processes[process].drive, self.sector(block))
+    }
+
+    fn begin(&mut self, process: usize, call: &mut Call) -> Stepped {
         let costs = self.settings.costs;
         let file = self.processes[process].file;
         let blocks = file.map_or(0, |file| self.files[file].blocks.len());
@@ -74,7 +88,7 @@ impl BsdMachine {
         if file.is_none()
             && !matches!(operation, Operation::Create | Operation::Unlink | Operation::Close)
         {
-            return Step::Finished(ENOENT);
+            return Ok(Step::Finished(ENOENT));
         }
         call.stage = match operation {
             Operation::Read | Operation::Write => Stage::Next,
@@ -100,29 +114,27 @@ impl BsdMachine {
         (logical, call.end_bytes.min((logical + 1) * block_bytes) - call.offset_bytes)
     }
 
-    fn next_block(&mut self, process: usize, call: &mut Call) -> Step {
+    fn next_block(&mut self, process: usize, call: &mut Call) -> Stepped {
         if call.request.operation == Operation::Read {
             let file = self.processes[process].file;
             let size = file.map_or(0, |file| self.files[file].size_bytes);
             call.end_bytes = call.end_bytes.min(size).max(call.offset_bytes);
         }
         if call.offset_bytes >= call.end_bytes {
-            return Step::Finished((call.end_bytes - call.request.offset_bytes) as i64);
+            return Ok(Step::Finished((call.end_bytes - call.request.offset_bytes) as i64));
         }
         call.stage = Stage::Map;
         self.work(self.settings.costs.block_ns)
     }
 
-    fn map(&mut self, process: usize, call: &mut Call) -> Step {
+    fn map(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, _) = self.part(call);
-        let Some(file) = self.processes[process].file else { return Step::Finished(ENOENT) };
+        let Some(file) = self.processes[process].file else { return Ok(Step::Finished(ENOENT)) };
         let drive = self.processes[process].drive;
         let path = File::path(logical, self.addresses);
         for number in path.indirect.into_iter().flatten() {
             let Some(block) = self.files[file].indirect.get(number).copied() else { continue };
-            if let Err(sleep) = self.ensure(process, key(drive, self.sector(block))) {
-                return Step::Sleep(sleep);
-            }
+            self.ensure(process, key(drive, self.sector(block)))?;
         }
         let is_there = logical < self.files[file].blocks.len() as u64;
         call.stage = match call.request.operation {
@@ -130,39 +142,32 @@ impl BsdMachine {
             _ if is_there => Stage::Take,
             _ => Stage::Allocate,
         };
-        Step::On
+        Ok(Step::On)
     }
 
-    fn fetch(&mut self, process: usize, call: &mut Call) -> Step {
+    fn fetch(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, _) = self.part(call);
-        match self.ask_for(process, logical) {
-            Ok(slot) => call.slot = slot,
-            Err(sleep) => return Step::Sleep(sleep),
-        }
+        call.slot = self.ask_for(process, logical)?;
         let last = self.processes[process].last_read;
         let is_next = logical == last + 1 && File::is_next_at_hand(logical, self.addresses);
         call.stage = if is_next { Stage::Ahead } else { Stage::Await };
-        Step::On
+        Ok(Step::On)
     }
 
-    fn ahead(&mut self, process: usize, call: &mut Call) -> Step {
+    fn ahead(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, _) = self.part(call);
         let file = self.processes[process].file;
         let blocks = file.map_or(0, |file| self.files[file].blocks.len() as u64);
-        if logical + 1 < blocks
-            && let Err(sleep) = self.ask_for(process, logical + 1)
-        {
-            return Step::Sleep(sleep);
+        if logical + 1 < blocks {
+            self.ask_for(process, logical + 1)?;
         }
         call.stage = Stage::Await;
-        Step::On
+        Ok(Step::On)
     }
 
     /// The buffer of a file's block, on whose reading it has been begun at least.
     fn ask_for(&mut self, process: usize, logical: u64) -> Result<usize, Sleep> {
-        let file = self.processes[process].file.unwrap_or(0);
-        let block = self.files[file].blocks.get(logical as usize).copied().unwrap_or(0);
-        let key = key(self.processes[process].drive, self.sector(block));
+        let key = self.key_of(process, |file| file.blocks.get(logical as usize));
         if let Some(slot) = self.cache.find(key) {
             return Ok(slot);
         }
@@ -171,24 +176,22 @@ impl BsdMachine {
         Ok(slot)
     }
 
-    fn await_block(&mut self, process: usize, call: &mut Call) -> Step {
+    fn await_block(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, bytes) = self.part(call);
-        let file = self.processes[process].file.unwrap_or(0);
-        let block = self.files[file].blocks.get(logical as usize).copied().unwrap_or(0);
-        let key = key(self.processes[process].drive, self.sector(block));
+        let key = self.key_of(process, |file| file.blocks.get(logical as usize));
         if self.cache.key_of(call.slot) != key {
             call.stage = Stage::Fetch;
-            return Step::On;
+            return Ok(Step::On);
         }
         if self.cache.state(call.slot) == State::Reading {
-            return Step::Sleep(Sleep::Slot(call.slot));
+            return Err(Sleep::Slot(call.slot));
         }
         self.cache.touch(call.slot);
         call.stage = Stage::Copied;
         self.work(bytes as f64 * self.settings.costs.copy_ns_per_byte)
     }
 
-    fn copied(&mut self, process: usize, call: &mut Call) -> Step {
+    fn copied(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, bytes) = self.part(call);
         call.offset_bytes += bytes;
         if call.offset_bytes.is_multiple_of(self.block_bytes) {
@@ -196,12 +199,12 @@ impl BsdMachine {
         }
         self.processes[process].last_read = logical;
         call.stage = Stage::Next;
-        Step::On
+        Ok(Step::On)
     }
 
-    fn allocate(&mut self, process: usize, call: &mut Call) -> Step {
+    fn allocate(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, _) = self.part(call);
-        let Some(file) = self.processes[process].file else { return Step::Finished(ENOENT) };
+        let Some(file) = self.processes[process].file else { return Ok(Step::Finished(ENOENT)) };
         let drive = self.processes[process].drive;
         let system = &self.systems[drive];
         let needs_indirect = self.files[file].missing_indirect(logical, self.addresses) > 0;
@@ -210,10 +213,7 @@ impl BsdMachine {
             false => self.files[file].next_preference(system),
         };
         let map = system.map_block(system.group_of(preference));
-        let slot = match self.ensure(process, key(drive, self.sector(map))) {
-            Ok(slot) => slot,
-            Err(sleep) => return Step::Sleep(sleep),
-        };
+        let slot = self.ensure(process, key(drive, self.sector(map)))?;
         self.cache.set_state(slot, State::Dirty);
         let system = &mut self.systems[drive];
         let (block, next) = match needs_indirect {
@@ -221,7 +221,7 @@ impl BsdMachine {
             false => (self.files[file].add_block(system), Stage::Allocated),
         };
         if block.is_none() {
-            return Step::Finished(ENOSPC);
+            return Ok(Step::Finished(ENOSPC));
         }
         call.stage = next;
         let cleared_bytes = if needs_indirect { self.block_bytes } else { 0 };
@@ -230,14 +230,9 @@ impl BsdMachine {
     }
 
     /// A block of the file has its place: it is cleared in a buffer.
-    fn allocated(&mut self, process: usize, call: &mut Call) -> Step {
-        let file = self.processes[process].file.unwrap_or(0);
-        let block = self.files[file].blocks.last().copied().unwrap_or(0);
-        let key = key(self.processes[process].drive, self.sector(block));
-        match self.obtain(process, key) {
-            Ok(slot) => call.slot = slot,
-            Err(sleep) => return Step::Sleep(sleep),
-        }
+    fn allocated(&mut self, process: usize, call: &mut Call) -> Stepped {
+        let key = self.key_of(process, |file| file.blocks.last());
+        call.slot = self.obtain(process, key)?;
         self.dirty_address_of_last(process);
         call.stage = Stage::Fill;
         self.work(self.block_bytes as f64 * self.settings.costs.clear_ns_per_byte)
@@ -260,55 +255,47 @@ impl BsdMachine {
         }
     }
 
-    fn indirect(&mut self, process: usize, call: &mut Call) -> Step {
-        let file = self.processes[process].file.unwrap_or(0);
-        let block = self.files[file].indirect.last().copied().unwrap_or(0);
-        let key = key(self.processes[process].drive, self.sector(block));
-        match self.obtain(process, key) {
-            Ok(slot) => call.slot = slot,
-            Err(sleep) => return Step::Sleep(sleep),
-        }
+    fn indirect(&mut self, process: usize, call: &mut Call) -> Stepped {
+        let key = self.key_of(process, |file| file.indirect.last());
+        call.slot = self.obtain(process, key)?;
         self.start(process, call.slot, true);
         call.stage = Stage::AwaitIndirect;
-        Step::On
+        Ok(Step::On)
     }
 
-    fn await_write(&mut self, call: &mut Call, next: Stage) -> Step {
+    fn await_write(&mut self, call: &mut Call, next: Stage) -> Stepped {
         if self.cache.state(call.slot) == State::Writing {
-            return Step::Sleep(Sleep::Slot(call.slot));
+            return Err(Sleep::Slot(call.slot));
         }
         call.stage = next;
-        Step::On
+        Ok(Step::On)
     }
 
-    fn take(&mut self, process: usize, call: &mut Call) -> Step {
+    fn take(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (logical, bytes) = self.part(call);
-        let file = self.processes[process].file.unwrap_or(0);
-        let block = self.files[file].blocks.get(logical as usize).copied().unwrap_or(0);
-        let key = key(self.processes[process].drive, self.sector(block));
+        let key = self.key_of(process, |file| file.blocks.get(logical as usize));
         let slot = match self.cache.find(key) {
             Some(slot) => match self.cache.state(slot) {
-                State::Reading | State::Writing => return Step::Sleep(Sleep::Slot(slot)),
+                State::Reading | State::Writing => return Err(Sleep::Slot(slot)),
                 _ => slot,
             },
-            None => match self.obtain(process, key) {
-                Ok(slot) if bytes == self.block_bytes => slot,
+            None => match self.obtain(process, key)? {
+                slot if bytes == self.block_bytes => slot,
                 // Part of a block: the rest of it must be there.
-                Ok(slot) => {
+                slot => {
                     self.start(process, slot, false);
-                    return Step::Sleep(Sleep::Slot(slot));
+                    return Err(Sleep::Slot(slot));
                 }
-                Err(sleep) => return Step::Sleep(sleep),
             },
         };
         self.cache.set_state(slot, State::Held);
         self.cache.touch(slot);
         call.slot = slot;
         call.stage = Stage::Fill;
-        Step::On
+        Ok(Step::On)
     }
 
-    fn filled(&mut self, process: usize, call: &mut Call) -> Step {
+    fn filled(&mut self, process: usize, call: &mut Call) -> Stepped {
         let (_, bytes) = self.part(call);
         call.offset_bytes += bytes;
         if let Some(file) = self.processes[process].file {
@@ -322,11 +309,11 @@ impl BsdMachine {
             self.cache.set_state(call.slot, State::Dirty);
         }
         call.stage = Stage::Next;
-        Step::On
+        Ok(Step::On)
     }
 
     /// Gives a file's blocks back: each group's map is read and changed.
-    fn free_blocks(&mut self, process: usize, call: &mut Call) -> Step {
+    fn free_blocks(&mut self, process: usize, call: &mut Call) -> Stepped {
         let is_create = call.request.operation == Operation::Create;
         let drive = self.processes[process].drive;
         if let Some(file) = self.processes[process].file {
@@ -337,12 +324,10 @@ impl BsdMachine {
             groups.dedup();
             if let Some(group) = groups.get(call.groups) {
                 let map = system.map_block(*group);
-                match self.ensure(process, key(drive, self.sector(map))) {
-                    Ok(slot) => self.cache.set_state(slot, State::Dirty),
-                    Err(sleep) => return Step::Sleep(sleep),
-                }
+                let slot = self.ensure(process, key(drive, self.sector(map)))?;
+                self.cache.set_state(slot, State::Dirty);
                 call.groups += 1;
-                return Step::On;
+                return Ok(Step::On);
             }
             self.give_back(drive, file);
         }
@@ -354,25 +339,22 @@ impl BsdMachine {
             let name = self.processes[process].name.clone();
             self.names.remove(&(drive, name));
         }
-        Step::On
+        Ok(Step::On)
     }
 
     /// The new inode and its directory's entry are written one after the other, each waited for.
-    fn write_inode(&mut self, process: usize, call: &mut Call, number: u8) -> Step {
+    fn write_inode(&mut self, process: usize, call: &mut Call, number: u8) -> Stepped {
         let drive = self.processes[process].drive;
         let file = self.processes[process].file.unwrap_or(0);
         let block = self.systems[drive].inode_block(&self.files[file]) + u64::from(number);
-        let slot = match self.ensure(process, key(drive, self.sector(block))) {
-            Ok(slot) => slot,
-            Err(sleep) => return Step::Sleep(sleep),
-        };
+        let slot = self.ensure(process, key(drive, self.sector(block)))?;
         call.slot = slot;
         self.start(process, slot, true);
         call.stage = Stage::AwaitInode(number);
-        Step::On
+        Ok(Step::On)
     }
 
-    fn flush(&mut self, process: usize, call: &mut Call) -> Step {
+    fn flush(&mut self, process: usize, call: &mut Call) -> Stepped {
         let drive = self.processes[process].drive;
         let on_drive =
             |slot: &usize| crate::buffer_cache::place(self.cache.key_of(*slot)).0 == drive;
@@ -382,10 +364,10 @@ impl BsdMachine {
             self.start(process, *slot, true);
         }
         if is_writing || !dirty.is_empty() {
-            return Step::Sleep(Sleep::Drive(drive));
+            return Err(Sleep::Drive(drive));
         }
         call.stage = Stage::Finish;
-        Step::On
+        Ok(Step::On)
     }
 
     /// A block in a buffer, read if need be.

@@ -13,8 +13,9 @@ pub(super) enum Sleep {
     Drive(usize),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum State {
+    #[default]
     Idle,
     Ready,
     Running,
@@ -84,16 +85,17 @@ impl Call {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// Nothing: it is its turn, or its job is over.
+    #[default]
     No,
     TimedCompletion,
     /// Nothing any more.
     Over,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Process {
     pub(super) drive: usize,
     pub(super) name: String,

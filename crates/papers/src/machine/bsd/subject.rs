@@ -1,6 +1,6 @@
 //! The machine as the experiments' jobs see it.
 
-use super::process::{Process, State, Waiting};
+use super::process::{Process, Waiting};
 use super::{BsdMachine, Buffer, Event};
 use crate::processor::ProcessTime;
 use model::seam::{
@@ -9,7 +9,6 @@ use model::seam::{
 };
 use model::workload::EngineKind;
 use sim::subject::{Machine, Wake, broken};
-use std::collections::VecDeque;
 
 impl BsdMachine {
     fn process(&self, placement: &JobPlacement, index: usize) -> Process {
@@ -17,18 +16,9 @@ impl BsdMachine {
             drive: placement.drive,
             name: placement.file.clone(),
             file: self.names.get(&(placement.drive, placement.file.clone())).copied(),
-            state: State::Idle,
-            call: None,
-            requests: VecDeque::new(),
-            completions: VecDeque::new(),
-            waiting: Waiting::No,
-            timer: 0,
-            last_read: 0,
-            pending: VecDeque::new(),
-            charged: None,
             quantum_from_ns: self.now_ns,
-            marks: None,
             cpu_before: self.processor.process(index),
+            ..Process::default()
         }
     }
 
@@ -146,10 +136,7 @@ impl Machine for BsdMachine {
     fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
         let system = self.settings.file_system();
         let capacity_bytes = system.data_blocks() * self.block_bytes * 9 / 10;
-        self.settle();
-        for slot in 0..self.cache.len() {
-            self.cache.forget(slot);
-        }
+        self.make_cold(&[])?;
         self.systems = vec![system; self.settings.drives];
         self.names.clear();
         self.files.clear();
@@ -233,12 +220,9 @@ impl Machine for BsdMachine {
         JobCpu { user_ns, system_ns, timed_ns, process_ns: None }
     }
 
-    fn make_cold(&mut self, files: &[(usize, String)]) -> Result<(), SubjectError> {
-        let _ = files;
+    fn make_cold(&mut self, _: &[(usize, String)]) -> Result<(), SubjectError> {
         self.settle();
-        for slot in 0..self.cache.len() {
-            self.cache.forget(slot);
-        }
+        (0..self.cache.len()).for_each(|slot| self.cache.forget(slot));
         Ok(())
     }
 

@@ -123,10 +123,6 @@ impl Machine for Supercomputer {
         JobCpu { timed_ns, ..self.processor.job_cpu(job) }
     }
 
-    fn make_cold(&mut self, _files: &[(usize, String)]) -> Result<(), SubjectError> {
-        Ok(())
-    }
-
     fn counters(&mut self) -> Result<Counters, SubjectError> {
         self.check_laws()?;
         let of =

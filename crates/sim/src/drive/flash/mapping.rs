@@ -9,8 +9,8 @@
 
 use super::parameters::{Parameters, Shape};
 use super::start::Start;
+use foldhash::fast::FixedState;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// Where a unit is.
@@ -70,26 +70,8 @@ const IN_BUFFER: u32 = u32::MAX;
 /// In a block's list: nothing.
 const PADDING: u32 = u32::MAX;
 
-type Moved = HashMap<u32, u32, BuildHasherDefault<Mixer>>;
-
-/// Units are numbers that no attacker chooses: a multiplication spreads them.
-#[derive(Debug, Clone, Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(self.0 as u32 ^ u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        let product = u64::from(word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ (product >> 32);
-    }
-}
+/// Units are numbers that no attacker chooses, and nothing depends on their order here.
+type Moved = HashMap<u32, u32, FixedState>;
 
 #[derive(Debug, Clone)]
 pub(super) struct Mapping {

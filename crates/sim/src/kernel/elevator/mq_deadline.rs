@@ -1,4 +1,4 @@
-//! mq-deadline in the modelled kernel: that of the drivers' queues ([`crate::queue::MqDeadline`]),
+//! mq-deadline in the modelled kernel: that of the drivers' queues ([`crate::queue::mq_deadline`]),
 //! with the settings of the machine. Requests of idle priority come after all others.
 //!
 //! Non-goals: the ageing of idle requests (10 s).
