@@ -7,6 +7,20 @@
 //!
 //! Non-goals: what the figures mean (`analyze`), printing.
 
+/// Shows of a value what is small enough to be shown.
+macro_rules! shows {
+    ($type:ident $(<$life:lifetime>)? $(: $member:ident)?) => {
+        impl std::fmt::Debug for $type $(<$life>)? {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter
+                    .debug_struct(stringify!($type))
+                    $(.field(stringify!($member), &self.$member))?
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 pub mod account;
 pub mod bpf;
 pub mod capture;

@@ -4,12 +4,14 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod cost;
+
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use trace::account::{AccountError, CpuAccount, CpuTime, measure_cost};
+use trace::account::{AccountError, CpuAccount, CpuTime};
 
 /// One account at a time: each counts this whole process.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -215,5 +217,5 @@ fn our_process_is_known_in_a_pid_namespace() {
 fn what_the_account_costs() {
     let Some((account, _alone)) = account() else { return };
     drop(account);
-    println!("{:?}", measure_cost().unwrap());
+    println!("{:?}", cost::measure());
 }

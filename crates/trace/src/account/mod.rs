@@ -13,15 +13,13 @@
 //! what they interrupted. On a PREEMPT_RT kernel soft interrupts are switched out like threads, and
 //! are partly charged as kernel threads.
 
-mod cost;
 mod visit;
-
-pub use cost::{Cost, measure_cost};
 
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
 use crate::kernel::Kernel;
 use aya::maps::{Array, Map, MapError, PerCpuArray};
 use std::ops::Sub;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The object that account.bpf.c is compiled to.
 const OBJECT: &[u8] = aya::include_bytes_aligned!("account.bpf.o");
@@ -62,15 +60,18 @@ pub enum AccountError {
     Unvisited { cpu: usize, why: String },
     #[error("read the CPU account: it has not been started; report this")]
     NotStarted,
-    #[error("measure the cost of the CPU account: {0}; mount /proc")]
-    Cost(std::io::Error),
     #[error("read the CPU account: {0}; report this with the kernel's version")]
     Map(#[from] MapError),
 }
 
 /// CPU time by class, in ns, summed over all CPUs since the account was started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub struct CpuTime {
+    /// From the first event to the last, over all CPUs: what the classes must sum to.
+    pub covered_ns: u64,
+    /// Events that were accounted for: runs of a BPF program.
+    pub events: u64,
     /// Nothing ran.
     pub idle_ns: u64,
     /// Our process's threads that run a job, and io_uring's workers for them.
@@ -87,10 +88,6 @@ pub struct CpuTime {
     pub hard_interrupts_ns: u64,
     /// Soft interrupts, in an interrupt's wake or in ksoftirqd.
     pub soft_interrupts_ns: u64,
-    /// From the first event to the last, over all CPUs: what the classes must sum to.
-    pub covered_ns: u64,
-    /// Events that were accounted for: runs of a BPF program. What one costs: [`measure_cost`].
-    pub events: u64,
 }
 
 impl CpuTime {
@@ -100,46 +97,12 @@ impl CpuTime {
     }
 
     /// As the program publishes them: covered, events, and the classes in their order.
-    fn words(&self) -> [u64; 2 + CLASSES] {
-        [
-            self.covered_ns,
-            self.events,
-            self.idle_ns,
-            self.jobs_ns,
-            self.harness_ns,
-            self.work_items_ns,
-            self.kernel_threads_ns,
-            self.programs_ns,
-            self.hard_interrupts_ns,
-            self.soft_interrupts_ns,
-        ]
+    fn words(self) -> [u64; 2 + CLASSES] {
+        zerocopy::transmute!(self)
     }
 
     fn from_words(words: [u64; 2 + CLASSES]) -> Self {
-        let [
-            covered_ns,
-            events,
-            idle_ns,
-            jobs_ns,
-            harness_ns,
-            work_items_ns,
-            kernel_threads_ns,
-            programs_ns,
-            hard_interrupts_ns,
-            soft_interrupts_ns,
-        ] = words;
-        Self {
-            idle_ns,
-            jobs_ns,
-            harness_ns,
-            work_items_ns,
-            kernel_threads_ns,
-            programs_ns,
-            hard_interrupts_ns,
-            soft_interrupts_ns,
-            covered_ns,
-            events,
-        }
+        zerocopy::transmute!(words)
     }
 }
 
@@ -279,10 +242,6 @@ impl CpuAccount {
 fn control(loaded: &mut Loaded) -> Result<Array<&mut aya::maps::MapData, Control>, AccountError> {
     let map: &mut Map = loaded.ebpf.map_mut(".bss").ok_or(LoadError::NoProgram("control"))?;
     Ok(Array::try_from(map)?)
-}
-
-fn malformed(what: &str) -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{what} is not understood"))
 }
 
 #[cfg(test)]

@@ -56,11 +56,7 @@ pub(super) struct Instance {
     events: Vec<Event>,
 }
 
-impl std::fmt::Debug for Instance {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Instance").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+shows!(Instance: name);
 
 impl Instance {
     /// Makes an instance and lets it record.

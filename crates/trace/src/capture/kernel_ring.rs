@@ -23,11 +23,7 @@ pub(super) struct KernelRing {
     held: Vec<Record>,
 }
 
-impl std::fmt::Debug for KernelRing {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("KernelRing").field("held", &self.held.len()).finish()
-    }
-}
+shows!(KernelRing);
 
 impl KernelRing {
     /// Of a ring and the array that counts what it had no space for.

@@ -244,11 +244,7 @@ pub struct Capture {
     runs_left_out: Option<BTreeMap<String, u64>>,
 }
 
-impl std::fmt::Debug for Capture {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Capture").field("decoder", &self.decoder).finish_non_exhaustive()
-    }
-}
+shows!(Capture: decoder);
 
 impl Capture {
     /// Loads and attaches the programs; from now on steps are recorded.

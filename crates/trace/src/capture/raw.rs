@@ -1,93 +1,25 @@
-//! The rings' records as event.h declares them, read field by field: bytes that are too few for a
-//! record are none, whatever they are. What follows a record in its cell is nothing.
+//! The rings' records as event.h declares them: bytes that are too few for a record are none,
+//! whatever they are. What follows a record in its cell is nothing.
 //!
 //! Non-goals: what the numbers mean (`decode`).
 
-/// A kind of field: how many bytes it has, and how it is read of exactly so many.
-pub(super) trait Field: Sized {
-    /// What event.h calls it.
-    #[cfg(test)]
-    const NAME: &'static str;
-    fn take(bytes: &mut &[u8]) -> Option<Self>;
-}
+use zerocopy::FromBytes;
 
-/// Numbers are as this machine has them: the kernel that wrote them runs on it.
-macro_rules! number {
-    ($($type:ty, $name:literal;)*) => {$(
-        impl Field for $type {
-            #[cfg(test)]
-            const NAME: &'static str = $name;
-            fn take(bytes: &mut &[u8]) -> Option<Self> {
-                let (head, rest) = bytes.split_first_chunk()?;
-                *bytes = rest;
-                Some(Self::from_ne_bytes(*head))
-            }
-        }
-    )*};
-}
-
-number! {
-    u64, "u64";
-    u32, "u32";
-    u16, "u16";
-    u8, "u8";
-    i32, "int";
-}
-
-/// Text of so many bytes.
-macro_rules! text {
-    ($($bytes:literal $name:literal;)*) => {$(
-        impl Field for [u8; $bytes] {
-            #[cfg(test)]
-            const NAME: &'static str = $name;
-            fn take(bytes: &mut &[u8]) -> Option<Self> {
-                let (head, rest) = bytes.split_first_chunk()?;
-                *bytes = rest;
-                Some(*head)
-            }
-        }
-    )*};
-}
-
-/// Numbers, one after the other.
-impl<const N: usize> Field for [u64; N] {
-    #[cfg(test)]
-    const NAME: &'static str = "u64[10]";
-    fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let mut all = [0; N];
-        for number in &mut all {
-            *number = Field::take(bytes)?;
-        }
-        Some(all)
-    }
-}
-
-text! {
-    16 "u8[16]";
-    64 "u8[64]";
-}
-
-/// A record: its fields in event.h's order, where there is no space between them.
+/// A record: its fields in event.h's order, where there is no space between them. Numbers are as
+/// this machine has them: the kernel that wrote them runs on it.
 macro_rules! record {
-    ($(#[$about:meta])* $record:ident, $name:literal { $($field:ident: $type:ty,)* }) => {
+    ($(#[$about:meta])* $record:ident { $($field:ident: $type:ty,)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes)]
+        #[repr(C)]
         pub(super) struct $record { $(pub(super) $field: $type,)* }
-
-        impl Field for $record {
-            #[cfg(test)]
-            const NAME: &'static str = $name;
-            #[inline]
-            fn take(bytes: &mut &[u8]) -> Option<Self> {
-                Some(Self { $($field: Field::take(bytes)?,)* })
-            }
-        }
 
         #[cfg(test)]
         impl $record {
             /// Its fields as event.h has them: type and name.
             fn fields() -> Vec<(String, String)> {
-                vec![$((<$type as Field>::NAME.to_owned(), stringify!($field).to_owned()),)*]
+                let declared = |of: &str| tests::of_header(of);
+                vec![$((declared(stringify!($type)), stringify!($field).to_owned()),)*]
             }
         }
     };
@@ -95,7 +27,7 @@ macro_rules! record {
 
 record! {
     /// What every record begins with.
-    Step, "struct step" {
+    Step {
         time_ns: u64,
         identity: u64,
         sector: u64,
@@ -110,7 +42,7 @@ record! {
 
 record! {
     /// A request was allocated, or a bio went to a device without requests.
-    Start, "struct start" {
+    Start {
         step: Step,
         queued_ns: u64,
         tag: u64,
@@ -130,7 +62,7 @@ record! {
 
 record! {
     /// It went to the driver.
-    Issue, "struct issue" {
+    Issue {
         step: Step,
         serves: u64,
     }
@@ -138,7 +70,7 @@ record! {
 
 record! {
     /// The driver completed.
-    Complete, "struct complete" {
+    Complete {
         step: Step,
         done_bytes: u32,
         status: i32,
@@ -147,7 +79,7 @@ record! {
 
 record! {
     /// A call began or ended, or a commit came to a stage.
-    Sync, "struct sync" {
+    Sync {
         step: Step,
         inode: u64,
         transaction: u64,
@@ -162,7 +94,7 @@ record! {
 
 record! {
     /// A part of what a file is called.
-    Name, "struct name" {
+    Name {
         step: Step,
         inode: u64,
         generation: u32,
@@ -173,7 +105,7 @@ record! {
 
 record! {
     /// A part of a stack.
-    Frames, "struct frames" {
+    Frames {
         step: Step,
         addresses: [u64; FRAMES_EACH],
     }
@@ -237,8 +169,8 @@ pub(super) fn kind_of(bytes: &[u8]) -> Option<u8> {
 
 /// The record that a cell begins with.
 #[inline]
-pub(super) fn whole<T: Field>(mut bytes: &[u8]) -> Option<T> {
-    T::take(&mut bytes)
+pub(super) fn whole<T: FromBytes>(bytes: &[u8]) -> Option<T> {
+    T::read_from_prefix(bytes).ok().map(|(record, _)| record)
 }
 
 #[cfg(test)]
@@ -247,6 +179,17 @@ mod tests {
     use crate::capture::ring::RECORD_BYTES;
 
     const HEADER: &str = include_str!("event.h");
+
+    /// What event.h calls a type.
+    pub(super) fn of_header(of: &str) -> String {
+        match of.strip_prefix('[').and_then(|of| of.strip_suffix(']')?.split_once("; ")) {
+            Some((of, "FRAMES_EACH")) => format!("{of}[{FRAMES_EACH}]"),
+            Some((of, count)) => format!("{of}[{count}]"),
+            None if of == "i32" => "int".to_owned(),
+            None if of == "Step" => "struct step".to_owned(),
+            None => of.to_owned(),
+        }
+    }
 
     /// The fields of a struct in event.h: type and name.
     fn declared(name: &str) -> Vec<(String, String)> {

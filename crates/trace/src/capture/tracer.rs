@@ -82,73 +82,62 @@ impl Tracer {
         }
     }
 
+    /// The capture by BPF, which alone tells what follows.
+    fn exact(&self) -> Option<&Capture> {
+        match self {
+            Self::Exact(capture) => Some(capture),
+            Self::Inexact(_) => None,
+        }
+    }
+
     /// What was asked for and cannot be told here, as sentences.
     pub fn untold(&self, options: &CaptureOptions) -> Vec<String> {
         let by_perf = || {
             let asked_for = OF_BPF_ALONE.iter().filter(|(is_asked_for, _)| is_asked_for(options));
             asked_for.map(|(_, sentence)| (*sentence).to_owned()).collect()
         };
-        match self {
-            Self::Exact(capture) => capture.untold().to_vec(),
-            Self::Inexact(_) => by_perf(),
-        }
+        self.exact().map_or_else(by_perf, |capture| capture.untold().to_vec())
     }
 
     /// Why it is the plain build of the BPF programs, and what the verifier said of the other one.
     pub fn why_plain(&self) -> Option<&LoadError> {
-        match self {
-            Self::Exact(capture) => capture.why_plain(),
-            Self::Inexact(_) => None,
-        }
+        self.exact()?.why_plain()
     }
 
     /// What captures, in a word.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Exact(_) => "BPF",
-            Self::Inexact(_) => "perf",
-        }
+        if self.exact().is_some() { "BPF" } else { "perf" }
     }
 
     /// What sees the steps for which the kernel runs no program; none of perf, which it always
     /// runs.
     pub fn second_source(&self) -> Option<String> {
-        match self {
-            Self::Exact(capture) => Some(capture.second_source()),
-            Self::Inexact(_) => None,
-        }
+        self.exact().map(Capture::second_source)
     }
 
     /// The addresses of a stack, the innermost first; perf has none.
     pub fn frames(&self, stack: u32) -> Vec<u64> {
-        match self {
-            Self::Exact(capture) => capture.frames(stack),
-            Self::Inexact(_) => Vec::new(),
-        }
+        self.exact().map_or_else(Vec::new, |capture| capture.frames(stack))
     }
 
     /// What the kernel's verifier said of programs without which it captures nonetheless.
     pub fn refused_log(&self) -> Option<&str> {
-        match self {
-            Self::Exact(capture) => capture.refused_log(),
-            Self::Inexact(_) => None,
-        }
+        self.exact()?.refused_log()
     }
 
     /// Whether waits of threads are told; perf tells of none.
     pub fn tells_waits(&self) -> bool {
-        match self {
-            Self::Exact(capture) => capture.tells_waits(),
-            Self::Inexact(_) => false,
-        }
+        self.exact().is_some_and(Capture::tells_waits)
     }
 
     /// Waits that have gone on for so long now, in ns; perf knows of none.
     pub fn going_on(&self, least_ns: u64) -> Vec<GoingOn> {
-        match self {
-            Self::Exact(capture) => capture.going_on(least_ns),
-            Self::Inexact(_) => Vec::new(),
-        }
+        self.exact().map_or_else(Vec::new, |capture| capture.going_on(least_ns))
+    }
+
+    /// What each program has cost while runs were counted; of perf the kernel counts nothing.
+    pub fn run_times(&self) -> Vec<RunTime> {
+        self.exact().map_or_else(Vec::new, Capture::run_times)
     }
 
     /// Hands over what was recorded.
@@ -166,14 +155,6 @@ impl Tracer {
         match self {
             Self::Exact(capture) => Ok(capture.losses()?),
             Self::Inexact(capture) => Ok(capture.losses()),
-        }
-    }
-
-    /// What each program has cost while runs were counted; of perf the kernel counts nothing.
-    pub fn run_times(&self) -> Vec<RunTime> {
-        match self {
-            Self::Exact(capture) => capture.run_times(),
-            Self::Inexact(_) => Vec::new(),
         }
     }
 

@@ -14,6 +14,8 @@ use model::record::{CommandId, Flags, Op};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{Immutable, IntoBytes};
 
 const MAGIC: u32 = 0x6561_7400 | 7;
 
@@ -52,14 +54,14 @@ pub(super) const FLAGS: Flags =
     Flags(Flags::SYNC.0 | Flags::META.0 | Flags::READAHEAD.0 | Flags::FUA.0 | Flags::PREFLUSH.0);
 
 /// What blktrace cannot show.
-pub(super) const LACKS: &[Missing] = &[
+pub(super) const LACKS: &[&[Missing]] = &[&[
     Missing::Other,
     Missing::Placeless,
     Missing::Parent,
     Missing::Cgroup,
     Missing::NamelessCommand,
     Missing::Sectors,
-];
+]];
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "blktrace",
@@ -131,35 +133,29 @@ impl Files {
     }
 }
 
-/// The fields of a record that differ.
-#[derive(Debug, Default)]
+/// `blk_io_trace`.
+#[derive(Debug, Default, IntoBytes, Immutable)]
+#[repr(C)]
 struct Record {
-    sequence: u32,
-    time_ns: u64,
-    sector: u64,
-    bytes: u32,
-    action: u32,
-    pid: u32,
-    device: u32,
-    cpu: u16,
-    error: u16,
+    magic: U32,
+    sequence: U32,
+    time_ns: U64,
+    sector: U64,
+    bytes: U32,
+    action: U32,
+    pid: U32,
+    device: U32,
+    cpu: U32,
+    error: U16,
+    payload_bytes: U16,
 }
 
 impl Record {
-    /// `blk_io_trace`, and what comes behind it.
-    fn with(&self, payload: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(48 + payload.len());
-        bytes.extend(MAGIC.to_le_bytes());
-        bytes.extend(self.sequence.to_le_bytes());
-        bytes.extend(self.time_ns.to_le_bytes());
-        bytes.extend(self.sector.to_le_bytes());
-        for word in [self.bytes, self.action, self.pid, self.device, u32::from(self.cpu)] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(self.error.to_le_bytes());
-        bytes.extend((payload.len() as u16).to_le_bytes());
-        bytes.extend(payload);
-        bytes
+    /// A record, and what comes behind it.
+    fn with(self, payload: &[u8]) -> Vec<u8> {
+        let payload_bytes = (payload.len() as u16).into();
+        let record = Self { magic: MAGIC.into(), payload_bytes, ..self };
+        [record.as_bytes(), payload].concat()
     }
 }
 
@@ -179,15 +175,16 @@ fn record(shown: &Shown) -> Vec<u8> {
     };
     let bits = BITS.iter().filter(|(flag, _)| shown.row.flags.contains(*flag));
     let record = Record {
-        sequence: shown.sequence,
-        time_ns: shown.time_ns,
-        sector: shown.sector(),
-        bytes: shown.bytes(),
-        action: bits.fold(what | op, |sum, (_, bit)| sum | bit),
-        pid: shown.pid(),
-        device: shown.row.device,
-        cpu: shown.cpu,
-        error: shown.error(),
+        sequence: shown.sequence.into(),
+        time_ns: shown.time_ns.into(),
+        sector: shown.sector().into(),
+        bytes: shown.bytes().into(),
+        action: bits.fold(what | op, |sum, (_, bit)| sum | bit).into(),
+        pid: shown.pid().into(),
+        device: shown.row.device.into(),
+        cpu: u32::from(shown.cpu).into(),
+        error: shown.error().into(),
+        ..Record::default()
     };
     record.with(&[])
 }
@@ -196,9 +193,14 @@ fn process(pid: u32, shown: &Shown, name: &str) -> Vec<u8> {
     let mut payload = [0; NAME_BYTES];
     let length = name.len().min(NAME_BYTES - 1);
     payload[..length].copy_from_slice(&name.as_bytes()[..length]);
-    let Shown { time_ns, cpu, row, .. } = *shown;
-    let note =
-        Record { time_ns, action: PROCESS, pid, device: row.device, cpu, ..Record::default() };
+    let note = Record {
+        time_ns: shown.time_ns.into(),
+        action: PROCESS.into(),
+        pid: pid.into(),
+        device: shown.row.device.into(),
+        cpu: u32::from(shown.cpu).into(),
+        ..Record::default()
+    };
     note.with(&payload)
 }
 
@@ -207,5 +209,5 @@ fn timestamp(unix_ns: i64) -> Option<Vec<u8>> {
     let seconds = u32::try_from(unix_ns.div_euclid(1_000_000_000)).ok()?;
     let rest = unix_ns.rem_euclid(1_000_000_000) as u32;
     let payload = [seconds, rest].map(u32::to_le_bytes).concat();
-    Some(Record { action: TIMESTAMP, ..Record::default() }.with(&payload))
+    Some(Record { action: TIMESTAMP.into(), ..Record::default() }.with(&payload))
 }

@@ -2,6 +2,7 @@
 //! bytes, flags in hexadecimal (1 is a read). Devices are numbered in the order in which they are
 //! met, as DiskSim wants small numbers.
 
+use super::missing::BEYOND_TRANSFERS;
 use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op};
@@ -11,21 +12,8 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "disksim-ascii",
     meaning: "DiskSim's ASCII traces: reads and writes by their arrival",
     lacks: &[
-        Missing::Orphaned,
-        Missing::Part,
-        Missing::Flush,
-        Missing::Discard,
-        Missing::Other,
-        Missing::Placeless,
-        Missing::Started,
-        Missing::Issued,
-        Missing::Completed,
-        Missing::Error,
-        Missing::Cpu,
-        Missing::Pid,
-        Missing::Cgroup,
-        Missing::Command,
-        Missing::Sectors,
+        BEYOND_TRANSFERS,
+        &[Missing::Flush, Missing::Discard, Missing::Completed, Missing::Sectors],
     ],
     flags: Flags(0),
     replaces: true,

@@ -6,7 +6,7 @@
 //!
 //! Times begin at 1: fio 3.33 skips the pause behind a line of time 0.
 
-use super::missing::is_flush;
+use super::missing::{BEYOND_TRANSFERS, is_flush};
 use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use model::record::{Flags, Op, Request};
@@ -19,21 +19,7 @@ const NAME_BYTES: usize = 255;
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "fio-iolog",
     meaning: "fio's I/O log, version 3, to be replayed by fio --read_iolog",
-    lacks: &[
-        Missing::Orphaned,
-        Missing::Part,
-        Missing::Other,
-        Missing::Placeless,
-        Missing::Started,
-        Missing::Issued,
-        Missing::Completed,
-        Missing::Error,
-        Missing::Cpu,
-        Missing::Pid,
-        Missing::Cgroup,
-        Missing::Command,
-        Missing::Microseconds,
-    ],
+    lacks: &[BEYOND_TRANSFERS, &[Missing::Completed, Missing::Microseconds]],
     flags: Flags(0),
     replaces: true,
     write,

@@ -34,6 +34,22 @@ pub enum Missing {
     WallClock,
 }
 
+/// What no format of transfers has: requests that move no data, steps between queue and completion,
+/// errors, and who requested it where.
+pub(super) const BEYOND_TRANSFERS: &[Missing] = &[
+    Missing::Orphaned,
+    Missing::Part,
+    Missing::Other,
+    Missing::Placeless,
+    Missing::Started,
+    Missing::Issued,
+    Missing::Error,
+    Missing::Cpu,
+    Missing::Pid,
+    Missing::Cgroup,
+    Missing::Command,
+];
+
 /// What is missing: in words, whether whole rows are left out for it, and which rows have it.
 type Entry = (Missing, &'static str, bool, fn(&Request) -> bool);
 

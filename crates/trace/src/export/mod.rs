@@ -59,7 +59,8 @@ pub struct Exported {
 pub struct ExportFormat {
     name: &'static str,
     meaning: &'static str,
-    lacks: &'static [Missing],
+    /// What it cannot say, in groups that formats share.
+    lacks: &'static [&'static [Missing]],
     /// The flags that it can say.
     flags: Flags,
     /// Whether it replaces a file of an earlier export.
@@ -80,8 +81,8 @@ impl ExportFormat {
     }
 
     /// What it cannot say.
-    pub fn lacks(&self) -> &'static [Missing] {
-        self.lacks
+    pub fn lacks(&self) -> impl Iterator<Item = Missing> + use<> {
+        self.lacks.iter().copied().flatten().copied()
     }
 }
 

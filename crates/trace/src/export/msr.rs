@@ -5,6 +5,7 @@
 //! disk of the host `lbolt`, in the order in which devices are met. If the wall clock is not known,
 //! times count from 1970.
 
+use super::missing::BEYOND_TRANSFERS;
 use super::names::Names;
 use super::{ExportError, ExportFormat, ExportRows, Missing};
 use crate::import::FILETIME_OF_1970;
@@ -16,21 +17,8 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "msr",
     meaning: "the CSV of MSR Cambridge: reads and writes with their response times",
     lacks: &[
-        Missing::Orphaned,
-        Missing::Unanswered,
-        Missing::Part,
-        Missing::Flush,
-        Missing::Discard,
-        Missing::Other,
-        Missing::Placeless,
-        Missing::Started,
-        Missing::Issued,
-        Missing::Error,
-        Missing::Cpu,
-        Missing::Pid,
-        Missing::Cgroup,
-        Missing::Command,
-        Missing::Nanoseconds,
+        BEYOND_TRANSFERS,
+        &[Missing::Unanswered, Missing::Flush, Missing::Discard, Missing::Nanoseconds],
     ],
     flags: Flags(0),
     replaces: true,

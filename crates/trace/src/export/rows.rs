@@ -142,7 +142,7 @@ impl Source for MemoryRows {
 /// The rows as a format gets them.
 pub struct ExportRows<'a> {
     source: &'a mut dyn Source,
-    lacks: &'static [Missing],
+    lacks: Vec<Missing>,
     flags: Flags,
     with_own: bool,
     requests: u64,
@@ -152,11 +152,7 @@ pub struct ExportRows<'a> {
     files: Vec<Whole>,
 }
 
-impl std::fmt::Debug for ExportRows<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ExportRows").field("requests", &self.requests).finish_non_exhaustive()
-    }
-}
+shows!(ExportRows<'_>: requests);
 
 impl<'a> ExportRows<'a> {
     pub(super) fn new(
@@ -165,7 +161,9 @@ impl<'a> ExportRows<'a> {
         with_own: bool,
         mode: u32,
     ) -> Self {
-        let (lacks, flags) = (format.lacks, format.flags);
+        let (mut lacks, flags): (Vec<Missing>, _) = (format.lacks().collect(), format.flags);
+        // Of several reasons to leave a row out the first of all counts.
+        lacks.sort();
         let missing = MissingCounts::new();
         Self { source, lacks, flags, with_own, requests: 0, missing, mode, files: Vec::new() }
     }
@@ -179,7 +177,7 @@ impl<'a> ExportRows<'a> {
                 self.miss(why);
                 continue;
             }
-            for missing in self.lacks {
+            for missing in &self.lacks {
                 if missing.is_in(&row) {
                     *self.missing.entry(*missing).or_default() += 1;
                 }

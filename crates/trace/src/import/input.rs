@@ -49,11 +49,7 @@ pub struct Input {
     is_compressed: bool,
 }
 
-impl std::fmt::Debug for Input {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Input").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+shows!(Input: path);
 
 /// Counts what is taken from a file.
 struct Counted {

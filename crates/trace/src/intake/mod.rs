@@ -106,11 +106,7 @@ pub struct Intake<'a> {
     stacks: stacks::Seen,
 }
 
-impl std::fmt::Debug for Intake<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Intake").field("provenance", &self.provenance).finish_non_exhaustive()
-    }
-}
+shows!(Intake<'_>: provenance);
 
 impl<'a> Intake<'a> {
     /// An intake whose rows go there. `origin` is the provenance's.

@@ -9,8 +9,6 @@
 //!
 //! Non-goals: bit fields; fields of types that have no name, but those that are in line.
 
-use std::fmt;
-
 /// What a file begins with.
 const MAGIC: u16 = 0xeb9f;
 /// Bytes of a type before what its kind adds.
@@ -49,11 +47,7 @@ pub(crate) struct Types<'a> {
     strings: std::ops::Range<usize>,
 }
 
-impl fmt::Debug for Types<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Types").field("count", &self.places.len()).finish_non_exhaustive()
-    }
-}
+shows!(Types<'_>);
 
 /// A type as it stands in the file.
 #[derive(Debug, Clone, Copy)]

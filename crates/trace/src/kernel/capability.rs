@@ -64,15 +64,40 @@ use Need::{Addresses, Enumerator, Fact, Field, Tracepoint};
 /// What shows functions their addresses.
 const KALLSYMS: &str = "run as root or with CAP_SYSLOG, and set kernel.kptr_restrict to 1 or 0";
 
+/// What is to be done where a kernel is not known to lack it.
+const REPORT: &str = "report this with the kernel's version";
+
+/// A row of what nobody needs a file system for, and of which a capture says that it is missing.
+const ROW: Capability = Capability {
+    name: "",
+    needs: &[],
+    of_file_system: None,
+    said: Said::Always,
+    lost: "",
+    remedy: REPORT,
+};
+
+/// A row of a file system's calls, by the tracepoints and facts that tell them.
+const fn calls_of(
+    name: &'static str,
+    file_system: &'static str,
+    needs: &'static [Need],
+    lost: &'static str,
+) -> Capability {
+    let remedy = "trace system calls with --syscalls";
+    let of_file_system = Some(file_system);
+    Capability { name, needs, of_file_system, said: Said::WithCalls, lost, remedy }
+}
+
 /// All rows.
 const TABLE: [Capability; 16] = [
     Capability {
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
-        of_file_system: None,
         said: Said::InDoctor,
         lost: "recording each step costs more CPU time, and driver commands have no start time",
         remedy: "use Linux 6.5 or later",
+        ..ROW
     },
     Capability {
         name: "request steps",
@@ -83,60 +108,50 @@ const TABLE: [Capability; 16] = [
             Fact(&["op_read"]),
             Fact(&["op_flush"]),
         ],
-        of_file_system: None,
-        said: Said::Always,
         lost: "requests are captured only by perf and paired by sector",
         remedy: "use Linux 5.10 or later",
+        ..ROW
     },
     Capability {
         name: "flush sequences",
         needs: &[Fact(&["in_flush_sequence", "mq_flush_data_end_io"])],
-        of_file_system: None,
-        said: Said::Always,
         lost: "the data and the flushes of an fsync are not grouped, and count as separate \
                requests",
         remedy: KALLSYMS,
+        ..ROW
     },
     Capability {
         name: "sync and meta flags",
         needs: &[Enumerator("__REQ_SYNC"), Enumerator("__REQ_META"), Enumerator("__REQ_FUA")],
-        of_file_system: None,
-        said: Said::Always,
         lost: "synchronous requests are not marked",
-        remedy: "report this with the kernel's version",
+        ..ROW
     },
     Capability {
         name: "files of direct I/O",
         needs: &[Fact(&["iomap_dio_bio_end_io"])],
-        of_file_system: None,
-        said: Said::Always,
         lost: "direct requests have no file",
         remedy: KALLSYMS,
+        ..ROW
     },
     Capability {
         name: "layers",
         needs: &[Tracepoint(&["block_bio_remap"]), Fact(&["remapped_bio"])],
-        of_file_system: None,
-        said: Said::Always,
         lost: "requests of stacked devices are matched only by sector and time",
-        remedy: "report this with the kernel's version",
+        ..ROW
     },
     Capability {
         name: "throttling by cgroups",
         needs: &[Fact(&["throttled"])],
-        of_file_system: None,
-        said: Said::Always,
         lost: "requests throttled by a cgroup limit are not marked",
         remedy: "use a kernel with CONFIG_BLK_CGROUP",
+        ..ROW
     },
-    Capability {
-        name: "calls of ext4",
-        needs: &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
-        of_file_system: Some("ext4"),
-        said: Said::WithCalls,
-        lost: "fsync and fdatasync on ext4 are not traced",
-        remedy: "trace system calls with --syscalls",
-    },
+    calls_of(
+        "calls of ext4",
+        "ext4",
+        &[Tracepoint(&["ext4_sync_file_enter"]), Tracepoint(&["ext4_sync_file_exit"])],
+        "fsync and fdatasync on ext4 are not traced",
+    ),
     Capability {
         name: "commits of ext4's journal",
         needs: &[
@@ -151,54 +166,46 @@ const TABLE: [Capability; 16] = [
         remedy: "use a kernel with type information of modules (Linux 5.11 or later, with \
                  CONFIG_DEBUG_INFO_BTF_MODULES)",
     },
-    Capability {
-        name: "calls of xfs",
-        needs: &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
-        of_file_system: Some("xfs"),
-        said: Said::WithCalls,
-        lost: "fsync and fdatasync on xfs are not traced",
-        remedy: "trace system calls with --syscalls",
-    },
-    Capability {
-        name: "calls of btrfs",
-        needs: &[Tracepoint(&["btrfs_sync_file", "btrfs_sync_file_enter"])],
-        of_file_system: Some("btrfs"),
-        said: Said::WithCalls,
-        lost: "fsync and fdatasync on btrfs are not traced",
-        remedy: "trace system calls with --syscalls",
-    },
-    Capability {
-        name: "calls of f2fs",
-        needs: &[Tracepoint(&["f2fs_sync_file_enter"])],
-        of_file_system: Some("f2fs"),
-        said: Said::WithCalls,
-        lost: "fsync and fdatasync on f2fs are not traced",
-        remedy: "trace system calls with --syscalls",
-    },
+    calls_of(
+        "calls of xfs",
+        "xfs",
+        &[Tracepoint(&["xfs_file_fsync"]), Fact(&["xfs_vnode"])],
+        "fsync and fdatasync on xfs are not traced",
+    ),
+    calls_of(
+        "calls of btrfs",
+        "btrfs",
+        &[Tracepoint(&["btrfs_sync_file", "btrfs_sync_file_enter"])],
+        "fsync and fdatasync on btrfs are not traced",
+    ),
+    calls_of(
+        "calls of f2fs",
+        "f2fs",
+        &[Tracepoint(&["f2fs_sync_file_enter"])],
+        "fsync and fdatasync on f2fs are not traced",
+    ),
     Capability {
         name: "who changed a file",
         needs: &[Tracepoint(&["writeback_mark_inode_dirty"])],
-        of_file_system: None,
         said: Said::WithCalls,
         lost: "writeback is not attributed to the process that wrote the data",
-        remedy: "report this with the kernel's version",
+        ..ROW
     },
     Capability {
         name: "names of files",
         needs: &[Field("inode", &["i_dentry"]), Field("dentry", &["d_u", "d_alias"])],
-        of_file_system: None,
         said: Said::WithCalls,
         lost: "file names are looked up later, and may differ from the name at the time of the \
                request or call",
-        remedy: "report this with the kernel's version",
+        ..ROW
     },
     Capability {
         name: "waits of threads",
         needs: &[Tracepoint(&["sched_switch"]), Addresses],
-        of_file_system: None,
         said: Said::WithCalls,
         lost: "waits of threads without a request or call are not traced",
         remedy: KALLSYMS,
+        ..ROW
     },
     Capability {
         name: "holders of locks",
@@ -207,11 +214,11 @@ const TABLE: [Capability; 16] = [
             Field("mutex", &["owner"]),
             Field("rw_semaphore", &["owner"]),
         ],
-        of_file_system: None,
         said: Said::InDoctor,
         lost: "a lock wait is attributed to processes with requests in flight, not to the lock's \
                holder",
         remedy: "use Linux 5.19 or later, without PREEMPT_RT",
+        ..ROW
     },
 ];
 

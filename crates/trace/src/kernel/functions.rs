@@ -6,12 +6,32 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 
+/// Shows each function's address, kind and name, until that is enough; nothing where they are
+/// hidden.
+pub(super) fn each(mut lines: impl BufRead, mut is_enough: impl FnMut(u64, &str, &str) -> bool) {
+    let mut line = Vec::new();
+    // The kernel takes its time to write each line.
+    while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        if let Some((address, kind, name)) = parse(&line)
+            && is_enough(address, kind, name)
+        {
+            break;
+        }
+        line.clear();
+    }
+}
+
+/// The kernel's list; an empty one where it shows none.
+pub(super) fn list() -> Box<dyn BufRead> {
+    match std::fs::File::open("/proc/kallsyms") {
+        Ok(file) => Box::new(BufReader::with_capacity(1 << 16, file)),
+        Err(_) => Box::new(std::io::empty()),
+    }
+}
+
 /// The addresses of those of `names` that there are.
 pub(super) fn read(names: impl Iterator<Item = &'static str>) -> HashMap<&'static str, u64> {
-    match std::fs::File::open("/proc/kallsyms") {
-        Ok(file) => found(BufReader::with_capacity(1 << 16, file), names),
-        Err(_) => HashMap::new(),
-    }
+    found(list(), names)
 }
 
 /// Whether any address is shown: where its code begins.
@@ -19,33 +39,31 @@ pub(super) fn are_told() -> bool {
     !read(std::iter::once("_stext")).is_empty()
 }
 
-/// Reads no further than to the last of them: the kernel takes its time to write each line.
+/// Reads no further than to the last of them.
 fn found(
-    mut lines: impl BufRead,
+    lines: impl BufRead,
     names: impl Iterator<Item = &'static str>,
 ) -> HashMap<&'static str, u64> {
     let mut sought: Vec<&'static str> = names.collect();
     let mut found = HashMap::new();
-    let mut line = Vec::new();
-    while !sought.is_empty() && lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        if let Some((name, address)) = parse(&line, &sought) {
-            sought.retain(|other| *other != name);
-            found.insert(name, address);
-        }
-        line.clear();
+    if !sought.is_empty() {
+        each(lines, |address, _, name| {
+            if let Some(place) = sought.iter().position(|known| *known == name) {
+                found.insert(sought.swap_remove(place), address);
+            }
+            sought.is_empty()
+        });
     }
     found
 }
 
 /// `ffffffff817686b0 T iomap_dio_bio_end_io`, of a module followed by its name. Addresses that are
 /// hidden are 0.
-fn parse(line: &[u8], names: &[&'static str]) -> Option<(&'static str, u64)> {
-    let mut words = line.splitn(3, |byte| *byte == b' ');
-    let (address, _, rest) = (words.next()?, words.next()?, words.next()?);
-    let name = rest.split(u8::is_ascii_whitespace).next()?;
-    let name = names.iter().find(|known| known.as_bytes() == name)?;
-    let address = u64::from_str_radix(std::str::from_utf8(address).ok()?, 16).ok()?;
-    (address != 0).then_some((*name, address))
+fn parse(line: &[u8]) -> Option<(u64, &str, &str)> {
+    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+    let address = u64::from_str_radix(address, 16).ok()?;
+    (address != 0).then_some((address, kind, name))
 }
 
 #[cfg(test)]

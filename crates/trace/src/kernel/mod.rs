@@ -72,11 +72,7 @@ pub struct Kernel {
     tracefs: Option<Tracefs>,
 }
 
-impl std::fmt::Debug for Kernel {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Kernel").field("types", &self.types).finish_non_exhaustive()
-    }
-}
+shows!(Kernel: types);
 
 impl Kernel {
     /// Looks at the running kernel, and at the modules that are loaded now.

@@ -16,8 +16,9 @@
 //!
 //! Non-goals: functions of modules that are loaded later: their waits are *other*.
 
+use super::functions;
 use model::record::WaitKind;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 
 /// A kind, and the functions that tell it.
 type Row = (WaitKind, &'static [&'static str]);
@@ -197,10 +198,7 @@ const STORAGE: u8 = TABLE.len() as u8;
 impl Functions {
     /// Those of the running kernel and its modules; none where it hides them.
     pub(crate) fn read() -> Self {
-        match std::fs::File::open("/proc/kallsyms") {
-            Ok(file) => Self::found(BufReader::with_capacity(1 << 16, file)),
-            Err(_) => Self::default(),
-        }
+        Self::found(functions::list())
     }
 
     /// Those that sleep for direct requests.
@@ -224,19 +222,18 @@ impl Functions {
         }
     }
 
-    pub(crate) fn found(mut lines: impl BufRead) -> Self {
+    pub(crate) fn found(lines: impl BufRead) -> Self {
         // By address; of what is in no row the address alone, where the one before ends.
         let mut all: Vec<(u64, u8)> = Vec::new();
         let mut interrupts = [0; 2];
-        let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-            if let Some((address, name)) = parse(&line) {
+        functions::each(lines, |address, kind, name| {
+            if matches!(kind, "t" | "T" | "w" | "W") {
                 all.push((address, row_of(name).unwrap_or(u8::MAX)));
                 let bound = INTERRUPTS.iter().position(|bound| *bound == name);
                 bound.into_iter().for_each(|bound| interrupts[bound] = address);
             }
-            line.clear();
-        }
+            false
+        });
         all.sort_unstable();
         // Of several names of one function the first row is its.
         all.dedup_by_key(|(address, _)| *address);
@@ -288,15 +285,6 @@ fn row_of(name: &str) -> Option<u8> {
     let row = TABLE.iter().position(|(_, names)| names.iter().any(is_it));
     let row = row.map(|row| row as u8);
     row.or_else(|| OF_STORAGE.iter().any(is_it).then_some(STORAGE))
-}
-
-/// `ffffffff817686b0 T iomap_dio_bio_end_io`, of a module followed by its name. Addresses that are
-/// hidden are 0.
-fn parse(line: &[u8]) -> Option<(u64, &str)> {
-    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
-    let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-    let address = u64::from_str_radix(address, 16).ok()?;
-    (address != 0 && matches!(kind, "t" | "T" | "w" | "W")).then_some((address, name))
 }
 
 #[cfg(test)]

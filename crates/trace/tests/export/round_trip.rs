@@ -77,8 +77,7 @@ fn rows() -> impl Strategy<Value = Vec<Request>> {
 /// The rows that a format can say.
 fn sayable(name: &str, rows: &[Request]) -> Vec<Request> {
     let lacks = exporting::named(name).unwrap().lacks();
-    let reasons: Vec<Missing> =
-        [Missing::Own, Missing::Untimed].into_iter().chain(lacks.iter().copied()).collect();
+    let reasons: Vec<Missing> = [Missing::Own, Missing::Untimed].into_iter().chain(lacks).collect();
     let is_left_out = |row: &Request| reasons.iter().any(|m| m.is_row() && m.is_in(row));
     rows.iter().filter(|row| !is_left_out(row)).copied().collect()
 }

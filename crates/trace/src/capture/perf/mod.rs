@@ -85,14 +85,7 @@ pub struct PerfCapture {
     is_stopped: bool,
 }
 
-impl std::fmt::Debug for PerfCapture {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("PerfCapture")
-            .field("decoder", &self.decoder)
-            .finish_non_exhaustive()
-    }
-}
+shows!(PerfCapture: decoder);
 
 impl PerfCapture {
     /// Opens and enables the tracepoints on every CPU; from now on steps are recorded.

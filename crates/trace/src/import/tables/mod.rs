@@ -103,7 +103,7 @@ tables! {
         times PLAUSIBLE_START_NS;
         [unit, block, size, kind, time] = first_fields(line, b','), "not five fields";
         device = device(unit), "no ASU";
-        op = op(&kind.to_ascii_uppercase(), &[(b"R", Op::Read), (b"W", Op::Write)]),
+        op = op(kind, &[(b"R", Op::Read), (b"W", Op::Write), (b"r", Op::Read), (b"w", Op::Write)]),
             "neither R nor W";
         offset_bytes = sectors(block), "no LBA";
         length_bytes = unsigned(size).and_then(length), "no size";

@@ -5,10 +5,10 @@
 //!
 //! Non-goals: the cost of each kind of event apart; a switch of threads is the dearest.
 
-use super::{AccountError, CpuAccount, malformed};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use trace::account::CpuAccount;
 
 /// Each with the three states one after the other; the median of their differences is taken.
 const TRIALS: usize = 7;
@@ -18,39 +18,36 @@ const WAKINGS_A_ROUND: usize = 300;
 
 /// What an event costs, in ns, beyond a kernel without the account.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cost {
+pub(super) struct Cost {
     /// While the account is attached but stopped.
-    pub stopped_ns: f64,
+    stopped_ns: f64,
     /// While it counts.
-    pub counting_ns: f64,
+    counting_ns: f64,
 }
 
 /// Measures what a switch of threads costs with and without the account. Takes about 3 s, in
 /// which no other account may be loaded.
-/// Errors: an account that cannot be loaded; a thread that cannot be timed.
-pub fn measure_cost() -> Result<Cost, AccountError> {
-    let trials: Result<Vec<Cost>, AccountError> = (0..TRIALS).map(|_| trial()).collect();
-    let trials = trials?;
+pub(super) fn measure() -> Cost {
+    let trials: Vec<Cost> = (0..TRIALS).map(|_| trial()).collect();
     let median = |of: fn(&Cost) -> f64| {
         let mut costs: Vec<f64> = trials.iter().map(of).collect();
         costs.sort_by(f64::total_cmp);
         costs[TRIALS / 2]
     };
-    Ok(Cost { stopped_ns: median(|c| c.stopped_ns), counting_ns: median(|c| c.counting_ns) })
+    Cost { stopped_ns: median(|c| c.stopped_ns), counting_ns: median(|c| c.counting_ns) }
 }
 
-fn trial() -> Result<Cost, AccountError> {
-    let bare = least_round()?;
-    let mut account = CpuAccount::load()?;
-    let stopped = least_round()?;
-    account.start()?;
-    let counting = least_round()?;
-    Ok(Cost { stopped_ns: stopped - bare, counting_ns: counting - bare })
+fn trial() -> Cost {
+    let bare = least_round();
+    let mut account = CpuAccount::load().unwrap();
+    let stopped = least_round();
+    account.start().unwrap();
+    let counting = least_round();
+    Cost { stopped_ns: stopped - bare, counting_ns: counting - bare }
 }
 
-fn least_round() -> Result<f64, AccountError> {
-    let least = |least: f64, _| Ok(round()?.min(least));
-    (0..ROUNDS).try_fold(f64::INFINITY, least).map_err(AccountError::Cost)
+fn least_round() -> f64 {
+    (0..ROUNDS).map(|_| round().unwrap()).fold(f64::INFINITY, f64::min)
 }
 
 /// CPU time of two threads for each switch to one of them.
@@ -85,7 +82,7 @@ impl Runs {
         let text = std::fs::read_to_string(PATH)?;
         let field = |n| text.split_whitespace().nth(n)?.parse().ok();
         let runs = (|| Some(Self { ns: field(0)?, times: field(2)? }))();
-        runs.ok_or_else(|| malformed(PATH))
+        runs.ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 }
 
