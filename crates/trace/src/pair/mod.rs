@@ -21,14 +21,6 @@ mod second;
 mod window;
 
 #[cfg(test)]
-mod flush_tests;
-#[cfg(test)]
-mod layer_tests;
-#[cfg(test)]
-mod place_tests;
-#[cfg(test)]
-mod second_tests;
-#[cfg(test)]
 mod tests;
 
 use crate::event::Event;

@@ -1,6 +1,11 @@
 //! Known results, each of one peculiarity of a device's life, and any interleaving of what is not
 //! one request's.
 
+mod flush;
+mod layer;
+mod place;
+mod second;
+
 use super::Pairing;
 use crate::event::{Event, Extent, Origin, Step};
 use model::record::requests::Counts;
