@@ -9,30 +9,24 @@ use sim::profile::{ProfileError, Reader};
 /// Beyond it no bus would be for anything, and times would overflow.
 const SLOWDOWN_MAX: f64 = 1000.0;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct MemoryBus {
-    /// The most that it carries, in bytes a second.
-    pub(crate) rate_bytes_per_s: f64,
-    /// By what share everything on the processor takes longer, for each 1e6 bytes a second that
-    /// pass.
-    pub(crate) slowdown_per_mb_per_s: f64,
+sim::parameters! {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct MemoryBus(bus) {
+        /// The most that it carries, in bytes a second.
+        pub(crate) rate_bytes_per_s: f64 = bus.rate_bytes_per_s("rate");
+        /// By what share everything on the processor takes longer, for each 1e6 bytes a second
+        /// that pass.
+        pub(crate) slowdown_per_mb_per_s: f64 = slowdown_per_mb_per_s(bus, rate_bytes_per_s);
+    }
+}
+
+fn slowdown_per_mb_per_s(bus: &Reader, rate_bytes_per_s: f64) -> Result<f64, ProfileError> {
+    let is_fine = |slowdown: &f64| slowdown * rate_bytes_per_s / 1e6 <= SLOWDOWN_MAX;
+    let reason = format!("makes the processor {SLOWDOWN_MAX} times slower at the bus's rate");
+    bus.if_fine("slowdown", bus.fraction("slowdown")?, is_fine, reason)
 }
 
 impl MemoryBus {
-    /// Reads `rate` and `slowdown` (for each MB/s).
-    pub(crate) fn read(bus: &Reader) -> Result<Self, ProfileError> {
-        let read = Self {
-            rate_bytes_per_s: bus.rate_bytes_per_s("rate")?,
-            slowdown_per_mb_per_s: bus.fraction("slowdown")?,
-        };
-        if read.slowdown(read.rate_bytes_per_s) > SLOWDOWN_MAX {
-            let reason =
-                format!("makes the processor {SLOWDOWN_MAX} times slower at the bus's rate");
-            return Err(bus.error("slowdown", reason));
-        }
-        Ok(read)
-    }
-
     /// By what share the processor is slower while data move at that rate.
     pub(crate) fn slowdown(&self, rate_bytes_per_s: f64) -> f64 {
         self.slowdown_per_mb_per_s * rate_bytes_per_s.min(self.rate_bytes_per_s) / 1e6

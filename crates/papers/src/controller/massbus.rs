@@ -23,26 +23,33 @@ use sim::queue::{DriverQueue, Position};
 use sim::random::Random;
 use std::collections::VecDeque;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Settings {
-    /// How many sectors before the wanted one a search ends.
-    search_lead: f64,
-    /// How many sectors before the index a search is left out.
-    search_window: f64,
-    /// From the command to the moment from which a search looks for its sector, ns.
-    search_latency_ns: f64,
-    /// From the command to the moment from which a transfer looks for its sector, ns.
-    transfer_latency_ns: f64,
-    /// From the last sector of a read to its interrupt, ns.
-    read_latency_ns: f64,
-    /// From the last sector of a write to its interrupt, ns.
-    write_latency_ns: f64,
-    /// Whether it sees a searched sector come while another drive has the channel.
-    searches_beside: bool,
-    /// Sectors between drive and bus.
-    buffer_sectors: u32,
-    /// Late data for each byte read, and for each byte written.
-    late_per_byte: [f64; 2],
+sim::parameters! {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Settings(reader) {
+        /// How many sectors before the wanted one a search ends.
+        search_lead: f64 = reader.number_from("search_lead", 0.0);
+        /// How many sectors before the index a search is left out.
+        search_window: f64 = reader.number_from("search_window", 0.0);
+        /// From the command to the moment from which a search looks for its sector, ns.
+        search_latency_ns: f64 = reader.time_ns("search_latency");
+        /// From the command to the moment from which a transfer looks for its sector, ns.
+        transfer_latency_ns: f64 = reader.time_ns("transfer_latency");
+        /// From the last sector of a read to its interrupt, ns.
+        read_latency_ns: f64 = reader.time_ns_or("read_latency", 0.0);
+        /// From the last sector of a write to its interrupt, ns.
+        write_latency_ns: f64 = reader.time_ns_or("write_latency", 0.0);
+        /// Whether it sees a searched sector come while another drive has the channel.
+        searches_beside: bool = reader.is("searches_beside");
+        /// Sectors between drive and bus.
+        buffer_sectors: u32 = reader.count_in("buffer_sectors", 1..=65_536).map(|n| n as u32);
+        /// Late data for each byte read, and for each byte written.
+        late_per_byte: [f64; 2] = late_per_byte(reader);
+    }
+}
+
+fn late_per_byte(reader: &Reader) -> Result<[f64; 2], ProfileError> {
+    let late = |key| reader.or(key, 0.0, |reader, key| reader.number_from(key, 0.0));
+    Ok([late("late_reads_per_kib")? / 1024.0, late("late_writes_per_kib")? / 1024.0])
 }
 
 /// One drive.
@@ -92,21 +99,7 @@ impl Massbus {
                 format!("{attached} drives hang on it, and {} are used", parts.spindles.len());
             return Err(reader.error("attached_drives", reason));
         }
-        let late = |key| reader.or(key, 0.0, |reader, key| reader.number_from(key, 0.0));
-        let settings = Settings {
-            search_lead: reader.number_from("search_lead", 0.0)?,
-            search_window: reader.number_from("search_window", 0.0)?,
-            search_latency_ns: reader.time_ns("search_latency")?,
-            transfer_latency_ns: reader.time_ns("transfer_latency")?,
-            read_latency_ns: reader.time_ns_or("read_latency", 0.0)?,
-            write_latency_ns: reader.time_ns_or("write_latency", 0.0)?,
-            searches_beside: reader.is("searches_beside")?,
-            buffer_sectors: reader.count_in("buffer_sectors", 1..=65_536)? as u32,
-            late_per_byte: [
-                late("late_reads_per_kib")? / 1024.0,
-                late("late_writes_per_kib")? / 1024.0,
-            ],
-        };
+        let settings = Settings::read(reader)?;
         let unit = |(mechanics, phase_ns): (Mechanics, f64)| Unit {
             mechanics,
             phase_ns,

@@ -114,26 +114,17 @@ impl Traffic {
     }
 }
 
-/// The processor time of a driver's steps, ns.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct DriverWork {
-    /// To start a transfer: `strategy`, the queue, the command.
-    pub(crate) start_ns: f64,
-    /// For the interrupt that says that a transfer is done.
-    pub(crate) done_ns: f64,
-    /// For the interrupt that says that a drive has found its place.
-    pub(crate) search_ns: f64,
-}
-
-impl DriverWork {
-    /// Reads `start`, `done` and, where the driver searches, `search`, as a VAX-11/780 takes for
-    /// them.
-    pub(crate) fn read(driver: &Reader, slower: f64) -> Result<Self, ProfileError> {
-        Ok(Self {
-            start_ns: driver.time_ns("start")? * slower,
-            done_ns: driver.time_ns("done")? * slower,
-            search_ns: driver.time_ns_or("search", 0.0)? * slower,
-        })
+sim::parameters! {
+    /// The processor time of a driver's steps, ns, on a machine that is so many times slower than
+    /// the VAX-11/780 of the profiles.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct DriverWork(driver, slower: f64) {
+        /// To start a transfer: `strategy`, the queue, the command.
+        pub(crate) start_ns: f64 = driver.time_ns("start").map(|ns| ns * slower);
+        /// For the interrupt that says that a transfer is done.
+        pub(crate) done_ns: f64 = driver.time_ns("done").map(|ns| ns * slower);
+        /// For the interrupt that says that a drive has found its place, where the driver searches.
+        pub(crate) search_ns: f64 = driver.time_ns_or("search", 0.0).map(|ns| ns * slower);
     }
 }
 

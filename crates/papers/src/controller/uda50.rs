@@ -20,16 +20,18 @@ use sim::profile::{ProfileError, Reader};
 use sim::queue::{DriverQueue, Position};
 use std::collections::VecDeque;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Settings {
-    command_overhead_ns: f64,
-    response_overhead_ns: f64,
-    /// Commands that it takes at once.
-    credits: usize,
-    buffer_sectors: u32,
-    overlaps: bool,
-    /// Drives that move data at once.
-    data_paths: usize,
+sim::parameters! {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Settings(reader) {
+        command_overhead_ns: f64 = reader.time_ns("command_overhead");
+        response_overhead_ns: f64 = reader.time_ns("response_overhead");
+        /// Commands that it takes at once.
+        credits: usize = reader.count_in("credits", 1..=1024).map(|n| n as usize);
+        buffer_sectors: u32 = reader.count_in("buffer_sectors", 1..=65_536).map(|n| n as u32);
+        overlaps: bool = reader.is("overlaps");
+        /// Drives that move data at once.
+        data_paths: usize = reader.count_in("data_paths", 1..=64).map(|n| n as usize);
+    }
 }
 
 #[derive(Debug)]
@@ -68,14 +70,7 @@ pub(crate) struct Uda50 {
 
 impl Uda50 {
     pub(crate) fn read(reader: &Reader, parts: Parts) -> Result<Self, ProfileError> {
-        let settings = Settings {
-            command_overhead_ns: reader.time_ns("command_overhead")?,
-            response_overhead_ns: reader.time_ns("response_overhead")?,
-            credits: reader.count_in("credits", 1..=1024)? as usize,
-            buffer_sectors: reader.count_in("buffer_sectors", 1..=65_536)? as u32,
-            overlaps: reader.is("overlaps")?,
-            data_paths: reader.count_in("data_paths", 1..=64)? as usize,
-        };
+        let settings = Settings::read(reader)?;
         let unit = |(mechanics, phase_ns): (Mechanics, f64)| Unit {
             mechanics,
             phase_ns,

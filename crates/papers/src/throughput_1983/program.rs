@@ -20,32 +20,21 @@ pub struct Program {
     pub block_bytes: u32,
 }
 
+const fn program(
+    name: &'static str,
+    opening: Operation,
+    operation: Operation,
+    block_bytes: u32,
+) -> Program {
+    Program { name, opening, operation, block_bytes }
+}
+
 /// The programs in the order of the tables.
 pub const PROGRAMS: [Program; 4] = [
-    Program {
-        name: "read_8192",
-        opening: Operation::OpenRead,
-        operation: Operation::Read,
-        block_bytes: 8192,
-    },
-    Program {
-        name: "write_4096",
-        opening: Operation::Create,
-        operation: Operation::Write,
-        block_bytes: 4096,
-    },
-    Program {
-        name: "write_8192",
-        opening: Operation::Create,
-        operation: Operation::Write,
-        block_bytes: 8192,
-    },
-    Program {
-        name: "rewrite_8192",
-        opening: Operation::OpenReadWrite,
-        operation: Operation::Write,
-        block_bytes: 8192,
-    },
+    program("read_8192", Operation::OpenRead, Operation::Read, 8192),
+    program("write_4096", Operation::Create, Operation::Write, 4096),
+    program("write_8192", Operation::Create, Operation::Write, 8192),
+    program("rewrite_8192", Operation::OpenReadWrite, Operation::Write, 8192),
 ];
 
 /// Bytes of a program's file: "eight Megabytes".

@@ -24,37 +24,25 @@ impl Arm {
     }
 }
 
-/// A drive's moving parts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mechanics {
-    /// Where its blocks lie.
-    pub layout: Layout,
-    /// How long its arm takes.
-    pub seek: SeekCurve,
-    /// Time of a revolution, ns.
-    pub revolution_ns: f64,
-    /// Time to go over to another head of the same cylinder, ns.
-    pub head_switch_ns: f64,
-    /// What a write waits longer than a read for the arm to settle, ns; it can be negative.
-    pub write_settle_ns: f64,
+crate::parameters! {
+    /// A drive's moving parts.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Mechanics(drive) {
+        /// Where its blocks lie.
+        pub layout: Layout = Layout::read(&drive.below("layout"));
+        /// How long its arm takes.
+        pub seek: SeekCurve = SeekCurve::read(&drive.below("seek"), u64::from(layout.cylinders));
+        /// Time of a revolution, ns.
+        pub revolution_ns: f64 = drive.below("rotation").revolution_ns("speed");
+        /// Time to go over to another head of the same cylinder, ns.
+        pub head_switch_ns: f64 = drive.below("seek").time_ns_or("head_switch", 0.0);
+        /// What a write waits longer than a read for the arm to settle, ns; it can be negative.
+        pub write_settle_ns: f64 =
+            drive.below("seek").or("write_settle", 0.0, Reader::correction_ns);
+    }
 }
 
 impl Mechanics {
-    /// Reads `rotation` (`speed`), `layout`, `seek`, `head_switch` and `write_settle` of a drive's
-    /// profile.
-    pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
-        let layout = Layout::read(&drive.below("layout"))?;
-        let (rotation, arm) = (drive.below("rotation"), drive.below("seek"));
-        let settle = arm.or("write_settle", 0.0, Reader::correction_ns)?;
-        Ok(Self {
-            seek: SeekCurve::read(&arm, u64::from(layout.cylinders))?,
-            revolution_ns: rotation.revolution_ns("speed")?,
-            head_switch_ns: arm.time_ns_or("head_switch", 0.0)?,
-            write_settle_ns: settle,
-            layout,
-        })
-    }
-
     /// Refuses a bus on which a sector takes longer than a revolution: the drive, whose next chance
     /// then is over, cannot wait so long.
     pub fn check_bus(&self, bus: &Reader, rate_bytes_per_s: f64) -> Result<(), ProfileError> {

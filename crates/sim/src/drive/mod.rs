@@ -78,23 +78,19 @@ impl Access {
     }
 }
 
-/// How much a drive holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Capacity {
-    /// Bytes of a sector.
-    pub sector_bytes: u32,
-    /// Sectors in all.
-    pub blocks: u64,
+crate::parameters! {
+    /// How much a drive holds.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct Capacity(reader) {
+        /// Bytes of a sector.
+        pub sector_bytes: u32 =
+            reader.size_bytes_in("sector_size", 512..=65_536).map(|bytes| bytes as u32);
+        /// Sectors in all.
+        pub blocks: u64 = reader.size_bytes("size").map(|bytes| bytes / u64::from(sector_bytes));
+    }
 }
 
 impl Capacity {
-    /// Reads `size` and `sector_size`.
-    pub(crate) fn read(reader: &Reader) -> Result<Self, ProfileError> {
-        let sector_bytes = reader.size_bytes_in("sector_size", 512..=65_536)?;
-        let blocks = reader.size_bytes("size")? / sector_bytes;
-        Ok(Self { sector_bytes: sector_bytes as u32, blocks })
-    }
-
     /// Bytes in all.
     pub fn bytes(&self) -> u64 {
         self.blocks * u64::from(self.sector_bytes)

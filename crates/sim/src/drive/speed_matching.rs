@@ -28,7 +28,7 @@ impl SpeedMatching {
     /// Reads a drive's profile: its mechanics and `command.overhead`.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let command = reader.below("command");
-        let messages = |key| command.or(key, 0, |command, key| command.count_in(key, 0..=16));
+        let messages = |key| command.count_or(key, 0..=16, 0);
         Ok(Self {
             mechanics: Mechanics::read(reader)?,
             command_ns: command.time_ns("overhead")?,

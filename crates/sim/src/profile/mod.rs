@@ -23,6 +23,36 @@
 //! Non-goals: reading files (the caller has the text), what the numbers mean (each part's own
 //! module).
 
+/// A struct that is read from a profile: each member with its documentation, and how it is read,
+/// where the members before it are known.
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[$about:meta])*
+        $visible:vis struct $name:ident($reader:ident $(, $known:ident: $of_known:ty)*) {
+            $($(#[$of:meta])* $shown:vis $member:ident: $type:ty = $read:expr;)*
+        }
+    ) => {
+        $(#[$about])*
+        $visible struct $name { $($(#[$of])* $shown $member: $type,)* }
+
+        impl $name {
+            /// Reads each member of a profile.
+            /// Errors: one that is missing, or cannot be.
+            $visible fn read(
+                $reader: &$crate::profile::Reader<'_>,
+                $($known: $of_known,)*
+            ) -> Result<Self, $crate::profile::ProfileError> {
+                $(
+                    let read: Result<$type, $crate::profile::ProfileError> = $read;
+                    let $member = read?;
+                )*
+                Ok(Self { $($member,)* })
+            }
+        }
+    };
+}
+
 mod calibrated;
 mod catalog;
 mod draw;

@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value, if it is fine; else why it is not.
-    fn if_fine<T>(
+    pub fn if_fine<T>(
         &self,
         key: &str,
         value: T,
@@ -272,6 +272,21 @@ impl<'a> Reader<'a> {
     /// A time, or another one where the profile has none.
     pub fn time_ns_or(&self, key: &str, otherwise_ns: f64) -> Result<f64, ProfileError> {
         self.or(key, otherwise_ns, Self::time_ns)
+    }
+
+    /// A whole number within bounds, or another one where the profile has none.
+    pub fn count_or(
+        &self,
+        key: &str,
+        bounds: RangeInclusive<u64>,
+        otherwise: u64,
+    ) -> Result<u64, ProfileError> {
+        self.or(key, otherwise, |reader, key| reader.count_in(key, bounds))
+    }
+
+    /// Yes or no, or one of them where the profile has none.
+    pub fn is_or(&self, key: &str, otherwise: bool) -> Result<bool, ProfileError> {
+        self.or(key, otherwise, Self::is)
     }
 
     /// A time for a byte, in ns.

@@ -1,7 +1,7 @@
 //! The driver's queue: which of the waiting requests a drive is given next.
 //!
-//! Each policy answers the same few questions, so that a new one is a row of [`POLICIES`], and a file
-//! where it is more than an order of places.
+//! Each policy answers the same few questions, so that a new one is a row of [`POLICIES`], and a
+//! file where it is more than an order of places.
 //!
 //! Non-goals: what a controller does with several requests that it was given (its own module);
 //! merging of neighbours.
@@ -88,10 +88,10 @@ pub const POLICIES: &[(&str, Constructor)] = &[
     // First come, first served: 4.2BSD's `uda.c`, Linux's `none` and `noop`.
     ("fifo", |_| Box::<VecDeque<Waiting>>::default()),
     // 4.2BSD's `disksort` (`ufs_disksubr.c` 6.1, 29 July 1983): a one-way elevator by cylinder;
-    // reads have no priority, whatever Kridle & McKusick's text says. The kernel keeps two ascending
-    // lists, one from the active request upwards and one for the next sweep. Since the active
-    // request is the one that was served last, taking the first from its cylinder upwards, or else
-    // the lowest, is the same order.
+    // reads have no priority, whatever Kridle & McKusick's text says. The kernel keeps two
+    // ascending lists, one from the active request upwards and one for the next sweep. Since the
+    // active request is the one that was served last, taking the first from its cylinder upwards,
+    // or else the lowest, is the same order.
     ("disksort", |_| Box::new(ByPlace::new(by_arrival, Sorted::sweep))),
     ("c-scan", |_| Box::new(ByPlace::new(by_block, Sorted::sweep))),
     ("reads-first", |_| Box::<ReadsFirst>::default()),

@@ -74,7 +74,7 @@ impl ReplayMachine {
     /// Reads `queue`, `controller`, `bus` and `drive` of a machine's profile.
     pub fn read(reader: &Reader) -> Result<Self, ProfileError> {
         let (queue, controller) = (reader.below("queue"), reader.below("controller"));
-        let is_shared = controller.or("shared", false, Reader::is)?;
+        let is_shared = controller.is_or("shared", false)?;
         let drive = drive::read(&reader.below("drive"))?;
         let requests = outstanding(&controller, &*drive)?;
         let machine = Self {

@@ -20,40 +20,31 @@ pub(crate) use group::Group;
 use sim::drive::Layout;
 use sim::profile::{ProfileError, Reader};
 
-/// What `newfs` is told and finds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Settings {
-    pub(crate) block_bytes: u64,
-    pub(crate) fragment_bytes: u64,
-    /// The time between two blocks of a file that is left for the processor, in whole ms.
-    pub(crate) rotational_delay_ms: u64,
-    /// Blocks that a file has in one cylinder group before it goes on to the next.
-    pub(crate) blocks_per_group: u64,
-    pub(crate) cylinders_per_group: u64,
-    pub(crate) bytes_per_inode: u64,
+sim::parameters! {
+    /// What `newfs` is told and finds.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub(crate) struct Settings(reader) {
+        pub(crate) block_bytes: u64 = reader.size_bytes("block_size");
+        pub(crate) fragment_bytes: u64 = fragment_bytes(reader, block_bytes);
+        /// The time between two blocks of a file that is left for the processor, in whole ms.
+        pub(crate) rotational_delay_ms: u64 =
+            reader.time_ns("rotational_delay").map(|ns| (ns / 1e6).round() as u64);
+        /// Blocks that a file has in one cylinder group before it goes on to the next.
+        pub(crate) blocks_per_group: u64 = reader.count_in("blocks_per_group", 1..=1 << 20);
+        pub(crate) cylinders_per_group: u64 = reader.count_in("cylinders_per_group", 1..=32);
+        pub(crate) bytes_per_inode: u64 = reader.size_bytes("bytes_per_inode");
+    }
+}
+
+fn fragment_bytes(reader: &Reader, block_bytes: u64) -> Result<u64, ProfileError> {
+    let is_part = |bytes: &u64| {
+        block_bytes.is_multiple_of(*bytes) && matches!(block_bytes / bytes, 1 | 2 | 4 | 8)
+    };
+    let fragment_bytes = reader.size_bytes("fragment_size")?;
+    reader.if_fine("fragment_size", fragment_bytes, is_part, "a block is 1, 2, 4 or 8 fragments")
 }
 
 impl Settings {
-    /// Reads `block_size`, `fragment_size`, `rotational_delay`, `blocks_per_group`,
-    /// `cylinders_per_group` and `bytes_per_inode`.
-    pub(crate) fn read(reader: &Reader) -> Result<Self, ProfileError> {
-        let settings = Self {
-            block_bytes: reader.size_bytes("block_size")?,
-            fragment_bytes: reader.size_bytes("fragment_size")?,
-            rotational_delay_ms: (reader.time_ns("rotational_delay")? / 1e6).round() as u64,
-            blocks_per_group: reader.count_in("blocks_per_group", 1..=1 << 20)?,
-            cylinders_per_group: reader.count_in("cylinders_per_group", 1..=32)?,
-            bytes_per_inode: reader.size_bytes("bytes_per_inode")?,
-        };
-        let parts = settings.block_bytes / settings.fragment_bytes;
-        if !settings.block_bytes.is_multiple_of(settings.fragment_bytes)
-            || !matches!(parts, 1 | 2 | 4 | 8)
-        {
-            return Err(reader.error("fragment_size", "a block is 1, 2, 4 or 8 fragments"));
-        }
-        Ok(settings)
-    }
-
     /// Refuses what no file system on such a drive can have: fragments of less than a sector or of
     /// broken ones, groups without room for their own administration.
     pub(crate) fn check(&self, reader: &Reader, shape: &Shape) -> Result<(), ProfileError> {

@@ -9,39 +9,26 @@ use sim::profile::{Profile, ProfileError, Reader};
 use sim::queue::Policy;
 use sim::random::Random;
 
-/// The processor time of what the kernel does, ns, undisturbed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Costs {
-    /// A program's own loop around a call.
-    pub user_call_ns: f64,
-    /// A system call.
-    pub call_ns: f64,
-    /// Each block of the file system that it touches: `bmap`, `getblk`, `brelse`.
-    pub block_ns: f64,
-    /// To copy a byte between program and buffer.
-    pub copy_ns_per_byte: f64,
-    /// To allocate a block.
-    pub allocate_ns: f64,
-    /// To clear a byte of a block that was allocated.
-    pub clear_ns_per_byte: f64,
-    /// To give a block back.
-    pub free_ns: f64,
-    /// By how much all these vary: standard deviation as a share.
-    pub spread: f64,
-}
-
-impl Costs {
-    fn read(reader: &Reader) -> Result<Self, ProfileError> {
-        Ok(Self {
-            user_call_ns: reader.time_ns("user_call")?,
-            call_ns: reader.time_ns("call")?,
-            block_ns: reader.time_ns("block")?,
-            copy_ns_per_byte: reader.time_per_byte_ns("copy")?,
-            allocate_ns: reader.time_ns("allocate")?,
-            clear_ns_per_byte: reader.time_per_byte_ns("clear")?,
-            free_ns: reader.time_ns("free")?,
-            spread: reader.fraction_to("spread", 1.0)?,
-        })
+sim::parameters! {
+    /// The processor time of what the kernel does, ns, undisturbed.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Costs(reader) {
+        /// A program's own loop around a call.
+        pub user_call_ns: f64 = reader.time_ns("user_call");
+        /// A system call.
+        pub call_ns: f64 = reader.time_ns("call");
+        /// Each block of the file system that it touches: `bmap`, `getblk`, `brelse`.
+        pub block_ns: f64 = reader.time_ns("block");
+        /// To copy a byte between program and buffer.
+        pub copy_ns_per_byte: f64 = reader.time_per_byte_ns("copy");
+        /// To allocate a block.
+        pub allocate_ns: f64 = reader.time_ns("allocate");
+        /// To clear a byte of a block that was allocated.
+        pub clear_ns_per_byte: f64 = reader.time_per_byte_ns("clear");
+        /// To give a block back.
+        pub free_ns: f64 = reader.time_ns("free");
+        /// By how much all these vary: standard deviation as a share.
+        pub spread: f64 = reader.fraction_to("spread", 1.0);
     }
 }
 

@@ -13,34 +13,25 @@
 //! fluctuation of the rotation rate (the paper: ± 2 %).
 
 use sim::drive::{Arm, Mechanics};
-use sim::profile::{ProfileError, Reader};
 use std::collections::VecDeque;
 
-/// What a controller of this kind is told by its profile.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Controller {
-    /// Sectors that are read ahead into the other buffer.
-    pub read_ahead: u32,
-    /// Sectors of a write that are still in a buffer when it is completed.
-    pub write_behind: u32,
-    /// The arm goes to the next cylinder as soon as a transfer has reached the end of one, and the
-    /// transfer is completed after that: the revolution is missed apart from that of the next call,
-    /// as the paper adds them. Else it goes with the next call, and both are one.
-    pub changes_cylinder_first: bool,
-}
-
-impl Controller {
-    pub(super) fn read(reader: &Reader) -> Result<Self, ProfileError> {
-        // One buffer is at work; the other ones are ahead of it or behind it.
-        let others = reader.count_in("buffers", 1..=2)? - 1;
-        Ok(Self {
-            read_ahead: reader.count_in("read_ahead", 0..=others)? as u32,
-            write_behind: reader.count_in("write_behind", 0..=others)? as u32,
-            changes_cylinder_first: reader.one_of(
-                "cylinder_change",
-                &[("before the answer", true), ("with the next call", false)],
-            )?,
-        })
+sim::parameters! {
+    /// What a controller of this kind is told by its profile.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Controller(reader) {
+        /// Sector buffers: one is at work, the other ones are ahead of it or behind it.
+        pub buffers: u64 = reader.count_in("buffers", 1..=2);
+        /// Sectors that are read ahead into the other buffer.
+        pub read_ahead: u32 = reader.count_in("read_ahead", 0..=buffers - 1).map(|n| n as u32);
+        /// Sectors of a write that are still in a buffer when it is completed.
+        pub write_behind: u32 = reader.count_in("write_behind", 0..=buffers - 1).map(|n| n as u32);
+        /// The arm goes to the next cylinder as soon as a transfer has reached the end of one, and
+        /// the transfer is completed after that: the revolution is missed apart from that of the
+        /// next call, as the paper adds them. Else it goes with the next call, and both are one.
+        pub changes_cylinder_first: bool = reader.one_of(
+            "cylinder_change",
+            &[("before the answer", true), ("with the next call", false)],
+        );
     }
 }
 
@@ -269,7 +260,8 @@ mod tests {
     fn channel(changes_cylinder_first: bool) -> Channel {
         let drive = CATALOG.load("dd-19").unwrap();
         let mechanics = Mechanics::read(&drive.reader().below("drive")).unwrap();
-        let controller = Controller { read_ahead: 1, write_behind: 1, changes_cylinder_first };
+        let controller =
+            Controller { buffers: 2, read_ahead: 1, write_behind: 1, changes_cylinder_first };
         Channel::new(controller, mechanics, 0.0)
     }
 

@@ -7,17 +7,28 @@ use model::workload::Arithmetic;
 use sim::drive::Mechanics;
 use sim::profile::{Profile, ProfileError, Reader};
 
-/// When a program learns of a completion, and what the system takes besides the routines' own
-/// costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct System {
-    /// From a transfer's end until a program that tests can see it, ns: after a read, after a
-    /// write.
-    pub status_after_ns: [f64; 2],
-    /// … until a program that waits for it has returned from the interrupt, ns.
-    pub wake_after_ns: [f64; 2],
-    /// CPU time of a call that begins with a seek, beyond that of the call, ns.
-    pub seek_ns: f64,
+sim::parameters! {
+    /// When a program learns of a completion, and what the system takes besides the routines' own
+    /// costs.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct System(reader) {
+        /// From a transfer's end until a program that tests can see it, ns: after a read, after a
+        /// write.
+        pub status_after_ns: [f64; 2] = after(reader, "status_after", [0.0; 2]);
+        /// … until a program that waits for it has returned from the interrupt, ns.
+        pub wake_after_ns: [f64; 2] = after(reader, "wake_after", status_after_ns);
+        /// CPU time of a call that begins with a seek, beyond that of the call, ns.
+        pub seek_ns: f64 = reader.time_ns("seek");
+    }
+}
+
+fn after(reader: &Reader, what: &str, seen_ns: [f64; 2]) -> Result<[f64; 2], ProfileError> {
+    let after = |direction: &str, seen_ns: f64| {
+        let key = format!("{what}_{direction}");
+        let reason = "a program that waits cannot run before the completion can be seen";
+        reader.if_fine(&key, reader.time_ns(&key)?, |after_ns| *after_ns >= seen_ns, reason)
+    };
+    Ok([after("read", seen_ns[0])?, after("write", seen_ns[1])?])
 }
 
 impl System {
@@ -27,23 +38,6 @@ impl System {
 
     pub(super) fn wake_ns(&self, is_write: bool) -> f64 {
         self.wake_after_ns[usize::from(is_write)]
-    }
-
-    fn read(reader: &Reader) -> Result<Self, ProfileError> {
-        let both = |read: &str, write: &str| Ok([reader.time_ns(read)?, reader.time_ns(write)?]);
-        let system = Self {
-            status_after_ns: both("status_after_read", "status_after_write")?,
-            wake_after_ns: both("wake_after_read", "wake_after_write")?,
-            seek_ns: reader.time_ns("seek")?,
-        };
-        let is_late = |index: usize| system.status_after_ns[index] > system.wake_after_ns[index];
-        for (index, key) in ["wake_after_read", "wake_after_write"].into_iter().enumerate() {
-            if is_late(index) {
-                let reason = "a program that waits cannot run before the completion can be seen";
-                return Err(reader.error(key, reason));
-            }
-        }
-        Ok(system)
     }
 }
 

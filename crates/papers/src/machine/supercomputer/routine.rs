@@ -55,8 +55,7 @@ impl Row {
     }
 
     fn read(reader: &Reader, profile: &Profile, key: &str) -> Result<Self, ProfileError> {
-        let calls =
-            |reader: &Reader| reader.or("calls", 1, |reader, key| reader.count_in(key, 1..=64));
+        let calls = |reader: &Reader| reader.count_or("calls", 1..=64, 1);
         let mut sizes = vec![Size {
             from_sectors: 1,
             calls: calls(reader)?,
@@ -70,18 +69,15 @@ impl Row {
             let t_call_ns = larger.time_ns("t_call")?;
             sizes.push(Size { from_sectors, calls: calls(&larger)?, t_call_ns });
         }
-        let count_or = |key: &str, bounds, otherwise| {
-            reader.or(key, otherwise, |reader, key| reader.count_in(key, bounds))
-        };
-        let spacing = count_or("spacing", 1..=16, 1)? as u32;
+        let spacing = reader.count_or("spacing", 1..=16, 1)? as u32;
         let is_call_published = profile.leaves().any(|(leaf, found)| {
             leaf == format!("{key}.t_call") && matches!(found.source, Some(Source::Published(_)))
         });
         Ok(Self {
             name: reader.text("name")?.to_owned(),
             t_trans_ns: reader.time_ns("t_trans")?,
-            copies: reader.or("copies", false, Reader::is)?,
-            data_words: count_or("data_words", 1..=SECTOR_WORDS, SECTOR_WORDS)?,
+            copies: reader.is_or("copies", false)?,
+            data_words: reader.count_or("data_words", 1..=SECTOR_WORDS, SECTOR_WORDS)?,
             spacing,
             is_published: is_call_published && sizes.iter().all(|size| size.calls == 1),
             is_spacing_fitted: spacing > 1,

@@ -46,103 +46,87 @@ impl Shape {
 /// Blocks of a die that are being written: the host's data, and what was collected.
 const FRONTIERS: u32 = 2;
 
-/// Its times and rates.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Times {
-    /// What a read's command takes, ns.
-    pub read_command_ns: f64,
-    /// What a write's or a flush's command takes, ns.
-    pub write_command_ns: f64,
-    /// What a request takes on the link besides its data, ns.
-    pub link_ns: f64,
-    /// To read the first level of a page's cells, ns.
-    pub read_ns: f64,
-    /// To read each further level, ns.
-    pub read_level_ns: f64,
-    /// To program, ns.
-    pub program_ns: f64,
-    /// To erase a block, ns.
-    pub erase_ns: f64,
-    /// Until a program or an erase is suspended for a read, ns; none where reads wait for its end.
-    pub suspend_ns: Option<f64>,
-    /// What a flush takes besides its programs, ns.
-    pub flush_ns: f64,
+crate::parameters! {
+    /// Its times and rates, of `command`, `link`, `nand` and `flush`.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Times(drive) {
+        /// What a read's command takes, ns.
+        pub read_command_ns: f64 = drive.below("command").time_ns("read");
+        /// What a write's or a flush's command takes, ns.
+        pub write_command_ns: f64 = drive.below("command").time_ns("write");
+        /// What a request takes on the link besides its data, ns.
+        pub link_ns: f64 = drive.below("link").time_ns_or("overhead", 0.0);
+        /// To read the first level of a page's cells, ns.
+        pub read_ns: f64 = drive.below("nand").time_ns("read");
+        /// To read each further level, ns.
+        pub read_level_ns: f64 = drive.below("nand").time_ns_or("read_level", 0.0);
+        /// To program, ns.
+        pub program_ns: f64 = drive.below("nand").time_ns("program");
+        /// To erase a block, ns.
+        pub erase_ns: f64 = drive.below("nand").time_ns("erase");
+        /// Until a program or an erase is suspended for a read, ns; none where reads wait for its
+        /// end.
+        pub suspend_ns: Option<f64> =
+            drive.below("nand").or("suspend", None, |nand, key| nand.time_ns(key).map(Some));
+        /// What a flush takes besides its programs, ns.
+        pub flush_ns: f64 = drive.below("flush").time_ns_or("overhead", 0.0);
+    }
 }
 
-/// A flash drive as its profile says.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Parameters {
-    /// What it holds.
-    pub capacity: Capacity,
-    /// Bytes of a mapping unit.
-    pub unit_bytes: u64,
-    /// How its flash is cut up.
-    pub shape: Shape,
-    /// Channels.
-    pub channels: u32,
-    /// What a channel moves, bytes a second.
-    pub channel_bytes_per_s: f64,
-    /// What the host's link moves, bytes a second.
-    pub link_bytes_per_s: f64,
-    /// The link moves both ways at once.
-    pub is_duplex: bool,
-    /// Requests at once.
-    pub depth: usize,
-    /// Its times.
-    pub times: Times,
-    /// Bits of a cell, which are pages of their own.
-    pub cell_bits: u32,
-    /// Units that the write buffer holds.
-    pub buffer_units: usize,
-    /// The buffer outlasts a loss of power: what is in it is durable.
-    pub is_protected: bool,
-    /// A flush is served beside other commands, rather than alone.
-    pub is_flush_queued: bool,
-    /// What it holds when a replay begins.
-    pub history: History,
-    /// Units that it holds then.
-    pub filled_units: u32,
+crate::parameters! {
+    /// A flash drive as its profile says.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Parameters(drive) {
+        /// What it holds.
+        pub capacity: Capacity = Capacity::read(&drive.below("capacity"));
+        /// Bytes of a mapping unit.
+        pub unit_bytes: u64 = unit_bytes(&drive.below("mapping"), capacity);
+        /// Channels.
+        pub channels: u32 = drive.below("nand").count_in("channels", 1..=256).map(|n| n as u32);
+        /// How its flash is cut up.
+        pub shape: Shape = shape(drive, capacity, unit_bytes, channels);
+        /// What a channel moves, bytes a second.
+        pub channel_bytes_per_s: f64 = drive.below("nand").rate_bytes_per_s("channel_rate");
+        /// What the host's link moves, bytes a second.
+        pub link_bytes_per_s: f64 = drive.below("link").rate_bytes_per_s("rate");
+        /// The link moves both ways at once.
+        pub is_duplex: bool = drive.below("link").is("duplex");
+        /// Requests at once.
+        pub depth: usize =
+            drive.below("command").count_in("depth", 1..=65_536).map(|n| n as usize);
+        /// Its times.
+        pub times: Times = Times::read(drive);
+        /// Bits of a cell, which are pages of their own.
+        pub cell_bits: u32 = drive.below("nand").count_in("cell_bits", 1..=5).map(|n| n as u32);
+        /// Units that the write buffer holds.
+        pub buffer_units: usize = buffer_units(&drive.below("buffer"), unit_bytes, shape);
+        /// The buffer outlasts a loss of power: what is in it is durable.
+        pub is_protected: bool = drive.below("buffer").is("protected");
+        /// A flush is served beside other commands, rather than alone.
+        pub is_flush_queued: bool = drive.below("flush").is("queued");
+        /// What it holds when a replay begins.
+        pub history: History = drive.below("history").one_of("kind", &HISTORIES);
+        /// Units that it holds then.
+        pub filled_units: u32 = drive
+            .below("history")
+            .or("share", 1.0, |history, key| history.fraction_to(key, 1.0))
+            .map(|share| (f64::from(shape.units) * share) as u32);
+    }
+}
+
+fn unit_bytes(mapping: &Reader, capacity: Capacity) -> Result<u64, ProfileError> {
+    let unit_bytes = mapping.size_bytes_in("unit", 512..=1 << 20)?;
+    let is_whole = |bytes: &u64| bytes.is_multiple_of(u64::from(capacity.sector_bytes));
+    mapping.if_fine("unit", unit_bytes, is_whole, "is no whole number of sectors")
+}
+
+fn buffer_units(buffer: &Reader, unit_bytes: u64, shape: Shape) -> Result<usize, ProfileError> {
+    let units = (buffer.size_bytes_in("size", 1..=1 << 40)? / unit_bytes) as usize;
+    let is_enough = |units: &usize| *units >= shape.program_units as usize;
+    buffer.if_fine("size", units, is_enough, "is less than is programmed at once")
 }
 
 impl Parameters {
-    /// Reads `capacity`, `link`, `command`, `nand`, `mapping`, `buffer`, `flush` and `history`.
-    /// Errors: what cannot be, with its key.
-    pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
-        let capacity = Capacity::read(&drive.below("capacity"))?;
-        let (nand, mapping) = (drive.below("nand"), drive.below("mapping"));
-        let unit_bytes = mapping.size_bytes_in("unit", 512..=1 << 20)?;
-        if unit_bytes % u64::from(capacity.sector_bytes) != 0 {
-            return Err(mapping.error("unit", "is no whole number of sectors"));
-        }
-        let channels = nand.count_in("channels", 1..=256)? as u32;
-        let shape = shape(&nand, &mapping, capacity, unit_bytes, channels)?;
-        let (link, buffer, flush) =
-            (drive.below("link"), drive.below("buffer"), drive.below("flush"));
-        let buffer_units = buffer.size_bytes_in("size", 1..=1 << 40)? / unit_bytes;
-        if buffer_units < u64::from(shape.program_units) {
-            return Err(buffer.error("size", "is less than is programmed at once"));
-        }
-        let history = drive.below("history");
-        let share = history.or("share", 1.0, |history, key| history.fraction_to(key, 1.0))?;
-        Ok(Self {
-            capacity,
-            unit_bytes,
-            channels,
-            channel_bytes_per_s: nand.rate_bytes_per_s("channel_rate")?,
-            link_bytes_per_s: link.rate_bytes_per_s("rate")?,
-            is_duplex: link.is("duplex")?,
-            depth: drive.below("command").count_in("depth", 1..=65_536)? as usize,
-            times: times(drive)?,
-            cell_bits: nand.count_in("cell_bits", 1..=5)? as u32,
-            buffer_units: buffer_units as usize,
-            is_protected: buffer.is("protected")?,
-            is_flush_queued: flush.is("queued")?,
-            history: history.one_of("kind", &HISTORIES)?,
-            filled_units: (f64::from(shape.units) * share) as u32,
-            shape,
-        })
-    }
-
     /// What it takes to move so many units over a channel, ns.
     #[inline]
     pub fn channel_ns(&self, units: u32) -> f64 {
@@ -158,29 +142,13 @@ impl Parameters {
     }
 }
 
-fn times(drive: &Reader) -> Result<Times, ProfileError> {
-    let (command, nand) = (drive.below("command"), drive.below("nand"));
-    let suspend_ns = nand.or("suspend", None, |nand, key| nand.time_ns(key).map(Some))?;
-    Ok(Times {
-        read_command_ns: command.time_ns("read")?,
-        write_command_ns: command.time_ns("write")?,
-        link_ns: drive.below("link").time_ns_or("overhead", 0.0)?,
-        read_ns: nand.time_ns("read")?,
-        read_level_ns: nand.time_ns_or("read_level", 0.0)?,
-        program_ns: nand.time_ns("program")?,
-        erase_ns: nand.time_ns("erase")?,
-        suspend_ns,
-        flush_ns: drive.below("flush").time_ns_or("overhead", 0.0)?,
-    })
-}
-
 fn shape(
-    nand: &Reader,
-    mapping: &Reader,
+    drive: &Reader,
     capacity: Capacity,
     unit_bytes: u64,
     channels: u32,
 ) -> Result<Shape, ProfileError> {
+    let (nand, mapping) = (drive.below("nand"), drive.below("mapping"));
     let in_units = |key: &str, of: u64| {
         let units = nand.size_bytes_in(key, unit_bytes..=1 << 30)? / unit_bytes;
         match units % of {

@@ -48,7 +48,7 @@ impl Layout {
             zone.first_block = blocks;
             blocks += zone.blocks;
         }
-        let is_serpentine = reader.or("serpentine", false, Reader::is)?;
+        let is_serpentine = reader.is_or("serpentine", false)?;
         let cylinders = zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders);
         let remapped = vec![];
         let mut layout =
