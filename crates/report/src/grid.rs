@@ -92,6 +92,12 @@ impl Grid {
         self
     }
 
+    /// The grid with one more column of figures.
+    pub(crate) fn with_figures(mut self, figures: Figures) -> Self {
+        self.figures.push(figures);
+        self
+    }
+
     /// Whether a cell says that nothing was measured, and nothing says why.
     pub(crate) fn has_bare(&self, not_measured: &str) -> bool {
         let noted = |row: usize| self.notes.as_ref().is_some_and(|n| !n.texts[row].is_empty());

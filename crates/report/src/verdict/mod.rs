@@ -43,7 +43,7 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
     }
     let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
     let sentences = paragraphs(&sentences, width);
-    let tables = tables::all(&told, findings, shown, width);
+    let tables = tables::all(&told, shown, width);
     let texts =
         tables.into_iter().map(|(heading, grid)| format!("{heading}\n{}", grid.text(width)));
     let mut parts: Vec<String> = [sentences].into_iter().chain(texts).collect();

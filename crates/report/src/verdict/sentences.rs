@@ -4,7 +4,7 @@
 //! Non-goals: which pairs matter (`analyze::verdict`).
 
 use super::tables::Shown;
-use super::told::{Loss, Told, Values};
+use super::told::{Loss, Of, Told, Values};
 use crate::doubt::sentences;
 use crate::number::significant;
 use model::circumstance::Circumstance;
@@ -112,10 +112,10 @@ fn pressure(told: &Told<'_>) -> Option<String> {
 
 /// ` (hog 23.7 s)`: who did, so that it is much.
 fn short(told: &Told<'_>) -> String {
-    let is_much = |(_, ns): &&(&Class, f64)| *ns >= LARGE_NS;
-    let of = told.short.iter().filter(is_much).take(MOST);
+    let of = told.short.iter().map(|(role, values)| (role, values.or_zero("short_waits_ns")));
+    let of = of.filter(|(_, ns)| *ns >= LARGE_NS).take(MOST);
     let of: Vec<String> =
-        of.map(|(role, ns)| format!("{} {}", role.class, show_time_ns(*ns))).collect();
+        of.map(|(role, ns)| format!("{} {}", role.class, show_time_ns(ns))).collect();
     if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) }
 }
 
@@ -133,7 +133,7 @@ fn of_cgroups(told: &Told<'_>) -> String {
 }
 
 /// Cgroups in which the kernel counts much waiting.
-fn pressed_cgroups<'t>(told: &'t Told<'_>) -> impl Iterator<Item = &'t (&'t Class, Values<'t>)> {
+fn pressed_cgroups<'t>(told: &'t Told<'_>) -> impl Iterator<Item = &'t Of<'t, Class>> {
     let is_much = |values: &Values<'_>| {
         values.get("io_pressure_percent").is_some_and(|of| of >= PRESSURE_PERCENT_LEAST)
     };

@@ -6,9 +6,11 @@
 //!
 //! Non-goals: drawing.
 
-use super::tables::{Shown, bytes, column, cut};
+use super::tables::{Shown, bytes, cut, grid, some_time};
 use super::told::Told;
-use crate::grid::{Grid, Labels};
+use crate::grid::Grid;
+use crate::requests::show_count;
+use crate::rows::Column;
 use crate::words::elided;
 use model::record::Finding;
 use model::record::subject::Stack;
@@ -32,28 +34,17 @@ const BY_CHARS: usize = 56;
 /// What every request goes through, which tells nothing of it.
 const BLOCK_LAYER: [&str; 5] = ["submit_bio", "__submit_bio", "blk_", "block_", "__blk_"];
 
+const COLUMNS: &[Column] = &[
+    ("", "requests", "stack_requests_count", show_count),
+    ("", "bytes", "stack_bytes", bytes),
+    ("", "response", "stack_response_ns", show_time_ns),
+    ("", "waited", "stack_waited_ns", some_time),
+];
+
 pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     let rows = told.stacks.iter().filter(|(of, _)| is_shown(of, shown));
-    let rows: Vec<_> = rows.take(shown.rows()).collect();
-    let of = |quantity: &str, show: &dyn Fn(f64) -> String| {
-        rows.iter().map(|(_, values)| show(values.or_zero(quantity))).collect()
-    };
-    let labels = vec![
-        Labels { head: "who", texts: rows.iter().map(|(of, _)| cut(&of.role)).collect() },
-        Labels { head: "by", texts: rows.iter().map(|(of, _)| innermost(of)).collect() },
-    ];
-    let figures = vec![
-        column("requests", of("stack_requests_count", &|value| format!("{value:.0}"))),
-        column("bytes", of("stack_bytes", &bytes)),
-        column("response", of("stack_response_ns", &show_time_ns)),
-        column("waited", of("stack_waited_ns", &time_of_any)),
-    ];
-    Grid::new(labels, figures)
-}
-
-/// Nothing where there is none.
-fn time_of_any(ns: f64) -> String {
-    if ns > 0.0 { show_time_ns(ns) } else { String::new() }
+    let rows: Vec<_> = rows.take(shown.rows()).cloned().collect();
+    grid(&rows, &[("who", |of| cut(&of.role)), ("by", innermost)], COLUMNS)
 }
 
 fn is_shown(of: &Stack, shown: &Shown) -> bool {

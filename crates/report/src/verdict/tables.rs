@@ -2,13 +2,15 @@
 //!
 //! Non-goals: sentences.
 
-use super::told::{Told, Values};
+use super::told::{Loss, Of, Told, Values};
 use super::{layers, stacks};
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::{Figures, Grid, Labels};
 use crate::number::{show_bytes, significant};
+use crate::requests::show_count;
+use crate::rows::Column;
 use model::circumstance::Circumstance;
 use model::record::Finding;
-use model::record::subject::Blame;
+use model::record::subject::{Blame, Class, File, Wait};
 use model::units::show_time_ns;
 
 /// What of a trace is shown.
@@ -83,14 +85,9 @@ const LESS_NEEDED: [&str; 11] = [
 ];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
-pub(super) fn all(
-    told: &Told<'_>,
-    findings: &[Finding],
-    shown: &Shown,
-    width: Option<u16>,
-) -> Vec<(String, Grid)> {
+pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(String, Grid)> {
     let tables = [
-        ("Devices".to_owned(), devices(told, findings, shown)),
+        ("Devices".to_owned(), devices(told, shown)),
         ("Layers: where the time of their requests goes".to_owned(), layers::table(told, shown)),
         ("Who waited".to_owned(), waits(told, shown)),
         ("Behind whom".to_owned(), causes(told, shown)),
@@ -108,17 +105,45 @@ pub(super) fn all(
     with_rows.map(|(heading, grid)| (heading, grid.narrowed(width, &LESS_NEEDED))).collect()
 }
 
-pub(super) fn column(head: &str, texts: Vec<String>) -> Figures {
-    let entries = texts.into_iter().map(|text| Entry { text, mark: String::new() }).collect();
-    Figures { group: String::new(), head: head.to_owned(), entries }
+/// A column of texts.
+fn column(head: &str, texts: Vec<String>) -> Figures {
+    Figures::plain("", head, texts.into_iter())
 }
 
-fn time(ns: Option<f64>) -> String {
-    ns.map_or_else(String::new, show_time_ns)
+/// A label of rows: its head, and its text of what a row is of.
+pub(super) type Label<T> = (&'static str, fn(&T) -> String);
+
+/// Labels that are left out where all rows have the same.
+const WHERE: [&str; 2] = ["of", "on"];
+/// The head of the column of bounds: half the interval of what stands before it.
+const BOUND: &str = "";
+
+/// A table of some rows, by the columns' quantities.
+pub(super) fn grid<T>(rows: &[Of<'_, T>], labels: &[Label<T>], columns: &[Column]) -> Grid {
+    let label = |(head, text): &Label<T>| Labels {
+        head,
+        texts: rows.iter().map(|(of, _)| text(of)).collect(),
+    };
+    let tells = |labels: &Labels| {
+        !WHERE.contains(&labels.head) || labels.texts.iter().any(|text| *text != labels.texts[0])
+    };
+    let figures = |(group, head, quantity, show): &Column| {
+        let text = |(_, values): &Of<'_, T>| match (values.finding(quantity), *head) {
+            (Some(found), BOUND) => half(found).map(|ns| format!("± {}", show(ns))),
+            (found, _) => found.and_then(|found| found.value).map(show),
+        };
+        Figures::plain(group, head, rows.iter().map(|row| text(row).unwrap_or_default()))
+    };
+    let labels = labels.iter().map(label).filter(tells).collect();
+    Grid::new(labels, columns.iter().map(figures).collect())
+}
+
+fn half(finding: &Finding) -> Option<f64> {
+    Some((finding.high? - finding.low?) / 2.0)
 }
 
 /// Nothing where there is none.
-fn some_time(ns: f64) -> String {
+pub(super) fn some_time(ns: f64) -> String {
     if ns > 0.0 { show_time_ns(ns) } else { String::new() }
 }
 
@@ -126,128 +151,77 @@ pub(super) fn bytes(bytes: f64) -> String {
     if bytes > 0.0 { show_bytes(bytes) } else { String::new() }
 }
 
-fn devices(told: &Told<'_>, findings: &[Finding], shown: &Shown) -> Grid {
-    let mut names: Vec<&str> = Vec::new();
-    let of = |finding: &Finding| match finding.subject.by_class() {
-        Some(("device", class)) => Some(class.to_owned()),
-        _ => None,
-    };
-    for finding in findings {
-        match finding.subject.by_class() {
-            Some(("device", class)) if shown.has_device(class) && !names.contains(&class) => {
-                names.push(class);
-            }
-            _ => {}
-        }
-    }
-    let value = |name: &str, quantity: &str| {
-        let is_it = |finding: &&Finding| {
-            finding.quantity == quantity && of(finding).as_deref() == Some(name)
-        };
-        findings.iter().find(is_it).and_then(|finding| finding.value)
-    };
+const DEVICES: &[Column] = &[
+    ("", "requests", "requested_count", show_count),
+    ("", "bytes", "requested_bytes", bytes),
+    ("", "response p50", "response_p50_ns", show_time_ns),
+    ("", "p99", "response_p99_ns", show_time_ns),
+    ("", "depth", "depth_mean", significant),
+];
+
+fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
     // What mostly serves a device above is shown as a layer of that one.
-    let serves = |name: &str| {
-        let beneath = value(name, "beneath_count").unwrap_or(0.0);
-        beneath > 0.5 * value(name, "requested_count").unwrap_or(0.0)
+    let serves = |values: &Values<'_>| {
+        values.or_zero("beneath_count") > 0.5 * values.or_zero("requested_count")
     };
-    if shown.by.is_none() && shown.device.is_none() {
-        names.retain(|name| !(serves(name) && layers::is_layer(told, name)));
-    }
-    names.truncate(shown.rows());
-    let figures = |head: &str, quantity: &str, show: &dyn Fn(f64) -> String| {
-        let text = |name: &&str| value(name, quantity).map_or_else(String::new, show);
-        column(head, names.iter().map(text).collect())
+    let shows_all = shown.by.is_some() || shown.device.is_some();
+    let is_shown = |(of, values): &&Of<'_, Class>| {
+        let is_layer = !shows_all && serves(values) && layers::is_layer(told, &of.class);
+        shown.has_device(&of.class) && !is_layer
     };
-    let count = |value: f64| format!("{value:.0}");
-    let labels = vec![Labels { head: "device", texts: texts(&names) }];
-    let figures = vec![
-        figures("requests", "requested_count", &count),
-        figures("bytes", "requested_bytes", &|value| bytes(value)),
-        figures("response p50", "response_p50_ns", &show_time_ns),
-        figures("p99", "response_p99_ns", &show_time_ns),
-        figures("depth", "depth_mean", &significant),
-    ];
-    Grid::new(labels, figures)
+    let rows: Vec<_> = told.devices.iter().filter(is_shown).take(shown.rows()).cloned().collect();
+    grid(&rows, &[("device", |of| of.class.clone())], DEVICES)
 }
 
-fn texts(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
+const WAITS: &[Column] = &[
+    ("", "waits", "waits_count", show_count),
+    ("", "mean", "waited_mean_ns", show_time_ns),
+    ("", "in calm", "calm_mean_ns", show_time_ns),
+    ("", "in all", "waited_ns", show_time_ns),
+];
 
 fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
-    let is_shown = |(wait, _): &&(&model::record::subject::Wait, Values<'_>)| {
+    let is_shown = |(wait, _): &&Of<'_, Wait>| {
         shown.has_device(&wait.device) && shown.has_role(&[&wait.victim])
     };
-    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
-    let lost = |wait: &model::record::subject::Wait| -> f64 {
+    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).cloned().collect();
+    let lost = |(wait, _): &Of<'_, Wait>| {
         let of = told.losses.iter().filter(|loss| loss.is_in(wait));
-        of.fold(0.0, |sum, loss| sum + loss.lost_ns())
+        some_time(of.fold(0.0, |sum, loss| sum + loss.lost_ns()))
     };
-    let mut labels = vec![
-        Labels { head: "who", texts: rows.iter().map(|(w, _)| cut(&w.victim)).collect() },
-        Labels {
-            head: "for",
-            texts: rows.iter().map(|(w, _)| cut_to(WAIT_CHARS, &w.wait)).collect(),
-        },
+    let labels: &[Label<Wait>] = &[
+        ("who", |wait| cut(&wait.victim)),
+        ("for", |wait| cut_to(WAIT_CHARS, &wait.wait)),
+        ("on", |wait| cut(&wait.device)),
     ];
-    labels.extend(on(rows.iter().map(|(wait, _)| wait.device.as_str())));
-    let of = |quantity: &str, show: &dyn Fn(Option<f64>) -> String| -> Vec<String> {
-        rows.iter().map(|(_, values)| show(values.get(quantity))).collect()
-    };
-    let count = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.0}"));
-    let figures = vec![
-        column("waits", of("waits_count", &count)),
-        column("mean", of("waited_mean_ns", &time)),
-        column("in calm", of("calm_mean_ns", &time)),
-        column("in all", of("waited_ns", &time)),
-        column("lost", rows.iter().map(|(w, _)| some_time(lost(w))).collect()),
-    ];
-    Grid::new(labels, figures)
+    grid(&rows, labels, WAITS).with_figures(column("lost", rows.iter().map(lost).collect()))
 }
 
-/// On which device each row is, where not all are on one.
-fn on<'d>(mut devices: impl Iterator<Item = &'d str> + Clone) -> Option<Labels> {
-    let texts = devices.clone().map(cut).collect();
-    let first = devices.next()?;
-    devices.any(|device| device != first).then_some(Labels { head: "on", texts })
-}
+const CAUSES: &[Column] = &[
+    ("", "lost", "lost_ns", show_time_ns),
+    ("", BOUND, "lost_ns", show_time_ns),
+    ("", "of its", "lost_percent", |percent| format!("{percent:.0} %")),
+];
 
 fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
-    let is_shown = |loss: &&super::told::Loss<'_>| {
-        let of = loss.of;
-        shown.has_device(&of.device)
+    let is_shown = |loss: &&Loss<'_>| {
+        shown.has_device(&loss.of.device)
             && loss.is_of(shown)
             && loss.values.or_zero("lost_percent") >= 1.0
     };
-    let rows: Vec<_> = told.losses.iter().filter(is_shown).take(shown.rows()).collect();
-    let cause = |of: &Blame| match Circumstance::of_name(&of.cause).filter(|_| !of.is_role) {
-        Some(circumstance) => format!("({})", circumstance.short()),
-        None => cut(&of.cause),
-    };
-    let mut labels = vec![
-        Labels { head: "behind", texts: rows.iter().map(|loss| cause(loss.of)).collect() },
-        Labels { head: "who", texts: rows.iter().map(|loss| cut(&loss.of.victim)).collect() },
-        Labels {
-            head: "for",
-            texts: rows.iter().map(|loss| cut_to(WAIT_CHARS, &loss.of.wait)).collect(),
-        },
+    let losses: Vec<_> = told.losses.iter().filter(is_shown).take(shown.rows()).collect();
+    let rows: Vec<_> = losses.iter().map(|loss| (loss.of, loss.values.clone())).collect();
+    let labels: &[Label<Blame>] = &[
+        ("behind", |of| match Circumstance::of_name(&of.cause).filter(|_| !of.is_role) {
+            Some(circumstance) => format!("({})", circumstance.short()),
+            None => cut(&of.cause),
+        }),
+        ("who", |of| cut(&of.victim)),
+        ("for", |of| cut_to(WAIT_CHARS, &of.wait)),
+        ("on", |of| cut(&of.device)),
     ];
-    labels.extend(on(rows.iter().map(|loss| loss.of.device.as_str())));
-    let percent =
-        |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.0} %"));
-    let lost = |loss: &&&super::told::Loss<'_>| {
-        let finding = loss.values.finding("lost_ns");
-        let half = finding.and_then(|found| Some((found.high? - found.low?) / 2.0));
-        half.map_or_else(String::new, |half| format!("± {}", show_time_ns(half)))
-    };
-    let figures = vec![
-        column("lost", rows.iter().map(|loss| time(Some(loss.lost_ns()))).collect()),
-        column("", rows.iter().map(|loss| lost(&loss)).collect()),
-        column("of its", rows.iter().map(|l| percent(l.values.get("lost_percent"))).collect()),
-        column("storms", rows.iter().map(|l| l.storms_ns.len().to_string()).collect()),
-    ];
-    Grid::new(labels, figures)
+    let storms = losses.iter().map(|loss| loss.storms_ns.len().to_string());
+    grid(&rows, labels, CAUSES).with_figures(column("storms", storms.collect()))
 }
 
 /// The parts of a call from its begin to its end, as `analyze::verdict` finds them.
@@ -265,7 +239,7 @@ const PARTS: [(&str, &str); 9] = [
 
 /// A column for each kind of call, a row for each part.
 fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
-    let is_shown = |(wait, values): &&(&model::record::subject::Wait, Values<'_>)| {
+    let is_shown = |(wait, values): &&Of<'_, Wait>| {
         values.get("call_rest_ns").is_some()
             && shown.has_device(&wait.device)
             && shown.has_role(&[&wait.victim])
@@ -298,26 +272,19 @@ fn files_heading(told: &Told<'_>) -> String {
     }
 }
 
+const FILES: &[Column] = &[
+    ("", "read", "file_read_bytes", bytes),
+    ("", "written", "file_write_bytes", bytes),
+    ("", "fsyncs", "file_calls_count", show_count),
+    ("", "mean", "file_calls_mean_ns", show_time_ns),
+];
+
 fn files(told: &Told<'_>, shown: &Shown) -> Grid {
-    let is_shown = |(file, _): &&(&model::record::subject::File, Values<'_>)| {
-        shown.has_device(&file.device) && has(&file.file, shown.file.as_deref())
+    let is_shown = |(of, _): &&Of<'_, File>| {
+        shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
     };
-    let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).collect();
-    let texts = rows.iter().map(|(file, _)| cut_path(&file.file)).collect();
-    let mut labels = vec![Labels { head: "file", texts }];
-    labels.extend(on(rows.iter().map(|(file, _)| file.device.as_str())));
-    let of = |quantity: &str, show: &dyn Fn(f64) -> String| -> Vec<String> {
-        let text =
-            |(_, values): &&(_, Values<'_>)| values.get(quantity).map_or_else(String::new, show);
-        rows.iter().map(text).collect()
-    };
-    let figures = vec![
-        column("read", of("file_read_bytes", &bytes)),
-        column("written", of("file_write_bytes", &bytes)),
-        column("fsyncs", of("file_calls_count", &|value| format!("{value:.0}"))),
-        column("mean", of("file_calls_mean_ns", &show_time_ns)),
-    ];
-    Grid::new(labels, figures)
+    let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).cloned().collect();
+    grid(&rows, &[("file", |of| cut_path(&of.file)), ("on", |of| cut(&of.device))], FILES)
 }
 
 /// A name's beginning.

@@ -55,47 +55,36 @@ impl Loss<'_> {
     }
 }
 
+/// What findings are of, with its values.
+pub(super) type Of<'a, T> = (&'a T, Values<'a>);
+
 /// All of them; waits by their time, losses by theirs, files by their bytes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Told<'a> {
-    pub(super) waits: Vec<(&'a Wait, Values<'a>)>,
+    pub(super) waits: Vec<Of<'a, Wait>>,
     pub(super) losses: Vec<Loss<'a>>,
-    pub(super) files: Vec<(&'a File, Values<'a>)>,
-    pub(super) stacks: Vec<(&'a Stack, Values<'a>)>,
-    pub(super) layers: Vec<(&'a Layer, Values<'a>)>,
+    pub(super) files: Vec<Of<'a, File>>,
+    pub(super) stacks: Vec<Of<'a, Stack>>,
+    pub(super) layers: Vec<Of<'a, Layer>>,
+    pub(super) devices: Vec<Of<'a, Class>>,
     pub(super) run: Values<'a>,
     /// Waits of no known device by role, the most first.
-    pub(super) unplaced: Vec<(&'a Class, Values<'a>)>,
+    pub(super) unplaced: Vec<Of<'a, Class>>,
     /// Waits that were too short to be told of one by one, the most first.
-    pub(super) short: Vec<(&'a Class, f64)>,
+    pub(super) short: Vec<Of<'a, Class>>,
     /// The kernel's count of cgroups, the most first.
-    pub(super) cgroups: Vec<(&'a Class, Values<'a>)>,
+    pub(super) cgroups: Vec<Of<'a, Class>>,
 }
 
 impl<'a> Told<'a> {
     pub(super) fn of(findings: &'a [Finding]) -> Self {
-        let mut told = Self {
-            waits: Vec::new(),
-            losses: Vec::new(),
-            files: Vec::new(),
-            stacks: Vec::new(),
-            layers: Vec::new(),
-            run: Values::default(),
-            unplaced: Vec::new(),
-            short: Vec::new(),
-            cgroups: Vec::new(),
-        };
-        for finding in findings {
-            told.add(finding);
-        }
-        let time = |values: &Values<'_>| values.or_zero("waited_ns");
-        told.waits.sort_by(|a, b| time(&b.1).total_cmp(&time(&a.1)));
+        let mut told = Self::default();
+        findings.iter().for_each(|finding| told.add(finding));
+        most_first(&mut told.waits, "waited_ns");
         told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
-        let pressure = |values: &Values<'_>| values.or_zero("io_pressure_ns");
-        told.cgroups.sort_by(|a, b| pressure(&b.1).total_cmp(&pressure(&a.1)));
-        let unplaced = |values: &Values<'_>| values.or_zero("unplaced_waits_ns");
-        told.unplaced.sort_by(|a, b| unplaced(&b.1).total_cmp(&unplaced(&a.1)));
-        told.short.sort_by(|a, b| b.1.total_cmp(&a.1));
+        most_first(&mut told.cgroups, "io_pressure_ns");
+        most_first(&mut told.unplaced, "unplaced_waits_ns");
+        most_first(&mut told.short, "short_waits_ns");
         told.put_blamed_stacks_first();
         told
     }
@@ -107,7 +96,7 @@ impl<'a> Told<'a> {
                 |loss: &&Loss<'_>| loss.matters() && loss.of.is_role && loss.of.cause == stack.role;
             self.losses.iter().filter(is_his).map(Loss::lost_ns).sum()
         };
-        let key = |(stack, values): &(&Stack, Values<'_>)| {
+        let key = |(stack, values): &Of<'_, Stack>| {
             let time = values.or_zero("stack_response_ns") + values.or_zero("stack_waited_ns");
             (lost(stack), time)
         };
@@ -137,14 +126,15 @@ impl<'a> Told<'a> {
                 self.run.0.insert(&finding.quantity, finding);
             }
             Subject::Blame(of) => self.add_loss(of, finding),
-            Subject::Class(of) if finding.quantity.starts_with("io_pressure_") => {
-                add_to(&mut self.cgroups, of, finding);
-            }
-            Subject::Class(of) if finding.quantity == "short_waits_ns" => {
-                self.short.push((of, finding.value.unwrap_or(0.0)));
-            }
-            Subject::Class(of) if finding.quantity.starts_with("unplaced_") => {
-                add_to(&mut self.unplaced, of, finding);
+            Subject::Class(of) => {
+                let all = match (of.by.as_str(), finding.quantity.as_str()) {
+                    ("device", _) => &mut self.devices,
+                    (_, "short_waits_ns") => &mut self.short,
+                    (_, quantity) if quantity.starts_with("io_pressure_") => &mut self.cgroups,
+                    (_, quantity) if quantity.starts_with("unplaced_") => &mut self.unplaced,
+                    _ => return,
+                };
+                add_to(all, of, finding);
             }
             _ => {}
         }
@@ -169,8 +159,12 @@ impl<'a> Told<'a> {
     }
 }
 
+fn most_first<T>(all: &mut [Of<'_, T>], quantity: &str) {
+    all.sort_by(|(_, a), (_, b)| b.or_zero(quantity).total_cmp(&a.or_zero(quantity)));
+}
+
 /// Findings of a subject come in one or two runs.
-fn add_to<'a, T: PartialEq>(all: &mut Vec<(&'a T, Values<'a>)>, of: &'a T, finding: &'a Finding) {
+fn add_to<'a, T: PartialEq>(all: &mut Vec<Of<'a, T>>, of: &'a T, finding: &'a Finding) {
     match all.iter_mut().rev().find(|(known, _)| *known == of) {
         Some((_, values)) => {
             values.0.insert(&finding.quantity, finding);
