@@ -13,6 +13,7 @@ pub mod explore;
 pub mod history;
 pub mod joined;
 pub mod layers;
+mod merge;
 mod names;
 pub mod opened;
 pub mod overhead;

@@ -7,6 +7,7 @@
 //!
 //! Non-goals: finding storms ([`crate::response`]), sentences.
 
+use crate::merge::{Merge as _, merged};
 use crate::names::{Called, FileNames};
 use crate::response::StormSpan;
 use crate::verdict::{Actors, RoleId};
@@ -36,6 +37,8 @@ pub struct Sent {
     /// Their responses, summed.
     pub held_ns: u64,
 }
+
+merged!(Sent { requests, read_bytes, write_bytes, held_ns });
 
 impl Sent {
     fn add(&mut self, row: &Request, response_ns: u64) {
@@ -75,11 +78,7 @@ impl<K: Eq + Hash + Ord + Copy> Senders<K> {
     fn told(&self, name: impl Fn(&K) -> String) -> Told {
         let mut by_name: BTreeMap<String, Sent> = BTreeMap::new();
         for (key, sent) in &self.known {
-            let named = by_name.entry(name(key)).or_default();
-            named.requests += sent.requests;
-            named.read_bytes += sent.read_bytes;
-            named.write_bytes += sent.write_bytes;
-            named.held_ns = named.held_ns.saturating_add(sent.held_ns);
+            by_name.entry(name(key)).or_default().merge(*sent);
         }
         let mut rows: Vec<(String, Sent)> = by_name.into_iter().collect();
         rows.sort_by(|a, b| (Reverse(a.1.requests), &a.0).cmp(&(Reverse(b.1.requests), &b.0)));

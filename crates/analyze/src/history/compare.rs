@@ -4,6 +4,7 @@
 //! Non-goals: reckoning a difference (`crate::compare`), which has the rows of each key as series.
 
 use crate::compare::Series;
+use crate::merge::Merge;
 use model::histogram::SparseHistogram;
 use model::record::{Counted, RollupRow, Subject, operations};
 use std::collections::BTreeMap;
@@ -54,18 +55,9 @@ impl Side {
 
     /// Adds what another took of other rows.
     pub fn merge(&mut self, other: Self) {
-        for (key, slots) in other.responses {
-            let mine = self.responses.entry(key).or_default();
-            for (slot, responses) in slots {
-                mine.entry(slot).or_default().merge(&responses);
-            }
-        }
-        for (slot, lost_ns) in other.lost_ns {
-            *self.lost_ns.entry(slot).or_default() += lost_ns;
-        }
-        for (slot, ns) in other.watched_ns {
-            *self.watched_ns.entry(slot).or_default() += ns;
-        }
+        Merge::merge(&mut self.responses, other.responses);
+        Merge::merge(&mut self.lost_ns, other.lost_ns);
+        Merge::merge(&mut self.watched_ns, other.watched_ns);
     }
 }
 

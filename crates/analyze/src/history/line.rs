@@ -2,6 +2,7 @@
 
 use super::Asked;
 use super::watch::Watch;
+use crate::merge::{Merge as _, merged, sum};
 use model::histogram::SparseHistogram;
 use model::history::{By, Line};
 use model::record::{Counted, RollupRow, operations};
@@ -15,13 +16,7 @@ struct Sum {
     ns: u64,
 }
 
-impl Sum {
-    fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.bytes += other.bytes;
-        self.ns += other.ns;
-    }
-}
+merged!(Sum { count, bytes, ns });
 
 /// Operations that `sar -d` counts.
 const COUNTED: [&str; 3] = ["read", "write", "discard"];
@@ -37,26 +32,20 @@ struct Io {
     is_known: bool,
 }
 
+merged!(Io { counted, others, is_known });
+
 impl Io {
     fn add(&mut self, operation: &str, sum: Sum) {
         self.is_known = true;
         match COUNTED.iter().position(|name| *name == operation) {
-            Some(place) => self.counted[place].add(sum),
-            None => self.others.add(sum),
+            Some(place) => self.counted[place].merge(sum),
+            None => self.others.merge(sum),
         }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.is_known |= other.is_known;
-        self.others.add(other.others);
-        self.counted.iter_mut().zip(other.counted).for_each(|(mine, sum)| mine.add(sum));
     }
 
     /// Of what `sar -d` counts; of all where a line is of an operation.
     fn all(&self, with_others: bool) -> Sum {
-        let mut all = if with_others { self.others } else { Sum::default() };
-        self.counted.iter().for_each(|sum| all.add(*sum));
-        all
+        sum(self.counted.into_iter().chain(with_others.then_some(self.others)))
     }
 }
 
@@ -74,6 +63,8 @@ pub(super) struct Cell {
     /// Where there are several.
     hosts: BTreeSet<String>,
 }
+
+merged!(Cell { disk, traced, busy_ns, queued_ns, responses, requests, failed, hosts });
 
 impl Cell {
     pub(super) fn take(&mut self, row: &RollupRow<'_>) {
@@ -98,19 +89,6 @@ impl Cell {
         // Columns that are no histogram add nothing to it.
         let exact = (row.sum_ns, row.min_ns, row.max_ns);
         let _ = self.responses.add_parts(row.buckets, row.counts, exact);
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.disk.merge(other.disk);
-        self.traced.merge(other.traced);
-        for (device, ns) in other.busy_ns {
-            *self.busy_ns.entry(device).or_default() += ns;
-        }
-        self.queued_ns += other.queued_ns;
-        self.responses.merge(&other.responses);
-        self.requests += other.requests;
-        self.failed += other.failed;
-        self.hosts.extend(other.hosts);
     }
 
     /// The figures of a line; its losses are somebody else's.

@@ -2,6 +2,7 @@
 
 use super::Asked;
 use super::watch::Watch;
+use crate::merge::merged;
 use crate::response::period;
 use crate::statistics::NORMAL_95;
 use crate::verdict::{Storm, united};
@@ -36,16 +37,9 @@ struct OfPair {
     more_storms: (u64, u64),
 }
 
-impl OfPair {
-    fn merge(&mut self, other: Self) {
-        self.times.extend(other.times);
-        self.estimated_ns += other.estimated_ns;
-        self.lost_us2 += other.lost_us2;
-        self.storms.extend(other.storms);
-        self.more_storms.0 += other.more_storms.0;
-        self.more_storms.1 += other.more_storms.1;
-    }
+merged!(OfPair { times, estimated_ns, lost_us2, storms, more_storms });
 
+impl OfPair {
     fn lost_ns(&self) -> f64 {
         self.times.iter().map(|(.., lost_ns)| lost_ns).sum()
     }
@@ -109,6 +103,8 @@ pub(super) struct Losses {
     waited: HashMap<Names, Vec<(i64, u64)>>,
 }
 
+merged!(Losses { pairs, waited });
+
 impl Losses {
     pub(super) fn lost(&mut self, row: &RollupRow<'_>) {
         let of_pair = Lent::of(row).among(&mut self.pairs);
@@ -137,15 +133,6 @@ impl Losses {
     pub(super) fn waited(&mut self, row: &RollupRow<'_>) {
         let times = Lent::of(row).among(&mut self.waited);
         times.push((row.from_unix_ns, row.sum_ns));
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        for (pair, of_pair) in other.pairs {
-            self.pairs.entry(pair).or_default().merge(of_pair);
-        }
-        for (key, times) in other.waited {
-            self.waited.entry(key).or_default().extend(times);
-        }
     }
 
     /// Of each line's time and group: what was lost, and the pair that lost most.

@@ -28,6 +28,7 @@ mod losses;
 pub(crate) mod tests;
 mod watch;
 
+use crate::merge::Merge as _;
 use hashbrown::{Equivalent, HashMap};
 use line::Cell;
 use losses::Losses;
@@ -237,9 +238,7 @@ impl Ledger {
     /// Adds what another took of other rows.
     pub fn merge(&mut self, mut other: Self) {
         other.settle();
-        for (key, cell) in other.cells {
-            self.cells.entry(key).or_default().merge(cell);
-        }
+        self.cells.merge(other.cells);
         self.losses.merge(other.losses);
         self.watch.merge(other.watch);
     }

@@ -1,5 +1,6 @@
 //! What is known of the watch itself: which times it saw, what it lost, what the clock did.
 
+use crate::merge::{Merge, merged};
 use model::history::Gap;
 use model::record::{RollupRow, operations};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,14 +39,6 @@ impl OfHost {
         *end = (*end).max(until);
     }
 
-    fn merge(&mut self, other: Self) {
-        for (interval, ns) in other.by_interval {
-            *self.by_interval.entry(interval).or_default() += ns;
-        }
-        other.times.into_iter().for_each(|(from, until)| self.time(from, until));
-        self.watched_ns += other.watched_ns;
-    }
-
     /// The times between its begin and its end in which it did not watch.
     fn gaps(&self) -> Vec<(i64, i64)> {
         let mut gaps = Vec::new();
@@ -60,6 +53,16 @@ impl OfHost {
     }
 }
 
+impl Merge for OfHost {
+    fn merge(&mut self, other: Self) {
+        Merge::merge(&mut self.by_interval, other.by_interval);
+        other.times.into_iter().for_each(|(from, until)| self.time(from, until));
+        self.watched_ns += other.watched_ns;
+    }
+}
+
+merged!(Watch { hosts, events_lost, forward, back, not_kept_ns });
+
 impl Watch {
     pub(super) fn take(&mut self, row: &RollupRow<'_>, interval: i64) {
         match row.operation {
@@ -70,21 +73,11 @@ impl Watch {
                 of_host.time(row.from_unix_ns, row.until_unix_ns);
             }
             operations::EVENTS_LOST => self.events_lost += row.count,
-            operations::CLOCK_FORWARD => add(&mut self.forward, (row.count, row.sum_ns)),
-            operations::CLOCK_BACK => add(&mut self.back, (row.count, row.sum_ns)),
+            operations::CLOCK_FORWARD => self.forward.merge((row.count, row.sum_ns)),
+            operations::CLOCK_BACK => self.back.merge((row.count, row.sum_ns)),
             operations::NOT_KEPT => self.not_kept_ns += row.sum_ns,
             _ => {}
         }
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        for (host, of_host) in other.hosts {
-            self.hosts.entry(host).or_default().merge(of_host);
-        }
-        self.events_lost += other.events_lost;
-        add(&mut self.forward, other.forward);
-        add(&mut self.back, other.back);
-        self.not_kept_ns += other.not_kept_ns;
     }
 
     /// The hosts, where there are several.
@@ -128,8 +121,4 @@ impl Watch {
         };
         self.hosts.iter().flat_map(of_host).collect()
     }
-}
-
-fn add(sum: &mut (u64, u64), more: (u64, u64)) {
-    *sum = (sum.0 + more.0, sum.1 + more.1);
 }

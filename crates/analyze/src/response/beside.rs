@@ -8,6 +8,7 @@ use super::classes::Combination;
 use super::device::{Device, Times};
 use super::processes::Process;
 use super::{Response, Totals};
+use crate::merge::Merge as _;
 use model::record::CommandId;
 use std::ops::Range;
 
@@ -56,7 +57,7 @@ impl Response {
         for (kind, of, name, traffic) in other.areas.iter() {
             self.areas.add_other((kind, of.map(device), name, traffic));
         }
-        self.ticks.merge(&other.ticks);
+        self.ticks.merge(other.ticks);
         self.unsorted += other.unsorted;
         self.reversed += other.reversed;
         for theirs in other.devices.into_all() {

@@ -36,6 +36,7 @@ mod taken;
 mod ticks;
 
 use crate::density::Density;
+use crate::merge::Merge as _;
 use crate::requests::sequences::{Sequences, is_sequence};
 use crate::requests::{ByClass, Share, Tally};
 pub use areas::AreaMaps;
@@ -424,7 +425,7 @@ impl Response {
         self.areas.merge(&next.areas);
         self.totals.periods.merge(next.totals.periods);
         self.totals.behind.merge(&next.totals.behind);
-        self.ticks.merge(&next.ticks);
+        self.ticks.merge(next.ticks);
         if let (Some(own), Some(theirs)) = (&mut self.density, next.density) {
             own.merge(theirs);
         }

@@ -9,6 +9,7 @@
 //! Non-goals: storms, places.
 
 use crate::density::{TIME_NS, TIMES};
+use crate::merge::{Merge as _, merged, sum};
 use crate::requests::Share;
 
 /// Times of the requests of one direction that arrived in a bin and whose parts are known.
@@ -22,13 +23,7 @@ pub struct Parts {
     pub service_ns: u64,
 }
 
-impl Parts {
-    fn merge(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
-        self.service_ns = self.service_ns.saturating_add(other.service_ns);
-    }
-}
+merged!(Parts { requests, wait_ns, service_ns });
 
 /// What a bin of time holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,14 +38,7 @@ pub struct Bin {
     pub others: Parts,
 }
 
-impl Bin {
-    fn merge(&mut self, other: &Self) {
-        self.depth_ns = self.depth_ns.saturating_add(other.depth_ns);
-        self.depth_max = self.depth_max.max(other.depth_max);
-        self.reads.merge(&other.reads);
-        self.others.merge(&other.others);
-    }
-}
+merged!(Bin { depth_ns, reads, others } max { depth_max });
 
 /// A device's bins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,12 +71,7 @@ impl OverTime {
 
     fn widen(&mut self) {
         self.width_ns = self.width_ns.saturating_mul(2);
-        let both = |pair: &[Bin]| {
-            let mut sum = Bin::default();
-            pair.iter().for_each(|bin| sum.merge(bin));
-            sum
-        };
-        self.bins = self.bins.chunks(2).map(both).collect();
+        self.bins = self.bins.chunks(2).map(|pair| sum(pair.iter().copied())).collect();
     }
 
     /// The bin that is so long after their begin.
@@ -135,7 +118,7 @@ impl OverTime {
         let service_ns = response.value_ns().saturating_sub(wait_ns);
         if let Some(bin) = self.at(self.since(arrival_ns)) {
             let parts = if is_read { &mut bin.reads } else { &mut bin.others };
-            parts.merge(&Parts { requests: 1, wait_ns, service_ns });
+            parts.merge(Parts { requests: 1, wait_ns, service_ns });
         }
     }
 
@@ -146,7 +129,7 @@ impl OverTime {
         if self.bins.len() < other.bins.len() {
             self.bins.resize(other.bins.len(), Bin::default());
         }
-        self.bins.iter_mut().zip(&other.bins).for_each(|(own, theirs)| own.merge(theirs));
+        self.bins.iter_mut().zip(&other.bins).for_each(|(own, theirs)| own.merge(*theirs));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Responses counted in ticks of 1/60 s, as the 1986 paper printed them (section 2.4): `lbolt`, the
 //! kernel's clock after which this program is named, went up by one at each.
 
+use crate::merge::merged;
 use std::collections::BTreeMap;
 
 const RATE: u128 = 60;
@@ -27,6 +28,8 @@ impl Default for Ticks {
     }
 }
 
+merged!(Ticks { few, many });
+
 impl Ticks {
     /// To the nearest tick: a difference of two times in ticks is read back as it was.
     #[inline]
@@ -40,11 +43,6 @@ impl Ticks {
             Some(count) => *count += 1,
             None => *self.many.entry(ticks).or_default() += 1,
         }
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.few.iter_mut().zip(&other.few).for_each(|(own, theirs)| *own += theirs);
-        other.many.iter().for_each(|(ticks, count)| *self.many.entry(*ticks).or_default() += count);
     }
 
     pub(super) fn counts(&self) -> Vec<TickCount> {

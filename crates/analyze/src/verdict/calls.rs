@@ -9,6 +9,7 @@
 //!
 //! Non-goals: the parts of calls whose file system tells no commits.
 
+use crate::merge::merged;
 use model::record::{Call, FileKind, JournalCommit, Op, Request};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -53,19 +54,12 @@ pub(crate) struct Served {
 /// A commit, by its file system and transaction.
 type Commit = (u64, u64);
 
+merged!(Served { calls, parts_ns, by_commit, within, across });
+
 impl Served {
     /// Commits that served calls.
     pub(crate) fn commits(&self) -> u64 {
         self.within + self.across.len() as u64
-    }
-
-    /// Adds what calls of another span have in common.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, ns)| *sum += ns);
-        self.by_commit += other.by_commit;
-        self.within += other.within;
-        self.across.extend(&other.across);
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! Non-goals: who is to blame for what took longer (`super::blame`).
 
+use crate::merge::{merged, sum};
 use model::histogram::{Binned, eighth_of, middle_of, value_of};
 use std::collections::BTreeMap;
 
@@ -73,6 +74,8 @@ pub(crate) struct Slices {
     parts_ns: OwnParts,
 }
 
+merged!(Slices { count, sum_ns, counts2, products, sums2, others, parts_ns });
+
 impl Slices {
     /// A slice's waits, and for which part of it others were busy.
     pub(crate) fn of(count: u64, sum_ns: u64, others: f64, parts_ns: OwnParts) -> Self {
@@ -86,16 +89,6 @@ impl Slices {
             others: (others * count as f64 * MILLIONTHS).round() as u64,
             parts_ns,
         }
-    }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.counts2 += other.counts2;
-        self.products += other.products;
-        self.sums2 += other.sums2;
-        self.others += other.others;
-        self.parts_ns.iter_mut().zip(other.parts_ns).for_each(|(sum, ns)| *sum += ns);
     }
 }
 
@@ -154,10 +147,8 @@ impl Calm {
         })?;
         let middle_ns = value_of(middle_of(middle.into())).map_or(f64::MAX, |ns| ns as f64);
         let length_most = length_of((UNUSUAL * middle_ns) as u64);
-        let mut usual = Slices::default();
-        quiet()
-            .filter(|(alike, _)| alike.length <= length_most)
-            .for_each(|(_, of)| usual.merge(of));
+        let usual = quiet().filter(|(alike, _)| alike.length <= length_most);
+        let usual: Slices = sum(usual.map(|(_, of)| *of));
         let count = usual.count as f64;
         let mean_ns = usual.sum_ns as f64 / count;
         let spread_ns2 = (usual.sums2 as f64 - 2.0 * mean_ns * usual.products as f64

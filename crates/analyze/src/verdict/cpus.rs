@@ -4,6 +4,7 @@
 //!
 //! Non-goals: waits for a CPU that others of this machine use.
 
+use crate::merge::merged;
 use model::record::CpuTime;
 use std::ops::Range;
 
@@ -22,17 +23,7 @@ pub(super) struct CpuSum {
     pub(super) io_counted_ns: f64,
 }
 
-impl CpuSum {
-    pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            all_ns: self.all_ns + other.all_ns,
-            idle_ns: self.idle_ns + other.idle_ns,
-            stolen_ns: self.stolen_ns + other.stolen_ns,
-            io_stalled_ns: self.io_stalled_ns + other.io_stalled_ns,
-            io_counted_ns: self.io_counted_ns + other.io_counted_ns,
-        }
-    }
-}
+merged!(CpuSum { all_ns, idle_ns, stolen_ns, io_stalled_ns, io_counted_ns });
 
 impl Cpus {
     pub(super) fn new(mut intervals: Vec<CpuTime>) -> Self {

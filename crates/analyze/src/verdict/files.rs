@@ -2,6 +2,7 @@
 //!
 //! Non-goals: what files are called ([`crate::names`]).
 
+use crate::merge::{Merge as _, merged};
 use crate::names::{Called, FileNames};
 use hashbrown::HashMap;
 use model::record::{Flags, Op, Request};
@@ -17,15 +18,11 @@ pub(crate) struct Requested {
     pub(crate) write_bytes: u64,
 }
 
+merged!(Requested { requests, read_bytes, write_bytes });
+
 impl Requested {
     pub(crate) fn bytes(&self) -> u64 {
         self.read_bytes + self.write_bytes
-    }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.read_bytes += other.read_bytes;
-        self.write_bytes += other.write_bytes;
     }
 
     fn add(&mut self, row: &Request) {
@@ -70,7 +67,7 @@ impl Files {
     /// Adds those of another time, which were put away.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.settle();
-        self.unknown.merge(&other.unknown);
+        self.unknown.merge(other.unknown);
         let mut known: Vec<_> = other.known.iter().collect();
         known.sort_unstable_by_key(|(key, _)| **key);
         for (key, requested) in known {
@@ -83,8 +80,8 @@ impl Files {
     pub(crate) fn settle(&mut self) {
         let Some((key, requested)) = self.last.take() else { return };
         match self.known.len() < MOST || self.known.contains_key(&key) {
-            true => self.known.entry(key).or_default().merge(&requested),
-            false => self.unknown.merge(&requested),
+            true => self.known.entry(key).or_default().merge(requested),
+            false => self.unknown.merge(requested),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::sums::{Cause, Share, Victim};
 use super::units::UnitSum;
 use super::waits::Kind;
 use super::whole::Verdict;
+use crate::merge::{Merge as _, sum};
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
@@ -162,7 +163,7 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     let span_ns: f64 = spans.map(|time_ns| (time_ns.end - time_ns.start).max(0) as f64).sum();
     let requests = all.iter().map(|told| told.verdict.requests).sum();
     let cpus = all.iter().map(|told| told.verdict.known.cpus.within(&told.verdict.time_ns()));
-    let cpus = cpus.fold(CpuSum::default(), CpuSum::and);
+    let cpus: CpuSum = sum(cpus);
     let run = Subject::this_run();
     let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), requests, COUNTED);
     let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
@@ -364,7 +365,7 @@ fn of_stacks(all: &[Told<'_>]) -> Vec<Finding> {
                 role: verdict.role(way.role),
                 user: named(way.stacks.user).to_owned(),
             };
-            rows.entry(of).or_default().merge(queued);
+            rows.entry(of).or_default().merge(*queued);
         }
     }
     let mut rows: Vec<_> = rows.into_iter().collect();
@@ -397,14 +398,14 @@ struct OfFiles {
 impl OfFiles {
     fn add(&mut self, Told { verdict, name }: &Told<'_>) {
         let Verdict { known, files, .. } = verdict;
-        self.all.merge(&files.unknown);
+        self.all.merge(files.unknown);
         for ((device, called), requested) in &files.known {
-            self.all.merge(requested);
+            self.all.merge(*requested);
             if called.is_known() {
-                self.known.merge(requested);
+                self.known.merge(*requested);
             }
             let of = (name(*device), known.file_names.text(*called, name));
-            self.rows.entry(of).or_default().0.merge(requested);
+            self.rows.entry(of).or_default().0.merge(*requested);
         }
         for call in known.calls.all.iter().chain(&known.endless) {
             let number = call.file();

@@ -8,6 +8,7 @@ use super::intervals::Interval;
 use super::sums::{Share, Victim};
 use super::waits::Class;
 use super::{Ledger, holders};
+use crate::merge::Merge as _;
 use model::record::Wait;
 use std::collections::BTreeMap;
 

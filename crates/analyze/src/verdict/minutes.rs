@@ -145,7 +145,7 @@ impl Minutes {
     fn close_first(&mut self) {
         let Some(mut ledger) = self.open.pop_front() else { return };
         match &mut self.over {
-            Over::Added(whole) => whole.merge(&ledger.verdict()),
+            Over::Added(whole) => whole.merge(ledger.verdict()),
             Over::Each(minutes) => {
                 let number = self.known.minute_of(ledger.begin_ns());
                 ledger.end();

@@ -81,6 +81,7 @@ pub(crate) use so_far::{LostSoFar, SoFar, WaitsSoFar};
 pub(crate) use sums::Storm;
 pub use whole::Verdict;
 
+use crate::merge::Merge as _;
 use crate::requests::sequences::Open;
 use book::Book;
 use calls::Steps;
@@ -516,7 +517,7 @@ impl Ledger {
             let (part, actors) = (|number| disk.part(number), &self.actors);
             let is_kernel = |role| actors.is_kernel(role);
             let scene = Scene::new(book, &part, &is_kernel, stolen_ns);
-            sums.merge(&weigh(&scene), &|role| role);
+            sums.merge(weigh(&scene), &|role| role);
         }
         sums
     }

@@ -4,6 +4,7 @@
 //! Non-goals: names of functions (the trace's context has them).
 
 use super::actors::RoleId;
+use crate::merge::{Merge as _, merged};
 use model::heaviest::Heaviest;
 use model::record::{Flags, Request, Stacks, Wait};
 
@@ -27,14 +28,7 @@ pub(crate) struct Queued {
     pub(crate) waited_ns: i64,
 }
 
-impl Queued {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.bytes += other.bytes;
-        self.response_ns += other.response_ns;
-        self.waited_ns += other.waited_ns;
-    }
-}
+merged!(Queued { requests, bytes, response_ns, waited_ns });
 
 #[derive(Debug)]
 pub(crate) struct Ways(Heaviest<Way, Queued>);
@@ -53,7 +47,7 @@ impl Ways {
         }
         let way = Way { device: row.device, role, stacks: row.stacks };
         let (bytes, response_ns) = (u64::from(row.length_bytes), end_ns - begin_ns);
-        self.put(way, &Queued { requests: 1, bytes, response_ns, waited_ns: 0 });
+        self.put(way, Queued { requests: 1, bytes, response_ns, waited_ns: 0 });
     }
 
     /// Adds a wait of a thread.
@@ -61,11 +55,11 @@ impl Ways {
         let stacks = Stacks { kernel: wait.stack as u32, user: 0 };
         let waited_ns = wait.end_ns - wait.begin_ns;
         if stacks != Stacks::default() {
-            self.put(Way { device, role, stacks }, &Queued { waited_ns, ..Queued::default() });
+            self.put(Way { device, role, stacks }, Queued { waited_ns, ..Queued::default() });
         }
     }
 
-    fn put(&mut self, way: Way, queued: &Queued) {
+    fn put(&mut self, way: Way, queued: Queued) {
         let weight = u64::try_from(queued.response_ns + queued.waited_ns).unwrap_or(0);
         self.0.add(way, weight).merge(queued);
     }
@@ -75,7 +69,7 @@ impl Ways {
         let mut ways: Vec<(Way, Queued)> = other.all().map(|(way, of)| (*way, *of)).collect();
         ways.sort_unstable_by_key(|(way, _)| *way);
         for (way, queued) in ways {
-            self.put(Way { role: role(way.role), ..way }, &queued);
+            self.put(Way { role: role(way.role), ..way }, queued);
         }
     }
 

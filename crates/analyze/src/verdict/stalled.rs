@@ -4,6 +4,7 @@
 //! Non-goals: who waited, and for whom.
 
 use super::cpus::Cpus;
+use crate::merge::merged;
 use std::ops::Range;
 
 /// A role's waits without a request, of which it is not known for which device they were: they are
@@ -14,12 +15,7 @@ pub(super) struct Unplaced {
     pub(super) sum_ns: i64,
 }
 
-impl Unplaced {
-    pub(super) fn merge(&mut self, other: Self) {
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-    }
-}
+merged!(Unplaced { count, sum_ns });
 
 /// How narrow slices are in which waits are held against the kernel's count, in ns.
 const SLICE_NS: i64 = 10_000_000;

@@ -10,6 +10,7 @@
 use super::actors::RoleId;
 use super::calm::{Alike, OwnParts, Slices};
 use super::waits::{Class, Kind};
+use crate::merge::{Merge as _, merged};
 use model::circumstance::Circumstance;
 use model::record::Op;
 use std::collections::BTreeMap;
@@ -51,6 +52,8 @@ pub(crate) struct Share {
     millionths: u64,
 }
 
+merged!(Share { ns, millionths });
+
 impl Share {
     /// Rounded; what is less than nothing is nothing.
     pub(crate) fn new(ns: f64, count: f64) -> Self {
@@ -60,11 +63,6 @@ impl Share {
     /// How many waits it is.
     pub(crate) fn count(self) -> f64 {
         self.millionths as f64 / 1e6
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.ns += other.ns;
-        self.millionths += other.millionths;
     }
 }
 
@@ -81,14 +79,7 @@ pub(crate) struct Lost {
     pub(crate) open: Share,
 }
 
-impl Lost {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.above.merge(other.above);
-        self.below.merge(other.below);
-        self.part.merge(other.part);
-        self.open.merge(other.open);
-    }
-}
+merged!(Lost { above, below, part, open });
 
 /// Waits of a class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,18 +95,7 @@ pub(crate) struct OfClass {
     pub(crate) open_parts_ns: OwnParts,
 }
 
-impl OfClass {
-    fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        for (alike, slices) in &other.slices {
-            self.slices.entry(*alike).or_default().merge(slices);
-        }
-        self.open_count += other.open_count;
-        self.open_ns += other.open_ns;
-        self.open_parts_ns.iter_mut().zip(other.open_parts_ns).for_each(|(sum, ns)| *sum += ns);
-    }
-}
+merged!(OfClass { count, sum_ns, slices, open_count, open_ns, open_parts_ns });
 
 /// A time in which a victim lost by a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,30 +120,30 @@ pub(crate) struct Sums {
 
 impl Sums {
     /// Adds those of another time; `role` is the number here of each of its roles.
-    pub(crate) fn merge(&mut self, other: &Self, role: &dyn Fn(RoleId) -> RoleId) {
-        let class = |class: &Class| {
+    pub(crate) fn merge(&mut self, other: Self, role: &dyn Fn(RoleId) -> RoleId) {
+        let class = |class: Class| {
             let kind = class.kind.with_roles(role);
-            Class { role: role(class.role), kind, ..*class }
+            Class { role: role(class.role), kind, ..class }
         };
-        let victim = |victim: &Victim| {
+        let victim = |victim: Victim| {
             let kind = victim.kind.with_roles(role);
-            Victim { role: role(victim.role), kind, ..*victim }
+            Victim { role: role(victim.role), kind, ..victim }
         };
-        let cause = |cause: &Cause| match cause {
-            Cause::Role(of) => Cause::Role(role(*of)),
-            nobody @ Cause::Nobody(_) => *nobody,
+        let cause = |cause: Cause| match cause {
+            Cause::Role(of) => Cause::Role(role(of)),
+            nobody @ Cause::Nobody(_) => nobody,
         };
-        for (of, sums) in &other.classes {
+        for (of, sums) in other.classes {
             self.classes.entry(class(of)).or_default().merge(sums);
         }
-        for ((of, by, op), lost) in &other.lost {
-            self.lost.entry((class(of), cause(by), *op)).or_default().merge(lost);
+        for ((of, by, op), lost) in other.lost {
+            self.lost.entry((class(of), cause(by), op)).or_default().merge(lost);
         }
-        for ((of, by), storms) in &other.storms {
+        for ((of, by), storms) in other.storms {
             self.storms.entry((victim(of), cause(by))).or_default().extend(storms);
         }
-        for ((of, holder), share) in &other.held {
-            self.held.entry((victim(of), role(*holder))).or_default().merge(*share);
+        for ((of, holder), share) in other.held {
+            self.held.entry((victim(of), role(holder))).or_default().merge(share);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Non-goals: the machine's (`super::stalled`, `super::cpus`); who waited, and for whom.
 
 use super::stalled::Stalled;
+use crate::merge::merged;
 use hashbrown::HashMap;
 use model::record::{Pressure, Process};
 use std::collections::BTreeMap;
@@ -26,13 +27,7 @@ pub(super) struct UnitSum {
     pub(super) seen_ns: i64,
 }
 
-impl UnitSum {
-    pub(super) fn merge(&mut self, other: Self) {
-        self.time_ns += other.time_ns;
-        self.stalled_ns += other.stalled_ns;
-        self.seen_ns += other.seen_ns;
-    }
-}
+merged!(UnitSum { time_ns, stalled_ns, seen_ns });
 
 impl Units {
     pub(super) fn new(pressure: Vec<Pressure>, processes: &[Process]) -> Self {

@@ -15,6 +15,7 @@ use super::calm::{Alike, Calm, OwnPart, OwnParts, Slices};
 use super::disk::{Part, PartNumber};
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
 use super::waits::Class;
+use crate::merge::Merge as _;
 use model::circumstance::Circumstance;
 use model::record::Op;
 use std::collections::BTreeMap;
@@ -317,7 +318,7 @@ impl<'a> Weighing<'a> {
             let parts_ns = self.scene.own_parts(cell, role);
             let slices = Slices::of(cell.count, cell.sum_ns, others, parts_ns);
             let key = Alike::of(unrest, cell.sum_ns / cell.count.max(1));
-            of_class.slices.entry(key).or_default().merge(&slices);
+            of_class.slices.entry(key).or_default().merge(slices);
             alike.push(key);
             own_parts.push(parts_ns);
             for (number, ns) in &cell.parts {
@@ -472,7 +473,7 @@ impl<'a> Weighing<'a> {
         let mut keep = |cause, op, of: &OfPart| {
             let lost = of.rounded();
             if lost != Lost::default() {
-                sums.lost.entry((*self.class, cause, op)).or_default().merge(&lost);
+                sums.lost.entry((*self.class, cause, op)).or_default().merge(lost);
             }
         };
         keep(Cause::Nobody(Circumstance::Stolen), None, &self.stolen);

@@ -12,6 +12,7 @@ use super::stalled::Unplaced;
 use super::sums::{Sums, Victim};
 use super::units::UnitSum;
 use super::{Ledger, actors};
+use crate::merge::Merge;
 use hashbrown::HashMap;
 use model::record::Finding;
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,25 +123,23 @@ impl Verdict {
     }
 
     /// Adds the verdict of another time of the same trace.
-    pub fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: Self) {
         let numbers: Vec<RoleId> =
             other.roles.names.iter().map(|name| self.roles.number(name)).collect();
         let number = |role: RoleId| numbers.get(usize::from(role.0)).copied().unwrap_or(role);
         self.own.extend(other.own.iter().map(|role| number(*role)));
-        self.sums.merge(&other.sums, &number);
-        for (victim, served) in &other.served {
-            let victim = Victim { role: number(victim.role), ..*victim };
+        self.sums.merge(other.sums, &number);
+        for (victim, served) in other.served {
+            let victim = Victim { role: number(victim.role), ..victim };
             self.served.entry(victim).or_default().merge(served);
         }
         self.files.merge(&other.files);
         self.ways.merge(&other.ways, &number);
         self.requests += other.requests;
         self.stalled_ns += other.stalled_ns;
-        for (unit, sum) in &other.units {
-            self.units.entry(unit.clone()).or_default().merge(*sum);
-        }
-        for (role, unplaced) in &other.unplaced {
-            self.unplaced.entry(number(*role)).or_default().merge(*unplaced);
+        Merge::merge(&mut self.units, other.units);
+        for (role, unplaced) in other.unplaced {
+            self.unplaced.entry(number(role)).or_default().merge(unplaced);
         }
         self.last_ns = self.last_ns.max(other.last_ns);
     }

@@ -293,7 +293,7 @@ fn of_file(
         Some(place) => work.part(parts[place].clone()),
     };
     in_order(minutes.len() + parts.len(), piece, &mut |piece| match piece {
-        Piece::Minutes(minutes) => verdict.merge(&minutes),
+        Piece::Minutes(minutes) => verdict.merge(*minutes),
         Piece::Part(part) => whole.follow(*part, &work.width_ns),
     })?;
     let mut provenance = file.provenance();

@@ -90,7 +90,7 @@ proptest! {
             parts.reverse();
         }
         let mut joined = Verdict::new(&known);
-        parts.iter().for_each(|part| joined.merge(part));
+        parts.into_iter().for_each(|part| joined.merge(part));
         prop_assert_eq!(told(&joined), whole);
     }
 }
