@@ -8,6 +8,7 @@
 //! Non-goals: how names are seen and found (`trace`, `host::file_name`).
 
 use hashbrown::HashMap;
+use indexmap::IndexSet;
 use model::record::{FileKey, FileKind, FileNumber, NamedFile, Request};
 
 /// A file as tables tell it from others, at a moment.
@@ -33,7 +34,7 @@ impl Called {
 /// The names of a trace's files.
 #[derive(Debug, Default)]
 pub(crate) struct FileNames {
-    texts: Vec<String>,
+    texts: IndexSet<String>,
     /// The names that a file had, each from when on, in the order of time.
     of: HashMap<FileNumber, Vec<(Option<i64>, u32)>>,
 }
@@ -41,15 +42,10 @@ pub(crate) struct FileNames {
 impl FileNames {
     pub(crate) fn new(files: &[NamedFile]) -> Self {
         let mut names = Self::default();
-        let mut numbers: HashMap<String, u32> = HashMap::new();
         for file in files {
             let Some(path) = &file.path else { continue };
-            let text = without_segment(path);
-            let number = *numbers.entry(text).or_insert_with_key(|text| {
-                names.texts.push(text.clone());
-                (names.texts.len() - 1) as u32
-            });
-            names.of.entry(file.number()).or_default().push((file.since_ns, number));
+            let (number, _) = names.texts.insert_full(without_segment(path));
+            names.of.entry(file.number()).or_default().push((file.since_ns, number as u32));
         }
         names.of.values_mut().for_each(|of| of.sort_by_key(|(since_ns, _)| *since_ns));
         names
@@ -74,7 +70,7 @@ impl FileNames {
     /// The last name of a file that is known; none where there is none.
     pub(crate) fn of_number(&self, number: FileNumber) -> Option<String> {
         let (_, name) = self.of.get(&number)?.last()?;
-        self.texts.get(*name as usize).cloned()
+        self.texts.get_index(*name as usize).cloned()
     }
 
     /// What a request's file was called when it started: that is when its name is looked at.
@@ -87,7 +83,7 @@ impl FileNames {
     pub(crate) fn text(&self, called: Called, device: &dyn Fn(u32) -> String) -> String {
         match called {
             Called::Name(name) | Called::Found(name) => {
-                self.texts.get(name as usize).cloned().unwrap_or_default()
+                self.texts.get_index(name as usize).cloned().unwrap_or_default()
             }
             Called::Nameless(file_system) => without_name(FileKind::Regular, &device(file_system)),
             Called::Other(kind, file_system) => without_name(kind, &device(file_system)),

@@ -162,12 +162,6 @@ pub struct Names<'a> {
     pub commands: &'a Commands,
 }
 
-impl std::fmt::Debug for Names<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Names").finish_non_exhaustive()
-    }
-}
-
 /// The worst storms of a trace while its rows pass by once more.
 #[derive(Debug)]
 pub struct Opener {

@@ -110,7 +110,8 @@ pub fn csv(findings: &[Finding]) -> String {
     text
 }
 
-fn line(cells: impl Iterator<Item = String>) -> String {
+/// A line of CSV.
+pub(crate) fn line(cells: impl Iterator<Item = String>) -> String {
     cells.map(|text| cell(&text)).collect::<Vec<_>>().join(",") + "\n"
 }
 

@@ -10,34 +10,32 @@ use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::number::significant;
-use crate::sheet::{NOT_MEASURED, Sheet, lines};
+use crate::rows::{Column, Row, plain, rows};
+use crate::sheet::{Sheet, lines};
 use crate::words::first_seen;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
-use std::collections::BTreeMap;
 
-/// The columns: a heading, the quantity, and how it is printed.
-type Column = (&'static str, &'static str, fn(f64) -> String);
 const COLUMNS: &[Column] = &[
-    (TIME_HEAD, TIME, show_signed_ns),
-    ("program", "operation_program_ns", show_signed_ns),
-    ("kernel", "operation_kernel_ns", show_signed_ns),
-    ("admission", "operation_admission_ns", show_signed_ns),
-    ("scheduler", "operation_scheduler_ns", show_signed_ns),
-    ("device", "operation_device_ns", show_signed_ns),
-    (JOURNAL_HEAD, JOURNAL, show_signed_ns),
-    (REMAINDER_HEAD, REMAINDER, show_signed_ns),
-    ("requests", "operation_requests_ratio", significant),
+    ("", TIME_HEAD, TIME, show_signed_ns),
+    ("", "program", "operation_program_ns", show_signed_ns),
+    ("", "kernel", "operation_kernel_ns", show_signed_ns),
+    ("", "admission", "operation_admission_ns", show_signed_ns),
+    ("", "scheduler", "operation_scheduler_ns", show_signed_ns),
+    ("", "device", "operation_device_ns", show_signed_ns),
+    ("", JOURNAL_HEAD, JOURNAL, show_signed_ns),
+    ("", REMAINDER_HEAD, REMAINDER, show_signed_ns),
+    ("", "requests", "operation_requests_ratio", significant),
 ];
 /// What a job in fsync or fdatasync waits for.
 const JOURNAL_COLUMNS: &[Column] = &[
-    (JOURNAL_HEAD, JOURNAL, show_signed_ns),
-    ("queue", "operation_journal_queue_ns", show_signed_ns),
-    ("data", "operation_journal_data_ns", show_signed_ns),
-    ("log", "operation_journal_log_ns", show_signed_ns),
-    ("preflush", "operation_journal_preflush_ns", show_signed_ns),
-    ("commit", "operation_journal_commit_ns", show_signed_ns),
-    ("postflush", "operation_journal_postflush_ns", show_signed_ns),
+    ("", JOURNAL_HEAD, JOURNAL, show_signed_ns),
+    ("", "queue", "operation_journal_queue_ns", show_signed_ns),
+    ("", "data", "operation_journal_data_ns", show_signed_ns),
+    ("", "log", "operation_journal_log_ns", show_signed_ns),
+    ("", "preflush", "operation_journal_preflush_ns", show_signed_ns),
+    ("", "commit", "operation_journal_commit_ns", show_signed_ns),
+    ("", "postflush", "operation_journal_postflush_ns", show_signed_ns),
 ];
 const TIME_HEAD: &str = "time";
 const TIME: &str = "operation_time_ns";
@@ -111,12 +109,30 @@ pub(crate) fn markdown(findings: &[Finding], experiments: &[Experiment]) -> Stri
 
 pub(crate) fn sheets(findings: &[Finding], experiments: &[Experiment]) -> Vec<Sheet> {
     let of_experiment = |experiment| {
-        let waits = |f: &&Finding| f.quantity == JOURNAL && f.value.is_some_and(|ns| ns > 0.0);
-        let waiting: Vec<&Subject> = findings.iter().filter(waits).map(|f| &f.subject).collect();
-        let journals = sheet(experiment, &JOURNALS, findings, |f| waiting.contains(&&f.subject));
-        sheet(experiment, &TIMES, findings, |_| true).into_iter().chain(journals)
+        let rows = rows_of(experiment, findings);
+        let waiting = rows.iter().filter(|row| waits(row)).cloned().collect();
+        let journals = sheet(experiment, &JOURNALS, waiting);
+        sheet(experiment, &TIMES, rows).into_iter().chain(journals)
     };
     experiments.iter().flat_map(of_experiment).collect()
+}
+
+/// The figures of each of an experiment's cells whose time is known, or was to be.
+fn rows_of(experiment: &Experiment, findings: &[Finding]) -> Vec<Row<Subject>> {
+    let is_shown = |finding: &Finding| {
+        let mut columns = COLUMNS.iter().chain(JOURNAL_COLUMNS);
+        columns.any(|column| column.2 == finding.quantity) && (experiment.is_cell)(&finding.subject)
+    };
+    let mut rows = rows(findings, |finding| {
+        is_shown(finding).then(|| (finding.subject.clone(), finding.quantity.clone()))
+    });
+    rows.retain(|row| row.figure(TIME).is_some());
+    rows
+}
+
+/// Whether it waited for a journal.
+fn waits(row: &Row<Subject>) -> bool {
+    row.value(JOURNAL).is_some_and(|ns| ns > 0.0)
 }
 
 /// The parts of operations' time, stacked, an operation a bar.
@@ -135,18 +151,15 @@ fn stacked(
 ) -> Option<Chart> {
     let mut found: Vec<(String, String, Figure)> = Vec::new();
     for named in runs {
-        let all = All::of(named.run.findings);
         for experiment in experiments {
             let Some(table) = &experiment.time else { continue };
-            let is_row = |f: &&Finding| f.quantity == TIME && (experiment.is_cell)(&f.subject);
-            let rows: Vec<&Finding> = named.run.findings.iter().filter(is_row).collect();
+            let rows = rows_of(experiment, named.run.findings);
             let labels = labels(table, &rows);
             for (place, row) in rows.iter().enumerate() {
                 let words = labels.iter().map(|labels| labels.texts[place].as_str());
                 let category = named.within(&words.collect::<Vec<_>>().join(" "));
-                let figure = |quantity| all.figure(row, quantity).cloned();
-                let parts = columns.iter().filter_map(|(head, quantity, _)| {
-                    Some((category.clone(), (*head).to_owned(), figure(quantity)?))
+                let parts = columns.iter().filter_map(|(_, head, quantity, _)| {
+                    Some((category.clone(), (*head).to_owned(), row.figure(quantity)?.clone()))
                 });
                 found.extend(parts);
             }
@@ -163,81 +176,43 @@ fn stacked(
     Some(chart.by("Mean times, by joining passes with the requests traced meanwhile.").noted(note))
 }
 
-struct All(BTreeMap<(Subject, String), Figure>);
-
-impl All {
-    fn of(findings: &[Finding]) -> Self {
-        let columns = || COLUMNS.iter().chain(JOURNAL_COLUMNS);
-        let is_shown = |f: &&Finding| columns().any(|(_, name, _)| f.quantity == *name);
-        let key = |f: &Finding| (f.subject.clone(), f.quantity.clone());
-        Self(findings.iter().filter(is_shown).map(|f| (key(f), Figure::of(f))).collect())
-    }
-
-    fn figure(&self, row: &Finding, quantity: &str) -> Option<&Figure> {
-        self.0.get(&(row.subject.clone(), quantity.to_owned()))
-    }
-
-    /// What is to be said of a figure; what holds for the whole row stands behind its time alone.
-    fn doubts(&self, row: &Finding, quantity: &str) -> Vec<Note> {
-        let figure = self.figure(row, quantity);
-        let of_time = self.figure(row, TIME).filter(|_| quantity != TIME);
-        let of_time: Vec<Note> = of_time.into_iter().flat_map(Figure::notes).collect();
-        let is_below = figure.and_then(|f| f.value).is_some_and(|v| v < 0.0);
-        let overlaps = (quantity == REMAINDER && is_below).then(|| Note::said(OVERLAPS));
-        let doubts = figure.into_iter().flat_map(Figure::notes).chain(overlaps);
-        doubts.filter(|doubt| !of_time.contains(doubt)).collect()
-    }
+/// What is to be said of a figure; what holds for the whole row stands behind its time alone.
+fn doubts(row: &Row<Subject>, quantity: &str) -> Vec<Note> {
+    let of_time = if quantity == TIME { Vec::new() } else { row.notes(TIME) };
+    let is_below = row.value(quantity).is_some_and(|value| value < 0.0);
+    let overlaps = (quantity == REMAINDER && is_below).then(|| Note::said(OVERLAPS));
+    let doubts = row.notes(quantity).into_iter().chain(overlaps);
+    doubts.filter(|doubt| !of_time.contains(doubt)).collect()
 }
 
-/// A table of the experiment's cells that are wanted.
-fn sheet(
-    experiment: &Experiment,
-    part: &Part,
-    findings: &[Finding],
-    is_wanted: impl Fn(&Finding) -> bool,
-) -> Option<Sheet> {
-    let time = experiment.time.as_ref()?;
-    let is_row = |f: &&Finding| f.quantity == TIME && (experiment.is_cell)(&f.subject);
-    let rows: Vec<&Finding> = findings.iter().filter(is_row).filter(|f| is_wanted(f)).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let all = All::of(findings);
+/// A table of the experiment's cells.
+fn sheet(experiment: &Experiment, part: &Part, rows: Vec<Row<Subject>>) -> Option<Sheet> {
+    let time = experiment.time.as_ref().filter(|_| !rows.is_empty())?;
     // Where nobody waited for a journal there is no column of it.
-    let waits = |row: &&Finding| {
-        all.figure(row, JOURNAL).and_then(|figure| figure.value).is_some_and(|ns| ns > 0.0)
-    };
     let has_journal = rows.iter().any(waits);
-    let columns = part.columns.iter().filter(|(_, name, _)| has_journal || *name != JOURNAL);
+    let columns = part.columns.iter().filter(|column| has_journal || column.2 != JOURNAL);
     let columns: Vec<Column> = columns.copied().collect();
-    let doubts = rows.iter().flat_map(|r| columns.iter().flat_map(|(_, q, _)| all.doubts(r, q)));
-    let notes = Footnotes::of(doubts);
-    let column = |(head, quantity, show): &Column| Figures {
+    let all = rows.iter().flat_map(|row| columns.iter().flat_map(|of| doubts(row, of.2)));
+    let notes = Footnotes::of(all);
+    let column = |column: &Column| Figures {
         group: String::new(),
-        head: (*head).to_owned(),
+        head: column.1.to_owned(),
         entries: rows
             .iter()
-            .map(|row| Entry {
-                text: all
-                    .figure(row, quantity)
-                    .and_then(|figure| figure.value)
-                    .map_or_else(|| NOT_MEASURED.to_owned(), show),
-                mark: notes.mark(all.doubts(row, quantity)),
-            })
+            .map(|row| Entry { text: plain(row, column), mark: notes.mark(doubts(row, column.2)) })
             .collect(),
     };
     let grid = Grid::new(labels(time, &rows), columns.iter().map(column).collect());
-    let mut sheet = Sheet::of(format!("{}{}", time.title, part.heading), grid, notes);
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
-    sheet.legend = lines(legend);
-    Some(sheet)
+    let legend = lines(legend);
+    Some(Sheet { legend, ..Sheet::of(format!("{}{}", time.title, part.heading), grid, notes) })
 }
 
 /// The labels that tell rows apart; the first always.
-fn labels(table: &TimeTable, rows: &[&Finding]) -> Vec<Labels> {
+fn labels(table: &TimeTable, rows: &[Row<Subject>]) -> Vec<Labels> {
     let all = table.labels.iter().map(|(head, key)| Labels {
         head,
-        texts: rows.iter().map(|row| label(&row.subject, key)).collect(),
+        texts: rows.iter().map(|row| label(&row.key, key)).collect(),
     });
     let kept = all.enumerate().filter(|(n, labels)| *n == 0 || first_seen(&labels.texts).len() > 1);
     kept.map(|(_, labels)| labels).collect()
@@ -259,15 +234,17 @@ mod tests {
 
     #[test]
     fn every_quantity_shown_is_in_the_models_table() {
-        for (_, name, _) in COLUMNS.iter().chain(JOURNAL_COLUMNS) {
+        for (_, _, name, _) in COLUMNS.iter().chain(JOURNAL_COLUMNS) {
             assert!(model::record::quantity(name).is_some(), "{name} is no quantity");
         }
     }
 
     #[test]
     fn a_remainder_below_nothing_says_that_parts_overlap() {
-        let mut findings: Vec<Finding> =
-            COLUMNS.iter().map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
+        let mut findings: Vec<Finding> = COLUMNS
+            .iter()
+            .map(|(_, _, quantity, _)| found(quantity, Some(123_456.0), None))
+            .collect();
         findings[7].value = Some(-1500.0);
         findings[6].value = Some(0.0);
         let text = table(&findings, &[EXPERIMENT], Some(100));
@@ -299,7 +276,7 @@ mod tests {
         let of = |remainder| {
             let findings: Vec<Finding> = COLUMNS
                 .iter()
-                .map(|(head, quantity, _)| {
+                .map(|(_, head, quantity, _)| {
                     let value = if *head == REMAINDER_HEAD { remainder } else { 1e5 };
                     found(quantity, Some(value), None)
                 })
@@ -316,7 +293,7 @@ mod tests {
     fn what_waiting_for_the_journal_consists_of_is_a_table_of_its_own() {
         let columns = COLUMNS.iter().chain(JOURNAL_COLUMNS);
         let mut findings: Vec<Finding> =
-            columns.map(|(_, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
+            columns.map(|(_, _, quantity, _)| found(quantity, Some(123_456.0), None)).collect();
         let mut read = found(TIME, Some(5.0), None);
         read.subject = Subject::cell("ext4:4k", "seqread_4k_direct", 1);
         findings.push(read);

@@ -19,6 +19,13 @@ pub struct FigureColumn {
     pub texts: Vec<String>,
 }
 
+impl FigureColumn {
+    /// Of these texts.
+    pub fn of(group: &str, head: &str, texts: impl Iterator<Item = String>) -> Self {
+        Self { group: group.to_owned(), head: head.to_owned(), texts: texts.collect() }
+    }
+}
+
 /// A table and what stands under it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {

@@ -190,12 +190,9 @@ fn listing(findings: &[Finding]) -> Listing {
         let is_known = rows.iter().any(|row| row.value(column.2).is_some());
         is_known && (is_faithful(findings) || !column.2.starts_with("recorded"))
     };
-    let figures =
-        COLUMNS.iter().filter(is_shown).map(|(group, head, quantity, show)| FigureColumn {
-            group: (*group).to_owned(),
-            head: (*head).to_owned(),
-            texts: rows.iter().map(|row| row.shown(quantity, *show)).collect(),
-        });
+    let figures = COLUMNS.iter().filter(is_shown).map(|(group, head, quantity, show)| {
+        FigureColumn::of(group, head, rows.iter().map(|row| row.shown(quantity, *show)))
+    });
     let ops = rows.iter().map(|row| row.key.clone()).collect();
     let title = match is_faithful(findings) {
         true => "The trace, replayed",

@@ -33,8 +33,9 @@ struct Question {
 
 const QUESTIONS: [Question; 5] = [
     Question {
+        // The 1983 paper's question.
         word: "Files",
-        answer: files,
+        answer: throughput::answer,
         advice: "Compare mount options or file systems: lbolt throughput A B --abab",
     },
     Question {
@@ -48,13 +49,15 @@ const QUESTIONS: [Question; 5] = [
         advice: "Group commits, or commit less often; lbolt sync . measures more sizes and writers",
     },
     Question {
+        // The 1980 paper's question.
         word: "Calls",
-        answer: calls,
+        answer: |run| overhead::answer(run.findings),
         advice: "lbolt overhead . has all 22 interfaces, per call and per byte",
     },
     Question {
+        // The 1986 paper's question.
         word: "Storm",
-        answer: storm,
+        answer: |run| storm::storm_of(run.findings),
         advice: "lbolt storm . --remedies all measures what helps",
     },
 ];
@@ -152,11 +155,6 @@ fn part(word: &str, answer: Option<&Answer>, rows: usize, limit: Option<u16>) ->
     format!("{}{table}", hang("", &format!("{word}: {said}"), limit))
 }
 
-/// The 1983 paper's question.
-fn files(run: &Run<'_>) -> Option<Answer> {
-    throughput::answer(run)
-}
-
 fn device(run: &Run<'_>) -> Option<Answer> {
     let (points, mut curves) = curve::rows(run.findings);
     curves.sort_by_key(|row| !row.key.access.is_random());
@@ -182,16 +180,6 @@ fn durable(run: &Run<'_>) -> Option<Answer> {
 }
 
 const OVERWRITE: &str = "overwrite";
-
-/// The 1980 paper's question.
-fn calls(run: &Run<'_>) -> Option<Answer> {
-    overhead::answer(run.findings)
-}
-
-/// The 1986 paper's question.
-fn storm(run: &Run<'_>) -> Option<Answer> {
-    storm::storm_of(run.findings)
-}
 
 /// How many numbers are doubted, for the last lines.
 pub fn doubted(findings: &[Finding]) -> Option<String> {

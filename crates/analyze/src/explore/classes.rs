@@ -6,6 +6,7 @@
 use crate::names::{Called, FileNames};
 use crate::verdict::Actors;
 use hashbrown::HashMap;
+use indexmap::IndexSet;
 use model::record::{Commands, Context, Op, Request};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,8 @@ const MOST_FILES: usize = 20_000;
 /// be told apart.
 const NO_FILE: &str = "no file known";
 const OTHER_FILES: &str = "other files";
+/// The number of these.
+const OTHERS: u16 = 1;
 
 /// What requests of a class have in common, as numbers of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,12 +52,6 @@ pub struct Files<'a> {
     device_name: &'a dyn Fn(u32) -> String,
 }
 
-impl std::fmt::Debug for Files<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Files").field("names", &self.names).finish_non_exhaustive()
-    }
-}
-
 impl<'a> Files<'a> {
     /// By the names that a run keeps, and by the names of its devices.
     pub fn new(context: &Context, device_name: &'a dyn Fn(u32) -> String) -> Self {
@@ -70,35 +67,32 @@ impl<'a> Files<'a> {
 pub(super) struct Classifier<'a> {
     actors: Actors,
     of_files: Files<'a>,
-    classes: Classes,
-    numbers: HashMap<Class, u16>,
-    files: HashMap<Called, u16>,
-    files_by_name: HashMap<String, u16>,
+    all: IndexSet<Class>,
+    devices: IndexSet<u32>,
+    files: IndexSet<String>,
+    of_called: HashMap<Called, u16>,
     /// The last file that was looked up: they come in runs.
     last: Option<(Called, u16)>,
 }
 
 impl<'a> Classifier<'a> {
     pub(super) fn new(context: &Context, of_files: Files<'a>) -> Self {
-        let mut classifier = Self {
+        Self {
             actors: Actors::new(context, None),
             of_files,
-            classes: Classes::default(),
-            numbers: HashMap::new(),
-            files: HashMap::new(),
-            files_by_name: HashMap::new(),
+            all: IndexSet::new(),
+            devices: IndexSet::new(),
+            files: [NO_FILE, OTHER_FILES].map(str::to_owned).into(),
+            of_called: HashMap::new(),
             last: None,
-        };
-        classifier.number_file(NO_FILE.to_owned());
-        classifier.number_file(OTHER_FILES.to_owned());
-        classifier
+        }
     }
 
     /// The class of a row that somebody requested; [`LEFT_OUT`] where there are too many of them.
     pub(super) fn class(&mut self, row: &Request, commands: &Commands) -> u16 {
         let op = OPERATIONS.iter().position(|op| *op == row.op).unwrap_or(OPERATIONS.len() - 1);
         let class = Class {
-            device: self.device(row.device),
+            device: self.devices.insert_full(row.device).0 as u16,
             op: op as u8,
             role: self.actors.of_request(row, commands).0,
             file: self.of_files.names.of_request(row).map_or(0, |called| self.file(called)),
@@ -107,29 +101,14 @@ impl<'a> Classifier<'a> {
     }
 
     fn number(&mut self, class: Class) -> u16 {
-        if let Some(number) = self.numbers.get(&class) {
-            return *number;
+        match self.all.get_index_of(&class) {
+            Some(number) => number as u16,
+            None if self.all.len() >= MOST && class.file != OTHERS => {
+                self.number(Class { file: OTHERS, ..class })
+            }
+            None if self.all.len() >= usize::from(LEFT_OUT) => LEFT_OUT,
+            None => self.all.insert_full(class).0 as u16,
         }
-        let is_full = self.classes.all.len() >= MOST;
-        if is_full && class.file != 1 {
-            return self.number(Class { file: 1, ..class });
-        }
-        let Some(number) = u16::try_from(self.classes.all.len()).ok().filter(|n| *n < LEFT_OUT)
-        else {
-            return LEFT_OUT;
-        };
-        self.classes.all.push(class);
-        self.numbers.insert(class, number);
-        number
-    }
-
-    fn device(&mut self, device: u32) -> u16 {
-        let devices = &mut self.classes.devices;
-        let known = devices.iter().position(|known| *known == device);
-        known.unwrap_or_else(|| {
-            devices.push(device);
-            devices.len() - 1
-        }) as u16
     }
 
     fn file(&mut self, called: Called) -> u16 {
@@ -137,11 +116,11 @@ impl<'a> Classifier<'a> {
             Some((last, number)) if last == called => return number,
             _ => {}
         }
-        let number = match self.files.get(&called) {
+        let number = match self.of_called.get(&called) {
             Some(number) => *number,
             None => {
                 let number = self.number_file(self.of_files.text(called));
-                self.files.insert(called, number);
+                self.of_called.insert(called, number);
                 number
             }
         };
@@ -150,21 +129,18 @@ impl<'a> Classifier<'a> {
     }
 
     fn number_file(&mut self, name: String) -> u16 {
-        if let Some(known) = self.files_by_name.get(&name) {
-            return *known;
+        match self.files.contains(&name) || self.files.len() < MOST_FILES {
+            true => self.files.insert_full(name).0 as u16,
+            false => OTHERS,
         }
-        let files = &mut self.classes.files;
-        if files.len() >= MOST_FILES {
-            return 1;
-        }
-        files.push(name.clone());
-        let number = (files.len() - 1) as u16;
-        self.files_by_name.insert(name, number);
-        number
     }
 
-    pub(super) fn finish(mut self) -> Classes {
-        self.classes.roles = self.actors.names().to_vec();
-        self.classes
+    pub(super) fn finish(self) -> Classes {
+        Classes {
+            all: self.all.into_iter().collect(),
+            devices: self.devices.into_iter().collect(),
+            roles: self.actors.names().cloned().collect(),
+            files: self.files.into_iter().collect(),
+        }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::brush::{Brush, DIMENSIONS};
 use super::classes::LEFT_OUT;
-use super::groups::{Cell, Groups, NOWHERE};
+use super::groups::{Cell, Group, Groups, NOWHERE};
 use super::rows::{BLOCK, Block, NO_PLACE, Rows, sectors};
 use super::scale::{BINS, NEVER, bin};
 use super::{Index, OPERATIONS};
@@ -42,7 +42,7 @@ pub(super) struct Question {
     /// Places of it, in units, or in bins of its cells: from, and before.
     places: (u32, u32),
     pub(super) lines: usize,
-    restricts_places: bool,
+    pub(super) restricts_places: bool,
     /// Bins of response times: from, and before.
     pub(super) responses: (usize, usize),
 }
@@ -65,7 +65,12 @@ pub(super) struct Counts {
 }
 
 impl Question {
-    fn new(index: &Index, brush: &Brush, time_ns: (i64, i64), shown_device: u16) -> Self {
+    pub(super) fn new(
+        index: &Index,
+        brush: &Brush,
+        time_ns: (i64, i64),
+        shown_device: u16,
+    ) -> Self {
         let all = brush.passes(&index.classes);
         let bits = index.classes.all.iter().zip(&all).map(|(class, dimensions)| {
             let passes = if *dimensions == (1 << DIMENSIONS) - 1 { PASSES } else { 0 };
@@ -110,24 +115,26 @@ impl Question {
         (self.places.0..self.places.1).contains(&place)
     }
 
-    fn has_response(&self, response: u8) -> bool {
+    /// Whether requests of a class are selected.
+    pub(super) fn wants_class(&self, class: u16) -> bool {
+        let bits = self.bits[usize::from(class)];
+        bits & PASSES != 0 && (!self.restricts_places || bits & SHOWN != 0)
+    }
+
+    /// Whether requests at a place are.
+    pub(super) fn wants_place(&self, place: u32) -> bool {
+        !self.restricts_places || place != NO_PLACE && self.has_place(place)
+    }
+
+    pub(super) fn has_response(&self, response: u8) -> bool {
         (self.responses.0..self.responses.1).contains(&usize::from(response))
     }
-}
-
-/// Requests that are alike in all that is counted.
-struct Alike {
-    class: u16,
-    response: u8,
-    requests: u32,
-    sectors: u64,
-    longest: u16,
 }
 
 impl Counts {
     /// Adds what passed the restrictions of place and response time, and of the classes where
     /// `column` and `line` are given.
-    fn add(&mut self, question: &Question, alike: &Alike, cell: Option<(usize, Option<usize>)>) {
+    fn add(&mut self, question: &Question, alike: &Group, cell: Option<(usize, Option<usize>)>) {
         let (class, bin) = (usize::from(alike.class), usize::from(alike.response));
         if let Some(count) = self.classes.get_mut(class * BINS + bin) {
             *count += alike.requests;
@@ -155,33 +162,28 @@ impl Counts {
         }
     }
 
-    fn merge(&mut self, other: &Self) {
-        let sum = |a: &mut u32, b: &u32| *a += b;
-        let all =
-            |own: &mut Vec<u32>, of: &[u32]| own.iter_mut().zip(of).for_each(|(a, b)| sum(a, b));
-        all(&mut self.responses, &other.responses);
-        all(&mut self.places, &other.places);
-        all(&mut self.classes, &other.classes);
-        self.sectors.iter_mut().zip(&other.sectors).for_each(|(a, b)| *a += b);
-        self.longest.iter_mut().zip(&other.longest).for_each(|(a, b)| *a = (*a).max(*b));
-        for (own, of) in self.flow.iter_mut().flatten().zip(other.flow.iter().flatten()) {
-            own.0 += of.0;
-            own.1 += of.1;
-        }
-    }
-
-    fn of_parts(parts: Vec<Self>) -> Self {
-        let merged = parts.into_iter().reduce(|mut all, part| {
-            all.merge(&part);
-            all
-        });
-        merged.unwrap_or_default()
-    }
-
     /// All requests, whatever their class.
     fn total(&self) -> u64 {
         self.classes.iter().map(|count| u64::from(*count)).sum()
     }
+}
+
+/// What all parts counted.
+fn merged(parts: Vec<Counts>) -> Counts {
+    fn add<T: Copy>(own: &mut [T], theirs: &[T], both: impl Fn(T, T) -> T) {
+        own.iter_mut().zip(theirs).for_each(|(own, theirs)| *own = both(*own, *theirs));
+    }
+    let merged = parts.into_iter().reduce(|mut all, part| {
+        add(&mut all.responses, &part.responses, |a, b| a + b);
+        add(&mut all.places, &part.places, |a, b| a + b);
+        add(&mut all.classes, &part.classes, |a, b| a + b);
+        add(&mut all.sectors, &part.sectors, |a, b| a + b);
+        add(&mut all.longest, &part.longest, u16::max);
+        let (own, theirs) = (all.flow.as_flattened_mut(), part.flow.as_flattened());
+        add(own, theirs, |a, b| (a.0 + b.0, a.1 + b.1));
+        all
+    });
+    merged.unwrap_or_default()
 }
 
 /// What was counted, and of what.
@@ -245,7 +247,7 @@ fn of_rows(index: &Index, mut question: Question, rows: Range<usize>) -> Counted
         of_block(&index.rows, (first + part, range), &question, &lines, counts);
     };
     let parts = in_parts(last.saturating_sub(first), || question.none(), work);
-    Counted { counts: Counts::of_parts(parts), question, lines, is_of_rows: true }
+    Counted { counts: merged(parts), question, lines, is_of_rows: true }
 }
 
 /// Columns of even width, at the most one for each nanosecond.
@@ -294,7 +296,8 @@ fn of_block(
             (mesh.column(rows.times[row]), line)
         });
         let sectors = u64::from(sectors(rows.lengths[row]));
-        counts.add(question, &Alike { class, response, requests: 1, sectors, longest }, cell);
+        let alone = Group { class, place: NOWHERE, response, requests: 1, sectors, longest };
+        counts.add(question, &alone, cell);
     };
     if !question.restricts_places {
         return range.for_each(one);
@@ -365,18 +368,11 @@ fn of_cells(groups: &Groups, mut question: Question, cells: &[Cell]) -> Counted 
             }
             let line = (is_shown && is_there).then(|| usize::from(group.place) - first);
             let cell = (bits & PASSES != 0).then_some((part, line));
-            let alike = Alike {
-                class: group.class,
-                response: group.response,
-                requests: group.requests,
-                sectors: group.sectors,
-                longest: group.longest,
-            };
-            counts.add(&question, &alike, cell);
+            counts.add(&question, group, cell);
         }
     };
     let parts = in_parts(columns.len(), || question.none(), work);
-    Counted { counts: Counts::of_parts(parts), question, lines, is_of_rows: false }
+    Counted { counts: merged(parts), question, lines, is_of_rows: false }
 }
 
 /// The bins of places that a range meets.

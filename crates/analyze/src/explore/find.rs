@@ -3,8 +3,8 @@
 //! Non-goals: what a request went through (the trace's own rows say it, by its number).
 
 use super::Index;
-use super::brush::{Brush, DIMENSIONS, numbers};
-use super::classes::LEFT_OUT;
+use super::brush::{Brush, numbers};
+use super::count::Question;
 use super::groups::NOWHERE;
 use super::rows::{BLOCK, NO_PLACE, bytes, sectors};
 use super::scale::{NEVER, NEVER_FINE, bin, of_fine_ns};
@@ -49,30 +49,14 @@ pub struct Found {
 
 /// What a row must be.
 struct Wanted {
-    passes: Vec<bool>,
-    shown_device: Option<u16>,
-    of_shown: Vec<bool>,
-    places: (u32, u32),
-    responses: (usize, usize),
+    question: Question,
     order: Order,
 }
 
 impl Wanted {
-    fn class(&self, class: u16) -> bool {
-        let class = usize::from(class);
-        let is_shown = || self.of_shown.get(class).copied().unwrap_or(false);
-        self.passes.get(class).copied().unwrap_or(false)
-            && (self.shown_device.is_none() || is_shown())
-    }
-
-    fn place(&self, place: u32) -> bool {
-        self.shown_device.is_none()
-            || place != NO_PLACE && (self.places.0..self.places.1).contains(&place)
-    }
-
     fn response(&self, response: u8) -> bool {
         let is_of_order = self.order == Order::First || response != NEVER;
-        is_of_order && (self.responses.0..self.responses.1).contains(&usize::from(response))
+        is_of_order && self.question.has_response(response)
     }
 }
 
@@ -82,20 +66,10 @@ impl Index {
     pub fn find(&self, brush: &Brush, order: Order, most: usize) -> Result<Vec<Found>, String> {
         brush.check(self)?;
         let Some((from_ns, until_ns)) = brush.time_ns(self) else { return Ok(Vec::new()) };
-        let all = (1 << DIMENSIONS) - 1;
-        let wanted = Wanted {
-            passes: brush.passes(&self.classes).iter().map(|bits| *bits == all).collect(),
-            shown_device: brush.shown_device.filter(|_| brush.restricts_places()),
-            of_shown: self
-                .classes
-                .all
-                .iter()
-                .map(|class| Some(class.device) == brush.shown_device)
-                .collect(),
-            places: brush.places(self),
-            responses: brush.responses(),
-            order,
-        };
+        let shown_device = brush.shown_device.unwrap_or(u16::MAX);
+        let mut question = Question::new(self, brush, (from_ns, until_ns), shown_device);
+        question.restricts_places &= brush.shown_device.is_some();
+        let wanted = Wanted { question, order };
         let rows = self.rows.within(from_ns, until_ns);
         let (ranges, least) = self.candidates(&rows, &wanted, most);
         let mut found = match order {
@@ -125,9 +99,9 @@ impl Index {
         let mut met: Vec<(Range<usize>, u8)> = Vec::new();
         for cell in cells {
             let own = groups.of_cell(cell).iter().filter(|group| {
-                wanted.class(group.class)
+                wanted.question.wants_class(group.class)
                     && wanted.response(group.response)
-                    && (wanted.shown_device.is_none() || group.place != NOWHERE)
+                    && (!wanted.question.restricts_places || group.place != NOWHERE)
             });
             let mut slowest = None;
             for group in own {
@@ -165,10 +139,9 @@ impl Index {
         let columns = of(&self.rows.classes).iter().zip(of(&self.rows.responses)).zip(places);
         let is_wanted = move |class: u16, response: u16, place: u32| {
             bin(response) >= least
-                && class != LEFT_OUT
                 && wanted.response(bin(response))
-                && wanted.class(class)
-                && wanted.place(place)
+                && wanted.question.wants_class(class)
+                && wanted.question.wants_place(place)
         };
         (range.start..).zip(columns).filter_map(move |(row, ((class, response), place))| {
             is_wanted(*class, *response, *place).then_some((row, *response))

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const LEAST_REQUESTS: u64 = 100;
 
 /// A side: what was watched, by slots of equal length from its begin on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Side {
     from_unix_ns: i64,
     slot_ns: i64,
@@ -26,13 +26,7 @@ pub struct Side {
 impl Side {
     /// Of no rows yet.
     pub fn new(from_unix_ns: i64, slot_ns: i64) -> Self {
-        Self {
-            from_unix_ns,
-            slot_ns,
-            responses: BTreeMap::new(),
-            lost_ns: BTreeMap::new(),
-            watched_ns: BTreeMap::new(),
-        }
+        Self { from_unix_ns, slot_ns, ..Self::default() }
     }
 
     /// Takes a row.

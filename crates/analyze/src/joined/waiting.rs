@@ -79,7 +79,7 @@ struct Change {
     step: Step,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Sweep {
     jobs: u64,
     depth: u64,
@@ -92,16 +92,7 @@ pub(super) struct Sweep {
 
 impl Sweep {
     pub(super) fn new(jobs: u64, depth: u64, from_ns: i64, end_ns: i64) -> Self {
-        let (changes, counts, waited) = (BinaryHeap::new(), [0; ALL], Waited::default());
-        Self {
-            jobs: jobs.max(1),
-            depth: depth.max(1),
-            now_ns: from_ns,
-            end_ns,
-            changes,
-            counts,
-            waited,
-        }
+        Self { jobs: jobs.max(1), depth: depth.max(1), now_ns: from_ns, end_ns, ..Self::default() }
     }
 
     /// Lets the time pass until a request arrives.

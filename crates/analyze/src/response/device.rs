@@ -5,6 +5,8 @@ use super::outstanding::Outstanding;
 use super::recent::Recent;
 use super::slices::Slices;
 use super::storms::Grids;
+use hashbrown::DefaultHashBuilder;
+use indexmap::IndexMap;
 
 /// Slices of a device at the most, and the width that they begin with.
 const REGIONS: usize = 32;
@@ -50,8 +52,7 @@ impl Device {
 
 #[derive(Debug, Default)]
 pub(super) struct Devices {
-    places: hashbrown::HashMap<u32, usize>,
-    all: Vec<Device>,
+    all: IndexMap<u32, Device, DefaultHashBuilder>,
     recent: Recent<u32>,
     /// From when on they are kept over time, ns; none where they are not.
     pub(super) over_time_from_ns: Option<u64>,
@@ -61,20 +62,19 @@ impl Devices {
     /// The place of a device, which is made if it is new.
     #[inline]
     pub(super) fn place(&mut self, number: u32) -> usize {
-        let (places, all, from_ns) = (&mut self.places, &mut self.all, self.over_time_from_ns);
+        let (all, from_ns) = (&mut self.all, self.over_time_from_ns);
         let look = || {
-            *places.entry(number).or_insert_with(|| {
-                all.push(Device::new(number, from_ns));
-                all.len() - 1
-            })
+            let device = all.entry(number);
+            let place = device.index();
+            device.or_insert_with(|| Device::new(number, from_ns));
+            place
         };
         self.recent.place(number, number.into(), look)
     }
 
     /// Adds one that is not there.
     pub(super) fn push(&mut self, device: Device) {
-        self.places.insert(device.number, self.all.len());
-        self.all.push(device);
+        self.all.insert(device.number, device);
     }
 
     pub(super) fn of(&mut self, number: u32) -> &mut Device {
@@ -83,24 +83,24 @@ impl Devices {
     }
 
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Device> {
-        self.all.get_mut(place)
+        self.all.get_index_mut(place).map(|(_, device)| device)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Device> {
-        self.all.iter()
+        self.all.values()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Device> {
-        self.all.iter_mut()
+        self.all.values_mut()
     }
 
     pub(super) fn sorted(&self) -> Vec<&Device> {
-        let mut sorted: Vec<_> = self.all.iter().collect();
+        let mut sorted: Vec<_> = self.all.values().collect();
         sorted.sort_by_key(|device| device.number);
         sorted
     }
 
-    pub(super) fn into_all(self) -> Vec<Device> {
-        self.all
+    pub(super) fn into_all(self) -> impl Iterator<Item = Device> {
+        self.all.into_values()
     }
 }

@@ -27,12 +27,6 @@ pub struct Names<'a> {
     pub commands: &'a Commands,
 }
 
-impl std::fmt::Debug for Names<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Names").finish_non_exhaustive()
-    }
-}
-
 /// What every class is held against.
 #[derive(Debug, Clone, Copy)]
 struct Frame {

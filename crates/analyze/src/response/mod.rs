@@ -135,7 +135,7 @@ impl Totals {
 }
 
 /// What the rows so far say of response times.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Response {
     /// Rows that were added and not taken yet.
     pending: Vec<Request>,
@@ -166,32 +166,6 @@ pub struct Response {
     begin_ns: Option<i64>,
     /// The time that several traces span.
     told_span_ns: Option<f64>,
-}
-
-impl Default for Response {
-    fn default() -> Self {
-        Self {
-            pending: Vec::with_capacity(BATCH),
-            taken: Vec::with_capacity(BATCH),
-            groups: Groups::default(),
-            totals: Totals::default(),
-            sequences: Sequences::default(),
-            earlier: HashSet::new(),
-            strays: Vec::new(),
-            areas: Areas::default(),
-            devices: Devices::default(),
-            resolution: Resolution::default(),
-            ticks: Ticks::default(),
-            density: None,
-            first_ns: None,
-            arrived_ns: None,
-            last_ns: None,
-            unsorted: 0,
-            reversed: 0,
-            begin_ns: None,
-            told_span_ns: None,
-        }
-    }
 }
 
 impl Response {

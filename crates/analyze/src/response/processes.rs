@@ -4,7 +4,8 @@
 use super::findings::Names;
 use super::recent::Recent;
 use crate::requests::{SmallTraffic, Tally};
-use hashbrown::HashMap;
+use hashbrown::DefaultHashBuilder;
+use indexmap::IndexMap;
 use model::record::{CommandId, Request};
 
 /// Processes that are distinguished: more than a report can show, and few enough to hold.
@@ -23,14 +24,11 @@ pub(super) struct Process {
 /// A process by its place here.
 pub(super) type ProcessId = u32;
 
-/// The place of each process but the others.
-type Places = HashMap<Process, ProcessId>;
 /// Each process with its traffic, by its place.
-type Known = Vec<(Process, SmallTraffic)>;
+type Known = IndexMap<Process, SmallTraffic, DefaultHashBuilder>;
 
 #[derive(Debug)]
 pub(super) struct Processes {
-    places: Places,
     /// The first is of all others.
     known: Known,
     recent: Recent<Process>,
@@ -39,8 +37,7 @@ pub(super) struct Processes {
 impl Default for Processes {
     fn default() -> Self {
         Self {
-            places: Places::new(),
-            known: vec![(Process::default(), SmallTraffic::default())],
+            known: [(Process::default(), SmallTraffic::default())].into_iter().collect(),
             recent: Recent::default(),
         }
     }
@@ -53,12 +50,12 @@ impl Processes {
         let ids = u64::from(process.pid.unwrap_or(0)) << 32;
         let mixed = ids ^ process.command.map_or(0, |id| u64::from(id.0)) << 8;
         let mixed = mixed ^ process.cgroup.unwrap_or(0);
-        let (places, known) = (&mut self.places, &mut self.known);
-        self.recent.place(process, mixed, || place(places, known, process) as usize) as ProcessId
+        let known = &mut self.known;
+        self.recent.place(process, mixed, || place(known, process) as usize) as ProcessId
     }
 
     pub(super) fn settle(&mut self, place: ProcessId, tally: &Tally) {
-        if let Some((_, traffic)) = self.known.get_mut(place as usize) {
+        if let Some((_, traffic)) = self.known.get_index_mut(place as usize) {
             traffic.settle(tally);
         }
     }
@@ -71,8 +68,8 @@ impl Processes {
         here: &dyn Fn(&Process) -> Process,
     ) -> Vec<ProcessId> {
         let placed = other.known.iter().map(|(process, traffic)| {
-            let place = place(&mut self.places, &mut self.known, here(process));
-            if let Some((_, own)) = self.known.get_mut(place as usize) {
+            let place = place(&mut self.known, here(process));
+            if let Some((_, own)) = self.known.get_index_mut(place as usize) {
                 own.merge(traffic);
             }
             place
@@ -81,7 +78,7 @@ impl Processes {
     }
 
     pub(super) fn get(&self, place: ProcessId) -> Process {
-        self.known.get(place as usize).map_or_else(Process::default, |(process, _)| *process)
+        self.known.get_index(place as usize).map_or_else(Process::default, |(process, _)| *process)
     }
 
     /// Every process of which there is something; the first may be of all others.
@@ -97,7 +94,7 @@ impl Processes {
 
     /// Whether the cgroups tell anything: one that all are in does not.
     pub(super) fn tell_cgroups(&self) -> bool {
-        let mut told = self.known.iter().filter_map(|(process, _)| process.cgroup);
+        let mut told = self.known.keys().filter_map(|process| process.cgroup);
         let first = told.next();
         told.any(|cgroup| Some(cgroup) != first)
     }
@@ -115,21 +112,15 @@ impl Processes {
 }
 
 /// The place of a process, which is made if there is room.
-fn place(places: &mut Places, known: &mut Known, process: Process) -> ProcessId {
-    // A row that tells of nobody is of all others.
-    if process == Process::default() {
+fn place(known: &mut Known, process: Process) -> ProcessId {
+    if known.len() > MOST && !known.contains_key(&process) {
         return OTHERS;
     }
-    if let Some(place) = places.get(&process) {
-        return *place;
-    }
-    if known.len() > MOST {
-        return OTHERS;
-    }
-    let place = known.len() as ProcessId;
-    known.push((process, SmallTraffic::default()));
-    places.insert(process, place);
-    place
+    // A row that tells of nobody is of all others, the first.
+    let of_process = known.entry(process);
+    let place = of_process.index();
+    of_process.or_default();
+    place as ProcessId
 }
 
 /// A process's name in a report; with its cgroup where there are several: a kernel's thread writes

@@ -9,7 +9,8 @@
 use super::instance::{Instances, of_unit};
 use super::role::{of_process, role};
 use crate::selection::Who;
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap};
+use indexmap::IndexMap;
 use model::job_role::JobRole;
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
@@ -32,17 +33,13 @@ const ABOVE: &str = "devices above";
 pub(crate) const JOURNAL: RoleId = RoleId(0);
 
 /// What was known before, shared by all who go on from there, and what each has learned since.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Learned<K> {
     before: Arc<HashMap<K, RoleId>>,
     since: HashMap<K, RoleId>,
 }
 
 impl<K: Copy + Eq + Hash> Learned<K> {
-    fn nothing() -> Self {
-        Self { before: Arc::default(), since: HashMap::new() }
-    }
-
     fn get(&self, key: &K) -> Option<RoleId> {
         self.since.get(key).or_else(|| self.before.get(key)).copied()
     }
@@ -62,13 +59,11 @@ impl<K: Copy + Eq + Hash> Learned<K> {
 }
 
 /// Cheap to clone once it is shared ([`Actors::shared`]).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Actors {
-    names: Vec<String>,
-    numbers: HashMap<String, RoleId>,
+    /// By their numbers; and whether they are the kernel's own threads.
+    names: IndexMap<String, bool, DefaultHashBuilder>,
     threads: Learned<u32>,
-    /// Roles of the kernel's own threads.
-    kernel: Vec<bool>,
     owners: Learned<FileNumber>,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
@@ -81,15 +76,9 @@ pub(crate) struct Actors {
 impl Actors {
     pub(crate) fn new(context: &Context, alone: Option<Who>) -> Self {
         let mut actors = Self {
-            names: Vec::new(),
-            numbers: HashMap::new(),
-            threads: Learned::nothing(),
-            kernel: Vec::new(),
-            owners: Learned::nothing(),
-            last: None,
             alone,
-            own: BTreeSet::new(),
             instances: Arc::new(Instances::of(&context.processes)),
+            ..Self::default()
         };
         actors.number("journal", true);
         for process in &context.processes {
@@ -157,7 +146,7 @@ impl Actors {
 
     /// Forgets whose files are whose.
     pub(crate) fn forget_owners(&mut self) {
-        self.owners = Learned::nothing();
+        self.owners = Learned::default();
     }
 
     /// The role that a process has, or shares with those of its purpose.
@@ -189,27 +178,23 @@ impl Actors {
 
     fn number(&mut self, name: &str, is_kernel: bool) -> RoleId {
         let name = if self.names.len() < MOST { name } else { OTHERS };
-        if let Some(known) = self.numbers.get(name) {
-            return *known;
-        }
-        let number = RoleId(self.names.len() as u16);
-        self.names.push(name.to_owned());
-        self.kernel.push(is_kernel || is_of_kernel(name));
-        self.numbers.insert(name.to_owned(), number);
-        number
+        let number = self.names.get_index_of(name).unwrap_or_else(|| {
+            self.names.insert_full(name.to_owned(), is_kernel || is_of_kernel(name)).0
+        });
+        RoleId(number as u16)
     }
 
     /// What all roles are called, in the order of their numbers.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
+    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+        self.names.keys()
     }
 
     pub(crate) fn name(&self, role: RoleId) -> &str {
-        self.names.get(usize::from(role.0)).map_or("", String::as_str)
+        self.names.get_index(role.0.into()).map_or("", |(name, _)| name)
     }
 
     pub(crate) fn is_kernel(&self, role: RoleId) -> bool {
-        self.kernel.get(usize::from(role.0)).copied().unwrap_or(false)
+        self.names.get_index(role.0.into()).is_some_and(|(_, is_kernel)| *is_kernel)
     }
 
     /// The role of a thread; of one that was not asked about, what its name tells.

@@ -117,7 +117,7 @@ pub(crate) fn blame(sums: &Sums) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
         of_victim.count += of_class.count;
         of_victim.sum_ns += of_class.sum_ns;
         if class.kind.is_lost_whole() {
-            against_calm(class, sums, &Calm::without_waits(), &mut pairs);
+            against_calm(class, sums, &Calm::default(), &mut pairs);
             continue;
         }
         let calm = Calm::of(&of_class.slices, LEAST);

@@ -155,8 +155,7 @@ pub(crate) struct Book {
     pub(crate) width_ns: i64,
     /// How long roles had requests in flight, by role and slice.
     pub(crate) busy_ns: Vec<Vec<i64>>,
-    waits: Vec<(Class, Page)>,
-    numbers: HashMap<Class, usize>,
+    waits: HashMap<Class, Page>,
     /// What the pages take.
     bytes: usize,
     bytes_most: usize,
@@ -169,8 +168,7 @@ impl Book {
             time_ns,
             width_ns: WIDTH_NS,
             busy_ns: Vec::new(),
-            waits: Vec::new(),
-            numbers: HashMap::new(),
+            waits: HashMap::new(),
             bytes: 0,
             bytes_most: BYTES_MOST,
         };
@@ -182,8 +180,8 @@ impl Book {
 
     /// Puts what is open to the rest.
     pub(crate) fn settle(&mut self) {
-        self.waits.iter_mut().for_each(|(_, page)| page.settle());
-        self.bytes = self.waits.iter().map(|(_, page)| page.bytes).sum();
+        self.waits.values_mut().for_each(Page::settle);
+        self.bytes = self.waits.values().map(|page| page.bytes).sum();
     }
 
     /// Classes with their cells, in an order that depends on nothing but the classes; of what was
@@ -220,7 +218,7 @@ impl Book {
             *slices = slices.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         self.bytes = 0;
-        for (_, page) in &mut self.waits {
+        for page in self.waits.values_mut() {
             let mut wide: Vec<Cell> = Vec::with_capacity(page.cells.len() / 2 + 1);
             for cell in std::mem::take(&mut page.cells) {
                 cell_of(&mut wide, cell.slice / 2).0.add(&cell);
@@ -257,12 +255,8 @@ impl Watch<Class> for Book {
 
     fn waited(&mut self, wait: &mut Waited<Class>) {
         let slice = self.slice(wait.begin_ns);
-        let number = *self.numbers.entry(wait.class).or_insert_with(|| {
-            self.waits.push((wait.class, Page::default()));
-            self.waits.len() - 1
-        });
         let took_ns = wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
-        let page = &mut self.waits[number].1;
+        let page = self.waits.entry(wait.class).or_default();
         let before = page.bytes;
         page.add(slice, took_ns, &mut wait.parts);
         self.bytes = self.bytes + page.bytes - before;

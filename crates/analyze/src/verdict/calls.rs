@@ -191,6 +191,7 @@ fn overlap(a: Span, b: Span) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
     use model::record::{FileKey, FileNumber};
 
     fn journal(op: Op, begin_ns: i64, end_ns: i64) -> Request {
@@ -244,7 +245,7 @@ mod tests {
         let mut all = steps.served(&calls, &commits, &|_| false, |_| Some(()))[&()].clone();
         assert_eq!((all.calls, all.by_commit, all.commits()), (3, 2, 1));
         let later = steps.served(&calls[1..2], &commits, &|_| false, |_| Some(()));
-        all.merge(&later[&()]);
+        all.merge(later[&()].clone());
         assert_eq!((all.calls, all.by_commit, all.commits()), (4, 3, 1), "of both, and one");
     }
 }

@@ -92,8 +92,8 @@ impl Slices {
     }
 }
 
-/// What a class of waits takes in calm.
-#[derive(Debug, Clone, PartialEq)]
+/// What a class of waits takes in calm; by default, where there are none.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Calm {
     pub(crate) count: u64,
     pub(crate) mean_ns: f64,
@@ -109,20 +109,6 @@ pub(crate) struct Calm {
 }
 
 impl Calm {
-    /// Of waits that there are none of in calm.
-    pub(crate) fn without_waits() -> Self {
-        Self {
-            count: 0,
-            mean_ns: 0.0,
-            error_ns: 0.0,
-            chance_ns2: 0.0,
-            parts_ns: [0.0; 4],
-            others: 0.0,
-            unrest_most: 0,
-            length_most: 0,
-        }
-    }
-
     /// Whether others were busy so much that there is nothing to compare with.
     pub(crate) fn is_none(&self) -> bool {
         self.others > NO_CALM
@@ -186,6 +172,7 @@ fn unrest_most(all: &BTreeMap<Alike, Slices>, least: u64) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::merge::Merge as _;
     use proptest::prelude::*;
 
     fn slices(all: &[(f64, u64, u64)]) -> BTreeMap<Alike, Slices> {
@@ -193,7 +180,7 @@ mod tests {
         for (unrest, count, mean_ns) in all {
             let sum_ns = count * mean_ns;
             let of = Slices::of(*count, sum_ns, *unrest, [sum_ns, 0, 0, 0]);
-            rows.entry(Alike::of(*unrest, *mean_ns)).or_default().merge(&of);
+            rows.entry(Alike::of(*unrest, *mean_ns)).or_default().merge(of);
         }
         rows
     }

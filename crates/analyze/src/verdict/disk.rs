@@ -13,7 +13,8 @@
 
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
-use hashbrown::HashMap;
+use hashbrown::DefaultHashBuilder;
+use indexmap::IndexSet;
 use model::record::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -114,8 +115,7 @@ struct Since {
 #[derive(Debug)]
 pub(crate) struct Disk<C> {
     now_ns: i64,
-    acts: Vec<Act>,
-    numbers: HashMap<Act, usize>,
+    acts: IndexSet<Act, DefaultHashBuilder>,
     turned: f64,
     /// Work in flight and its requests, by part; of what is no act there is none.
     work: Vec<f64>,
@@ -152,8 +152,7 @@ impl<C> Disk<C> {
     pub(crate) fn new() -> Self {
         Self {
             now_ns: i64::MIN,
-            acts: Vec::new(),
-            numbers: HashMap::new(),
+            acts: IndexSet::default(),
             turned: 0.0,
             work: vec![0.0; ACTS],
             count: vec![0; ACTS],
@@ -324,16 +323,13 @@ impl<C> Disk<C> {
 
     /// The number of an act among the parts of waits.
     pub(crate) fn number(&mut self, act: Act) -> usize {
-        if let Some(number) = self.numbers.get(&act) {
-            return *number;
+        let (number, is_new) = self.acts.insert_full(act);
+        if is_new {
+            self.work.push(0.0);
+            self.count.push(0);
+            self.sums_ns.push(0.0);
         }
-        let number = ACTS + self.acts.len();
-        self.acts.push(act);
-        self.work.push(0.0);
-        self.count.push(0);
-        self.sums_ns.push(0.0);
-        self.numbers.insert(act, number);
-        number
+        ACTS + number
     }
 
     /// What a number stands for.
@@ -342,7 +338,7 @@ impl<C> Disk<C> {
             HELD => Part::Held,
             STALLED => Part::Stalled,
             THROTTLED => Part::Throttled,
-            number => self.acts.get(number - ACTS).map_or(Part::Held, |act| Part::Act(*act)),
+            number => self.acts.get_index(number - ACTS).map_or(Part::Held, |act| Part::Act(*act)),
         }
     }
 

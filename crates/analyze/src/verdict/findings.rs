@@ -59,35 +59,26 @@ fn of_cpus(sum: &CpuSum) -> Vec<Finding> {
 
 /// For how long some thread waited for a request, as the kernel counts it, and how much of that
 /// are the waits that are known here.
-fn of_pressure(sum: &CpuSum, seen_ns: i64) -> Vec<Finding> {
-    let run = Subject::this_run();
-    let found = |name, value| Finding::new(&run, name, value, 1, "/proc/pressure/io, some");
-    if sum.io_counted_ns == 0.0 {
-        return Vec::new();
+fn of_pressure(subject: &Subject, method: &str, times_ns: [f64; 3]) -> Vec<Finding> {
+    let [stalled_ns, counted_ns, seen_ns] = times_ns;
+    let found = |name, value| Finding::new(subject, name, value, 1, method);
+    let seen = (stalled_ns > 0.0).then(|| (100.0 * seen_ns / stalled_ns).min(100.0));
+    match counted_ns > 0.0 {
+        false => Vec::new(),
+        true => vec![
+            found("io_pressure_ns", Some(stalled_ns)),
+            found("io_pressure_percent", Some(100.0 * stalled_ns / counted_ns)),
+            found("io_pressure_seen_percent", seen),
+        ],
     }
-    let seen = 100.0 * seen_ns as f64 / sum.io_stalled_ns;
-    vec![
-        found("io_pressure_ns", Some(sum.io_stalled_ns)),
-        found("io_pressure_percent", Some(100.0 * sum.io_stalled_ns / sum.io_counted_ns)),
-        found("io_pressure_seen_percent", (sum.io_stalled_ns > 0.0).then(|| seen.min(100.0))),
-    ]
 }
 
 /// The same by cgroup, of those that waited at all.
 fn of_units(all: &[Told<'_>]) -> Vec<Finding> {
-    let mut units: BTreeMap<&str, UnitSum> = BTreeMap::new();
-    for (unit, sum) in all.iter().flat_map(|told| &told.verdict.units) {
-        units.entry(unit).or_default().merge(*sum);
-    }
-    let found = |(unit, sum): (&str, UnitSum)| {
-        let subject = Subject::class("cgroup", unit);
-        let found = |name, value| Finding::new(&subject, name, Some(value), 1, "io.pressure, some");
-        let (stalled_ns, counted_ns) = (sum.stalled_ns as f64, sum.time_ns as f64);
-        [
-            found("io_pressure_ns", stalled_ns),
-            found("io_pressure_percent", 100.0 * stalled_ns / counted_ns),
-            found("io_pressure_seen_percent", 100.0 * sum.seen_ns as f64 / stalled_ns),
-        ]
+    let units: BTreeMap<String, UnitSum> = sum(all.iter().map(|told| told.verdict.units.clone()));
+    let found = |(unit, sum): (String, UnitSum)| {
+        let times_ns = [sum.stalled_ns, sum.time_ns, sum.seen_ns].map(|ns| ns as f64);
+        of_pressure(&Subject::class("cgroup", &unit), "io.pressure, some", times_ns)
     };
     units.into_iter().filter(|(_, sum)| sum.stalled_ns > 0).flat_map(found).collect()
 }
@@ -150,12 +141,6 @@ pub struct Told<'a> {
     pub name: &'a dyn Fn(u32) -> String,
 }
 
-impl std::fmt::Debug for Told<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.verdict.fmt(f)
-    }
-}
-
 /// All findings of traces of several machines or times, whose devices have names of their own: who
 /// waits for whom is known within each, and files and stacks are told of those of all.
 pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
@@ -169,7 +154,9 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
     all.iter().for_each(|told| findings.extend(told.of_pairs()));
     findings.extend(of_cpus(&cpus));
-    findings.extend(of_pressure(&cpus, all.iter().map(|told| told.verdict.stalled_ns).sum()));
+    let seen_ns = all.iter().map(|told| told.verdict.stalled_ns).sum::<i64>() as f64;
+    let times_ns = [cpus.io_stalled_ns, cpus.io_counted_ns, seen_ns];
+    findings.extend(of_pressure(&run, "/proc/pressure/io, some", times_ns));
     findings.extend(of_units(all));
     findings.extend(of_short(all));
     findings.extend(of_unplaced(all));
@@ -246,8 +233,7 @@ impl Verdict {
             findings
         };
         let mut served: Vec<(&Victim, &Served)> = self.served.iter().collect();
-        served
-            .sort_by_cached_key(|(victim, _)| (victim.device, self.role(victim.role), victim.kind));
+        served.sort_by_cached_key(|(victim, _)| self.order(victim));
         served.into_iter().flat_map(of).collect()
     }
 

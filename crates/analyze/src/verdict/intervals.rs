@@ -45,7 +45,7 @@ impl Interval for JournalUse {
 }
 
 /// All of a trace.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Intervals<T> {
     pub(super) all: Vec<T>,
     /// Until when each of them, and those before, went on.

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// What is known of a trace.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Known {
     pub(super) actors: Actors,
     /// Calls with both ends.
@@ -113,11 +113,9 @@ impl Known {
             cpus: Cpus::new(cpu_times),
             units: Units::new(pressure, &processes),
             waited_ns,
-            stack: DeviceStack::default(),
-            queues: BTreeMap::new(),
             selection,
             of_files: true,
-            minutes_from_ns: 0,
+            ..Self::default()
         }
     }
 

@@ -106,7 +106,7 @@ use weigh::{Scene, weigh};
 
 /// A span on its way to a verdict: the waits that begin in it, with all that is in flight while
 /// they go on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ledger {
     known: Arc<Known>,
     time_ns: Range<i64>,
@@ -178,33 +178,17 @@ impl Ledger {
         let loaded_until_ns = of_calls.max(of_waits).unwrap_or(i64::MIN);
         Self {
             actors: known.actors.clone(),
-            devices: BTreeMap::new(),
-            askers: Open::default(),
-            homes: HashMap::new(),
             has_calls: known.has_calls,
             calls,
-            begun: 0,
             waits,
-            waits_begun: 0,
             journal_use: known.journal_use.of(&time_ns),
-            in_call: HashMap::new(),
-            asked: HashMap::new(),
-            sleeps: Sleeps::default(),
-            used: HashMap::new(),
-            stalled: Stalled::default(),
             stalled_units: known.units.stalled(),
-            unplaced: BTreeMap::new(),
-            held: BTreeMap::new(),
-            steps: Steps::default(),
-            throttle: Throttle::default(),
-            files: Files::default(),
-            ways: Ways::default(),
             cpus: known.cpus.of(&time_ns),
             time_ns,
-            requests: 0,
             last_ns: i64::MIN,
             loaded_until_ns,
             known: Arc::clone(known),
+            ..Self::default()
         }
     }
 

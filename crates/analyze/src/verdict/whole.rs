@@ -13,16 +13,17 @@ use super::sums::{Sums, Victim};
 use super::units::UnitSum;
 use super::{Ledger, actors};
 use crate::merge::Merge;
-use hashbrown::HashMap;
+use indexmap::IndexSet;
 use model::record::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Who waited, for whom, on which file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Verdict {
     pub(super) known: Arc<Known>,
-    roles: Roles,
+    /// The names of roles by their numbers.
+    roles: IndexSet<String>,
     /// The roles that processes have of their own.
     own: BTreeSet<RoleId>,
     pub(super) sums: Sums,
@@ -40,92 +41,42 @@ pub struct Verdict {
     pub(super) last_ns: i64,
 }
 
-/// The names of roles by their numbers, and these by the names.
-#[derive(Debug, Default)]
-struct Roles {
-    names: Vec<String>,
-    numbers: HashMap<String, RoleId>,
-}
-
-impl Roles {
-    fn number(&mut self, name: &str) -> RoleId {
-        if let Some(known) = self.numbers.get(name) {
-            return *known;
-        }
-        // There is no room for more.
-        let name = if self.names.len() < usize::from(u16::MAX) { name } else { actors::OTHERS };
-        let number = RoleId(self.names.len() as u16);
-        match self.numbers.get(name) {
-            Some(known) => *known,
-            None => {
-                self.names.push(name.to_owned());
-                self.numbers.insert(name.to_owned(), number);
-                number
-            }
-        }
-    }
+/// The number of a role among these.
+fn number(roles: &mut IndexSet<String>, name: &str) -> RoleId {
+    // There may be no room for more.
+    let has_room = roles.len() < usize::from(u16::MAX) || roles.contains(name);
+    let name = if has_room { name } else { actors::OTHERS };
+    RoleId(roles.insert_full(name.to_owned()).0 as u16)
 }
 
 impl Verdict {
     /// Of no time yet.
     pub fn new(known: &Arc<Known>) -> Self {
-        Self {
-            known: Arc::clone(known),
-            roles: Roles::default(),
-            own: BTreeSet::new(),
-            sums: Sums::default(),
-            served: BTreeMap::new(),
-            files: Files::default(),
-            ways: Ways::default(),
-            requests: 0,
-            stalled_ns: 0,
-            units: BTreeMap::new(),
-            unplaced: BTreeMap::new(),
-            last_ns: i64::MIN,
-        }
+        Self { known: Arc::clone(known), last_ns: i64::MIN, ..Self::default() }
     }
 
     pub(super) fn of_span(ledger: Ledger, sums: Sums, served: BTreeMap<Victim, Served>) -> Self {
-        let mut roles = Roles::default();
-        ledger.actors.names().iter().for_each(|name| {
-            roles.number(name);
-        });
-        let own = ledger.actors.own_roles().clone();
-        let Ledger {
-            known,
-            files,
-            ways,
-            requests,
-            stalled,
-            stalled_units,
-            unplaced,
-            last_ns,
-            cpus,
-            time_ns,
-            ..
-        } = ledger;
-        let units = known.units.sums(&stalled_units, &time_ns);
-        let stalled_ns = stalled.of_pressure(&cpus, &time_ns);
+        let known = &ledger.known;
         Self {
-            known,
-            roles,
-            own,
+            roles: ledger.actors.names().cloned().collect(),
+            own: ledger.actors.own_roles().clone(),
             sums,
             served,
-            files,
-            ways,
-            requests,
-            stalled_ns,
-            units,
-            unplaced,
-            last_ns,
+            units: known.units.sums(&ledger.stalled_units, &ledger.time_ns),
+            stalled_ns: ledger.stalled.of_pressure(&ledger.cpus, &ledger.time_ns),
+            requests: ledger.requests,
+            last_ns: ledger.last_ns,
+            files: ledger.files,
+            ways: ledger.ways,
+            unplaced: ledger.unplaced,
+            known: ledger.known,
         }
     }
 
     /// Adds the verdict of another time of the same trace.
     pub fn merge(&mut self, other: Self) {
         let numbers: Vec<RoleId> =
-            other.roles.names.iter().map(|name| self.roles.number(name)).collect();
+            other.roles.iter().map(|name| number(&mut self.roles, name)).collect();
         let number = |role: RoleId| numbers.get(usize::from(role.0)).copied().unwrap_or(role);
         self.own.extend(other.own.iter().map(|role| number(*role)));
         self.sums.merge(other.sums, &number);
@@ -155,6 +106,6 @@ impl Verdict {
     }
 
     pub(super) fn role(&self, role: RoleId) -> String {
-        self.roles.names.get(usize::from(role.0)).cloned().unwrap_or_default()
+        self.roles.get_index(role.0.into()).cloned().unwrap_or_default()
     }
 }

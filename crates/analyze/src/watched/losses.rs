@@ -220,24 +220,20 @@ impl Losses {
                 rows.extend(open.changes(names));
             }
         }
-        let is_over = |open: &Open| open.span.until_ns + LATE_NS < shown_ns;
-        while self.open.front().is_some_and(is_over) {
-            self.open.pop_front();
-        }
-        let is_old = |call: &Call| call.end_ns.is_none_or(|ns| ns + CALLS_NS < shown_ns);
-        while self.calls.front().is_some_and(is_old) {
-            self.calls.pop_front();
-        }
-        while self.waits.front().is_some_and(|wait| wait.end_ns + CALLS_NS < shown_ns) {
-            self.waits.pop_front();
-        }
-        while self.journal_use.front().is_some_and(|one| one.end_ns + CALLS_NS < shown_ns) {
-            self.journal_use.pop_front();
-        }
-        while self.cpu_times.front().is_some_and(|one| one.until_ns + CALLS_NS < shown_ns) {
-            self.cpu_times.pop_front();
-        }
+        let_go(&mut self.open, |open| open.span.until_ns + LATE_NS < shown_ns);
+        let from_ns = shown_ns - CALLS_NS;
+        let_go(&mut self.calls, |call| call.end_ns < Some(from_ns));
+        let_go(&mut self.waits, |wait| wait.end_ns < from_ns);
+        let_go(&mut self.journal_use, |one| one.end_ns < from_ns);
+        let_go(&mut self.cpu_times, |one| one.until_ns < from_ns);
         rows
+    }
+}
+
+/// Lets the first ones go that are over.
+fn let_go<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
+    while queue.front().is_some_and(&is_over) {
+        queue.pop_front();
     }
 }
 

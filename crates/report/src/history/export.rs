@@ -1,7 +1,8 @@
 //! A history for machines: JSON and CSV. Neither rounds.
 
 use super::told::sentences;
-use crate::export::cell;
+use super::{COLUMNS, Figure};
+use crate::export::line;
 use jiff::Timestamp;
 use model::history::{Gap, Line, Overview};
 use model::text::visible_json;
@@ -14,19 +15,8 @@ fn time(unix_ns: i64) -> String {
     Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default().to_string()
 }
 
-/// A figure's name, with its unit, and its value in a line.
-type Figure = (&'static str, fn(&Line) -> Option<f64>);
-
-const FIGURES: &[Figure] = &[
-    ("watched_s", |line| Some(line.watched_ns as f64 / 1e9)),
-    ("tps", |line| line.tps),
-    ("rkB/s", |line| line.read_bytes_per_s.map(|bytes| bytes / 1024.0)),
-    ("wkB/s", |line| line.written_bytes_per_s.map(|bytes| bytes / 1024.0)),
-    ("dkB/s", |line| line.discarded_bytes_per_s.map(|bytes| bytes / 1024.0)),
-    ("areq-sz", |line| line.request_bytes.map(|bytes| bytes / 1024.0)),
-    ("aqu-sz", |line| line.queued),
-    ("await", |line| line.await_ns.map(|ns| ns / 1e6)),
-    ("%util", |line| line.util_percent),
+/// The figures that are no column of the table: a name with its unit, and the value in a line.
+const MORE: &[Figure] = &[
     ("requests", |line| Some(line.requests as f64)),
     ("failed", |line| Some(line.failed as f64)),
     ("p50_ns", |line| line.p50_ns.map(|ns| ns as f64)),
@@ -34,6 +24,13 @@ const FIGURES: &[Figure] = &[
     ("max_ns", |line| line.max_ns.map(|ns| ns as f64)),
     ("lost_ns", |line| Some(line.lost_ns)),
 ];
+
+/// All figures of a line.
+fn figures(line: &Line) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+    let watched: Figure = ("watched_s", |line| Some(line.watched_ns as f64 / 1e9));
+    let all = [watched].into_iter().chain(COLUMNS.iter().copied()).chain(MORE.iter().copied());
+    all.map(|(name, figure)| (name, figure(line).filter(|value| value.is_finite())))
+}
 
 /// `{"schema":"lbolt.history/1","answer":[…],"rows":[…],"gaps":[…],…}`.
 /// Errors: none that these types can cause; the serializer's own are passed on.
@@ -52,9 +49,7 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         row.insert("from".into(), time(line.from_unix_ns).into());
         row.insert("until".into(), time(line.until_unix_ns).into());
         row.insert(overview.by.name().into(), line.group.clone().into());
-        for (name, figure) in FIGURES {
-            row.insert((*name).into(), figure(line).filter(|value| value.is_finite()).into());
-        }
+        row.extend(figures(line).map(|(name, value)| (name.into(), value.into())));
         let who = line.who.as_ref().map(|(pair, lost_ns)| {
             json!({
                 "victim": pair.victim, "operation": pair.operation, "device": pair.device,
@@ -99,24 +94,18 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
 
 /// A line of CSV for each line of the table.
 pub fn csv(overview: &Overview) -> String {
-    let names = FIGURES.iter().map(|(name, _)| *name);
+    let names: Vec<&str> = figures(&Line::default()).map(|(name, _)| name).collect();
     let of_who = ["who_victim", "who_operation", "who_device", "who_cause", "who_lost_ns"];
     let head = ["from", "until", overview.by.name()].into_iter().chain(names);
     let mut text = line(head.chain(of_who).map(str::to_owned));
     for row in &overview.lines {
         let begin = [time(row.from_unix_ns), time(row.until_unix_ns), row.group.clone()];
-        let figures = FIGURES.iter().map(|(_, figure)| {
-            let value = figure(row).filter(|value| value.is_finite());
-            value.map_or_else(String::new, |value| value.to_string())
-        });
+        let texts =
+            figures(row).map(|(_, value)| value.map_or_else(String::new, |v| v.to_string()));
         let who = row.who.clone().map_or_else(<[String; 5]>::default, |(pair, lost_ns)| {
             [pair.victim, pair.operation, pair.device, pair.cause, lost_ns.to_string()]
         });
-        text.push_str(&line(begin.into_iter().chain(figures).chain(who)));
+        text.push_str(&line(begin.into_iter().chain(texts).chain(who)));
     }
     text
-}
-
-pub(super) fn line(cells: impl Iterator<Item = String>) -> String {
-    cells.map(|text| cell(&text)).collect::<Vec<_>>().join(",") + "\n"
 }

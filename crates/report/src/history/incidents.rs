@@ -1,7 +1,7 @@
 //! The incidents that a watch kept, a line each: when, why, what it was, and how to open it.
 
-use super::export::line;
 use super::{length, stamp};
+use crate::export::line;
 use crate::listing::Listing;
 use crate::number::show_bytes;
 use crate::screen::limited;

@@ -109,21 +109,25 @@ fn title(overview: &Overview) -> String {
     format!("{} to {}{of}{every}", moment(from), moment(until))
 }
 
-/// A column: its group, its heading, and a line's figure.
-type Column = (&'static str, &'static str, fn(&Line) -> Option<f64>);
+/// A figure's name, and its value in a line.
+type Figure = (&'static str, fn(&Line) -> Option<f64>);
 
-const COLUMNS: &[Column] = &[
-    ("", "tps", |line| line.tps),
-    ("", "rkB/s", |line| line.read_bytes_per_s.map(kb)),
-    ("", "wkB/s", |line| line.written_bytes_per_s.map(kb)),
-    ("", "dkB/s", |line| line.discarded_bytes_per_s.map(kb)),
-    ("", "areq-sz", |line| line.request_bytes.map(kb)),
-    ("", "aqu-sz", |line| line.queued),
-    ("", "await", |line| line.await_ns.map(ms)),
-    ("", "%util", |line| line.util_percent),
-    ("response, ms", "p50", |line| line.p50_ns.map(|ns| ms(ns as f64))),
-    ("response, ms", "p99", |line| line.p99_ns.map(|ns| ms(ns as f64))),
-    ("response, ms", "max", |line| line.max_ns.map(|ns| ms(ns as f64))),
+/// What `sar -d` has.
+const COLUMNS: &[Figure] = &[
+    ("tps", |line| line.tps),
+    ("rkB/s", |line| line.read_bytes_per_s.map(kb)),
+    ("wkB/s", |line| line.written_bytes_per_s.map(kb)),
+    ("dkB/s", |line| line.discarded_bytes_per_s.map(kb)),
+    ("areq-sz", |line| line.request_bytes.map(kb)),
+    ("aqu-sz", |line| line.queued),
+    ("await", |line| line.await_ns.map(ms)),
+    ("%util", |line| line.util_percent),
+];
+/// Beside that.
+const RESPONSES: &[Figure] = &[
+    ("p50", |line| line.p50_ns.map(|ns| ms(ns as f64))),
+    ("p99", |line| line.p99_ns.map(|ns| ms(ns as f64))),
+    ("max", |line| line.max_ns.map(|ns| ms(ns as f64))),
 ];
 
 fn kb(bytes: f64) -> f64 {
@@ -137,18 +141,15 @@ fn ms(ns: f64) -> f64 {
 fn figures(overview: &Overview) -> Vec<FigureColumn> {
     // What is less than nothing is chance.
     let lost_s = |line: &Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
-    let lost = FigureColumn {
-        group: String::new(),
-        head: "lost s".into(),
-        texts: overview.lines.iter().map(lost_s).collect(),
-    };
-    let column = |(group, head, of): &Column| FigureColumn {
-        group: (*group).into(),
-        head: (*head).into(),
-        texts: overview.lines.iter().map(|line| figure(of(line))).collect(),
-    };
+    let lines = &overview.lines;
+    let lost = FigureColumn::of("", "lost s", lines.iter().map(lost_s));
+    let columns = COLUMNS.iter().map(|column| ("", column));
+    let columns = columns.chain(RESPONSES.iter().map(|column| ("response, ms", column)));
+    let columns = columns.map(|(group, (head, of))| {
+        FigureColumn::of(group, head, lines.iter().map(|line| figure(of(line))))
+    });
     let is_known = |column: &FigureColumn| column.texts.iter().any(|text| text != "-");
-    let all: Vec<FigureColumn> = COLUMNS.iter().map(column).filter(is_known).collect();
+    let all: Vec<FigureColumn> = columns.filter(is_known).collect();
     match overview.by {
         By::Cause => vec![lost],
         By::Time => all,

@@ -7,7 +7,7 @@ use crate::doubt::sentences;
 use crate::experiments::Run;
 use crate::footnote::{Footnotes, Note};
 use crate::number::{show_bytes, significant};
-use crate::words::{name, upper};
+use crate::words::{first_seen, name, upper};
 use crate::{EXPERIMENTS, figure::Figure, survey};
 use model::record::{Finding, Subject, Verdict};
 use model::units::show_about;
@@ -67,7 +67,7 @@ pub(super) fn facts(source: &Source<'_>) -> RunFacts {
 /// The systems that were measured, each once.
 fn targets(findings: &[Finding]) -> Vec<String> {
     let all = findings.iter().filter_map(|finding| finding.subject.target());
-    crate::words::first_seen(&all.map(str::to_owned).collect::<Vec<_>>())
+    first_seen(&all.map(str::to_owned).collect::<Vec<_>>())
 }
 
 /// What was measured, when, and on which machine.
@@ -203,13 +203,7 @@ fn of_others(findings: &[Finding]) -> Option<String> {
 /// What is doubted of the run as a whole, such as lost events.
 fn of_whole_run(findings: &[Finding]) -> Option<String> {
     let is_whole = |finding: &&Finding| matches!(finding.subject, Subject::Run(_));
-    let all = findings.iter().filter(is_whole).flat_map(|finding| finding.doubts.clone());
-    let mut distinct = Vec::new();
-    for doubt in all {
-        if !distinct.contains(&doubt) {
-            distinct.push(doubt);
-        }
-    }
+    let distinct = first_seen(findings.iter().filter(is_whole).flat_map(|of| &of.doubts));
     (!distinct.is_empty()).then(|| format!("The run as a whole: {}.", sentences(&distinct)))
 }
 

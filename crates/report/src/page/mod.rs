@@ -70,7 +70,7 @@ pub struct RunFacts {
 }
 
 /// A section.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Section {
     /// Its name in the page's address.
     pub id: String,

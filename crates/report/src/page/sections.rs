@@ -95,10 +95,9 @@ fn listed(of: &Listed, sources: &[Source<'_>]) -> Option<Section> {
     (!runs.is_empty()).then(|| Section {
         id: of.id.into(),
         title: of.title.into(),
-        sentences: vec![],
         charts: (of.charts)(&runs),
-        folds: vec![],
         tables: runs.iter().map(table).collect(),
+        ..Section::default()
     })
 }
 
@@ -120,11 +119,10 @@ fn experiment(of: &Experiment, sources: &[Source<'_>]) -> Option<Section> {
     Some(Section {
         id: of.name.to_owned(),
         title: of.title.to_owned(),
-        // Of one run they stand on the first screen.
-        sentences: vec![],
         charts: (of.charts)(&runs),
-        folds: vec![],
         tables: tables.collect(),
+        // Sentences of one run stand on the first screen.
+        ..Section::default()
     })
 }
 
@@ -142,10 +140,9 @@ fn times(sources: &[Source<'_>]) -> Option<Section> {
     (!tables.is_empty()).then(|| Section {
         id: "times".into(),
         title: "Where the time went".into(),
-        sentences: vec![],
         charts: joined::charts(&runs, &EXPERIMENTS),
-        folds: vec![],
         tables,
+        ..Section::default()
     })
 }
 

@@ -9,6 +9,7 @@ use super::storms::{self, Storm};
 use super::{Fold, Section, Source};
 use crate::chart::{Band, Chart, Kind};
 use crate::experiments::Named;
+use crate::words::first_seen;
 use crate::{response, verdict};
 use std::collections::BTreeMap;
 
@@ -41,15 +42,9 @@ fn most_devices(runs: usize) -> usize {
 
 impl Traced {
     /// The devices that are shown over time, the busiest first.
-    fn devices(&self) -> Vec<&str> {
-        let mut devices: Vec<&str> = Vec::new();
+    fn devices(&self) -> Vec<String> {
         let names = self.density.iter().map(|map| &map.device);
-        for device in names.chain(self.over_time.iter().map(|over| &over.device)) {
-            if !devices.contains(&device.as_str()) {
-                devices.push(device);
-            }
-        }
-        devices
+        first_seen(names.chain(self.over_time.iter().map(|over| &over.device)))
     }
 
     /// The charts over time, device by device: responses, their parts, depth, places.
@@ -58,7 +53,7 @@ impl Traced {
         devices.truncate(most);
         let all = devices.iter().enumerate().flat_map(|(place, device)| {
             let id = format!("{number}-{}", place + 1);
-            let marks = self.marks.get(*device).map_or(&[][..], Vec::as_slice);
+            let marks = self.marks.get(device).map_or(&[][..], Vec::as_slice);
             self.of_device(device, &id, run).into_iter().map(|chart| marked(chart, marks))
         });
         all.collect()

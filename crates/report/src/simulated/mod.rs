@@ -72,11 +72,7 @@ pub fn listing(variants: &Variants<'_>) -> Listing {
             "simulated_busy_percent" => row.value(quantity).map_or_else(String::new, show),
             quantity => row.shown(quantity, *show),
         };
-        FigureColumn {
-            group: (*group).to_owned(),
-            head: (*head).to_owned(),
-            texts: rows.iter().map(text).collect(),
-        }
+        FigureColumn::of(group, head, rows.iter().map(text))
     });
     let figures = figures.collect();
     let label = |of: fn(&Of) -> &String| rows.iter().map(|row| of(&row.key).clone()).collect();

@@ -106,14 +106,16 @@ fn table(rows: &[&Row<'_>], has_devices: bool) -> Listing {
         "device" => has_devices,
         _ => true,
     });
-    let column = |head: &str, texts| FigureColumn { group: "".into(), head: head.into(), texts };
+    let column = |head: &str, text: &dyn Fn(&Row<'_>) -> String| {
+        FigureColumn::of("", head, rows.iter().map(|row| text(row)))
+    };
     Listing {
         labels,
         figures: vec![
-            column("before", texts(&|row| show_time_ns(row.before))),
-            column("after", texts(&|row| show_time_ns(row.after))),
-            column("after / before", texts(&|row| ratio(row.ratio))),
-            column("interval", texts(&|row| interval(row.ratio))),
+            column("before", &|row| show_time_ns(row.before)),
+            column("after", &|row| show_time_ns(row.after)),
+            column("after / before", &|row| ratio(row.ratio)),
+            column("interval", &|row| interval(row.ratio)),
         ],
         ..Listing::default()
     }

@@ -62,7 +62,7 @@ pub(crate) enum Calmness {
     Faster,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Detection {
     /// Bins of the storms, in order.
     pub(crate) storms: Vec<Range<u64>>,
@@ -110,15 +110,7 @@ pub(crate) fn detect(series: &Series) -> Detection {
 }
 
 fn none(calmness: Calmness) -> Detection {
-    Detection {
-        storms: Vec::new(),
-        calmness: Some(calmness),
-        calm_per_bin: 0.0,
-        storm_per_bin: 0.0,
-        calm_variation: 0.0,
-        scale_bins: 0,
-        window_least: 0,
-    }
+    Detection { calmness: Some(calmness), ..Detection::default() }
 }
 
 impl Series<'_> {

@@ -5,7 +5,6 @@ use super::super::findings::Names;
 use super::super::processes::{ProcessId, Processes, label};
 use super::detect::Calmness;
 use super::grid::Behind;
-use super::kinds::KINDS;
 use super::period::{Period, period};
 use super::storm::{Storm, Storms};
 use crate::requests::found;
@@ -17,7 +16,6 @@ use model::units::{show_about, show_time_ns};
 /// Processes that are told of all storms of a device.
 const MOST_BLAMED: usize = 16;
 
-#[derive(Debug)]
 pub(in super::super) struct Context<'a> {
     pub(in super::super) names: &'a Names<'a>,
     pub(in super::super) processes: &'a Processes,
@@ -36,10 +34,8 @@ pub(in super::super) fn findings(
     context: &Context<'_>,
 ) -> Vec<Finding> {
     let device_name = (context.names.device)(device.number);
-    let told: Vec<_> =
-        KINDS.iter().zip(&device.grids.0).filter(|(_, grid)| grid.is_written()).collect();
     let mut findings = Vec::new();
-    for (kind, grid) in told {
+    for (kind, grid) in device.grids.written() {
         let name = format!("{} to {device_name}", kind.name);
         let storms = Storms::of(grid, context.width_ns, context.arrivals_ns);
         findings.extend(of_kind(&name, &storms, reads, context));

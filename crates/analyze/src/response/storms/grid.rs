@@ -191,19 +191,9 @@ impl Grid {
         resolution.blamed += bin.blamed.len() - before;
     }
 
-    /// Adds a read that found some outstanding.
+    /// The bin of an arrival.
     #[inline]
-    pub(super) fn read_behind(
-        &mut self,
-        taken: &Taken,
-        arrival_ns: i64,
-        resolution: &mut Resolution,
-    ) {
-        self.at(arrival_ns, resolution).behind.add(&taken.share);
-    }
-
-    #[inline]
-    fn at(&mut self, arrival_ns: i64, resolution: &mut Resolution) -> &mut Bin {
+    pub(super) fn at(&mut self, arrival_ns: i64, resolution: &mut Resolution) -> &mut Bin {
         let is_last = self.last_ns.contains(&arrival_ns);
         if is_last && !self.bins.is_empty() {
             let last = self.bins.len() - 1;

@@ -20,7 +20,7 @@ pub(super) const KINDS: [WriteKind; 2] = [
 
 /// A device's grids, in the order of the kinds.
 #[derive(Debug, Default)]
-pub(in super::super) struct Grids(pub(super) [Grid; KINDS.len()]);
+pub(in super::super) struct Grids([Grid; KINDS.len()]);
 
 impl Grids {
     /// Adds a row that was requested at that time.
@@ -37,9 +37,14 @@ impl Grids {
             if write.of.contains(&taken.kind) {
                 grid.write(row, taken, arrival_ns, resolution);
             } else if is_read && write.of.iter().any(|kind| taken.found.of(*kind) > 0) {
-                grid.read_behind(taken, arrival_ns, resolution);
+                grid.at(arrival_ns, resolution).behind.add(&taken.share);
             }
         }
+    }
+
+    /// The kinds that anything was written of, with their grids.
+    pub(super) fn written(&self) -> impl Iterator<Item = (&'static WriteKind, &Grid)> {
+        KINDS.iter().zip(&self.0).filter(|(_, grid)| grid.is_written())
     }
 
     /// Puts neighbours together.

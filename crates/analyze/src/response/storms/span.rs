@@ -3,7 +3,6 @@
 //! Non-goals: what is published of storms ([`super::findings`]).
 
 use super::super::device::Device;
-use super::kinds::KINDS;
 use super::storm::{Storm, Storms};
 
 /// A storm, and how bad it was.
@@ -31,7 +30,6 @@ pub(in super::super) fn spans(
     width_ns: i64,
     arrivals_ns: (i64, i64),
 ) -> Vec<StormSpan> {
-    let written = KINDS.iter().zip(&device.grids.0).filter(|(_, grid)| grid.is_written());
     let of = |kind: &'static str, storm: &Storm| StormSpan {
         device: device.number,
         kind,
@@ -41,7 +39,7 @@ pub(in super::super) fn spans(
         depth_max: storm.depth_max,
         behind_ns: storm.behind.response.sum_ns(),
     };
-    let all = written.flat_map(|(kind, grid)| {
+    let all = device.grids.written().flat_map(|(kind, grid)| {
         let storms = Storms::of(grid, width_ns, arrivals_ns);
         storms.all.iter().map(|storm| of(kind.name, storm)).collect::<Vec<_>>()
     });
