@@ -81,12 +81,13 @@ impl Lateness {
         let [p50_ns, p99_ns] = [0.5, 0.99].map(|share| self.late.quantile_ns(share).unwrap_or(0));
         let is_beyond = p50_ns > bounds.p50_ns || p99_ns > bounds.p99_ns;
         is_beyond.then(|| {
-            let found = [("p50_ns", p50_ns.into()), ("p99_ns", p99_ns.into())];
-            let allowed =
-                [("p50_bound_ns", bounds.p50_ns.into()), ("p99_bound_ns", bounds.p99_ns.into())];
-            let [a, b] = found;
-            let [c, d] = allowed;
-            Doubt::new(Code::ReplayLate, [a, b, c, d])
+            let values = [
+                ("p50_ns", p50_ns.into()),
+                ("p99_ns", p99_ns.into()),
+                ("p50_bound_ns", bounds.p50_ns.into()),
+                ("p99_bound_ns", bounds.p99_ns.into()),
+            ];
+            Doubt::new(Code::ReplayLate, values)
         })
     }
 
@@ -149,28 +150,26 @@ impl Lateness {
                 of("replayed_per_s", rate, count),
             ];
             let times =
-                of_times(&class.replayed, REPLAYED).chain(of_times(&class.recorded, RECORDED));
-            let times = times.map(|(name, value, count)| of(name, value, count));
+                of_times("replayed", &class.replayed).chain(of_times("recorded", &class.recorded));
+            let times = times.map(|(name, value, count)| of(&name, value, count));
             counts.into_iter().chain(times).flatten().collect::<Vec<_>>()
         })
     }
 }
 
 const METHOD: &str = "replayed";
-const REPLAYED: [&str; 4] =
-    ["replayed_mean_ns", "replayed_p50_ns", "replayed_p99_ns", "replayed_max_ns"];
-const RECORDED: [&str; 4] =
-    ["recorded_mean_ns", "recorded_p50_ns", "recorded_p99_ns", "recorded_max_ns"];
 
+/// The times of a side: names of their quantities, values, and of how many.
 fn of_times(
+    side: &str,
     times: &Histogram,
-    [mean, p50, p99, max]: [&'static str; 4],
-) -> impl Iterator<Item = (&'static str, Option<f64>, u64)> {
+) -> impl Iterator<Item = (String, Option<f64>, u64)> + use<> {
     let quantile = |share| times.quantile_ns(share).map(|ns| ns as f64);
     let greatest = (times.count() > 0).then(|| times.max_ns() as f64);
     let count = times.count();
-    [(mean, times.mean_ns()), (p50, quantile(0.5)), (p99, quantile(0.99)), (max, greatest)]
-        .map(|(name, value)| (name, value, count))
+    let (p50, p99) = (quantile(0.5), quantile(0.99));
+    [("mean", times.mean_ns()), ("p50", p50), ("p99", p99), ("max", greatest)]
+        .map(|(name, value)| (format!("{side}_{name}_ns"), value, count))
         .into_iter()
 }
 

@@ -29,38 +29,9 @@ pub struct Noise {
     pub log: f64,
 }
 
-/// A number of a class's responses: what it is called before, after, as a ratio, and as the model's
-/// error; and in the findings of a replay, of the model and of the trace.
-struct Statistic {
-    number: Number,
-    before: &'static str,
-    after: &'static str,
-    ratio: &'static str,
-    error: &'static str,
-    simulated: &'static str,
-    measured: &'static str,
-}
-
-macro_rules! statistic {
-    ($number:ident, $name:literal) => {
-        Statistic {
-            number: Number::$number,
-            before: concat!("before_", $name, "_ns"),
-            after: concat!("after_", $name, "_ns"),
-            ratio: concat!("change_", $name, "_ratio"),
-            error: concat!("model_", $name, "_ratio"),
-            simulated: concat!("simulated_", $name, "_ns"),
-            measured: concat!("measured_", $name, "_ns"),
-        }
-    };
-}
-
-const STATISTICS: [Statistic; 4] = [
-    statistic!(Mean, "mean"),
-    statistic!(Median, "p50"),
-    statistic!(P99, "p99"),
-    statistic!(Max, "max"),
-];
+/// The numbers of a class's responses, and what stands for each in quantities' names.
+const STATISTICS: [(Number, &str); 4] =
+    [(Number::Mean, "mean"), (Number::Median, "p50"), (Number::P99, "p99"), (Number::Max, "max")];
 
 /// What a change does to each class. The first pair is the model as it stands, the others are
 /// samples of its uncertain parameters. `noises` are the model's as it stands before the change.
@@ -72,11 +43,10 @@ pub fn findings(change: &str, pairs: &[Pair<'_>], noises: &[Noise]) -> Vec<Findi
         let subject = subject(change, class);
         let requests = Finding { quantity: "before_count".into(), ..count.clone() };
         let requests = Finding { subject: subject.clone(), ..requests };
-        let numbers = STATISTICS.iter().flat_map(|of| {
-            let is_its =
-                |noise: &&Noise| noise.subject == count.subject && noise.number == of.number;
+        let numbers = STATISTICS.iter().flat_map(|(number, name)| {
+            let is_its = |noise: &&Noise| noise.subject == count.subject && noise.number == *number;
             let noise = noises.iter().find(is_its).map(|noise| noise.log);
-            compared((&subject, &count.subject), of, pairs, noise)
+            compared((&subject, &count.subject), name, pairs, noise)
         });
         std::iter::once(requests).chain(numbers).collect::<Vec<_>>()
     };
@@ -91,19 +61,21 @@ fn subject(change: &str, class: &ModelOp) -> Subject {
 /// One number of one class on both sides.
 fn compared(
     (subject, class): (&Subject, &Subject),
-    of: &Statistic,
+    name: &str,
     pairs: &[Pair<'_>],
     noise: Option<f64>,
 ) -> Vec<Finding> {
+    let of = |side: &str, kind: &str| format!("{side}_{name}_{kind}");
+    let simulated = of("simulated", "ns");
     let both = |(before, after): &Pair<'_>| {
-        let both = value(before, class, of.simulated).zip(value(after, class, of.simulated))?;
+        let both = value(before, class, &simulated).zip(value(after, class, &simulated))?;
         (both.0 > 0.0 && both.1 > 0.0).then_some(both)
     };
     let Some((pair, (before, after))) = pairs.first().and_then(|p| Some((p, both(p)?))) else {
         return vec![];
     };
     let ratios: Vec<f64> = pairs.iter().filter_map(both).map(|(b, a)| a / b).collect();
-    let measured = value(pair.0, class, of.measured).filter(|measured| *measured > 0.0);
+    let measured = value(pair.0, class, &of("measured", "ns")).filter(|measured| *measured > 0.0);
     let error = measured.map(|measured| before / measured);
     let chance = noise.map_or(0.0, |log| NORMAL_95 * log);
     let ratio = widened(&ratios, error, 2f64.sqrt() * chance);
@@ -115,13 +87,13 @@ fn compared(
         (n, Some(_)) => format!("{n} paired samples, the model's error{}", by_chance(noise)),
     };
     let number = |name: &str, value: f64| Finding::new(subject, name, Some(value), samples, "");
-    let found = Finding { method, ..number(of.ratio, after / before) };
+    let found = Finding { method, ..number(&of("change", "ratio"), after / before) };
     let found = match ratio {
         Some((low, high)) => found.within(Interval::Parameters, (Some(low), Some(high))),
         None => found,
     };
     let error = error.map(|error| {
-        let found = number(of.error, error);
+        let found = number(&of("model", "ratio"), error);
         match noise {
             None => found,
             Some(_) => {
@@ -130,7 +102,8 @@ fn compared(
             }
         }
     });
-    [number(of.before, before), number(of.after, after), found].into_iter().chain(error).collect()
+    let sides = [number(&of("before", "ns"), before), number(&of("after", "ns"), after)];
+    sides.into_iter().chain([found]).chain(error).collect()
 }
 
 fn by_chance(noise: Option<f64>) -> &'static str {

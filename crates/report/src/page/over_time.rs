@@ -49,34 +49,23 @@ pub(super) fn charts(of: &OverTime, id: &str, run: &str) -> Vec<Chart> {
     let run = if run.is_empty() { String::new() } else { format!("{run}: ") };
     let titled = |what: &str| name(&format!("{run}{what}, device {}", of.device));
     let parts = SIDES.iter().filter_map(|side| {
-        let what = format!("Queueing and service against start time: {}", side.name);
-        parts_chart(of, &format!("parts-{}-{id}", side.name), &titled(&what), side)
+        let what = format!("Queueing and service against start time: {}", side.0);
+        parts_chart(of, &format!("parts-{}-{id}", side.0), &titled(&what), side)
     });
     let depth = depth(of, &format!("depth-{id}"), &titled("Requests outstanding over time"));
     parts.chain(depth).collect()
 }
 
-/// Requests of a direction.
-struct SideOf {
-    name: &'static str,
-    of: fn(&Bin) -> Option<Parts>,
-}
+/// Requests of a direction: their name, and what a bin has of them.
+type Side = (&'static str, fn(&Bin) -> Option<Parts>);
 
-const SIDES: [SideOf; 2] = [
-    SideOf { name: "reads", of: |bin| bin.reads },
-    SideOf { name: "writes", of: |bin| bin.others },
-];
+const SIDES: [Side; 2] = [("reads", |bin| bin.reads), ("writes", |bin| bin.others)];
 
 /// A part of a response.
-struct PartOf {
-    name: &'static str,
-    of: fn(&Parts) -> f64,
-}
+type Part = (&'static str, fn(&Parts) -> f64);
 
-const PARTS: [PartOf; 2] = [
-    PartOf { name: "queueing", of: |parts| parts.queue_ns },
-    PartOf { name: "service", of: |parts| parts.service_ns },
-];
+const PARTS: [Part; 2] =
+    [("queueing", |parts| parts.queue_ns), ("service", |parts| parts.service_ns)];
 
 /// The axis of time, which all charts of a device over time share.
 fn time(of: &OverTime) -> Axis {
@@ -114,13 +103,13 @@ fn depth(of: &OverTime, id: &str, title: &str) -> Option<Chart> {
     Some(chart.by(method).high(HEIGHT))
 }
 
-fn parts_chart(of: &OverTime, id: &str, title: &str, side: &SideOf) -> Option<Chart> {
-    of.bins.iter().find_map(side.of)?;
-    let of_part = |part: &PartOf| {
-        let mean = |bin: &Bin| (side.of)(bin).map(|parts| (part.of)(&parts)).and_then(some);
+fn parts_chart(of: &OverTime, id: &str, title: &str, (_, side): &Side) -> Option<Chart> {
+    of.bins.iter().find_map(side)?;
+    let of_part = |(_, part): &Part| {
+        let mean = |bin: &Bin| side(bin).map(|parts| part(&parts)).and_then(some);
         of.bins.iter().map(mean).collect::<Vec<_>>()
     };
-    let names = PARTS.iter().flat_map(|part| of.bins.iter().map(|_| part.name.to_owned()));
+    let names = PARTS.iter().flat_map(|(name, _)| of.bins.iter().map(|_| (*name).to_owned()));
     let axes = (time(of), Axis::new("mean", "ns", Scale::Log));
     let chart = Chart::plane(id, title, Kind::Over, axes)
         .texts(Role::Series, "part", names)

@@ -14,27 +14,19 @@ use model::record::{Finding, Subject};
 const PUBLISHED: &str = "published_";
 const MODEL: &str = "model_";
 
-/// How a quantity is told: in a heading, and in the unit that its paper prints.
-struct Told {
-    quantity: &'static str,
-    title: &'static str,
-    /// Its unit, and how many of the record's are one; none where that is the record's.
-    unit: Option<(&'static str, f64)>,
-}
-
-const fn told(quantity: &'static str, title: &'static str) -> Told {
-    Told { quantity, title, unit: None }
-}
+/// How a quantity is told: in a heading, and in the unit that its paper prints, with how many of the
+/// record's are one; none where that is the record's.
+type Told = (&'static str, &'static str, Option<(&'static str, f64)>);
 
 const TOLD: [Told; 8] = [
-    told("sectors_per_revolution", "sectors a revolution"),
-    told("missed_per_call", "revolutions missed a call"),
-    told("t_call_ns", "CPU time of a call"),
-    told("t_trans_ns", "CPU time of a sector"),
-    told("words_per_s", "the greatest rate, in words"),
-    Told { unit: Some(("KiB/s", 1024.0)), ..told("rate_bytes_per_s", "rates") },
-    told("cpu_percent", "the program's share of one CPU"),
-    told("share_percent", "shares of response times"),
+    ("sectors_per_revolution", "sectors a revolution", None),
+    ("missed_per_call", "revolutions missed a call", None),
+    ("t_call_ns", "CPU time of a call", None),
+    ("t_trans_ns", "CPU time of a sector", None),
+    ("words_per_s", "the greatest rate, in words", None),
+    ("rate_bytes_per_s", "rates", Some(("KiB/s", 1024.0))),
+    ("cpu_percent", "the program's share of one CPU", None),
+    ("share_percent", "shares of response times", None),
 ];
 
 /// What the page says of these papers; `listings` are all their tables.
@@ -102,8 +94,9 @@ fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Optio
     if cells.is_empty() || greatest <= 0.0 {
         return None;
     }
-    let told = TOLD.iter().find(|told| told.quantity == quantity);
-    let words = told.map_or_else(|| quantity.replace('_', " "), |told| told.title.to_owned());
+    let told = TOLD.iter().find(|(known, ..)| *known == quantity);
+    let words =
+        told.map_or_else(|| quantity.replace('_', " "), |(_, title, _)| (*title).to_owned());
     let scale = Scale::of(values());
     let axes = (Axis::new("published", unit, scale), Axis::new("the model", unit, scale));
     // Shares differ by points, which are no shares.
@@ -122,7 +115,7 @@ fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Optio
         .half();
     let fit = Fit { series: paper.to_owned(), points: vec![(0.0, 0.0), (greatest, greatest)] };
     let chart = Chart { fits: vec![fit], ..chart };
-    Some(match told.and_then(|told| told.unit) {
+    Some(match told.and_then(|(.., unit)| *unit) {
         Some((name, each)) => chart.told_in(name, unit, each),
         None => chart,
     })

@@ -10,38 +10,23 @@ use crate::figure::Figure;
 
 /// What requests are classed by: the chart's name, its title, the kind of class, how many rows it
 /// has at the most, and which figure of the 1986 paper it is.
-struct Boxes {
-    id: &'static str,
-    title: &'static str,
-    by: &'static str,
-    most: usize,
-    paper: Option<u8>,
-}
-
-impl Boxes {
-    const fn new(id: &'static str, title: &'static str, by: &'static str) -> Self {
-        Self { id, title, by, most: MOST, paper: None }
-    }
-
-    /// A figure of the paper.
-    const fn paper(self, figure: u8) -> Self {
-        Self { paper: Some(figure), ..self }
-    }
-
-    const fn most(self, most: usize) -> Self {
-        Self { most, ..self }
-    }
-}
+type Boxes = (&'static str, &'static str, &'static str, usize, Option<u8>);
 
 const BOXES: [Boxes; 8] = [
-    Boxes::new("by-device", "Responses by device", "device").paper(2),
-    Boxes::new("by-region", "Responses by block region", "region").paper(3).most(32),
-    Boxes::new("by-origin", "Responses by origin", "origin").paper(4),
-    Boxes::new("by-size", "Responses by transfer size", "size").paper(5),
-    Boxes::new("by-direction", "Responses by direction", "direction").paper(6),
-    Boxes::new("by-process", "Responses by process", "process"),
-    Boxes::new("by-structure", "Responses by what the file system keeps there", "structure"),
-    Boxes::new("by-found", "Reads by the writes that they found outstanding", "writes outstanding"),
+    ("by-device", "Responses by device", "device", MOST, Some(2)),
+    ("by-region", "Responses by block region", "region", 32, Some(3)),
+    ("by-origin", "Responses by origin", "origin", MOST, Some(4)),
+    ("by-size", "Responses by transfer size", "size", MOST, Some(5)),
+    ("by-direction", "Responses by direction", "direction", MOST, Some(6)),
+    ("by-process", "Responses by process", "process", MOST, None),
+    ("by-structure", "Responses by what the file system keeps there", "structure", MOST, None),
+    (
+        "by-found",
+        "Reads by the writes that they found outstanding",
+        "writes outstanding",
+        MOST,
+        None,
+    ),
 ];
 /// Rows of a chart.
 const MOST: usize = 12;
@@ -83,21 +68,24 @@ fn counts(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
     Some(chart.by("Requests by the time from queueing to completion. Figure 1 of the 1986 paper."))
 }
 
-fn boxes(runs: &[(&Named<'_>, Classes<'_>)], of: &Boxes) -> Option<Chart> {
+fn boxes(
+    runs: &[(&Named<'_>, Classes<'_>)],
+    (id, title, by, most, paper): &Boxes,
+) -> Option<Chart> {
     let rows = runs.iter().flat_map(|(named, classes)| {
-        let known = classes.by(of.by).into_iter().filter_map(|class| {
+        let known = classes.by(by).into_iter().filter_map(|class| {
             let part = |(_, _, quantity): &(Role, &str, &str)| classes.value(class, quantity);
             let parts: Option<Vec<f64>> = PARTS.iter().map(part).collect();
             Some((named.within(&class.1), parts?, classes.value(class, "requested_count")))
         });
-        known.take(of.most).collect::<Vec<_>>()
+        known.take(*most).collect::<Vec<_>>()
     });
     let rows: Vec<(String, Vec<f64>, Option<f64>)> = rows.collect();
     if rows.is_empty() {
         return None;
     }
     let axes = (Axis::new("response", "ns", Scale::Log), Axis::default());
-    let chart = Chart::plane(of.id, of.title, Kind::Boxes, axes).texts(
+    let chart = Chart::plane(id, title, Kind::Boxes, axes).texts(
         Role::Category,
         "class",
         rows.iter().map(|(name, ..)| crate::words::name(name)),
@@ -110,7 +98,7 @@ fn boxes(runs: &[(&Named<'_>, Classes<'_>)], of: &Boxes) -> Option<Chart> {
     let chart = chart.numbers(Role::Extra, "requests", "", counts);
     let method = "Times from queueing to completion: median, quartiles, whiskers to the last \
         within 1.5 times their distance; the dot is the greatest.";
-    let paper = of.paper.map(|figure| format!(" Figure {figure} of the 1986 paper."));
+    let paper = paper.map(|figure| format!(" Figure {figure} of the 1986 paper."));
     let method = format!("{method}{}", paper.unwrap_or_default());
     let chart = chart.by(&method).high(AROUND + ROW * rows.len());
     // What is higher than its neighbour would leave a gap.
