@@ -3,6 +3,7 @@
 //!
 //! Non-goals: reckoning a difference.
 
+use crate::export::line;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Figures, Grid, Labels};
 use crate::number::{show_rate, significant};
@@ -329,31 +330,44 @@ fn interval(row: &Comparison) -> String {
     }
 }
 
-/// A row as an object; what is not a finite number is null.
+/// What is not a finite number is null.
+fn finite(value: Option<f64>) -> Value {
+    value.filter(|value| value.is_finite()).into()
+}
+
+/// A field of a row: its name, and its value.
+type Field = (&'static str, fn(&Comparison) -> Value);
+
+/// Those of an object and of a line of CSV.
+const FIELDS: &[Field] = &[
+    ("subject", |row| row.subject.object()),
+    ("quantity", |row| row.quantity.clone().into()),
+    ("unit", |row| row.unit.clone().into()),
+    ("a", |row| finite(row.a)),
+    ("b", |row| finite(row.b)),
+    ("count_a", |row| row.counts.0.into()),
+    ("count_b", |row| row.counts.1.into()),
+    ("difference_percent", |row| finite(row.difference_percent)),
+    ("low_percent", |row| finite(row.low_percent)),
+    ("high_percent", |row| finite(row.high_percent)),
+    ("probability", |row| finite(row.probability)),
+    ("corrected_probability", |row| finite(row.corrected_probability)),
+    ("noise_floor_percent", |row| finite(row.noise_floor_percent)),
+    ("verdict", |row| row.outcome.name().into()),
+    ("needed_count", |row| row.needed.into()),
+    ("method", |row| row.method.clone().into()),
+    ("reason", |row| row.reason.clone().into()),
+    ("suspect", |row| row.is_suspect().into()),
+];
+/// Those of an object alone.
+const LISTS: &[Field] = &[
+    ("doubts", |row| row.doubts.iter().map(side_doubt).collect()),
+    ("remarks", |row| row.remarks.iter().flat_map(|of| sentences(row, of)).collect()),
+];
+
+/// A row as an object.
 fn object(row: &Comparison) -> Value {
-    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-    json!({
-        "subject": row.subject.object(),
-        "quantity": row.quantity,
-        "unit": row.unit,
-        "a": finite(row.a),
-        "b": finite(row.b),
-        "count_a": row.counts.0,
-        "count_b": row.counts.1,
-        "difference_percent": finite(row.difference_percent),
-        "low_percent": finite(row.low_percent),
-        "high_percent": finite(row.high_percent),
-        "probability": finite(row.probability),
-        "corrected_probability": finite(row.corrected_probability),
-        "noise_floor_percent": finite(row.noise_floor_percent),
-        "verdict": row.outcome.name(),
-        "needed_count": row.needed,
-        "method": row.method,
-        "reason": row.reason,
-        "suspect": row.is_suspect(),
-        "doubts": row.doubts.iter().map(side_doubt).collect::<Vec<_>>(),
-        "remarks": row.remarks.iter().flat_map(|r| sentences(row, r)).collect::<Vec<_>>(),
-    })
+    FIELDS.iter().chain(LISTS).map(|(name, value)| ((*name).to_owned(), value(row))).collect()
 }
 
 /// A doubt as an object, with the side that it is of.
@@ -386,36 +400,15 @@ pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
 
 /// One line a row; the subject as its canonical text.
 pub fn csv(compared: &Compared) -> String {
-    let names = [
-        "subject",
-        "quantity",
-        "unit",
-        "a",
-        "b",
-        "count_a",
-        "count_b",
-        "difference_percent",
-        "low_percent",
-        "high_percent",
-        "probability",
-        "corrected_probability",
-        "noise_floor_percent",
-        "verdict",
-        "needed_count",
-        "method",
-        "reason",
-        "suspect",
-    ];
     let line = |row: &Comparison| {
-        let object = object(row);
-        let cell = |name: &&str| match (*name, object.get(*name)) {
-            ("subject", _) => crate::export::cell(&row.subject.text()),
-            (_, Some(Value::String(text))) => crate::export::cell(text),
-            (_, None | Some(Value::Null)) => String::new(),
-            (_, Some(other)) => other.to_string(),
-        };
-        names.iter().map(cell).collect::<Vec<_>>().join(",") + "\n"
+        line(FIELDS.iter().map(|(name, value)| match (*name, value(row)) {
+            ("subject", _) => row.subject.text(),
+            (_, Value::String(text)) => text,
+            (_, Value::Null) => String::new(),
+            (_, other) => other.to_string(),
+        }))
     };
+    let names = FIELDS.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     names.join(",") + "\n" + &compared.rows.iter().map(line).collect::<String>()
 }
 

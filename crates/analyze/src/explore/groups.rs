@@ -156,27 +156,20 @@ fn place_bin(edges: &[u32], place: u32) -> u8 {
 
 /// The groups of rows, in the order of their keys.
 fn grouped(rows: &Rows, range: Range<usize>, classes: &[Class], places: &[Vec<u32>]) -> Vec<Group> {
-    let mut found: HashMap<(u16, u8, u8), (u32, u64, u16)> = HashMap::new();
+    let mut found: HashMap<(u16, u8, u8), Group> = HashMap::new();
     for row in range {
-        let number = rows.classes[row];
+        let class = rows.classes[row];
         // What is left out has no class.
-        let Some(class) = classes.get(usize::from(number)) else { continue };
-        let edges = places.get(usize::from(class.device)).map_or(&[][..], Vec::as_slice);
-        let key = (number, place_bin(edges, rows.places[row]), bin(rows.responses[row]));
-        let (requests, sum, longest) = found.entry(key).or_default();
-        *requests += 1;
-        *sum += u64::from(sectors(rows.lengths[row]));
-        *longest = rows.responses[row].max(*longest);
+        let Some(of_class) = classes.get(usize::from(class)) else { continue };
+        let edges = places.get(usize::from(of_class.device)).map_or(&[][..], Vec::as_slice);
+        let (place, response) = (place_bin(edges, rows.places[row]), bin(rows.responses[row]));
+        let new = || Group { class, place, response, ..Group::default() };
+        let group = found.entry((class, place, response)).or_insert_with(new);
+        group.requests += 1;
+        group.sectors += u64::from(sectors(rows.lengths[row]));
+        group.longest = rows.responses[row].max(group.longest);
     }
-    let group = |((class, place, response), (requests, sectors, longest))| Group {
-        class,
-        place,
-        response,
-        requests,
-        sectors,
-        longest,
-    };
-    let mut groups: Vec<Group> = found.into_iter().map(group).collect();
+    let mut groups: Vec<Group> = found.into_values().collect();
     groups.sort_unstable_by_key(|group| (group.class, group.place, group.response));
     groups
 }

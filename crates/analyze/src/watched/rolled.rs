@@ -158,7 +158,8 @@ pub fn events_lost(count: u64, told_ns: &Range<i64>, started_unix_ns: i64) -> Op
     (count > 0).then(|| Rollup { count, ..of_watch(operations::EVENTS_LOST, span) })
 }
 
-fn of_watch(operation: &str, (from_unix_ns, until_unix_ns): (i64, i64)) -> Rollup {
+/// A row that the watch tells of itself.
+pub(super) fn of_watch(operation: &str, (from_unix_ns, until_unix_ns): (i64, i64)) -> Rollup {
     let key = RollupKey {
         counted: Counted::Watch,
         operation: operation.to_owned(),

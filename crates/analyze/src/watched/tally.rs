@@ -6,6 +6,7 @@
 //!
 //! Non-goals: who waited for whom (`super::losses`).
 
+use super::rolled::of_watch;
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
@@ -356,12 +357,7 @@ impl Tally {
 impl Own {
     fn take(&mut self, span: &Span) -> Option<Rollup> {
         let (count, bytes) = (std::mem::take(&mut self.requests), std::mem::take(&mut self.bytes));
-        let key = RollupKey {
-            counted: Counted::Watch,
-            operation: operations::OWN.to_owned(),
-            ..RollupKey::default()
-        };
-        let row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+        let row = of_watch(operations::OWN, (span.from_unix_ns, span.until_unix_ns));
         (count > 0).then_some(Rollup { count, bytes, ..row })
     }
 }
