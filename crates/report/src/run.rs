@@ -1,20 +1,20 @@
 //! All tables of a run, of whatever experiments it is.
 
 use crate::experiments::{Experiment, Run};
-use crate::screen::{self, LINES, limited};
+use crate::screen::{LINES, joined, limited};
 use crate::words::hang;
-use crate::{EXPERIMENTS, calibration_line, joined, overhead, requests};
+use crate::{EXPERIMENTS, calibration_line, joined as times, overhead, requests};
 
 impl Run<'_> {
     /// For a terminal of `width` columns.
     pub fn table(&self, width: Option<u16>) -> String {
         let own = self.told().map(|experiment| experiment.table(self, width));
-        let times = joined::table(self.findings, &EXPERIMENTS, width);
+        let times = times::table(self.findings, &EXPERIMENTS, width);
         let requests = self.has_trace().then(|| requests::table(self.findings, width));
         // The overhead experiment's table ends with it.
         let is_said = overhead::EXPERIMENT.has_findings(self.findings);
         let line = if is_said { None } else { calibration_line(self.findings) };
-        texts(own.chain([times]).chain(requests).chain(line))
+        joined(own.chain([times]).chain(requests).chain(line))
     }
 
     /// The answer and the main tables, at most 40 lines for a terminal of `width` columns; `below`
@@ -24,19 +24,19 @@ impl Run<'_> {
         let below = hang("", below, limit);
         let lines = |text: &str| text.lines().count() + 1;
         let room = LINES + 1 - lines(&below);
-        let times = joined::table(self.findings, &EXPERIMENTS, limit);
+        let times = times::table(self.findings, &EXPERIMENTS, limit);
         let times = Some(times).filter(|text| lines(text) <= room / 2).unwrap_or_default();
         let room = if times.is_empty() { room - 1 } else { room - 1 - lines(&times) };
         let own = self.told().map(|experiment| experiment.first(self, limit, room));
-        screen::joined(own.chain([times, below]))
+        joined(own.chain([times, below]))
     }
 
     /// All tables as Markdown.
     pub fn markdown(&self) -> String {
         let own = self.told().map(|experiment| experiment.markdown(self));
-        let times = joined::markdown(self.findings, &EXPERIMENTS);
+        let times = times::markdown(self.findings, &EXPERIMENTS);
         let requests = self.has_trace().then(|| requests::markdown(self.findings));
-        texts(own.chain([times]).chain(requests))
+        joined(own.chain([times]).chain(requests))
     }
 
     /// The experiments that it tells of.
@@ -47,8 +47,4 @@ impl Run<'_> {
     fn has_trace(&self) -> bool {
         self.findings.iter().any(|finding| finding.quantity == "requests_count")
     }
-}
-
-fn texts(all: impl Iterator<Item = String>) -> String {
-    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }

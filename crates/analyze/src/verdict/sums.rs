@@ -68,15 +68,15 @@ impl Share {
 
 /// What of the waits of a class belongs to a cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Lost {
+pub(crate) struct Lost<T = Share> {
     /// Of slices whose waits took longer than in calm, as far as that was known at the time.
-    pub(crate) above: Share,
+    pub(crate) above: T,
     /// Of those that took less: chance sums to nothing.
-    pub(crate) below: Share,
+    pub(crate) below: T,
     /// The time that belonged to it while waits went on, of all slices.
-    pub(crate) part: Share,
+    pub(crate) part: T,
     /// The same of spans that had no calm of their own.
-    pub(crate) open: Share,
+    pub(crate) open: T,
 }
 
 merged!(Lost { above, below, part, open });

@@ -182,22 +182,13 @@ impl PartSum {
 }
 
 /// What of a class's waits belongs to a part of them.
-#[derive(Debug, Clone, Copy, Default)]
-struct OfPart {
-    above: PartSum,
-    below: PartSum,
-    part: PartSum,
-    open: PartSum,
-}
+type OfPart = Lost<PartSum>;
 
 impl OfPart {
     fn rounded(&self) -> Lost {
-        Lost {
-            above: self.above.rounded(),
-            below: self.below.rounded(),
-            part: self.part.rounded(),
-            open: self.open.rounded(),
-        }
+        let [above, below, part, open] =
+            [self.above, self.below, self.part, self.open].map(PartSum::rounded);
+        Lost { above, below, part, open }
     }
 }
 

@@ -93,17 +93,17 @@ fn of_kind(
     let share = (context.span_ns > 0.0).then(|| lasted_ns / context.span_ns * 100.0);
     let starts: Vec<i64> = all.iter().map(|storm| storm.start_ns).collect();
     let period = period(&starts);
-    let requests: u64 = all.iter().map(|storm| storm.requests).sum();
-    let flushes: u64 = all.iter().map(|storm| storm.flushes).sum();
+    let requests: u64 = all.iter().map(|storm| storm.whole.requests).sum();
+    let flushes: u64 = all.iter().map(|storm| storm.whole.flushes).sum();
     findings.extend([
         of("storm_time_percent", share, count),
         of("storm_requests_count", Some(requests as f64), count),
         of("storm_flushes_count", Some(flushes as f64), count),
-        of("storm_bytes", Some(all.iter().map(|storm| storm.bytes as f64).sum()), count),
+        of("storm_bytes", Some(all.iter().map(|storm| storm.whole.bytes as f64).sum()), count),
         of_period(&subject, period.as_ref(), count),
     ]);
     let mut behind = Behind::default();
-    all.iter().for_each(|storm| behind.merge(&storm.behind));
+    all.iter().for_each(|storm| behind.merge(&storm.whole.behind));
     findings.extend(of_reads(&subject, &behind, reads));
     findings
 }
@@ -162,7 +162,7 @@ fn of_reads(subject: &Subject, behind: &Behind, reads: &CoarseHistogram) -> Vec<
 /// Who requested the writes and flushes of all storms.
 fn by_process(name: &str, storms: &Storms, context: &Context<'_>) -> Vec<Finding> {
     let blamed = storms.blamed();
-    let all: u64 = storms.all.iter().map(|storm| storm.requests).sum();
+    let all: u64 = storms.all.iter().map(|storm| storm.whole.requests).sum();
     let told = blamed.iter().filter(|_| context.processes.tell()).take(MOST_BLAMED);
     let each = told.map(|(process, count)| {
         let subject =
@@ -188,19 +188,19 @@ fn of_storm(name: &str, storm: &Storm, context: &Context<'_>) -> Vec<Finding> {
     let at = show_about(storm.start_ns as f64);
     let subject = Subject::class("storm", &format!("{name} at {at}{by}"));
     let of = |quantity, value: f64| {
-        found(&subject, quantity, Some(value), storm.requests, "of its writes and flushes")
+        found(&subject, quantity, Some(value), storm.whole.requests, "of its writes and flushes")
     };
-    let reads = &storm.behind.response;
+    let reads = &storm.whole.behind.response;
     let of_reads = |quantity, value| {
         found(&subject, quantity, value, reads.count(), "reads that found some of them outstanding")
     };
     vec![
         of("storm_start_ns", storm.start_ns as f64),
         of("storm_length_ns", length_ns(storm)),
-        of("storm_requests_count", storm.requests as f64),
-        of("storm_flushes_count", storm.flushes as f64),
-        of("storm_bytes", storm.bytes as f64),
-        of("storm_depth_max", storm.depth_max as f64),
+        of("storm_requests_count", storm.whole.requests as f64),
+        of("storm_flushes_count", storm.whole.flushes as f64),
+        of("storm_bytes", storm.whole.bytes as f64),
+        of("storm_depth_max", storm.whole.depth_max as f64),
         of_reads("reads_behind_count", Some(reads.count() as f64)),
         of_reads("reads_behind_mean_ns", reads.mean_ns()),
         of_reads("reads_behind_max_ns", (reads.count() > 0).then(|| reads.max_ns() as f64)),

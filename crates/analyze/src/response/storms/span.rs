@@ -35,9 +35,9 @@ pub(in super::super) fn spans(
         kind,
         start_ns: storm.start_ns,
         end_ns: storm.end_ns,
-        requests: storm.requests,
-        depth_max: storm.depth_max,
-        behind_ns: storm.behind.response.sum_ns(),
+        requests: storm.whole.requests,
+        depth_max: storm.whole.depth_max,
+        behind_ns: storm.whole.behind.response.sum_ns(),
     };
     let all = device.grids.written().flat_map(|(kind, grid)| {
         let storms = Storms::of(grid, width_ns, arrivals_ns);

@@ -7,7 +7,7 @@
 use super::super::processes::ProcessId;
 use super::deeper::deeper;
 use super::detect::{Detection, Series, detect};
-use super::grid::{Behind, Bin, Grid};
+use super::grid::{Bin, Grid};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -15,13 +15,10 @@ use std::ops::Range;
 pub(super) struct Storm {
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    pub(super) requests: u64,
-    pub(super) flushes: u64,
-    pub(super) bytes: u64,
-    pub(super) depth_max: u64,
     /// By who requested how many, the most first.
     pub(super) blamed: Vec<(ProcessId, u64)>,
-    pub(super) behind: Behind,
+    /// What it wrote, and the reads behind it.
+    pub(super) whole: Bin,
 }
 
 #[derive(Debug)]
@@ -67,12 +64,10 @@ fn storms(grid: &Grid, ranges: &[Range<i64>], width_ns: i64) -> Vec<Storm> {
         let (start_ns, end_ns) = whole.first_ns.zip(whole.end_ns)?;
         // Until its last request is completed, or the next storm comes.
         let drained = end_ns.div_euclid(width_ns).saturating_add(1).min(next);
-        let mut behind = whole.behind;
-        within(grid, range.end..drained.max(range.end)).for_each(|bin| behind.merge(&bin.behind));
-        let (requests, flushes, bytes) = (whole.requests, whole.flushes, whole.bytes);
+        within(grid, range.end..drained.max(range.end))
+            .for_each(|bin| whole.behind.merge(&bin.behind));
         let blamed = summed(whole.blamed.iter());
-        let depth_max = whole.depth_max;
-        Some(Storm { start_ns, end_ns, requests, flushes, bytes, depth_max, blamed, behind })
+        Some(Storm { start_ns, end_ns, blamed, whole })
     });
     made.collect()
 }
