@@ -12,7 +12,7 @@ const KEPT: usize = 256;
 const SET_NS: i64 = 500_000_000;
 
 /// A time that is summed up together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Span {
     /// Counts them.
     pub number: u64,

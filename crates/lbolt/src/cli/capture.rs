@@ -3,11 +3,12 @@
 
 use super::time;
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use trace::capture::Method;
 
 /// How requests are captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum CaptureMethod {
     /// BPF, or perf if BPF cannot be loaded.
     Auto,

@@ -2,10 +2,11 @@
 //! the guard · 4 `compare` found a regression · 5 not steady, or not faithful · 6 the output could
 //! not be printed · 130 interrupted.
 
+use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
 /// Why a command ends other than well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
     /// An I/O or verification error.
     Io,
@@ -37,26 +38,8 @@ impl Fault {
     }
 }
 
-impl Fault {
-    const ALL: [Self; 7] = [
-        Self::Io,
-        Self::Usage,
-        Self::Guard,
-        Self::Worse,
-        Self::NotSteady,
-        Self::Unprinted,
-        Self::Interrupted,
-    ];
-
-    /// The one of an exit code; of another code an I/O error.
-    pub(crate) fn of_code(code: u64) -> Self {
-        let known = Self::ALL.into_iter().find(|fault| u64::from(fault.code()) == code);
-        known.unwrap_or(Self::Io)
-    }
-}
-
 /// A fault with its sentence.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// Which exit code.
     pub fault: Fault,

@@ -76,7 +76,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
             .map_err(unable("handle signals"))?;
     }
-    let (mut told, _) = part::socket()?;
+    let mut told = part::socket()?;
     host::names_its_writers(&told).map_err(unable("use the socket"))?;
     let (mut number, mut ticks) = ([0; 4], [0; 8]);
     if told.read_exact(&mut number).and_then(|()| told.read_exact(&mut ticks)).is_err() {

@@ -4,7 +4,8 @@
 //!
 //! Non-goals: other programs; the two parts are of one executable.
 
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 
 /// No frame of ours is larger: what says so is none.
@@ -12,7 +13,11 @@ const BYTES_MOST: u64 = 8 << 30;
 
 /// Writes a frame.
 /// Errors: whoever reads is gone.
-pub(crate) fn write_frame(output: &mut impl Write, head: &Value, body: &[u8]) -> io::Result<()> {
+pub(crate) fn write_frame(
+    output: &mut impl Write,
+    head: &impl Serialize,
+    body: &[u8],
+) -> io::Result<()> {
     let head = serde_json::to_vec(head)?;
     output.write_all(&(head.len() as u64).to_le_bytes())?;
     output.write_all(&(body.len() as u64).to_le_bytes())?;
@@ -22,8 +27,10 @@ pub(crate) fn write_frame(output: &mut impl Write, head: &Value, body: &[u8]) ->
 }
 
 /// Reads the next frame; none where there is no more.
-/// Errors: a frame that is not whole, or none at all.
-pub(crate) fn read_frame(input: &mut impl Read) -> io::Result<Option<(Value, Vec<u8>)>> {
+/// Errors: a frame that is not whole, or none at all; `InvalidData` where the head is no `T`.
+pub(crate) fn read_frame<T: DeserializeOwned>(
+    input: &mut impl Read,
+) -> io::Result<Option<(T, Vec<u8>)>> {
     let mut lengths = [0; 16];
     let mut known = 0;
     while known < lengths.len() {
@@ -54,7 +61,7 @@ fn bytes(input: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn frames_come_one_by_one_and_a_part_of_one_is_none() {
@@ -66,13 +73,13 @@ mod tests {
         assert_eq!((head, body), (json!({"a": 1}), vec![]));
         let (head, body) = read_frame(&mut input).unwrap().unwrap();
         assert_eq!((head, body), (json!([]), b"body".to_vec()));
-        assert!(read_frame(&mut input).unwrap().is_none());
+        assert!(read_frame::<Value>(&mut input).unwrap().is_none());
         let first = 16 + br#"{"a":1}"#.len();
         for length in (1..sent.len()).filter(|length| *length != first) {
             let mut input = &sent[..length];
-            let found = std::iter::from_fn(|| read_frame(&mut input).transpose());
+            let found = std::iter::from_fn(|| read_frame::<Value>(&mut input).transpose());
             assert!(found.last().unwrap().is_err(), "{length}");
         }
-        assert!(read_frame(&mut &[255; 40][..]).is_err());
+        assert!(read_frame::<Value>(&mut &[255; 40][..]).is_err());
     }
 }

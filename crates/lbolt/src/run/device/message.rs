@@ -1,5 +1,6 @@
 //! What the part that serves a device tells the part that holds it, and is told.
 
+use crate::print::exit::Failure;
 use host::served::{Lateness, Way};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ pub(super) enum Told {
     /// How late it was since the last time.
     Lateness { lateness: Lateness },
     /// It could not be.
-    Failed { code: u64, message: String },
+    Failed(Failure),
 }
 
 /// What the part is told.

@@ -11,14 +11,14 @@ mod message;
 pub(crate) mod part;
 mod timing;
 
-use crate::print::exit::{Failure, Fault, failure, unable};
+use crate::print::exit::{Fault, failure, unable};
 use crate::resolve::device::DevicePlan;
 use crate::run::leftover::{Kept, Note};
 use crate::run::wire::{read_frame, write_frame};
 use host::served::{Lateness, Way};
 use message::{Order, Told};
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -49,18 +49,17 @@ impl ModelDevice {
     /// this machine can serve it.
     pub(crate) fn begin(plan: &DevicePlan) -> anyhow::Result<Self> {
         let (child, ours) = super::part::start(PART, "serves the device")?;
-        let input = BufReader::new(ours.try_clone().map_err(unable(START))?);
+        let (input, orders) = super::part::line(ours)?;
         let mut device = Self {
             child,
             input,
-            orders: BufWriter::new(ours),
+            orders,
             path: PathBuf::new(),
             way: Way::default(),
             held: None,
             kept: Kept::nothing(),
         };
-        let plan = serde_json::to_value(plan).map_err(unable(START))?;
-        write_frame(&mut device.orders, &plan, &[]).map_err(unable(START))?;
+        write_frame(&mut device.orders, plan, &[]).map_err(unable(START))?;
         let Told::Made { path } = device.told()? else { return Err(not_understood()) };
         let held = File::open(&path).map_err(|error| {
             failure(Fault::Io, format!("failed to open {}: {error}", path.display()))
@@ -134,21 +133,15 @@ impl ModelDevice {
     }
 
     fn order(&mut self, order: Order) -> anyhow::Result<()> {
-        let order = serde_json::to_value(order).map_err(unable(
-            "send an order to the device \
-                                                                process",
-        ))?;
         write_frame(&mut self.orders, &order, &[]).map_err(|_| self.ended())
     }
 
     fn told(&mut self) -> anyhow::Result<Told> {
-        let frame = read_frame(&mut self.input).ok().flatten();
-        let Some((head, _)) = frame else { return Err(self.ended()) };
-        match serde_json::from_value(head).map_err(|_| not_understood())? {
-            Told::Failed { code, message } => {
-                Err(Failure { fault: Fault::of_code(code), message }.into())
-            }
-            told => Ok(told),
+        match read_frame(&mut self.input) {
+            Ok(Some((Told::Failed(failure), _))) => Err(failure.into()),
+            Ok(Some((told, _))) => Ok(told),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Err(not_understood()),
+            _ => Err(self.ended()),
         }
     }
 

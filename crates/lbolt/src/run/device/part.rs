@@ -3,43 +3,25 @@
 
 use super::message::{Order, Told};
 use super::timing::ModelTiming;
-use crate::print::exit::{Failure, Fault, failure, unable};
+use crate::print::exit::{Fault, failure, of_error, unable};
 use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::{load, refused};
-use crate::run::part::socket;
+use crate::run::part::begin;
 use crate::run::wire::{read_frame, write_frame};
 use host::served::{AtOnce, DataPlace, Served, ServedOptions, Way};
 use model::seam::SubjectError;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use sim::replay::{Live, ReplayMachine};
 use std::io::{BufReader, BufWriter};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Runs the part.
 /// Errors: a standard input that is no socket of ours.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let usage = || failure(Fault::Usage, "this command is internal; use `lbolt device`");
-    let (input, output) = socket()?;
-    let (mut input, output) = (BufReader::new(input), BufWriter::new(output));
-    let Some((head, _)) = read_frame(&mut input).map_err(|_| usage())? else {
-        // The other part has gone, and has said why.
-        return Ok(());
-    };
-    let plan: DevicePlan = serde_json::from_value(head).map_err(|_| usage())?;
-    // What ends both ends this one when the other has let go of the device.
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
-            .map_err(unable("handle signals"))?;
-    }
+    let Some((plan, (input, output))) = begin("device")? else { return Ok(()) };
     let mut part = Part { input, output };
-    let ended = part.serve(&plan);
-    if let Err(error) = ended {
-        let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
-        let code = u64::from(fault.code());
+    if let Err(error) = part.serve(&plan) {
         // The other part may be gone.
-        let _ = part.tell(&Told::Failed { code, message: error.to_string() });
+        let _ = part.tell(&Told::Failed(of_error(error)));
     }
     Ok(())
 }
@@ -88,13 +70,11 @@ impl Part {
     }
 
     fn tell(&mut self, told: &Told) -> anyhow::Result<()> {
-        let head = serde_json::to_value(told).map_err(unable("report the result"))?;
-        write_frame(&mut self.output, &head, &[]).map_err(unable("report the result"))
+        write_frame(&mut self.output, told, &[]).map_err(unable("report the result"))
     }
 
     fn order(&mut self) -> Option<Order> {
-        let (head, _) = read_frame(&mut self.input).ok().flatten()?;
-        serde_json::from_value(head).ok()
+        read_frame(&mut self.input).ok().flatten().map(|(order, _)| order)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::run::capture::{
 use analyze::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
 use model::record::{Commands, Counted, Request, Rollup, RollupKey, operations};
 use rustix::time::ClockId;
+use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ pub(crate) fn ring_bytes() -> u32 {
 }
 
 /// How it is captured.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Options {
     /// What was named; nothing: all devices.
     pub(crate) devices: Vec<String>,

@@ -2,16 +2,16 @@
 //!
 //! Non-goals: sockets (`super::part`, `crate::run::wire`).
 
-use super::capture;
-use crate::cli::{CaptureMethod, Condition};
-use crate::print::exit::{Failure, Fault};
+use crate::print::exit::Failure;
 use analyze::watched::Span;
-use clap::ValueEnum as _;
-use model::record::{Context, Rollup, Wait, from_json, to_json};
-use serde_json::{Value, json};
-use std::time::Duration;
+use model::record::{
+    Call, Context, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Rollup, Stack,
+    Wait,
+};
+use serde::{Deserialize, Serialize};
 
 /// What a capture tells.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Message {
     /// It has begun; what this machine keeps it from, as sentences.
     Begun { limits: Vec<String> },
@@ -24,121 +24,97 @@ pub(crate) enum Message {
 }
 
 /// What has come since the last time.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Second {
     /// Of this time, and what has become known of those before.
+    #[serde(with = "rows")]
     pub(crate) rows: Vec<Rollup>,
     /// The span that goes on.
     pub(crate) span: Span,
     /// Waits of threads that go on for long by now.
+    #[serde(with = "rows")]
     pub(crate) going_on: Vec<Wait>,
 }
 
 /// The seconds before something happened, and those after it.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Incident {
     /// What happened.
     pub(crate) why: String,
     /// Requests for which there was no memory.
     pub(crate) crowded_out: u64,
-    /// The requests, as a file of them has them.
+    /// The requests, as a file of them has them: the body of the frame.
+    #[serde(skip)]
     pub(crate) requests: Vec<u8>,
     /// What a run keeps besides.
+    #[serde(with = "OfContext")]
     pub(crate) context: Context,
 }
 
-impl Message {
-    /// As a frame: its head and its body.
-    pub(super) fn into_frame(self) -> (Value, Vec<u8>) {
-        match self {
-            Self::Begun { limits } => (json!({"begun": {"limits": limits}}), Vec::new()),
-            Self::Second(Second { rows, span, going_on }) => {
-                let Span { number, from_ns, until_ns, from_unix_ns, until_unix_ns } = span;
-                let times = [from_ns, until_ns, from_unix_ns, until_unix_ns];
-                let head = json!({
-                    "number": number,
-                    "times": times,
-                    "rows": to_json(&rows),
-                    "going_on": to_json(&going_on),
-                });
-                (json!({ "second": head }), Vec::new())
-            }
-            Self::Incident(incident) => {
-                let Incident { why, crowded_out, requests, context } = *incident;
-                let context = json!({
-                    "calls": to_json(&context.calls),
-                    "waits": to_json(&context.waits),
-                    "journal_use": to_json(&context.journal_use),
-                    "commits": to_json(&context.commits),
-                    "processes": to_json(&context.processes),
-                    "files": to_json(&context.files),
-                    "cpu_times": to_json(&context.cpu_times),
-                    "pressure": to_json(&context.pressure),
-                });
-                let head = json!({"why": why, "crowded_out": crowded_out, "context": context});
-                (json!({ "incident": head }), requests)
-            }
-            Self::Failed(failure) => {
-                let code = failure.fault.code();
-                (json!({"failed": {"code": code, "message": failure.message}}), Vec::new())
-            }
-        }
+/// How a context is sent: without stacks, which a watch does not capture.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Context")]
+struct OfContext {
+    #[serde(with = "rows")]
+    calls: Vec<Call>,
+    #[serde(with = "rows")]
+    waits: Vec<Wait>,
+    #[serde(with = "rows")]
+    journal_use: Vec<JournalUse>,
+    #[serde(with = "rows")]
+    commits: Vec<JournalCommit>,
+    #[serde(with = "rows")]
+    processes: Vec<Process>,
+    #[serde(with = "rows")]
+    files: Vec<NamedFile>,
+    #[serde(skip)]
+    stacks: Vec<Stack>,
+    #[serde(with = "rows")]
+    cpu_times: Vec<CpuTime>,
+    #[serde(with = "rows")]
+    pressure: Vec<Pressure>,
+}
+
+/// Rows as the table of their columns writes them.
+mod rows {
+    use model::record::{Record, from_json, to_json};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<R: Record, S: Serializer>(
+        rows: &[R],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to_json(rows).serialize(to)
     }
 
-    /// Of a frame; none of one that is no message.
-    pub(super) fn from_frame(head: &Value, body: Vec<u8>) -> Option<Self> {
-        let (kind, head) = head.as_object()?.iter().next()?;
-        match kind.as_str() {
-            "begun" => {
-                let limits = head.get("limits")?.as_array()?.iter().filter_map(text);
-                Some(Self::Begun { limits: limits.collect() })
-            }
-            "second" => {
-                let times = head.get("times")?.as_array()?;
-                let time = |place: usize| times.get(place).and_then(Value::as_i64);
-                let span = Span {
-                    number: head.get("number")?.as_u64()?,
-                    from_ns: time(0)?,
-                    until_ns: time(1)?,
-                    from_unix_ns: time(2)?,
-                    until_unix_ns: time(3)?,
-                };
-                let rows = from_json(head.get("rows")?)?;
-                let going_on = from_json(head.get("going_on")?)?;
-                Some(Self::Second(Second { rows, span, going_on }))
-            }
-            "incident" => {
-                let of = head.get("context")?;
-                let context = Context {
-                    calls: from_json(of.get("calls")?)?,
-                    waits: from_json(of.get("waits")?)?,
-                    journal_use: from_json(of.get("journal_use")?)?,
-                    commits: from_json(of.get("commits")?)?,
-                    processes: from_json(of.get("processes")?)?,
-                    files: from_json(of.get("files")?)?,
-                    cpu_times: from_json(of.get("cpu_times")?)?,
-                    pressure: from_json(of.get("pressure")?)?,
-                    ..Context::default()
-                };
-                let why = text(head.get("why")?)?;
-                let crowded_out = head.get("crowded_out")?.as_u64()?;
-                let incident = Incident { why, crowded_out, requests: body, context };
-                Some(Self::Incident(Box::new(incident)))
-            }
-            "failed" => {
-                let fault = Fault::of_code(head.get("code")?.as_u64()?);
-                let message = text(head.get("message")?)?;
-                Some(Self::Failed(Failure { fault, message }))
-            }
-            _ => None,
-        }
+    pub(super) fn deserialize<'de, R: Record, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<R>, D::Error> {
+        let json = Deserialize::deserialize(from)?;
+        from_json(&json).ok_or_else(|| D::Error::custom("no rows of the record"))
     }
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+impl Message {
+    /// What is sent behind the message itself.
+    pub(super) fn body(&self) -> &[u8] {
+        match self {
+            Self::Incident(incident) => &incident.requests,
+            _ => &[],
+        }
+    }
+
+    /// The message with the body that came behind it.
+    pub(super) fn with(mut self, body: Vec<u8>) -> Self {
+        if let Self::Incident(incident) = &mut self {
+            incident.requests = body;
+        }
+        self
+    }
 }
 
 /// What a capture is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// Send the last seconds now, for this reason.
     Write(String),
@@ -146,79 +122,27 @@ pub(crate) enum Order {
     Stop,
 }
 
-impl Order {
-    pub(super) fn head(self) -> Value {
-        match self {
-            Self::Write(why) => json!({ "write": why }),
-            Self::Stop => json!({ "stop": null }),
-        }
-    }
-
-    pub(super) fn of_head(head: &Value) -> Option<Self> {
-        let (order, why) = head.as_object()?.iter().next()?;
-        match order.as_str() {
-            "write" => text(why).map(Self::Write),
-            "stop" => Some(Self::Stop),
-            _ => None,
-        }
-    }
-}
-
-/// How it is to be captured, and what is waited for, as the first frame of the part that keeps.
-pub(super) fn head_of_options(options: &capture::Options, conditions: &[Condition]) -> Value {
-    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    let conditions: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
-    json!({
-        "devices": options.devices,
-        "method": options.method.to_possible_value().map(|value| value.get_name().to_owned()),
-        "ring_bytes": options.ring_bytes,
-        "with_syscalls": options.with_syscalls,
-        "span_ns": ns(options.span),
-        "delay_ns": ns(options.delay),
-        "with_files": options.with_files,
-        "keep_ns": ns(options.keep),
-        "keep_bytes": options.keep_bytes,
-        "after_ns": ns(options.after),
-        "own_process": options.own_process,
-        "conditions": conditions,
-    })
-}
-
-/// The same from such a frame; none of another.
-pub(super) fn options_of_head(head: &Value) -> Option<(capture::Options, Vec<Condition>)> {
-    let number = |name: &str| head.get(name)?.as_u64();
-    let time = |name: &str| number(name).map(Duration::from_nanos);
-    let is = |name: &str| head.get(name)?.as_bool();
-    let texts = |name: &str| -> Option<Vec<String>> {
-        head.get(name)?.as_array()?.iter().map(text).collect()
-    };
-    let options = capture::Options {
-        devices: texts("devices")?,
-        method: CaptureMethod::from_str(head.get("method")?.as_str()?, false).ok()?,
-        ring_bytes: number("ring_bytes")?.try_into().ok()?,
-        with_syscalls: is("with_syscalls")?,
-        span: time("span_ns")?,
-        delay: time("delay_ns")?,
-        with_files: is("with_files")?,
-        keep: time("keep_ns")?,
-        keep_bytes: number("keep_bytes")?,
-        after: time("after_ns")?,
-        own_process: number("own_process")?.try_into().ok()?,
-    };
-    let conditions: Option<Vec<Condition>> =
-        texts("conditions")?.iter().map(|text| text.parse().ok()).collect();
-    Some((options, conditions?))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::capture;
     use super::*;
-    use model::record::Call;
+    use crate::cli::CaptureMethod;
+    use crate::print::exit::Fault;
+    use crate::run::wire::{read_frame, write_frame};
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+    use std::io::ErrorKind;
+    use std::time::Duration;
+
+    fn through<T: DeserializeOwned>(head: &impl Serialize, body: &[u8]) -> (T, Vec<u8>) {
+        let mut frame = Vec::new();
+        write_frame(&mut frame, head, body).unwrap();
+        read_frame(&mut &frame[..]).unwrap().unwrap()
+    }
 
     fn sent(message: Message) -> Message {
-        let (head, body) = message.into_frame();
-        let head = serde_json::from_str(&head.to_string()).unwrap();
-        Message::from_frame(&head, body).unwrap()
+        let (head, body) = through::<Message>(&message, message.body());
+        head.with(body)
     }
 
     #[test]
@@ -246,7 +170,12 @@ mod tests {
         let failure = Failure { fault: Fault::Usage, message: "no".into() };
         let Message::Failed(failure) = sent(Message::Failed(failure)) else { panic!() };
         assert!(failure.fault == Fault::Usage && failure.message == "no");
-        assert!(Message::from_frame(&json!({"other": 1}), Vec::new()).is_none());
+        for nonsense in [json!({"Other": 1}), json!({"Second": {"rows": [[1]]}}), json!(null)] {
+            let mut frame = Vec::new();
+            write_frame(&mut frame, &nonsense, &[]).unwrap();
+            let refused = read_frame::<Message>(&mut &frame[..]).err().unwrap();
+            assert_eq!(refused.kind(), ErrorKind::InvalidData, "{nonsense}");
+        }
     }
 
     #[test]
@@ -264,15 +193,9 @@ mod tests {
             after: Duration::ZERO,
             own_process: 77,
         };
-        let conditions: Vec<Condition> = vec!["p99(fsync) > 20ms for 3s".parse().unwrap()];
-        let head = head_of_options(&options, &conditions);
-        let (again, found) = options_of_head(&head).unwrap();
-        assert_eq!(format!("{again:?}"), format!("{options:?}"));
-        assert_eq!(found, conditions);
-        assert!(options_of_head(&json!({})).is_none());
+        assert_eq!(through::<capture::Options>(&options, &[]).0, options);
         for order in [Order::Write("a".into()), Order::Stop] {
-            assert_eq!(Order::of_head(&order.clone().head()), Some(order));
+            assert_eq!(through::<Order>(&order, &[]).0, order);
         }
-        assert_eq!(Order::of_head(&json!("go")), None);
     }
 }

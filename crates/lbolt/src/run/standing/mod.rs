@@ -19,10 +19,9 @@ pub(crate) use message::{Incident, Message, Order, Second};
 
 use crate::cli::Condition;
 use crate::print::exit::{Failure, Fault, failure, unable};
-use crate::run::part::start as part_of;
+use crate::run::part as process;
 use crate::run::wire::{read_frame, write_frame};
-use message::head_of_options;
-use std::io::{BufReader, BufWriter, ErrorKind};
+use std::io::{BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
@@ -47,7 +46,8 @@ impl Watching {
         conditions: &[Condition],
         give_up: impl FnOnce() -> std::io::Result<T>,
     ) -> anyhow::Result<(Self, T)> {
-        let (child, ours) = part_of(PART, "captures")?;
+        let (child, ours) = process::start(PART, "captures")?;
+        let (mut input, mut orders) = process::line(ours)?;
         let given_up = give_up().map_err(|error| match error.kind() {
             ErrorKind::DirectoryNotEmpty => failure(
                 Fault::Usage,
@@ -58,14 +58,16 @@ impl Watching {
             ),
             _ => failure(Fault::Io, format!("failed to drop privileges: {error}")),
         })?;
-        let mut input = BufReader::new(ours.try_clone().map_err(unable(START))?);
-        let mut orders = BufWriter::new(ours);
-        write_frame(&mut orders, &head_of_options(options, conditions), &[])
-            .map_err(unable(START))?;
+        let conditions: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
+        write_frame(&mut orders, &(options, conditions), &[]).map_err(unable(START))?;
         let (told, messages) = channel();
         let take = move || {
-            while let Ok(Some((head, body))) = read_frame(&mut input) {
-                let message = Message::from_frame(&head, body).unwrap_or_else(not_understood);
+            loop {
+                let message = match read_frame::<Message>(&mut input) {
+                    Ok(Some((message, body))) => message.with(body),
+                    Err(error) if error.kind() == ErrorKind::InvalidData => not_understood(),
+                    _ => break,
+                };
                 let is_last = matches!(message, Message::Failed(_));
                 if told.send(message).is_err() || is_last {
                     break;
@@ -81,7 +83,7 @@ impl Watching {
 
     /// Tells it something. One that has ended hears nothing.
     pub(crate) fn order(&mut self, order: Order) {
-        let _ = write_frame(&mut self.orders, &order.head(), &[]);
+        let _ = write_frame(&mut self.orders, &order, &[]);
     }
 
     /// Waits for its end.

@@ -5,35 +5,28 @@
 //! Non-goals: which privileges (`host::privilege`).
 
 use super::capture::{self, LastMoments, Output, Told};
-use super::message::{Incident, Message, Order, options_of_head};
-use crate::print::exit::{Failure, Fault, failure, unable};
+use super::message::{Incident, Message, Order};
+use crate::cli::Condition;
+use crate::print::exit::{of_error, unable};
 use crate::run::capture::{Alarm, note_cgroups, note_devices};
-use crate::run::part::socket;
+use crate::run::part::begin;
 use crate::run::wire::{read_frame, write_frame};
 use model::record::requests::RequestWriter;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Runs the part: its options are the first frame, its orders those that follow.
 /// Errors: a standard input that is no such socket.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let usage = || failure(Fault::Usage, "this command is internal; use `lbolt watch`");
-    let (mut input, output) = socket()?;
-    let Some((head, _)) = read_frame(&mut input).map_err(|_| usage())? else {
-        // The other part has gone, and has said why.
-        return Ok(());
-    };
-    let (options, conditions) = options_of_head(&head).ok_or_else(usage)?;
-    // What ends both parts ends this one when the other has taken the last of it.
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
-            .map_err(unable("handle signals"))?;
-    }
+    let Some((plan, (input, output))) = begin("watch")? else { return Ok(()) };
+    let (options, conditions): (capture::Options, Vec<String>) = plan;
+    let conditions: Result<Vec<Condition>, _> =
+        conditions.iter().map(|text| text.parse()).collect();
+    let conditions = conditions.map_err(unable("understand the conditions"))?;
     host::privilege::keep_what_captures().map_err(unable("drop privileges"))?;
     let (give, orders) = channel();
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
@@ -47,12 +40,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let writer = writer.map_err(unable("start a thread"))?;
     let alarm = Alarm::new(&conditions, options.after).map_err(unable("watch the conditions"))?;
     let out = Out { tell: tell.clone(), waiting };
-    let ended = capture::run(&options, &alarm, &orders, out);
-    if let Err(error) = ended {
-        let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
-        let failed = Failure { fault, message: error.to_string() };
+    if let Err(error) = capture::run(&options, &alarm, &orders, out) {
         // The other part is gone where it takes nothing.
-        let _ = tell.send(Told::Message(Message::Failed(failed)));
+        let _ = tell.send(Told::Message(Message::Failed(of_error(error))));
     }
     drop(tell);
     // One that ended early has nobody to write to.
@@ -78,10 +68,8 @@ impl Output for Out {
 }
 
 /// Until the other part has gone.
-fn take_orders(input: UnixStream, give: &Sender<Order>) {
-    let mut input = BufReader::new(input);
-    while let Ok(Some((head, _))) = read_frame(&mut input) {
-        let Some(order) = Order::of_head(&head) else { break };
+fn take_orders(mut input: BufReader<UnixStream>, give: &Sender<Order>) {
+    while let Ok(Some((order, _))) = read_frame(&mut input) {
         if give.send(order).is_err() {
             break;
         }
@@ -90,8 +78,11 @@ fn take_orders(input: UnixStream, give: &Sender<Order>) {
 
 /// In a thread of its own: neither a slow reader nor a large incident keeps the rings from being
 /// emptied.
-fn send(output: UnixStream, told: &Receiver<Told>, waiting: &AtomicUsize) -> io::Result<()> {
-    let mut output = BufWriter::new(output);
+fn send(
+    mut output: BufWriter<UnixStream>,
+    told: &Receiver<Told>,
+    waiting: &AtomicUsize,
+) -> io::Result<()> {
     for told in told {
         waiting.fetch_sub(1, Ordering::Relaxed);
         let is_large = matches!(told, Told::Incident(_));
@@ -99,9 +90,8 @@ fn send(output: UnixStream, told: &Receiver<Told>, waiting: &AtomicUsize) -> io:
             Told::Message(message) => message,
             Told::Incident(moments) => Message::Incident(Box::new(incident(*moments)?)),
         };
-        let (head, body) = message.into_frame();
-        write_frame(&mut output, &head, &body)?;
-        drop((head, body));
+        write_frame(&mut output, &message, message.body())?;
+        drop(message);
         if is_large {
             host::memory::give_back();
         }
