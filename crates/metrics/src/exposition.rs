@@ -8,45 +8,29 @@ use crate::metric::{Kind, Metric};
 use crate::responses::Responses;
 use std::fmt::Write as _;
 
-/// Prometheus' own.
-pub(crate) fn text(families: &[Family<'_>]) -> String {
+/// In the one or the other.
+pub(crate) fn text(families: &[Family<'_>], is_open: bool) -> String {
     let mut to = String::new();
     for family in families {
-        let kind = match family.metric.kind {
+        let Metric { kind, unit, help, .. } = family.metric;
+        let name = if is_open { family.metric.name } else { &family.metric.sample_name() };
+        let kind = match kind {
             Kind::Counter => "counter",
+            Kind::Info if is_open => "info",
             Kind::Gauge | Kind::Info => "gauge",
             Kind::Histogram => "histogram",
         };
-        head(&mut to, &family.metric.sample_name(), kind, family.metric);
-        samples(&mut to, family);
-    }
-    to
-}
-
-/// OpenMetrics'.
-pub(crate) fn open_metrics(families: &[Family<'_>]) -> String {
-    let mut to = String::new();
-    for family in families {
-        let Metric { name, kind, unit, .. } = family.metric;
-        let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Info => "info",
-            Kind::Histogram => "histogram",
-        };
-        head(&mut to, name, kind, family.metric);
-        if let Some(unit) = unit.name() {
+        line(&mut to, format_args!("# HELP {name} {help}"));
+        line(&mut to, format_args!("# TYPE {name} {kind}"));
+        if let Some(unit) = unit.name().filter(|_| is_open) {
             line(&mut to, format_args!("# UNIT {name} {unit}"));
         }
         samples(&mut to, family);
     }
-    to.push_str("# EOF\n");
+    if is_open {
+        to.push_str("# EOF\n");
+    }
     to
-}
-
-fn head(to: &mut String, name: &str, kind: &str, metric: &Metric) {
-    line(to, format_args!("# HELP {name} {}", metric.help));
-    line(to, format_args!("# TYPE {name} {kind}"));
 }
 
 fn samples(to: &mut String, family: &Family<'_>) {
@@ -72,31 +56,12 @@ fn histogram(to: &mut String, name: &str, labels: &str, responses: &Responses) {
     line(to, format_args!("{name}_sum{{{labels}}} {}", responses.sum()));
 }
 
-/// Labels with their values, between commas.
+/// Labels with their values, between commas. What would end a value or a line is escaped, in the
+/// same way in both texts.
 fn labels(series: &Series<'_>, metric: &'static Metric) -> String {
-    let mut to = String::new();
-    for (name, value) in series.labels(metric) {
-        if !to.is_empty() {
-            to.push(',');
-        }
-        to.push_str(name);
-        to.push_str("=\"");
-        escape(&mut to, value);
-        to.push('"');
-    }
-    to
-}
-
-/// What would end a value or a line is escaped, in the same way in both texts.
-fn escape(to: &mut String, value: &str) {
-    for character in value.chars() {
-        match character {
-            '\\' => to.push_str("\\\\"),
-            '"' => to.push_str("\\\""),
-            '\n' => to.push_str("\\n"),
-            other => to.push(other),
-        }
-    }
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let label = |(name, value)| format!("{name}=\"{}\"", escaped(value));
+    series.labels(metric).map(label).collect::<Vec<_>>().join(",")
 }
 
 fn line(to: &mut String, line: std::fmt::Arguments<'_>) {

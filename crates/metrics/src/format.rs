@@ -55,8 +55,8 @@ impl Format {
 
     pub(crate) fn write(self, families: &[Family<'_>]) -> Vec<u8> {
         match self {
-            Self::Text => exposition::text(families).into_bytes(),
-            Self::OpenMetrics => exposition::open_metrics(families).into_bytes(),
+            Self::Text => exposition::text(families, false).into_bytes(),
+            Self::OpenMetrics => exposition::text(families, true).into_bytes(),
             Self::Protobuf => protobuf::delimited(families),
         }
     }

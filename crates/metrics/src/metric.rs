@@ -1,7 +1,9 @@
-//! The table of all metrics: name, kind, unit, labels, and what each means. What is shown, the
-//! documents and the dashboard are held against it.
+//! The table of all metrics: name, kind, unit, labels, the rows that each adds up, and what it
+//! means. What is counted and shown, the documents and the dashboard are held against it.
 //!
 //! Non-goals: values.
+
+use model::record::{Counted, Rollup, operations};
 
 /// What sort of number it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,7 @@ impl Unit {
 }
 
 /// A metric, of however many series.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Metric {
     /// Its name, without `_total` or `_info`.
     pub name: &'static str,
@@ -51,6 +53,26 @@ pub struct Metric {
     pub labels: &'static [&'static str],
     /// What it is, in a sentence.
     pub help: &'static str,
+    pub(crate) source: Source,
+}
+
+/// The rows that a metric adds up.
+#[derive(Debug)]
+pub(crate) struct Source {
+    counted: Counted,
+    /// Only those of one of these operations; all, where none is named.
+    operations: &'static [&'static str],
+    /// What of a row is added; times are in nanoseconds.
+    pub(crate) value: fn(&Rollup) -> i128,
+}
+
+impl Source {
+    /// Whether a row is one of them.
+    pub(crate) fn includes(&self, row: &Rollup) -> bool {
+        let has_operation =
+            self.operations.is_empty() || self.operations.contains(&row.operation.as_str());
+        self.counted == row.counted && has_operation
+    }
 }
 
 impl Metric {
@@ -65,7 +87,8 @@ impl Metric {
 }
 
 macro_rules! metrics {
-    ($($id:ident $kind:ident $unit:ident $name:literal [$($label:literal)*] $help:literal;)*) => {
+    ($($id:ident $kind:ident $unit:ident $name:literal [$($label:literal)*]
+        $counted:ident $value:ident $operations:expr, $help:literal;)*) => {
         /// Which metric.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum Id { $($id),* }
@@ -77,6 +100,11 @@ macro_rules! metrics {
             unit: Unit::$unit,
             labels: &[$($label),*],
             help: $help,
+            source: Source {
+                counted: Counted::$counted,
+                operations: &$operations,
+                value: |row| row.$value.into(),
+            },
         }),*];
 
         impl Id {
@@ -92,52 +120,59 @@ impl Id {
     }
 }
 
+/// What the kernel counts requests of.
+const REQUESTS: [&str; 4] = ["read", "write", "discard", "flush"];
+
 metrics! {
-    Build Info None "lbolt_build" ["version"]
-        "The version of lbolt that watches.";
+    Build Info None "lbolt_build" ["version"] Watch count [],
+        "Version of the lbolt that is watching.";
     RequestResponse Histogram Seconds "lbolt_request_response_seconds"
-        ["device" "operation" "role"]
-        "Response times of requests to devices, from arrival at the block layer to completion.";
+        ["device" "operation" "role"] Requests sum_ns [],
+        "Response times of block requests, from arrival at the block layer to completion.";
     RequestBytes Counter Bytes "lbolt_request_bytes" ["device" "operation" "role"]
-        "Bytes of these requests.";
+        Requests bytes [], "Bytes transferred by block requests.";
     RequestsFailed Counter None "lbolt_requests_failed" ["device" "operation" "role"]
-        "Those of these requests that failed.";
-    Call Histogram Seconds "lbolt_call_seconds" ["device" "operation" "role"]
-        "Times of calls that make files durable, by the device of the file system.";
-    CallsFailed Counter None "lbolt_calls_failed" ["device" "operation" "role"]
-        "Those of these calls that failed.";
-    Waits Counter None "lbolt_waits" ["device" "role" "wait"]
-        "Waits of a role: for reads, direct writes, flushes, and calls that make files durable.";
-    WaitSeconds Counter Seconds "lbolt_wait_seconds" ["device" "role" "wait"]
-        "How long these waits took together.";
-    Lost Counter Seconds "lbolt_lost_seconds" ["device" "victim" "wait" "cause"]
-        "What a role waited longer than in calm, by the role or circumstance that caused it.";
+        Requests failed [], "Block requests that failed.";
+    Call Histogram Seconds "lbolt_call_seconds" ["device" "operation" "role"] Calls sum_ns [],
+        "Durations of calls that make files durable, by the device of the file system.";
+    CallsFailed Counter None "lbolt_calls_failed" ["device" "operation" "role"] Calls failed [],
+        "Calls that make files durable and failed.";
+    Waits Counter None "lbolt_waits" ["device" "role" "wait"] Waits count [],
+        "Waits of a role for reads, direct writes, flushes and calls that make files durable.";
+    WaitSeconds Counter Seconds "lbolt_wait_seconds" ["device" "role" "wait"] Waits sum_ns [],
+        "Total duration of the waits of a role.";
+    Lost Counter Seconds "lbolt_lost_seconds" ["device" "victim" "wait" "cause"] Lost lost_ns [],
+        "Time a role waited longer than in calm, by the role or circumstance that caused it.";
     Outstanding Gauge None "lbolt_outstanding_requests" ["device"]
-        "Requests at the device at the end of the last second.";
-    DiskRequests Counter None "lbolt_disk_requests" ["device" "operation"]
-        "Requests that the device completed, by the kernel's own count.";
-    DiskBytes Counter Bytes "lbolt_disk_bytes" ["device" "operation"]
-        "Bytes of these requests, by the kernel's own count.";
+        Watch count [operations::OUTSTANDING],
+        "Requests outstanding at the device at the end of the last second.";
+    DiskRequests Counter None "lbolt_disk_requests" ["device" "operation"] Disk count REQUESTS,
+        "Requests that the device completed, as counted by the kernel.";
+    DiskBytes Counter Bytes "lbolt_disk_bytes" ["device" "operation"] Disk bytes REQUESTS,
+        "Bytes that the device transferred, as counted by the kernel.";
     DiskRequestSeconds Counter Seconds "lbolt_disk_request_seconds" ["device" "operation"]
-        "How long these requests took together, by the kernel's own count.";
-    DiskBusy Counter Seconds "lbolt_disk_busy_seconds" ["device"]
-        "How long the device had any request, by the kernel's own count.";
+        Disk sum_ns REQUESTS,
+        "Total response time of the device's requests, as counted by the kernel.";
+    DiskBusy Counter Seconds "lbolt_disk_busy_seconds" ["device"] Disk sum_ns [operations::BUSY],
+        "Time with at least one request at the device, as counted by the kernel.";
     DiskQueued Counter Seconds "lbolt_disk_queued_seconds" ["device"]
-        "The sum over requests of their time at the device: per second, the mean depth.";
-    Rollup Counter Seconds "lbolt_watched_seconds" []
-        "For how long was watched.";
-    EventsLost Counter None "lbolt_events_lost" []
-        "Events of the kernel that came too quickly to be read: with any, other counts are low.";
-    Cpu Counter Seconds "lbolt_cpu_seconds" []
-        "The time of all CPUs.";
-    CpuIdle Counter Seconds "lbolt_cpu_idle_seconds" []
-        "The part of it in which they were idle.";
-    CpuStolen Counter Seconds "lbolt_cpu_stolen_seconds" []
-        "The part of it that the hypervisor took away.";
+        Disk sum_ns [operations::QUEUED],
+        "Time at the device, summed over requests; its rate is the mean queue depth.";
+    Rollup Counter Seconds "lbolt_watched_seconds" [] Watch sum_ns [operations::WATCHED],
+        "Time watched.";
+    EventsLost Counter None "lbolt_events_lost" [] Watch count [operations::EVENTS_LOST],
+        "Kernel events lost because they came too fast; if it grows, other counts are too low.";
+    Cpu Counter Seconds "lbolt_cpu_seconds" [] Watch sum_ns [operations::CPUS],
+        "Time of all CPUs, idle or not.";
+    CpuIdle Counter Seconds "lbolt_cpu_idle_seconds" [] Watch sum_ns [operations::CPUS_IDLE],
+        "Time that CPUs were idle.";
+    CpuStolen Counter Seconds "lbolt_cpu_stolen_seconds" [] Watch sum_ns [operations::CPUS_STOLEN],
+        "CPU time that the hypervisor took away.";
     ClockSet Counter None "lbolt_clock_set" ["direction"]
-        "How often the clock was set, forward or back.";
-    NotKept Counter None "lbolt_history_rows_not_kept" []
-        "Rows of the history that could not be written.";
+        Watch count [operations::CLOCK_FORWARD, operations::CLOCK_BACK],
+        "Number of times the wall clock was set, by direction.";
+    NotKept Counter None "lbolt_history_rows_not_kept" [] Watch count [operations::NOT_KEPT],
+        "History rows that could not be written.";
 }
 
 #[cfg(test)]
@@ -147,7 +182,7 @@ mod tests {
     #[test]
     fn names_are_prometheus_own_way() {
         for metric in METRICS {
-            let Metric { name, kind, unit, labels, help } = metric;
+            let Metric { name, kind, unit, labels, help, .. } = metric;
             assert!(name.starts_with("lbolt_") && !name.ends_with("_total"), "{name}");
             if let Some(unit) = unit.name() {
                 assert!(name.ends_with(unit), "{name} is in {unit}");
@@ -159,6 +194,6 @@ mod tests {
                 name.ends_with("_seconds") && *kind != Kind::Counter
             );
         }
-        assert!(Id::ALL.iter().zip(METRICS).all(|(id, metric)| id.metric() == metric));
+        assert!(Id::ALL.iter().zip(METRICS).all(|(id, metric)| id.metric().name == metric.name));
     }
 }

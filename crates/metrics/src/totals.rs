@@ -3,11 +3,12 @@
 //! Of a metric there are at most ten times as many series as there may be roles. Beyond that, what
 //! is new counts as of `others`; a series that was shown once stays.
 //!
-//! Non-goals: how they are written (`exposition`, `protobuf`) and shown (`server`).
+//! Non-goals: which rows a metric adds up (`metric`), how totals are written (`exposition`,
+//! `protobuf`) and shown (`server`).
 
 use crate::family::{Family, Series, Value};
 use crate::format::Format;
-use crate::metric::{Id, Unit};
+use crate::metric::{Id, Kind, Metric, Unit};
 use crate::names::{Names, OTHERS, Roles};
 use crate::responses::Responses;
 
@@ -36,25 +37,46 @@ const DEVICES: usize = 256;
 const OPERATIONS: usize = 64;
 /// Series of a metric, for each role that there may be.
 const SERIES: usize = 10;
-/// Seconds are counted in these, so that fractions of nanoseconds add up exactly.
-const PS: i128 = 1_000;
 
-/// A counter. What is added may be less than nothing; what is shown never falls.
-#[derive(Debug, Clone, Copy, Default)]
-struct Count {
-    sum: i128,
-    shown: i128,
+/// What a series adds up.
+#[derive(Debug)]
+enum Sum {
+    /// What is added may be less than nothing; what is shown never falls.
+    Number {
+        sum: i128,
+        shown: i128,
+    },
+    Responses(Box<Responses>),
 }
 
-impl Count {
-    fn add(&mut self, value: i128) {
-        self.sum = self.sum.saturating_add(value);
-        self.shown = self.shown.max(self.sum);
+impl Sum {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Histogram => Self::Responses(Box::default()),
+            Kind::Counter | Kind::Gauge | Kind::Info => Self::number(0),
+        }
     }
 
-    fn value(self, unit: Unit) -> f64 {
-        let scale = if unit == Unit::Seconds { 1e12 } else { 1.0 };
-        self.shown as f64 / scale
+    fn number(value: i128) -> Self {
+        Self::Number { sum: value, shown: value }
+    }
+
+    fn add(&mut self, row: &Rollup, metric: &Metric) {
+        match self {
+            Self::Number { sum, shown } => {
+                *sum = sum.saturating_add((metric.source.value)(row));
+                *shown = (*shown).max(*sum);
+            }
+            Self::Responses(responses) => responses.add(row),
+        }
+    }
+
+    fn value(&self, unit: Unit) -> Value<'_> {
+        let scale = if unit == Unit::Seconds { 1e9 } else { 1.0 };
+        match self {
+            Self::Number { shown, .. } => Value::Number(*shown as f64 / scale),
+            Self::Responses(responses) => Value::Responses(responses),
+        }
     }
 }
 
@@ -70,11 +92,8 @@ pub struct Totals {
     roles: Roles,
     devices: Names,
     operations: Names,
-    responses: BTreeMap<(Id, Labels), Responses>,
-    counts: BTreeMap<(Id, Labels), Count>,
+    sums: BTreeMap<(Id, Labels), Sum>,
     series: BTreeMap<Id, usize>,
-    outstanding: BTreeMap<Labels, u64>,
-    build: Labels,
     /// The text in each format, if it was requested since the last rows were added.
     texts: [OnceLock<Bytes>; Format::COUNT],
 }
@@ -88,41 +107,38 @@ impl Default for Totals {
 impl Totals {
     /// Nothing yet.
     pub fn new(limits: Limits) -> Self {
-        let mut totals = Self {
+        let mut sums =
+            BTreeMap::from([((Id::Build, vec![env!("CARGO_PKG_VERSION").into()]), Sum::number(1))]);
+        // What has no labels is there from the start.
+        let plain = Id::ALL.iter().filter(|id| id.metric().labels.is_empty());
+        sums.extend(plain.map(|id| ((*id, vec![]), Sum::number(0))));
+        let directions =
+            ["back", "forward"].map(|direction| (Id::ClockSet, vec![direction.into()]));
+        sums.extend(directions.map(|series| (series, Sum::number(0))));
+        Self {
             most: limits.roles.saturating_mul(SERIES).max(1),
             roles: Roles::new(limits.roles),
             devices: Names::new(DEVICES),
             operations: Names::new(OPERATIONS),
-            responses: BTreeMap::new(),
-            counts: BTreeMap::new(),
+            sums,
             series: BTreeMap::new(),
-            outstanding: BTreeMap::new(),
-            build: vec![env!("CARGO_PKG_VERSION").into()],
             texts: Default::default(),
-        };
-        // What has no labels is there from the start.
-        for id in Id::ALL.iter().filter(|id| id.metric().labels.is_empty()) {
-            totals.count(*id, Vec::new(), 0);
         }
-        for direction in ["back", "forward"] {
-            totals.count(Id::ClockSet, vec![direction.into()], 0);
-        }
-        totals
     }
 
     /// Adds the rows of a second, and those of earlier seconds that came with them.
     pub fn add(&mut self, rows: &[Rollup]) {
         self.texts = Default::default();
         self.roles.admit(rows.iter().flat_map(times));
+        let is_sum = |id: &&Id| matches!(id.metric().kind, Kind::Counter | Kind::Histogram);
         for row in rows {
-            match row.counted {
-                Counted::Requests => self.add_requests(row),
-                Counted::Calls => self.add_calls(row),
-                Counted::Waits => self.add_waits(row),
-                Counted::Lost => self.add_lost(row),
-                Counted::Disk => self.add_disk(row),
-                Counted::Watch => self.add_watch(row),
-                Counted::Class | Counted::File | Counted::Storm => {}
+            for id in Id::ALL.iter().filter(is_sum) {
+                let metric = id.metric();
+                if metric.source.includes(row) {
+                    let labels = metric.labels.iter().map(|label| self.label(label, row));
+                    let labels = labels.collect();
+                    self.sum(*id, labels).add(row, metric);
+                }
             }
         }
         self.set_outstanding(rows);
@@ -136,153 +152,73 @@ impl Totals {
     }
 
     fn families(&self) -> Vec<Family<'_>> {
-        let mut series: BTreeMap<Id, Vec<Series<'_>>> = BTreeMap::new();
-        let mut show = |id: Id, labels, value| {
-            series.entry(id).or_default().push(Series { labels, value });
-        };
-        show(Id::Build, &self.build, Value::Number(1.0));
-        for ((id, labels), responses) in &self.responses {
-            show(*id, labels, Value::Responses(responses));
-        }
-        for ((id, labels), count) in &self.counts {
-            show(*id, labels, Value::Number(count.value(id.metric().unit)));
-        }
-        for (labels, count) in &self.outstanding {
-            show(Id::Outstanding, labels, Value::Number(*count as f64));
-        }
-        series.into_iter().map(|(id, series)| Family { metric: id.metric(), series }).collect()
-    }
-
-    fn add_requests(&mut self, row: &Rollup) {
-        let labels = self.labels(row.device.as_deref(), row);
-        self.respond(Id::RequestResponse, labels.clone(), row);
-        self.count(Id::RequestBytes, labels.clone(), row.bytes.into());
-        self.count(Id::RequestsFailed, labels, row.failed.into());
-    }
-
-    fn add_calls(&mut self, row: &Rollup) {
-        let labels = self.labels(row.device.as_deref().or(row.file_system.as_deref()), row);
-        self.respond(Id::Call, labels.clone(), row);
-        self.count(Id::CallsFailed, labels, row.failed.into());
-    }
-
-    /// Device, operation and role.
-    fn labels(&mut self, device: Option<&str>, row: &Rollup) -> Labels {
-        let device = self.devices.label(device);
-        let operation = self.operations.label(Some(&row.operation));
-        vec![device, operation, self.roles.label(row.role.as_deref())]
-    }
-
-    fn add_waits(&mut self, row: &Rollup) {
-        let device = self.devices.label(row.device.as_deref().or(row.file_system.as_deref()));
-        let wait = self.operations.label(Some(&row.operation));
-        let labels = vec![device, self.roles.label(row.role.as_deref()), wait];
-        self.count(Id::Waits, labels.clone(), row.count.into());
-        self.count(Id::WaitSeconds, labels, i128::from(row.sum_ns) * PS);
-    }
-
-    fn add_lost(&mut self, row: &Rollup) {
-        let device = self.devices.label(row.device.as_deref().or(row.file_system.as_deref()));
-        let wait = self.operations.label(Some(&row.operation));
-        let cause = match row.cause.as_deref() {
-            Some(cause) if Circumstance::of_marked(cause).is_some() => cause.into(),
-            cause => self.roles.label(cause),
-        };
-        let labels = vec![device, self.roles.label(row.role.as_deref()), wait, cause];
-        self.count(Id::Lost, labels, i128::from(row.lost_ns) * PS);
-    }
-
-    fn add_disk(&mut self, row: &Rollup) {
-        let device = self.devices.label(row.device.as_deref());
-        let ps = i128::from(row.sum_ns) * PS;
-        match row.operation.as_str() {
-            operations::BUSY => self.count(Id::DiskBusy, vec![device], ps),
-            operations::QUEUED => self.count(Id::DiskQueued, vec![device], ps),
-            operation => {
-                let labels = vec![device, self.operations.label(Some(operation))];
-                self.count(Id::DiskRequests, labels.clone(), row.count.into());
-                self.count(Id::DiskBytes, labels.clone(), row.bytes.into());
-                self.count(Id::DiskRequestSeconds, labels, ps);
+        let mut families: Vec<Family<'_>> = Vec::new();
+        for ((id, labels), sum) in &self.sums {
+            let metric = id.metric();
+            let series = Series { labels, value: sum.value(metric.unit) };
+            match families.last_mut().filter(|family| family.metric.name == metric.name) {
+                Some(family) => family.series.push(series),
+                None => families.push(Family { metric, series: vec![series] }),
             }
         }
+        families
     }
 
-    fn add_watch(&mut self, row: &Rollup) {
-        let ps = i128::from(row.sum_ns) * PS;
-        let (id, labels, value) = match row.operation.as_str() {
-            operations::WATCHED => (Id::Rollup, vec![], ps),
-            operations::EVENTS_LOST => (Id::EventsLost, vec![], row.count.into()),
-            operations::CPUS => (Id::Cpu, vec![], ps),
-            operations::CPUS_IDLE => (Id::CpuIdle, vec![], ps),
-            operations::CPUS_STOLEN => (Id::CpuStolen, vec![], ps),
-            operations::CLOCK_FORWARD => (Id::ClockSet, vec!["forward".into()], row.count.into()),
-            operations::CLOCK_BACK => (Id::ClockSet, vec!["back".into()], row.count.into()),
-            operations::NOT_KEPT => (Id::NotKept, vec![], row.count.into()),
-            _ => return,
-        };
-        self.count(id, labels, value);
+    /// The value of a label of a row.
+    fn label(&mut self, label: &str, row: &Rollup) -> Arc<str> {
+        match (label, row.cause.as_deref()) {
+            ("device", _) => {
+                self.devices.label(row.device.as_deref().or(row.file_system.as_deref()))
+            }
+            ("role" | "victim", _) => self.roles.label(row.role.as_deref()),
+            ("cause", Some(cause)) if Circumstance::of_marked(cause).is_some() => cause.into(),
+            ("cause", cause) => self.roles.label(cause),
+            ("direction", _) if row.operation == operations::CLOCK_BACK => "back".into(),
+            ("direction", _) => "forward".into(),
+            _ => self.operations.label(Some(&row.operation)),
+        }
     }
 
     /// The last row of each device. One without a row in a second that was watched has none.
     fn set_outstanding(&mut self, rows: &[Rollup]) {
-        let of_watch = |row: &&Rollup| row.counted == Counted::Watch;
-        let is = |row: &Rollup, operation| row.operation == operation;
-        if rows.iter().filter(of_watch).any(|row| is(row, operations::WATCHED)) {
-            self.outstanding.values_mut().for_each(|count| *count = 0);
+        let of = |id: Id| rows.iter().filter(move |row| id.metric().source.includes(row));
+        if of(Id::Rollup).next().is_some() {
+            let old = self.sums.iter_mut().filter(|((id, _), _)| *id == Id::Outstanding);
+            old.for_each(|(_, sum)| *sum = Sum::number(0));
         }
         let mut last: BTreeMap<&Option<String>, &Rollup> = BTreeMap::new();
-        for row in rows.iter().filter(of_watch).filter(|row| is(row, operations::OUTSTANDING)) {
+        for row in of(Id::Outstanding) {
             let known = last.entry(&row.device).or_insert(row);
             if known.until_unix_ns <= row.until_unix_ns {
                 *known = row;
             }
         }
-        let mut counts: BTreeMap<Labels, u64> = BTreeMap::new();
+        let mut counts: BTreeMap<Labels, i128> = BTreeMap::new();
         for row in last.values() {
-            *counts.entry(vec![self.devices.label(row.device.as_deref())]).or_default() +=
-                row.count;
+            *counts.entry(vec![self.label("device", row)]).or_default() += i128::from(row.count);
         }
-        self.outstanding.extend(counts);
+        let shown = |(labels, count)| ((Id::Outstanding, labels), Sum::number(count));
+        self.sums.extend(counts.into_iter().map(shown));
     }
 
-    fn respond(&mut self, id: Id, labels: Labels, row: &Rollup) {
-        let labels = self.place(id, labels, |totals, key| totals.responses.contains_key(key));
-        self.responses.entry((id, labels)).or_default().add(row);
-    }
-
-    fn count(&mut self, id: Id, labels: Labels, value: i128) {
-        let labels = self.place(id, labels, |totals, key| totals.counts.contains_key(key));
-        self.counts.entry((id, labels)).or_default().add(value);
-    }
-
-    /// The series that counts: its own or, if it is new and there are too many, that of others.
-    fn place(
-        &mut self,
-        id: Id,
-        mut labels: Labels,
-        is_there: impl Fn(&Self, &(Id, Labels)) -> bool,
-    ) -> Labels {
+    /// The sum of a series: its own or, if it is new and there are too many, that of others.
+    fn sum(&mut self, id: Id, labels: Labels) -> &mut Sum {
+        let (metric, mut key) = (id.metric(), (id, labels));
         // The cause goes first, then who lost by it.
         for role in ["cause", "victim", "role"] {
-            let key = (id, labels);
-            let is_known = is_there(self, &key);
-            labels = key.1;
-            if is_known {
-                return labels;
-            }
-            if self.series.get(&id).is_none_or(|series| *series < self.most) {
+            let is_full = self.series.get(&id).is_some_and(|series| *series >= self.most);
+            if !is_full || self.sums.contains_key(&key) {
                 break;
             }
-            let place = id.metric().labels.iter().position(|label| *label == role);
-            if let Some(label) = place.and_then(|place| labels.get_mut(place)) {
+            let place = metric.labels.iter().position(|label| *label == role);
+            if let Some(label) = place.and_then(|place| key.1.get_mut(place)) {
                 *label = OTHERS.into();
             }
         }
-        let key = (id, labels);
-        if !is_there(self, &key) {
+        self.sums.entry(key).or_insert_with(|| {
             *self.series.entry(id).or_default() += 1;
-        }
-        key.1
+            Sum::of(metric.kind)
+        })
     }
 }
 
