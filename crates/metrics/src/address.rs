@@ -3,9 +3,16 @@
 //!
 //! Non-goals: which of a machine's networks are private.
 
-use crate::error::MetricsError;
 use server::Hosts;
 use std::net::SocketAddr;
+
+/// Other machines could read the metrics, and nobody said so. Completes "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "serve metrics at {0}: other machines can reach this address and read names of devices and \
+     programs; use 127.0.0.1, or add --listen-public"
+)]
+pub struct PublicAddress(SocketAddr);
 
 /// The names that metrics at this address are answered to: loopback names, so that no web page
 /// reads them; any name with `--listen-public`, because Prometheus on another machine or a reverse
@@ -13,13 +20,13 @@ use std::net::SocketAddr;
 ///
 /// # Errors
 ///
-/// [`MetricsError::Public`] if others could reach the address and may not.
-pub fn hosts(address: SocketAddr, is_public: bool) -> Result<Hosts, MetricsError> {
+/// Others could reach the address and may not.
+pub fn hosts(address: SocketAddr, is_public: bool) -> Result<Hosts, PublicAddress> {
     let is_local = address.ip().to_canonical().is_loopback();
     match (is_public, is_local) {
         (true, _) => Ok(Hosts::Any),
         (false, true) => Ok(Hosts::Loopback),
-        (false, false) => Err(MetricsError::Public(address)),
+        (false, false) => Err(PublicAddress(address)),
     }
 }
 

@@ -2,19 +2,15 @@
 //!
 //! Non-goals: connections, their limits and names (crate `server`).
 
-use crate::error::MetricsError;
 use crate::format::Format;
 use crate::metric::METRICS;
 use crate::totals::Shared;
-use server::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, VARY};
+use server::header::{ACCEPT, HeaderValue, VARY};
 use server::{
-    Bytes, Full, HeaderMap, Hosts, Incoming, Method, Request, Response, Server, Service, StatusCode,
+    Answer, HTML, HeaderMap, Hosts, Server, ServerError, Service, StatusCode, TEXT, Uri, answer,
 };
 use std::net::SocketAddr;
 use std::sync::PoisonError;
-
-const TEXT: &str = "text/plain; charset=utf-8";
-const HTML: &str = "text/html; charset=utf-8";
 
 /// Totals that are shown.
 struct Shown(Shared);
@@ -22,8 +18,12 @@ struct Shown(Shared);
 impl Service for Shown {
     const WHAT: &'static str = "metrics";
 
-    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-        respond(request, &self.0)
+    fn answer(&self, uri: &Uri, headers: &HeaderMap) -> Answer {
+        match uri.path() {
+            "/metrics" => metrics(headers, &self.0),
+            "/" => answer(StatusCode::OK, HTML, page()),
+            _ => answer(StatusCode::NOT_FOUND, TEXT, "Not found: metrics are at /metrics.\n"),
+        }
     }
 }
 
@@ -33,44 +33,18 @@ impl Service for Shown {
 /// # Errors
 ///
 /// The address cannot be had, or there are no resources for a thread.
-pub fn serve(address: SocketAddr, hosts: Hosts, totals: Shared) -> Result<Server, MetricsError> {
-    Ok(server::serve(address, hosts, Shown(totals))?)
+pub fn serve(address: SocketAddr, hosts: Hosts, totals: Shared) -> Result<Server, ServerError> {
+    server::serve(address, hosts, Shown(totals))
 }
 
-/// What the request gets. Of one for the head alone, hyper leaves the rest out.
-fn respond<B>(request: &Request<B>, totals: &Shared) -> Response<Full<Bytes>> {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut response =
-            plain(StatusCode::METHOD_NOT_ALLOWED, TEXT, "Only GET and HEAD are allowed.\n");
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return response;
-    }
-    match request.uri().path() {
-        "/metrics" => metrics(request.headers(), totals),
-        "/" => plain(StatusCode::OK, HTML, page()),
-        _ => plain(StatusCode::NOT_FOUND, TEXT, "Not found: metrics are at /metrics.\n"),
-    }
-}
-
-fn metrics(headers: &HeaderMap, totals: &Shared) -> Response<Full<Bytes>> {
+fn metrics(headers: &HeaderMap, totals: &Shared) -> Answer {
     // Several headers of the name are one list.
     let accepts = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let format = Format::accepted(&accepts.collect::<Vec<_>>().join(","));
     let body = totals.lock().unwrap_or_else(PoisonError::into_inner).text(format);
-    let mut response = plain(StatusCode::OK, format.content_type(), body);
-    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
-    response
-}
-
-fn plain(
-    status: StatusCode,
-    content_type: &'static str,
-    body: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
+    let mut answer = answer(StatusCode::OK, format.content_type(), body);
+    answer.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    answer
 }
 
 fn page() -> String {

@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod error;
 mod exposition;
 mod family;
 mod format;
@@ -18,8 +17,7 @@ mod protobuf;
 mod responses;
 mod totals;
 
-pub use address::hosts;
-pub use error::MetricsError;
+pub use address::{PublicAddress, hosts};
 pub use format::Format;
 pub use http::serve;
 pub use metric::{Kind, METRICS, Metric, Unit};

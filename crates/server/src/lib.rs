@@ -11,7 +11,6 @@ mod server;
 
 pub use error::ServerError;
 pub use hosts::Hosts;
-pub use http_body_util::Full;
-pub use hyper::body::{Bytes, Incoming};
-pub use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
-pub use server::{Server, Service, serve};
+pub use hyper::body::Bytes;
+pub use hyper::{HeaderMap, StatusCode, Uri, header};
+pub use server::{Answer, HTML, Server, Service, TEXT, answer, serve};

@@ -10,9 +10,10 @@ use crate::error::ServerError;
 use crate::hosts::Hosts;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::io;
@@ -41,6 +42,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a request by another name than those of [`Hosts`].
 const OTHER_HOST: &str =
     "This server answers only if the Host header is 127.0.0.1, [::1] or localhost.\n";
+/// The answer to a request that wants to change something.
+const OTHER_METHOD: &str = "Only GET and HEAD are allowed.\n";
 
 /// A server that runs; it ends when this is dropped.
 #[derive(Debug)]
@@ -71,9 +74,28 @@ impl Drop for Server {
 pub trait Service: Send + Sync + 'static {
     /// What it shows, in a word or two, for errors and for the thread's name.
     const WHAT: &'static str;
+    /// Headers of each answer, the server's own included.
+    const HEADERS: &'static [(&'static str, &'static str)] = &[];
 
-    /// Of a request for the head alone, the rest is left out of what this gives.
-    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>>;
+    /// The answer to a GET. Of a request for the head alone, the rest is left out of what this
+    /// gives.
+    fn answer(&self, uri: &Uri, headers: &HeaderMap) -> Answer;
+}
+
+/// An answer.
+pub type Answer = Response<Full<Bytes>>;
+
+/// The types of plain text and of pages.
+pub const TEXT: &str = "text/plain; charset=utf-8";
+/// See [`TEXT`].
+pub const HTML: &str = "text/html; charset=utf-8";
+
+/// An answer of this type.
+pub fn answer(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
 }
 
 /// Serves at an address, from a thread of its own, requests by these names.
@@ -170,13 +192,21 @@ impl<S: Service> Serving<S> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-        if self.hosts.includes(request.headers()) {
-            return self.service.respond(request);
+    fn respond(&self, request: &Request<Incoming>) -> Answer {
+        let mut answer = if !self.hosts.includes(request.headers()) {
+            answer(StatusCode::FORBIDDEN, TEXT, OTHER_HOST)
+        } else if matches!(*request.method(), Method::GET | Method::HEAD) {
+            self.service.answer(request.uri(), request.headers())
+        } else {
+            let mut refusal = answer(StatusCode::METHOD_NOT_ALLOWED, TEXT, OTHER_METHOD);
+            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            refusal
+        };
+        for (name, value) in S::HEADERS {
+            let name = HeaderName::from_static(name);
+            answer.headers_mut().insert(name, HeaderValue::from_static(value));
         }
-        let mut response = Response::new(Full::new(Bytes::from_static(OTHER_HOST.as_bytes())));
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        response
+        answer
     }
 }
 

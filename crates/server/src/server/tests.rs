@@ -37,7 +37,7 @@ impl AsRef<[u8]> for Body {
 impl Service for Bodies {
     const WHAT: &'static str = "tests";
 
-    fn respond(&self, _request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    fn answer(&self, _: &Uri, _: &HeaderMap) -> Answer {
         static ZEROS: OnceLock<Vec<u8>> = OnceLock::new();
         let zeros = &ZEROS.get_or_init(|| vec![0; LONG])[..self.bytes];
         Response::new(Full::new(Bytes::from_owner(Body { zeros, _held: self.held.clone() })))
@@ -140,7 +140,7 @@ struct Gated(Arc<Mutex<()>>);
 impl Service for Gated {
     const WHAT: &'static str = "tests";
 
-    fn respond(&self, _request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    fn answer(&self, _: &Uri, _: &HeaderMap) -> Answer {
         drop(self.0.lock());
         Response::default()
     }

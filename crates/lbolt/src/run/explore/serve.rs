@@ -15,14 +15,8 @@ use analyze::explore::{Brush, Order};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use server::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
-};
-use server::{
-    Bytes, Full, HeaderMap, Hosts, Incoming, Method, Request, Response, Server, ServerError,
-    Service, StatusCode,
-};
+use server::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
+use server::{Answer, HTML, Hosts, Server, ServerError, Service, StatusCode, TEXT, Uri, answer};
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -33,8 +27,6 @@ const LISTED: usize = 200;
 /// Bytes of the token; twice as many digits.
 const TOKEN_BYTES: usize = 16;
 
-const TEXT: &str = "text/plain; charset=utf-8";
-const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// Where the trace is shown.
@@ -85,40 +77,22 @@ type Refusal = (StatusCode, String);
 
 impl Service for Shown {
     const WHAT: &'static str = "the trace";
+    const HEADERS: &'static [(&'static str, &'static str)] = &[
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+    ];
 
-    fn respond(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-        self.respond_to(request.method(), request.uri(), request.headers())
+    fn answer(&self, uri: &Uri, headers: &HeaderMap) -> Answer {
+        match self.asked_for(uri, headers) {
+            Ok((content_type, body)) => answer(StatusCode::OK, content_type, body),
+            Err((status, sentence)) => answer(status, TEXT, sentence + "\n"),
+        }
     }
 }
 
 impl Shown {
-    fn respond_to(
-        &self,
-        method: &Method,
-        uri: &server::Uri,
-        headers: &HeaderMap,
-    ) -> Response<Full<Bytes>> {
-        let answered = match *method {
-            Method::GET | Method::HEAD => self.answer(uri, headers),
-            _ => Err((StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.".to_owned())),
-        };
-        match answered {
-            Ok((content_type, body)) => response(StatusCode::OK, content_type, body),
-            Err((status, sentence)) => {
-                let mut response = response(status, TEXT, sentence + "\n");
-                if status == StatusCode::METHOD_NOT_ALLOWED {
-                    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-                }
-                response
-            }
-        }
-    }
-
-    fn answer(
-        &self,
-        uri: &server::Uri,
-        headers: &HeaderMap,
-    ) -> Result<(&'static str, String), Refusal> {
+    fn asked_for(&self, uri: &Uri, headers: &HeaderMap) -> Result<(&'static str, String), Refusal> {
         check_origin(headers)?;
         let not_here = || (StatusCode::NOT_FOUND, "Not found.".to_owned());
         let path = uri.path().strip_prefix('/').unwrap_or_default();
@@ -186,10 +160,10 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     if origin.is_some_and(|origin| origin != format!("http://{host}").as_bytes()) {
         return forbidden("Requests from other pages are refused.");
     }
-    let site = headers.get(HeaderName::from_static("sec-fetch-site"));
+    let site = headers.get("sec-fetch-site");
     let is_other = |site: &HeaderValue| site == "cross-site" || site == "same-site";
     // Following a link is not asking in somebody's name: the token is needed all the same.
-    let mode = headers.get(HeaderName::from_static("sec-fetch-mode"));
+    let mode = headers.get("sec-fetch-mode");
     if site.is_some_and(is_other) && mode.is_none_or(|mode| mode != "navigate") {
         return forbidden("Requests from other pages are refused.");
     }
@@ -200,22 +174,4 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
 fn is_same(a: &str, b: &str) -> bool {
     let differing = a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     a.len() == b.len() && differing == 0
-}
-
-fn response(
-    status: StatusCode,
-    content_type: &'static str,
-    body: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
-    *response.status_mut() = status;
-    for (name, value) in [
-        (CONTENT_TYPE, content_type),
-        (CACHE_CONTROL, "no-store"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
 }
