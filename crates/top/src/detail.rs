@@ -4,32 +4,32 @@
 //! Non-goals: drawing.
 
 use crate::answer::losses;
-use crate::number::{decimal, percent, rate, time};
+use crate::number::{percent, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use crate::tally::{Responses, Tally};
-use crate::view::Subject;
+use crate::view::{Column, Item, Subject, figure};
 use model::circumstance::cause;
 use model::record::waited_for;
 use std::collections::BTreeMap;
 
-/// An operation of it.
-#[derive(Debug)]
-pub(crate) struct Operation {
-    pub(crate) name: String,
-    /// Requests a second, MB/s, p50, p90, p99, p99.9, greatest: texts of the columns.
-    pub(crate) figures: [String; 7],
-    pub(crate) responses: Responses,
-}
-
-/// Heads of the figures.
-pub(crate) const HEADS: [&str; 7] = ["/s", "MB/s", "p50", "p90", "p99", "p99.9", "max"];
+/// The columns of an operation.
+pub(crate) const FIGURES: [Column; 7] = [
+    figure("/s", 8, 0, |it| it.rate(it.sum.count)),
+    figure("MB/s", 8, 0, |it| it.megabytes(it.sum.bytes)),
+    figure("p50", 8, 0, |it| it.quantile(0.5)),
+    figure("p90", 8, 0, |it| it.quantile(0.9)),
+    figure("p99", 8, 0, |it| it.quantile(0.99)),
+    figure("p99.9", 8, 0, |it| it.quantile(0.999)),
+    figure("max", 8, 0, Item::max),
+];
 
 /// What is known of it.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     pub(crate) title: String,
-    pub(crate) operations: Vec<Operation>,
+    /// Its operations by name.
+    pub(crate) operations: Vec<(String, Item)>,
     /// Sentences: who waits.
     pub(crate) waits: Vec<String>,
 }
@@ -72,24 +72,9 @@ pub(crate) fn detail(subject: &Subject, window: &Window) -> Detail {
             format!("{} of {role}", on(call))
         }
     };
-    let operations = sums.into_iter().map(|(name, sum)| operation(name, sum, window)).collect();
+    let item = |(name, sum)| (name, Item::of(&Key::default(), sum, window));
+    let operations = sums.into_iter().map(item).collect();
     Detail { title, operations, waits: waits(subject, window) }
-}
-
-fn operation(name: String, sum: Tally, window: &Window) -> Operation {
-    let per_second = 1e9 / window.span_ns;
-    let quantile = |q| sum.quantile_ns(q).map(time).unwrap_or_default();
-    let max = if sum.max_ns > 0 { time(sum.max_ns as f64) } else { String::new() };
-    let figures = [
-        rate(sum.count as f64 * per_second),
-        decimal(sum.bytes as f64 * per_second / 1e6),
-        quantile(0.5),
-        quantile(0.9),
-        quantile(0.99),
-        quantile(0.999),
-        max,
-    ];
-    Operation { name, figures, responses: sum.responses }
 }
 
 fn waits(subject: &Subject, window: &Window) -> Vec<String> {

@@ -49,20 +49,16 @@ pub(crate) struct Tally {
 impl Tally {
     /// Adds a row.
     pub(crate) fn add(&mut self, row: &Rollup) {
-        self.count = self.count.saturating_add(row.count);
-        self.bytes = self.bytes.saturating_add(row.bytes);
-        self.failed = self.failed.saturating_add(row.failed);
-        self.sum_ns = self.sum_ns.saturating_add(row.sum_ns);
-        self.max_ns = self.max_ns.max(row.max_ns);
-        self.lost_ns += row.lost_ns as f64;
-        if row.counts.is_empty() {
-            return;
-        }
-        let Some(responses) = row.responses::<Sorted>() else { return };
-        match self.responses.count() {
-            0 => self.responses = responses,
-            _ => self.responses.merge(&responses),
-        }
+        let responses = Some(row).filter(|row| !row.counts.is_empty()).and_then(Rollup::responses);
+        self.merge(&Self {
+            count: row.count,
+            bytes: row.bytes,
+            failed: row.failed,
+            sum_ns: row.sum_ns,
+            max_ns: row.max_ns,
+            lost_ns: row.lost_ns as f64,
+            responses: responses.unwrap_or_default(),
+        });
     }
 
     /// Adds the sums of another.

@@ -4,7 +4,7 @@
 
 use super::page::Page;
 use super::style::Look;
-use crate::detail::{Detail, HEADS, bars};
+use crate::detail::{Detail, FIGURES, bars};
 use crate::keys::BINDINGS;
 use crate::number::{cut, time};
 
@@ -50,20 +50,21 @@ const LEAST_NAME: usize = 10;
 pub(crate) fn opened(page: &mut Page<'_>, detail: &Detail, selected: usize, look: Look) {
     page.put(0, 0, &detail.title, look.answer());
     page.put_right(0, page.width(), "Esc back  j k operation", look.plain());
-    let figures = HEADS.len() * FIGURE;
+    let figures = FIGURES.len() * FIGURE;
     let name = page.width().saturating_sub(figures).clamp(LEAST_NAME, 40);
     page.put(1, 0, "operation", look.head());
-    for (place, head) in HEADS.iter().enumerate() {
-        page.put_right(1, name + (place + 1) * FIGURE, head, look.head());
+    for (place, column) in FIGURES.iter().enumerate() {
+        page.put_right(1, name + (place + 1) * FIGURE, column.head, look.head());
     }
     let most = (page.height() / 3).max(2);
     let first = selected.saturating_sub(most - 1);
     let shown = detail.operations.iter().enumerate().skip(first).take(most);
     let mut line = 2;
-    for (place, operation) in shown {
-        page.put(line, 0, &cut(&operation.name, name), look.plain());
-        for (column, figure) in operation.figures.iter().enumerate() {
-            page.put_right(line, name + (column + 1) * FIGURE, figure, look.plain());
+    for (place, (operation, item)) in shown {
+        page.put(line, 0, &cut(operation, name), look.plain());
+        for (place, column) in FIGURES.iter().enumerate() {
+            let text = (column.value)(item).text().into_owned();
+            page.put_right(line, name + (place + 1) * FIGURE, &text, look.plain());
         }
         if place == selected {
             page.style_line(line, look.selected());
@@ -84,12 +85,12 @@ pub(crate) fn opened(page: &mut Page<'_>, detail: &Detail, selected: usize, look
 }
 
 fn histogram(page: &mut Page<'_>, line: usize, detail: &Detail, selected: usize, look: Look) {
-    let Some(operation) = detail.operations.get(selected) else { return };
-    let bars = bars(&operation.responses);
+    let Some((operation, item)) = detail.operations.get(selected) else { return };
+    let bars = bars(&item.sum.responses);
     if bars.is_empty() {
         return;
     }
-    page.put(line, 0, &format!("responses of {}, from … on:", operation.name), look.head());
+    page.put(line, 0, &format!("responses of {operation}, from … on:"), look.head());
     let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
     let room = page.width().saturating_sub(24).max(4);
     let lines = page.height().saturating_sub(line + 1);

@@ -3,7 +3,9 @@
 //!
 //! Non-goals: drawing (`draw`); which row is selected (`screen`).
 
-mod rows;
+mod items;
+
+pub(crate) use items::Item;
 
 use crate::number::{decimal, percent, rate, time, time_of_day};
 use crate::past::{Kept, Window};
@@ -11,7 +13,7 @@ use crate::table::{Key, Name};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// A table.
+/// Which table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Devices,
@@ -21,6 +23,26 @@ pub(crate) enum View {
     Calls,
     Storms,
 }
+
+/// A table.
+struct Table {
+    /// On its tab.
+    name: &'static str,
+    columns: &'static [Column],
+    /// The column by which it is sorted first: what matters most is on top.
+    first: &'static str,
+    items: fn(&Kept, &Window) -> Vec<Item>,
+}
+
+/// All, in the order of [`View`].
+const TABLES: [Table; 6] = [
+    Table { name: "devices", columns: items::DEVICES, first: "depth", items: items::devices },
+    Table { name: "waits", columns: items::WAITS, first: "lost /s", items: items::waits },
+    Table { name: "roles", columns: items::ROLES, first: "requests/s", items: items::roles },
+    Table { name: "files", columns: items::FILES, first: "requests/s", items: items::files },
+    Table { name: "calls", columns: items::CALLS, first: "waits /s", items: items::calls },
+    Table { name: "storms", columns: items::STORMS, first: "UTC", items: items::storms },
+];
 
 /// A cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,14 +99,19 @@ pub(crate) struct Column {
     pub(crate) is_text: bool,
     /// Where there is no room, those with the greatest go first; 0 stays.
     pub(crate) drop: u8,
+    /// What a row has there.
+    pub(crate) value: fn(&Item) -> Value,
 }
 
-const fn text(head: &'static str, width: u16, drop: u8) -> Column {
-    Column { head, width, is_text: true, drop }
+type Of = fn(&Item) -> Value;
+
+const fn text(head: &'static str, width: u16, drop: u8, value: Of) -> Column {
+    Column { head, width, is_text: true, drop, value }
 }
 
-const fn figure(head: &'static str, width: u16, drop: u8) -> Column {
-    Column { head, width, is_text: false, drop }
+/// A column of figures.
+pub(crate) const fn figure(head: &'static str, width: u16, drop: u8, value: Of) -> Column {
+    Column { head, width, is_text: false, drop, value }
 }
 
 /// What is opened with a row.
@@ -104,6 +131,13 @@ pub(crate) struct Row {
     pub(crate) opens: Option<Subject>,
     /// Stands out: it is marked, and coloured where there are colours.
     pub(crate) is_marked: bool,
+}
+
+impl Row {
+    fn of(item: Item, columns: &[Column]) -> Self {
+        let cells = columns.iter().map(|column| (column.value)(&item)).collect();
+        Self { key: item.key, cells, opens: item.opens, is_marked: item.is_marked }
+    }
 }
 
 /// A table with its rows in order.
@@ -126,113 +160,32 @@ impl View {
     pub(crate) const ALL: [Self; 6] =
         [Self::Devices, Self::Waits, Self::Roles, Self::Files, Self::Calls, Self::Storms];
 
+    fn table(self) -> &'static Table {
+        &TABLES[self as usize]
+    }
+
     /// Its name on its tab.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Devices => "devices",
-            Self::Waits => "waits",
-            Self::Roles => "roles",
-            Self::Files => "files",
-            Self::Calls => "calls",
-            Self::Storms => "storms",
-        }
+        self.table().name
     }
 
     /// Its columns.
     pub(crate) fn columns(self) -> &'static [Column] {
-        const DEVICES: &[Column] = &[
-            text("device", 8, 0),
-            text("operation", 9, 0),
-            figure("/s", 6, 0),
-            figure("MB/s", 6, 0),
-            figure("p50", 7, 2),
-            figure("p99", 7, 0),
-            figure("max", 7, 1),
-            figure("depth", 5, 3),
-            figure("busy %", 6, 4),
-            figure("failed/s", 8, 5),
-        ];
-        const WAITS: &[Column] = &[
-            text("who waits", 20, 0),
-            text("for", 9, 0),
-            text("on", 6, 1),
-            text("because of", 20, 0),
-            figure("lost /s", 8, 0),
-            figure("% of it", 7, 0),
-        ];
-        const ROLES: &[Column] = &[
-            text("role", 22, 0),
-            figure("requests/s", 10, 0),
-            figure("MB/s", 6, 0),
-            figure("p99", 7, 0),
-            figure("calls/s", 7, 1),
-            figure("their p99", 9, 1),
-            figure("waits /s", 8, 3),
-            figure("lost /s", 8, 2),
-        ];
-        const FILES: &[Column] = &[
-            text("file", 20, 0),
-            figure("requests/s", 10, 0),
-            figure("read MB/s", 9, 0),
-            figure("written MB/s", 12, 0),
-            figure("mean", 7, 2),
-            figure("calls/s", 7, 1),
-        ];
-        const CALLS: &[Column] = &[
-            text("call", 9, 0),
-            text("device", 6, 2),
-            text("role", 22, 0),
-            figure("/s", 6, 0),
-            figure("p50", 7, 1),
-            figure("p99", 7, 0),
-            figure("max", 7, 0),
-            figure("waits /s", 8, 3),
-            figure("failed/s", 8, 4),
-        ];
-        const STORMS: &[Column] = &[
-            figure("UTC", 8, 0),
-            figure("for", 5, 0),
-            text("device", 6, 1),
-            text("worst", 9, 2),
-            figure("p99", 7, 0),
-            figure("usual", 7, 2),
-            text("who waited", 18, 0),
-            text("because of", 18, 0),
-            figure("lost s", 6, 3),
-        ];
-        match self {
-            Self::Devices => DEVICES,
-            Self::Waits => WAITS,
-            Self::Roles => ROLES,
-            Self::Files => FILES,
-            Self::Calls => CALLS,
-            Self::Storms => STORMS,
-        }
+        self.table().columns
     }
 
-    /// The order that it begins with: what matters most is first.
+    /// The order that it begins with.
     pub(crate) fn first_order(self) -> Order {
-        let head = match self {
-            Self::Devices => "depth",
-            Self::Waits => "lost /s",
-            Self::Roles | Self::Files => "requests/s",
-            Self::Calls => "waits /s",
-            Self::Storms => "UTC",
-        };
-        let column = self.columns().iter().position(|column| column.head == head).unwrap_or(0);
+        let Table { columns, first, .. } = self.table();
+        let column = columns.iter().position(|column| column.head == *first).unwrap_or(0);
         Order { column, is_reversed: false }
     }
 
     /// Its rows, filtered and in order.
     pub(crate) fn sheet(self, kept: &Kept, window: &Window, filter: &str, order: Order) -> Sheet {
-        let mut rows = match self {
-            Self::Devices => rows::devices(window),
-            Self::Waits => rows::waits(window),
-            Self::Roles => rows::roles(window),
-            Self::Files => rows::files(window),
-            Self::Calls => rows::calls(window),
-            Self::Storms => rows::storms(kept),
-        };
+        let Table { columns, items, .. } = self.table();
+        let rows = items(kept, window).into_iter().map(|item| Row::of(item, columns));
+        let mut rows: Vec<Row> = rows.collect();
         let all = rows.len();
         if !filter.is_empty() {
             let wanted = filter.to_lowercase();
