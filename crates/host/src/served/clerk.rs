@@ -132,16 +132,9 @@ impl Clerk {
         let Some(mut desk) = self.complete_at_once(&inbox) else { return };
         let mut waking = Waking::FIRST;
         loop {
-            match inbox.try_recv() {
-                Ok(Note::Given(given)) => {
-                    desk.take(given);
-                    continue;
-                }
-                Ok(Note::Serve(timing, way)) => {
-                    desk.change(timing, way, &self.count);
-                    continue;
-                }
-                Err(_) => {}
+            if let Ok(note) = inbox.try_recv() {
+                desk.heed(note, &self.count);
+                continue;
             }
             let now = now_ns();
             desk.advance(now);
@@ -165,8 +158,7 @@ impl Clerk {
                 None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match waited {
-                Ok(Note::Given(given)) => desk.take(given),
-                Ok(Note::Serve(timing, way)) => desk.change(timing, way, &self.count),
+                Ok(note) => desk.heed(note, &self.count),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -226,6 +218,13 @@ impl Desk {
     fn new(timing: Box<dyn Timing>, way: Way) -> Self {
         let (open, due) = (HashMap::new(), BinaryHeap::new());
         Self { timing, way, open, due, known: vec![], last_ns: 0 }
+    }
+
+    fn heed(&mut self, note: Note, count: &Mutex<Count>) {
+        match note {
+            Note::Given(given) => self.take(given),
+            Note::Serve(timing, way) => self.change(timing, way, count),
+        }
     }
 
     fn take(&mut self, given: Given) {

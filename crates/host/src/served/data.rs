@@ -5,8 +5,9 @@ use crate::scratch::nameless_in;
 use crate::subject::failed;
 use model::seam::SubjectError;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::io::{Errno, pread, pwrite};
-use std::os::fd::OwnedFd;
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 /// Where the data lie.
@@ -21,7 +22,7 @@ pub enum DataPlace {
 /// The data.
 #[derive(Debug)]
 pub(super) struct Store {
-    file: OwnedFd,
+    file: File,
     pub(super) size_bytes: u64,
 }
 
@@ -30,7 +31,8 @@ impl Store {
     pub(super) fn make(place: &DataPlace, size_bytes: u64) -> Result<Self, SubjectError> {
         let file = match place {
             DataPlace::Memory => memfd_create("lbolt-device", MemfdFlags::CLOEXEC)
-                .map_err(failed("get memory for the device's data"))?,
+                .map_err(failed("get memory for the device's data"))?
+                .into(),
             DataPlace::Directory(path) => {
                 let refused = |errno: std::io::Error| {
                     let sentence = format!(
@@ -40,7 +42,7 @@ impl Store {
                     );
                     SubjectError::Unavailable(sentence)
                 };
-                nameless_in(path).map_err(refused)?.into()
+                nameless_in(path).map_err(refused)?
             }
         };
         ftruncate(&file, size_bytes).map_err(failed("set the size of the device's data"))?;
@@ -50,13 +52,7 @@ impl Store {
     /// Errors: an I/O error; past the end.
     pub(super) fn read(&self, offset_bytes: u64, length_bytes: u32) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; length_bytes as usize];
-        let mut known = 0;
-        while known < bytes.len() {
-            match pread(&self.file, &mut bytes[known..], offset_bytes + known as u64)? {
-                0 => return Err(Errno::IO),
-                read => known += read,
-            }
-        }
+        self.file.read_exact_at(&mut bytes, offset_bytes).map_err(|error| errno_of(&error))?;
         Ok(bytes)
     }
 
@@ -65,15 +61,13 @@ impl Store {
         if offset_bytes.saturating_add(bytes.len() as u64) > self.size_bytes {
             return Err(Errno::IO);
         }
-        let mut done = 0;
-        while done < bytes.len() {
-            match pwrite(&self.file, &bytes[done..], offset_bytes + done as u64)? {
-                0 => return Err(Errno::IO),
-                wrote => done += wrote,
-            }
-        }
-        Ok(())
+        self.file.write_all_at(bytes, offset_bytes).map_err(|error| errno_of(&error))
     }
+}
+
+/// What was refused; a file that is too short is an I/O error.
+pub(super) fn errno_of(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 #[cfg(test)]

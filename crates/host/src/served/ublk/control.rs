@@ -4,6 +4,7 @@ use super::abi::{
     ADD_DEV, ANY_DEVICE, ControlCommand, DEL_DEV, DeviceInfo, GET_DEV_INFO, Parameters, SET_PARAMS,
     START_DEV, STOP_DEV,
 };
+use crate::served::data::errno_of;
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -83,7 +84,7 @@ impl Control {
         loop {
             match self.ring.submit_and_wait(1) {
                 Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
-                    return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+                    return Err(errno_of(&error));
                 }
                 _ => {}
             }

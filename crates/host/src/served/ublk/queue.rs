@@ -6,7 +6,7 @@ use super::abi::{
 };
 use crate::served::Wanted;
 use crate::served::clerk::{Clerk, now_ns};
-use crate::served::data::Store;
+use crate::served::data::{Store, errno_of};
 use crate::served::real_time::be_prompt;
 use io_uring::{IoUring, opcode, squeue, types};
 use rustix::event::{EventfdFlags, eventfd};
@@ -102,7 +102,7 @@ impl Queue {
         clerk: Arc<Clerk>,
     ) -> Result<Self, Errno> {
         let ring = IoUring::new((u32::from(depth) + 1).next_power_of_two());
-        let ring = ring.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let ring = ring.map_err(|error| errno_of(&error))?;
         let descriptions = Descriptions::map(&device, depth)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let answers = Mutex::default();
@@ -126,7 +126,7 @@ impl Queue {
     fn begin(&mut self) -> Result<(), Errno> {
         (0..self.depth).for_each(|tag| self.push(command(&self.device, FETCH, tag, 0)));
         self.listen();
-        self.ring.submit().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        self.ring.submit().map_err(|error| errno_of(&error))?;
         // Commands that the driver refuses are completed at once.
         let refused = self.ring.completion().map(|done| done.result()).find(|result| *result < 0);
         refused.map_or(Ok(()), |result| Err(Errno::from_raw_os_error(-result)))
