@@ -16,10 +16,11 @@ use crate::run::capture::{
     self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve,
 };
 use analyze::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
-use model::record::{Commands, Counted, Request, Rollup, RollupKey, operations};
+use model::record::{Commands, Counted, Request, Rollup, operations};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use trace::intake::{Rows, RowsError};
@@ -69,6 +70,17 @@ pub(crate) struct Options {
     pub(crate) after: Duration,
     /// The process of the part that keeps, whose requests are lbolt's own.
     pub(crate) own_process: u32,
+}
+
+impl Options {
+    /// The time before and after what happened.
+    fn kept(&self) -> Duration {
+        self.keep.saturating_add(self.after)
+    }
+
+    fn last_seconds(&self) -> LastSeconds {
+        LastSeconds::new(self.kept(), self.keep_bytes)
+    }
 }
 
 /// What a capture tells.
@@ -130,13 +142,12 @@ pub(super) fn run(
     orders: &Receiver<Order>,
     output: impl Output,
 ) -> anyhow::Result<()> {
-    let keep = options.keep.saturating_add(options.after);
     let width_ns = i64::try_from(options.span.as_nanos()).unwrap_or(i64::MAX);
     let shared = Shared {
         spans: RefCell::new(Spans::new(width_ns)),
         tally: RefCell::new(Tally::new(options.with_files)),
         losses: RefCell::new(Losses::default()),
-        last: RefCell::new(LastSeconds::new(keep, options.keep_bytes)),
+        last: RefCell::new(options.last_seconds()),
     };
     let Shared { spans, tally, losses, last } = &shared;
     let session_options = capture::Options {
@@ -144,7 +155,7 @@ pub(super) fn run(
         ring_bytes: options.ring_bytes,
         zero_ns: Some(0),
         with_context: true,
-        keep: Some(keep),
+        keep: Some(options.kept()),
         with_syscalls: options.with_syscalls,
         with_stacks: false,
         with_cost: false,
@@ -282,11 +293,7 @@ impl<'a, O: Output> Watcher<'a, O> {
     /// The last seconds, with what is still held back; then they are gathered anew.
     fn write(&mut self, session: &mut Session<'_>, why: String) {
         session.let_go_before(i64::MAX);
-        let anew = LastSeconds::new(
-            self.options.keep.saturating_add(self.options.after),
-            self.options.keep_bytes,
-        );
-        let last = self.shared.last.replace(anew);
+        let last = self.shared.last.replace(self.options.last_seconds());
         let (crowded_out, since_ns) = (last.crowded_out(), last.since_ns());
         let rows = last.into_rows().collect();
         let so_far = session.so_far();
@@ -354,7 +361,7 @@ impl<'a, O: Output> Watcher<'a, O> {
     }
 
     fn of_cpus(&mut self, session: &Session<'_>, spans: &Spans) -> Vec<Rollup> {
-        let mut rows = Vec::new();
+        let mut sums: BTreeMap<(i64, &str), Rollup> = BTreeMap::new();
         for interval in session.cpu_times_since(self.cpus_ns) {
             self.cpus_ns = self.cpus_ns.max(interval.until_ns);
             self.shared.losses.borrow_mut().cpu_time(&interval);
@@ -365,10 +372,12 @@ impl<'a, O: Output> Watcher<'a, O> {
                 (operations::CPUS_IDLE, interval.idle_ns),
                 (operations::CPUS_STOLEN, interval.stolen_ns),
             ] {
-                rows.push(Rollup { sum_ns, ..row(operation, span) });
+                let sum = sums.entry((span.from_unix_ns, operation));
+                let sum = sum.or_insert_with(|| row(operation, span));
+                sum.sum_ns = sum.sum_ns.saturating_add(sum_ns);
             }
         }
-        merged(rows)
+        sums.into_values().collect()
     }
 
     /// Events that the kernel could not keep.
@@ -388,12 +397,7 @@ impl<'a, O: Output> Watcher<'a, O> {
 }
 
 fn row(operation: &str, span: &Span) -> Rollup {
-    let key = RollupKey {
-        counted: Counted::Watch,
-        operation: operation.to_owned(),
-        ..RollupKey::default()
-    };
-    Rollup::of(key, span.from_unix_ns, span.until_unix_ns)
+    super::row(Counted::Watch, None, operation, span)
 }
 
 /// For how long was watched, by span.
@@ -415,21 +419,6 @@ fn of_clock(set: ClockSet, span: &Span) -> Rollup {
         false => operations::CLOCK_BACK,
     };
     Rollup { count: 1, sum_ns: set.by_ns.unsigned_abs(), ..row(operation, span) }
-}
-
-/// Rows of the same key and span, added up.
-fn merged(rows: Vec<Rollup>) -> Vec<Rollup> {
-    let mut sums: Vec<Rollup> = Vec::new();
-    for row in rows {
-        let is_same = |sum: &&mut Rollup| {
-            sum.from_unix_ns == row.from_unix_ns && sum.operation == row.operation
-        };
-        match sums.iter_mut().find(is_same) {
-            Some(sum) => sum.merge(&row),
-            None => sums.push(row),
-        }
-    }
-    sums
 }
 
 #[cfg(test)]

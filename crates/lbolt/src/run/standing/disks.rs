@@ -3,10 +3,11 @@
 //!
 //! Non-goals: partitions, of which the kernel does not count flushes.
 
+use super::row;
 use crate::run::capture::{Devices, kernel_number};
 use analyze::watched::Span;
 use host::device::{BlockStat, DeviceNumber, Tree};
-use model::record::{Counted, Rollup, RollupKey, operations};
+use model::record::{Counted, Rollup, operations};
 use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
@@ -55,13 +56,7 @@ impl Disks {
 
 /// How many requests are outstanding now, if any.
 fn outstanding(name: &str, now: &BlockStat, span: &Span) -> Option<Rollup> {
-    let key = RollupKey {
-        counted: Counted::Watch,
-        device: Some(name.to_owned()),
-        operation: operations::OUTSTANDING.to_owned(),
-        ..RollupKey::default()
-    };
-    let row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+    let row = row(Counted::Watch, Some(name), operations::OUTSTANDING, span);
     (now.in_flight > 0).then_some(Rollup { count: now.in_flight, ..row })
 }
 
@@ -74,13 +69,7 @@ fn added(name: &str, before: &BlockStat, now: &BlockStat, span: &Span) -> Vec<Ro
             *more = now.saturating_sub(before);
         }
         let [count, bytes, ms] = more;
-        let key = RollupKey {
-            counted: Counted::Disk,
-            device: Some(name.to_owned()),
-            operation: (*operation).to_owned(),
-            ..RollupKey::default()
-        };
-        let row = Rollup::of(key, span.from_unix_ns, span.until_unix_ns);
+        let row = row(Counted::Disk, Some(name), operation, span);
         let row = Rollup { count, bytes, sum_ns: ms.saturating_mul(MS), ..row };
         (more != [0; 3]).then_some(row)
     };

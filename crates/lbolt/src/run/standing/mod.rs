@@ -21,6 +21,8 @@ use crate::cli::Condition;
 use crate::print::exit::{Failure, Fault, failure, unable};
 use crate::run::part as process;
 use crate::run::wire::{read_frame, write_frame};
+use analyze::watched::Span;
+use model::record::{Counted, Rollup, RollupKey};
 use std::io::{BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
@@ -98,6 +100,13 @@ impl Watching {
             }
         }
     }
+}
+
+/// A row of a span, of nothing yet.
+fn row(counted: Counted, device: Option<&str>, operation: &str, span: &Span) -> Rollup {
+    let (device, operation) = (device.map(str::to_owned), operation.to_owned());
+    let key = RollupKey { counted, device, operation, ..RollupKey::default() };
+    Rollup::of(key, span.from_unix_ns, span.until_unix_ns)
 }
 
 /// What the part said is no message.
