@@ -4,7 +4,8 @@
 //! The same clang makes the same bytes anywhere: paths in the object are relative, and only
 //! the types (BTF) are kept of what is for debuggers. clang.txt says which clang it was.
 
-use anyhow::{Context as _, ensure};
+use crate::command::output;
+use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,27 +83,16 @@ fn compile(root: &Path, object: &Object, into: &Path) -> anyhow::Result<()> {
         .arg("-o")
         .arg(into)
         .current_dir(&home);
-    run(&mut clang)?;
+    output(&mut clang).context("it comes with clang and llvm")?;
     // Of the same version: what it leaves is a part of the bytes.
-    let strip = run(Command::new("clang").arg("-print-prog-name=llvm-strip"))?;
-    run(Command::new(strip.trim()).arg("-g").arg(into))?;
+    let strip = output(Command::new("clang").arg("-print-prog-name=llvm-strip"))?;
+    output(Command::new(strip.trim()).arg("-g").arg(into))?;
     Ok(())
 }
 
 fn clang_version() -> anyhow::Result<String> {
-    let said = run(Command::new("clang").arg("--version"))?;
+    let said = output(Command::new("clang").arg("--version"))?;
     Ok(said.lines().next().unwrap_or_default().to_owned())
-}
-
-/// What a command prints, if it succeeds.
-fn run(command: &mut Command) -> anyhow::Result<String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output();
-    let output =
-        output.with_context(|| format!("failed to run {program}; install clang and llvm"))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{program} failed: {complaint}");
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 #[cfg(test)]

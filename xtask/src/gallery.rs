@@ -5,10 +5,11 @@
 
 use super::served::Served;
 use super::viewer;
-use anyhow::{Context as _, anyhow, bail, ensure};
+use crate::command;
+use anyhow::{anyhow, ensure};
 use std::ffi::OsStr;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A picture: its name, the words for lbolt that make its page (in a directory of its own), the
 /// page, what it begins with, and how high it is. A page that is a run is that of `lbolt explore`.
@@ -60,11 +61,17 @@ const COMMITTED: &str = "docs/gallery";
 const BYTES_MOST: u64 = 1_000_000;
 const WIDTH: u32 = 1200;
 
+/// Make pages and their pictures, for docs/gallery (needs chromium)
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The program that makes them [default: target/release/lbolt]
+    #[arg(long, value_name = "FILE")]
+    lbolt: Option<PathBuf>,
+}
+
 /// Makes the pages below target/gallery with this program, and takes their pictures.
-pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
-    let [option, lbolt] = words else { bail!("usage: cargo xtask gallery --lbolt PATH") };
-    ensure!(option == "--lbolt", "usage: cargo xtask gallery --lbolt PATH");
-    let lbolt = std::path::absolute(lbolt)?;
+pub(crate) fn make(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let lbolt = command::lbolt(options.lbolt.as_deref())?;
     let made = root.join("target/gallery");
     if made.exists() {
         std::fs::remove_dir_all(&made)?;
@@ -77,8 +84,10 @@ pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
     let mut bytes = 0;
     for picture in &PICTURES {
         eprintln!("gallery: {}", picture.name);
-        run(Command::new(&lbolt).args(picture.words.split_whitespace()).current_dir(&made))
-            .with_context(|| format!("failed to make {}", picture.page))?;
+        if !picture.words.is_empty() {
+            let words = picture.words.split_whitespace();
+            command::output(Command::new(&lbolt).args(words).current_dir(&made))?;
+        }
         let into = pictures.join(format!("{}.png", picture.name));
         let page = made.join(picture.page);
         let served = page.is_dir().then(|| Served::new(&lbolt, &made, picture.page)).transpose()?;
@@ -91,20 +100,9 @@ pub(crate) fn make(root: &Path, words: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a command that has words, and shows what it says where it fails.
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    if command.get_args().next().is_none() {
-        return Ok(());
-    }
-    let output = command.stdin(Stdio::null()).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?}: {said}");
-    Ok(())
-}
-
 fn take(viewer: &Path, page: &OsStr, picture: &Picture, into: &Path) -> anyhow::Result<()> {
     let numbers = [WIDTH, picture.height].map(|pixels| pixels.to_string());
     let mut node = Command::new("node");
     node.arg("picture.mjs").arg(page).arg(picture.at).args(numbers).arg(into).current_dir(viewer);
-    run(&mut node).with_context(|| format!("failed to take the picture {}", picture.name))
+    command::output(&mut node).map(drop)
 }

@@ -3,15 +3,24 @@
 //! last days (FINE) are of minutes. Of the others an hour is added as a whole, which is what it is
 //! when it has aged: a year of minutes would take an hour to make.
 
-use anyhow::Context as _;
 use model::histogram::SparseHistogram;
 use model::history::{DAY_NS, MINUTE_NS, Store};
 use model::record::{Counted, Rollup, RollupKey, operations};
+use sim::random::Random;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-const USAGE: &str = "usage: cargo xtask history DIR DAYS [FINE] [KEEP_MIB]";
+/// Make a history of so many days at real size
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    directory: PathBuf,
+    days: i64,
+    /// Only the last of them are of minutes [default: all]
+    fine: Option<i64>,
+    #[arg(default_value_t = 1024)]
+    keep_mib: u64,
+}
 
 /// 2026-11-23T00:00:00Z: the last day's end.
 const END_NS: i64 = 1_795_392_000 * 1_000_000_000;
@@ -44,17 +53,6 @@ const STORM_NS: u64 = 2_000_000_000;
 
 const OPERATIONS: [&str; 4] = ["read", "write", "flush", "discard"];
 
-/// Numbers that are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
 /// What a history took.
 pub(crate) struct Made {
     rows: usize,
@@ -69,12 +67,10 @@ pub(crate) struct Made {
 }
 
 /// Makes the history and says what it took.
-pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    let (path, days) = (words.next().context(USAGE)?, words.next().context(USAGE)?);
-    let days: i64 = days.parse().context(USAGE)?;
-    let fine: i64 = words.next().map_or(Ok(days), |fine| fine.parse()).context(USAGE)?;
-    let keep_mib: u64 = words.next().map_or(Ok(1024), |mib| mib.parse()).context(USAGE)?;
-    let made = make(Path::new(&path), (days, fine), keep_mib << 20)?;
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let days = options.days;
+    let fine = options.fine.unwrap_or(days);
+    let made = make(&options.directory, (days, fine), options.keep_mib << 20)?;
     println!(
         "{days} days, {} rows, {:.1} MB (at most {:.1} MB), {:.0} s, longest minute {:.2} s",
         made.rows,
@@ -89,7 +85,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> anyhow::Result<()>
 /// Makes so many days, of which so many are of minutes.
 pub(crate) fn make(path: &Path, (days, fine): (i64, i64), keep_bytes: u64) -> anyhow::Result<Made> {
     let mut store = Store::open(path, keep_bytes)?;
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut made = BTreeMap::new();
     let began = Instant::now();
     let mut found =
@@ -161,10 +157,8 @@ fn key(counted: Counted, device: usize, operation: &str, role: Option<&str>) -> 
 fn responses(random: &mut Random, count: u64, middle_ns: f64) -> SparseHistogram {
     let mut found = SparseHistogram::default();
     for _ in 0..count {
-        let normal = (-2.0 * random.next().max(1e-12).ln()).sqrt()
-            * (std::f64::consts::TAU * random.next()).cos();
-        let tail = if random.next() < 0.01 { 8.0 } else { 1.0 };
-        found.record((middle_ns * tail * (0.35 * normal).exp()) as u64);
+        let tail = if random.unit() < 0.01 { 8.0 } else { 1.0 };
+        found.record((middle_ns * tail * (0.35 * random.normal()).exp()) as u64);
     }
     found
 }
@@ -184,7 +178,7 @@ fn minute_of(from: i64, length: i64, random: &mut Random) -> Vec<Rollup> {
                 let share = [0.5, 0.45, 0.04, 0.01][place];
                 let load =
                     if is_checkpoint && *role == "postgres: checkpointer" { 6.0 } else { 1.0 };
-                let rate = rate * share * busy * load * (0.7 + 0.6 * random.next());
+                let rate = rate * share * busy * load * (0.7 + 0.6 * random.unit());
                 // No more than these are drawn, and stand for all.
                 let count = (rate * 60.0 * length as f64 / devices.len() as f64) as u64;
                 if count == 0 {
@@ -277,7 +271,7 @@ fn losses(from: i64, busy: f64, is_stall: bool, random: &mut Random) -> Vec<Roll
         ("nginx", "backup", if is_stall { 1e9 } else { 1e6 }),
         ("postgres: walwriter", "<device>", 4e6),
     ] {
-        let lost_ns = (scale * busy * (random.next() - 0.2)) as i64;
+        let lost_ns = (scale * busy * (random.unit() - 0.2)) as i64;
         let row =
             Rollup::of(key(Counted::Lost, 1, "fdatasync", Some(victim)), from, from + MINUTE_NS);
         let cause = Some(cause.to_owned());

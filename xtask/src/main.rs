@@ -1,9 +1,4 @@
-//! The repository's chores: `tidy` keeps the named invariants, `house` counts, `bench` holds lbolt
-//! against fio, `planted` judges the verdict by planted causes, `lab` tries kernels and storage
-//! stacks, `fuzz` feeds the importers with arbitrary bytes, `fit` fits the models, `docs` writes
-//! man pages and completions, `dist` makes packages and proves them, `bpf` rebuilds the BPF
-//! objects, `viewer` the page, `gallery` makes pictures of pages, `bless` rewrites the generated
-//! pages of docs/.
+//! The repository's chores; `cargo xtask --help` lists them.
 //!
 //! Everything that `tidy`, `bpf`, `viewer` and `bless` care for is also an ordinary test.
 #![forbid(unsafe_code)]
@@ -13,6 +8,7 @@ mod bench;
 mod bpf;
 mod cli_page;
 mod command;
+mod debian;
 mod dist;
 mod docs;
 mod fit;
@@ -26,49 +22,55 @@ mod served;
 mod tidy;
 mod viewer;
 
+use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo xtask COMMAND
-  tidy     check the invariants of docs/ARCHITECTURE.md
-  house    count lines, files, functions, comments and tests
-  bench    hold target/release/lbolt against fio (--help for its options)
-  fuzz     feed the importers of crate trace with arbitrary bytes (--help for its options)
-  fit      fit the models to the papers' tables (--help for its options)
-  gallery  pages and their pictures, for docs/gallery (--lbolt PATH; needs chromium)
-  lab      try lbolt on kernels and storage stacks in QEMU (--help for its options)
-  history  make a history of so many days at real size (DIR DAYS [FINE])
-  requests make a long trace of so many requests (COUNT FILE [PROGRAMS])
-  planted  judge the verdict by planted causes (--help for its options)
-  docs     write man pages and completions into target/generated/
-  dist     static programs, tarballs, packages of Debian, and their proof ([x86_64] [aarch64])
-  bpf      rebuild the BPF objects of crate trace (needs clang and llvm)
-  viewer   rebuild the page of crate report (needs node and npm)
-  bless    rewrite the generated pages of docs/";
+/// The repository's chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+enum Chore {
+    /// Check the invariants of docs/ARCHITECTURE.md
+    Tidy,
+    /// Count lines, files, functions, comments and tests
+    House,
+    Bench(bench::Options),
+    Fuzz(fuzz::Options),
+    Fit(fit::Options),
+    Gallery(gallery::Options),
+    Lab(lab::Options),
+    History(history::Options),
+    Requests(bench::Requests),
+    Planted(planted::Options),
+    /// Write man pages and completions into target/generated
+    Docs,
+    Dist(dist::Options),
+    /// Rebuild the BPF objects of crate trace (needs clang and llvm)
+    Bpf,
+    /// Rebuild the pages of crates report and lbolt (needs node and npm)
+    Viewer,
+    /// Rewrite the generated pages of docs/
+    Bless,
+}
 
 fn main() -> anyhow::Result<ExitCode> {
-    let command = std::env::args().nth(1).unwrap_or_default();
-    match command.as_str() {
-        "tidy" => return tidy::run(&root()),
-        "bench" => return bench::run(&root(), std::env::args().skip(2)),
-        "fit" => return fit::run(&root(), std::env::args().skip(2)),
-        "fuzz" => return fuzz::run(&root(), std::env::args().skip(2)),
-        "lab" => return lab::run(&root(), std::env::args().skip(2)),
-        "planted" => return planted::run(&root(), std::env::args().skip(2)),
-        "house" => tidy::house::print(&root())?,
-        "history" => history::run(std::env::args().skip(2))?,
-        "requests" => bench::make_requests(std::env::args().skip(2))?,
-        "gallery" => gallery::make(&root(), &std::env::args().skip(2).collect::<Vec<_>>())?,
-        "dist" => dist::run(&root(), std::env::args().skip(2))?,
-        "bpf" => bpf::build(&root())?,
-        "viewer" => viewer::build(&root())?,
-        "docs" => docs::write(&root())?,
-        "bless" => pages::bless(&root())?,
-        _ => {
-            eprintln!("{USAGE}");
-            return Ok(ExitCode::from(2));
-        }
+    let root = root();
+    match Chore::parse() {
+        Chore::Tidy => return tidy::run(&root),
+        Chore::Bench(options) => return bench::run(&root, &options),
+        Chore::Fuzz(options) => return fuzz::run(&root, &options),
+        Chore::Lab(options) => return lab::run(&options),
+        Chore::Planted(options) => return planted::run(&options),
+        Chore::House => tidy::house::print(&root)?,
+        Chore::Fit(options) => fit::run(&root, options)?,
+        Chore::Gallery(options) => gallery::make(&root, &options)?,
+        Chore::History(options) => history::run(&options)?,
+        Chore::Requests(options) => bench::make_requests(&options)?,
+        Chore::Dist(options) => dist::run(&root, &options)?,
+        Chore::Docs => docs::write(&root)?,
+        Chore::Bpf => bpf::build(&root)?,
+        Chore::Viewer => viewer::build(&root)?,
+        Chore::Bless => pages::bless(&root)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -76,4 +78,14 @@ fn main() -> anyhow::Result<ExitCode> {
 /// The workspace's directory.
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where cargo puts what it builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into)
+}
+
+/// Success, or failure.
+fn code(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

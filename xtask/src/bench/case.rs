@@ -12,6 +12,7 @@ const TABLE: &str = include_str!("../../bench.toml");
 #[serde(deny_unknown_fields)]
 struct Table {
     words: BTreeMap<String, String>,
+    scripts: BTreeMap<String, String>,
     case: Vec<Case>,
 }
 
@@ -25,12 +26,15 @@ pub(super) struct Case {
     /// Words that all sides share.
     #[serde(default)]
     both: String,
+    /// The case's own meanings of words.
+    #[serde(default)]
+    words: BTreeMap<String, String>,
     /// Commands that run once before.
     #[serde(default)]
     pub(super) prepare: Vec<String>,
     /// Each side's command.
     pub(super) run: BTreeMap<String, String>,
-    /// A tracer that works while a side's command runs.
+    /// Tracers that work while a side's command runs.
     #[serde(default)]
     pub(super) beside: BTreeMap<String, String>,
     /// Doubts of lbolt with these words are the case's own doing.
@@ -43,9 +47,8 @@ pub(super) struct Case {
     #[serde(default)]
     pub(super) warmup: u32,
     pub(super) device: Option<Image>,
-    /// Other tracers come and go.
-    #[serde(default)]
-    pub(super) disturbed: bool,
+    /// Where that of a second one lies.
+    pub(super) other: Option<Image>,
     pub(super) rows: Vec<Row>,
 }
 
@@ -81,9 +84,21 @@ impl Row {
     }
 }
 
+fn table() -> anyhow::Result<Table> {
+    toml::from_str(TABLE).context("bench.toml")
+}
+
+/// The scripts by their names, each behind what all begin with.
+pub(super) fn scripts() -> anyhow::Result<BTreeMap<String, String>> {
+    let mut scripts = table()?.scripts;
+    let prelude = scripts.remove("prelude").unwrap_or_default();
+    scripts.values_mut().for_each(|text| text.insert_str(0, &prelude));
+    Ok(scripts)
+}
+
 /// The cases, of each the rows whose names hold the text; none without such a row.
 pub(super) fn with_rows(only: &str) -> anyhow::Result<Vec<Case>> {
-    let Table { words, case: mut cases } = toml::from_str(TABLE).context("bench.toml")?;
+    let Table { words, case: mut cases, .. } = table()?;
     for case in &mut cases {
         case.rows.retain(|row| row.name.contains(only));
         case.expand(&words);
@@ -97,6 +112,7 @@ impl Case {
     fn expand(&mut self, words: &BTreeMap<String, String>) {
         let mut words = words.clone();
         words.insert("both".to_owned(), self.both.clone());
+        words.append(&mut self.words);
         let formulas = self.rows.iter_mut().map(|row| &mut row.formula);
         let commands = self.run.values_mut().chain(self.beside.values_mut());
         for text in commands.chain(&mut self.prepare).chain(formulas) {
@@ -122,8 +138,9 @@ mod tests {
     use super::*;
     use clap::Parser as _;
 
-    fn commands(case: &Case) -> impl Iterator<Item = &String> {
-        case.run.values().chain(case.beside.values()).chain(&case.prepare)
+    fn commands(case: &Case) -> impl Iterator<Item = &str> {
+        let all = case.run.values().chain(case.beside.values()).chain(&case.prepare);
+        all.flat_map(|command| command.split(['&'])).map(str::trim)
     }
 
     #[test]
@@ -168,11 +185,12 @@ mod tests {
             "{root}",
             "{data}",
             "{device}",
+            "{other}",
             "{lbolt}",
             "{at}",
         ];
         for command in with_rows("").unwrap().iter().flat_map(commands) {
-            let rest = known.iter().fold(command.clone(), |text, place| text.replace(place, ""));
+            let rest = known.iter().fold(command.to_owned(), |text, place| text.replace(place, ""));
             assert!(!rest.contains('{'), "{command}");
         }
     }

@@ -3,11 +3,8 @@
 //! that is fair, and how to read it.
 
 mod case;
-mod child;
 mod deed;
-mod device;
 mod formula;
-mod ftrace;
 mod judge;
 mod kernel_threads;
 mod made;
@@ -19,6 +16,7 @@ mod tracer;
 mod turn;
 mod work;
 
+use crate::command::{self, stop_flag};
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use host::drive::Control;
@@ -39,7 +37,7 @@ const DATA: &str = "../shared/data";
 /// Holds target/release/lbolt against fio, in interleaved pairs.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench")]
-struct Options {
+pub(crate) struct Options {
     /// Interleaved pairs a case.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=100), default_value = "9")]
     pairs: u16,
@@ -58,18 +56,12 @@ struct Options {
 }
 
 /// Runs everything that was requested and prints the table.
-pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
-    let words = std::iter::once("bench".to_owned()).chain(words);
-    let options = match Options::try_parse_from(words) {
-        Ok(options) => options,
-        Err(error) => {
-            error.print()?;
-            return Ok(ExitCode::from(if error.use_stderr() { 2 } else { 0 }));
-        }
-    };
+pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<ExitCode> {
     let version = fio_version()?;
-    let control = stoppable()?;
-    let done = measure(root, &options, &control);
+    let mut control = Control::default();
+    control.stop = stop_flag()?;
+    let control = Arc::new(control);
+    let done = measure(root, options, &control);
     if control.is_stopped() {
         eprintln!("interrupted; nothing is left behind");
         return Ok(ExitCode::from(130));
@@ -78,17 +70,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
     ensure!(!rows.is_empty(), "no row's name holds \"{}\"", options.only);
     notes.insert(0, closing(&version, options.pairs()));
     print!("{}", table::render(&rows, notes));
-    let is_missed = rows.iter().any(|row| row.verdict == Verdict::Missed);
-    Ok(if is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// A control that SIGINT and SIGTERM stop: children are stopped, and all is undone.
-fn stoppable() -> anyhow::Result<Arc<Control>> {
-    let control = Arc::new(Control::default());
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, control.stop.clone())?;
-    }
-    Ok(control)
+    Ok(crate::code(rows.iter().all(|row| row.verdict != Verdict::Missed)))
 }
 
 /// fio's name and version.
@@ -106,10 +88,9 @@ fn measure(
     options: &Options,
     control: &Arc<Control>,
 ) -> anyhow::Result<(Vec<Found>, Vec<String>)> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
-    let printed = target.join("bench");
+    let printed = crate::target().join("bench");
     std::fs::create_dir_all(&printed)?;
-    let mut work = options.work(root, target, control)?;
+    let mut work = options.work(root, control)?;
     let (mut rows, mut notes) = (vec![], vec![]);
     for case in case::with_rows(&options.only)? {
         let rounds = runner::run(&mut work, &case, options.pairs().into(), &printed);
@@ -140,29 +121,35 @@ impl Options {
         if self.quick { QUICK_PAIRS } else { self.pairs }
     }
 
-    fn work(&self, root: &Path, target: PathBuf, control: &Arc<Control>) -> anyhow::Result<Work> {
-        let lbolt = self.lbolt.clone().unwrap_or_else(|| target.join("release/lbolt"));
-        let lbolt = lbolt.canonicalize().with_context(|| {
-            format!("{} is not there; cargo build --release makes it", lbolt.display())
-        })?;
-        let at = self.at.clone().unwrap_or(target);
+    fn work(&self, root: &Path, control: &Arc<Control>) -> anyhow::Result<Work> {
         Ok(Work {
-            lbolt,
+            lbolt: command::lbolt(self.lbolt.as_deref())?,
             control: control.clone(),
             records: Records::make()?,
+            scripts: case::scripts()?,
             root: root.to_owned(),
             data: root.join(DATA),
-            at,
+            at: self.at.clone().unwrap_or_else(crate::target),
             place: None,
-            device: PathBuf::new(),
+            devices: Default::default(),
         })
     }
 }
 
-/// The long trace that cases are about, by itself.
-pub(crate) fn make_requests(words: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    let words: Vec<String> = words.collect();
-    own::make_requests(&words.iter().map(String::as_str).collect::<Vec<_>>()).map(drop)
+/// Makes the long trace that cases are about, by itself.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Requests {
+    count: u64,
+    file: PathBuf,
+    /// So many programs, of three kinds.
+    #[arg(default_value_t = 3)]
+    programs: usize,
+}
+
+/// Makes it.
+pub(crate) fn make_requests(options: &Requests) -> anyhow::Result<()> {
+    let (rows, programs) = (options.count, options.programs);
+    made::requests::make(&options.file, made::requests::Wanted { rows, of_files: false, programs })
 }
 
 #[cfg(test)]

@@ -1,61 +1,55 @@
 //! The bench's own programs, as commands know them: they make the traces that others read, and
 //! replay rows without reading and writing.
 
+use super::deed;
 use super::made::{blktrace, requests, text};
 use super::turn::Turn;
-use super::{deed, device};
 use anyhow::{Context as _, bail};
 use model::record::Request;
 use sim::replay::{self, ReplayMachine};
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use trace::import::Input;
 use trace::intake::Intake;
 
-/// A program of the bench's own: its words in, its figures out.
-type Own = fn(&[&str]) -> anyhow::Result<Turn>;
+/// A program of the bench's own: its words in, its figures added to those of the steps before.
+type Own = fn(&[&str], &mut Turn) -> anyhow::Result<()>;
 
-const PROGRAMS: [(&str, Own); 13] = [
-    ("device", device::device),
+const PROGRAMS: [(&str, Own); 14] = [
+    ("closed", deed::closed),
+    ("dribble", deed::dribble),
     ("explore", deed::explore),
-    ("indirect", deed::indirect),
+    ("held", deed::held),
+    ("load", deed::load),
     ("make-blktrace", make_blktrace),
     ("make-history", make_history),
     ("make-replay", make_replay),
     ("make-requests", make_requests),
     ("make-text", make_text),
-    ("pg-test-fsync", deed::pg_test_fsync),
-    ("pgbench", deed::pgbench),
+    ("pick", deed::pick),
     ("repeat", repeat),
     ("replay", replay),
-    ("whatif", deed::whatif),
+    ("times", deed::times),
 ];
 
 /// The program of a name; none where it is another's.
-pub(super) fn named(name: &str) -> Option<impl Fn(&[OsString]) -> anyhow::Result<Turn>> {
-    let (_, program) = PROGRAMS.iter().find(|(known, _)| *known == name)?;
-    Some(move |words: &[OsString]| {
-        let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
-        program(&words.context("a path is no text")?)
-    })
+pub(super) fn named(name: &str) -> Option<Own> {
+    PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, program)| *program)
 }
 
 /// FROM TO: a trace in blktrace's own format, of two CPUs, from a real one.
-fn make_blktrace(words: &[&str]) -> anyhow::Result<Turn> {
+fn make_blktrace(words: &[&str], turn: &mut Turn) -> anyhow::Result<()> {
     let [from, to] = words else { bail!("make-blktrace FROM TO") };
-    let mut turn = Turn::default();
     turn.add("records", blktrace::make(Path::new(from), Path::new(to))? as f64);
-    Ok(turn)
+    Ok(())
 }
 
 /// DAYS FINE DIR: a history of so many days, the last of them of minutes, in 1 GiB.
-fn make_history(words: &[&str]) -> anyhow::Result<Turn> {
+fn make_history(words: &[&str], turn: &mut Turn) -> anyhow::Result<()> {
     let [days, fine, directory] = words else { bail!("make-history DAYS FINE DIR") };
     let days = (days.parse()?, fine.parse()?);
     let made = crate::history::make(Path::new(directory), days, 1 << 30)?;
-    let mut turn = Turn::default();
     turn.add("bytes", made.bytes as f64);
     turn.add("bytes_most", made.bytes_most as f64);
     turn.add("minute_bytes", made.minute_bytes as f64);
@@ -65,12 +59,12 @@ fn make_history(words: &[&str]) -> anyhow::Result<Turn> {
     let bytes =
         of_hours.map(|file| Ok(file.metadata()?.len())).collect::<std::io::Result<Vec<_>>>()?;
     turn.add("day_of_hours_bytes", bytes.into_iter().max().unwrap_or(0) as f64);
-    Ok(turn)
+    Ok(())
 }
 
 /// RATE SECONDS DEVICE FILE: random reads of 4 KiB in the first GiB of a device, at moments by
 /// chance, as fio's log of requests.
-fn make_replay(words: &[&str]) -> anyhow::Result<Turn> {
+fn make_replay(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
     let [rate, seconds, device, file] = words else {
         bail!("make-replay RATE SECONDS DEVICE FILE");
     };
@@ -87,12 +81,12 @@ fn make_replay(words: &[&str]) -> anyhow::Result<Turn> {
     }
     writeln!(file, "{} {device} close", 2 + (at_s * 1e6) as u64)?;
     file.flush()?;
-    Ok(Turn::default())
+    Ok(())
 }
 
 /// COUNT FILE [files | PROGRAMS]: a long trace of our own records; with the files that they are of,
 /// or of so many programs.
-pub(super) fn make_requests(words: &[&str]) -> anyhow::Result<Turn> {
+fn make_requests(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
     let [count, file, more @ ..] = words else {
         bail!("make-requests COUNT FILE [files | PROGRAMS]")
     };
@@ -103,32 +97,31 @@ pub(super) fn make_requests(words: &[&str]) -> anyhow::Result<Turn> {
         _ => bail!("make-requests COUNT FILE [files | PROGRAMS]"),
     };
     let wanted = requests::Wanted { rows: count.parse()?, of_files, programs };
-    requests::make(Path::new(file), wanted)?;
-    Ok(Turn::default())
+    requests::make(Path::new(file), wanted)
 }
 
 /// FORMAT COUNT lines|MiB FILE: a trace as text.
-fn make_text(words: &[&str]) -> anyhow::Result<Turn> {
+fn make_text(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
     let [format, count, unit, file] = words else { bail!("make-text FORMAT COUNT UNIT FILE") };
     let until = match *unit {
         "lines" => text::Until::Lines(count.parse()?),
         _ => text::Until::Bytes(count.parse::<u64>()? << 20),
     };
     text::named(format).context("no such text")?.write(Path::new(file), until)?;
-    Ok(Turn::default())
+    Ok(())
 }
 
 /// COUNT FROM TO: a file so many times over.
-fn repeat(words: &[&str]) -> anyhow::Result<Turn> {
+fn repeat(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
     let [count, from, to] = words else { bail!("repeat COUNT FROM TO") };
     let one = std::fs::read(from).with_context(|| format!("failed to read {from}"))?;
     let mut file = File::create(to)?;
     (0..count.parse()?).try_for_each(|_: u32| file.write_all(&one))?;
-    Ok(Turn::default())
+    Ok(())
 }
 
 /// ARRIVALS MODEL TIMES FORMAT FILE: replays a trace's rows in memory.
-fn replay(words: &[&str]) -> anyhow::Result<Turn> {
+fn replay(words: &[&str], turn: &mut Turn) -> anyhow::Result<()> {
     let [arrivals, model, times, format, file] = words else {
         bail!("replay ARRIVALS MODEL TIMES FORMAT FILE");
     };
@@ -147,10 +140,9 @@ fn replay(words: &[&str]) -> anyhow::Result<Turn> {
             _ => replay::dependent(machine, given, taken)?.requests,
         };
     }
-    let mut turn = Turn::default();
     turn.add("requests", requests as f64);
     turn.add("cpu_s", cpu_s() - began_s);
-    Ok(turn)
+    Ok(())
 }
 
 /// A trace's rows.

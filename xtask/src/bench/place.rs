@@ -13,6 +13,7 @@ use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount,
     fsopen,
 };
+use sim::random::Random;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,14 +161,8 @@ fn only_root(subject: &Fresh) -> Result<Arc<OwnedFd>, SubjectError> {
     root.ok_or_else(|| SubjectError::Failed("the fresh file system is not mounted".into()))
 }
 
-/// Bytes that no layer can compress: a xorshift generator's output (Marsaglia 2003).
+/// Bytes that no layer can compress.
 fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    };
-    (0..length / 8).flat_map(|_| next()).collect()
+    let mut random = Random::new(1);
+    (0..length / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect()
 }

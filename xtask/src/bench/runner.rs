@@ -35,13 +35,16 @@ pub(super) fn run(
 ) -> anyhow::Result<Rounds> {
     work.records.clear()?;
     let memory = Records::make()?;
-    let image = match case.device {
-        Some(Image::Disk) => Some(work.at.clone()),
-        Some(Image::Memory) => Some(memory.path()),
-        None => None,
+    let disk = |image: Option<Image>| {
+        let at = match image? {
+            Image::Disk => work.at.clone(),
+            Image::Memory => memory.path(),
+        };
+        Some(LoopDisk::make(&at, IMAGE_BYTES, &work.control))
     };
-    let disk = image.map(|at| LoopDisk::make(&at, IMAGE_BYTES, &work.control)).transpose()?;
-    work.device = disk.as_ref().map_or_else(Default::default, |disk| disk.path().to_owned());
+    let disks = [disk(case.device).transpose()?, disk(case.other).transpose()?];
+    let path = |disk: &Option<LoopDisk>| disk.as_ref().map(|disk| disk.path().to_owned());
+    work.devices = disks.each_ref().map(|disk| path(disk).unwrap_or_default());
     let mut all = Rounds::default();
     for command in &case.prepare {
         eprintln!("{}: {command}", case.name);
@@ -136,20 +139,19 @@ fn turn(work: &mut Work, case: &Case, side: &str) -> anyhow::Result<(Turn, Strin
     if case.device.is_none() {
         return work.run(command);
     }
-    let beside = case.beside.get(side).map(String::as_str);
-    match case.disturbed {
-        true => tracer::while_others_come_and_go(work, || traced(work, command, beside)),
-        false => traced(work, command, beside),
-    }
+    traced(work, command, case.beside.get(side).map_or("", String::as_str))
 }
 
-/// A command whose device is traced meanwhile.
-fn traced(work: &Work, command: &str, beside: Option<&str>) -> anyhow::Result<(Turn, String)> {
-    let tracer = beside.map(|command| Tracer::start(work, command)).transpose()?;
+/// A command whose device is traced meanwhile, by one tracer or several.
+fn traced(work: &Work, command: &str, beside: &str) -> anyhow::Result<(Turn, String)> {
+    let tracers = beside.split('&').filter(|command| !command.trim().is_empty());
+    let tracers = tracers.map(|command| Tracer::start(work, command));
+    let tracers = tracers.collect::<anyhow::Result<Vec<_>>>()?;
     let before = tracer::Counted::read(work.device_name()?)?;
     let (mut turn, mut printed) = work.run(command)?;
     before.add_to(&mut turn)?;
-    if let Some(text) = tracer.map(Tracer::end).transpose()? {
+    for tracer in tracers {
+        let text = tracer.end()?;
         turn.join(Turn::of("lbolt", &text)?);
         printed.push_str(&text);
     }

@@ -1,49 +1,40 @@
-//! A tracer of the case's device beside what it traces, and what the kernel counts meanwhile.
+//! Tracers of the case's device beside what they trace, and what the kernel counts meanwhile.
 
-use super::child::Child;
-use super::ftrace::Ftrace;
 use super::kernel_threads::RunTimes;
 use super::turn::Turn;
 use super::work::Work;
+use crate::command::Child;
 use anyhow::Context as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// The command that lbolt and perf run when their tracing stands: it makes a file, and then waits.
+/// The command that tracers run when their tracing stands: it makes a file, and then waits.
 const READY: &str = "ready";
 const COMMAND: [&str; 4] = ["--", "sh", "-c", ": > ready; exec sleep 600"];
+/// So long a tracer may take until then.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A tracer that traces.
-pub(super) enum Tracer {
-    Program(Child),
-    Ftrace(Ftrace),
-}
+/// A tracer that traces, and where it prints.
+pub(super) struct Tracer(Child, PathBuf);
 
 impl Tracer {
     /// Starts it, and waits until it traces.
     pub(super) fn start(work: &Work, command: &str) -> anyhow::Result<Self> {
-        if command == "ftrace" {
-            return Ftrace::start(work).map(Self::Ftrace);
-        }
-        let ready = work.record(READY);
+        let [ready, out] = [READY, "beside-stdout"].map(|name| work.record(name));
         if ready.exists() {
             std::fs::remove_file(&ready)?;
         }
-        let mut child = work.start(command, &COMMAND)?;
-        child.until(&ready, &work.control)?;
-        Ok(Self::Program(child))
+        let mut tracer = work.command(command)?;
+        tracer.args(COMMAND).stdout(std::fs::File::create(&out)?);
+        let mut child = Child::start(command.trim(), &mut tracer, &work.record("beside-stderr"))?;
+        child.until_made(&ready, PATIENCE, || work.go_on())?;
+        Ok(Self(child, out))
     }
 
     /// Stops it, and gives back what it printed.
-    pub(super) fn end(self) -> anyhow::Result<String> {
-        match self {
-            Self::Program(child) => child.end(),
-            Self::Ftrace(ftrace) => {
-                drop(ftrace);
-                Ok(String::new())
-            }
-        }
+    pub(super) fn end(mut self) -> anyhow::Result<String> {
+        self.0.stop()?;
+        Ok(std::fs::read_to_string(&self.1)?)
     }
 }
 
@@ -81,32 +72,6 @@ impl Counted {
 fn completed(stat: &str) -> u64 {
     let numbers: Vec<u64> = stat.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     [0, 4, 11, 15].into_iter().filter_map(|place: usize| numbers.get(place)).sum()
-}
-
-/// Does something while other tracers of the same device come and go: lbolt, and perf where it is.
-pub(super) fn while_others_come_and_go<T>(work: &Work, something: impl FnOnce() -> T) -> T {
-    let is_over = AtomicBool::new(false);
-    let mut lbolt = Command::new(&work.lbolt);
-    lbolt.args(["record", "--duration", "200ms", "--runs-dir", "others", "--device"]);
-    lbolt.arg(&work.device);
-    let mut perf = Command::new("perf");
-    perf.args(["stat", "-a", "-e", "block:*", "sleep", "0.2"]);
-    std::thread::scope(|scope| {
-        for mut command in [lbolt, perf] {
-            command.current_dir(work.records.path()).env("LBOLT_STATE", work.records.path());
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            // A tracer that is not there goes at once.
-            let is_over = &is_over;
-            scope.spawn(
-                move || {
-                    while !is_over.load(Ordering::Relaxed) && command.status().is_ok() {}
-                },
-            );
-        }
-        let done = something();
-        is_over.store(true, Ordering::Relaxed);
-        done
-    })
 }
 
 #[cfg(test)]

@@ -16,24 +16,39 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// What a program printed; nothing of a program that prints no figures.
+    /// What a program printed: fio's report, lbolt's JSON, or lines of a name and a number.
     pub(super) fn of(program: &str, printed: &str) -> anyhow::Result<Self> {
         match program {
-            "lbolt" if printed.starts_with('{') => Self::of_lbolt(printed),
             "fio" => Self::of_fio(printed),
-            _ => Ok(Self::default()),
+            _ if printed.starts_with('{') => Self::of_json(printed),
+            _ => Ok(Self::of_lines(printed)),
         }
     }
 
-    fn of_lbolt(printed: &str) -> anyhow::Result<Self> {
+    fn of_lines(printed: &str) -> Self {
+        let mut turn = Self::default();
+        let lines = printed.lines().filter_map(|line| line.split_once(' '));
+        let numbers = lines.filter_map(|(name, number)| Some((name, number.parse().ok()?)));
+        numbers.for_each(|(name, number)| turn.add(name, number));
+        turn
+    }
+
+    fn of_json(printed: &str) -> anyhow::Result<Self> {
         let json: Value = serde_json::from_str(printed).context("lbolt's JSON is broken")?;
-        let schema = json["schema"].as_str().unwrap_or_default();
+        let mut turn = Self::default();
+        let Some(schema) = json["schema"].as_str() else {
+            // A report that is no list of findings.
+            let fields = json.as_object().into_iter().flatten();
+            let numbers = fields.filter_map(|(name, value)| Some((name, value.as_f64()?)));
+            numbers.for_each(|(name, value)| turn.add(name, value));
+            return Ok(turn);
+        };
         if schema.starts_with("lbolt.calibration/") {
             return Self::of_calibration(&json);
         }
         ensure!(schema.starts_with("lbolt.findings/"), "lbolt printed the schema \"{schema}\"");
         let findings = json["findings"].as_array().context("lbolt's JSON has no findings")?;
-        let mut turn = Self { findings: findings.clone() };
+        turn.findings.clone_from(findings);
         // Only there where the processor's own counter stamps the requests.
         if json.pointer("/run/calibration/clock").is_some_and(|clock| clock == "tsc") {
             turn.add("tsc", 1.0);
@@ -84,10 +99,14 @@ impl Turn {
             _ => {}
         }
         let name = &figure.quantity;
-        let mut found = self.all(name).filter(|finding| is_of(finding, &figure.subject));
-        let finding = found.next().with_context(|| format!("there is no {name}"))?;
+        let finding = self.finding(figure).with_context(|| format!("there is no {name}"))?;
         let number = &finding[if figure.is_count { "count" } else { "value" }];
         number.as_f64().with_context(|| format!("no {name}: {}", doubts(finding).join("; ")))
+    }
+
+    /// What was found of a figure.
+    pub(super) fn finding(&self, figure: &Figure) -> Option<&Value> {
+        self.all(&figure.quantity).find(|finding| is_of(finding, &figure.subject))
     }
 
     fn all(&self, quantity: &str) -> impl Iterator<Item = &Value> {

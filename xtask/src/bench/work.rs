@@ -1,25 +1,33 @@
 //! Where commands run, and what their words mean there.
 
-use super::child::{self, Child};
+use super::case::Case;
+use super::own;
 use super::place::{Mounted, Records};
 use super::turn::Turn;
-use super::{case::Case, own};
-use anyhow::Context as _;
+use crate::command::{Child, dying_with_us};
+use anyhow::{Context as _, ensure};
+use host::children::children_cpu_ns;
 use host::drive::Control;
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After each mount, so that what unmounting set off ends before the turn: lbolt calibrates for a
 /// while before it writes, fio writes at once.
 const REST: Duration = Duration::from_millis(500);
+
+/// What is between the steps of a command.
+pub(super) const STEPS: &str = "&&";
 
 /// What every command needs.
 pub(super) struct Work {
     pub(super) lbolt: PathBuf,
     pub(super) control: Arc<Control>,
     pub(super) records: Records,
+    /// Programs as text for sh, by name.
+    pub(super) scripts: BTreeMap<String, String>,
     /// The workspace's directory.
     pub(super) root: PathBuf,
     /// Where real traces would lie.
@@ -28,73 +36,108 @@ pub(super) struct Work {
     pub(super) at: PathBuf,
     /// None until a case needs it, and where it could not be mounted again.
     pub(super) place: Option<Mounted>,
-    /// The device of the case.
-    pub(super) device: PathBuf,
-}
-
-/// A command with its places filled in.
-struct Command<'a> {
-    name: &'a str,
-    program: PathBuf,
-    arguments: Vec<OsString>,
+    /// The device of the case, and a second one.
+    pub(super) devices: [PathBuf; 2],
 }
 
 impl Work {
-    fn command<'a>(&self, text: &'a str) -> anyhow::Result<Command<'a>> {
-        let mut words = text.split_whitespace();
-        let name = words.next().context("a command without a program")?;
-        let program = if name == "lbolt" { self.lbolt.clone() } else { name.into() };
-        Ok(Command { name, program, arguments: words.map(|word| self.filled(word)).collect() })
-    }
-
-    /// A word with the places that it names.
-    fn filled(&self, word: &str) -> OsString {
+    /// What stands for a place in a command, and is a variable of scripts.
+    fn places(&self) -> [(&'static str, PathBuf); 10] {
         let records = self.records.path();
         let place = self.place.as_ref().map_or_else(|| records.clone(), Mounted::path);
         let file = self.place.as_ref().map_or_else(|| records.clone(), Mounted::fio_file);
-        let places = [
-            ("{place}", place),
-            ("{file}", file),
-            ("{run}", records.join("run")),
-            ("{records}", records),
-            ("{root}", self.root.clone()),
-            ("{data}", self.data.clone()),
-            ("{device}", self.device.clone()),
-            ("{lbolt}", self.lbolt.clone()),
-            ("{at}", self.at.clone()),
-        ];
+        let [device, other] = self.devices.clone();
+        [
+            ("place", place),
+            ("file", file),
+            ("run", records.join("run")),
+            ("records", records),
+            ("root", self.root.clone()),
+            ("data", self.data.clone()),
+            ("device", device),
+            ("other", other),
+            ("lbolt", self.lbolt.clone()),
+            ("at", self.at.clone()),
+        ]
+    }
+
+    /// The words of a command with their places filled in.
+    fn words(&self, text: &str) -> Vec<String> {
+        let places = self.places();
         let fill = |word: String, (name, path): &(&str, PathBuf)| {
-            word.replace(name, &path.to_string_lossy())
+            word.replace(&format!("{{{name}}}"), &path.to_string_lossy())
         };
-        places.iter().fold(word.to_owned(), fill).into()
+        text.split_whitespace().map(|word| places.iter().fold(word.to_owned(), fill)).collect()
     }
 
-    /// Runs a command to its end; gives back what it printed too.
+    /// A command that can be started: a program's, or a script's, whose mounts are its own.
+    pub(super) fn command(&self, text: &str) -> anyhow::Result<Command> {
+        let words = self.words(text);
+        let (name, arguments) = words.split_first().context("a command without a program")?;
+        let mut command = match self.scripts.get(name) {
+            Some(script) => {
+                let mut command = dying_with_us("unshare");
+                command.args(["--mount", "--propagation", "private", "sh", "-euc", script, name]);
+                command.envs(self.places());
+                command
+            }
+            None if name == "lbolt" => dying_with_us(&self.lbolt),
+            None => dying_with_us(name),
+        };
+        let records = self.records.path();
+        command.args(arguments).env("LBOLT_STATE", &records).env_remove("LBOLT_RUNS");
+        command.current_dir(records);
+        Ok(command)
+    }
+
+    /// Runs the steps of a command to their ends; gives back what they printed too.
     pub(super) fn run(&self, text: &str) -> anyhow::Result<(Turn, String)> {
-        let Command { name, program, arguments } = self.command(text)?;
-        if let Some(own) = own::named(name) {
-            return Ok((own(&arguments)?, String::new()));
+        let (mut turn, mut printed) = (Turn::default(), String::new());
+        for step in text.split(STEPS) {
+            let words = self.words(step);
+            match words.split_first().and_then(|(name, more)| Some((own::named(name)?, more))) {
+                Some((own, more)) => {
+                    own(&more.iter().map(String::as_str).collect::<Vec<_>>(), &mut turn)?;
+                }
+                None => printed += &self.child(step, &mut turn)?,
+            }
         }
-        let done = child::run(&program, &arguments, &self.records.path(), &self.control)?;
-        let mut turn = Turn::of(name, &done.stdout)?;
-        turn.add("cpu_s", done.cpu_s);
-        turn.add("wall_s", done.wall_s);
-        turn.add("peak_kib", done.peak_kib as f64);
-        turn.add("cores", std::thread::available_parallelism()?.get() as f64);
-        Ok((turn, done.stdout))
+        Ok((turn, printed))
     }
 
-    /// Starts a command that goes on beside others; `more` are its last words.
-    pub(super) fn start(&self, text: &str, more: &[&str]) -> anyhow::Result<Child> {
-        let Command { program, mut arguments, .. } = self.command(text)?;
-        arguments.extend(more.iter().map(OsString::from));
-        Child::start(&program, &arguments, &self.records.path(), "beside-")
+    /// Runs a program to its end, and adds its figures, its CPU time and that of what it started,
+    /// and the greatest resident set that was seen, at most one look before its end.
+    fn child(&self, step: &str, turn: &mut Turn) -> anyhow::Result<String> {
+        let (before_ns, began) = (children_cpu_ns(), Instant::now());
+        let out = self.record("stdout");
+        let mut command = self.command(step)?;
+        command.stdout(std::fs::File::create(&out)?);
+        let mut child = Child::start(step.trim(), &mut command, &self.record("stderr"))?;
+        let (id, mut peak_kib) = (child.id(), 0);
+        child.finish(|| {
+            // The peak only grows within a program; before exec it is another program's.
+            peak_kib = peak(id).unwrap_or(peak_kib);
+            self.go_on()
+        })?;
+        let printed = String::from_utf8_lossy(&std::fs::read(out)?).into_owned();
+        turn.join(Turn::of(step.split_whitespace().next().unwrap_or_default(), &printed)?);
+        turn.add("cpu_s", (children_cpu_ns() - before_ns) as f64 / 1e9);
+        turn.add("wall_s", began.elapsed().as_secs_f64());
+        turn.add("peak_kib", peak_kib as f64);
+        turn.add("cores", std::thread::available_parallelism()?.get() as f64);
+        Ok(printed)
+    }
+
+    /// Errors: whoever started this wants it to end.
+    pub(super) fn go_on(&self) -> anyhow::Result<()> {
+        ensure!(!self.control.is_stopped(), "interrupted");
+        Ok(())
     }
 
     /// Before a turn: the file system is empty and newly mounted, and the run that the command
     /// makes is not there yet.
     pub(super) fn begin(&mut self, case: &Case, command: &str) -> anyhow::Result<()> {
-        let run = self.records.path().join("run");
+        let run = self.record("run");
         let makes = |command: &String| command.contains("--output {run}");
         let makes_run = command.contains("--output {run}") || case.beside.values().any(makes);
         if makes_run && run.exists() {
@@ -140,13 +183,36 @@ impl Work {
 
     /// The device's name.
     pub(super) fn device_name(&self) -> anyhow::Result<&str> {
-        let name = Path::file_name(&self.device).and_then(|name| name.to_str());
+        let name = Path::file_name(&self.devices[0]).and_then(|name| name.to_str());
         name.context("the case has no device")
     }
+}
+
+/// The greatest resident set of a process so far; none where it is over.
+fn peak(pid: u32) -> Option<u64> {
+    peak_in(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+}
+
+fn peak_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 impl Case {
     fn uses_place(&self) -> bool {
         self.run.values().any(|c| c.contains("{file}") || c.contains("{place}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_read_from_the_status() {
+        let status =
+            "Name:\tlbolt\nVmPeak:\t  90000 kB\nVmHWM:\t   11264 kB\nVmRSS:\t    9000 kB\n";
+        assert_eq!(peak_in(status), Some(11264));
+        assert_eq!(peak_in("Name:\tlbolt\nState:\tZ (zombie)\n"), None);
     }
 }

@@ -2,10 +2,7 @@
 
 use super::names::Target;
 use super::origin::Origin;
-use crate::command::{bytes, output};
-use flate2::{Compression, GzBuilder};
-use std::fs::File;
-use std::io::Write as _;
+use crate::command::output;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,12 +17,9 @@ pub(super) fn tarball(
     let name = target.tree();
     let mut tar = Command::new("tar");
     tar.args(["--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.arg(format!("--mtime=@{}", origin.epoch)).arg("-C").arg(place).args(["-cf", "-", &name]);
-    let whole = bytes(&mut tar)?;
     let path = to.join(format!("{name}.tar.gz"));
-    let mut gz = GzBuilder::new().write(File::create(&path)?, Compression::best());
-    gz.write_all(&whole)?;
-    gz.finish()?.sync_all()?;
+    tar.arg("--use-compress-program=gzip -9n").arg(format!("--mtime=@{}", origin.epoch));
+    output(tar.arg("-cf").arg(&path).arg("-C").arg(place).arg(&name))?;
     Ok(path)
 }
 

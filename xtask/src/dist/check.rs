@@ -6,49 +6,23 @@ use super::names::Target;
 use crate::command::{is_there, output};
 use anyhow::{Context as _, ensure};
 use model::record::TOOL_VERSION;
+use object::elf::{PT_INTERP, ProgramHeader64};
+use object::read::elf::{ElfFile64, ProgramHeader as _};
+use object::{Endianness, Object as _};
 use std::path::Path;
 use std::process::Command;
-
-/// ELF's numbers of processors, and its kind of segment that names a loader (elf(5)).
-const MACHINES: [(&str, u16); 2] = [("x86_64", 62), ("aarch64", 183)];
-const LOADER: u32 = 3;
-/// Where a 64-bit ELF file says what: its machine, where its segments begin, how large an entry of
-/// them is, and how many there are.
-const MACHINE: usize = 18;
-const SEGMENTS: usize = 32;
-const SEGMENT_BYTES: usize = 54;
-const SEGMENT_COUNT: usize = 56;
 
 /// The program is for its processor, and static.
 /// Errors: it is not.
 pub(super) fn binary(path: &Path, target: Target) -> anyhow::Result<()> {
     let bytes =
         std::fs::read(path).with_context(|| format!("failed to read {}", path.display()))?;
-    let machine = u16_at(&bytes, MACHINE).context("the program is no ELF file")?;
-    let wanted = MACHINES.iter().find(|(name, _)| *name == target.processor);
-    ensure!(wanted.is_some_and(|(_, number)| *number == machine), "it is for another processor");
-    ensure!(!needs_loader(&bytes).context("the program's segments cannot be read")?, "not static");
+    let file = ElfFile64::<Endianness>::parse(&*bytes).context("the program is no ELF file")?;
+    ensure!(file.architecture() == target.architecture, "it is for another processor");
+    // A program that needs libraries names the loader that brings them.
+    let is_loader = |segment: &ProgramHeader64<_>| segment.p_type(file.endian()) == PT_INTERP;
+    ensure!(!file.elf_program_headers().iter().any(is_loader), "it is not static");
     Ok(())
-}
-
-/// Whether an ELF file asks for a loader, as one does that needs libraries.
-fn needs_loader(bytes: &[u8]) -> Option<bool> {
-    let begin = usize::try_from(u64_at(bytes, SEGMENTS)?).ok()?;
-    let (size, count) = (u16_at(bytes, SEGMENT_BYTES)?, u16_at(bytes, SEGMENT_COUNT)?);
-    let kinds = (0..count).map(|i| u32_at(bytes, begin + usize::from(size) * usize::from(i)));
-    kinds.collect::<Option<Vec<_>>>().map(|kinds| kinds.contains(&LOADER))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
 /// Lintian's errors are ours; what it only warns of is said.
@@ -92,37 +66,23 @@ pub(super) fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A file of one segment of this kind.
-    fn elf(machine: u16, kind: u32) -> Vec<u8> {
-        let mut bytes = vec![0; 64];
-        bytes[MACHINE..MACHINE + 2].copy_from_slice(&machine.to_le_bytes());
-        bytes[SEGMENTS] = 64;
-        bytes[SEGMENT_BYTES] = 56;
-        bytes[SEGMENT_COUNT] = 1;
-        bytes.extend(kind.to_le_bytes());
-        bytes
-    }
+    use crate::dist::names::TARGETS;
 
     #[test]
-    fn a_static_program_is_told_from_one_that_needs_a_loader() {
-        assert_eq!(needs_loader(&elf(62, 1)), Some(false));
-        assert_eq!(needs_loader(&elf(62, LOADER)), Some(true));
-        assert_eq!(needs_loader(&elf(62, 1)[..66]), None);
+    fn a_program_that_needs_a_loader_or_another_processor_is_refused() {
         // This test itself is linked with the machine's C library.
-        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert_eq!(needs_loader(&own), Some(cfg!(not(target_feature = "crt-static"))));
-    }
-
-    #[test]
-    fn a_program_for_another_processor_is_refused() {
-        use crate::dist::names::TARGETS;
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), elf(183, 1)).unwrap();
-        let [intel, arm] = TARGETS;
-        assert!(binary(file.path(), arm).is_ok());
-        assert!(binary(file.path(), intel).is_err());
-        std::fs::write(file.path(), elf(183, LOADER)).unwrap();
-        assert!(binary(file.path(), arm).is_err());
+        let own = std::env::current_exe().unwrap();
+        for target in TARGETS {
+            let said = binary(&own, target).map_err(|error| error.to_string());
+            let expected = match target.is_native() {
+                true if cfg!(target_feature = "crt-static") => Ok(()),
+                true => Err("it is not static".to_owned()),
+                false => Err("it is for another processor".to_owned()),
+            };
+            assert_eq!(said, expected, "{}", target.processor);
+        }
+        let text = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(text.path(), "#!/bin/sh").unwrap();
+        assert!(binary(text.path(), TARGETS[0]).is_err());
     }
 }

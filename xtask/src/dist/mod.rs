@@ -23,15 +23,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tree::Parts;
 
-const USAGE: &str = "usage: cargo xtask dist [x86_64] [aarch64]";
+/// Make static programs, tarballs and packages of Debian, and prove them
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// For these processors alone [default: all]
+    #[arg(value_name = "PROCESSOR", value_parser = TARGETS.map(|target| target.processor))]
+    processors: Vec<String>,
+}
 
 /// Makes and proves everything in `target/dist`, or for the processors named alone.
 /// Errors: what cannot be built, packed or installed.
-pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    let targets = targets(&words.collect::<Vec<_>>())?;
-    let root = &root.canonicalize()?;
-    let built =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
+    let named = &options.processors;
+    let is_chosen =
+        |target: &Target| named.is_empty() || named.iter().any(|n| n == target.processor);
+    let targets: Vec<Target> = TARGETS.into_iter().filter(is_chosen).collect();
+    let (root, built) = (&root.canonicalize()?, crate::target());
     let origin = origin::origin(root)?;
     // Pages of commands that are no more may lie there.
     let _ = fs::remove_dir_all(root.join("target/generated"));
@@ -43,15 +50,6 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
         println!("{line}");
     }
     Ok(())
-}
-
-/// Those named, or all.
-fn targets(words: &[String]) -> anyhow::Result<Vec<Target>> {
-    let target = |word: &String| {
-        let found = TARGETS.into_iter().find(|target| target.processor == word);
-        found.with_context(|| format!("there is no target {word}\n{USAGE}"))
-    };
-    if words.is_empty() { Ok(TARGETS.to_vec()) } else { words.iter().map(target).collect() }
 }
 
 /// Packs everything twice, which must make the same bytes; the files that were made, a tarball and
@@ -138,17 +136,4 @@ fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> anyhow::Res
          that needs such a machine",
         target.emulator
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_targets_are_made_unless_some_are_named() {
-        let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        assert_eq!(targets(&[]).unwrap(), TARGETS);
-        assert_eq!(targets(&words(&["aarch64"])).unwrap(), [TARGETS[1]]);
-        assert!(targets(&words(&["vax"])).unwrap_err().to_string().contains("vax"));
-    }
 }

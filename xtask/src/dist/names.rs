@@ -1,6 +1,7 @@
 //! What is built for which processor, and how its files and packages are called: pure.
 
 use model::record::TOOL_VERSION;
+use object::Architecture;
 
 /// Debian's own count of packages of one version.
 const REVISION: u32 = 1;
@@ -12,14 +13,26 @@ pub(super) struct Target {
     pub(super) processor: &'static str,
     /// Debian's.
     pub(super) debian: &'static str,
+    /// As its programs say it.
+    pub(super) architecture: Architecture,
     /// What runs its programs elsewhere: of Debian's qemu-user-static.
     pub(super) emulator: &'static str,
 }
 
 /// All.
 pub(super) const TARGETS: [Target; 2] = [
-    Target { processor: "x86_64", debian: "amd64", emulator: "qemu-x86_64-static" },
-    Target { processor: "aarch64", debian: "arm64", emulator: "qemu-aarch64-static" },
+    Target {
+        processor: "x86_64",
+        debian: "amd64",
+        architecture: Architecture::X86_64,
+        emulator: "qemu-x86_64-static",
+    },
+    Target {
+        processor: "aarch64",
+        debian: "arm64",
+        architecture: Architecture::Aarch64,
+        emulator: "qemu-aarch64-static",
+    },
 ];
 
 impl Target {

@@ -4,7 +4,7 @@
 //! Non-goals: the C library and Rust's own, which packaging/debian/copyright names.
 
 use crate::command::output;
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,11 +21,12 @@ pub(super) fn notices(root: &Path, triple: &str) -> anyhow::Result<String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", triple]);
     let metadata: Value = serde_json::from_str(&output(cargo.current_dir(root))?)?;
-    let linked = linked(&metadata)?;
-    let empty = Vec::new();
-    let packages = metadata["packages"].as_array().unwrap_or(&empty).iter();
-    let foreign = packages
-        .filter(|package| linked.contains(word(&package["id"])) && !package["source"].is_null());
+    let linked = linked(root, triple)?;
+    let packages = metadata["packages"].as_array().context("cargo knows no packages")?.iter();
+    let foreign = packages.filter(|package| {
+        let name = format!("{} v{}", word(&package["name"]), word(&package["version"]));
+        linked.contains(&name) && !package["source"].is_null()
+    });
     let mut head =
         "What is linked into lbolt, and its licences; their texts follow.\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -53,30 +54,13 @@ fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The packages that `lbolt` is linked with, by their ids: not what only builds or tests it.
-fn linked(metadata: &Value) -> anyhow::Result<BTreeSet<&str>> {
-    let nodes = metadata["resolve"]["nodes"].as_array().context("cargo resolved nothing")?;
-    let by_id: BTreeMap<&str, &Value> =
-        nodes.iter().map(|node| (word(&node["id"]), node)).collect();
-    let packages = metadata["packages"].as_array().context("cargo knows no packages")?;
-    let Some(lbolt) = packages.iter().find(|package| package["name"] == "lbolt") else {
-        bail!("cargo knows no package lbolt");
-    };
-    let mut found = BTreeSet::new();
-    let mut open = vec![word(&lbolt["id"])];
-    while let Some(id) = open.pop() {
-        if !found.insert(id) {
-            continue;
-        }
-        let dependencies = by_id.get(id).and_then(|node| node["deps"].as_array());
-        let is_linked = |dependency: &&Value| {
-            let kinds = dependency["dep_kinds"].as_array();
-            kinds.into_iter().flatten().any(|kind| kind["kind"].is_null())
-        };
-        let linked = dependencies.into_iter().flatten().filter(is_linked);
-        open.extend(linked.map(|dependency| word(&dependency["pkg"])));
-    }
-    Ok(found)
+/// The packages that `lbolt` is linked with, as `zstd v0.13.3`: not what only builds or tests it.
+fn linked(root: &Path, triple: &str) -> anyhow::Result<BTreeSet<String>> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["tree", "--locked", "--package", "lbolt", "--edges", "normal", "--prefix", "none"]);
+    let tree = output(cargo.args(["--target", triple, "--format", "{p}"]).current_dir(root))?;
+    let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    Ok(tree.lines().map(name).collect())
 }
 
 /// Files of licences at most so many directories deep, in order.

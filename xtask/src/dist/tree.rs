@@ -5,10 +5,8 @@ use super::names::Target;
 use super::origin::Origin;
 use crate::command::output;
 use anyhow::Context as _;
-use flate2::{Compression, GzBuilder};
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// What all packages of a target are made of.
@@ -50,16 +48,16 @@ pub(super) fn portable(parts: &Parts<'_>, place: &Path) -> anyhow::Result<()> {
 /// Errors: files that cannot be read or written.
 pub(super) fn debian(parts: &Parts<'_>, place: &Path) -> anyhow::Result<()> {
     install(parts, place, DEBIAN)?;
-    for page in files(&place.join("usr/share/man/man1"))? {
-        compress(&fs::read(&page)?, &page)?;
-        fs::remove_file(page)?;
-    }
     let (root, documents) = (parts.root, place.join("usr/share/doc/lbolt"));
     let ours = root.join("packaging/debian");
     let news = control::changelog(&parts.origin.maintainer, &parts.origin.date);
-    compress(news.as_bytes(), &documents.join("changelog.Debian"))?;
-    compress(&fs::read(root.join("CHANGELOG.md"))?, &documents.join("changelog"))?;
-    compress(parts.notices.as_bytes(), &documents.join("third-party-licences.txt"))?;
+    fs::write(documents.join("changelog.Debian"), news)?;
+    fs::copy(root.join("CHANGELOG.md"), documents.join("changelog"))?;
+    fs::write(documents.join("third-party-licences.txt"), parts.notices)?;
+    // Without a name or a time within.
+    let compressed = "gzip -9n usr/share/man/man1/* \
+                      usr/share/doc/lbolt/changelog* usr/share/doc/lbolt/*.txt";
+    output(Command::new("sh").args(["-c", compressed]).current_dir(place))?;
     fs::copy(root.join("README.md"), documents.join("README.md"))?;
     fs::copy(ours.join("copyright"), documents.join("copyright"))?;
     let overrides = place.join("usr/share/lintian/overrides");
@@ -85,19 +83,6 @@ fn install(parts: &Parts<'_>, place: &Path, places: &[&str]) -> anyhow::Result<(
     // What the make that runs us was told is not for this one.
     make.env_remove("MAKEFLAGS").env_remove("MFLAGS");
     output(&mut make).map(|_| ())
-}
-
-/// Writes `file.gz`, without a name or a time within.
-fn compress(bytes: &[u8], file: &Path) -> anyhow::Result<()> {
-    let name = PathBuf::from(format!("{}.gz", file.display()));
-    let mut gz = GzBuilder::new().write(fs::File::create(name)?, Compression::best());
-    gz.write_all(bytes)?;
-    Ok(gz.finish()?.sync_all()?)
-}
-
-/// Files right in a directory.
-fn files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect()
 }
 
 /// Whatever umask we have.

@@ -6,12 +6,11 @@ mod throughput_1983;
 
 use clap::{Parser, Subcommand};
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Fits models to the papers' tables.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask fit")]
-struct Options {
+pub(crate) struct Options {
     #[command(subcommand)]
     paper: Paper,
 }
@@ -28,18 +27,9 @@ enum Paper {
 
 /// Runs the command.
 /// Errors: a profile or a table at fault.
-pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
-    let words = std::iter::once("fit".to_owned()).chain(words);
-    let options = match Options::try_parse_from(words) {
-        Ok(options) => options,
-        Err(error) => {
-            error.print()?;
-            return Ok(ExitCode::from(if error.use_stderr() { 2 } else { 0 }));
-        }
-    };
+pub(crate) fn run(root: &Path, options: Options) -> anyhow::Result<()> {
     match options.paper {
-        Paper::Throughput(options) => throughput_1983::run(root, &options)?,
-        Paper::Response(options) => response_1986::run(&options)?,
+        Paper::Throughput(options) => throughput_1983::run(root, &options),
+        Paper::Response(options) => response_1986::run(&options),
     }
-    Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,11 @@
 //! One target's run: its corpus, its limits, and what libFuzzer says at the end.
 
 use super::seeds::Target;
+use crate::command::dying_with_us;
 use anyhow::Context as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 /// An input that takes longer is a hang.
@@ -47,10 +48,7 @@ impl Runner {
         }
         let log = artifacts.join("log");
         let begun = Instant::now();
-        // setpriv passes our own end on to the child, however that comes.
-        let status = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", "--"])
-            .arg(&self.program)
+        let status = dying_with_us(&self.program)
             .arg(&corpus)
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
             .arg(format!("-max_total_time={seconds}"))

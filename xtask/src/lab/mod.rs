@@ -14,7 +14,7 @@ mod runner;
 mod table;
 mod vm;
 
-use anyhow::Context as _;
+use crate::command;
 use cache::Cache;
 use clap::Parser;
 use plan::Choice;
@@ -27,7 +27,7 @@ use table::Table;
 /// Tries lbolt on kernels and storage stacks, and prints what holds.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask lab")]
-struct Options {
+pub(crate) struct Options {
     /// Only what each submission must pass: minutes.
     #[arg(long)]
     short: bool,
@@ -58,18 +58,10 @@ struct Options {
 }
 
 /// Runs the chosen cases and prints the matrix.
-pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
-    let words = std::iter::once("lab".to_owned()).chain(words);
-    let options = match Options::try_parse_from(words) {
-        Ok(options) => options,
-        Err(error) => {
-            error.print()?;
-            return Ok(ExitCode::from(if error.use_stderr() { 2 } else { 0 }));
-        }
-    };
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let table = Table::read()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
-    let cache = Cache::new(options.at.as_ref().unwrap_or(&target.join("lab")), options.short)?;
+    let at = options.at.clone().unwrap_or_else(|| crate::target().join("lab"));
+    let cache = Cache::new(&at, options.short)?;
     if options.table {
         print!(
             "{}",
@@ -88,8 +80,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
         return Ok(ExitCode::SUCCESS);
     }
     let began = Instant::now();
-    let lbolt = options.lbolt.clone().unwrap_or_else(|| target.join("release/lbolt"));
-    let lbolt = stripped(&lbolt, cache.at())?;
+    let lbolt = stripped(&command::lbolt(options.lbolt.as_deref())?, cache.at())?;
     let runner = Runner::new(&cache, &table.machine, lbolt)?;
     let boots = runner.boots(&plans);
     if boots.is_empty() {
@@ -99,7 +90,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
     results::add(cache.at(), &all.rows)?;
     print!("{}", matrix::text(&all.rows));
     println!("{}", matrix::last_line(&all, began.elapsed()));
-    Ok(if all.is_passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(crate::code(all.is_passed()))
 }
 
 impl Options {
@@ -118,8 +109,7 @@ fn stripped(lbolt: &Path, at: &Path) -> anyhow::Result<PathBuf> {
     let to = at.join(format!("lbolt-{}", std::process::id()));
     let stripped = Command::new("strip").arg("-o").arg(&to).arg(lbolt).status();
     if !stripped.is_ok_and(|status| status.success()) {
-        let missing = || format!("{} is not there; cargo build makes it", lbolt.display());
-        std::fs::copy(lbolt, &to).with_context(missing)?;
+        std::fs::copy(lbolt, &to)?;
     }
     Ok(to)
 }

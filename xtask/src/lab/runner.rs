@@ -9,12 +9,12 @@ use super::plan::{Case, Plan};
 use super::results::Row;
 use super::table::Machine;
 use super::vm::{End, Place};
-use crate::planted::stop_flag;
+use crate::command::{in_turn, stop_flag};
 use anyhow::Context as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// So many deaths at one case are its fault.
 const DEATHS: usize = 2;
@@ -91,25 +91,12 @@ impl<'a> Runner<'a> {
         let plans: Vec<_> =
             plans.iter().filter(|plan| boots.contains_key(plan.kernel.name.as_str())).collect();
         let total = plans.iter().map(|plan| plan.cases().count()).sum();
-        let (next, rows) = (AtomicUsize::new(0), Mutex::new(vec![]));
-        let work = || -> anyhow::Result<()> {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(plan) = plans.get(number) else { return Ok(()) };
-                let boot = boots.get(plan.kernel.name.as_str()).context("a kernel without boot")?;
-                let found = Turn { runner: self, plan, boot, total }.run()?;
-                rows.lock().unwrap_or_else(PoisonError::into_inner).push((number, found));
-            }
-        };
-        std::thread::scope(|scope| -> anyhow::Result<()> {
-            let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-            let dead = |_| Err(anyhow::anyhow!("a thread died"));
-            workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(dead))
-        })?;
-        let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
         // In the order of the table, whichever guest ended first.
-        rows.sort_by_key(|(number, _)| *number);
-        let rows = rows.into_iter().flat_map(|(_, found)| found).collect();
+        let rows = in_turn(jobs, &plans, |_, plan| {
+            let boot = boots.get(plan.kernel.name.as_str()).context("a kernel without boot")?;
+            Turn { runner: self, plan, boot, total }.run()
+        })?;
+        let rows = rows.into_iter().flatten().collect();
         Ok(All { rows, again: self.again.load(Ordering::Relaxed), is_stopped: self.is_stopped() })
     }
 

@@ -7,10 +7,10 @@
 use super::cache::Boot;
 use super::plan::{Case, Plan};
 use super::table::Machine;
-use anyhow::Context as _;
+use crate::command::Child;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 const PRELUDE: &str = include_str!("guest/prelude.sh");
@@ -18,8 +18,6 @@ const DRIVER: &str = include_str!("guest/driver.sh");
 
 /// A guest in which nothing happens for so long is stuck.
 const SILENCE: Duration = Duration::from_secs(1200);
-/// How often is looked for what it has done.
-const TICK: Duration = Duration::from_millis(500);
 
 /// How a guest ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,28 +75,31 @@ impl Place {
         is_stopped: &dyn Fn() -> bool,
         look: &mut dyn FnMut() -> bool,
     ) -> anyhow::Result<End> {
-        let mut guest = Guest(self.command(boot, machine, parameters)?.spawn().context("QEMU")?);
-        let mut last = Instant::now();
-        let end = loop {
-            let status = guest.0.try_wait()?;
+        let mut command = self.command(boot, machine, parameters)?;
+        let mut guest = Child::start("QEMU", &mut command, &self.at.join("qemu"))?;
+        let (mut last, mut end) = (Instant::now(), None);
+        let status = guest.until(|| {
             if look() {
                 last = Instant::now();
             }
-            match status {
-                _ if self.out().join("done").exists() => break End::Done,
-                _ if is_stopped() => break End::Stopped,
-                Some(status) => {
-                    break End::Died(format!("QEMU ended ({status}){}", self.last_words()));
-                }
-                None if last.elapsed() > SILENCE => {
-                    break End::Died(format!("nothing happened any more{}", self.last_words()));
-                }
-                None => std::thread::sleep(TICK),
-            }
-        };
+            end = if self.out().join("done").exists() {
+                Some(End::Done)
+            } else if is_stopped() {
+                Some(End::Stopped)
+            } else {
+                let is_stuck = last.elapsed() > SILENCE;
+                is_stuck.then(|| End::Died("nothing happened any more".to_owned()))
+            };
+            Ok(end.is_some())
+        })?;
         drop(guest);
         self.remove_disks(machine);
-        Ok(end)
+        let is_done = self.out().join("done").exists();
+        let end = if is_done { End::Done } else { end.unwrap_or_else(|| ended(status)) };
+        Ok(match end {
+            End::Died(why) => End::Died(why + &self.last_words()),
+            end => end,
+        })
     }
 
     fn disk(&self, number: usize) -> PathBuf {
@@ -138,8 +139,7 @@ impl Place {
             command.args(disk.replace("FILE", &file.display().to_string()).split_whitespace());
         }
         command.arg("-append").arg(format!("{line} {more}"));
-        let log = File::create(self.at.join("qemu"))?;
-        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        command.stdout(Stdio::null());
         Ok(command)
     }
 
@@ -156,12 +156,6 @@ impl Place {
     }
 }
 
-/// A process that ends with its owner.
-struct Guest(Child);
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
-    }
+fn ended(status: Option<ExitStatus>) -> End {
+    End::Died(format!("QEMU ended{}", status.map(|s| format!(" ({s})")).unwrap_or_default()))
 }

@@ -10,15 +10,14 @@ mod rig;
 mod stage;
 mod table;
 
-use anyhow::{Context as _, ensure};
+use crate::command;
+use anyhow::ensure;
 use case::{Case, Cases};
 use clap::Parser;
 use judge::Outcome;
 use rig::Rig;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// How often a case is run while the hypervisor takes the CPUs away.
 const TRIES: usize = 3;
@@ -26,7 +25,7 @@ const TRIES: usize = 3;
 /// Records planted causes and calm loads, and judges what the verdict says of them.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask planted")]
-struct Options {
+pub(crate) struct Options {
     /// Only these cases.
     #[arg(value_name = "CASE", conflicts_with_all = ["held_out", "open"])]
     cases: Vec<String>,
@@ -46,18 +45,10 @@ struct Options {
 }
 
 /// Runs the chosen cases and prints the table.
-pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
-    let words = std::iter::once("planted".to_owned()).chain(words);
-    let options = match Options::try_parse_from(words) {
-        Ok(options) => options,
-        Err(error) => {
-            error.print()?;
-            return Ok(ExitCode::from(if error.use_stderr() { 2 } else { 0 }));
-        }
-    };
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let cases = Cases::read()?;
     let chosen = options.chosen(&cases)?;
-    let rig = options.rig(root, &cases)?;
+    let rig = options.rig(&cases)?;
     let mut done = vec![];
     for case in chosen {
         eprintln!("{}: {}", case.name, case.planted);
@@ -69,8 +60,7 @@ pub(crate) fn run(root: &Path, words: impl Iterator<Item = String>) -> anyhow::R
         done.push((case, outcome));
     }
     print!("{}", table::render(&done));
-    let is_named = done.iter().all(|(_, outcome)| outcome.is_right != Some(false));
-    Ok(if is_named { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(crate::code(done.iter().all(|(_, outcome)| outcome.is_right != Some(false))))
 }
 
 /// A case, again while the machine is disturbed.
@@ -87,15 +77,6 @@ fn tried(rig: &Rig, case: &Case) -> Outcome {
     outcome
 }
 
-/// A flag that SIGINT and SIGTERM set: the case's processes are then killed, and all is undone.
-pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
-}
-
 impl Options {
     fn chosen<'a>(&self, cases: &'a Cases) -> anyhow::Result<Vec<&'a Case>> {
         if let Some(name) = self.cases.iter().find(|name| !cases.names().any(|n| n == *name)) {
@@ -110,15 +91,10 @@ impl Options {
         Ok(cases.case.iter().filter(|case| is_named(case) && is_half(case)).collect())
     }
 
-    fn rig(&self, root: &Path, cases: &Cases) -> anyhow::Result<Rig> {
+    fn rig(&self, cases: &Cases) -> anyhow::Result<Rig> {
         ensure!(rustix::process::geteuid().is_root(), "loop devices and mounts need root");
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
-        let lbolt = self.lbolt.clone().unwrap_or_else(|| target.join("release/lbolt"));
-        let lbolt = lbolt.canonicalize().with_context(|| {
-            format!("{} is not there; cargo build --release makes it", lbolt.display())
-        })?;
-        let at = self.at.clone().unwrap_or_else(|| target.join("planted"));
-        Rig::new(at, lbolt, cases, stop_flag()?)
+        let at = self.at.clone().unwrap_or_else(|| crate::target().join("planted"));
+        Rig::new(at, command::lbolt(self.lbolt.as_deref())?, cases, command::stop_flag()?)
     }
 }
 

@@ -4,15 +4,14 @@ use super::case::{Case, Cases};
 use super::effect;
 use super::judge::Outcome;
 use super::stage::Stage;
-use anyhow::{Context as _, bail, ensure};
+use crate::command::Child;
+use anyhow::{Context as _, ensure};
 use host::account::CpuStat;
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,10 +20,6 @@ use std::time::{Duration, Instant};
 const LOCK: &str = "/run/lbolt-planted.lock";
 /// No script takes as long.
 const AT_MOST: Duration = Duration::from_secs(120);
-/// How often a script is looked after.
-const TICK: Duration = Duration::from_millis(50);
-/// Of a script that failed, this many last lines are shown.
-const LAST_LINES: usize = 5;
 
 /// What all cases share.
 pub(super) struct Rig {
@@ -141,29 +136,13 @@ impl Turn<'_> {
     }
 
     fn finish(&self, name: &str, mut command: Command) -> anyhow::Result<()> {
-        let log = self.kept.join(format!("{name}.log"));
         command.envs(self.stage.environment()).env("out", self.kept);
-        command.stdin(Stdio::null()).stderr(File::create(&log)?).process_group(0);
-        let mut child = command.spawn()?;
+        let log = self.kept.join(format!("{name}.log"));
         let begin = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if self.rig.is_stopped() || begin.elapsed() > AT_MOST {
-                kill_process_group(Pid::from_child(&child), Signal::KILL)?;
-                child.wait()?;
-                bail!("{name} was stopped after {:.0} s", begin.elapsed().as_secs_f64());
-            }
-            std::thread::sleep(TICK);
-        };
-        ensure!(status.success(), "{name} failed ({status}): {}", last_lines(&log));
-        Ok(())
+        Child::start(name, &mut command, &log)?.finish(|| {
+            let is_over = self.rig.is_stopped() || begin.elapsed() > AT_MOST;
+            ensure!(!is_over, "{name} was stopped after {:.0} s", begin.elapsed().as_secs_f64());
+            Ok(())
+        })
     }
-}
-
-fn last_lines(log: &Path) -> String {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
 }

@@ -5,10 +5,11 @@
 
 use super::case::Case;
 use super::modelled::Modelled;
+use crate::command::output;
 use anyhow::{Context as _, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Every cgroup of a case has this name, in each hierarchy that the case uses.
@@ -119,11 +120,7 @@ fn mount(device: &Path, file_system: &str, place: &Path) -> anyhow::Result<()> {
 
 /// What a program prints; an error, if it fails.
 fn said(program: &str, arguments: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.with_context(|| format!("{program} does not run"))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{program} {}: {}", arguments.join(" "), errors.trim());
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    output(Command::new(program).args(arguments))
 }
 
 /// Where a case's processes are counted, in cgroups of either version.

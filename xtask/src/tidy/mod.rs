@@ -122,5 +122,5 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<ExitCode> {
         println!("{message}");
     }
     println!("{} invariants, {} faults", INVARIANTS.len(), messages.len());
-    Ok(if messages.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(crate::code(messages.is_empty()))
 }

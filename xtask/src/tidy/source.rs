@@ -1,7 +1,8 @@
 //! What the checks look at: the tree's files, their code without comments and
 //! strings, and the packages as cargo sees them.
 
-use anyhow::{Context as _, ensure};
+use crate::command::output;
+use anyhow::Context as _;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -39,14 +40,17 @@ pub(super) struct Package {
 impl Tree {
     /// Reads the tree under `root`.
     pub(super) fn read(root: &Path) -> anyhow::Result<Self> {
-        let listed = output(root, "git", &["ls-files", "-co", "--exclude-standard"])?;
+        let run = |program: &str, words: &[&str]| {
+            output(Command::new(program).args(words).current_dir(root))
+        };
+        let listed = run("git", &["ls-files", "-co", "--exclude-standard"])?;
         let read = |path: &str| {
             // What is deleted but not yet committed, and what is no text, is passed over.
             Some(Source::new(path, std::fs::read_to_string(root.join(path)).ok()?))
         };
         let files = listed.lines().filter_map(read).collect();
         let arguments = ["metadata", "--no-deps", "--format-version", "1", "--offline"];
-        let metadata: Value = serde_json::from_str(&output(root, "cargo", &arguments)?)?;
+        let metadata: Value = serde_json::from_str(&run("cargo", &arguments)?)?;
         let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
         Ok(Self { files, packages: packages.iter().map(Package::new).collect() })
     }
@@ -55,13 +59,6 @@ impl Tree {
     pub(super) fn rust(&self) -> impl Iterator<Item = &Source> {
         self.files.iter().filter(|source| source.path.ends_with(".rs"))
     }
-}
-
-fn output(root: &Path, program: &str, arguments: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(program).args(arguments).current_dir(root).output();
-    let output = output.with_context(|| format!("failed to run {program}"))?;
-    ensure!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 impl Package {

@@ -4,9 +4,10 @@
 
 pub(crate) mod packages;
 
-use anyhow::{Context as _, anyhow, ensure};
+use crate::command::output;
+use anyhow::anyhow;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Where the sources are.
 pub(crate) const SOURCES: &str = "viewer";
@@ -56,12 +57,7 @@ fn built(root: &Path, of: &Built) -> anyhow::Result<Vec<u8>> {
 }
 
 fn npm(root: &Path, words: &[&str]) -> anyhow::Result<()> {
-    let mut npm = Command::new("npm");
-    npm.args(words).current_dir(root.join(SOURCES)).stdin(Stdio::null());
-    let output = npm.output().context("failed to run npm; install nodejs and npm")?;
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "npm {} failed: {said}", words.join(" "));
-    Ok(())
+    output(Command::new("npm").args(words).current_dir(root.join(SOURCES))).map(drop)
 }
 
 #[cfg(test)]

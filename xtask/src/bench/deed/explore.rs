@@ -33,19 +33,18 @@ fn ask(served: &Served, what: &str, question: &Value) -> anyhow::Result<(Value, 
 }
 
 /// LBOLT TRACE: opens a trace twice, the first time without an index, and asks.
-pub(in super::super) fn explore(words: &[&str]) -> anyhow::Result<Turn> {
+pub(in super::super) fn explore(words: &[&str], turn: &mut Turn) -> anyhow::Result<()> {
     let [lbolt, trace] = words else { bail!("explore LBOLT TRACE") };
-    let mut turn = Turn::default();
     let _ = std::fs::remove_file(Path::new(trace).join(model::run::INDEX_FILE));
     for opening in ["index_s", "open_s"] {
         let began = Instant::now();
         let served = Served::new(Path::new(lbolt), Path::new("."), trace)?;
         turn.add(opening, began.elapsed().as_secs_f64());
         if opening == "open_s" {
-            ask_all(&served, &mut turn)?;
+            ask_all(&served, turn)?;
         }
     }
-    Ok(turn)
+    Ok(())
 }
 
 fn ask_all(served: &Served, turn: &mut Turn) -> anyhow::Result<()> {

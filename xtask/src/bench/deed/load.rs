@@ -2,18 +2,45 @@
 //! waits for, and bursts of writes in the background. And the same with the bursts dribbled, as a
 //! host would that holds them back.
 
+use super::super::turn::Turn;
+use super::rows;
+use anyhow::bail;
 use model::record::{Flags, Op, Request};
 use sim::random::Random;
+use std::path::Path;
 
-/// What the load asks for.
+/// READS SYNC ASYNC BURST MIB SECONDS TO: so many reads and writes a second, the asynchronous ones
+/// in bursts every so many seconds, in the first MiB of a device.
+pub(in super::super) fn load(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
+    let [numbers @ .., to] = words else { bail!("load READS SYNC ASYNC BURST MIB SECONDS TO") };
+    let numbers = numbers.iter().map(|word| word.parse()).collect::<Result<Vec<f64>, _>>()?;
+    let [reads_per_s, sync_writes_per_s, async_writes_per_s, burst_every_s, mib, seconds] =
+        numbers[..]
+    else {
+        bail!("load READS SYNC ASYNC BURST MIB SECONDS TO");
+    };
+    let area_bytes = (mib as u64) << 20;
+    let load =
+        Load { reads_per_s, sync_writes_per_s, async_writes_per_s, burst_every_s, area_bytes };
+    rows::write(Path::new(to), &load.rows(seconds))
+}
+
+/// PER_S FROM TO: a load with its bursts dribbled.
+pub(in super::super) fn dribble(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
+    let [per_s, from, to] = words else { bail!("dribble PER_S FROM TO") };
+    rows::write(Path::new(to), &dribbled(&rows::read(Path::new(from))?, per_s.parse()?))
+}
+
+/// What the load asks for. No burst is larger than what a device has at once: else a device that
+/// orders its requests itself has others in its queue than the model.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
-    pub(super) reads_per_s: f64,
-    pub(super) sync_writes_per_s: f64,
+struct Load {
+    reads_per_s: f64,
+    sync_writes_per_s: f64,
     /// On average; they come in bursts.
-    pub(super) async_writes_per_s: f64,
-    pub(super) burst_every_s: f64,
-    pub(super) area_bytes: u64,
+    async_writes_per_s: f64,
+    burst_every_s: f64,
+    area_bytes: u64,
 }
 
 const LENGTH_BYTES: u32 = 4096;
@@ -22,7 +49,7 @@ const BURST_GAP_S: f64 = 50e-6;
 
 impl Load {
     /// The requests of so many seconds, in the order of their coming.
-    pub(super) fn rows(&self, seconds: f64) -> Vec<Request> {
+    fn rows(&self, seconds: f64) -> Vec<Request> {
         let mut random = Random::new(7);
         let mut rows: Vec<Request> = Vec::new();
         let mut add = |at_s: f64, op: Op, flags: Flags, place: u64| {
@@ -60,21 +87,18 @@ impl Load {
 }
 
 /// The same requests, of which no more than so many writes of the background go on a second: the
-/// others are held back, first come, first served. And by how long each request is held back, ns,
-/// by its number.
-pub(super) fn dribbled(rows: &[Request], per_s: f64) -> (Vec<Request>, Vec<i64>) {
+/// others are held back, first come, first served.
+fn dribbled(rows: &[Request], per_s: f64) -> Vec<Request> {
     let interval_ns = (1e9 / per_s).round() as i64;
-    let (mut next_ns, mut held_ns) = (0, vec![0; rows.len()]);
+    let mut next_ns = 0;
     let mut dribbled = rows.to_vec();
     for row in dribbled.iter_mut().filter(|row| row.flags.contains(Flags::BACKGROUND)) {
-        let came_ns = row.queued_ns.unwrap_or(0);
-        let at_ns = came_ns.max(next_ns);
+        let at_ns = row.queued_ns.unwrap_or(0).max(next_ns);
         next_ns = at_ns + interval_ns;
-        held_ns[row.request_id as usize] = at_ns - came_ns;
         row.queued_ns = Some(at_ns);
     }
     dribbled.sort_by_key(|row| row.queued_ns);
-    (dribbled, held_ns)
+    dribbled
 }
 
 #[cfg(test)]
@@ -106,15 +130,19 @@ mod tests {
     #[test]
     fn dribbled_writes_are_apart_and_nothing_else_is_held_back() {
         let rows = LOAD.rows(10.0);
-        let (dribbled, held_ns) = dribbled(&rows, 60.0);
+        let dribbled = dribbled(&rows, 60.0);
         assert_eq!(dribbled.len(), rows.len());
         let writes = dribbled.iter().filter(|row| row.flags.contains(Flags::BACKGROUND));
         let at: Vec<i64> = writes.filter_map(|row| row.queued_ns).collect();
         assert!(at.windows(2).all(|pair| pair[1] - pair[0] >= 16_666_666));
-        for row in &rows {
-            let held_ns = held_ns[row.request_id as usize];
-            assert!(held_ns >= 0 && (held_ns == 0 || row.flags.contains(Flags::BACKGROUND)));
+        let held_ns = |row: &Request| {
+            let came = &rows[row.request_id as usize];
+            row.queued_ns.unwrap() - came.queued_ns.unwrap()
+        };
+        for row in &dribbled {
+            let ns = held_ns(row);
+            assert!(ns >= 0 && (ns == 0 || row.flags.contains(Flags::BACKGROUND)));
         }
-        assert!(held_ns.iter().any(|ns| *ns > 100_000_000));
+        assert!(dribbled.iter().any(|row| held_ns(row) > 100_000_000));
     }
 }

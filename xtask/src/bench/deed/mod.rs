@@ -1,20 +1,18 @@
-//! What lbolt says of a device against what a device does: `whatif` against the change really made
-//! ([`whatif`]), and the indirect ways to a number against the direct one ([`indirect`]); and how
-//! long the answers of `explore` take.
+//! What lbolt says of a device, held against what the device does: the bench's own part of it. The
+//! scripts of bench.toml make the requests, on modelled drives and on loop devices; what is here
+//! makes the loads, picks and counts the rows, and judges predictions. And how long the answers of
+//! `explore` take.
 
-mod devices;
+mod closed;
 mod explore;
-mod indirect;
+mod held;
 mod load;
-mod pg_test_fsync;
-mod pgbench;
-mod predicted;
 mod rows;
 mod statistic;
-mod whatif;
 
+pub(super) use closed::closed;
 pub(super) use explore::explore;
-pub(super) use indirect::indirect;
-pub(super) use pg_test_fsync::pg_test_fsync;
-pub(super) use pgbench::pgbench;
-pub(super) use whatif::whatif;
+pub(super) use held::held;
+pub(super) use load::{dribble, load};
+pub(super) use rows::pick;
+pub(super) use statistic::times;

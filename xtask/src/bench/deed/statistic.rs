@@ -1,7 +1,11 @@
 //! Response times of a class of requests, and the numbers of them that are compared.
 
+use super::super::turn::Turn;
+use super::rows;
+use anyhow::bail;
 use model::record::{Flags, Op, Request};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Fewer requests have no 99th percentile that is worth a comparison: ten of them are beyond it.
 pub(super) const P99_COUNT_MIN: usize = 1000;
@@ -15,8 +19,26 @@ pub(super) fn class(row: &Request) -> &'static str {
     }
 }
 
+/// NAME RUN FACTOR MIB: of the program's reads and writes in the first MiB of a device,
+/// `NAME_read_mean` and so on; times are multiplied by a factor.
+pub(in super::super) fn times(words: &[&str], turn: &mut Turn) -> anyhow::Result<()> {
+    let [name, run, factor, mib] = words else { bail!("times NAME RUN FACTOR MIB") };
+    let (factor, mib): (f64, u64) = (factor.parse()?, mib.parse()?);
+    let mut times = Times::default();
+    for row in rows::read(Path::new(run))?.iter().filter(|row| rows::is_programs(row, mib)) {
+        rows::response_ns(row).into_iter().for_each(|ns| times.add(row.op.name(), ns * factor));
+    }
+    for class in ["read", "write"] {
+        for number in ["p50", "mean", "p99"] {
+            let ns = times.number(class, number);
+            ns.into_iter().for_each(|ns| turn.add(&format!("{name}_{class}_{number}"), ns));
+        }
+    }
+    Ok(())
+}
+
 /// Response times by class, ns.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub(super) struct Times(BTreeMap<&'static str, Vec<f64>>);
 
 impl Times {
@@ -47,13 +69,6 @@ impl Times {
     }
 }
 
-/// Geometric mean and extremes of ratios.
-pub(super) fn spread(ratios: &[f64]) -> (f64, f64, f64) {
-    let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len().max(1) as f64;
-    let (low, high) = crate::bench::judge::extremes(ratios);
-    (mean.exp(), low, high)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,7 +84,5 @@ mod tests {
         assert_eq!(times.number("flush", "p99"), Some(7.0));
         assert_eq!((times.number("async write", "mean"), times.count("read")), (None, 200));
         assert_eq!(times.classes().collect::<Vec<_>>(), ["flush", "read"]);
-        let (mean, low, high) = spread(&[0.5, 2.0]);
-        assert!((mean - 1.0).abs() < 1e-12 && (low, high) == (0.5, 2.0));
     }
 }

@@ -7,6 +7,7 @@ use model::record::requests::{Provenance, RequestWriter};
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, NamedFile, Op, Request,
 };
+use sim::random::Random;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -19,22 +20,6 @@ const STORM_NS: i64 = 5_000_000_000;
 const STORM_REQUESTS: u64 = 4_000;
 const DEVICES: u64 = 4;
 const COMMANDS: [&str; 4] = ["postgres", "fio", "tar", "kworker/u4:1+flush"];
-
-/// Numbers by rule (Marsaglia 2003, xorshift64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        (self.next() >> 16) % bound
-    }
-}
 
 /// A device is cut into files of so much, if rows are to be of files.
 const FILE_BYTES: u64 = 1 << 30;
@@ -86,7 +71,7 @@ pub(in super::super) fn make(path: &Path, wanted: Wanted) -> anyhow::Result<()> 
     let others =
         (3..programs).map(|n| format!("{}-{}{}", COMMANDS[n % 3], letter(n / 26), letter(n)));
     let others: Vec<_> = others.map(|name| commands.number(name.as_bytes())).collect();
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let mut numbers = Random::new(1);
     let mut writer = RequestWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?))?;
     let (mut arrival_ns, mut next_storm_ns, mut storm) = (0i64, STORM_NS, 0);
     let mut ends = [0u64; DEVICES as usize];

@@ -2,46 +2,11 @@
 //! comes from the same places under that suite's name, with lists of its own.
 
 use crate::command::{output, watch};
+use crate::debian::{codename, sources};
 use crate::lab::table::Kernel;
 use anyhow::{Context as _, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// What Debian calls this machine's suite.
-/// Errors: it is no Debian.
-pub(super) fn codename() -> anyhow::Result<String> {
-    let text = std::fs::read_to_string("/etc/os-release")?;
-    let name = text.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
-    Ok(name.context("/etc/os-release has no VERSION_CODENAME")?.trim_matches('"').to_owned())
-}
-
-/// A place of packages: its address, and the suite there.
-type Source = (String, String);
-
-/// Where this machine has a suite's main packages from.
-/// Errors: nowhere.
-fn sources(codename: &str) -> anyhow::Result<Vec<Source>> {
-    let format = "$(REPO_URI) $(RELEASE) $(COMPONENT)";
-    let arguments = ["indextargets", "--format", format, "Created-By: Packages"];
-    let text = output(Command::new("apt-get").args(arguments))?;
-    let sources = text.lines().filter_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [address, suite, "main"] = words[..] else { return None };
-        // The suite, its updates, its security.
-        let is_of = suite == codename || suite.strip_prefix(codename)?.starts_with('-');
-        (is_of && !suite.contains("backports")).then(|| (address.to_owned(), suite.to_owned()))
-    });
-    let sources: Vec<_> = sources.collect();
-    ensure!(!sources.is_empty(), "apt has no source of {codename}; see /etc/apt");
-    Ok(sources)
-}
-
-/// Where debootstrap finds the suite.
-/// Errors: nowhere.
-pub(super) fn main_source(codename: &str) -> anyhow::Result<String> {
-    let found = sources(codename)?.into_iter().find(|(_, suite)| suite == codename);
-    Ok(found.with_context(|| format!("apt has no source of {codename}"))?.0)
-}
 
 /// apt, with the lists of a suite.
 struct Apt {

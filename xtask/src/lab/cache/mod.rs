@@ -6,6 +6,7 @@ mod initramfs;
 
 use super::table::{Kernel, Machine};
 use crate::command::{is_there, output, watch};
+use crate::debian;
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -84,11 +85,7 @@ impl Cache {
             if root.exists() {
                 std::fs::remove_dir_all(&root)?;
             }
-            let include = format!("--include={}", machine.packages.join(","));
-            let codename = apt::codename()?;
-            let mut command = Command::new("debootstrap");
-            command.args(["--variant=minbase", &include, &codename]).arg(&root);
-            output(command.arg(apt::main_source(&codename)?))?;
+            debian::make_root(&root, &machine.packages)?;
             std::fs::write(self.at.join("root.whole"), "")?;
         }
         let made = self.at.join("root.img.partial");
