@@ -2,13 +2,14 @@
 //! however that comes.
 
 use anyhow::{Context as _, bail, ensure};
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// How often a child is looked at: rarely, for that costs CPU time of what is measured.
@@ -64,6 +65,13 @@ fn name(command: &Command) -> String {
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
+/// A text for sh, which ends at the first failure.
+pub(crate) fn script(text: &str, name: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-euc", text, name]);
+    command
+}
+
 /// A flag that SIGINT and SIGTERM set: whoever looks at it ends its children, and undoes all.
 pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -81,24 +89,10 @@ pub(crate) fn in_turn<T: Sync, R: Send>(
     all: &[T],
     work: impl Fn(usize, &T) -> anyhow::Result<R> + Sync,
 ) -> anyhow::Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = vec![];
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(one) = all.get(place) else { return anyhow::Ok(done) };
-            done.push((place, work(place, one)?));
-        }
-    };
-    let mut done = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(worker)).collect();
-        let dead = |_| Err(anyhow::anyhow!("a thread died"));
-        let parts = workers.into_iter().map(|worker| worker.join().unwrap_or_else(dead));
-        parts.collect::<anyhow::Result<Vec<_>>>()
-    })?
-    .into_iter()
-    .flatten()
-    .collect::<Vec<_>>();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.max(1)).build()?;
+    let each = |(place, one)| work(place, one).map(|result| (place, result));
+    let done = || all.iter().enumerate().par_bridge().map(each).collect::<anyhow::Result<Vec<_>>>();
+    let mut done = pool.install(done)?;
     done.sort_by_key(|(place, _)| *place);
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }

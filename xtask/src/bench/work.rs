@@ -110,9 +110,10 @@ impl Work {
     fn child(&self, step: &str, turn: &mut Turn) -> anyhow::Result<String> {
         let (before_ns, began) = (children_cpu_ns(), Instant::now());
         let out = self.record("stdout");
+        let name = step.split_whitespace().next().unwrap_or_default();
         let mut command = self.command(step)?;
         command.stdout(std::fs::File::create(&out)?);
-        let mut child = Child::start(step.trim(), &mut command, &self.record("stderr"))?;
+        let mut child = Child::start(name, &mut command, &self.record("stderr"))?;
         let (id, mut peak_kib) = (child.id(), 0);
         child.finish(|| {
             // The peak only grows within a program; before exec it is another program's.
@@ -120,7 +121,7 @@ impl Work {
             self.go_on()
         })?;
         let printed = String::from_utf8_lossy(&std::fs::read(out)?).into_owned();
-        turn.join(Turn::of(step.split_whitespace().next().unwrap_or_default(), &printed)?);
+        turn.join(Turn::of(name, &printed)?);
         turn.add("cpu_s", (children_cpu_ns() - before_ns) as f64 / 1e9);
         turn.add("wall_s", began.elapsed().as_secs_f64());
         turn.add("peak_kib", peak_kib as f64);

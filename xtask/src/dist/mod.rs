@@ -1,27 +1,27 @@
 //! `make dist`: static programs with pages, completions and unit, as tarballs and as packages of
 //! Debian, and the proof that each is whole. What cannot be proved here is said.
 //!
-//! Packages are made by `dpkg-deb` of what `make install` puts into a directory: so there is one
-//! list of files, and it holds for all ways to install.
+//! `pack.sh` makes them of what `make install` puts into a directory: so there is one list of
+//! files, and it holds for all ways to install.
 //!
 //! Non-goals: releasing: signatures, uploads.
 
-mod archive;
 mod bare;
 mod build;
 mod check;
-mod control;
 mod names;
 mod notices;
-mod origin;
-mod tree;
 
+use crate::command::{output, script};
 use anyhow::{Context as _, bail, ensure};
+use host::subject::FILE_SYSTEMS;
 use names::{TARGETS, Target};
-use origin::Origin;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tree::Parts;
+use std::process::Command;
+
+const PACK: &str = include_str!("pack.sh");
 
 /// Make static programs, tarballs and packages of Debian, and prove them
 #[derive(Debug, clap::Args)]
@@ -39,13 +39,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
         |target: &Target| named.is_empty() || named.iter().any(|n| n == target.processor);
     let targets: Vec<Target> = TARGETS.into_iter().filter(is_chosen).collect();
     let (root, built) = (&root.canonicalize()?, crate::target());
-    let origin = origin::origin(root)?;
     // Pages of commands that are no more may lie there.
     let _ = fs::remove_dir_all(root.join("target/generated"));
     super::docs::write(root)?;
     let binaries = build::build(root, &built, &targets)?;
     let place = built.join("dist");
-    let made = pack_all(root, &place, &targets, &binaries, &origin)?;
+    let made = pack_all(root, &place, &targets, &binaries)?;
     for line in prove(&built, &targets, &binaries, &made)? {
         println!("{line}");
     }
@@ -59,7 +58,6 @@ fn pack_all(
     place: &Path,
     targets: &[Target],
     binaries: &[PathBuf],
-    origin: &Origin,
 ) -> anyhow::Result<Vec<PathBuf>> {
     if place.exists() {
         fs::remove_dir_all(place)?;
@@ -69,28 +67,39 @@ fn pack_all(
     let mut made = Vec::new();
     for (target, binary) in targets.iter().zip(binaries) {
         check::binary(binary, *target).with_context(|| binary.display().to_string())?;
-        let notices = &notices::notices(root, &target.triple())?;
-        let parts = Parts { root, target: *target, binary, notices, origin };
-        let files = pack(&parts, place)?;
-        for (file, again) in files.iter().zip(pack(&parts, second.path())?) {
+        let notices = notices::notices(root, &target.triple())?;
+        let files = pack(root, *target, binary, &notices, place)?;
+        for (file, again) in files.iter().zip(pack(root, *target, binary, &notices, second.path())?)
+        {
             ensure!(fs::read(file)? == fs::read(again)?, "{} varies", file.display());
         }
         made.extend(files);
     }
-    archive::sums(place, &made)?;
+    let names = made.iter().filter_map(|file| file.file_name());
+    let sums = output(Command::new("sha256sum").args(names).current_dir(place))?;
+    fs::write(place.join("SHA256SUMS"), sums)?;
     Ok(made)
 }
 
 /// The tarball and the package of a target.
-fn pack(parts: &Parts<'_>, to: &Path) -> anyhow::Result<[PathBuf; 2]> {
-    let trees = tempfile::tempdir_in(to)?;
-    let [portable, debian] = ["portable", "debian"].map(|name| trees.path().join(name));
-    tree::portable(parts, &portable)?;
-    tree::debian(parts, &debian)?;
-    Ok([
-        archive::tarball(&portable, parts.target, parts.origin, to)?,
-        archive::package(&debian, parts.target, parts.origin, to)?,
-    ])
+fn pack(
+    root: &Path,
+    target: Target,
+    binary: &Path,
+    notices: &str,
+    to: &Path,
+) -> anyhow::Result<[PathBuf; 2]> {
+    let linked = tempfile::NamedTempFile::new()?;
+    fs::write(linked.path(), notices)?;
+    let recommended: BTreeSet<&str> = FILE_SYSTEMS.iter().map(|system| system.package).collect();
+    let (tree, package) = (target.tree(), target.package());
+    let mut pack = script(PACK, "pack.sh");
+    pack.arg(to).env("root", root).env("binary", binary).env("notices", linked.path());
+    pack.env("recommended", recommended.into_iter().collect::<Vec<_>>().join(", "));
+    pack.env("tree", &tree).env("package", &package);
+    pack.env("version", names::version()).env("architecture", target.debian);
+    output(&mut pack)?;
+    Ok([to.join(format!("{tree}.tar.gz")), to.join(package)])
 }
 
 /// What was made, and how far it is proved: lines for the user.
@@ -136,4 +145,40 @@ fn emulated(binary: &Path, target: Target, native: Option<&Path>) -> anyhow::Res
          that needs such a machine",
         target.emulator
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_says_what_it_is_needs_nothing_and_recommends_what_makes_file_systems() {
+        if !crate::command::is_there("dpkg-deb") {
+            return println!("skipped: needs dpkg-deb");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let binary = directory.path().join("program");
+        fs::write(&binary, "#!/bin/sh").unwrap();
+        let root = crate::root().canonicalize().unwrap();
+        let packed = pack(&root, TARGETS[1], &binary, "licences", directory.path()).unwrap();
+        let said = |words: &[&str]| output(Command::new("dpkg-deb").args(words)).unwrap();
+        let package = packed[1].to_str().unwrap();
+        let control = said(&["--field", package]);
+        let field = |name: &str| control.lines().find_map(|line| line.strip_prefix(name));
+        assert_eq!(field("Package: "), Some("lbolt"));
+        assert_eq!(field("Version: "), Some(&*names::version()));
+        assert_eq!(field("Architecture: "), Some("arm64"));
+        assert_eq!(field("Recommends: "), Some("btrfs-progs, e2fsprogs, xfsprogs"));
+        assert_eq!(field("Depends: "), None);
+        assert!(field("Maintainer: ").is_some_and(|who| who.ends_with('>')));
+        let files = said(&["--contents", package]);
+        for name in ["bin/lbolt", "doc/lbolt/changelog.Debian.gz", "lintian/overrides/lbolt"] {
+            assert!(files.contains(name), "{name}: {files}");
+        }
+        assert!(files.lines().all(|line| line.contains("root/root")), "{files}");
+        let listed = output(Command::new("tar").arg("-tf").arg(&packed[0])).unwrap();
+        let tree = TARGETS[1].tree();
+        assert!(listed.contains(&format!("{tree}/share/doc/lbolt/third-party-licences.txt")));
+        assert!(listed.lines().all(|line| line.starts_with(&tree)), "{listed}");
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::command::output;
 use anyhow::Context as _;
+use proc_macro2::{Delimiter, LineColumn, TokenStream, TokenTree};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -122,87 +123,43 @@ fn test_module(code: &str) -> usize {
     found.unwrap_or(usize::MAX)
 }
 
-/// The text with blanks for comments, strings and character literals.
-pub(super) fn mask(text: &str) -> String {
-    let mut masked = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let hidden = hidden_length(rest, masked.chars().next_back());
-        let (token, behind) = rest.split_at(hidden.unwrap_or(first.len_utf8()));
-        if hidden.is_some() {
-            masked.extend(token.chars().map(|c| if c == '\n' { c } else { ' ' }));
-        } else {
-            masked.push_str(token);
+/// The text with blanks for comments, strings and character literals; all blank where it is no
+/// Rust.
+fn mask(text: &str) -> String {
+    let lines: Vec<Vec<char>> = text.split('\n').map(|line| line.chars().collect()).collect();
+    let mut code: Vec<Vec<char>> = lines.iter().map(|line| vec![' '; line.len()]).collect();
+    let mut show = |token: &str, at: LineColumn| {
+        let place = at.line - 1;
+        let range = at.column..at.column + token.chars().count();
+        // The tokens that a documenting comment stands for are not in the text.
+        let written = lines.get(place).and_then(|line| line.get(range.clone()));
+        if written.is_some_and(|written| written.iter().copied().eq(token.chars())) {
+            code[place][range].copy_from_slice(written.unwrap_or_default());
         }
-        rest = behind;
-    }
-    masked
+    };
+    each_token(text.parse().unwrap_or_default(), &mut show);
+    code.iter().map(|line| line.iter().collect::<String>()).collect::<Vec<_>>().join("\n")
 }
 
-/// The length of the comment, string or character literal that `rest` begins with.
-fn hidden_length(rest: &str, before: Option<char>) -> Option<usize> {
-    let end = |found: Option<usize>| Some(found.unwrap_or(rest.len()));
-    match rest.as_bytes() {
-        [b'/', b'/', ..] => end(rest.find('\n')),
-        [b'/', b'*', ..] => end(block_end(rest)),
-        [b'"', ..] => end(quote_end(rest)),
-        [b'\'', ..] => character_end(rest),
-        [b'r', ..] | [b'b' | b'c', b'r', ..] if !before.is_some_and(is_word) => raw_end(rest),
-        _ => None,
-    }
-}
-
-/// Comments of this kind nest.
-fn block_end(rest: &str) -> Option<usize> {
-    let mut depth = 0;
-    let mut place = 0;
-    while let Some(next) = rest.get(place..).filter(|next| !next.is_empty()) {
-        let step = match next.as_bytes() {
-            [b'/', b'*', ..] => 1,
-            [b'*', b'/', ..] => -1,
-            _ => 0,
-        };
-        depth += step;
-        place += if step == 0 { next.chars().next()?.len_utf8() } else { 2 };
-        if depth == 0 {
-            return Some(place);
+/// Each token of code but texts, with its place.
+fn each_token(tokens: TokenStream, show: &mut impl FnMut(&str, LineColumn)) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                show(open, group.span_open().start());
+                each_token(group.stream(), show);
+                show(close, group.span_close().start());
+            }
+            TokenTree::Literal(literal) if literal.to_string().ends_with(['"', '\'', '#']) => {}
+            other => show(&other.to_string(), other.span().start()),
         }
     }
-    None
-}
-
-fn quote_end(rest: &str) -> Option<usize> {
-    let mut escaped = false;
-    for (place, character) in rest.char_indices().skip(1) {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return Some(place + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// None for a lifetime, which opens like a character and does not close.
-fn character_end(rest: &str) -> Option<usize> {
-    let mut inside = rest.char_indices().skip(1);
-    let (_, first) = inside.next()?;
-    if first == '\\' {
-        inside.next()?;
-        return inside.find(|(_, c)| *c == '\'').map(|(place, _)| place + 1);
-    }
-    inside.next().filter(|(_, c)| *c == '\'').map(|(place, _)| place + 1)
-}
-
-/// The end of `r"…"`, `r#"…"#` and their kin; none if it is a name.
-fn raw_end(rest: &str) -> Option<usize> {
-    let body = rest.trim_start_matches(['b', 'c']).strip_prefix('r')?;
-    let hashes = body.len() - body.trim_start_matches('#').len();
-    let inside = body[hashes..].strip_prefix('"')?;
-    let closing = format!("\"{}", "#".repeat(hashes));
-    let length = inside.find(&closing).map_or(inside.len(), |place| place + closing.len());
-    Some(rest.len() - inside.len() + length)
 }
 
 /// Whether a character can stand in a name.
@@ -251,10 +208,12 @@ mod tests {
             ("a /* b /* c */ */ d", "a                 d"),
             (r#"a("b\"c") + d"#, "a(      ) + d"),
             ("r#\"a\"b\"# c", "         c"),
-            ("bar\"x\" r#type", "bar    r#type"),
+            ("r#type", "r#type"),
+            ("/// doc \"x\nfn b() {}", "          \nfn b() {}"),
             ("f<'a>('b', '\\'', '{')", "f<'a>(   ,     ,    )"),
             ("\"é\n\" x", "  \n  x"),
             ("/* open", "       "),
+            ("1.5e3_f64 + 'l'", "1.5e3_f64 +    "),
         ] {
             assert_eq!(mask(text), masked, "{text}");
         }

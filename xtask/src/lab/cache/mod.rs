@@ -1,15 +1,17 @@
 //! What the guests are booted from, in a folder of its own that later runs find again: unpacked
 //! kernels, the root image, an initramfs for each kernel. Only what is missing is made.
 
-mod apt;
-mod initramfs;
-
 use super::table::{Kernel, Machine};
-use crate::command::{is_there, output, watch};
+use crate::command::{is_there, output, script, watch};
 use crate::debian;
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+const KERNEL: &str = include_str!("kernel.sh");
+const INITRAMFS: &str = include_str!("initramfs.sh");
+/// Process 1 of a guest.
+const INIT: &str = include_str!("../guest/init.sh");
 
 /// Space in the root image, of which little is used.
 const ROOT_SIZE: &str = "6G";
@@ -61,16 +63,36 @@ impl Cache {
         let place = self.at.join("kernels").join(&kernel.name);
         if !place.join("version").exists() {
             eprintln!("lab: fetching kernel {}", kernel.name);
-            apt::unpack(kernel, &self.at.join("apt"), &place)?;
+            self.unpack(kernel, &place)?;
         }
         let version = std::fs::read_to_string(place.join("version"))?.trim().to_owned();
         let name = if self.is_short { "short.cpio" } else { "image.cpio" };
         let initramfs = place.join(name);
         let programs: &[String] = if self.is_short { &machine.programs } else { &[] };
-        initramfs::make(&initramfs, &place, &version, programs)?;
+        let mut make = script(INITRAMFS, "initramfs.sh");
+        make.args([&initramfs, &place]).arg(&version).args(programs).env("init", INIT);
+        output(&mut make)?;
         let image = if self.is_short { None } else { Some(self.image(machine)?) };
         let kernel = place.join("boot").join(format!("vmlinuz-{version}"));
         Ok(Boot { kernel, initramfs, modules: place.join("lib/modules"), image })
+    }
+
+    /// Unpacks a kernel; one of another suite comes from this machine's own sources under that
+    /// suite's name.
+    fn unpack(&self, kernel: &Kernel, place: &Path) -> anyhow::Result<()> {
+        let mut unpack = script(KERNEL, "kernel.sh");
+        unpack.arg(&kernel.package).args([&self.at.join("apt"), place]);
+        if let Some(suite) = &kernel.suite {
+            let codename = debian::codename()?;
+            let lines = debian::sources(&codename)?.into_iter().filter_map(|(address, of)| {
+                // The newest suite has neither updates nor security.
+                let is_there = suite != "sid" || of == codename;
+                let of = of.replacen(&codename, suite, 1);
+                is_there.then(|| format!("deb {address} {of} main\n"))
+            });
+            unpack.arg(suite).env("sources", lines.collect::<String>());
+        }
+        output(&mut unpack).map(drop)
     }
 
     /// The root image: a small Debian with the tools of storage stacks.

@@ -135,24 +135,22 @@ impl Held {
 /// number is held only where nothing was.
 pub(super) fn fio(run: &Run, report: &FioReport) -> Vec<Fault> {
     let mut faults = vec![];
-    let reported = [
-        (Op::Read, report.sum(|job| &job.read)),
-        (Op::Write, report.sum(|job| &job.write)),
-        (Op::Discard, report.sum(|job| &job.trim)),
-    ];
-    for (op, reported) in reported {
+    let kinds = [(Op::Read, "read"), (Op::Write, "write"), (Op::Discard, "trim")];
+    for (op, kind) in kinds {
+        let [bytes, ios] =
+            ["io_bytes", "total_ios"].map(|what| report.sum(&format!("/{kind}/{what}")));
         let own = run
             .requests
             .iter()
             .filter(|(row, command)| command == LOAD && row.op == op && row.parent_id.is_none());
         let own = sum(own.map(|(row, _)| row));
         let name = op.name();
-        if own.bytes != reported.io_bytes {
-            let wanted = format!("bytes of fio's {name}s: {}, by fio", reported.io_bytes);
+        if own.bytes != bytes {
+            let wanted = format!("bytes of fio's {name}s: {bytes}, by fio");
             faults.push(Fault::new(wanted, own.bytes.to_string()));
         }
-        if run.provenance.counts.merged == 0 && own.requests != reported.total_ios {
-            let wanted = format!("fio's {name}s: {}, by fio", reported.total_ios);
+        if run.provenance.counts.merged == 0 && own.requests != ios {
+            let wanted = format!("fio's {name}s: {ios}, by fio");
             faults.push(Fault::new(wanted, own.requests.to_string()));
         }
     }
@@ -163,7 +161,7 @@ pub(super) fn fio(run: &Run, report: &FioReport) -> Vec<Fault> {
 pub(super) fn fio_bytes(run: &Run, report: &FioReport) -> Vec<Fault> {
     let is_data = |row: &&Request| row.op == Op::Write && row.parent_id.is_none();
     let written = sum(run.requests.iter().map(|(row, _)| row).filter(is_data)).bytes;
-    let reported = report.sum(|job| &job.write).io_bytes;
+    let reported = report.sum("/write/io_bytes");
     let fault = || Fault::new(format!("bytes written: {reported}, by fio"), written.to_string());
     (written != reported).then(fault).into_iter().collect()
 }
@@ -172,7 +170,7 @@ pub(super) fn fio_bytes(run: &Run, report: &FioReport) -> Vec<Fault> {
 pub(super) fn fsyncs(run: &Run, report: &FioReport) -> Vec<Fault> {
     let is_one = |kind| matches!(kind, CallKind::Fsync | CallKind::Fdatasync | CallKind::Untold);
     let calls = run.context.calls.iter().filter(|call| call.command == LOAD && is_one(call.kind));
-    let (calls, reported) = (calls.count() as u64, report.sum(|job| &job.sync).total_ios);
+    let (calls, reported) = (calls.count() as u64, report.sum("/sync/total_ios"));
     let fault = || Fault::new(format!("fsync calls: {reported}, by fio"), calls.to_string());
     (calls != reported || calls == 0).then(fault).into_iter().collect()
 }

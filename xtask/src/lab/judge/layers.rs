@@ -2,7 +2,8 @@
 //! response times of the rows themselves.
 
 use super::Fault;
-use crate::lab::evidence::{Counters, Published, PublishedFinding, Run};
+use crate::lab::evidence::{Counters, Run};
+use serde_json::Value;
 
 /// The layers' own times may be off by so much of the top's time, in sum.
 const SHARE: f64 = 0.01;
@@ -20,15 +21,16 @@ fn top_ns(run: &Run, device: u32) -> f64 {
 }
 
 /// The first device is the top; all of them must be layers.
-pub(super) fn layers(run: &Run, published: &Published, devices: &[Counters]) -> Vec<Fault> {
+pub(super) fn layers(run: &Run, published: &Value, devices: &[Counters]) -> Vec<Fault> {
     let Some(top) = devices.first() else {
         return vec![Fault::new("a top device", "none was counted")];
     };
-    let is_of_top = |finding: &&PublishedFinding| {
-        let name = finding.subject["device"].as_str().unwrap_or_default();
-        finding.quantity == OWN && (name == top.mapped || name == top.name)
+    let is_of_top = |finding: &&Value| {
+        let name = &finding["subject"]["device"];
+        finding["quantity"] == OWN && (*name == top.mapped.as_str() || *name == top.name.as_str())
     };
-    let own = published.findings.iter().filter(is_of_top).filter_map(|finding| finding.value);
+    let own = published["findings"].as_array().into_iter().flatten().filter(is_of_top);
+    let own = own.filter_map(|finding| finding["value"].as_f64());
     let own: Vec<f64> = own.collect();
     let mut faults = vec![];
     if own.len() != devices.len() {

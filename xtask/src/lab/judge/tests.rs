@@ -1,13 +1,12 @@
 //! Evidence that is made up: each kind of assertion holds, and fails for its own reason alone.
 
-use super::super::evidence::{
-    Counters, FioJob, FioOperations, FioReport, FioTimes, Published, PublishedFinding,
-};
+use super::super::evidence::{Counters, FioReport};
 use super::*;
 use crate::lab::plan::Case;
 use crate::lab::table::Pattern;
 use model::doubt::{Doubt, Judgement};
 use model::record::{Call, Request, Subject};
+use serde_json::json;
 
 const SDA: u32 = 8 << 20;
 
@@ -197,21 +196,14 @@ fn a_device_of_bios_counts_no_flush_and_an_empty_one_as_a_write_or_not_at_all() 
 
 #[test]
 fn only_fios_own_requests_are_held_against_its_report() {
-    let operations = |total_ios| FioOperations {
-        total_ios,
-        io_bytes: total_ios * 4096,
-        ..FioOperations::default()
-    };
-    let job = FioJob { read: operations(2), ..FioJob::default() };
+    let operations = |ios: u64| json!({"total_ios": ios, "io_bytes": ios * 4096});
+    let report = json!({"jobs": [{"read": operations(2)}]});
     let (other, _) = read(9);
     let rows = vec![read(1), read(2), (other, "udev-worker".to_owned())];
-    let mut evidence = Evidence {
-        run: Some(run(rows)),
-        fio: Some(FioReport { jobs: vec![job] }),
-        ..Evidence::default()
-    };
+    let mut evidence =
+        Evidence { run: Some(run(rows)), fio: Some(FioReport(report)), ..Evidence::default() };
     assert_eq!(judge(&case(&[Kind::Fio]), &evidence), Outcome::Passed);
-    evidence.fio.as_mut().unwrap().jobs[0].write = operations(1);
+    evidence.fio.as_mut().unwrap().0["jobs"][0]["write"] = operations(1);
     let found = faults(&case(&[Kind::Fio]), &evidence);
     assert_eq!(found[0], Fault::new("bytes of fio's writes: 4096, by fio", "0"));
     assert_eq!(found[1], Fault::new("fio's writes: 1, by fio", "0"));
@@ -224,14 +216,13 @@ fn calls_of_fsync_are_fios_and_there_must_be_any() {
     let call = |command: &str| Call { command: command.into(), ..Call::default() };
     let mut run = run(vec![]);
     run.context.calls = vec![call(LOAD), call("systemd")];
-    let sync = FioOperations { total_ios: 1, ..FioOperations::default() };
-    let fio = Some(FioReport { jobs: vec![FioJob { sync, ..FioJob::default() }] });
+    let fio = Some(FioReport(json!({"jobs": [{"sync": {"total_ios": 1}}]})));
     let mut evidence = Evidence { run: Some(run), fio, ..Evidence::default() };
     let case = case(&[Kind::Fsyncs]);
     assert_eq!(judge(&case, &evidence), Outcome::Passed);
     evidence.run.as_mut().unwrap().context.calls.clear();
     assert_eq!(faults(&case, &evidence), fault("fsync calls: 1, by fio", "0"));
-    evidence.fio.as_mut().unwrap().jobs.clear();
+    evidence.fio.as_mut().unwrap().0 = json!({"jobs": []});
     assert_eq!(faults(&case, &evidence), fault("fsync calls: 0, by fio", "0"));
 }
 
@@ -296,15 +287,13 @@ fn a_capture_by_perf_and_a_suspect_finding_are_faults() {
 
 #[test]
 fn a_published_median_is_within_a_tenth_of_the_delay() {
-    let subject: Subject =
-        serde_json::from_value(serde_json::json!({"device": "dm-0", "op": "read"})).unwrap();
+    let subject: Subject = serde_json::from_value(json!({"device": "dm-0", "op": "read"})).unwrap();
     let evidence = |ms: Option<f64>, fio_ms: f64| {
         let mut run = run(vec![]);
         let finding = |ms| Finding::new(&subject, "response_p50_ns", Some(ms * 1e6), 1, "");
         run.findings = ms.map(finding).into_iter().collect();
-        let percentile = [("50.000000".to_owned(), fio_ms * 1e6)].into();
-        let read = FioOperations { clat_ns: FioTimes { percentile }, ..FioOperations::default() };
-        let fio = Some(FioReport { jobs: vec![FioJob { read, ..FioJob::default() }] });
+        let times = json!({"percentile": {"50.000000": fio_ms * 1e6}});
+        let fio = Some(FioReport(json!({"jobs": [{"read": {"clat_ns": times}}]})));
         Evidence { run: Some(run), fio, ..Evidence::default() }
     };
     let case = case(&[Kind::Delay]);
@@ -372,12 +361,11 @@ fn the_times_of_all_layers_sum_to_the_tops() {
     // Two requests of 100 ns each.
     let run = run(vec![read(1), read(2)]);
     let published = |own: &[(&str, f64)]| {
-        let finding = |(device, ns): &(&str, f64)| PublishedFinding {
-            subject: serde_json::json!({"device": device, "layer": "any"}),
-            quantity: "layer_own_ns".into(),
-            value: Some(*ns),
+        let finding = |(device, ns): &(&str, f64)| {
+            let subject = json!({"device": device, "layer": "any"});
+            json!({"subject": subject, "quantity": "layer_own_ns", "value": ns})
         };
-        Published { findings: own.iter().map(finding).collect() }
+        json!({"findings": own.iter().map(finding).collect::<Vec<_>>()})
     };
     let devices = [counters(2, 0, 0), Counters { number: 1, ..counters(2, 0, 0) }];
     let found = |own: &[(&str, f64)]| layers::layers(&run, &published(own), &devices);
