@@ -19,20 +19,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Of what a program said last, so many lines are shown.
 const LAST_LINES: usize = 5;
 
-/// What a program that must succeed prints, as bytes. What it complains of is in the error.
+/// What a program that must succeed prints. What it complains of is in the error.
 /// Errors: it cannot be started, or fails.
-pub(crate) fn bytes(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     let said = command.stdin(Stdio::null()).output();
     let said = said.with_context(|| format!("failed to run {}", name(command)))?;
     let [text, complaint] = [&said.stdout, &said.stderr].map(|all| String::from_utf8_lossy(all));
     ensure!(said.status.success(), "{} failed: {text}{complaint}", name(command));
-    Ok(said.stdout)
-}
-
-/// What it prints, as text.
-/// Errors: as above.
-pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
-    Ok(String::from_utf8_lossy(&bytes(command)?).into_owned())
+    Ok(text.into_owned())
 }
 
 /// Runs it in sight of the user.
@@ -59,10 +53,14 @@ pub(crate) fn lbolt(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     path.canonicalize().with_context(missing)
 }
 
+/// A script by its own name, which stands behind its text.
 fn name(command: &Command) -> String {
-    let arguments = command.get_args().take(3);
-    let words = std::iter::once(command.get_program()).chain(arguments);
-    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    match &words[..] {
+        [sh, option, _, name, ..] if *sh == "sh" && *option == "-euc" => name.to_string(),
+        _ => words.into_iter().take(3).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// A text for sh, which ends at the first failure.

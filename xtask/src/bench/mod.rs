@@ -34,7 +34,7 @@ const QUICK_PAIRS: u16 = 3;
 /// Real traces, from the project's root, where they are.
 const DATA: &str = "../shared/data";
 
-/// Holds target/release/lbolt against fio, in interleaved pairs.
+/// Hold target/release/lbolt against fio, in interleaved pairs.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench")]
 pub(crate) struct Options {
@@ -75,10 +75,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<ExitCode> {
 
 /// fio's name and version.
 fn fio_version() -> anyhow::Result<String> {
-    let output = Command::new("fio").arg("--version").output();
-    let output = output
-        .context("fio is not installed; `make bench` installs it, or install the package fio")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let said = command::output(Command::new("fio").arg("--version"));
+    let said = said.context("`make bench` installs fio, or install the package fio")?;
+    Ok(said.trim().to_owned())
 }
 
 /// The rows whose names hold the text, and what lbolt itself doubts. All that was made for them is
@@ -136,7 +135,7 @@ impl Options {
     }
 }
 
-/// Makes the long trace that cases are about, by itself.
+/// Make a long trace of so many requests.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Requests {
     count: u64,

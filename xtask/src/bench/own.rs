@@ -16,7 +16,7 @@ use trace::intake::Intake;
 /// A program of the bench's own: its words in, its figures added to those of the steps before.
 type Own = fn(&[&str], &mut Turn) -> anyhow::Result<()>;
 
-const PROGRAMS: [(&str, Own); 14] = [
+const PROGRAMS: [(&str, Own); 13] = [
     ("closed", deed::closed),
     ("dribble", deed::dribble),
     ("explore", deed::explore),
@@ -28,7 +28,6 @@ const PROGRAMS: [(&str, Own); 14] = [
     ("make-requests", make_requests),
     ("make-text", make_text),
     ("pick", deed::pick),
-    ("repeat", repeat),
     ("replay", replay),
     ("times", deed::times),
 ];
@@ -108,15 +107,6 @@ fn make_text(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
         _ => text::Until::Bytes(count.parse::<u64>()? << 20),
     };
     text::named(format).context("no such text")?.write(Path::new(file), until)?;
-    Ok(())
-}
-
-/// COUNT FROM TO: a file so many times over.
-fn repeat(words: &[&str], _: &mut Turn) -> anyhow::Result<()> {
-    let [count, from, to] = words else { bail!("repeat COUNT FROM TO") };
-    let one = std::fs::read(from).with_context(|| format!("failed to read {from}"))?;
-    let mut file = File::create(to)?;
-    (0..count.parse()?).try_for_each(|_: u32| file.write_all(&one))?;
     Ok(())
 }
 

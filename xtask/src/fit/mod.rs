@@ -7,7 +7,7 @@ mod throughput_1983;
 use clap::{Parser, Subcommand};
 use std::path::Path;
 
-/// Fits models to the papers' tables.
+/// Fit models to the papers' tables.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask fit")]
 pub(crate) struct Options {

@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 /// The toolchain that can instrument for a fuzzer.
 const TOOLCHAIN: &str = "nightly";
 
-/// Arbitrary bytes against every importer and the reading of records: no crash, no hang, no runaway
+/// Feed importers and the reading of records with arbitrary bytes: no crash, no hang, no runaway
 /// memory.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask fuzz")]

@@ -24,7 +24,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 use table::Table;
 
-/// Tries lbolt on kernels and storage stacks, and prints what holds.
+/// Try lbolt on kernels and storage stacks, and print what holds.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask lab")]
 pub(crate) struct Options {

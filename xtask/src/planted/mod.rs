@@ -22,7 +22,7 @@ use std::process::ExitCode;
 /// How often a case is run while the hypervisor takes the CPUs away.
 const TRIES: usize = 3;
 
-/// Records planted causes and calm loads, and judges what the verdict says of them.
+/// Record planted causes and calm loads, and judge what the verdict says of them.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask planted")]
 pub(crate) struct Options {
