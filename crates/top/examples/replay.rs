@@ -10,9 +10,9 @@ mod synthetic;
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use top::ratatui::Terminal;
-use top::ratatui::backend::TestBackend;
-use top::ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use top::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use top::ratatui_core::backend::TestBackend;
+use top::ratatui_core::terminal::Terminal;
 use top::{Action, Message, Options, Screen};
 
 /// Seconds that are there from the begin.

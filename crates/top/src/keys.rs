@@ -3,15 +3,26 @@
 //! Non-goals: what the commands do (`screen`).
 
 use crate::view::View;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What the screen asks of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// To end.
+    Quit,
+    /// To write the last seconds as a run, and to say where.
+    WriteRun,
+    /// To clear the terminal and to draw anew ([`crate::run`] does it).
+    Redraw,
+    /// To give the terminal back and to stop ([`crate::run`] does it).
+    Suspend,
+}
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Ends, or leaves the help and an opened row.
     Quit,
-    /// Ends, wherever it is pressed.
-    Interrupt,
     Help,
     Filter,
     Sort,
@@ -19,20 +30,15 @@ pub(crate) enum Command {
     Freeze,
     Open,
     Back,
-    Write,
-    Longer,
-    Shorter,
-    Down,
-    Up,
-    PageDown,
-    PageUp,
-    First,
-    Last,
-    Next,
-    Previous,
+    /// Shows the next longer time, or a shorter one.
+    Window(isize),
+    /// Goes so many rows down, or up.
+    Go(isize),
+    /// Shows the next table, or one before.
+    Turn(isize),
     Show(View),
-    Redraw,
-    Suspend,
+    /// The caller does it, wherever the key is pressed.
+    Act(Action),
 }
 
 /// Keys with what they do.
@@ -44,58 +50,65 @@ pub(crate) struct Binding {
     pub(crate) does: &'static str,
 }
 
-const NONE: KeyModifiers = KeyModifiers::NONE;
-const CONTROL: KeyModifiers = KeyModifiers::CONTROL;
+const PAGE: isize = 10;
+/// More rows than there are.
+const ALL: isize = isize::MAX / 2;
 
-const fn plain(character: char) -> (KeyCode, KeyModifiers) {
-    (KeyCode::Char(character), NONE)
+const fn plain(code: KeyCode) -> (KeyCode, KeyModifiers) {
+    (code, KeyModifiers::NONE)
 }
 
-const fn binding(
-    keys: &'static [(KeyCode, KeyModifiers)],
-    command: Command,
-    shown: &'static str,
-    does: &'static str,
-) -> Binding {
-    Binding { keys, command, shown, does }
+const fn key(character: char) -> (KeyCode, KeyModifiers) {
+    plain(KeyCode::Char(character))
 }
 
-/// All keys, in the order of the help.
-pub(crate) const BINDINGS: &[Binding] = &[
-    binding(&[plain('q')], Command::Quit, "q", "quit; leave help or a row"),
-    binding(&[(KeyCode::Char('c'), CONTROL)], Command::Interrupt, "Ctrl-C", "quit"),
-    binding(&[plain('?'), plain('h'), (KeyCode::F(1), NONE)], Command::Help, "? h", "this help"),
-    binding(&[plain('1')], Command::Show(View::Devices), "1", "devices"),
-    binding(&[plain('2')], Command::Show(View::Waits), "2", "who waits for whom"),
-    binding(&[plain('3')], Command::Show(View::Roles), "3", "roles"),
-    binding(&[plain('4')], Command::Show(View::Files), "4", "files"),
-    binding(&[plain('5')], Command::Show(View::Calls), "5", "calls: fsync and its like"),
-    binding(&[plain('6')], Command::Show(View::Storms), "6", "storms"),
-    binding(&[(KeyCode::Tab, NONE)], Command::Next, "Tab", "the next table"),
-    binding(
-        &[(KeyCode::BackTab, NONE), (KeyCode::BackTab, KeyModifiers::SHIFT)],
-        Command::Previous,
-        "Shift-Tab",
-        "the table before",
-    ),
-    binding(&[(KeyCode::Down, NONE), plain('j')], Command::Down, "↓ j", "the next row"),
-    binding(&[(KeyCode::Up, NONE), plain('k')], Command::Up, "↑ k", "the row before"),
-    binding(&[(KeyCode::PageDown, NONE)], Command::PageDown, "PgDn", "ten rows down"),
-    binding(&[(KeyCode::PageUp, NONE)], Command::PageUp, "PgUp", "ten rows up"),
-    binding(&[(KeyCode::Home, NONE), plain('g')], Command::First, "Home g", "the first row"),
-    binding(&[(KeyCode::End, NONE), plain('G')], Command::Last, "End G", "the last row"),
-    binding(&[(KeyCode::Enter, NONE)], Command::Open, "Enter", "open the row"),
-    binding(&[(KeyCode::Esc, NONE)], Command::Back, "Esc", "back; clear the filter"),
-    binding(&[plain('/')], Command::Filter, "/", "show only rows with a text"),
-    binding(&[plain('s')], Command::Sort, "s", "sort by the next column"),
-    binding(&[plain('r')], Command::Reverse, "r", "reverse the order"),
-    binding(&[plain('+'), plain('=')], Command::Longer, "+", "a longer time: to 5 min"),
-    binding(&[plain('-')], Command::Shorter, "-", "a shorter time: to 1 s"),
-    binding(&[plain(' ')], Command::Freeze, "Space", "freeze; go on"),
-    binding(&[plain('w')], Command::Write, "w", "write the last seconds as a run"),
-    binding(&[(KeyCode::Char('l'), CONTROL)], Command::Redraw, "Ctrl-L", "draw anew"),
-    binding(&[(KeyCode::Char('z'), CONTROL)], Command::Suspend, "Ctrl-Z", "suspend"),
-];
+const fn control(character: char) -> (KeyCode, KeyModifiers) {
+    (KeyCode::Char(character), KeyModifiers::CONTROL)
+}
+
+macro_rules! bindings {
+    ($([$($key:expr),*] $command:expr, $shown:literal, $does:literal;)*) => {
+        /// All keys, in the order of the help.
+        pub(crate) const BINDINGS: &[Binding] = &[$(Binding {
+            keys: &[$($key),*],
+            command: $command,
+            shown: $shown,
+            does: $does,
+        }),*];
+    };
+}
+
+bindings! {
+    [key('q')] Command::Quit, "q", "quit; leave help or a row";
+    [control('c')] Command::Act(Action::Quit), "Ctrl-C", "quit";
+    [key('?'), key('h'), plain(KeyCode::F(1))] Command::Help, "? h", "this help";
+    [key('1')] Command::Show(View::Devices), "1", "devices";
+    [key('2')] Command::Show(View::Waits), "2", "who waits for whom";
+    [key('3')] Command::Show(View::Roles), "3", "roles";
+    [key('4')] Command::Show(View::Files), "4", "files";
+    [key('5')] Command::Show(View::Calls), "5", "calls: fsync and its like";
+    [key('6')] Command::Show(View::Storms), "6", "storms";
+    [plain(KeyCode::Tab)] Command::Turn(1), "Tab", "the next table";
+    [plain(KeyCode::BackTab), (KeyCode::BackTab, KeyModifiers::SHIFT)]
+        Command::Turn(-1), "Shift-Tab", "the table before";
+    [plain(KeyCode::Down), key('j')] Command::Go(1), "↓ j", "the next row";
+    [plain(KeyCode::Up), key('k')] Command::Go(-1), "↑ k", "the row before";
+    [plain(KeyCode::PageDown)] Command::Go(PAGE), "PgDn", "ten rows down";
+    [plain(KeyCode::PageUp)] Command::Go(-PAGE), "PgUp", "ten rows up";
+    [plain(KeyCode::Home), key('g')] Command::Go(-ALL), "Home g", "the first row";
+    [plain(KeyCode::End), key('G')] Command::Go(ALL), "End G", "the last row";
+    [plain(KeyCode::Enter)] Command::Open, "Enter", "open the row";
+    [plain(KeyCode::Esc)] Command::Back, "Esc", "back; clear the filter";
+    [key('/')] Command::Filter, "/", "show only rows with a text";
+    [key('s')] Command::Sort, "s", "sort by the next column";
+    [key('r')] Command::Reverse, "r", "reverse the order";
+    [key('+'), key('=')] Command::Window(1), "+", "a longer time: to 5 min";
+    [key('-')] Command::Window(-1), "-", "a shorter time: to 1 s";
+    [key(' ')] Command::Freeze, "Space", "freeze; go on";
+    [key('w')] Command::Act(Action::WriteRun), "w", "write the last seconds as a run";
+    [control('l')] Command::Act(Action::Redraw), "Ctrl-L", "draw anew";
+    [control('z')] Command::Act(Action::Suspend), "Ctrl-Z", "suspend";
+}
 
 /// The command of a key.
 pub(crate) fn command(key: &KeyEvent) -> Option<Command> {
@@ -129,7 +142,7 @@ mod tests {
     #[test]
     fn shift_does_not_hide_a_letter() {
         let key = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(command(&key), Some(Command::Last));
+        assert_eq!(command(&key), Some(Command::Go(ALL)));
         assert_eq!(command(&KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT)), None);
     }
 }

@@ -19,8 +19,9 @@ mod tally;
 mod terminal;
 mod view;
 
-pub use screen::{Action, Options, Screen, keys};
+pub use keys::Action;
+pub use screen::{Options, Screen, keys};
 pub use terminal::{Message, TopError, run};
 
 /// What reads keys and draws: callers need no version of their own.
-pub use ratatui;
+pub use {ratatui_core, ratatui_crossterm::crossterm};

@@ -4,7 +4,8 @@
 
 use model::units::show_time_ns;
 use std::borrow::Cow;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_truncate::UnicodeTruncateStr as _;
+use unicode_width::UnicodeWidthStr as _;
 
 /// So many a second: `0.4`, `12`, `9,876`, `12.3k`, `1.24M`.
 pub(crate) fn rate(value: f64) -> String {
@@ -59,36 +60,20 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// The begin of a text in so many columns, with `…` where it was cut.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.width() <= columns {
-        return text.into();
+    match columns.checked_sub(1) {
+        _ if text.width() <= columns => text.into(),
+        Some(kept) => format!("{}…", text.unicode_truncate(kept).0).into(),
+        None => "".into(),
     }
-    let mut left = columns.saturating_sub(1);
-    let fits = |character: &char| {
-        let width = character.width().unwrap_or(0);
-        let is_in = width <= left;
-        left = if is_in { left - width } else { 0 };
-        is_in
-    };
-    let kept: String = text.chars().take_while(fits).collect();
-    if columns == 0 { "".into() } else { format!("{kept}…").into() }
 }
 
 /// The end of a text, for paths.
 pub(crate) fn cut_begin(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.width() <= columns {
-        return text.into();
+    match columns.checked_sub(1) {
+        _ if text.width() <= columns => text.into(),
+        Some(kept) => format!("…{}", text.unicode_truncate_start(kept).0).into(),
+        None => "".into(),
     }
-    let mut left = columns.saturating_sub(1);
-    let mut from = text.len();
-    for (place, character) in text.char_indices().rev() {
-        let width = character.width().unwrap_or(0);
-        if width > left {
-            break;
-        }
-        left -= width;
-        from = place;
-    }
-    if columns == 0 { "".into() } else { format!("…{}", &text[from..]).into() }
 }
 
 /// A line of blocks for values, the newest at the right: as many columns, each the greatest of its

@@ -5,13 +5,13 @@
 
 use crate::answer;
 use crate::detail::{Detail, detail};
-use crate::keys::{BINDINGS, Command, command};
+use crate::keys::{Action, BINDINGS, Command, command};
 use crate::past::{Kept, MOST_SECONDS, Past, Window};
 use crate::table::Key;
 use crate::view::{Order, Sheet, Subject, View};
 use model::record::{Rollup, Wait};
 use model::text::visible;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// How a screen is to be.
 #[derive(Debug, Clone, Default)]
@@ -22,19 +22,6 @@ pub struct Options {
     pub devices: Vec<String>,
 }
 
-/// What the screen asks of its caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// To end.
-    Quit,
-    /// To write the last seconds as a run, and to say where.
-    WriteRun,
-    /// To clear the terminal and to draw anew ([`crate::run`] does it).
-    Redraw,
-    /// To give the terminal back and to stop ([`crate::run`] does it).
-    Suspend,
-}
-
 /// The windows of time, in seconds, with their names.
 pub(crate) const WINDOWS: [(i64, &str); 4] =
     [(1, "1 s"), (10, "10 s"), (60, "1 min"), (MOST_SECONDS, "5 min")];
@@ -42,7 +29,6 @@ const FIRST_WINDOW: usize = 1;
 
 /// Characters of a filter.
 const MOST_FILTER: usize = 60;
-const PAGE: isize = 10;
 
 /// Which row is selected.
 #[derive(Debug, Clone, Default)]
@@ -167,7 +153,7 @@ impl Screen {
         let is_front = self.front != Front::Tables;
         match command {
             Command::Quit if is_front => self.close(),
-            Command::Quit | Command::Interrupt => return Some(Action::Quit),
+            Command::Quit => return Some(Action::Quit),
             Command::Help if self.front == Front::Help => self.close(),
             Command::Help => self.front = Front::Help,
             Command::Back if is_front => self.close(),
@@ -184,23 +170,23 @@ impl Screen {
             }
             Command::Freeze => self.freeze(),
             Command::Open => self.open(),
-            Command::Write => {
-                self.say("writing the last seconds as a run …");
-                return Some(Action::WriteRun);
+            Command::Window(by) => {
+                let place = self.window_place.saturating_add_signed(by);
+                self.window_place = place.min(WINDOWS.len() - 1);
+                self.sum_up();
             }
-            Command::Longer => self.look_back((self.window_place + 1).min(WINDOWS.len() - 1)),
-            Command::Shorter => self.look_back(self.window_place.saturating_sub(1)),
-            Command::Down => self.go_by(1),
-            Command::Up => self.go_by(-1),
-            Command::PageDown => self.go_by(PAGE),
-            Command::PageUp => self.go_by(-PAGE),
-            Command::First => self.go_by(isize::MIN / 2),
-            Command::Last => self.go_by(isize::MAX / 2),
-            Command::Next => self.show_next(1),
-            Command::Previous => self.show_next(View::ALL.len() - 1),
+            Command::Go(rows) => self.go_by(rows),
+            Command::Turn(by) => {
+                let place = (self.view as isize + by).rem_euclid(View::ALL.len() as isize);
+                self.show(View::ALL[place as usize]);
+            }
             Command::Show(view) => self.show(view),
-            Command::Redraw => return Some(Action::Redraw),
-            Command::Suspend => return Some(Action::Suspend),
+            Command::Act(action) => {
+                if action == Action::WriteRun {
+                    self.say("writing the last seconds as a run …");
+                }
+                return Some(action);
+            }
         }
         None
     }
@@ -266,16 +252,6 @@ impl Screen {
             }
             None => self.say("this row sums up many: there is nothing to open"),
         }
-    }
-
-    fn look_back(&mut self, place: usize) {
-        self.window_place = place;
-        self.sum_up();
-    }
-
-    fn show_next(&mut self, by: usize) {
-        let place = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
-        self.show(View::ALL[(place + by) % View::ALL.len()]);
     }
 
     fn show(&mut self, view: View) {

@@ -4,10 +4,9 @@
 //! Non-goals: when it was (`past`).
 
 use crate::tally::Tally;
-use hashbrown::{Equivalent, HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 use model::record::{Counted, Rollup};
 use model::text::visible;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Keys of a table that are kept; for a moment, while rows are added, twice as many.
@@ -76,48 +75,6 @@ impl From<&Key> for Key {
     }
 }
 
-/// The same, borrowed from a row.
-#[derive(Debug, Clone, Copy)]
-struct RowKey<'a> {
-    device: Option<&'a str>,
-    operation: &'a str,
-    role: Option<&'a str>,
-    other: Option<&'a str>,
-}
-
-/// As the derived one of [`Key`]; a test compares them.
-impl Hash for RowKey<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.device.hash(state);
-        self.operation.hash(state);
-        self.role.hash(state);
-        self.other.hash(state);
-        false.hash(state);
-    }
-}
-
-impl Equivalent<Key> for RowKey<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
-        !key.is_others
-            && self.operation == &*key.operation
-            && self.device == key.device.as_deref()
-            && self.role == key.role.as_deref()
-            && self.other == key.other.as_deref()
-    }
-}
-
-impl RowKey<'_> {
-    fn key(&self, names: &mut Names) -> Key {
-        Key {
-            device: self.device.map(|text| names.name(text)),
-            operation: names.name(self.operation),
-            role: self.role.map(|text| names.name(text)),
-            other: self.other.map(|text| names.name(text)),
-            is_others: false,
-        }
-    }
-}
-
 /// Sums by key.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
@@ -141,13 +98,8 @@ impl Table {
         self.sums.len()
     }
 
-    fn add(&mut self, key: RowKey<'_>, row: &Rollup, names: &mut Names) {
-        if let Some(sum) = self.sums.get_mut(&key) {
-            sum.add(row);
-            return;
-        }
-        // A harmful name is not found as it is: the key has the harmless one.
-        self.sums.entry(key.key(names)).or_default().add(row);
+    fn add(&mut self, key: Key, row: &Rollup) {
+        self.sums.entry(key).or_default().add(row);
         self.keep(2 * MOST_KEYS);
     }
 
@@ -219,26 +171,25 @@ impl Slot {
 
     /// Adds a row.
     pub(crate) fn add(&mut self, row: &Rollup, names: &mut Names) {
-        let (device, operation) = (row.device.as_deref(), row.operation.as_str());
-        let (role, cause) = (row.role.as_deref(), row.cause.as_deref());
-        let of = |role, other| RowKey { device, operation, role, other };
+        let mut name = |text: &Option<String>| text.as_deref().map(|text| names.name(text));
+        let [device, role, cause, file] =
+            [&row.device, &row.role, &row.cause, &row.file].map(&mut name);
+        let operation = names.name(&row.operation);
+        let key = Key { device, operation, ..Key::default() };
         let (kind, key) = match row.counted {
             Counted::Requests => {
-                self.tables[Kind::Devices as usize].add(of(None, None), row, names);
-                (Kind::Requests, of(role, None))
+                self.tables[Kind::Devices as usize].add(key.clone(), row);
+                (Kind::Requests, Key { role, ..key })
             }
-            Counted::Calls => (Kind::Calls, of(role, None)),
-            Counted::Waits => (Kind::Waits, of(role, None)),
-            Counted::Lost => (Kind::Lost, of(role, cause)),
-            Counted::Disk => (Kind::Disk, of(None, None)),
-            Counted::File => {
-                let other = row.file.as_deref();
-                (Kind::Files, RowKey { device: None, operation, role: None, other })
-            }
-            Counted::Watch => (Kind::Watch, of(None, None)),
+            Counted::Calls => (Kind::Calls, Key { role, ..key }),
+            Counted::Waits => (Kind::Waits, Key { role, ..key }),
+            Counted::Lost => (Kind::Lost, Key { role, other: cause, ..key }),
+            Counted::Disk => (Kind::Disk, key),
+            Counted::File => (Kind::Files, Key { device: None, other: file, ..key }),
+            Counted::Watch => (Kind::Watch, key),
             Counted::Class | Counted::Storm => return,
         };
-        self.tables[kind as usize].add(key, row, names);
+        self.tables[kind as usize].add(key, row);
     }
 
     /// Adds the sums of another span.
@@ -287,10 +238,9 @@ mod tests {
         assert!(table.len() <= MOST_KEYS + 1, "{}", table.len());
         let all: u64 = table.iter().map(|(_, sum)| sum.count).sum();
         assert_eq!(all, (1..=10_000).sum::<u64>());
-        let mut largest = names;
-        let key =
-            RowKey { device: Some("vda"), operation: "read", role: Some("role 9999"), other: None };
-        assert_eq!(table.get(&key.key(&mut largest)).map(|sum| sum.count), Some(10_000));
+        let (device, role) = (Some(names.name("vda")), Some(names.name("role 9999")));
+        let key = Key { device, operation: names.name("read"), role, ..Key::default() };
+        assert_eq!(table.get(&key).map(|sum| sum.count), Some(10_000));
         assert_eq!(slot.table(Kind::Devices).len(), 1);
     }
 

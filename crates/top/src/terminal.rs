@@ -3,12 +3,13 @@
 //!
 //! Non-goals: what keys do and how it looks (`screen`, `draw`).
 
-use crate::screen::{Action, Options, Screen};
+use crate::keys::Action;
+use crate::screen::{Options, Screen};
 use model::record::{Rollup, Wait};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::{cursor, execute, terminal};
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::event::{self, Event, KeyEventKind};
+use ratatui_crossterm::crossterm::{cursor, execute, terminal};
 use rustix::process::{Signal, kill_current_process_group};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
 use std::fs::{File, OpenOptions};

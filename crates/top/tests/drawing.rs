@@ -3,12 +3,11 @@
 
 use crate::synthetic;
 use model::record::Rollup;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::style::Color;
 use std::path::Path;
-use top::ratatui;
+use top::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use top::ratatui_core::backend::TestBackend;
+use top::ratatui_core::style::Color;
+use top::ratatui_core::terminal::Terminal;
 use top::{Options, Screen};
 
 /// 53 seconds, of which the last three are a storm.
@@ -133,8 +132,9 @@ fn no_colour_is_used_where_none_is_wanted() {
         let mut terminal = terminal(200, 60);
         terminal.draw(|frame| screen.draw(frame)).unwrap();
         let cells = terminal.backend().buffer().content.iter();
-        let colored =
-            |cell: &&ratatui::buffer::Cell| cell.fg != Color::Reset || cell.bg != Color::Reset;
+        let colored = |cell: &&top::ratatui_core::buffer::Cell| {
+            cell.fg != Color::Reset || cell.bg != Color::Reset
+        };
         colors.push(cells.filter(colored).count());
     }
     assert!(colors[0] > 100 && colors[1] == 0, "{colors:?}");

@@ -2,8 +2,7 @@
 
 use crate::drawing::{drawn, press, screen};
 use crate::synthetic;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use top::ratatui;
+use top::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use top::{Action, Screen};
 
 fn line(screen: &Screen, place: usize) -> String {

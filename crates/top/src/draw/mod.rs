@@ -13,9 +13,9 @@ use crate::past::Point;
 use crate::screen::{Front, Screen, WINDOWS};
 use crate::view::{Subject, View};
 use page::{Page, wrapped};
-use ratatui::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
 use sheet::Way;
 use style::Look;
 
@@ -48,11 +48,11 @@ impl Screen {
         if columns < LEAST.0 || height < LEAST.1 {
             let text =
                 format!("{columns} × {height} is too small: {} × {} needed", LEAST.0, LEAST.1);
-            page.put(0, 0, &text, look.plain());
+            page.put(0, 0, &text, look.plain);
             return;
         }
         let middle = Rect { y: ANSWER + 1, height: height - ANSWER - 2, ..page.area };
-        page.wrap(0, ANSWER.into(), &self.answer, look.answer());
+        page.wrap(0, ANSWER.into(), &self.answer, look.answer);
         self.tabs(page, usize::from(ANSWER));
         match &self.front {
             Front::Help => {
@@ -80,11 +80,11 @@ impl Screen {
                 break;
             }
             let is_front = view == self.view && self.front == Front::Tables;
-            page.put(line, column, &tab, if is_front { look.front() } else { look.head() });
+            page.put(line, column, &tab, if is_front { look.front } else { look.head });
             column += width(&tab) + 1;
         }
         let stands_out = self.frozen_for().is_some() || self.silent_seconds >= SILENT_SECONDS;
-        let style = if stands_out { look.marked() } else { look.plain() };
+        let style = if stands_out { look.marked } else { look.plain };
         page.put_right(line, page.width(), &corner, style);
     }
 
@@ -104,7 +104,7 @@ impl Screen {
     fn status(&self, page: &mut Page<'_>, line: usize) {
         let look = self.look();
         if let Some(said) = &self.said {
-            page.put(line, 0, said, look.marked());
+            page.put(line, 0, said, look.marked);
             return;
         }
         if self.is_typing {
@@ -112,7 +112,7 @@ impl Screen {
                 line,
                 0,
                 &format!("/{}_  Enter keeps it, Esc clears it", self.filter),
-                look.head(),
+                look.head,
             );
             return;
         }
@@ -135,7 +135,7 @@ impl Screen {
         let mut from = 0;
         for key in keys {
             if from + width(key) <= page.width() {
-                page.put(line, from, key, look.plain());
+                page.put(line, from, key, look.plain);
                 from += width(key) + 2;
             }
         }
@@ -186,7 +186,7 @@ impl Screen {
             return sheet::draw(&mut page.part(area), view, panel, way);
         }
         let title = title(view, panel.sheet.rows.len());
-        let style = if is_front { look.front() } else { look.head() };
+        let style = if is_front { look.front } else { look.head };
         page.part(Rect { height: 1, ..area }).put(0, 0, &format!(" {title} "), style);
         // A blank line is left below.
         let rows = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
@@ -205,9 +205,9 @@ impl Screen {
             let values: Vec<f64> = points.iter().map(of).collect();
             let most = values.iter().copied().fold(0.0, f64::max);
             let name = format!("{} {name}", crate::number::cut(&device, 10));
-            page.put(line, 0, &name, self.look().head());
-            page.put(line, 22, &sparkline(&values, room), self.look().line());
-            page.put(line, 23 + room, &format!("5 min, max {}", show(most)), self.look().plain());
+            page.put(line, 0, &name, self.look().head);
+            page.put(line, 22, &sparkline(&values, room), self.look().line);
+            page.put(line, 23 + room, &format!("5 min, max {}", show(most)), self.look().plain);
         }
     }
 

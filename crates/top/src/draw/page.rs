@@ -3,9 +3,9 @@
 //! Non-goals: what is put there.
 
 use crate::number::{cut, width};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 /// A rectangle of a buffer.
 pub(crate) struct Page<'a> {

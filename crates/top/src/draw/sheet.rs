@@ -32,11 +32,11 @@ pub(crate) fn draw(page: &mut Page<'_>, view: View, panel: &Panel, way: Way) {
         let is_selected = way.has_cursor && first + line == panel.cursor.index;
         draw_row(page, line + 1, row, &places, view, way.look);
         if is_selected {
-            page.style_line(line + 1, way.look.selected());
+            page.style_line(line + 1, way.look.selected);
         }
     }
     if shown.is_empty() {
-        page.put(1, MARK, nothing(view, panel), way.look.plain());
+        page.put(1, MARK, nothing(view, panel), way.look.plain);
     }
 }
 
@@ -123,14 +123,14 @@ fn heads(page: &mut Page<'_>, view: View, panel: &Panel, places: &[Place], look:
             false => format!("{mark}{}", column.head),
         };
         match column.is_text {
-            true => page.put(0, place.from, &cut(&head, place.width + GAP), look.head()),
-            false => page.put_right(0, place.from + place.width, &head, look.head()),
+            true => page.put(0, place.from, &cut(&head, place.width + GAP), look.head),
+            false => page.put_right(0, place.from + place.width, &head, look.head),
         }
     }
 }
 
 fn draw_row(page: &mut Page<'_>, line: usize, row: &Row, places: &[Place], view: View, look: Look) {
-    let style = if row.is_marked { look.marked() } else { look.plain() };
+    let style = if row.is_marked { look.marked } else { look.plain };
     if row.is_marked {
         page.put(line, 0, "!", style);
     }

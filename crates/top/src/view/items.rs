@@ -159,7 +159,7 @@ pub(super) fn roles(_: &Kept, window: &Window) -> Vec<Item> {
         for (key, sum) in window.slot.table(kind).iter() {
             let (role, is_others) = (key.role.clone(), key.is_others);
             let key = Key { role, is_others, ..Key::default() };
-            let of = roles.entry_ref(&key).or_default();
+            let of = roles.entry(key).or_default();
             match kind {
                 Kind::Requests => of.sum.merge(sum),
                 Kind::Calls => of.calls.merge(sum),
