@@ -125,6 +125,50 @@ impl Step {
     }
 }
 
+/// What the kernel's block layer says happened, in whatever words or numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A bio entered the block layer.
+    Queue,
+    Start,
+    Issue,
+    Requeue,
+    /// It became the end of another.
+    BackMerge,
+    /// It became the beginning of another.
+    FrontMerge,
+    Complete,
+    /// A bio was completed, which tells something of disks without requests alone.
+    BioComplete,
+    /// Known, and no step: plugs and unplugs, insertion, splits, remaps, ….
+    Nothing,
+}
+
+impl Kind {
+    /// Whether who was on the CPU then may be who requested it.
+    #[inline]
+    pub(crate) fn tells_who(self) -> bool {
+        matches!(self, Self::Queue | Self::Start | Self::Issue)
+    }
+
+    /// The step, by whom it was requested, or how it was completed.
+    #[inline]
+    pub(crate) fn step(self, origin: Origin, error: i32) -> Option<Step> {
+        Some(match self {
+            Self::Queue => Step::Queue(origin),
+            Self::Start => Step::Start { queued_ns: None, origin, tag: None },
+            Self::Issue => Step::Issue { serves: None, in_sequence: false, origin },
+            Self::Requeue => Step::Requeue,
+            Self::BackMerge => Step::Merge { in_front: false },
+            Self::FrontMerge => Step::Merge { in_front: true },
+            Self::Complete | Self::BioComplete => {
+                Step::Complete { error, done_bytes: None, remaining_bytes: 0, in_sequence: false }
+            }
+            Self::Nothing => return None,
+        })
+    }
+}
+
 /// One step of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {

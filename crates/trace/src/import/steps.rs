@@ -3,49 +3,7 @@
 //! `include/trace/events/block.h`).
 
 use super::parse::unsigned;
-use crate::event::{Origin, Step};
-
-/// What happened, as far as it is a step of ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A bio entered the block layer.
-    Queue,
-    Start,
-    Issue,
-    Requeue,
-    /// It became the end of another.
-    BackMerge,
-    /// It became the beginning of another.
-    FrontMerge,
-    Complete,
-    /// Known, and no step: plugs and unplugs, insertion, splits, remaps, ….
-    Nothing,
-}
-
-impl Kind {
-    /// Whether who was on the CPU then may be who requested it.
-    #[inline]
-    pub(super) fn tells_who(self) -> bool {
-        matches!(self, Self::Queue | Self::Start | Self::Issue)
-    }
-
-    /// The step, by whom it was requested, or how it was completed.
-    #[inline]
-    pub(super) fn step(self, origin: Origin, error: i32) -> Option<Step> {
-        Some(match self {
-            Self::Queue => Step::Queue(origin),
-            Self::Start => Step::Start { queued_ns: None, origin, tag: None },
-            Self::Issue => Step::Issue { serves: None, in_sequence: false, origin },
-            Self::Requeue => Step::Requeue,
-            Self::BackMerge => Step::Merge { in_front: false },
-            Self::FrontMerge => Step::Merge { in_front: true },
-            Self::Complete => {
-                Step::Complete { error, done_bytes: None, remaining_bytes: 0, in_sequence: false }
-            }
-            Self::Nothing => return None,
-        })
-    }
-}
+pub(super) use crate::event::Kind;
 
 /// blktrace's actions in the order of their numbers, which begin at 1, with blkparse's letters.
 const ACTIONS: [(&[u8], Kind); 19] = [

@@ -6,7 +6,7 @@
 
 use super::format::{Field, field};
 use super::selection::{DeviceSelection, Disk};
-use crate::event::{Event, Extent, Origin, Step};
+use crate::event::{Event, Extent, Kind, Origin, Step};
 use crate::intake::Steps;
 use crate::rwbs::{letters, offset};
 use model::record::Flags;
@@ -25,23 +25,6 @@ const RECORD: usize = 28;
 /// u32.
 const TYPE: usize = 0;
 const THREAD: usize = 4;
-
-/// What a tracepoint tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::capture) enum Kind {
-    /// A bio entered the block layer.
-    Queue,
-    Start,
-    Issue,
-    Requeue,
-    /// It became the end of another.
-    BackMerge,
-    /// It became the beginning of another.
-    FrontMerge,
-    Complete,
-    /// A bio was completed, which tells something of disks without requests alone.
-    BioComplete,
-}
 
 /// A tracepoint's number and the places of its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +117,7 @@ impl Decoder {
     }
 
     /// Adds the events of a sample: one, or of a bio that is started and issued at once two, or
-    /// none if its device is not selection for.
+    /// none if its device is not asked for.
     /// Errors: bytes that are no sample of ours.
     #[inline]
     pub(super) fn decode(
@@ -195,36 +178,27 @@ fn steps(
     record: &[u8],
     names: &mut impl Steps,
 ) -> Option<[Option<Step>; 2]> {
-    // Who hands a request over is often not who selection for it.
-    let issue = Step::Issue { serves: None, in_sequence: false, origin: Origin::default() };
-    let step = match (layout.kind, disk.has_bios_alone) {
+    let origin = match layout.kind {
+        Kind::Queue | Kind::Start => origin(layout, record, names)?,
+        // Who hands a request over is often not who asked for it.
+        _ => Origin::default(),
+    };
+    Some(match (layout.kind, disk.has_bios_alone) {
         // The bio is the request.
         (Kind::Queue, true) => {
-            let origin = origin(layout, record, names)?;
             let start = Step::Start { queued_ns: Some(time_ns), origin, tag: None };
-            return Some([Some(start), Some(issue)]);
+            [Some(start), Kind::Issue.step(Origin::default(), 0)]
         }
         // Its request told all.
-        (Kind::BioComplete, false) => return Some([None; 2]),
-        (Kind::Queue, false) => Step::Queue(origin(layout, record, names)?),
-        (Kind::Start, _) => {
-            Step::Start { queued_ns: None, origin: origin(layout, record, names)?, tag: None }
+        (Kind::BioComplete, false) => [None; 2],
+        (kind @ (Kind::Complete | Kind::BioComplete), _) => {
+            [kind.step(origin, layout.error(record)?), None]
         }
-        (Kind::Issue, _) => issue,
-        (Kind::Requeue, _) => Step::Requeue,
-        (Kind::BackMerge, _) => Step::Merge { in_front: false },
-        (Kind::FrontMerge, _) => Step::Merge { in_front: true },
-        (Kind::Complete, _) | (Kind::BioComplete, true) => Step::Complete {
-            error: layout.error(record)?,
-            done_bytes: None,
-            remaining_bytes: 0,
-            in_sequence: false,
-        },
-    };
-    Some([Some(step), None])
+        (kind, _) => [kind.step(origin, 0), None],
+    })
 }
 
-/// Who selection: the thread, by its number in the whole machine, and its command.
+/// Who asked for it: the thread, by its number in the whole machine, and its command.
 fn origin(layout: &Layout, record: &[u8], names: &mut impl Steps) -> Option<Origin> {
     let thread = u32_at(record, THREAD)?;
     let command = layout.command.and_then(|field| field.text(record));

@@ -27,8 +27,9 @@ mod format;
 mod ioctl;
 mod selection;
 
+pub(super) use crate::event::Kind;
 pub(super) use crate::kernel::Tracefs;
-pub(super) use decode::{Decoder, Kind, Layout, Seen};
+pub(super) use decode::{Decoder, Layout, Seen};
 pub use error::PerfError;
 pub(super) use selection::DeviceSelection;
 
