@@ -2,6 +2,7 @@
 //! CPUs, and what the kernel counted at the devices. The same for every experiment.
 
 use crate::checks::traffic;
+use model::histogram::Histogram;
 use model::record::Sample;
 use model::seam::{Counters, DeviceRole, JobCpu};
 
@@ -51,4 +52,20 @@ pub(crate) fn add_devices(sample: &mut Sample, before: &Counters, after: &Counte
 pub(crate) fn foreign_bytes(before: &Counters, after: &Counters, own: u64) -> Option<u64> {
     let tested = traffic(before, after, DeviceRole::Tested)?;
     Some((tested.read_bytes + tested.write_bytes).saturating_sub(own))
+}
+
+/// What requests that were made one after the other took, from when to when, and their time in
+/// syncs.
+pub(crate) fn add_one_by_one(
+    sample: &mut Sample,
+    latency: &Histogram,
+    (from_ns, to_ns): (u64, u64),
+    sync_ns: u64,
+) {
+    sample.started_ns = i64::try_from(from_ns).unwrap_or(i64::MAX);
+    sample.wall_ns = to_ns.saturating_sub(from_ns);
+    sample.operations = latency.count();
+    sample.bytes = sample.operations * sample.block_bytes;
+    sample.sync_ns = sync_ns;
+    sample.set_latency(latency);
 }

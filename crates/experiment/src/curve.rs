@@ -5,18 +5,19 @@
 //!
 //! Non-goals: where the knee is (crate `analyze`), an open loop (`throughput --rate_iops`).
 
-use crate::failure::StreamError;
+use crate::bench::{Done, Jobs, Met};
 use crate::observer::Observer;
-use crate::rounds::{Cells, Jobs, Layout};
+use crate::on_file::{Layer, OnFile, layer};
+use crate::rounds::Cells;
 use crate::sequence::mix;
 use crate::throughput::add_work;
-use crate::throughput::job::{Stream, StreamPlan, StreamReport};
+use crate::throughput::job::{Stream, StreamPlan};
 use crate::until::Until;
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
 use model::record::{Experiment, Sample};
-use model::seam::{Clock, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError};
+use model::seam::{Clock, JobPlacement, PreparedTarget, Subject};
 use model::units::show_size;
 use model::workload::{Access, Program};
 use serde::{Deserialize, Serialize};
@@ -62,8 +63,6 @@ pub struct Cell {
 const PASS_TIMES: f64 = 8.0;
 /// What that makes a pass at the most.
 const PASS_NS_MOST: f64 = 1e10;
-const FILE: &str = "file.curve";
-const FILL_BYTES: u64 = 1 << 20;
 
 impl Cell {
     fn name(&self) -> String {
@@ -103,7 +102,7 @@ pub fn run_system<S: Subject>(
     plan: &Plan,
     clock: &dyn Clock,
     observer: &mut dyn Observer,
-) -> Result<Vec<SubjectError>, SubjectError> {
+) -> Met {
     let curve = Curve { plan, alone_ns: HashMap::new() };
     crate::rounds::run(subject, column, curve, clock, observer)
 }
@@ -114,22 +113,9 @@ struct Curve<'a> {
     alone_ns: HashMap<(Access, u64), f64>,
 }
 
-impl Curve<'_> {
-    fn job(&self, program: &Program, seed: u64, place: &PreparedTarget) -> Jobs<Stream> {
-        let file_bytes = self.plan.size_bytes;
-        let final_sync = program.runtime.is_none();
-        let placement = JobPlacement {
-            file: if place.is_device { String::new() } else { FILE.to_owned() },
-            engine: program.engine(),
-            direct: true,
-            depth: program.iodepth,
-            block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
-            file_bytes,
-            ..JobPlacement::default()
-        };
-        let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync, seed };
-        vec![(placement, Stream::new(program, stream))]
-    }
+/// The scratch file; a device has only itself.
+fn file(place: &PreparedTarget) -> &'static str {
+    if place.is_device { "" } else { "file.curve" }
 }
 
 impl Cells for Curve<'_> {
@@ -163,35 +149,32 @@ impl Cells for Curve<'_> {
         }
     }
 
-    fn layout(&self, place: &PreparedTarget) -> Option<Layout<Stream>> {
-        let bytes = self.plan.size_bytes;
-        let label = format!("writing {}", show_size(bytes));
-        let access = if place.is_device { Access::Rewrite } else { Access::Write };
-        let program = Program {
-            bs: FILL_BYTES,
-            direct: true,
-            ioengine: Some(EngineKind::Psync),
-            ..Program::new(label.clone(), access)
-        };
-        self.plan.fills.then(|| Layout { label, bytes, jobs: self.job(&program, 0, place) })
+    fn files(&self, place: &PreparedTarget) -> Jobs<OnFile<Layer>> {
+        let file = layer(place, file(place), (true, 0..self.plan.size_bytes));
+        if self.plan.fills { vec![file] } else { vec![] }
     }
 
     fn jobs(&self, cell: &Cell, round: u32, place: &PreparedTarget) -> Jobs<Stream> {
         let alone_ns = self.alone_ns.get(&(cell.rw, cell.bs)).copied().unwrap_or(0.0);
         let all_ns = (alone_ns * f64::from(cell.iodepth) * PASS_TIMES).min(PASS_NS_MOST);
         let program = cell.program(self.plan.pass_ns.max(all_ns as u64));
+        let file_bytes = self.plan.size_bytes;
+        let placement = JobPlacement {
+            file: file(place).to_owned(),
+            engine: program.engine(),
+            direct: true,
+            depth: program.iodepth,
+            block_bytes: u32::try_from(program.bs).unwrap_or(u32::MAX),
+            file_bytes,
+            ..JobPlacement::default()
+        };
         let seed = mix(self.plan.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
-        self.job(&program, seed, place)
+        let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: false, seed };
+        vec![(placement, Stream::new(&program, stream))]
     }
 
-    fn error(job: &Stream) -> Option<StreamError> {
-        job.report().error
-    }
-
-    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: Vec<(Stream, JobCpu)>) {
-        let reports: Vec<(StreamReport, JobCpu)> =
-            done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
-        add_work(sample, &reports);
+    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: &Done<Stream>) {
+        add_work(sample, done);
         if cell.iodepth == 1 {
             let alone_ns = sample.wall_ns as f64 / sample.operations.max(1) as f64;
             self.alone_ns.insert((cell.rw, cell.bs), alone_ns);

@@ -3,11 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod bench;
 pub mod calibrate;
 mod checks;
 pub mod curve;
 mod failure;
 mod observer;
+mod on_file;
 pub mod overhead;
 pub mod replay;
 mod rounds;

@@ -4,35 +4,22 @@
 //!
 //! Non-goals: what a cell is, and what its passes do ([`Cells`]).
 
-use crate::account::{add_cpu, add_devices};
+use crate::bench::{Bench, Done, Jobs, Met};
 use crate::checks::Meanwhile;
-use crate::failure::StreamError;
-use crate::observer::{Observer, PassStart};
+use crate::observer::Observer;
+use crate::on_file::{Layer, Measured, OnFile};
 use crate::sequence::{Sequence, mix};
 use crate::until::{Rounds, Until};
 use model::doubt::Doubt;
 use model::record::{Judgement, Role, Sample};
-use model::seam::{
-    Accounting, Clock, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
-};
+use model::seam::{Accounting, Clock, PreparedTarget, Subject, SubjectError};
+use model::units::show_size;
 use std::hash::Hash;
-
-/// Jobs of a pass, each where it does its work.
-pub(crate) type Jobs<J> = Vec<(JobPlacement, J)>;
-
-/// What is written before the first round.
-pub(crate) struct Layout<J> {
-    /// What the user reads meanwhile.
-    pub(crate) label: String,
-    /// Bytes that are written.
-    pub(crate) bytes: u64,
-    pub(crate) jobs: Jobs<J>,
-}
 
 /// What an experiment adds to the frame.
 pub(crate) trait Cells {
     type Cell: Copy + Eq + Hash;
-    type Job: Job;
+    type Job: Measured;
 
     /// All cells, in the order of a round.
     fn cells(&self) -> Vec<Self::Cell>;
@@ -46,12 +33,11 @@ pub(crate) trait Cells {
     fn label(&self, cell: &Self::Cell) -> String;
     /// What is the same in all samples of a cell.
     fn sample(&self, cell: &Self::Cell, column: &str) -> Sample;
-    fn layout(&self, place: &PreparedTarget) -> Option<Layout<Self::Job>>;
+    /// What is written before the first round.
+    fn files(&self, place: &PreparedTarget) -> Jobs<OnFile<Layer>>;
     fn jobs(&self, cell: &Self::Cell, round: u32, place: &PreparedTarget) -> Jobs<Self::Job>;
-    /// What stopped a job.
-    fn error(job: &Self::Job) -> Option<StreamError>;
     /// Adds what the jobs of a pass did to its sample.
-    fn add(&mut self, cell: &Self::Cell, sample: &mut Sample, done: Vec<(Self::Job, JobCpu)>);
+    fn add(&mut self, cell: &Self::Cell, sample: &mut Sample, done: &Done<Self::Job>);
     /// What is doubtful about the last pass, besides what is so of all experiments.
     fn doubts(&self, _: &Self::Cell, _: &Sample) -> Vec<Doubt> {
         Vec::new()
@@ -66,41 +52,34 @@ pub(crate) fn run<S: Subject, C: Cells>(
     cells: C,
     clock: &dyn Clock,
     observer: &mut dyn Observer,
-) -> Result<Vec<SubjectError>, SubjectError> {
-    let (place, failures) = (PreparedTarget::default(), vec![]);
-    let mut run = Run { subject, column, cells, clock, observer, place, failures };
+) -> Met {
+    let mut run = Run { bench: Bench::new(subject, clock, observer), column, cells };
     let outcome = run.all();
-    let failures = std::mem::take(&mut run.failures);
-    subject.clean_up()?;
-    outcome.map(|()| failures)
+    run.bench.end(outcome)
 }
 
 struct Run<'a, S: Subject, C: Cells> {
-    subject: &'a mut S,
+    bench: Bench<'a, S>,
     column: &'a str,
     cells: C,
-    clock: &'a dyn Clock,
-    observer: &'a mut dyn Observer,
-    place: PreparedTarget,
-    failures: Vec<SubjectError>,
 }
 
 impl<S: Subject, C: Cells> Run<'_, S, C> {
     fn all(&mut self) -> Result<(), SubjectError> {
-        self.place = self.subject.prepare()?;
+        self.bench.prepare()?;
         self.lay_out()?;
         let mut cells = self.cells.cells();
-        let mut rounds =
-            Rounds::new(cells.iter().copied(), self.cells.wanted(), self.clock.now_ns());
+        let wanted = self.cells.wanted();
+        let mut rounds = Rounds::new(cells.iter().copied(), wanted, self.bench.clock.now_ns());
         for round in 0.. {
-            if !rounds.go_on(self.clock.now_ns()) {
+            if !rounds.go_on(self.bench.clock.now_ns()) {
                 break;
             }
             for place in self.order(cells.len(), round) {
                 self.turn(&cells[place], round, &mut rounds)?;
             }
             cells.retain(|cell| rounds.have(cell));
-            self.observer.cell_done();
+            self.bench.observer.cell_done();
         }
         Ok(())
     }
@@ -112,18 +91,12 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
     }
 
     fn lay_out(&mut self) -> Result<(), SubjectError> {
-        let Some(Layout { label, bytes, jobs }) = self.cells.layout(&self.place) else {
+        let files = self.cells.files(&self.bench.place);
+        if files.is_empty() {
             return Ok(());
-        };
-        self.observer.pass_starts(&PassStart {
-            program: &label,
-            pass: None,
-            role: Role::Warm,
-            passes: 0,
-            bytes,
-            captures: None,
-        });
-        self.run_jobs(&label, jobs).map(|_| ())
+        }
+        let bytes = files.iter().map(|(placement, _)| placement.file_bytes).sum();
+        self.bench.lay_out(&format!("writing {}", show_size(bytes)), bytes, files)
     }
 
     /// A pass of a cell; one that is refused is left out from here on.
@@ -136,14 +109,12 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
         match self.pass(cell, round) {
             Ok(sample) => {
                 rounds.add(cell, sample.operations_per_s());
-                self.observer.pass_done(sample);
+                self.bench.observer.pass_done(sample);
             }
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             Err(error) => {
-                let mut sample = self.blank(cell, round);
-                sample.judge(Judgement::not_measured(Doubt::refused(&error)));
-                self.observer.pass_done(sample);
-                self.failures.push(error);
+                let blank = self.blank(cell, round);
+                self.bench.refuse(blank, error);
                 rounds.leave_out(cell);
             }
         }
@@ -156,47 +127,24 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
             drives: 1,
             program: self.cells.label(cell),
             pass: u64::from(round),
-            started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
+            started_ns: self.bench.now(),
             ..self.cells.sample(cell, self.column)
         }
     }
 
     fn pass(&mut self, cell: &C::Cell, round: u32) -> Result<Sample, SubjectError> {
         let label = self.cells.label(cell);
-        self.observer.pass_starts(&PassStart {
-            program: &label,
-            pass: Some(round),
-            role: Role::Kept,
-            passes: self.cells.wanted().0,
-            bytes: 0,
-            captures: Some(&self.place.devices),
-        });
-        let jobs = self.cells.jobs(cell, round, &self.place);
-        let before = self.subject.counters(Accounting::Difference)?;
-        let done = self.run_jobs(&label, jobs)?;
-        let after = self.subject.counters(Accounting::Difference)?;
+        self.bench.starts(&label, (Role::Kept, round, self.cells.wanted().0), 0, true);
+        let jobs = self.cells.jobs(cell, round, &self.bench.place);
+        let done = self.bench.measure(Accounting::Difference, &label, jobs)?;
         let mut sample = self.blank(cell, round);
-        let cpu: Vec<JobCpu> = done.iter().map(|(_, cpu)| *cpu).collect();
-        self.cells.add(cell, &mut sample, done);
-        add_cpu(&mut sample, &cpu, &before, &after);
-        add_devices(&mut sample, &before, &after);
+        self.cells.add(cell, &mut sample, &done);
+        done.account(&mut sample);
         let own = self.cells.doubts(cell, &sample);
-        let meanwhile = Meanwhile { sample: &sample, before: &before, after: &after }.doubts();
-        sample.judge(Judgement::of([self.place.doubts.clone(), own, meanwhile].concat()));
+        let Done { before, after, .. } = &done;
+        let meanwhile = Meanwhile { sample: &sample, before, after }.doubts();
+        let all = [self.bench.place.doubts.clone(), own, meanwhile].concat();
+        sample.judge(Judgement::of(all));
         Ok(sample)
-    }
-
-    fn run_jobs(
-        &mut self,
-        label: &str,
-        jobs: Jobs<C::Job>,
-    ) -> Result<Vec<(C::Job, JobCpu)>, SubjectError> {
-        let placements: Vec<JobPlacement> =
-            jobs.iter().map(|(placement, _)| placement.clone()).collect();
-        let done = self.subject.run(jobs)?;
-        let failed = done.iter().zip(&placements).find_map(|((job, _), placement)| {
-            C::error(job).map(|error| error.on(placement, label))
-        });
-        failed.map_or(Ok(done), Err)
     }
 }

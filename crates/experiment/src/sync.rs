@@ -9,19 +9,18 @@
 //!
 //! Non-goals: what a device does with a flush; power failures.
 
-use crate::failure::StreamError;
+use crate::account::add_one_by_one;
+use crate::bench::{Done, Jobs, Met};
 use crate::observer::Observer;
-use crate::rounds::{Cells, Jobs, Layout};
+use crate::on_file::{Layer, Next, OnFile, Report, Work, layer};
+use crate::rounds::Cells;
 use crate::until::Until;
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
 use model::record::{Experiment, Sample};
-use model::seam::{
-    Clock, Durability, Job, JobCpu, JobPlacement, Operation, PreparedTarget, Request, Subject,
-    SubjectError, TimedCompletion, Turn,
-};
+use model::seam::{Clock, Durability, JobPlacement, Operation, PreparedTarget, Request, Subject};
 use model::units::show_size;
 use model::workload::{Access, EngineKind};
 use serde::{Deserialize, Serialize};
@@ -98,9 +97,6 @@ struct Cell {
     writers: u32,
 }
 
-/// Files to be overwritten are laid out in blocks of this size.
-const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
-
 impl Plan {
     fn cells(&self) -> Vec<Cell> {
         let is_wanted = |place: &usize| self.methods.iter().any(|m| m == METHODS[*place].name);
@@ -131,21 +127,24 @@ impl Cell {
         &METHODS[self.method]
     }
 
+    fn pattern(&self) -> &'static str {
+        if self.appends { "append" } else { "overwrite" }
+    }
+
     fn about(&self, target: &str) -> About {
         About::Commit(subject::Commit {
             block_bytes: self.block_bytes,
             direct: u64::from(self.direct),
             method: self.method().name.to_owned(),
-            pattern: if self.appends { "append" } else { "overwrite" }.to_owned(),
+            pattern: self.pattern().to_owned(),
             target: Some(target.to_owned()),
             writers: u64::from(self.writers),
         })
     }
 
     fn placement(&self, writer: u32, plan: &Plan) -> JobPlacement {
-        let pattern = if self.appends { "append" } else { "overwrite" };
         JobPlacement {
-            file: format!("file.{pattern}.{writer}"),
+            file: file(self.pattern(), writer),
             engine: self.method().engine,
             direct: self.direct,
             durability: self.method().durability,
@@ -162,6 +161,11 @@ impl Cell {
     }
 }
 
+/// A writer's file.
+fn file(pattern: &str, writer: u32) -> String {
+    format!("file.{pattern}.{writer}")
+}
+
 /// Runs the plan on one system.
 /// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
 pub fn run_system<S: Subject>(
@@ -170,7 +174,7 @@ pub fn run_system<S: Subject>(
     plan: &Plan,
     clock: &dyn Clock,
     observer: &mut dyn Observer,
-) -> Result<Vec<SubjectError>, SubjectError> {
+) -> Met {
     crate::rounds::run(subject, column, Commits { plan, p50_ns: 0 }, clock, observer)
 }
 
@@ -182,7 +186,7 @@ struct Commits<'a> {
 
 impl Cells for Commits<'_> {
     type Cell = Cell;
-    type Job = Writer;
+    type Job = OnFile<Writer>;
 
     fn cells(&self) -> Vec<Cell> {
         self.plan.cells()
@@ -216,38 +220,26 @@ impl Cells for Commits<'_> {
     }
 
     /// The files that are overwritten.
-    fn layout(&self, _: &PreparedTarget) -> Option<Layout<Writer>> {
+    fn files(&self, place: &PreparedTarget) -> Jobs<OnFile<Layer>> {
         let writers = self.plan.writers.iter().copied().max().unwrap_or(1);
-        let (method, appends, direct) = (0, false, false);
-        let cell = Cell { method, block_bytes: LAYOUT_BLOCK_BYTES, appends, direct, writers };
-        let blocks = self.plan.file_bytes.div_ceil(LAYOUT_BLOCK_BYTES);
-        let job = |writer| (cell.placement(writer, self.plan), Writer::laying_out(blocks));
-        let bytes = self.plan.file_bytes.saturating_mul(u64::from(writers));
-        let label = format!("writing {}", show_size(bytes));
-        Some(Layout { label, bytes, jobs: (0..writers).map(job).collect() })
+        let file =
+            |writer| layer(place, &file("overwrite", writer), (false, 0..self.plan.file_bytes));
+        (0..writers).map(file).collect()
     }
 
-    fn jobs(&self, cell: &Cell, _: u32, _: &PreparedTarget) -> Jobs<Writer> {
-        let job = |writer| (cell.placement(writer, self.plan), Writer::new(cell, self.plan));
-        (0..cell.writers).map(job).collect()
+    fn jobs(&self, cell: &Cell, _: u32, _: &PreparedTarget) -> Jobs<OnFile<Writer>> {
+        let writer = || OnFile::new(Writer::new(cell, self.plan), 1);
+        (0..cell.writers).map(|number| (cell.placement(number, self.plan), writer())).collect()
     }
 
-    fn error(job: &Writer) -> Option<StreamError> {
-        job.report.error
-    }
-
-    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: Vec<(Writer, JobCpu)>) {
-        let all = || done.iter().map(|(writer, _)| &writer.report);
+    fn add(&mut self, _: &Cell, sample: &mut Sample, done: &Done<OnFile<Writer>>) {
+        let all = || done.jobs.iter().map(|(job, _)| &job.work.report);
         let mut latency = Histogram::default();
         all().for_each(|report| latency.merge(&report.latency));
         let started_ns = all().map(|report| report.started_ns).min().unwrap_or(0);
         let ended_ns = all().map(|report| report.ended_ns).max().unwrap_or(0);
-        sample.started_ns = i64::try_from(started_ns).unwrap_or(i64::MAX);
-        sample.wall_ns = ended_ns.saturating_sub(started_ns);
-        sample.operations = latency.count();
-        sample.bytes = sample.operations * cell.block_bytes;
-        sample.sync_ns = all().map(|report| report.sync_ns).sum();
-        sample.set_latency(&latency);
+        let sync_ns = all().map(|report| report.sync_ns).sum();
+        add_one_by_one(sample, &latency, (started_ns, ended_ns), sync_ns);
         sample.service_sum_ns = latency.sum_ns().saturating_sub(sample.sync_ns);
         self.p50_ns = latency.quantile_ns(0.5).unwrap_or(0);
     }
@@ -270,164 +262,94 @@ impl Cells for Commits<'_> {
     }
 }
 
-/// What a writer has to say when it is over.
-#[derive(Debug, Clone, Default)]
-struct Report {
-    started_ns: u64,
-    ended_ns: u64,
-    latency: Histogram,
-    sync_ns: u64,
-    error: Option<StreamError>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Write,
-    /// The operation of that number after the write.
-    After(usize),
-    Close,
-    Done,
-}
-
-/// One writer: open, commits until the time is over, close.
+/// One writer: commits until the time is over.
 struct Writer {
-    phase: Phase,
     opening: Operation,
     block_bytes: u64,
     /// Where the file ends for it; it starts anew there, or ends where it appends.
     wraps_at_bytes: u64,
     appends: bool,
     after: &'static [Operation],
-    writes_are_durable: bool,
     pass_ns: u64,
     end_ns: u64,
     offset_bytes: u64,
+    /// Of a commit: 0 is the write, and then come those after it.
+    step: usize,
     began_ns: u64,
     written_ns: u64,
-    is_sent: bool,
+    is_over: bool,
     report: Report,
 }
 
 impl Writer {
     fn new(cell: &Cell, plan: &Plan) -> Self {
         Self {
-            phase: Phase::Open,
             opening: if cell.appends { Operation::Create } else { Operation::OpenReadWrite },
             block_bytes: cell.block_bytes,
             wraps_at_bytes: if cell.appends { plan.appended_bytes } else { plan.file_bytes },
             appends: cell.appends,
             after: cell.method().after,
-            writes_are_durable: cell.method().after.is_empty(),
             pass_ns: plan.pass_ns,
             end_ns: u64::MAX,
             offset_bytes: 0,
+            step: 0,
             began_ns: 0,
             written_ns: 0,
-            is_sent: false,
+            is_over: false,
             report: Report::default(),
         }
-    }
-
-    /// So many large blocks into a new file, the last of them durable.
-    fn laying_out(blocks: u64) -> Self {
-        Self {
-            phase: Phase::Open,
-            opening: Operation::Create,
-            block_bytes: LAYOUT_BLOCK_BYTES,
-            wraps_at_bytes: blocks * LAYOUT_BLOCK_BYTES,
-            appends: true,
-            after: METHODS[0].after,
-            writes_are_durable: false,
-            pass_ns: u64::MAX,
-            end_ns: u64::MAX,
-            offset_bytes: 0,
-            began_ns: 0,
-            written_ns: 0,
-            is_sent: false,
-            report: Report::default(),
-        }
-    }
-
-    /// The operation of the present phase.
-    fn operation(&self) -> Option<Operation> {
-        match self.phase {
-            Phase::Open => Some(self.opening),
-            Phase::Write => Some(Operation::Write),
-            Phase::After(number) => self.after.get(number).copied(),
-            Phase::Close => Some(Operation::Close),
-            Phase::Done => None,
-        }
-    }
-
-    /// A completion: on to the next phase.
-    fn complete(&mut self, completion: TimedCompletion) {
-        self.is_sent = false;
-        let (now_ns, operation) = (completion.found_ns, self.operation());
-        let wanted = match self.phase {
-            Phase::Write => self.block_bytes as i64,
-            _ => 0,
-        };
-        if completion.result != wanted {
-            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
-            let offset_bytes = self.offset_bytes;
-            let error = operation.map(|operation| StreamError { operation, offset_bytes, errno });
-            self.report.error = self.report.error.or(error);
-            let was_opening = matches!(self.phase, Phase::Open | Phase::Close);
-            self.phase = if was_opening { Phase::Done } else { Phase::Close };
-            self.report.ended_ns = now_ns;
-            return;
-        }
-        self.phase = match self.phase {
-            Phase::Open => {
-                self.report.started_ns = now_ns;
-                self.end_ns = now_ns.saturating_add(self.pass_ns);
-                Phase::Write
-            }
-            Phase::Write => {
-                self.written_ns = now_ns;
-                self.offset_bytes += self.block_bytes;
-                if self.after.is_empty() { self.committed(now_ns) } else { Phase::After(0) }
-            }
-            Phase::After(number) if number + 1 < self.after.len() => Phase::After(number + 1),
-            Phase::After(_) => self.committed(now_ns),
-            Phase::Close | Phase::Done => Phase::Done,
-        };
     }
 
     /// A write is durable: another one, or the end.
-    fn committed(&mut self, now_ns: u64) -> Phase {
-        let began_durable_ns =
-            if self.writes_are_durable { self.began_ns } else { self.written_ns };
+    fn committed(&mut self, now_ns: u64) {
+        let is_by_itself = self.after.is_empty();
+        let began_durable_ns = if is_by_itself { self.began_ns } else { self.written_ns };
         self.report.latency.record(now_ns.saturating_sub(self.began_ns));
         self.report.sync_ns += now_ns.saturating_sub(began_durable_ns);
         self.report.ended_ns = now_ns;
+        self.step = 0;
         let is_full = self.offset_bytes + self.block_bytes > self.wraps_at_bytes;
-        if now_ns >= self.end_ns || is_full && self.appends {
-            return Phase::Close;
-        }
+        self.is_over = now_ns >= self.end_ns || is_full && self.appends;
         if is_full {
             self.offset_bytes = 0;
         }
-        Phase::Write
     }
 }
 
-impl Job for Writer {
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if let Some(completion) = completion {
-            self.complete(completion);
+impl Work for Writer {
+    fn opening(&self) -> Operation {
+        self.opening
+    }
+
+    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+        let after = self.step.checked_sub(1).and_then(|place| self.after.get(place));
+        match after {
+            Some(operation) => Next::Do(*operation, self.offset_bytes, 0),
+            None if self.is_over => Next::Over,
+            None => {
+                self.began_ns = now_ns;
+                Next::Do(Operation::Write, self.offset_bytes, self.block_bytes as u32)
+            }
         }
-        if self.is_sent {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
+    }
+
+    fn done(&mut self, request: &Request, now_ns: u64) {
+        match request.operation {
+            Operation::Close => return,
+            operation if operation == self.opening => {
+                self.report.started_ns = now_ns;
+                self.end_ns = now_ns.saturating_add(self.pass_ns);
+                return;
+            }
+            Operation::Write => {
+                self.written_ns = now_ns;
+                self.offset_bytes += self.block_bytes;
+            }
+            _ => {}
         }
-        let Some(operation) = self.operation() else { return Turn::Done };
-        if self.phase == Phase::Write {
-            self.began_ns = clock.now_ns();
+        self.step += 1;
+        if self.step > self.after.len() {
+            self.committed(now_ns);
         }
-        self.is_sent = true;
-        let length = if self.phase == Phase::Write { self.block_bytes as u32 } else { 0 };
-        let offset_bytes = self.offset_bytes;
-        Turn::Submit(Request { token: 0, operation, offset_bytes, length_bytes: length })
     }
 }

@@ -10,17 +10,15 @@ mod buffer;
 pub mod disk;
 
 use crate::account::foreign_bytes;
-use crate::failure::StreamError;
+use crate::bench::{run, run_work};
+use crate::on_file::{Next, Work, layer};
 use crate::sequence::mix;
-use crate::throughput::job::{Stream, StreamPlan};
 use model::calibration::{Burst, Cell, Class, Met, Pass, Pattern};
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::seam::{
-    Accounting, Clock, Job, JobPlacement, Operation, PreparedTarget, Request, Subject,
-    SubjectError, TimedCompletion, Turn,
+    Accounting, JobPlacement, Operation, PreparedTarget, Request, Subject, SubjectError,
 };
-use model::workload::{Access, Program};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -152,7 +150,6 @@ pub fn run_system<S: Subject>(
 
 /// A name that scratch gives up again.
 const FILE: &str = "file.calibrate";
-const FILL_BYTES: u64 = 1 << 20;
 
 /// Writes all that requests will stay within.
 fn fill<S: Subject>(
@@ -161,27 +158,21 @@ fn fill<S: Subject>(
     place: &PreparedTarget,
     begins: &mut dyn FnMut(&str),
 ) -> Result<(), SubjectError> {
-    begins(&format!("writing {}", model::units::show_size(plan.size_bytes)));
-    let access = if place.is_device { Access::Rewrite } else { Access::Write };
-    let program = Program {
-        bs: FILL_BYTES,
-        ioengine: Some(EngineKind::Psync),
-        ..Program::new("fill", access)
-    };
-    let file_bytes = plan.size_bytes;
-    let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
-    let placement = JobPlacement {
+    let label = format!("writing {}", model::units::show_size(plan.size_bytes));
+    begins(&label);
+    run(subject, &label, vec![layer(place, FILE, (true, 0..plan.size_bytes))]).map(|_| ())
+}
+
+/// Where requests of that size are made, so many at once.
+fn placement(plan: &Plan, block_bytes: u64, depth: u32) -> JobPlacement {
+    JobPlacement {
         file: FILE.to_owned(),
-        engine: EngineKind::Psync,
+        engine: EngineKind::Libaio,
         direct: true,
-        block_bytes: FILL_BYTES as u32,
-        file_bytes,
+        depth,
+        block_bytes: block_bytes as u32,
+        file_bytes: plan.size_bytes,
         ..JobPlacement::default()
-    };
-    let done = subject.run(vec![(placement.clone(), Stream::new(&program, stream))])?;
-    match done.into_iter().find_map(|(stream, _)| stream.into_report().error) {
-        Some(error) => Err(error.on(&placement, "filling the device")),
-        None => Ok(()),
     }
 }
 
@@ -235,41 +226,18 @@ fn pass<S: Subject>(
     one_ns: f64,
 ) -> Result<Pass, SubjectError> {
     let class = cell.class;
-    let placement = JobPlacement {
-        file: FILE.to_owned(),
-        engine: EngineKind::Libaio,
-        direct: true,
-        depth: class.depth,
-        block_bytes: class.block_bytes as u32,
-        file_bytes: plan.size_bytes,
-        ..JobPlacement::default()
-    };
     let before = subject.counters(Accounting::Difference)?;
-    let mut done =
-        subject.run(vec![(placement.clone(), Probe::new(class, plan, (seed, one_ns)))])?;
+    let placement = placement(plan, class.block_bytes, class.depth);
+    let probe = Probe::new(class, plan, (seed, one_ns));
+    let probe = run_work(subject, &class.name(), placement, probe)?;
     let after = subject.counters(Accounting::Difference)?;
-    let probe = done.pop().map(|(probe, _)| probe);
-    let probe = probe.ok_or_else(|| SubjectError::Failed("a probe did not complete".into()))?;
-    if let Some(error) = probe.error {
-        return Err(error.on(&placement, &class.name()));
-    }
     let foreign_bytes = foreign_bytes(&before, &after, probe.completed * class.block_bytes);
     Ok(Pass { cell: *cell, round, met: probe.met, foreign_bytes })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Stream,
-    Close,
-    Done,
 }
 
 /// One closed loop.
 struct Probe {
     class: Class,
-    phase: Phase,
-    is_edge_sent: bool,
     blocks: u64,
     seed: u64,
     first_block: u64,
@@ -279,13 +247,10 @@ struct Probe {
     sent: u64,
     completed: u64,
     /// By token: since when it is to be sent (the completion before it was found then; a submission
-    /// that blocks is time of the request, or fewer than the depth would be outstanding), and what
-    /// it was.
-    slots: Vec<(u64, Operation)>,
-    free: Vec<u32>,
+    /// that blocks is time of the request, or fewer than the depth would be outstanding).
+    since_ns: Vec<u64>,
     owes_flush: bool,
     met: Met,
-    error: Option<StreamError>,
 }
 
 impl Probe {
@@ -294,8 +259,6 @@ impl Probe {
         let blocks = (plan.size_bytes / class.block_bytes).max(1);
         Self {
             class,
-            phase: Phase::Open,
-            is_edge_sent: false,
             blocks,
             seed,
             first_block: mix(!seed, 0) % blocks,
@@ -304,46 +267,9 @@ impl Probe {
             began_ns: 0,
             sent: 0,
             completed: 0,
-            slots: vec![(0, Operation::Close); class.depth as usize],
-            free: (0..class.depth).rev().collect(),
+            since_ns: vec![0; class.depth as usize],
             owes_flush: false,
             met: Met::default(),
-            error: None,
-        }
-    }
-
-    fn warm_ns(&self) -> u64 {
-        self.began_ns + self.warm_ns
-    }
-
-    fn is_over(&self, now_ns: u64) -> bool {
-        self.error.is_some() || now_ns >= self.began_ns + self.pass_ns
-    }
-
-    fn complete(&mut self, completion: TimedCompletion) {
-        let token = completion.token as usize;
-        let Some(&(sent_ns, operation)) = self.slots.get(token) else { return };
-        self.free.push(token as u32);
-        if let Some((since_ns, _)) = self.slots.get_mut(token) {
-            *since_ns = completion.found_ns;
-        }
-        let is_data = matches!(operation, Operation::Read | Operation::Write);
-        let wanted = if is_data { self.class.block_bytes as i64 } else { 0 };
-        let is_short = if is_data { completion.result != wanted } else { completion.result < 0 };
-        if is_short {
-            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
-            let offset_bytes = 0;
-            self.error.get_or_insert(StreamError { operation, offset_bytes, errno });
-        }
-        match self.phase {
-            Phase::Open => {
-                self.is_edge_sent = false;
-                self.began_ns = completion.found_ns;
-                self.phase = if is_short { Phase::Done } else { Phase::Stream };
-            }
-            Phase::Close => self.phase = Phase::Done,
-            Phase::Stream => self.note(operation, sent_ns, completion.found_ns),
-            Phase::Done => (),
         }
     }
 
@@ -352,7 +278,7 @@ impl Probe {
     fn note(&mut self, operation: Operation, sent_ns: u64, now_ns: u64) {
         self.completed += u64::from(operation != Operation::Fdatasync);
         self.owes_flush = self.class.flushes && operation == Operation::Write;
-        let (warm_ns, end_ns) = (self.warm_ns(), self.began_ns + self.pass_ns);
+        let (warm_ns, end_ns) = (self.began_ns + self.warm_ns, self.began_ns + self.pass_ns);
         let is_timed = !self.class.flushes || operation == Operation::Fdatasync;
         if now_ns < warm_ns || !is_timed {
             return;
@@ -366,66 +292,41 @@ impl Probe {
         self.met.halves[half] += u64::from(now_ns <= end_ns);
         self.met.wall_ns = end_ns - warm_ns;
     }
-
-    fn submit(&mut self, operation: Operation, now_ns: u64) -> Turn {
-        let token = self.free.pop().unwrap_or(0);
-        if let Some((since_ns, of)) = self.slots.get_mut(token as usize) {
-            *of = operation;
-            *since_ns = if *since_ns == 0 { now_ns } else { *since_ns };
-        }
-        let is_data = matches!(operation, Operation::Read | Operation::Write);
-        let number = if is_data { self.sent } else { 0 };
-        self.sent += u64::from(is_data);
-        let block = match self.class.pattern {
-            Pattern::Random => mix(self.seed, number) % self.blocks,
-            Pattern::Sequential => (self.first_block + number) % self.blocks,
-        };
-        let (offset_bytes, length_bytes) = match is_data {
-            true => (block * self.class.block_bytes, self.class.block_bytes as u32),
-            false => (0, 0),
-        };
-        Turn::Submit(Request { token, operation, offset_bytes, length_bytes })
-    }
-
-    fn edge(&mut self, operation: Operation, now_ns: u64) -> Turn {
-        if self.is_edge_sent {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
-        }
-        self.is_edge_sent = true;
-        self.submit(operation, now_ns)
-    }
-
-    fn stream(&mut self, now_ns: u64) -> Turn {
-        if self.owes_flush {
-            self.owes_flush = false;
-            return self.submit(Operation::Fdatasync, now_ns);
-        }
-        if !self.is_over(now_ns) && !self.free.is_empty() {
-            let reads = self.class.reads(mix(!self.seed, self.sent));
-            let operation = if reads { Operation::Read } else { Operation::Write };
-            return self.submit(operation, now_ns);
-        }
-        if self.free.len() < self.slots.len() {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
-        }
-        self.phase = Phase::Close;
-        self.edge(Operation::Close, now_ns)
-    }
 }
 
-impl Job for Probe {
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if let Some(completion) = completion {
-            self.complete(completion);
+impl Work for Probe {
+    fn opening(&self) -> Operation {
+        if self.class.writes() { Operation::OpenReadWrite } else { Operation::OpenRead }
+    }
+
+    fn next(&mut self, token: u32, now_ns: u64) -> Next {
+        if std::mem::take(&mut self.owes_flush) {
+            return Next::Do(Operation::Fdatasync, 0, 0);
         }
-        match self.phase {
-            Phase::Open if self.class.writes() => {
-                self.edge(Operation::OpenReadWrite, clock.now_ns())
-            }
-            Phase::Open => self.edge(Operation::OpenRead, clock.now_ns()),
-            Phase::Stream => self.stream(clock.now_ns()),
-            Phase::Close => Turn::Wait { min: 1, until_ns: u64::MAX },
-            Phase::Done => Turn::Done,
+        if now_ns >= self.began_ns + self.pass_ns {
+            return Next::Over;
+        }
+        if let Some(since_ns) = self.since_ns.get_mut(token as usize).filter(|ns| **ns == 0) {
+            *since_ns = now_ns;
+        }
+        let reads = self.class.reads(mix(!self.seed, self.sent));
+        let block = match self.class.pattern {
+            Pattern::Random => mix(self.seed, self.sent) % self.blocks,
+            Pattern::Sequential => (self.first_block + self.sent) % self.blocks,
+        };
+        self.sent += 1;
+        let operation = if reads { Operation::Read } else { Operation::Write };
+        let block_bytes = self.class.block_bytes;
+        Next::Do(operation, block * block_bytes, block_bytes as u32)
+    }
+
+    fn done(&mut self, request: &Request, now_ns: u64) {
+        let Some(since_ns) = self.since_ns.get_mut(request.token as usize) else { return };
+        let sent_ns = std::mem::replace(since_ns, now_ns);
+        match request.operation {
+            operation if operation == self.opening() => self.began_ns = now_ns,
+            Operation::Close => {}
+            operation => self.note(operation, sent_ns, now_ns),
         }
     }
 }

@@ -12,6 +12,7 @@
 use super::probe::SpeedProbe;
 use super::signal::Signal;
 use crate::failure::StreamError;
+use crate::on_file::Measured;
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
 use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
@@ -157,6 +158,10 @@ impl Channels {
             probe: plan.probe_loops.map(SpeedProbe::new),
             report: ChannelsReport::default(),
         }
+    }
+
+    pub(crate) fn report(&self) -> &ChannelsReport {
+        &self.report
     }
 
     pub(crate) fn into_report(self) -> ChannelsReport {
@@ -377,5 +382,11 @@ impl Job for Channels {
         } else {
             self.edge(clock, completion)
         }
+    }
+}
+
+impl Measured for Channels {
+    fn error(&self) -> Option<StreamError> {
+        self.report.error
     }
 }

@@ -21,36 +21,28 @@ pub use model::workload::Account;
 pub use plan::{ACCOUNT_ROUNDS, Cell, Overlap, Plan, PlannedCell, Sweep};
 pub use sweeps::{Axes, LEFT_OUT, default_sweeps, full_sweeps, model_sweeps};
 
+use crate::bench::{Bench, Done, Met, run as run_jobs};
+use crate::failure::StreamError;
+use crate::on_file::{Measured, layer};
 use crate::sequence::mix;
-use crate::throughput::job::{Stream, StreamPlan};
 use crate::until::Rounds;
 use channels::{Channels, ChannelsPlan, ChannelsReport};
 use idle_load::{IdleLoad, Pause};
-use model::record::{Doubt, Judgement, Role};
+use model::record::{Role, Sample};
 use model::seam::{
-    Accounting, Clock, Counters, Job, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
-    TimedCompletion, Turn,
+    Accounting, Clock, Counters, Job, JobCpu, JobPlacement, Subject, SubjectError, TimedCompletion,
+    Turn,
 };
-use model::workload::{Access, Arithmetic, EngineKind, Program};
+use model::workload::{Access, Arithmetic, EngineKind};
 use signal::Signal;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Files are laid out before the first pass, in blocks of this size.
-const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
 /// A calibration runs for this time, or for so many tests where those are long.
 const CALIBRATION_NS: u64 = 10_000_000;
 const CALIBRATION_LOOPS_MIN: u64 = 40;
 /// How long an idle-priority load computes before it looks whether the job is over.
 const IDLE_LOAD_TURN_NS: f64 = 20_000.0;
-
-/// What the run has found of the place and the machine.
-#[derive(Default)]
-struct Setup {
-    place: PreparedTarget,
-    /// Time of one loop of each arithmetic, roughly.
-    loop_ns: HashMap<Arithmetic, f64>,
-}
 
 /// One pass that was run: the job's report, what idle-priority loops did meanwhile, and the
 /// counters.
@@ -71,57 +63,55 @@ pub fn run<S: Subject>(
     plan: &Plan,
     clock: &dyn Clock,
     observer: &mut dyn Observer,
-) -> Result<Vec<SubjectError>, SubjectError> {
+) -> Met {
     let counted = plan.cells().into_iter().map(|planned| planned.cell);
     let rounds = Rounds::new(counted, (plan.runs, plan.until), clock.now_ns());
-    let (setup, refused) = (Setup::default(), Vec::new());
-    let mut run = Overhead { subject, target, plan, clock, observer, setup, rounds, refused };
+    let (loop_ns, refused) = (HashMap::new(), Vec::new());
+    let bench = Bench::new(subject, clock, observer);
+    let mut run = Overhead { bench, target, plan, loop_ns, rounds, refused };
     let outcome = run.all();
-    let mut failures: Vec<SubjectError> = run.refused.into_iter().map(|(.., e)| e).collect();
-    subject.clean_up()?;
-    failures.dedup();
-    outcome.map(|()| failures)
+    run.bench.failures.dedup();
+    run.bench.end(outcome)
 }
 
 struct Overhead<'a, S: Subject> {
-    subject: &'a mut S,
+    bench: Bench<'a, S>,
     target: &'a str,
     plan: &'a Plan,
-    clock: &'a dyn Clock,
-    observer: &'a mut dyn Observer,
-    setup: Setup,
+    /// Time of one loop of each arithmetic, roughly.
+    loop_ns: HashMap<Arithmetic, f64>,
     /// Of the passes by difference that count.
     rounds: Rounds<Cell>,
     /// Cells and accounts that were refused once are not tried again.
-    refused: Vec<(Cell, Account, SubjectError)>,
+    refused: Vec<(Cell, Account)>,
 }
 
 impl<S: Subject> Overhead<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         let cells = self.plan.cells();
-        let prepared = self.prepare(&cells);
-        if let Err(error) = prepared {
-            if error == SubjectError::Interrupted {
-                return Err(error);
+        match self.prepare(&cells) {
+            Ok(()) => {}
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            Err(error) => {
+                for planned in &cells {
+                    self.refuse(&planned.cell, Account::Difference, error.clone());
+                }
+                return Ok(());
             }
-            for planned in &cells {
-                self.refuse(&planned.cell, Account::Difference, error.clone());
-            }
-            return Ok(());
         }
         for round in 0.. {
-            if round >= self.plan.warmup && !self.rounds.go_on(self.clock.now_ns()) {
+            if round >= self.plan.warmup && !self.rounds.go_on(self.bench.clock.now_ns()) {
                 break;
             }
             self.round(&cells, round)?;
-            self.observer.cell_done();
+            self.bench.observer.cell_done();
         }
         Ok(())
     }
 
     /// Places, files, and the time of a loop.
     fn prepare(&mut self, cells: &[PlannedCell]) -> Result<(), SubjectError> {
-        self.setup.place = self.subject.prepare()?;
+        self.bench.prepare()?;
         // The direct file is made cold, by which a fresh file system loses the cached one too: that
         // comes last.
         for direct in [true, false] {
@@ -134,9 +124,9 @@ impl<S: Subject> Overhead<'_, S> {
         let kinds = cells.iter().filter_map(|p| p.cell.overlap).map(|o| o.arithmetic);
         let kinds: Vec<_> = kinds.chain([idle_load::ARITHMETIC, probe::ARITHMETIC]).collect();
         for arithmetic in kinds {
-            if !self.setup.loop_ns.contains_key(&arithmetic) {
+            if !self.loop_ns.contains_key(&arithmetic) {
                 let loop_ns = self.loop_ns(arithmetic)?;
-                self.setup.loop_ns.insert(arithmetic, loop_ns);
+                self.loop_ns.insert(arithmetic, loop_ns);
             }
         }
         Ok(())
@@ -145,7 +135,7 @@ impl<S: Subject> Overhead<'_, S> {
     /// The file of buffered requests, or of direct ones: both kinds on one file would empty the
     /// cache of each other.
     fn file(&self, direct: bool) -> String {
-        match self.setup.place.is_device {
+        match self.bench.place.is_device {
             true => String::new(),
             false => format!("file.{}", u8::from(direct)),
         }
@@ -153,12 +143,12 @@ impl<S: Subject> Overhead<'_, S> {
 
     /// Where the part of a device begins that serves as that file.
     fn base_bytes(&self, direct: bool) -> u64 {
-        if self.setup.place.is_device && direct { self.plan.file_bytes } else { 0 }
+        if self.bench.place.is_device && direct { self.plan.file_bytes } else { 0 }
     }
 
     fn lay_out(&mut self, direct: bool) -> Result<(), SubjectError> {
         use model::units::show_size;
-        let (needed, free) = (2 * self.plan.file_bytes, self.setup.place.capacity_bytes);
+        let (needed, free) = (2 * self.plan.file_bytes, self.bench.place.capacity_bytes);
         if needed > free {
             return Err(SubjectError::Unavailable(format!(
                 "two files of {} need {}, but there is space for {}; give a smaller --size",
@@ -167,70 +157,37 @@ impl<S: Subject> Overhead<'_, S> {
                 show_size(free)
             )));
         }
-        let file = self.file(direct);
-        self.observer.pass_starts(&PassStart {
-            program: if direct { "direct file" } else { "cached file" },
-            pass: None,
-            role: Role::Warm,
-            passes: 0,
-            bytes: self.plan.file_bytes,
-            captures: None,
-        });
-        let (access, is_device) = match self.setup.place.is_device {
-            // Reading it is what can be done to a device to have it in the cache.
-            true => (Access::Read, true),
-            false => (Access::Write, false),
-        };
+        let is_device = self.bench.place.is_device;
         if is_device && direct {
             return Ok(());
         }
-        let program = Program {
-            bs: LAYOUT_BLOCK_BYTES,
-            ioengine: Some(EngineKind::Psync),
-            ..Program::new("layout", access)
-        };
-        let file_bytes = self.plan.file_bytes;
-        let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: true, seed: 0 };
-        let placement = JobPlacement {
-            file: file.clone(),
-            engine: EngineKind::Psync,
-            block_bytes: LAYOUT_BLOCK_BYTES as u32,
-            file_bytes,
-            ..JobPlacement::default()
-        };
-        let done = self.subject.run(vec![(placement.clone(), Stream::new(&program, stream))])?;
-        for (stream, _) in done {
-            if let Some(error) = stream.into_report().error {
-                return Err(error.on(&placement, "laying out the file"));
-            }
+        let (label, bytes) = (if direct { "direct file" } else { "cached file" }, 0..needed / 2);
+        let file = self.file(direct);
+        let (placement, mut job) = layer(&self.bench.place, &file, (false, bytes));
+        if is_device {
+            // Reading it is what can be done to a device to have it in the cache.
+            job.work.only_read();
         }
-        if direct { self.subject.make_cold(&[(0, file)]) } else { Ok(()) }
+        self.bench.lay_out(label, self.plan.file_bytes, vec![(placement, job)])?;
+        if direct { self.bench.subject.make_cold(&[(0, file)]) } else { Ok(()) }
     }
 
     /// Time of a loop, roughly, by which the loops between two tests are chosen.
     fn loop_ns(&mut self, arithmetic: Arithmetic) -> Result<f64, SubjectError> {
         const LOOPS: u32 = 1000;
         const TESTS: u64 = 5;
-        let cell = Cell {
-            engine: EngineKind::Null,
-            access: Access::RandRead,
-            direct: false,
-            block_bytes: 4096,
-            channels: 1,
-            overlap: None,
-        };
+        let cell = Cell { block_bytes: 4096, ..NOTHING };
         let plan = ChannelsPlan {
             computing: Some((arithmetic, LOOPS)),
             calibrates: Some(TESTS),
-            ..self.channels_plan(&cell, 0, 0, Arc::default())
+            ..self.channels_plan(&cell, 0, 0)
         };
         let placement = JobPlacement { arithmetic: vec![arithmetic], ..self.placement(&cell) };
         let mut best = f64::INFINITY;
         for _ in 0..10 {
-            for (job, cpu) in
-                self.subject.run(vec![(placement.clone(), Channels::new(plan.clone()))])?
-            {
-                let report = job.into_report();
+            let jobs = vec![(placement.clone(), Channels::new(plan.clone()))];
+            for (job, cpu) in run_jobs(self.bench.subject, "calibrating", jobs)? {
+                let report = job.report();
                 let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
                 let loops = (u64::from(LOOPS) * TESTS) as f64;
                 best = best.min(cpu.timed_ns.unwrap_or(wall_ns) as f64 / loops);
@@ -240,23 +197,17 @@ impl<S: Subject> Overhead<'_, S> {
     }
 
     fn loops_per_test(&self, overlap: Overlap) -> u32 {
-        let loop_ns = self.setup.loop_ns.get(&overlap.arithmetic).copied().unwrap_or(1.0);
+        let loop_ns = self.loop_ns.get(&overlap.arithmetic).copied().unwrap_or(1.0);
         (overlap.test_interval_ns as f64 / loop_ns).round().clamp(1.0, 1e9) as u32
     }
 
     /// Loops of a piece of the core-speed probe; none while nothing is known of the loop yet.
     fn probe_loops(&self) -> Option<u32> {
-        let loop_ns = self.setup.loop_ns.get(&probe::ARITHMETIC)?;
+        let loop_ns = self.loop_ns.get(&probe::ARITHMETIC)?;
         Some((probe::PIECE_NS / loop_ns).clamp(1.0, 1e9) as u32)
     }
 
-    fn channels_plan(
-        &self,
-        cell: &Cell,
-        runtime_ns: u64,
-        seed: u64,
-        signal: Arc<Signal>,
-    ) -> ChannelsPlan {
+    fn channels_plan(&self, cell: &Cell, runtime_ns: u64, seed: u64) -> ChannelsPlan {
         ChannelsPlan {
             access: cell.access,
             copies: cell.copies(),
@@ -269,7 +220,7 @@ impl<S: Subject> Overhead<'_, S> {
             computing: cell.overlap.map(|o| (o.arithmetic, self.loops_per_test(o))),
             calibrates: None,
             probe_loops: self.probe_loops(),
-            signal,
+            signal: Arc::default(),
         }
     }
 
@@ -346,17 +297,16 @@ impl<S: Subject> Overhead<'_, S> {
     }
 
     fn is_refused(&self, cell: &Cell, account: Account) -> bool {
-        self.refused.iter().any(|(known, by, _)| known == cell && *by == account)
+        self.refused.contains(&(*cell, account))
     }
 
     fn refuse(&mut self, cell: &Cell, account: Account, error: SubjectError) {
-        let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
-        sample.judge(Judgement::not_measured(Doubt::refused(&error)));
-        self.observer.pass_done(sample);
+        let blank = pass::blank(self.target, cell, account, self.plan.file_bytes);
+        self.bench.refuse(blank, error);
         if account == Account::Difference {
             self.rounds.leave_out(cell);
         }
-        self.refused.push((*cell, account, error));
+        self.refused.push((*cell, account));
     }
 
     fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {
@@ -364,57 +314,61 @@ impl<S: Subject> Overhead<'_, S> {
             Account::Difference if round < self.plan.warmup => Role::Warm,
             _ => Role::Kept,
         };
-        self.announce(&pass::label(cell, account), role, round, account == Account::Requests);
-        let signal = Arc::new(Signal::default());
-        let seed = mix(self.plan.seed, u64::from(round));
-        let mut plan =
-            self.channels_plan(cell, self.plan.pass_ns(cell, account), seed, signal.clone());
+        let label = pass::label(cell, account);
+        self.announce(&label, role, round, account == Account::Requests);
+        let (seed, time_ns) =
+            (mix(self.plan.seed, u64::from(round)), self.plan.pass_ns(cell, account));
+        let mut plan = self.channels_plan(cell, time_ns, seed);
         if account == Account::Requests {
             // The pass is all operations: what is captured in it is theirs.
             plan.probe_loops = None;
         }
-        let loops_per_test = plan.computing.map(|(_, loops)| loops);
-        let placement = self.placement(cell);
-        let run = self.run_beside(account, placement.clone(), Channels::new(plan), &signal)?;
-        if let Some(error) = run.report.error {
-            return Err(error.on(&placement, &pass::label(cell, account)));
-        }
-        let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
-        sample.pass = u64::from(round);
-        sample.role = role;
-        sample.overhead_mut().loops_per_test = loops_per_test.map(u64::from);
-        pass::fill(&mut sample, cell, &run, &self.setup.place);
+        let (mut sample, run) = self.measured(cell, account, plan, &label)?;
+        (sample.pass, sample.role) = (u64::from(round), role);
+        pass::fill(&mut sample, cell, &run, &self.bench.place);
         if (role, account) == (Role::Kept, Account::Difference) {
             self.rounds.add(cell, sample.operations_per_s());
         }
-        self.observer.pass_done(sample);
+        self.bench.observer.pass_done(sample);
         Ok(())
     }
 
     /// The compute-and-test loop without I/O: t_loop.
     fn calibrate(&mut self, cell: &Cell, round: u32) -> Result<(), SubjectError> {
         let Some(overlap) = cell.overlap else { return Ok(()) };
-        self.announce(&pass::label(cell, Account::Difference), Role::Calibration, round, false);
-        let signal = Arc::new(Signal::default());
+        let account = Account::Difference;
+        self.announce(&pass::label(cell, account), Role::Calibration, round, false);
         let loops = (CALIBRATION_NS / overlap.test_interval_ns).max(CALIBRATION_LOOPS_MIN);
         let plan = ChannelsPlan {
             calibrates: Some(loops),
-            ..self.channels_plan(cell, u64::MAX, self.plan.seed, signal.clone())
+            ..self.channels_plan(cell, u64::MAX, self.plan.seed)
         };
-        let loops_per_test = plan.computing.map(|(_, loops)| loops);
-        let placement = self.placement(cell);
-        let run =
-            self.run_beside(Account::Difference, placement.clone(), Channels::new(plan), &signal)?;
-        if let Some(error) = run.report.error {
-            return Err(error.on(&placement, "calibrating"));
-        }
-        let mut sample = pass::blank(self.target, cell, Account::Difference, self.plan.file_bytes);
-        sample.pass = u64::from(round);
-        sample.role = Role::Calibration;
-        sample.overhead_mut().loops_per_test = loops_per_test.map(u64::from);
-        pass::fill_calibration(&mut sample, &run);
-        self.observer.pass_done(sample);
+        let (sample, run) = self.measured(cell, account, plan, "calibrating")?;
+        self.calibrated(sample, round, &run);
         Ok(())
+    }
+
+    /// A run without work is over.
+    fn calibrated(&mut self, mut sample: Sample, round: u32, run: &Run) {
+        (sample.pass, sample.role) = (u64::from(round), Role::Calibration);
+        pass::fill_calibration(&mut sample, run);
+        self.bench.observer.pass_done(sample);
+    }
+
+    /// A cell's channels as a pass of an account, and a sample that knows only the cell.
+    fn measured(
+        &mut self,
+        cell: &Cell,
+        account: Account,
+        plan: ChannelsPlan,
+        label: &str,
+    ) -> Result<(Sample, Run), SubjectError> {
+        let mut sample = pass::blank(self.target, cell, account, self.plan.file_bytes);
+        let loops_per_test = plan.computing.map(|(_, loops)| u64::from(loops));
+        sample.overhead_mut().loops_per_test = loops_per_test;
+        let signal = plan.signal.clone();
+        let task = (self.placement(cell), Task::Channels(Channels::new(plan)));
+        Ok((sample, self.run_beside(account, label, task, &signal)?))
     }
 
     /// The machine with nothing beside what the account itself runs.
@@ -422,59 +376,42 @@ impl<S: Subject> Overhead<'_, S> {
         if account == Account::Requests {
             return Ok(());
         }
-        let cell = Cell {
-            engine: EngineKind::Null,
-            access: Access::RandRead,
-            direct: false,
-            block_bytes: 0,
-            channels: 1,
-            overlap: None,
-        };
-        self.announce("the machine by itself", Role::Calibration, round, false);
+        let label = "the machine by itself";
+        self.announce(label, Role::Calibration, round, false);
         let signal = Arc::new(Signal::default());
-        let pause = Pause::new(signal.clone(), self.plan.account_pass_ns);
-        let placement =
-            JobPlacement { cpu: self.plan.cpus.last().copied(), ..JobPlacement::default() };
-        let run = match self.run_beside(account, placement, pause, &signal) {
-            Ok(run) => run,
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+        let pause = Task::Pause(Pause::new(signal.clone(), self.plan.account_pass_ns));
+        let cpu = self.plan.cpus.last().copied();
+        let task = (JobPlacement { cpu, ..JobPlacement::default() }, pause);
+        match self.run_beside(account, label, task, &signal) {
+            Ok(run) => {
+                self.calibrated(pass::blank(self.target, &NOTHING, account, 0), round, &run);
+                Ok(())
+            }
+            Err(SubjectError::Interrupted) => Err(SubjectError::Interrupted),
             // Each cell of this account will say so itself.
-            Err(_) => return Ok(()),
-        };
-        let mut sample = pass::blank(self.target, &cell, account, 0);
-        sample.pass = u64::from(round);
-        sample.role = Role::Calibration;
-        pass::fill_calibration(&mut sample, &run);
-        self.observer.pass_done(sample);
-        Ok(())
+            Err(_) => Ok(()),
+        }
     }
 
     fn announce(&mut self, label: &str, role: Role, round: u32, is_captured: bool) {
-        self.observer.pass_starts(&PassStart {
-            program: label,
-            pass: Some(round),
-            role,
-            passes: self.plan.warmup + self.plan.runs,
-            bytes: 0,
-            captures: is_captured.then_some(&self.setup.place.devices),
-        });
+        let passes = self.plan.warmup + self.plan.runs;
+        self.bench.starts(label, (role, round, passes), 0, is_captured);
     }
 
-    /// Runs a job, with what the account runs beside it, between two readings of the counters.
-    fn run_beside<J>(
+    /// Runs a task, with what the account runs beside it, between two readings of the counters.
+    fn run_beside(
         &mut self,
         account: Account,
-        placement: JobPlacement,
-        job: J,
+        label: &str,
+        task: (JobPlacement, Task),
         signal: &Arc<Signal>,
-    ) -> Result<Run, SubjectError>
-    where
-        J: Job,
-        Beside<J>: Outcome,
-    {
-        let mut jobs = vec![(placement, Beside::Job(job))];
+    ) -> Result<Run, SubjectError> {
+        let mut jobs = vec![task];
         if account == Account::IdleLoad {
-            let loop_ns = self.setup.loop_ns.get(&idle_load::ARITHMETIC).copied().unwrap_or(1.0);
+            if let Some(reason) = &self.plan.no_idle_load {
+                return Err(SubjectError::Unavailable(reason.clone()));
+            }
+            let loop_ns = self.loop_ns.get(&idle_load::ARITHMETIC).copied().unwrap_or(1.0);
             let loops = (IDLE_LOAD_TURN_NS / loop_ns).max(1.0) as u32;
             jobs.extend(self.plan.cpus.iter().map(|cpu| {
                 let placement = JobPlacement {
@@ -483,79 +420,62 @@ impl<S: Subject> Overhead<'_, S> {
                     is_background: true,
                     ..JobPlacement::default()
                 };
-                (placement, Beside::IdleLoad(IdleLoad::new(signal.clone(), loops)))
+                (placement, Task::IdleLoad(IdleLoad::new(signal.clone(), loops)))
             }));
-        }
-        if let (Account::IdleLoad, Some(reason)) = (account, &self.plan.no_idle_load) {
-            return Err(SubjectError::Unavailable(reason.clone()));
         }
         let accounting = match account {
             Account::Trace => Accounting::Trace,
             _ => Accounting::Difference,
         };
-        let before = self.subject.counters(accounting)?;
-        let done = self.subject.run(jobs);
-        // Whatever became of it, the trace ends.
-        let after = self.subject.counters(Accounting::Difference)?;
-        collect(done?, before, after)
+        collect(self.bench.measure(accounting, label, jobs)?)
     }
 }
 
-/// A job, or an idle-priority loop: the subject runs jobs of one type.
-enum Beside<J> {
-    Job(J),
+/// The null engine, which touches nothing.
+const NOTHING: Cell = Cell {
+    engine: EngineKind::Null,
+    access: Access::RandRead,
+    direct: false,
+    block_bytes: 0,
+    channels: 1,
+    overlap: None,
+};
+
+/// A job, or what stands in its place or runs beside it: the subject runs jobs of one type.
+#[allow(clippy::large_enum_variant, reason = "a few a pass, and its turns are what is measured")]
+enum Task {
+    Channels(Channels),
+    Pause(Pause),
     IdleLoad(IdleLoad),
 }
 
-impl<J: Job> Job for Beside<J> {
+impl Job for Task {
     #[inline(always)]
     fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
         match self {
-            Self::Job(job) => job.turn(clock, completion),
+            Self::Channels(channels) => channels.turn(clock, completion),
+            Self::Pause(pause) => pause.turn(clock, completion),
             Self::IdleLoad(idle_load) => idle_load.turn(clock, completion),
         }
     }
 }
 
-/// What a job has to say when it is over.
-trait Outcome {
-    fn report(self) -> Result<ChannelsReport, u64>;
-}
-
-impl Outcome for Beside<Channels> {
-    fn report(self) -> Result<ChannelsReport, u64> {
-        match self {
-            Self::Job(job) => Ok(job.into_report()),
-            Self::IdleLoad(idle_load) => Err(idle_load.loops),
-        }
+impl Measured for Task {
+    fn error(&self) -> Option<StreamError> {
+        if let Self::Channels(channels) = self { channels.error() } else { None }
     }
 }
 
-impl Outcome for Beside<Pause> {
-    fn report(self) -> Result<ChannelsReport, u64> {
-        match self {
-            Self::Job(pause) => {
-                Ok(ChannelsReport { ended_ns: pause.took_ns, ..ChannelsReport::default() })
+fn collect(done: Done<Task>) -> Result<Run, SubjectError> {
+    let Done { jobs, before, after } = done;
+    let (mut found, mut idle_loads) = (None, Vec::new());
+    for (task, cpu) in jobs {
+        match task {
+            Task::Channels(channels) => found = Some((channels.into_report(), cpu)),
+            Task::Pause(Pause { took_ns: ended_ns, .. }) => {
+                found = Some((ChannelsReport { ended_ns, ..ChannelsReport::default() }, cpu));
             }
-            Self::IdleLoad(idle_load) => Err(idle_load.loops),
-        }
-    }
-}
-
-fn collect<J>(
-    done: Vec<(Beside<J>, JobCpu)>,
-    before: Counters,
-    after: Counters,
-) -> Result<Run, SubjectError>
-where
-    Beside<J>: Outcome,
-{
-    let mut found = None;
-    let mut idle_loads = Vec::new();
-    for (job, cpu) in done {
-        match job.report() {
-            Ok(report) => found = Some((report, cpu)),
-            Err(loops) => idle_loads.push((loops, cpu)),
+            Task::IdleLoad(idle_load) => idle_loads.push((idle_load.loops, cpu)),
         }
     }
     let (report, job) =

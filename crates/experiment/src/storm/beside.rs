@@ -4,8 +4,8 @@
 //! Non-goals: starting the load, and how it is watched ([`Load`] is somebody else's).
 
 use super::Tried;
-use super::pass::{Run, sample_of};
-use crate::account::{add_cpu, add_devices};
+use super::pass::Run;
+use crate::account::{add_cpu, add_devices, add_one_by_one};
 use crate::checks::Meanwhile;
 use model::histogram::Histogram;
 use model::record::subject::StormStream;
@@ -48,12 +48,12 @@ impl<S: Subject> Run<'_, S> {
         round: u32,
     ) -> Result<Option<Vec<Sample>>, SubjectError> {
         let for_ns = self.plan.pass_ns();
-        let before = self.subject.counters(Accounting::Difference)?;
-        let started_ns = self.clock.now_ns();
+        let before = self.bench.subject.counters(Accounting::Difference)?;
+        let started_ns = self.bench.clock.now_ns();
         let Some(load) = self.surroundings.load() else { return Ok(None) };
         let window = load.watch(for_ns)?;
-        let after = self.subject.counters(Accounting::Difference)?;
-        let doubts = [self.place.doubts.clone(), self.surroundings.doubts()].concat();
+        let after = self.bench.subject.counters(Accounting::Difference)?;
+        let doubts = [self.bench.place.doubts.clone(), self.surroundings.doubts()].concat();
         let streams = [
             (StormStream::Read, &window.reads),
             (StormStream::ReadInSync, &window.in_sync),
@@ -64,7 +64,8 @@ impl<S: Subject> Run<'_, S> {
         let made = streams.map(|(stream, latency)| {
             let span = (started_ns, started_ns + window.wall_ns);
             let sync_ns = if stream == StormStream::Write { window.sync_ns } else { 0 };
-            let mut sample = sample_of(self.blank(tried, stream, round), latency, span, sync_ns);
+            let mut sample = self.blank(tried, stream, round);
+            add_one_by_one(&mut sample, latency, span, sync_ns);
             (sample.rate_requested_iops, sample.jobs) = (None, 0);
             add_cpu(&mut sample, &[], &before, &after);
             add_devices(&mut sample, &before, &after);

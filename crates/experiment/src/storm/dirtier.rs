@@ -6,47 +6,29 @@
 
 use super::reader::Syncing;
 use super::{Plan, Stream, Tried};
-use crate::failure::StreamError;
+use crate::on_file::{Next, Report, Work};
 use crate::sequence::Sequence;
-use model::histogram::Histogram;
 use model::job_role::JobRole;
-use model::seam::{Clock, Job, JobPlacement, Operation, Request, TimedCompletion, Turn};
+use model::seam::{JobPlacement, Operation, Request};
 use model::workload::{Dribble, EngineKind, Sending};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the writer has to say when it is over.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Report {
-    pub(super) started_ns: u64,
-    pub(super) ended_ns: u64,
-    /// Of the writes, without what makes them durable.
-    pub(super) latency: Histogram,
-    /// In the period's fsyncs, and in what sends data on in between.
-    pub(super) sync_ns: u64,
-    pub(super) syncs: u64,
-    pub(super) error: Option<StreamError>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    Open,
-    Idle,
-    Write,
+    Dirty,
     /// Sends data on, as the remedy wants it.
     Send,
     /// The period's end.
     Sync,
     /// The pass is over: what is dirty still is none of the next one's.
     Settle,
-    Close,
-    Done,
+    Over,
 }
 
 /// The writer.
 pub(super) struct Dirtier {
     phase: Phase,
-    is_sent: bool,
     stream: Stream,
     dribble: Option<Dribble>,
     sequence: Sequence,
@@ -86,8 +68,7 @@ impl Dirtier {
     pub(super) fn new(plan: &Plan, tried: &Tried, seed: u64, syncing: Arc<Syncing>) -> Self {
         let blocks = plan.write.rate_iops() * plan.period_ns as f64 / 1e9;
         Self {
-            phase: Phase::Open,
-            is_sent: false,
+            phase: Phase::Dirty,
             stream: plan.write.clone(),
             dribble: tried.writer.dribble,
             sequence: Sequence::new(plan.write.blocks(), true, seed),
@@ -106,70 +87,10 @@ impl Dirtier {
         }
     }
 
-    fn operation(&self) -> Option<Operation> {
-        match self.phase {
-            Phase::Open => Some(Operation::OpenReadWrite),
-            Phase::Write => Some(Operation::Write),
-            Phase::Send => Some(match self.dribble.map(|dribble| dribble.by) {
-                Some(Sending::Fdatasync) => Operation::Fdatasync,
-                _ => Operation::StartWriteback,
-            }),
-            Phase::Sync | Phase::Settle => Some(Operation::Fsync),
-            Phase::Close => Some(Operation::Close),
-            Phase::Idle | Phase::Done => None,
-        }
-    }
-
-    fn complete(&mut self, completion: TimedCompletion) {
-        self.is_sent = false;
-        let now_ns = completion.found_ns;
-        if !matches!(self.phase, Phase::Settle | Phase::Close) {
-            self.report.ended_ns = now_ns;
-        }
-        if matches!(self.phase, Phase::Sync | Phase::Settle) {
-            self.syncing.end();
-        }
-        let wanted = if self.phase == Phase::Write { self.stream.block_bytes as i64 } else { 0 };
-        if completion.result != wanted && self.phase != Phase::Close {
-            self.fail(completion.result);
-            return;
-        }
-        let took_ns = now_ns.saturating_sub(self.began_ns);
-        self.phase = match self.phase {
-            Phase::Open => {
-                self.report.started_ns = now_ns;
-                self.start_ns = now_ns;
-                self.stretch_ns = (self.period_ns / 2).max(1);
-                self.sync_at_ns = now_ns + self.stretch_ns;
-                Phase::Idle
-            }
-            Phase::Write => {
-                self.report.latency.record(took_ns);
-                self.dirtied += 1;
-                self.unsent_bytes += self.stream.block_bytes;
-                self.sent_on()
-            }
-            Phase::Send => {
-                self.report.sync_ns += took_ns;
-                self.unsent_bytes = 0;
-                Phase::Idle
-            }
-            Phase::Sync => {
-                self.report.sync_ns += took_ns;
-                self.report.syncs += 1;
-                (self.dirtied, self.unsent_bytes) = (0, 0);
-                self.next_period(now_ns);
-                Phase::Idle
-            }
-            Phase::Settle => Phase::Close,
-            Phase::Idle | Phase::Close | Phase::Done => Phase::Done,
-        };
-    }
-
     /// Whether what was written is to be sent on now.
     fn sent_on(&self) -> Phase {
         let is_due = |dribble: Dribble| self.unsent_bytes >= dribble.every_bytes;
-        if self.dribble.is_some_and(is_due) { Phase::Send } else { Phase::Idle }
+        if self.dribble.is_some_and(is_due) { Phase::Send } else { Phase::Dirty }
     }
 
     /// The sync after one that ended late is a whole period after the one that was due.
@@ -179,16 +100,20 @@ impl Dirtier {
         self.stretch_ns = (self.sync_at_ns - now_ns).max(1);
     }
 
-    fn fail(&mut self, result: i64) {
-        let errno = i32::try_from(-result.min(0)).unwrap_or(0);
-        let offset_bytes = self.stream.from_bytes + self.block * self.stream.block_bytes;
-        let of = |operation| StreamError { operation, offset_bytes, errno };
-        self.report.error = self.report.error.or(self.operation().map(of));
-        self.phase = if self.phase == Phase::Open { Phase::Done } else { Phase::Close };
+    /// The operation of the present phase.
+    fn operation(&self) -> Operation {
+        match self.phase {
+            Phase::Dirty => Operation::Write,
+            Phase::Send => match self.dribble.map(|dribble| dribble.by) {
+                Some(Sending::Fdatasync) => Operation::Fdatasync,
+                _ => Operation::StartWriteback,
+            },
+            Phase::Sync | Phase::Settle | Phase::Over => Operation::Fsync,
+        }
     }
 
-    /// What to do now; none where something is to be sent.
-    fn plan_next(&mut self, now_ns: u64) -> Option<Turn> {
+    /// Whether a block is to be dirtied, or which phase it is by now; or until when to wait.
+    fn plan_next(&mut self, now_ns: u64) -> Option<Next> {
         let end_ns = self.start_ns + self.pass_ns;
         if now_ns >= end_ns {
             self.phase = Phase::Settle;
@@ -196,7 +121,7 @@ impl Dirtier {
         }
         if self.dirtied >= self.blocks || now_ns >= self.sync_at_ns {
             if now_ns < self.sync_at_ns {
-                return Some(Turn::Wait { min: 1, until_ns: self.sync_at_ns.min(end_ns) });
+                return Some(Next::Wait(self.sync_at_ns.min(end_ns)));
             }
             self.phase = Phase::Sync;
             return None;
@@ -206,36 +131,73 @@ impl Dirtier {
         let left_ns = (self.stretch_ns as f64 * (1.0 - share)) as u64;
         let due_ns = self.sync_at_ns.saturating_sub(left_ns);
         if due_ns > now_ns {
-            return Some(Turn::Wait { min: 1, until_ns: due_ns.min(end_ns) });
+            return Some(Next::Wait(due_ns.min(end_ns)));
         }
         self.block = self.sequence.next_block();
-        self.phase = Phase::Write;
         None
     }
 }
 
-impl Job for Dirtier {
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if let Some(completion) = completion {
-            self.complete(completion);
-        }
-        if self.is_sent {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
-        }
-        if self.phase == Phase::Idle
-            && let Some(wait) = self.plan_next(clock.now_ns())
+impl Work for Dirtier {
+    fn opening(&self) -> Operation {
+        Operation::OpenReadWrite
+    }
+
+    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+        if self.phase == Phase::Dirty
+            && let Some(wait) = self.plan_next(now_ns)
         {
             return wait;
         }
-        let Some(operation) = self.operation() else { return Turn::Done };
-        self.is_sent = true;
-        self.began_ns = clock.now_ns();
-        if matches!(self.phase, Phase::Sync | Phase::Settle) {
-            self.syncing.begin();
+        self.began_ns = now_ns;
+        match self.phase {
+            Phase::Over => return Next::Over,
+            Phase::Sync | Phase::Settle => self.syncing.begin(),
+            Phase::Dirty | Phase::Send => {}
         }
-        let is_write = operation == Operation::Write;
+        let is_write = self.phase == Phase::Dirty;
         let length_bytes = if is_write { self.stream.block_bytes as u32 } else { 0 };
         let offset_bytes = self.stream.from_bytes + self.block * self.stream.block_bytes;
-        Turn::Submit(Request { token: 0, operation, offset_bytes, length_bytes })
+        Next::Do(self.operation(), offset_bytes, length_bytes)
+    }
+
+    fn done(&mut self, request: &Request, now_ns: u64) {
+        if request.operation == Operation::Close {
+            return;
+        }
+        if self.phase != Phase::Settle {
+            self.report.ended_ns = now_ns;
+        }
+        if request.operation == Operation::OpenReadWrite {
+            (self.report.started_ns, self.start_ns) = (now_ns, now_ns);
+            self.stretch_ns = (self.period_ns / 2).max(1);
+            self.sync_at_ns = now_ns + self.stretch_ns;
+            return;
+        }
+        let took_ns = now_ns.saturating_sub(self.began_ns);
+        self.phase = match self.phase {
+            Phase::Dirty => {
+                self.report.latency.record(took_ns);
+                self.dirtied += 1;
+                self.unsent_bytes += self.stream.block_bytes;
+                self.sent_on()
+            }
+            Phase::Send => {
+                self.report.sync_ns += took_ns;
+                self.unsent_bytes = 0;
+                Phase::Dirty
+            }
+            Phase::Sync => {
+                self.syncing.end();
+                self.report.sync_ns += took_ns;
+                (self.dirtied, self.unsent_bytes) = (0, 0);
+                self.next_period(now_ns);
+                Phase::Dirty
+            }
+            Phase::Settle | Phase::Over => {
+                self.syncing.end();
+                Phase::Over
+            }
+        };
     }
 }

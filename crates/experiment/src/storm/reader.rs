@@ -7,11 +7,11 @@
 
 use super::arrivals::Arrivals;
 use super::{Plan, Stream};
-use crate::failure::StreamError;
+use crate::on_file::{Next, Report, Work};
 use crate::sequence::Sequence;
 use model::histogram::Histogram;
 use model::job_role::JobRole;
-use model::seam::{Clock, Job, JobPlacement, Operation, Request, TimedCompletion, Turn};
+use model::seam::{JobPlacement, Operation, Request};
 use model::workload::EngineKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,39 +41,15 @@ impl Syncing {
     }
 }
 
-/// What the reader has to say when it is over.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Report {
-    pub(super) started_ns: u64,
-    pub(super) ended_ns: u64,
-    /// From when they were due.
-    pub(super) latency: Histogram,
-    /// Of those that met a sync, and of the others.
-    pub(super) in_sync: Histogram,
-    pub(super) between: Histogram,
-    pub(super) error: Option<StreamError>,
-}
-
 /// A read on its way.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sent {
     due_ns: u64,
-    offset_bytes: u64,
     met_sync: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Opening,
-    Reading,
-    Closing,
-    Done,
 }
 
 /// The reader.
 pub(super) struct Reader {
-    phase: Phase,
     stream: Stream,
     sequence: Sequence,
     seed: u64,
@@ -81,12 +57,15 @@ pub(super) struct Reader {
     pass_ns: u64,
     end_ns: u64,
     arrivals: Option<Arrivals>,
-    free: Vec<u32>,
     sent: Vec<Sent>,
+    on_their_way: u32,
     syncing: Arc<Syncing>,
     /// Reads on their way met a sync.
     is_storm: bool,
     pub(super) report: Report,
+    /// Of those that met a sync, and of the others.
+    pub(super) in_sync: Histogram,
+    pub(super) between: Histogram,
 }
 
 /// Where it reads.
@@ -106,7 +85,6 @@ pub(super) fn placement(plan: &Plan) -> JobPlacement {
 impl Reader {
     pub(super) fn new(plan: &Plan, seed: u64, syncing: Arc<Syncing>) -> Self {
         Self {
-            phase: Phase::Open,
             stream: plan.read.clone(),
             sequence: Sequence::new(plan.read.blocks(), true, seed),
             seed,
@@ -114,11 +92,13 @@ impl Reader {
             pass_ns: plan.pass_ns(),
             end_ns: u64::MAX,
             arrivals: None,
-            free: (0..DEPTH).rev().collect(),
             sent: vec![Sent::default(); DEPTH as usize],
+            on_their_way: 0,
             syncing,
             is_storm: false,
             report: Report::default(),
+            in_sync: Histogram::default(),
+            between: Histogram::default(),
         }
     }
 
@@ -127,97 +107,60 @@ impl Reader {
         let mut reader = Self::new(plan, plan.seed, Arc::default());
         // Due at once, always.
         reader.stream.rate = Some(1e9);
-        (reader.free, reader.sent) = (vec![0], vec![Sent::default()]);
         reader.is_probe = true;
         reader.pass_ns = pass_ns;
         reader
     }
 
-    fn complete(&mut self, completion: TimedCompletion) {
-        let now_ns = completion.found_ns;
-        match self.phase {
-            Phase::Opening if completion.result >= 0 => {
-                self.report.started_ns = now_ns;
-                self.end_ns = now_ns.saturating_add(self.pass_ns);
-                self.arrivals = Some(Arrivals::new(self.stream.rate_iops(), self.seed, now_ns));
-                self.phase = Phase::Reading;
-            }
-            Phase::Reading => self.read(completion, now_ns),
-            Phase::Opening => {
-                self.fail(Operation::OpenRead, 0, completion.result);
-                self.phase = Phase::Done;
-            }
-            _ => self.phase = Phase::Done,
-        }
-        self.report.ended_ns = now_ns;
-    }
-
-    fn read(&mut self, completion: TimedCompletion, now_ns: u64) {
-        let Sent { due_ns, offset_bytes, met_sync } = self.sent[completion.token as usize];
-        self.free.push(completion.token as u32);
-        if completion.result != self.stream.block_bytes as i64 {
-            self.fail(Operation::Read, offset_bytes, completion.result);
-            self.end_ns = 0;
-            return;
-        }
-        let latency_ns = now_ns.saturating_sub(due_ns);
+    fn read(&mut self, token: u32, now_ns: u64) {
+        let Some(Sent { due_ns, met_sync }) = self.sent.get(token as usize) else { return };
+        self.on_their_way -= 1;
+        let latency_ns = now_ns.saturating_sub(*due_ns);
         self.report.latency.record(latency_ns);
         self.is_storm |= self.syncing.is_on();
-        match met_sync || self.syncing.is_on() {
-            true => self.report.in_sync.record(latency_ns),
-            false => self.report.between.record(latency_ns),
+        match *met_sync || self.syncing.is_on() {
+            true => self.in_sync.record(latency_ns),
+            false => self.between.record(latency_ns),
         }
     }
+}
 
-    fn fail(&mut self, operation: Operation, offset_bytes: u64, result: i64) {
-        let errno = i32::try_from(-result.min(0)).unwrap_or(0);
-        self.report.error.get_or_insert(StreamError { operation, offset_bytes, errno });
+impl Work for Reader {
+    fn opening(&self) -> Operation {
+        Operation::OpenRead
     }
 
     /// The next read, if one is due; else until when to wait.
-    fn next(&mut self, now_ns: u64) -> Turn {
-        let Some(arrivals) = &mut self.arrivals else { return Turn::Done };
+    fn next(&mut self, token: u32, now_ns: u64) -> Next {
+        let Some(arrivals) = &mut self.arrivals else { return Next::Over };
         let due_ns = if self.is_probe { now_ns } else { arrivals.due_ns() };
-        let is_over = due_ns >= self.end_ns;
-        let on_their_way = self.sent.len() - self.free.len();
-        if is_over && on_their_way == 0 {
-            self.phase = Phase::Closing;
-            return request(0, Operation::Close, 0, 0);
-        }
-        if is_over || self.free.is_empty() {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
+        if due_ns >= self.end_ns {
+            return Next::Over;
         }
         if due_ns > now_ns {
-            return Turn::Wait { min: 1, until_ns: due_ns };
+            return Next::Wait(due_ns);
         }
         arrivals.advance();
-        let Some(token) = self.free.pop() else { return Turn::Done };
-        let from_bytes = self.stream.from_bytes;
-        let offset_bytes = from_bytes + self.sequence.next_block() * self.stream.block_bytes;
-        self.is_storm = self.syncing.is_on() || self.is_storm && on_their_way > 0;
-        let met_sync = self.is_storm;
-        self.sent[token as usize] = Sent { due_ns, offset_bytes, met_sync };
-        request(token, Operation::Read, offset_bytes, self.stream.block_bytes as u32)
+        self.is_storm = self.syncing.is_on() || self.is_storm && self.on_their_way > 0;
+        self.on_their_way += 1;
+        if let Some(sent) = self.sent.get_mut(token as usize) {
+            *sent = Sent { due_ns, met_sync: self.is_storm };
+        }
+        let offset_bytes = self.sequence.next_block() * self.stream.block_bytes;
+        let offset_bytes = self.stream.from_bytes + offset_bytes;
+        Next::Do(Operation::Read, offset_bytes, self.stream.block_bytes as u32)
     }
-}
 
-fn request(token: u32, operation: Operation, offset_bytes: u64, length_bytes: u32) -> Turn {
-    Turn::Submit(Request { token, operation, offset_bytes, length_bytes })
-}
-
-impl Job for Reader {
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if let Some(completion) = completion {
-            self.complete(completion);
-        }
-        match self.phase {
-            Phase::Open => {
-                self.phase = Phase::Opening;
-                request(0, Operation::OpenRead, 0, 0)
+    fn done(&mut self, request: &Request, now_ns: u64) {
+        match request.operation {
+            Operation::OpenRead => {
+                self.report.started_ns = now_ns;
+                self.end_ns = now_ns.saturating_add(self.pass_ns);
+                self.arrivals = Some(Arrivals::new(self.stream.rate_iops(), self.seed, now_ns));
             }
-            Phase::Opening | Phase::Closing => Turn::Wait { min: 1, until_ns: u64::MAX },
-            Phase::Reading => self.next(clock.now_ns()),
-            Phase::Done => Turn::Done,
+            Operation::Read => self.read(request.token, now_ns),
+            _ => {}
         }
+        self.report.ended_ns = now_ns;
     }
 }

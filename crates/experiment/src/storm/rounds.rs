@@ -8,6 +8,7 @@
 use super::halving::FEWEST;
 use super::pass::Run;
 use super::{NONE, Tried};
+use model::record::subject::StormStream;
 use model::seam::{Subject, SubjectError};
 use model::workload::WriterChange;
 
@@ -42,20 +43,20 @@ impl<S: Subject> Run<'_, S> {
     /// All rounds.
     /// Errors: `Interrupted`; a load of the user's that is over.
     pub(super) fn rounds(&mut self) -> Result<(), SubjectError> {
-        let began_ns = self.clock.now_ns();
+        let began_ns = self.bench.clock.now_ns();
         let mut round_ns = 0;
         let mut tried = self.plan.remedies.clone();
         let (mut round, mut are_few, mut has_pairs) = (0, false, false);
         let mut looks = Looks::default();
         let least = self.plan.rounds.max(1);
         while round < self.plan.rounds || self.is_time(began_ns, round_ns) {
-            let round_began_ns = self.clock.now_ns();
+            let round_began_ns = self.bench.clock.now_ns();
             self.round(&mut tried, round)?;
             round += 1;
             if tried.is_empty() {
                 break;
             }
-            round_ns = self.clock.now_ns().saturating_sub(round_began_ns);
+            round_ns = self.bench.clock.now_ns().saturating_sub(round_began_ns);
             if round.is_multiple_of(least) {
                 let names: Vec<String> = tried.iter().map(|tried| tried.name.clone()).collect();
                 let stay = self.standing.better_half(&names);
@@ -86,8 +87,8 @@ impl<S: Subject> Run<'_, S> {
                     return Err(error);
                 }
                 Err(error) => {
-                    self.not_measured(&tried[place], round, &error);
-                    self.failures.push(error);
+                    let blank = self.blank(&tried[place], StormStream::Read, round);
+                    self.bench.refuse(blank, error);
                     refused.push(place);
                 }
                 Ok(()) => {}
@@ -95,13 +96,13 @@ impl<S: Subject> Run<'_, S> {
         }
         let mut place = 0;
         tried.retain(|_| (!refused.contains(&place), place += 1).0);
-        self.observer.cell_done();
+        self.bench.observer.cell_done();
         Ok(())
     }
 
     /// Whether there is time for another round: it takes no longer than the one before.
     fn is_time(&self, began_ns: u64, round_ns: u64) -> bool {
-        let gone_ns = self.clock.now_ns().saturating_sub(began_ns);
+        let gone_ns = self.bench.clock.now_ns().saturating_sub(began_ns);
         self.plan.time_ns > 0 && gone_ns + round_ns <= self.plan.time_ns
     }
 

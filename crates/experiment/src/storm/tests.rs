@@ -3,8 +3,9 @@
 
 use super::committer::Committer;
 use super::dirtier::Dirtier;
-use super::reader::{Reader, Syncing};
+use super::reader::{DEPTH, Reader, Syncing};
 use super::{Plan, Stream, Tried};
+use crate::on_file::{Measured, OnFile, Work};
 use model::seam::{Clock, Durability, Job, Operation, Request, TimedCompletion, Turn};
 use model::workload::{Dribble, Sending, WriterChange};
 use std::cell::Cell;
@@ -58,6 +59,11 @@ fn turned(job: &mut impl Job, service_ns: impl Fn(&Request) -> u64) -> Vec<(u64,
     panic!("it does not end");
 }
 
+/// One request at a time.
+fn job<W: Work>(work: W) -> OnFile<W> {
+    OnFile::new(work, 1)
+}
+
 fn plan() -> Plan {
     let stream = |rate: f64| Stream {
         rate: Some(rate),
@@ -81,18 +87,18 @@ fn count(submitted: &[(u64, Operation)], of: Operation) -> usize {
 
 #[test]
 fn reads_come_when_they_are_due_and_wait_from_then_on() {
-    let mut quick = Reader::new(&plan(), 5, Arc::default());
+    let mut quick = OnFile::new(Reader::new(&plan(), 5, Arc::default()), DEPTH);
     let submitted = turned(&mut quick, |_| 1000);
     // 100 a second for 3 s, a deviation of 17.
     let reads = count(&submitted, Operation::Read);
     assert!((220..380).contains(&reads), "{reads}");
-    assert_eq!(quick.report.latency.count(), reads as u64);
-    assert!(quick.report.latency.max_ns() < MS && quick.report.in_sync.count() == 0);
+    assert_eq!(quick.work.report.latency.count(), reads as u64);
+    assert!(quick.work.report.latency.max_ns() < MS && quick.work.in_sync.count() == 0);
     // The same reads, of which each takes twice the mean gap: the last waits for half of them.
-    let mut slow = Reader::new(&plan(), 5, Arc::default());
+    let mut slow = OnFile::new(Reader::new(&plan(), 5, Arc::default()), DEPTH);
     let later = turned(&mut slow, |_| 20 * MS);
     assert_eq!(count(&later, Operation::Read), reads);
-    let max_ns = slow.report.latency.max_ns();
+    let max_ns = slow.work.report.latency.max_ns();
     assert!(max_ns > 2000 * MS, "{max_ns}");
 }
 
@@ -100,14 +106,14 @@ fn reads_come_when_they_are_due_and_wait_from_then_on() {
 fn reads_that_meet_a_sync_are_told_apart() {
     let syncing = Arc::new(Syncing::default());
     syncing.begin();
-    let mut reader = Reader::new(&plan(), 5, syncing);
+    let mut reader = OnFile::new(Reader::new(&plan(), 5, syncing), DEPTH);
     turned(&mut reader, |_| 1000);
-    let report = &reader.report;
-    assert_eq!((report.between.count(), report.in_sync.count()), (0, report.latency.count()));
+    let Reader { between, in_sync, report, .. } = &reader.work;
+    assert_eq!((between.count(), in_sync.count()), (0, report.latency.count()));
 }
 
 /// Lets time go on until a read is submitted; its token.
-fn next_read(reader: &mut Reader, clock: &Virtual) -> u64 {
+fn next_read(reader: &mut OnFile<Reader>, clock: &Virtual) -> u64 {
     for _ in 0..10 {
         match reader.turn(clock, None) {
             Turn::Submit(request) => return u64::from(request.token),
@@ -122,9 +128,9 @@ fn next_read(reader: &mut Reader, clock: &Virtual) -> u64 {
 fn the_queue_that_a_sync_left_has_met_it_too() {
     let syncing = Arc::new(Syncing::default());
     syncing.begin();
-    let mut reader = Reader::new(&plan(), 5, syncing.clone());
+    let mut reader = OnFile::new(Reader::new(&plan(), 5, syncing.clone()), DEPTH);
     let clock = Virtual(Cell::new(0));
-    let completed = |reader: &mut Reader, token, result| {
+    let completed = |reader: &mut OnFile<Reader>, token, result| {
         reader.turn(&clock, Some(TimedCompletion { token, result, found_ns: clock.now_ns() }));
     };
     let open = next_read(&mut reader, &clock);
@@ -137,16 +143,15 @@ fn the_queue_that_a_sync_left_has_met_it_too() {
     completed(&mut reader, second, 4096);
     let third = next_read(&mut reader, &clock);
     completed(&mut reader, third, 4096);
-    let report = &reader.report;
-    assert_eq!((report.in_sync.count(), report.between.count()), (2, 1));
+    assert_eq!((reader.work.in_sync.count(), reader.work.between.count()), (2, 1));
 }
 
 #[test]
 fn a_probe_reads_one_after_the_other() {
-    let mut probe = Reader::probe(&plan(), 1000 * MS);
+    let mut probe = job(Reader::probe(&plan(), 1000 * MS));
     let submitted = turned(&mut probe, |_| 10 * MS);
     assert!((99..=101).contains(&count(&submitted, Operation::Read)));
-    assert_eq!(probe.report.latency.mean_ns(), Some(10e6));
+    assert_eq!(probe.work.report.latency.mean_ns(), Some(10e6));
     // A quarter of that, a twentieth, and what fits.
     let mut open = plan();
     for stream in [&mut open.read, &mut open.commit, &mut open.write] {
@@ -157,14 +162,14 @@ fn a_probe_reads_one_after_the_other() {
     assert_eq!(rates.map(f64::round), [25.0, 5.0, 30.0]);
     // A drive on which commits take long is not given more of them than it can take.
     assert_eq!(open.with_rates(100.0, 10.0).commit.rate, Some(2.0));
-    let mut commits = Committer::probe(&plan(), 1000 * MS);
+    let mut commits = job(Committer::probe(&plan(), 1000 * MS));
     let submitted = turned(&mut commits, |_| 5 * MS);
     assert!((99..=101).contains(&count(&submitted, Operation::Fdatasync)));
 }
 
 #[test]
 fn a_commit_is_a_write_and_what_makes_it_durable() {
-    let mut committer = Committer::new(&plan(), 3);
+    let mut committer = job(Committer::new(&plan(), 3));
     let service_ns = |request: &Request| match request.operation {
         Operation::Write => MS,
         Operation::Fdatasync => 4 * MS,
@@ -174,8 +179,8 @@ fn a_commit_is_a_write_and_what_makes_it_durable() {
     let commits = count(&submitted, Operation::Fdatasync);
     assert_eq!(count(&submitted, Operation::Write), commits);
     assert!((30..90).contains(&commits), "{commits}");
-    assert_eq!(committer.report.sync_ns, 4 * MS * commits as u64);
-    assert_eq!(committer.report.latency.min_ns(), 5 * MS);
+    assert_eq!(committer.work.report.sync_ns, 4 * MS * commits as u64);
+    assert_eq!(committer.work.report.latency.min_ns(), 5 * MS);
 }
 
 /// On a device fdatasync would write all that the writer dirtied, too.
@@ -185,7 +190,7 @@ fn a_commit_of_a_device_is_one_durable_write_and_each_stream_has_an_area_of_its_
     (on_device.commit.from_bytes, on_device.commit.is_durable) = (4 << 20, true);
     on_device.write.from_bytes = 8 << 20;
     assert_eq!(super::committer::placement(&on_device).durability, Durability::OpenDsync);
-    let mut committer = Committer::new(&on_device, 3);
+    let mut committer = job(Committer::new(&on_device, 3));
     let (least, most) = (Cell::new(u64::MAX), Cell::new(0));
     let service_ns = |request: &Request| {
         if request.operation == Operation::Write {
@@ -198,11 +203,11 @@ fn a_commit_of_a_device_is_one_durable_write_and_each_stream_has_an_area_of_its_
     let submitted = turned(&mut committer, service_ns);
     let commits = count(&submitted, Operation::Write) as u64;
     assert_eq!(count(&submitted, Operation::Fdatasync), 0);
-    assert_eq!(committer.report.latency.count(), commits);
-    assert_eq!(committer.report.sync_ns, 5 * MS * commits);
+    assert_eq!(committer.work.report.latency.count(), commits);
+    assert_eq!(committer.work.report.sync_ns, 5 * MS * commits);
     assert_eq!(least.get(), 4 << 20, "one block after the other, from its area's begin");
     least.set(u64::MAX);
-    let mut writer = Dirtier::new(&on_device, &Tried::default(), 3, Arc::default());
+    let mut writer = job(Dirtier::new(&on_device, &Tried::default(), 3, Arc::default()));
     turned(&mut writer, service_ns);
     assert!(least.get() >= 8 << 20 && most.get() <= 12 << 20, "{} to {}", least.get(), most.get());
 }
@@ -210,7 +215,7 @@ fn a_commit_of_a_device_is_one_durable_write_and_each_stream_has_an_area_of_its_
 #[test]
 fn the_writer_dirties_evenly_and_syncs_at_its_period() {
     let tried = Tried::default();
-    let mut writer = Dirtier::new(&plan(), &tried, 3, Arc::default());
+    let mut writer = job(Dirtier::new(&plan(), &tried, 3, Arc::default()));
     let service_ns = |request: &Request| match request.operation {
         Operation::Fsync => 100 * MS,
         _ => 1000,
@@ -224,7 +229,7 @@ fn the_writer_dirties_evenly_and_syncs_at_its_period() {
     // At half of each period; the last one settles what is left, and is of no period.
     assert_eq!(syncs.len(), 4);
     assert!(syncs.iter().zip([500, 1500, 2500, 3000]).all(|(at, due)| at.abs_diff(due) <= 1));
-    assert_eq!((writer.report.syncs, writer.report.sync_ns), (3, 300 * MS));
+    assert_eq!(writer.work.report.sync_ns, 300 * MS);
     let between = |from: u64, to: u64| {
         let is_write = |(at_ns, operation): &&(u64, Operation)| {
             *operation == Operation::Write && (from * MS..to * MS).contains(at_ns)
@@ -245,7 +250,7 @@ fn a_writer_that_dribbles_sends_on_what_it_has() {
         let dribble = Some(Dribble { every_bytes: 16 << 10, by });
         let writer = WriterChange { dribble, ..WriterChange::default() };
         let tried = Tried { name: "d".into(), writer, ..Tried::default() };
-        let mut writer = Dirtier::new(&plan(), &tried, 3, Arc::default());
+        let mut writer = job(Dirtier::new(&plan(), &tried, 3, Arc::default()));
         let submitted = turned(&mut writer, |_| 1000);
         let writes = count(&submitted, Operation::Write);
         assert_eq!(count(&submitted, operation), writes / 4, "{by:?}: {writes} writes");
@@ -265,11 +270,12 @@ fn an_error_ends_a_job_and_says_where() {
         }
     }
     let mut writer =
-        Failing(Dirtier::new(&plan(), &Tried::default(), 3, Arc::default()), Operation::Write);
+        Failing(job(Dirtier::new(&plan(), &Tried::default(), 3, Arc::default())), Operation::Write);
     turned(&mut writer, |_| 1000);
-    let error = writer.0.report.error.unwrap();
+    let error = writer.0.error().unwrap();
     assert_eq!((error.operation, error.errno), (writer.1, 28));
-    let mut reader = Failing(Reader::new(&plan(), 3, Arc::default()), Operation::Read);
+    let mut reader =
+        Failing(OnFile::new(Reader::new(&plan(), 3, Arc::default()), DEPTH), Operation::Read);
     turned(&mut reader, |_| 1000);
-    assert_eq!(reader.0.report.error.unwrap().operation, reader.1);
+    assert_eq!(reader.0.error().unwrap().operation, reader.1);
 }

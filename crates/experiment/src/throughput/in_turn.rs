@@ -9,7 +9,7 @@
 //!
 //! Non-goals: more than two; comparing (`analyze::compare`).
 
-use super::{Calibration, Observer, PassStart, Plan, SystemName, SystemRun};
+use super::{Calibration, Met, Observer, PassStart, Plan, SystemName, SystemRun};
 use model::record::{Role, Sample};
 use model::seam::{Clock, Subject, SubjectError};
 use model::workload::Program;
@@ -50,17 +50,15 @@ pub fn run_in_turn<A: Subject, B: Subject>(
     calibration: &Calibration,
     clock: &dyn Clock,
     observer: &mut dyn Observer,
-) -> Result<Vec<SubjectError>, SubjectError> {
+) -> Met {
     let shared = RefCell::new(observer);
     let (mut of_a, mut of_b) = (Shared(&shared), Shared(&shared));
     let mut a = SystemRun::new(subject_a, name_a, plan, calibration, clock, &mut of_a);
     let mut b = SystemRun::new(subject_b, name_b, plan, calibration, clock, &mut of_b);
     let outcome = all(&mut a, &mut b, plan, || shared.borrow_mut().cell_done());
-    let failures = [std::mem::take(&mut a.failures), std::mem::take(&mut b.failures)].concat();
     // Both, whatever the first meets.
-    let (cleaned_a, cleaned_b) = (a.subject.clean_up(), b.subject.clean_up());
-    cleaned_a.and(cleaned_b)?;
-    outcome.map(|()| failures)
+    let (met_a, met_b) = (a.bench.end(Ok(())), b.bench.end(outcome));
+    Ok([met_a?, met_b?].concat())
 }
 
 fn all<A: Subject, B: Subject>(

@@ -12,6 +12,7 @@
 //! `harness_ns_per_operation`.
 
 use crate::failure::StreamError;
+use crate::on_file::Measured;
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
 use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
@@ -362,35 +363,39 @@ impl Job for Stream {
     }
 }
 
-/// Removes the job's file: the script's `rm -f`.
-pub(crate) struct Remove {
-    is_sent: bool,
-    pub(crate) errno: i32,
+impl Measured for Stream {
+    fn error(&self) -> Option<StreamError> {
+        self.report.error
+    }
 }
 
-impl Remove {
-    pub(crate) fn new() -> Self {
-        Self { is_sent: false, errno: 0 }
-    }
+/// Removes the job's file: the script's `rm -f`.
+#[derive(Default)]
+pub(crate) struct Remove {
+    is_sent: bool,
+    error: Option<StreamError>,
 }
 
 impl Job for Remove {
     fn turn<C: Clock>(&mut self, _clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        let operation = Operation::Unlink;
         match completion {
             Some(completion) => {
-                self.errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+                let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+                let error = StreamError { operation, offset_bytes: 0, errno };
+                self.error = (errno != 0).then_some(error);
                 Turn::Done
             }
-            None if self.is_sent => Turn::Wait { min: 1, until_ns: u64::MAX },
-            None => {
-                self.is_sent = true;
-                Turn::Submit(Request {
-                    token: 0,
-                    operation: Operation::Unlink,
-                    offset_bytes: 0,
-                    length_bytes: 0,
-                })
+            None if std::mem::replace(&mut self.is_sent, true) => {
+                Turn::Wait { min: 1, until_ns: u64::MAX }
             }
+            None => Turn::Submit(Request { token: 0, operation, offset_bytes: 0, length_bytes: 0 }),
         }
+    }
+}
+
+impl Measured for Remove {
+    fn error(&self) -> Option<StreamError> {
+        self.error
     }
 }

@@ -13,15 +13,14 @@ pub use crate::observer::{Observer, PassStart};
 pub use in_turn::run_in_turn;
 pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
 
-use crate::account::{add_cpu, add_devices};
+use crate::bench::{Bench, Done, Jobs, Met, run};
 use crate::checks::{Facts, judge};
+use crate::on_file::{LAYOUT_BLOCK_BYTES, layer};
 use crate::sequence;
 use crate::until::Passes;
-use job::{Remove, Stream, StreamPlan, StreamReport};
-use model::record::{self, Cold, Doubt, Experiment, Judgement, Role, Sample};
-use model::seam::{
-    Accounting, Clock, Counters, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
-};
+use job::{Remove, Stream, StreamPlan};
+use model::record::{self, Cold, Experiment, Judgement, Role, Sample};
+use model::seam::{Accounting, Clock, JobPlacement, Subject, SubjectError};
 use model::workload::{Access, EngineKind, Program};
 pub(crate) use pass::add_work;
 use plan::{CEILING_GRAIN_BYTES, CEILING_PASSES, CEILING_SHAPES};
@@ -38,9 +37,6 @@ pub struct SystemName {
     pub drives: usize,
 }
 
-/// Files that a program finds are written in blocks of this size before.
-const LAYOUT_BLOCK_BYTES: u64 = 1 << 20;
-
 /// Runs the plan on one system and tells the observer of every pass.
 /// A program that cannot be run there becomes a *not measured* sample.
 /// Errors: `Interrupted`, or a failure of cleaning up. What the programs themselves met is given
@@ -52,12 +48,10 @@ pub fn run_system<S: Subject>(
     calibration: &Calibration,
     clock: &dyn Clock,
     observer: &mut dyn Observer,
-) -> Result<Vec<SubjectError>, SubjectError> {
+) -> Met {
     let mut run = SystemRun::new(subject, name, plan, calibration, clock, observer);
     let outcome = run.all();
-    let failures = std::mem::take(&mut run.failures);
-    subject.clean_up()?;
-    outcome.map(|()| failures)
+    run.bench.end(outcome)
 }
 
 /// What the harness itself costs a request: random reads on the null engine, histogram on, best
@@ -91,16 +85,12 @@ pub fn harness_ns_per_operation<S: Subject>(
 
 /// One system's run.
 struct SystemRun<'a, S: Subject> {
-    subject: &'a mut S,
+    bench: Bench<'a, S>,
     name: &'a SystemName,
     plan: &'a Plan,
     calibration: &'a Calibration,
-    clock: &'a dyn Clock,
-    observer: &'a mut dyn Observer,
-    place: PreparedTarget,
     /// Bytes of each file that is there, by drive and name.
     laid_out: BTreeMap<(usize, String), u64>,
-    failures: Vec<SubjectError>,
 }
 
 /// What a pass is, beyond its program.
@@ -121,9 +111,8 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         clock: &'a dyn Clock,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        let (place, laid_out) = (PreparedTarget::default(), BTreeMap::new());
-        let failures = Vec::new();
-        Self { subject, name, plan, calibration, clock, observer, place, laid_out, failures }
+        let bench = Bench::new(subject, clock, observer);
+        Self { bench, name, plan, calibration, laid_out: BTreeMap::new() }
     }
 
     fn all(&mut self) -> Result<(), SubjectError> {
@@ -139,16 +128,17 @@ impl<'a, S: Subject> SystemRun<'a, S> {
 
     /// Prepares the place. Where that is refused, no program was measured.
     fn is_prepared(&mut self) -> Result<bool, SubjectError> {
-        match self.subject.prepare() {
-            Ok(place) => self.place = place,
+        match self.bench.prepare() {
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             Err(error) => {
                 for program in &self.plan.programs {
-                    self.not_measured(program, Role::Kept, &error);
+                    self.not_measured(program, Role::Kept, error.clone());
                 }
-                self.failures.push(error);
+                // All for one reason.
+                self.bench.failures.truncate(1);
                 return Ok(false);
             }
+            Ok(()) => {}
         }
         Ok(true)
     }
@@ -173,25 +163,22 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         match measured {
             Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
             Err(error) => {
-                self.not_measured(program, role, &error);
-                self.failures.push(error);
+                self.not_measured(program, role, error);
             }
             Ok(()) => {}
         }
-        self.observer.cell_done();
+        self.bench.observer.cell_done();
         Ok(())
     }
 
-    fn not_measured(&mut self, program: &Program, role: Role, reason: &SubjectError) {
-        let mut sample = self.blank_sample(program);
-        sample.role = role;
-        sample.judge(Judgement::not_measured(Doubt::refused(reason)));
-        self.observer.pass_done(sample);
+    fn not_measured(&mut self, program: &Program, role: Role, reason: SubjectError) {
+        let blank = Sample { role, ..self.blank_sample(program) };
+        self.bench.refuse(blank, reason);
     }
 
     /// Whether a program cannot run here at all: on a device there is nothing to create.
     fn is_impossible(&self, program: &Program) -> bool {
-        self.place.is_device && program.rw.creates()
+        self.bench.place.is_device && program.rw.creates()
     }
 
     fn program(&mut self, program: &Program) -> Result<(), SubjectError> {
@@ -199,8 +186,8 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         for number in 0..self.plan.warmup {
             self.counted_pass(program, number)?;
         }
-        let mut passes = Passes::new(self.plan.runs, self.plan.until, self.clock.now_ns());
-        while passes.goes_on(self.clock.now_ns()) {
+        let mut passes = Passes::new(self.plan.runs, self.plan.until, self.bench.clock.now_ns());
+        while passes.goes_on(self.bench.clock.now_ns()) {
             passes.add(self.counted_pass(program, self.plan.warmup + passes.count())?);
         }
         Ok(())
@@ -277,18 +264,18 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         if program.engine() == EngineKind::Null {
             return Ok(());
         }
-        let file_bytes = match self.place.is_device || program.rw.creates() {
+        let file_bytes = match self.bench.place.is_device || program.rw.creates() {
             true => self.file_bytes(program),
             // It is laid out in whole blocks.
             false => self.file_bytes(program).next_multiple_of(LAYOUT_BLOCK_BYTES),
         };
         let needed = file_bytes * u64::from(program.numjobs);
-        if needed > self.place.capacity_bytes {
+        if needed > self.bench.place.capacity_bytes {
             return Err(SubjectError::Unavailable(format!(
                 "{} needs {}, but there is space for {}; give a smaller --size",
                 program.name,
                 show_size(needed),
-                show_size(self.place.capacity_bytes)
+                show_size(self.bench.place.capacity_bytes)
             )));
         }
         if needed == 0 {
@@ -303,11 +290,15 @@ impl<'a, S: Subject> SystemRun<'a, S> {
     /// One placement for each job on each drive.
     fn placements(&self, program: &Program) -> Vec<JobPlacement> {
         let jobs = 0..program.numjobs;
-        (0..self.place.drives)
+        (0..self.bench.place.drives)
             .flat_map(|drive| jobs.clone().map(move |job| (drive, job)))
             .map(|(drive, job)| JobPlacement {
                 drive,
-                file: if self.place.is_device { String::new() } else { format!("file.{job}") },
+                file: if self.bench.place.is_device {
+                    String::new()
+                } else {
+                    format!("file.{job}")
+                },
                 engine: program.engine(),
                 direct: program.direct,
                 depth: program.iodepth,
@@ -318,83 +309,65 @@ impl<'a, S: Subject> SystemRun<'a, S> {
             .collect()
     }
 
-    /// Runs one stream a placement and gives back reports in order; a stream's error is an error.
-    fn streams(
-        &mut self,
-        program: &Program,
-        final_sync: bool,
-        number: u32,
-    ) -> Result<Vec<(StreamReport, JobCpu)>, SubjectError> {
+    /// One stream a placement.
+    fn streams(&self, program: &Program, kind: PassKind) -> Jobs<Stream> {
         let file_bytes = self.file_bytes(program);
-        let placements = self.placements(program);
-        let seed = sequence::mix(self.plan.seed, u64::from(number));
-        let is_device = self.place.is_device;
-        let jobs = placements.iter().cloned().enumerate().map(|(index, placement)| {
+        let seed = sequence::mix(self.plan.seed, u64::from(kind.number));
+        let is_device = self.bench.place.is_device;
+        let stream = |(index, placement): (usize, JobPlacement)| {
             let plan = StreamPlan {
                 file_bytes,
                 base_bytes: if is_device { index as u64 * file_bytes } else { 0 },
-                final_sync,
+                final_sync: kind.final_sync,
                 seed: sequence::mix(seed, index as u64),
             };
             (placement, Stream::new(program, plan))
-        });
-        let done = self.subject.run(jobs.collect())?;
-        let reports: Vec<_> =
-            done.into_iter().map(|(stream, cpu)| (stream.into_report(), cpu)).collect();
-        if program.rw.creates() && program.engine() != EngineKind::Null {
-            for (placement, (report, _)) in placements.iter().zip(&reports) {
-                let written = report.bytes_written.min(file_bytes);
-                self.laid_out.insert((placement.drive, placement.file.clone()), written);
-            }
+        };
+        self.placements(program).into_iter().enumerate().map(stream).collect()
+    }
+
+    /// Notes that a program's files are there by now, so long.
+    fn note_files(&mut self, program: &Program, bytes: u64) {
+        for file in self.files(program) {
+            self.laid_out.insert(file, bytes);
         }
-        match reports
-            .iter()
-            .zip(&placements)
-            .find_map(|((r, _), placement)| Some((r.error?, placement)))
-        {
-            Some((error, placement)) => Err(error.on(placement, &program.name)),
-            None => Ok(reports),
-        }
+    }
+
+    /// The files of a program, each with its drive.
+    fn files(&self, program: &Program) -> Vec<(usize, String)> {
+        self.placements(program).into_iter().map(|at| (at.drive, at.file)).collect()
     }
 
     /// Makes the files that a program needs, where they are not there or too short.
     fn lay_out(&mut self, program: &Program) -> Result<(), SubjectError> {
-        if self.place.is_device || program.engine() == EngineKind::Null {
+        if self.bench.place.is_device || program.engine() == EngineKind::Null {
             return Ok(());
         }
         let file_bytes = self.file_bytes(program);
-        let is_there = |placement: &JobPlacement| {
-            self.laid_out
-                .get(&(placement.drive, placement.file.clone()))
-                .is_some_and(|b| *b >= file_bytes)
-        };
-        if self.placements(program).iter().all(is_there) {
+        let is_there = |file| self.laid_out.get(file).is_some_and(|bytes| *bytes >= file_bytes);
+        if self.files(program).iter().all(is_there) {
             return Ok(());
         }
         self.remove(program)?;
         // Large buffered writes, rounded up: they need no alignment, and extents come out as a
         // user's.
-        let layout = Program {
-            bs: LAYOUT_BLOCK_BYTES,
-            size: Some(file_bytes.next_multiple_of(LAYOUT_BLOCK_BYTES)),
-            numjobs: program.numjobs,
-            ioengine: Some(EngineKind::Psync),
-            ..Program::new(program.name.clone(), Access::Write)
-        };
-        self.observer.pass_starts(&PassStart {
-            program: &program.name,
-            pass: None,
-            role: Role::Warm,
-            passes: 0,
-            bytes: file_bytes * u64::from(program.numjobs) * self.place.drives as u64,
-            captures: None,
+        let whole_bytes = file_bytes.next_multiple_of(LAYOUT_BLOCK_BYTES);
+        let files = self.files(program).into_iter().map(|(drive, file)| {
+            let (placement, job) = layer(&self.bench.place, &file, (false, 0..whole_bytes));
+            (JobPlacement { drive, ..placement }, job)
         });
-        self.streams(&layout, true, 0).map(|_| ())
+        let (files, drives) = (files.collect(), self.bench.place.drives as u64);
+        // A part of them is removed too.
+        self.note_files(program, 0);
+        let bytes = file_bytes * u64::from(program.numjobs) * drives;
+        self.bench.lay_out(&program.name, bytes, files)?;
+        self.note_files(program, whole_bytes);
+        Ok(())
     }
 
     /// Whether there are files of a program that can come to lie elsewhere.
     fn has_layout(&self, program: &Program, is_there: bool) -> bool {
-        is_there && !self.place.is_device && program.engine() != EngineKind::Null
+        is_there && !self.bench.place.is_device && program.engine() != EngineKind::Null
     }
 
     /// Removes the files of a program.
@@ -412,28 +385,17 @@ impl<'a, S: Subject> SystemRun<'a, S> {
     fn remove(&mut self, program: &Program) -> Result<(), SubjectError> {
         let placements =
             self.placements(&Program { ioengine: Some(EngineKind::Psync), ..program.clone() });
-        let jobs = placements.iter().cloned().map(|placement| (placement, Remove::new())).collect();
-        let done = self.subject.run(jobs)?;
-        for placement in &placements {
-            self.laid_out.remove(&(placement.drive, placement.file.clone()));
+        let jobs = placements.into_iter().map(|placement| (placement, Remove::default())).collect();
+        let removed = run(self.bench.subject, &program.name, jobs);
+        for file in self.files(program) {
+            self.laid_out.remove(&file);
         }
-        match done.iter().map(|(job, _)| job.errno).find(|errno| *errno != 0) {
-            Some(errno) => Err(SubjectError::Failed(format!(
-                "{}: failed to remove the file: {}",
-                program.name,
-                std::io::Error::from_raw_os_error(errno)
-            ))),
-            None => Ok(()),
-        }
+        removed.map(|_| ())
     }
 
     /// Removes the files that a program does not need, to free some space.
     fn remove_others(&mut self, program: &Program) -> Result<(), SubjectError> {
-        let needed: Vec<_> = self
-            .placements(program)
-            .into_iter()
-            .map(|placement| (placement.drive, placement.file))
-            .collect();
+        let needed = self.files(program);
         if self.laid_out.keys().all(|file| needed.contains(file)) {
             return Ok(());
         }
@@ -448,33 +410,31 @@ impl<'a, S: Subject> SystemRun<'a, S> {
             self.remove(program)?;
         }
         if kind.is_cold && program.engine() != EngineKind::Null {
-            let files: Vec<_> = self
-                .placements(program)
-                .into_iter()
-                .map(|placement| (placement.drive, placement.file))
-                .collect();
-            self.subject.make_cold(&files)?;
+            self.bench.subject.make_cold(&self.files(program))?;
         }
         let passes = match kind.role {
             Role::Ceiling => CEILING_PASSES,
             _ => self.plan.warmup + self.plan.runs,
         };
-        let jobs = u64::from(program.numjobs) * self.place.drives as u64;
+        let jobs = u64::from(program.numjobs) * self.bench.place.drives as u64;
         let is_captured = kind.role == Role::Kept && program.engine() != EngineKind::Null;
-        self.observer.pass_starts(&PassStart {
-            program: &program.name,
-            pass: Some(kind.number),
-            role: kind.role,
-            passes,
-            bytes: if program.time_based { 0 } else { self.file_bytes(program) * jobs },
-            captures: is_captured.then_some(&self.place.devices),
-        });
-        let before = self.subject.counters(Accounting::Difference)?;
-        let reports = self.streams(program, kind.final_sync, kind.number)?;
-        let after = self.subject.counters(Accounting::Difference)?;
-        let sample = self.sample(program, kind, &reports, &before, &after);
+        let bytes = if program.time_based { 0 } else { self.file_bytes(program) * jobs };
+        let pass = (kind.role, kind.number, passes);
+        self.bench.starts(&program.name, pass, bytes, is_captured);
+        let streams = self.streams(program, kind);
+        let creates = program.rw.creates() && program.engine() != EngineKind::Null;
+        if creates {
+            self.note_files(program, 0);
+        }
+        let done = self.bench.measure(Accounting::Difference, &program.name, streams)?;
+        if creates {
+            let written = done.jobs.iter().map(|(stream, _)| stream.report().bytes_written);
+            let written = written.min().unwrap_or(0).min(self.file_bytes(program));
+            self.note_files(program, written);
+        }
+        let sample = self.sample(program, kind, &done);
         let rate = sample.bytes as f64 / sample.wall_ns.max(1) as f64 * 1e9;
-        self.observer.pass_done(sample);
+        self.bench.observer.pass_done(sample);
         Ok(rate)
     }
 
@@ -485,7 +445,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
             subject: record::Subject::cell(&self.name.column, &program.name, drives as u64),
             target: self.name.target.clone(),
             drives: drives as u64,
-            started_ns: i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX),
+            started_ns: self.bench.now(),
             program: program.name.clone(),
             engine: program.engine(),
             access: program.rw,
@@ -499,39 +459,31 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         }
     }
 
-    fn sample(
-        &self,
-        program: &Program,
-        kind: PassKind,
-        reports: &[(StreamReport, JobCpu)],
-        before: &Counters,
-        after: &Counters,
-    ) -> Sample {
+    fn sample(&self, program: &Program, kind: PassKind, done: &Done<Stream>) -> Sample {
         let mut sample = self.blank_sample(program);
         sample.pass = u64::from(kind.number);
         sample.role = kind.role;
-        sample.cold = match (kind.is_cold, self.place.remounts) {
+        sample.cold = match (kind.is_cold, self.bench.place.remounts) {
             (false, _) => Cold::No,
             (true, true) => Cold::Remount,
             (true, false) => Cold::Fadvise,
         };
-        add_work(&mut sample, reports);
-        let jobs: Vec<JobCpu> = reports.iter().map(|(_, cpu)| *cpu).collect();
-        add_cpu(&mut sample, &jobs, before, after);
-        add_devices(&mut sample, before, after);
+        add_work(&mut sample, done);
+        done.account(&mut sample);
+        let reports = || done.jobs.iter().map(|(stream, _)| stream.report());
         let facts = Facts {
             program,
             sample: &sample,
-            bytes_read: reports.iter().map(|(r, _)| r.bytes_read).sum(),
-            bytes_written: reports.iter().map(|(r, _)| r.bytes_written).sum(),
-            before,
-            after,
+            bytes_read: reports().map(|r| r.bytes_read).sum(),
+            bytes_written: reports().map(|r| r.bytes_written).sum(),
+            before: &done.before,
+            after: &done.after,
             harness_ns_per_operation: self.calibration.harness_ns_per_operation,
             is_cached: false,
         };
         let place_doubts = match program.engine() {
             EngineKind::Null => vec![],
-            _ => self.place.doubts.clone(),
+            _ => self.bench.place.doubts.clone(),
         };
         let doubts = [judge(&facts), place_doubts].concat();
         sample.judge(Judgement::of(doubts));

@@ -1,13 +1,13 @@
 //! What one pass came to: from the reports of its jobs to the columns of its sample.
 
-use super::job::StreamReport;
+use super::job::Stream;
+use crate::bench::Done;
 use model::histogram::Histogram;
 use model::record::Sample;
-use model::seam::JobCpu;
 
 /// Bytes, time and latencies of all jobs.
-pub(crate) fn add_work(sample: &mut Sample, reports: &[(StreamReport, JobCpu)]) {
-    let reports = || reports.iter().map(|(report, _)| report);
+pub(crate) fn add_work(sample: &mut Sample, done: &Done<Stream>) {
+    let reports = || done.jobs.iter().map(|(stream, _)| stream.report());
     let [mut latency, mut service, mut sync] = [(); 3].map(|()| Histogram::default());
     for report in reports() {
         latency.merge(&report.latency);

@@ -1,11 +1,10 @@
 //! Reads of a disk, one after the other, each with the moments at which it was sent and completed.
 
-use crate::failure::StreamError;
+use crate::bench::run_work;
+use crate::on_file::{Next, Work};
 use crate::sequence::mix;
 use model::engine::{EngineKind, Operation};
-use model::seam::{
-    Clock, Job, JobPlacement, Request, Subject, SubjectError, TimedCompletion, Turn,
-};
+use model::seam::{JobPlacement, Request, Subject, SubjectError};
 
 /// A read that is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +61,10 @@ impl<'a, S: Subject> Reader<'a, S> {
             file_bytes: self.blocks * self.sector_bytes,
             ..JobPlacement::default()
         };
-        let series = Series::new(asked, self.sector_bytes);
-        let mut done = self.subject.run(vec![(placement.clone(), series)])?;
-        let series = done.pop().map(|(series, _)| series);
-        let series = series.ok_or_else(|| SubjectError::Failed("no reads completed".into()))?;
-        match series.error {
-            Some(error) => Err(error.on(&placement, "a series of reads")),
-            None => Ok(series.seen),
-        }
+        let seen = Vec::with_capacity(asked.len());
+        let sector_bytes = self.sector_bytes;
+        let series = Series { asked, sector_bytes, next: 0, sent_ns: 0, due_ns: 0, seen };
+        Ok(run_work(self.subject, "a series of reads", placement, series)?.seen)
     }
 
     /// Reads single sectors, in turn.
@@ -83,100 +78,36 @@ impl<'a, S: Subject> Reader<'a, S> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Read,
-    Close,
-    Done,
-}
-
 struct Series {
     asked: Vec<Ask>,
     sector_bytes: u64,
-    phase: Phase,
     next: usize,
-    is_sent: bool,
     sent_ns: u64,
     due_ns: u64,
     seen: Vec<Seen>,
-    error: Option<StreamError>,
 }
 
-impl Series {
-    fn new(asked: Vec<Ask>, sector_bytes: u64) -> Self {
-        Self {
-            seen: Vec::with_capacity(asked.len()),
-            asked,
-            sector_bytes,
-            phase: Phase::Open,
-            next: 0,
-            is_sent: false,
-            sent_ns: 0,
-            due_ns: 0,
-            error: None,
-        }
+impl Work for Series {
+    fn opening(&self) -> Operation {
+        Operation::OpenRead
     }
 
-    fn complete(&mut self, completion: TimedCompletion) {
-        self.is_sent = false;
-        let before = self.next.checked_sub(1).and_then(|at| self.asked.get(at));
-        let (operation, wanted, offset_bytes) = match (self.phase, before) {
-            (Phase::Read, Some(ask)) => (
-                Operation::Read,
-                (ask.blocks * self.sector_bytes) as i64,
-                ask.block * self.sector_bytes,
-            ),
-            _ => (Operation::OpenRead, completion.result.max(0), 0),
-        };
-        if completion.result != wanted {
-            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
-            self.error.get_or_insert(StreamError { operation, offset_bytes, errno });
+    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+        let Some(ask) = self.asked.get(self.next) else { return Next::Over };
+        if now_ns < self.due_ns {
+            return Next::Wait(self.due_ns);
         }
-        match self.phase {
-            Phase::Open => self.phase = Phase::Read,
-            Phase::Read => {
-                let seen = Seen { sent_ns: self.sent_ns, found_ns: completion.found_ns };
-                self.seen.push(seen);
-            }
-            Phase::Close | Phase::Done => self.phase = Phase::Done,
+        self.next += 1;
+        self.sent_ns = now_ns;
+        let bytes = (ask.blocks * self.sector_bytes) as u32;
+        Next::Do(Operation::Read, ask.block * self.sector_bytes, bytes)
+    }
+
+    fn done(&mut self, request: &Request, now_ns: u64) {
+        if request.operation == Operation::Read {
+            self.seen.push(Seen { sent_ns: self.sent_ns, found_ns: now_ns });
         }
         let pause_ns = self.asked.get(self.next).map_or(0, |ask| ask.pause_ns);
-        self.due_ns = completion.found_ns + pause_ns;
-    }
-
-    fn submit(&mut self, operation: Operation, (offset_bytes, length_bytes): (u64, u32)) -> Turn {
-        self.is_sent = true;
-        Turn::Submit(Request { token: 0, operation, offset_bytes, length_bytes })
-    }
-}
-
-impl Job for Series {
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if let Some(completion) = completion {
-            self.complete(completion);
-        }
-        if self.is_sent {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
-        }
-        let next = self.asked.get(self.next).filter(|_| self.error.is_none()).copied();
-        match (self.phase, next) {
-            (Phase::Open, _) => self.submit(Operation::OpenRead, (0, 0)),
-            (Phase::Read, Some(ask)) => {
-                let now_ns = clock.now_ns();
-                if now_ns < self.due_ns {
-                    return Turn::Wait { min: 1, until_ns: self.due_ns };
-                }
-                self.next += 1;
-                self.sent_ns = now_ns;
-                let bytes = (ask.blocks * self.sector_bytes) as u32;
-                self.submit(Operation::Read, (ask.block * self.sector_bytes, bytes))
-            }
-            (Phase::Read, None) => {
-                self.phase = Phase::Close;
-                self.submit(Operation::Close, (0, 0))
-            }
-            (Phase::Close | Phase::Done, _) => Turn::Done,
-        }
+        self.due_ns = now_ns + pause_ns;
     }
 }
