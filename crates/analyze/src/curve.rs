@@ -5,11 +5,11 @@
 //! with one outstanding more the latency rises by a greater share than the rate. The most is the
 //! greatest rate of any depth. Non-goals: curves through the points.
 
-use crate::throughput::findings as of_cells;
+use crate::throughput::of_cells;
 use model::record::subject::Curve;
-use model::record::{Finding, Interval, Sample, Subject, Verdict};
+use model::record::{Finding, Interval, Sample, Subject};
 
-/// The quantities of a point.
+/// The quantities of a point; what was refused has one finding that says why.
 const QUANTITIES: [&str; 6] =
     [RATE, "rate_bytes_per_s", LATENCY, "latency_p50_ns", P99, "depth_achieved"];
 const RATE: &str = "rate_operations_per_s";
@@ -19,15 +19,8 @@ const P99: &str = "latency_p99_ns";
 const POINTS_LEAST: usize = 3;
 
 /// All findings, in the order in which the cells were first measured; then of each curve.
-pub fn findings(samples: &[Sample]) -> Vec<Finding> {
-    let mut found = of_cells(samples, &[]);
-    // What was refused has one finding that says why.
-    found.iter_mut().filter(|f| f.quantity == "rate_bytes_per_s").for_each(|finding| {
-        if finding.verdict == Verdict::NotMeasured {
-            *finding = Finding { quantity: RATE.into(), unit: "1/s".into(), ..finding.clone() };
-        }
-    });
-    found.retain(|finding| QUANTITIES.contains(&finding.quantity.as_str()));
+pub(crate) fn findings(samples: &[Sample]) -> Vec<Finding> {
+    let mut found = of_cells(samples, &QUANTITIES);
     let of_curves: Vec<Finding> = curves(&found).iter().flat_map(whole).collect();
     found.extend(of_curves);
     found
@@ -108,7 +101,7 @@ mod tests {
     use super::*;
     use model::engine::EngineKind;
     use model::histogram::Histogram;
-    use model::record::Role;
+    use model::record::{Role, Verdict};
     use model::workload::Access;
     use proptest::prelude::*;
 

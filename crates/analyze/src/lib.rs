@@ -6,8 +6,9 @@
 #![forbid(unsafe_code)]
 
 pub mod calibrate;
+pub mod cells;
 pub mod compare;
-pub mod curve;
+mod curve;
 pub mod density;
 pub mod explore;
 pub mod history;
@@ -27,7 +28,6 @@ pub mod selection;
 pub mod statistics;
 pub mod storm;
 pub mod stretches;
-pub mod sync;
 pub mod throughput;
 pub mod verdict;
 pub mod watched;

@@ -38,6 +38,23 @@ pub fn findings(samples: &[Sample], calibration: &Calibration) -> Vec<Finding> {
     calibrated.chain(cells(samples).iter().flat_map(of_cell)).collect()
 }
 
+/// What is found of the cells of another experiment: these quantities, of which the first says why
+/// a cell was not measured.
+pub(crate) fn of_cells(samples: &[Sample], wanted: &[&str]) -> Vec<Finding> {
+    let of_cell = |cell: &Cell| match (cell.not_measured, wanted.first()) {
+        (Some(sample), Some(name)) => {
+            vec![Finding::not_measured(cell.subject, name, sample.judgement())]
+        }
+        _ => {
+            let mut found = passes_findings(cell, PER_PASS.iter().chain(PER_COMMIT));
+            found.extend(latency_findings(cell, &verdict(&cell.kept)));
+            found.retain(|finding| wanted.contains(&finding.quantity.as_str()));
+            found
+        }
+    };
+    cells(samples).iter().flat_map(of_cell).collect()
+}
+
 fn cells(samples: &[Sample]) -> Vec<Cell<'_>> {
     let mut cells: Vec<Cell> = Vec::new();
     for sample in samples.iter().filter(|s| s.role != Role::Ceiling) {
@@ -169,6 +186,10 @@ const PER_PASS: &[PerPass] = &[
     ("depth_achieved", |s| s.depth_achieved),
 ];
 
+/// The same of commits alone.
+const PER_COMMIT: &[PerPass] =
+    &[("flushes_ratio", |s| Some(s.device_flushes? as f64 / s.operations.max(1) as f64))];
+
 /// What is found of a histogram.
 #[derive(Clone, Copy)]
 enum Figure {
@@ -250,17 +271,25 @@ fn cell_findings(cell: &Cell, ceilings: &Ceilings) -> Vec<Finding> {
             .to_vec();
     }
     let verdict = verdict(&cell.kept);
-    let mut found = Vec::new();
-    for (name, value) in PER_PASS {
-        let values: Option<Vec<f64>> = cell.kept.iter().map(|s| value(s)).collect();
-        if let Some(e) = values.as_deref().and_then(estimate) {
-            found.push(e.finding(cell.subject, name, OF_PASSES).judged(verdict.clone()));
-        }
-    }
+    let mut found = passes_findings(cell, PER_PASS);
     found.extend(ceiling_findings(cell, ceilings, &verdict));
     found.extend(latency_findings(cell, &verdict));
     found.extend(steadiness_findings(cell, &verdict));
     found
+}
+
+/// What is estimated over passes.
+fn passes_findings<'p>(
+    cell: &Cell,
+    quantities: impl IntoIterator<Item = &'p PerPass>,
+) -> Vec<Finding> {
+    let verdict = verdict(&cell.kept);
+    let of = |(name, value): &PerPass| {
+        let values: Option<Vec<f64>> = cell.kept.iter().map(|s| value(s)).collect();
+        let estimated = estimate(&values?)?;
+        Some(estimated.finding(cell.subject, name, OF_PASSES).judged(verdict.clone()))
+    };
+    quantities.into_iter().filter_map(of).collect()
 }
 
 const OF_PASSES: &str = "mean of the kept passes, 95 % interval by Student's t";

@@ -8,11 +8,10 @@
 use crate::bench::{Done, Jobs, Met};
 use crate::observer::Observer;
 use crate::on_file::{Layer, OnFile, layer};
-use crate::rounds::Cells;
+use crate::rounds::{self, Cells, Planned, Turns};
 use crate::sequence::mix;
 use crate::throughput::add_work;
 use crate::throughput::job::{Stream, StreamPlan};
-use crate::until::Until;
 use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
@@ -24,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The plan. As JSON it is what `--dry-run` prints and run.json keeps.
+/// The plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plan {
     /// What is measured: one system.
@@ -35,15 +34,9 @@ pub struct Plan {
     pub size_bytes: u64,
     /// These are all written first: what was never written is read without its medium.
     pub fills: bool,
-    /// Time of a pass.
-    pub pass_ns: u64,
-    /// Rounds that there are; where there is an `until`, so many before any rate is looked at.
-    pub runs: u32,
-    /// Until when more of them go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
-    /// The seed of all places.
-    pub seed: u64,
+    /// How often the depths take turns.
+    #[serde(flatten)]
+    pub turns: Turns,
 }
 
 /// Requests with so many outstanding.
@@ -94,17 +87,27 @@ impl Cell {
     }
 }
 
-/// Runs the plan on one system.
-/// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
-pub fn run_system<S: Subject>(
-    subject: &mut S,
-    column: &str,
-    plan: &Plan,
-    clock: &dyn Clock,
-    observer: &mut dyn Observer,
-) -> Met {
-    let curve = Curve { plan, alone_ns: HashMap::new() };
-    crate::rounds::run(subject, column, curve, clock, observer)
+impl Planned for Plan {
+    const KIND: Experiment = Experiment::Curve;
+
+    fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    fn count(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn run<S: Subject>(
+        &self,
+        subject: &mut S,
+        column: &str,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Met {
+        let curve = Curve { plan: self, alone_ns: HashMap::new() };
+        rounds::run(subject, column, curve, clock, observer)
+    }
 }
 
 struct Curve<'a> {
@@ -120,14 +123,14 @@ fn file(place: &PreparedTarget) -> &'static str {
 
 impl Cells for Curve<'_> {
     type Cell = Cell;
-    type Job = Stream;
+    type Job = OnFile<Stream>;
 
     fn cells(&self) -> Vec<Cell> {
         self.plan.cells.clone()
     }
 
-    fn wanted(&self) -> (u32, Option<Until>) {
-        (self.plan.runs, self.plan.until)
+    fn turns(&self) -> &Turns {
+        &self.plan.turns
     }
 
     fn label(&self, cell: &Cell) -> String {
@@ -154,10 +157,10 @@ impl Cells for Curve<'_> {
         if self.plan.fills { vec![file] } else { vec![] }
     }
 
-    fn jobs(&self, cell: &Cell, round: u32, place: &PreparedTarget) -> Jobs<Stream> {
+    fn jobs(&self, cell: &Cell, round: u32, place: &PreparedTarget) -> Jobs<OnFile<Stream>> {
         let alone_ns = self.alone_ns.get(&(cell.rw, cell.bs)).copied().unwrap_or(0.0);
         let all_ns = (alone_ns * f64::from(cell.iodepth) * PASS_TIMES).min(PASS_NS_MOST);
-        let program = cell.program(self.plan.pass_ns.max(all_ns as u64));
+        let program = cell.program(self.plan.turns.pass_ns.max(all_ns as u64));
         let file_bytes = self.plan.size_bytes;
         let placement = JobPlacement {
             file: file(place).to_owned(),
@@ -168,12 +171,12 @@ impl Cells for Curve<'_> {
             file_bytes,
             ..JobPlacement::default()
         };
-        let seed = mix(self.plan.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
+        let seed = mix(self.plan.turns.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
         let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: false, seed };
-        vec![(placement, Stream::new(&program, stream))]
+        vec![(placement, Stream::job(&program, stream))]
     }
 
-    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: &Done<Stream>) {
+    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: &Done<OnFile<Stream>>) {
         add_work(sample, done);
         if cell.iodepth == 1 {
             let alone_ns = sample.wall_ns as f64 / sample.operations.max(1) as f64;

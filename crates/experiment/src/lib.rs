@@ -12,7 +12,7 @@ mod observer;
 mod on_file;
 pub mod overhead;
 pub mod replay;
-mod rounds;
+pub mod rounds;
 mod sequence;
 pub mod storm;
 pub mod sync;

@@ -1,7 +1,7 @@
 //! Jobs on one file: it is opened, worked on and closed. The first error ends the work.
 //!
-//! Non-goals: streams whose rates the harness's own nanoseconds would change (`throughput::job`,
-//! `overhead::channels`).
+//! Non-goals: computing between requests (`overhead::channels`); errors that end nothing
+//! (`replay`).
 
 use crate::failure::StreamError;
 use model::histogram::Histogram;
@@ -29,12 +29,21 @@ pub(crate) enum Next {
 /// Nothing before a request is complete.
 pub(crate) const LATER: Next = Next::Wait(u64::MAX);
 
+/// How far the work is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    /// The token of the request that may be sent.
+    pub(crate) token: u32,
+    /// Requests on their way.
+    pub(crate) outstanding: u32,
+}
+
 /// What is done between opening and closing.
 pub(crate) trait Work: Send {
-    /// By which the file is opened.
-    fn opening(&self) -> Operation;
-    /// What comes next; asked for as long as a token is free, this one the next.
-    fn next(&mut self, token: u32, now_ns: u64) -> Next;
+    /// By which the file is opened, now.
+    fn opening(&mut self, now_ns: u64) -> Operation;
+    /// What comes next; asked for as long as a token is free.
+    fn next(&mut self, at: At, now_ns: u64) -> Next;
     /// A request was completed as a whole; opening and closing are requests too.
     fn done(&mut self, request: &Request, now_ns: u64);
 }
@@ -54,16 +63,21 @@ pub(crate) struct Report {
 enum Phase {
     Open,
     Work,
+    /// An error ended the work: what is on its way still is waited for.
+    Failed,
     Close,
     Done,
 }
+
+const NONE: Request =
+    Request { token: 0, operation: Operation::Close, offset_bytes: 0, length_bytes: 0 };
 
 /// Work as a job.
 pub(crate) struct OnFile<W> {
     pub(crate) work: W,
     phase: Phase,
     /// By token: the last request.
-    sent: Vec<Option<Request>>,
+    sent: Vec<Request>,
     free: Vec<u32>,
     error: Option<StreamError>,
 }
@@ -71,60 +85,74 @@ pub(crate) struct OnFile<W> {
 impl<W: Work> OnFile<W> {
     /// With so many requests outstanding at the most.
     pub(crate) fn new(work: W, depth: u32) -> Self {
-        let (sent, free) = (vec![None; depth as usize], (0..depth).rev().collect());
+        let (sent, free) = (vec![NONE; depth as usize], (0..depth).rev().collect());
         Self { work, phase: Phase::Open, sent, free, error: None }
     }
 
+    #[inline(always)]
     fn complete(&mut self, completion: TimedCompletion) {
-        let sent = self.sent.get_mut(completion.token as usize);
-        let Some(request) = sent.and_then(Option::take) else { return };
+        let Some(request) = self.sent.get(completion.token as usize).copied() else { return };
         self.free.push(request.token);
-        let is_whole = match request.operation {
-            Operation::Read | Operation::Write => {
-                completion.result == i64::from(request.length_bytes)
-            }
-            _ => completion.result >= 0,
+        let wanted = match request.operation {
+            Operation::Read | Operation::Write => i64::from(request.length_bytes),
+            // A descriptor is no failure.
+            _ => completion.result.max(0),
         };
-        if is_whole {
+        if completion.result == wanted {
             self.work.done(&request, completion.found_ns);
-        } else {
+        }
+        if completion.result != wanted || self.phase != Phase::Work {
+            self.edge(request, completion.result, wanted);
+        }
+    }
+
+    /// An opening or a closing is over, or something failed.
+    #[cold]
+    fn edge(&mut self, request: Request, result: i64, wanted: i64) {
+        let is_whole = result == wanted;
+        if !is_whole {
             let Request { operation, offset_bytes, .. } = request;
-            let errno = i32::try_from(-completion.result.min(0)).unwrap_or(0);
+            let errno = i32::try_from(-result.min(0)).unwrap_or(0);
             self.error.get_or_insert(StreamError { operation, offset_bytes, errno });
         }
         self.phase = match self.phase {
-            // What could not be opened need not be closed.
             Phase::Open if is_whole => Phase::Work,
-            Phase::Work => Phase::Work,
-            _ => Phase::Done,
+            Phase::Work | Phase::Failed => Phase::Failed,
+            // What could not be opened need not be closed.
+            Phase::Open | Phase::Close | Phase::Done => Phase::Done,
         };
     }
 
+    #[inline(always)]
     fn submit(&mut self, operation: Operation, offset_bytes: u64, length_bytes: u32) -> Turn {
         let token = self.free.pop().unwrap_or(0);
         let request = Request { token, operation, offset_bytes, length_bytes };
         if let Some(sent) = self.sent.get_mut(token as usize) {
-            *sent = Some(request);
+            *sent = request;
         }
         Turn::Submit(request)
     }
 
+    #[inline(always)]
     fn work(&mut self, token: u32, now_ns: u64) -> Turn {
-        let next = match self.error {
-            None => self.work.next(token, now_ns),
-            Some(_) => Next::Over,
-        };
-        match next {
+        let outstanding = (self.sent.len() - self.free.len()) as u32;
+        match self.work.next(At { token, outstanding }, now_ns) {
             Next::Do(operation, offset_bytes, length_bytes) => {
                 self.submit(operation, offset_bytes, length_bytes)
             }
             Next::Wait(until_ns) => Turn::Wait { min: 1, until_ns },
-            Next::Over if self.free.len() < self.sent.len() => wait(),
-            Next::Over => {
-                self.phase = Phase::Close;
-                self.submit(Operation::Close, 0, 0)
-            }
+            Next::Over => self.close(),
         }
+    }
+
+    /// Closes the file once all is complete.
+    #[cold]
+    fn close(&mut self) -> Turn {
+        if self.free.len() < self.sent.len() {
+            return wait();
+        }
+        self.phase = Phase::Close;
+        self.submit(Operation::Close, 0, 0)
     }
 }
 
@@ -133,16 +161,23 @@ fn wait() -> Turn {
 }
 
 impl<W: Work> Job for OnFile<W> {
+    #[inline(always)]
     fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
+        let mut found_ns = None;
         if let Some(completion) = completion {
             self.complete(completion);
+            // At depth 1 it was found just now: one reading of the clock serves both. Among several
+            // it may have waited.
+            found_ns = (self.sent.len() == 1).then_some(completion.found_ns);
         }
-        let token = self.free.last().copied();
-        match (self.phase, token) {
+        let now_ns = || found_ns.unwrap_or_else(|| clock.now_ns());
+        match (self.phase, self.free.last().copied()) {
+            (Phase::Work, Some(token)) => self.work(token, now_ns()),
             (Phase::Open, Some(_)) if self.free.len() == self.sent.len() => {
-                self.submit(self.work.opening(), 0, 0)
+                let opening = self.work.opening(now_ns());
+                self.submit(opening, 0, 0)
             }
-            (Phase::Work, Some(token)) => self.work(token, clock.now_ns()),
+            (Phase::Failed, _) => self.close(),
             (Phase::Done, _) => Turn::Done,
             _ => wait(),
         }
@@ -195,11 +230,11 @@ impl Layer {
 }
 
 impl Work for Layer {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         self.opening
     }
 
-    fn next(&mut self, _: u32, _: u64) -> Next {
+    fn next(&mut self, _: At, _: u64) -> Next {
         let offset_bytes = self.bytes.start;
         let length = LAYOUT_BLOCK_BYTES.min(self.bytes.end.saturating_sub(offset_bytes));
         if length > 0 {

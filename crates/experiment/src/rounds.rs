@@ -11,10 +11,58 @@ use crate::on_file::{Layer, Measured, OnFile};
 use crate::sequence::{Sequence, mix};
 use crate::until::{Rounds, Until};
 use model::doubt::Doubt;
-use model::record::{Judgement, Role, Sample};
+use model::record::{Experiment, Judgement, Role, Sample};
 use model::seam::{Accounting, Clock, PreparedTarget, Subject, SubjectError};
 use model::units::show_size;
+use serde::{Deserialize, Serialize};
 use std::hash::Hash;
+
+/// How often cells take turns, as plans have it.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Turns {
+    /// Rounds that there are; where there is an `until`, so many before any rate is looked at.
+    pub runs: u32,
+    /// Until when more of them go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// Time of a pass.
+    pub pass_ns: u64,
+    /// The seed of all places, or of the order of each round.
+    pub seed: u64,
+}
+
+/// The plan of an experiment whose cells take turns on one system. As JSON it is what `--dry-run`
+/// prints and run.json keeps.
+pub trait Planned: Serialize {
+    /// Which experiment it is.
+    const KIND: Experiment;
+
+    /// How often its cells take turns.
+    fn turns(&self) -> &Turns;
+
+    /// How many cells there are.
+    fn count(&self) -> usize;
+
+    /// The requests of the passes are captured too.
+    fn traces(&self) -> bool {
+        false
+    }
+
+    /// Runs it on one system.
+    /// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
+    fn run<S: Subject>(
+        &self,
+        subject: &mut S,
+        column: &str,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Met;
+
+    /// Passes of all cells, at the least.
+    fn passes(&self) -> u64 {
+        self.count() as u64 * u64::from(self.turns().runs)
+    }
+}
 
 /// What an experiment adds to the frame.
 pub(crate) trait Cells {
@@ -23,8 +71,8 @@ pub(crate) trait Cells {
 
     /// All cells, in the order of a round.
     fn cells(&self) -> Vec<Self::Cell>;
-    /// Rounds that there are; with an `until`, rounds before any rate is looked at.
-    fn wanted(&self) -> (u32, Option<Until>);
+    /// How often they take turns.
+    fn turns(&self) -> &Turns;
     /// The seed by which the order of each round is drawn; none: the cells keep theirs.
     fn order_seed(&self) -> Option<u64> {
         None
@@ -69,8 +117,9 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
         self.bench.prepare()?;
         self.lay_out()?;
         let mut cells = self.cells.cells();
-        let wanted = self.cells.wanted();
-        let mut rounds = Rounds::new(cells.iter().copied(), wanted, self.bench.clock.now_ns());
+        let Turns { runs, until, .. } = *self.cells.turns();
+        let mut rounds =
+            Rounds::new(cells.iter().copied(), (runs, until), self.bench.clock.now_ns());
         for round in 0.. {
             if !rounds.go_on(self.bench.clock.now_ns()) {
                 break;
@@ -134,7 +183,7 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
 
     fn pass(&mut self, cell: &C::Cell, round: u32) -> Result<Sample, SubjectError> {
         let label = self.cells.label(cell);
-        self.bench.starts(&label, (Role::Kept, round, self.cells.wanted().0), 0, true);
+        self.bench.starts(&label, (Role::Kept, round, self.cells.turns().runs), 0, true);
         let jobs = self.cells.jobs(cell, round, &self.bench.place);
         let done = self.bench.measure(Accounting::Difference, &label, jobs)?;
         let mut sample = self.blank(cell, round);

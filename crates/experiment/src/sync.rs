@@ -12,9 +12,8 @@
 use crate::account::add_one_by_one;
 use crate::bench::{Done, Jobs, Met};
 use crate::observer::Observer;
-use crate::on_file::{Layer, Next, OnFile, Report, Work, layer};
-use crate::rounds::Cells;
-use crate::until::Until;
+use crate::on_file::{At, Layer, Next, OnFile, Report, Work, layer};
+use crate::rounds::{self, Cells, Planned, Turns};
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
 use model::plan::SystemPlan;
@@ -54,7 +53,7 @@ pub const METHODS: [Method; 6] = [
     },
 ];
 
-/// The plan. As JSON it is what `--dry-run` prints and run.json keeps.
+/// The plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// What is measured: one system.
@@ -71,19 +70,13 @@ pub struct Plan {
     pub file_bytes: u64,
     /// An append ends its pass when its file has grown so long.
     pub appended_bytes: u64,
-    /// Rounds that there are; where there is an `until`, so many before any rate is looked at.
-    pub runs: u32,
-    /// Until when more of them go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
-    /// Time of a pass.
-    pub pass_ns: u64,
+    /// How often the cells take turns, each round in an order of its own.
+    #[serde(flatten)]
+    pub turns: Turns,
     /// The least time in which the medium can make anything durable.
     pub medium_least_ns: u64,
     /// Capture the requests of the passes.
     pub trace: bool,
-    /// The seed of the order of each round.
-    pub seed: u64,
 }
 
 /// One cell.
@@ -114,11 +107,6 @@ impl Plan {
             }
         }
         cells
-    }
-
-    /// Passes of all cells, at the least.
-    pub fn passes(&self) -> u64 {
-        self.cells().len() as u64 * u64::from(self.runs)
     }
 }
 
@@ -166,16 +154,30 @@ fn file(pattern: &str, writer: u32) -> String {
     format!("file.{pattern}.{writer}")
 }
 
-/// Runs the plan on one system.
-/// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
-pub fn run_system<S: Subject>(
-    subject: &mut S,
-    column: &str,
-    plan: &Plan,
-    clock: &dyn Clock,
-    observer: &mut dyn Observer,
-) -> Met {
-    crate::rounds::run(subject, column, Commits { plan, p50_ns: 0 }, clock, observer)
+impl Planned for Plan {
+    const KIND: Experiment = Experiment::Sync;
+
+    fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    fn count(&self) -> usize {
+        self.cells().len()
+    }
+
+    fn traces(&self) -> bool {
+        self.trace
+    }
+
+    fn run<S: Subject>(
+        &self,
+        subject: &mut S,
+        column: &str,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Met {
+        rounds::run(subject, column, Commits { plan: self, p50_ns: 0 }, clock, observer)
+    }
 }
 
 struct Commits<'a> {
@@ -192,12 +194,12 @@ impl Cells for Commits<'_> {
         self.plan.cells()
     }
 
-    fn wanted(&self) -> (u32, Option<Until>) {
-        (self.plan.runs, self.plan.until)
+    fn turns(&self) -> &Turns {
+        &self.plan.turns
     }
 
     fn order_seed(&self) -> Option<u64> {
-        Some(self.plan.seed)
+        Some(self.plan.turns.seed)
     }
 
     fn label(&self, cell: &Cell) -> String {
@@ -289,7 +291,7 @@ impl Writer {
             wraps_at_bytes: if cell.appends { plan.appended_bytes } else { plan.file_bytes },
             appends: cell.appends,
             after: cell.method().after,
-            pass_ns: plan.pass_ns,
+            pass_ns: plan.turns.pass_ns,
             end_ns: u64::MAX,
             offset_bytes: 0,
             step: 0,
@@ -317,11 +319,11 @@ impl Writer {
 }
 
 impl Work for Writer {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         self.opening
     }
 
-    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+    fn next(&mut self, _: At, now_ns: u64) -> Next {
         let after = self.step.checked_sub(1).and_then(|place| self.after.get(place));
         match after {
             Some(operation) => Next::Do(*operation, self.offset_bytes, 0),

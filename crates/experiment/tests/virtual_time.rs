@@ -1,6 +1,7 @@
 //! The throughput experiment on a disk of a few lines, in virtual time: what the loops ask for,
 //! in which order, and what they make of the completions, to the nanosecond.
 
+use experiment::rounds::{Planned, Turns};
 use experiment::throughput::{
     Calibration, Observer, PassStart, Plan, SystemName, run_in_turn, run_system,
 };
@@ -437,17 +438,13 @@ fn a_round_of_sync_visits_each_cell_once_in_an_order_that_the_seed_draws() {
         direct: vec![false],
         file_bytes: 65_536,
         appended_bytes: 40_960,
-        runs: 3,
-        pass_ns: 100 * MS,
-        seed,
+        turns: Turns { runs: 3, pass_ns: 100 * MS, seed, until: None },
         ..experiment::sync::Plan::default()
     };
     let samples = |seed| {
         let (mut disk, mut notes) = (Disk::new(MS), Notes::default());
         let clock = disk.clock.clone();
-        let plan = plan(seed);
-        let failures =
-            experiment::sync::run_system(&mut disk, "virtual", &plan, &clock, &mut notes);
+        let failures = plan(seed).run(&mut disk, "virtual", &clock, &mut notes);
         assert_eq!(failures, Ok(vec![]));
         notes.samples
     };
@@ -469,9 +466,9 @@ fn a_round_of_sync_visits_each_cell_once_in_an_order_that_the_seed_draws() {
     let half_percent = |rates: &[f64]| Some(if rates.len() < 7 { 40.0 } else { 1.0 });
     let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 3, half_percent };
     let (mut disk, mut notes) = (Disk::new(MS), Notes::default());
-    let (clock, plan) = (disk.clock.clone(), plan(1));
-    let plan = experiment::sync::Plan { until: Some(until), ..plan };
-    experiment::sync::run_system(&mut disk, "virtual", &plan, &clock, &mut notes).unwrap();
+    let (clock, mut plan) = (disk.clock.clone(), plan(1));
+    plan.turns.until = Some(until);
+    plan.run(&mut disk, "virtual", &clock, &mut notes).unwrap();
     assert_eq!(notes.samples.len(), 7 * 12);
     // An append ends where its file may not grow further.
     let appends = first.iter().filter(|sample| sample.access == Access::Write);

@@ -7,7 +7,7 @@
 
 use super::{Plan, placement};
 use crate::bench::run_work;
-use crate::on_file::{LATER, Next, Work};
+use crate::on_file::{At, LATER, Next, Work};
 use crate::sequence::mix;
 use model::calibration::Burst;
 use model::seam::{Operation, Request, Subject, SubjectError};
@@ -64,7 +64,6 @@ struct Bursts {
     blocks: u64,
     first_block: u64,
     sent: u64,
-    outstanding: u32,
     began_ns: u64,
     /// The pause that comes next.
     next: usize,
@@ -80,7 +79,6 @@ impl Bursts {
             blocks,
             first_block: mix(!plan.seed, u64::from(round)) % blocks,
             sent: 0,
-            outstanding: 0,
             began_ns: 0,
             next: 0,
             bursts: vec![],
@@ -102,10 +100,10 @@ impl Bursts {
         count >= COUNT_MOST || now_ns >= self.began_ns + length_ns
     }
 
-    fn write(&mut self, now_ns: u64) -> Next {
-        match (self.is_over(now_ns), self.outstanding) {
+    fn write(&mut self, at: At, now_ns: u64) -> Next {
+        match (self.is_over(now_ns), at.outstanding) {
             (false, _) => {
-                (self.sent, self.outstanding) = (self.sent + 1, self.outstanding + 1);
+                self.sent += 1;
                 let block = (self.first_block + self.sent) % self.blocks;
                 Next::Do(Operation::Write, block * BLOCK_BYTES, BLOCK_BYTES as u32)
             }
@@ -125,11 +123,11 @@ impl Bursts {
 }
 
 impl Work for Bursts {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         Operation::OpenReadWrite
     }
 
-    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+    fn next(&mut self, at: At, now_ns: u64) -> Next {
         match self.phase {
             Phase::Flush => {
                 self.phase = Phase::Pause(u64::MAX);
@@ -138,9 +136,9 @@ impl Work for Bursts {
             Phase::Pause(until_ns) if now_ns < until_ns => Next::Wait(until_ns),
             Phase::Pause(_) => {
                 self.begin(now_ns);
-                self.write(now_ns)
+                self.write(at, now_ns)
             }
-            Phase::Write => self.write(now_ns),
+            Phase::Write => self.write(at, now_ns),
         }
     }
 
@@ -148,7 +146,6 @@ impl Work for Bursts {
         match request.operation {
             Operation::Fdatasync => self.phase = Phase::Pause(now_ns + QUIET_NS),
             Operation::Write => {
-                self.outstanding -= 1;
                 if let Some(burst) = self.bursts.last_mut() {
                     burst.taken_ns.push(now_ns.saturating_sub(self.began_ns));
                 }

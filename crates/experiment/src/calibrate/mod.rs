@@ -11,7 +11,7 @@ pub mod disk;
 
 use crate::account::foreign_bytes;
 use crate::bench::{run, run_work};
-use crate::on_file::{Next, Work, layer};
+use crate::on_file::{At, Next, Work, layer};
 use crate::sequence::mix;
 use model::calibration::{Burst, Cell, Class, Met, Pass, Pattern};
 use model::engine::EngineKind;
@@ -295,18 +295,18 @@ impl Probe {
 }
 
 impl Work for Probe {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         if self.class.writes() { Operation::OpenReadWrite } else { Operation::OpenRead }
     }
 
-    fn next(&mut self, token: u32, now_ns: u64) -> Next {
+    fn next(&mut self, at: At, now_ns: u64) -> Next {
         if std::mem::take(&mut self.owes_flush) {
             return Next::Do(Operation::Fdatasync, 0, 0);
         }
         if now_ns >= self.began_ns + self.pass_ns {
             return Next::Over;
         }
-        if let Some(since_ns) = self.since_ns.get_mut(token as usize).filter(|ns| **ns == 0) {
+        if let Some(since_ns) = self.since_ns.get_mut(at.token as usize).filter(|ns| **ns == 0) {
             *since_ns = now_ns;
         }
         let reads = self.class.reads(mix(!self.seed, self.sent));
@@ -324,7 +324,7 @@ impl Work for Probe {
         let Some(since_ns) = self.since_ns.get_mut(request.token as usize) else { return };
         let sent_ns = std::mem::replace(since_ns, now_ns);
         match request.operation {
-            operation if operation == self.opening() => self.began_ns = now_ns,
+            Operation::OpenRead | Operation::OpenReadWrite => self.began_ns = now_ns,
             Operation::Close => {}
             operation => self.note(operation, sent_ns, now_ns),
         }

@@ -3,7 +3,7 @@
 
 use super::arrivals::Arrivals;
 use super::{Plan, Stream};
-use crate::on_file::{Next, Report, Work};
+use crate::on_file::{At, Next, Report, Work};
 use model::job_role::JobRole;
 use model::seam::{Durability, JobPlacement, Operation, Request};
 use model::workload::EngineKind;
@@ -67,11 +67,11 @@ impl Committer {
 }
 
 impl Work for Committer {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         Operation::OpenReadWrite
     }
 
-    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+    fn next(&mut self, _: At, now_ns: u64) -> Next {
         let offset_bytes = self.stream.from_bytes + self.block * self.stream.block_bytes;
         if self.owes_sync {
             return Next::Do(Operation::Fdatasync, offset_bytes, 0);

@@ -6,7 +6,7 @@
 
 use super::reader::Syncing;
 use super::{Plan, Stream, Tried};
-use crate::on_file::{Next, Report, Work};
+use crate::on_file::{At, Next, Report, Work};
 use crate::sequence::Sequence;
 use model::job_role::JobRole;
 use model::seam::{JobPlacement, Operation, Request};
@@ -139,11 +139,11 @@ impl Dirtier {
 }
 
 impl Work for Dirtier {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         Operation::OpenReadWrite
     }
 
-    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+    fn next(&mut self, _: At, now_ns: u64) -> Next {
         if self.phase == Phase::Dirty
             && let Some(wait) = self.plan_next(now_ns)
         {

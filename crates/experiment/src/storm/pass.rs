@@ -10,7 +10,7 @@ use crate::account::add_one_by_one;
 use crate::bench::{Bench, Done, Jobs, Met, run_work};
 use crate::checks::Meanwhile;
 use crate::observer::Observer;
-use crate::on_file::{Next, OnFile, Report, Work, layer};
+use crate::on_file::{At, Next, OnFile, Report, Work, layer};
 use crate::sequence::mix;
 use model::histogram::Histogram;
 use model::record::subject::{Storm, StormStream, Subject as About};
@@ -218,19 +218,19 @@ impl Part {
 }
 
 impl Work for Part {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, now_ns: u64) -> Operation {
         match self {
-            Self::Reader(reader) => reader.opening(),
-            Self::Committer(committer) => committer.opening(),
-            Self::Writer(writer) => writer.opening(),
+            Self::Reader(reader) => reader.opening(now_ns),
+            Self::Committer(committer) => committer.opening(now_ns),
+            Self::Writer(writer) => writer.opening(now_ns),
         }
     }
 
-    fn next(&mut self, token: u32, now_ns: u64) -> Next {
+    fn next(&mut self, at: At, now_ns: u64) -> Next {
         match self {
-            Self::Reader(reader) => reader.next(token, now_ns),
-            Self::Committer(committer) => committer.next(token, now_ns),
-            Self::Writer(writer) => writer.next(token, now_ns),
+            Self::Reader(reader) => reader.next(at, now_ns),
+            Self::Committer(committer) => committer.next(at, now_ns),
+            Self::Writer(writer) => writer.next(at, now_ns),
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::arrivals::Arrivals;
 use super::{Plan, Stream};
-use crate::on_file::{Next, Report, Work};
+use crate::on_file::{At, Next, Report, Work};
 use crate::sequence::Sequence;
 use model::histogram::Histogram;
 use model::job_role::JobRole;
@@ -58,7 +58,6 @@ pub(super) struct Reader {
     end_ns: u64,
     arrivals: Option<Arrivals>,
     sent: Vec<Sent>,
-    on_their_way: u32,
     syncing: Arc<Syncing>,
     /// Reads on their way met a sync.
     is_storm: bool,
@@ -93,7 +92,6 @@ impl Reader {
             end_ns: u64::MAX,
             arrivals: None,
             sent: vec![Sent::default(); DEPTH as usize],
-            on_their_way: 0,
             syncing,
             is_storm: false,
             report: Report::default(),
@@ -114,7 +112,6 @@ impl Reader {
 
     fn read(&mut self, token: u32, now_ns: u64) {
         let Some(Sent { due_ns, met_sync }) = self.sent.get(token as usize) else { return };
-        self.on_their_way -= 1;
         let latency_ns = now_ns.saturating_sub(*due_ns);
         self.report.latency.record(latency_ns);
         self.is_storm |= self.syncing.is_on();
@@ -126,12 +123,12 @@ impl Reader {
 }
 
 impl Work for Reader {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         Operation::OpenRead
     }
 
     /// The next read, if one is due; else until when to wait.
-    fn next(&mut self, token: u32, now_ns: u64) -> Next {
+    fn next(&mut self, at: At, now_ns: u64) -> Next {
         let Some(arrivals) = &mut self.arrivals else { return Next::Over };
         let due_ns = if self.is_probe { now_ns } else { arrivals.due_ns() };
         if due_ns >= self.end_ns {
@@ -141,9 +138,8 @@ impl Work for Reader {
             return Next::Wait(due_ns);
         }
         arrivals.advance();
-        self.is_storm = self.syncing.is_on() || self.is_storm && self.on_their_way > 0;
-        self.on_their_way += 1;
-        if let Some(sent) = self.sent.get_mut(token as usize) {
+        self.is_storm = self.syncing.is_on() || self.is_storm && at.outstanding > 0;
+        if let Some(sent) = self.sent.get_mut(at.token as usize) {
             *sent = Sent { due_ns, met_sync: self.is_storm };
         }
         let offset_bytes = self.sequence.next_block() * self.stream.block_bytes;

@@ -12,7 +12,7 @@
 //! `harness_ns_per_operation`.
 
 use crate::failure::StreamError;
-use crate::on_file::Measured;
+use crate::on_file::{At, LATER, Measured, Next, OnFile, Work};
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
 use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
@@ -46,7 +46,6 @@ pub(crate) struct StreamReport {
     pub(crate) sync: Option<Box<Histogram>>,
     /// Time in all syncs, the final one included.
     pub(crate) sync_ns: u64,
-    pub(crate) error: Option<StreamError>,
 }
 
 impl StreamReport {
@@ -55,27 +54,15 @@ impl StreamReport {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Stream,
-    Sync,
-    Close,
-    Done,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Slot {
+/// When a request was to be sent, and when it was.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sent {
     intended_ns: u64,
     submitted_ns: u64,
-    request: Request,
 }
 
 /// One stream.
 pub(crate) struct Stream {
-    phase: Phase,
-    /// A request of the present phase (open, final sync, close) is on its way.
-    is_edge_sent: bool,
     opening: Operation,
     access: Access,
     block_bytes: u32,
@@ -83,7 +70,10 @@ pub(crate) struct Stream {
     /// Between writes: which call, after how many of them (0: never).
     sync: Operation,
     sync_every: u32,
+    /// The last sync is to come.
     final_sync: bool,
+    /// It is on its way.
+    is_final: bool,
     seed: u64,
     base_bytes: u64,
     sequence: Sequence,
@@ -95,25 +85,21 @@ pub(crate) struct Stream {
     end_ns: u64,
     gap_ns: Option<f64>,
     stream_started_ns: u64,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    by_token: Vec<Sent>,
     report: StreamReport,
 }
 
-const IDLE: Slot = Slot {
-    intended_ns: 0,
-    submitted_ns: 0,
-    request: Request { token: 0, operation: Operation::Close, offset_bytes: 0, length_bytes: 0 },
-};
-
 impl Stream {
-    pub(crate) fn new(program: &Program, plan: StreamPlan) -> Self {
+    /// The job.
+    pub(crate) fn job(program: &Program, plan: StreamPlan) -> OnFile<Self> {
+        OnFile::new(Self::new(program, plan), program.iodepth)
+    }
+
+    fn new(program: &Program, plan: StreamPlan) -> Self {
         let blocks = (plan.file_bytes / program.bs).max(1);
         let is_endless = program.time_based && program.runtime.is_some();
         let (sync, sync_every) = program.sync().unwrap_or((Operation::Fdatasync, 0));
         Self {
-            phase: Phase::Open,
-            is_edge_sent: false,
             opening: match program.rw {
                 Access::Read | Access::RandRead => Operation::OpenRead,
                 Access::Write => Operation::Create,
@@ -127,6 +113,7 @@ impl Stream {
             sync,
             sync_every,
             final_sync: plan.final_sync && program.rw.writes(),
+            is_final: false,
             seed: plan.seed,
             base_bytes: plan.base_bytes,
             sequence: Sequence::new(blocks, program.rw.is_random(), plan.seed),
@@ -139,8 +126,7 @@ impl Stream {
             end_ns: u64::MAX,
             gap_ns: program.rate_iops.map(|rate| 1e9 / rate),
             stream_started_ns: 0,
-            slots: vec![IDLE; program.iodepth as usize],
-            free: (0..program.iodepth).rev().collect(),
+            by_token: vec![Sent::default(); program.iodepth as usize],
             report: StreamReport {
                 service: program.rate_iops.map(|_| Box::default()),
                 sync: program.sync().map(|_| Box::default()),
@@ -153,96 +139,35 @@ impl Stream {
         &self.report
     }
 
-    pub(crate) fn into_report(self) -> StreamReport {
-        self.report
+    /// The final sync, once all others are complete; then the end.
+    #[cold]
+    fn last(&mut self, at: At, now_ns: u64) -> Next {
+        if !self.final_sync {
+            return Next::Over;
+        }
+        if at.outstanding > 0 {
+            return LATER;
+        }
+        (self.final_sync, self.is_final) = (false, true);
+        self.note(at, now_ns, now_ns);
+        Next::Do(Operation::Fdatasync, 0, 0)
     }
 
-    /// The requests between open and close.
+    /// A request is sent.
     #[inline(always)]
-    fn stream<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        let mut now_ns = None;
-        if let Some(completion) = completion {
-            self.complete(completion);
-            // At depth 1 the completion was found just now; among several it may have waited.
-            now_ns = (self.slots.len() == 1).then_some(completion.found_ns);
-        }
-        if (self.remaining > 0 || self.owes_sync()) && !self.free.is_empty() {
-            return self.send(now_ns.unwrap_or_else(|| clock.now_ns()));
-        }
-        if self.free.len() < self.slots.len() {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
-        }
-        self.phase = Phase::Sync;
-        self.edge(clock, None)
-    }
-
-    #[inline(always)]
-    fn complete(&mut self, completion: TimedCompletion) {
-        let Some(slot) = self.slots.get(completion.token as usize).copied() else { return };
-        let now_ns = completion.found_ns;
-        self.free.push(slot.request.token);
-        let request = slot.request;
-        if request.operation == self.sync {
-            self.synced(now_ns.saturating_sub(slot.submitted_ns));
-            self.note_error(request, completion.result, 0);
-            return;
-        }
-        if completion.result != i64::from(request.length_bytes) {
-            self.note_error(request, completion.result, i64::from(request.length_bytes));
-            return;
-        }
-        self.report.latency.record(now_ns.saturating_sub(slot.intended_ns));
-        if let Some(service) = &mut self.report.service {
-            service.record(now_ns.saturating_sub(slot.submitted_ns));
-        }
-        self.report.operations += 1;
-        if request.operation == Operation::Read {
-            self.report.bytes_read += u64::from(request.length_bytes);
-        } else {
-            self.report.bytes_written += u64::from(request.length_bytes);
+    fn note(&mut self, at: At, intended_ns: u64, submitted_ns: u64) {
+        if let Some(sent) = self.by_token.get_mut(at.token as usize) {
+            *sent = Sent { intended_ns, submitted_ns };
         }
     }
 
-    /// A sync between writes took so long.
+    /// A sync took so long: between writes, or at the end.
+    #[cold]
     fn synced(&mut self, took_ns: u64) {
         self.report.sync_ns += took_ns;
-        if let Some(sync) = &mut self.report.sync {
+        if let Some(sync) = self.report.sync.as_mut().filter(|_| !self.is_final) {
             sync.record(took_ns);
         }
-    }
-
-    /// The next request of the stream, or the wait until it is due.
-    #[inline(always)]
-    fn send(&mut self, now_ns: u64) -> Turn {
-        if self.owes_sync() {
-            self.writes_since_sync = 0;
-            return self.submit(self.sync, 0, 0, now_ns, now_ns);
-        }
-        let intended_ns = match self.gap_ns {
-            None => now_ns,
-            Some(gap_ns) => self.stream_started_ns + (self.sent as f64 * gap_ns) as u64,
-        };
-        // What was due before the end is sent after it, or the late ones would be those that are
-        // missing; but for no longer than the run itself.
-        if intended_ns >= self.end_ns || now_ns >= self.end_ns.saturating_add(self.grace_ns()) {
-            self.remaining = 0;
-            return Turn::Wait {
-                min: u32::from(self.free.len() < self.slots.len()),
-                until_ns: now_ns,
-            };
-        }
-        if intended_ns > now_ns {
-            return Turn::Wait { min: 1, until_ns: intended_ns };
-        }
-        let operation = self.operation();
-        if operation == Operation::Write {
-            self.writes_since_sync += 1;
-        }
-        let offset_bytes =
-            self.base_bytes + self.sequence.next_block() * u64::from(self.block_bytes);
-        self.remaining -= 1;
-        self.sent += 1;
-        self.submit(operation, offset_bytes, self.block_bytes, intended_ns, now_ns)
     }
 
     /// How long an open loop that is late may go on.
@@ -267,105 +192,70 @@ impl Stream {
         };
         if reads { Operation::Read } else { Operation::Write }
     }
+}
+
+impl Work for Stream {
+    fn opening(&mut self, now_ns: u64) -> Operation {
+        self.report.started_ns = now_ns;
+        self.opening
+    }
+
+    /// The next request of the stream, or the wait until it is due.
+    #[inline(always)]
+    fn next(&mut self, at: At, now_ns: u64) -> Next {
+        if self.owes_sync() {
+            self.writes_since_sync = 0;
+            self.note(at, now_ns, now_ns);
+            return Next::Do(self.sync, 0, 0);
+        }
+        if self.remaining == 0 {
+            return self.last(at, now_ns);
+        }
+        let intended_ns = match self.gap_ns {
+            None => now_ns,
+            Some(gap_ns) => self.stream_started_ns + (self.sent as f64 * gap_ns) as u64,
+        };
+        // What was due before the end is sent after it, or the late ones would be those that are
+        // missing; but for no longer than the run itself.
+        if intended_ns >= self.end_ns || now_ns >= self.end_ns.saturating_add(self.grace_ns()) {
+            self.remaining = 0;
+            return self.last(at, now_ns);
+        }
+        if intended_ns > now_ns {
+            return Next::Wait(intended_ns);
+        }
+        let operation = self.operation();
+        if operation == Operation::Write {
+            self.writes_since_sync += 1;
+        }
+        let offset_bytes =
+            self.base_bytes + self.sequence.next_block() * u64::from(self.block_bytes);
+        self.remaining -= 1;
+        self.sent += 1;
+        self.note(at, intended_ns, now_ns);
+        Next::Do(operation, offset_bytes, self.block_bytes)
+    }
 
     #[inline(always)]
-    fn submit(
-        &mut self,
-        operation: Operation,
-        offset_bytes: u64,
-        length_bytes: u32,
-        intended_ns: u64,
-        submitted_ns: u64,
-    ) -> Turn {
-        let token = self.free.pop().unwrap_or(0);
-        let request = Request { token, operation, offset_bytes, length_bytes };
-        if let Some(slot) = self.slots.get_mut(token as usize) {
-            *slot = Slot { intended_ns, submitted_ns, request };
-        }
-        Turn::Submit(request)
-    }
-
-    /// Keeps the first error and stops sending.
-    #[cold]
-    fn note_error(&mut self, request: Request, result: i64, wanted: i64) {
-        if result == wanted {
-            return;
-        }
-        let errno = i32::try_from(-result.min(0)).unwrap_or(0);
-        self.report.error.get_or_insert(StreamError {
-            operation: request.operation,
-            offset_bytes: request.offset_bytes,
-            errno,
-        });
-        self.remaining = 0;
-    }
-
-    /// Open, final sync and close: one request each, waited for.
-    #[cold]
-    fn edge<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if let Some(completion) = completion {
-            self.edge_done(completion);
-        }
-        if self.is_edge_sent {
-            return Turn::Wait { min: 1, until_ns: u64::MAX };
-        }
-        let operation = match self.phase {
-            Phase::Open => self.opening,
-            Phase::Stream => return self.stream(clock, None),
-            Phase::Sync if self.final_sync && self.report.error.is_none() => Operation::Fdatasync,
-            Phase::Sync | Phase::Close => Operation::Close,
-            Phase::Done => return Turn::Done,
-        };
-        if operation == Operation::Close {
-            self.phase = Phase::Close;
-        }
-        let now_ns = clock.now_ns();
-        if self.phase == Phase::Open {
-            self.report.started_ns = now_ns;
-        }
-        self.is_edge_sent = true;
-        self.submit(operation, 0, 0, now_ns, now_ns)
-    }
-
-    /// An open, the final sync or a close is completed: on to the next phase.
-    fn edge_done(&mut self, completion: TimedCompletion) {
-        self.is_edge_sent = false;
-        let now_ns = completion.found_ns;
-        let Some(slot) = self.slots.get(completion.token as usize).copied() else { return };
-        self.free.push(slot.request.token);
-        self.note_error(slot.request, completion.result.min(0), 0);
-        self.report.ended_ns = now_ns;
-        self.phase = match self.phase {
-            // What could not be opened need not be closed.
-            Phase::Open if self.report.error.is_some() => Phase::Done,
-            Phase::Open => {
-                self.stream_started_ns = now_ns;
+    fn done(&mut self, request: &Request, now_ns: u64) {
+        let sent = self.by_token.get(request.token as usize).copied().unwrap_or_default();
+        let bytes = u64::from(request.length_bytes);
+        match request.operation {
+            Operation::Read => self.report.bytes_read += bytes,
+            Operation::Write => self.report.bytes_written += bytes,
+            Operation::Close => return self.report.ended_ns = now_ns,
+            operation if operation == self.opening => {
+                (self.stream_started_ns, self.report.ended_ns) = (now_ns, now_ns);
                 self.end_ns = now_ns.saturating_add(self.runtime_ns);
-                Phase::Stream
+                return;
             }
-            Phase::Sync => {
-                self.report.sync_ns += now_ns.saturating_sub(slot.submitted_ns);
-                Phase::Close
-            }
-            _ => Phase::Done,
-        };
-    }
-}
-
-impl Job for Stream {
-    #[inline(always)]
-    fn turn<C: Clock>(&mut self, clock: &C, completion: Option<TimedCompletion>) -> Turn {
-        if self.phase == Phase::Stream {
-            self.stream(clock, completion)
-        } else {
-            self.edge(clock, completion)
+            _ => return self.synced(now_ns.saturating_sub(sent.submitted_ns)),
         }
-    }
-}
-
-impl Measured for Stream {
-    fn error(&self) -> Option<StreamError> {
-        self.report.error
+        self.report.operations += 1;
+        self.report.latency.record(now_ns.saturating_sub(sent.intended_ns));
+        if let Some(service) = &mut self.report.service {
+            service.record(now_ns.saturating_sub(sent.submitted_ns));
+        }
     }
 }
 

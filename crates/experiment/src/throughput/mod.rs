@@ -15,7 +15,7 @@ pub use plan::{BATTERY, Calibration, Plan, ceiling_passes, default_file_bytes};
 
 use crate::bench::{Bench, Done, Jobs, Met, run};
 use crate::checks::{Facts, judge};
-use crate::on_file::{LAYOUT_BLOCK_BYTES, layer};
+use crate::on_file::{LAYOUT_BLOCK_BYTES, OnFile, layer};
 use crate::sequence;
 use crate::until::Passes;
 use job::{Remove, Stream, StreamPlan};
@@ -72,9 +72,9 @@ pub fn harness_ns_per_operation<S: Subject>(
     for seed in 0..5 {
         let file_bytes = operations * 4096;
         let plan = StreamPlan { file_bytes, base_bytes: 0, final_sync: false, seed };
-        let done = subject.run(vec![(placement.clone(), Stream::new(&program, plan))])?;
+        let done = subject.run(vec![(placement.clone(), Stream::job(&program, plan))])?;
         for (stream, _) in done {
-            let report = stream.into_report();
+            let report = stream.work.report();
             let wall_ns = report.ended_ns.saturating_sub(report.started_ns);
             best = best.min(wall_ns as f64 / report.operations.max(1) as f64);
         }
@@ -310,7 +310,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
     }
 
     /// One stream a placement.
-    fn streams(&self, program: &Program, kind: PassKind) -> Jobs<Stream> {
+    fn streams(&self, program: &Program, kind: PassKind) -> Jobs<OnFile<Stream>> {
         let file_bytes = self.file_bytes(program);
         let seed = sequence::mix(self.plan.seed, u64::from(kind.number));
         let is_device = self.bench.place.is_device;
@@ -321,7 +321,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
                 final_sync: kind.final_sync,
                 seed: sequence::mix(seed, index as u64),
             };
-            (placement, Stream::new(program, plan))
+            (placement, Stream::job(program, plan))
         };
         self.placements(program).into_iter().enumerate().map(stream).collect()
     }
@@ -428,7 +428,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         }
         let done = self.bench.measure(Accounting::Difference, &program.name, streams)?;
         if creates {
-            let written = done.jobs.iter().map(|(stream, _)| stream.report().bytes_written);
+            let written = done.jobs.iter().map(|(stream, _)| stream.work.report().bytes_written);
             let written = written.min().unwrap_or(0).min(self.file_bytes(program));
             self.note_files(program, written);
         }
@@ -459,7 +459,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         }
     }
 
-    fn sample(&self, program: &Program, kind: PassKind, done: &Done<Stream>) -> Sample {
+    fn sample(&self, program: &Program, kind: PassKind, done: &Done<OnFile<Stream>>) -> Sample {
         let mut sample = self.blank_sample(program);
         sample.pass = u64::from(kind.number);
         sample.role = kind.role;
@@ -470,7 +470,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         };
         add_work(&mut sample, done);
         done.account(&mut sample);
-        let reports = || done.jobs.iter().map(|(stream, _)| stream.report());
+        let reports = || done.jobs.iter().map(|(stream, _)| stream.work.report());
         let facts = Facts {
             program,
             sample: &sample,

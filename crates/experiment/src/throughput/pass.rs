@@ -2,12 +2,13 @@
 
 use super::job::Stream;
 use crate::bench::Done;
+use crate::on_file::OnFile;
 use model::histogram::Histogram;
 use model::record::Sample;
 
 /// Bytes, time and latencies of all jobs.
-pub(crate) fn add_work(sample: &mut Sample, done: &Done<Stream>) {
-    let reports = || done.jobs.iter().map(|(stream, _)| stream.report());
+pub(crate) fn add_work(sample: &mut Sample, done: &Done<OnFile<Stream>>) {
+    let reports = || done.jobs.iter().map(|(stream, _)| stream.work.report());
     let [mut latency, mut service, mut sync] = [(); 3].map(|()| Histogram::default());
     for report in reports() {
         latency.merge(&report.latency);

@@ -60,14 +60,14 @@ fn done(command: &Command) -> anyhow::Result<()> {
             &options.output,
             (options.dry_run, Extent::of(options.all)),
             |output| resolve::curve::resolve(options, output),
-            crate::run::curve::run,
+            crate::run::rounds::run,
         ),
         Command::Sync(options) => measure(
             "sync",
             &options.output,
             (options.dry_run, Extent::Whole),
             |output| resolve::sync::resolve(options, output),
-            crate::run::sync::run,
+            crate::run::rounds::run,
         ),
         Command::Storm(options) => measure(
             "storm",

@@ -3,9 +3,9 @@
 
 use super::modelled::{check, load};
 use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
+use super::rounds::{nanoseconds, usage};
 use super::target::{ModelTarget, Target};
 use crate::cli::CalibrateOptions;
-use crate::print::exit::{Fault, failure};
 use experiment::calibrate::{LARGE_BYTES, Plan, cells};
 use host::device::{DeviceNumber, Tree};
 use model::units::show_size;
@@ -51,11 +51,11 @@ pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCali
         refuse_output(output)?;
     }
     if options.runtime.is_some_and(|runtime| runtime < PASS_LEAST) {
-        return Err(usage("--runtime is too short: give at least 20ms".into()));
+        return Err(usage("--runtime is too short: give at least 20ms"));
     }
     refuse_of_traces(options)?;
     let [target] = options.targets.as_slice() else {
-        return Err(usage("TARGET: several devices are named; calibrate one at a time".into()));
+        return Err(usage("TARGET: several devices are named; calibrate one at a time"));
     };
     let text = target.to_string_lossy();
     let targets = match text.starts_with("model:") {
@@ -86,10 +86,6 @@ pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCali
     Ok(resolved)
 }
 
-fn usage(message: String) -> anyhow::Error {
-    failure(Fault::Usage, message)
-}
-
 /// Rounds and time of a pass: a machine's mood lasts for some passes, so that many short ones say
 /// more than a few long ones.
 const OF_MACHINES: (u32, Duration) = (18, Duration::from_millis(60));
@@ -116,7 +112,7 @@ fn plan(
         rounds: options.runs.unwrap_or(rounds),
         rounds_least: options.runs.unwrap_or(ROUNDS_LEAST),
         rounds_ns: ROUNDS_TIME.as_nanos() as u64,
-        pass_ns: u64::try_from(pass.as_nanos()).unwrap_or(u64::MAX),
+        pass_ns: nanoseconds(pass),
         burst_rounds: if writes { BURST_ROUNDS.min(options.runs.unwrap_or(rounds)) } else { 0 },
         seed: options.seed,
     }
@@ -128,11 +124,7 @@ fn of_model(
     options: &CalibrateOptions,
 ) -> anyhow::Result<ResolvedCalibration> {
     if options.destroy.is_some() {
-        return Err(usage(
-            "--destroy: a modelled device holds no data; leave the option \
-                          out"
-            .into(),
-        ));
+        return Err(usage("--destroy: a modelled device holds no data; leave the option out"));
     }
     let profile = load(&target.model, &target.changes())?;
     check(&profile)?;
@@ -173,7 +165,7 @@ fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<Reso
         )));
     };
     let (tree, number): (Tree, DeviceNumber) = (Tree::system(), *number);
-    let capacity_bytes = tree.size_bytes(number).map_err(|error| usage(error.to_string()))?;
+    let capacity_bytes = tree.size_bytes(number).map_err(usage)?;
     let size_bytes = within(options, capacity_bytes)?;
     let may_turn = host::turning::turns(&tree, number);
     let fills = needs.writes && (options.size.is_some() || size_bytes <= FILLED_BYTES_MAX);

@@ -1,18 +1,16 @@
 //! Latency against rate: from the options to the plan and its system. What cannot be done is
 //! refused here, before anything is made or measured.
 
-use super::Resolved;
-use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
-use super::rounds::{USUAL_LEAST, more};
+use super::place::{Needs, SystemKind, free_bytes, refuse_idle_consent, system};
+use super::rounds::{Rounds, one_target, usage};
 use super::target::Target;
 use crate::cli::CurveOptions;
-use crate::print::exit::{Fault, failure};
 use experiment::curve::{Cell, Plan};
 use host::device::Tree;
 use model::units::show_size;
 use model::workload::Access;
 use std::path::Path;
-use std::time::Duration;
+use std::slice::from_ref;
 
 /// A scratch file has so much, and no more than a share of what is free.
 const FILE_BYTES: u64 = 1 << 30;
@@ -23,37 +21,10 @@ const LARGE_DEPTHS: [u32; 3] = [1, 4, 8];
 /// Fewer requests than this would be no random places.
 const REQUESTS_LEAST: u64 = 64;
 
-/// A whole run, resolved.
-pub(crate) struct ResolvedCurve {
-    pub(crate) plan: Plan,
-    pub(crate) system: System,
-}
-
-impl Resolved for ResolvedCurve {
-    fn plan(&self) -> serde_json::Result<serde_json::Value> {
-        serde_json::to_value(&self.plan)
-    }
-
-    fn announcement(&self) -> String {
-        let passes = self.plan.cells.len() as u64 * u64::from(self.plan.runs);
-        let seconds = passes as f64 * self.plan.pass_ns as f64 / 1e9;
-        let column = &self.system.name.column;
-        let more = more(self.plan.until.as_ref());
-        format!("{passes} passes on {column}, about {seconds:.0} s{more}")
-    }
-}
-
-fn usage(message: String) -> anyhow::Error {
-    failure(Fault::Usage, message)
-}
-
 /// Resolves the options.
 /// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
-pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<ResolvedCurve> {
-    let targets = Target::parse(&options.target).map_err(usage)?;
-    let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
-    };
+pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<Rounds<Plan>> {
+    let target = &one_target(&options.target)?;
     if matches!(target, Target::Model(_)) || target.drives() > 1 {
         return Err(usage(format!(
             "TARGET {}: name a directory, a block device, or fresh:FS with one drive; measure a \
@@ -80,8 +51,9 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
     }
     let writes = !is_device || options.destroy.is_some();
     let destroy = options.destroy.as_deref();
-    let system = system(target, &targets, &Needs { bytes: size_bytes, writes, destroy }, output)?;
-    refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
+    let system =
+        system(target, from_ref(target), &Needs { bytes: size_bytes, writes, destroy }, output)?;
+    refuse_idle_consent(destroy, from_ref(&system))?;
     if let SystemKind::Device { number, .. } = &system.kind {
         let device_bytes = Tree::system().size_bytes(*number).unwrap_or(u64::MAX);
         if size_bytes > device_bytes {
@@ -92,22 +64,14 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
             )));
         }
     }
-    let (runs, until) = options.rounds.resolve(USUAL_LEAST);
     let plan = Plan {
         systems: vec![system.described()],
         cells: cells(options, writes),
         size_bytes,
         fills: !is_device,
-        pass_ns: nanoseconds(options.runtime),
-        runs,
-        until,
-        seed: options.seed,
+        turns: options.rounds.turns(options.runtime, options.seed),
     };
-    Ok(ResolvedCurve { plan, system })
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+    Ok(Rounds { plan, system })
 }
 
 /// By depth, so that those of the same depth meet the machine in the same mood.

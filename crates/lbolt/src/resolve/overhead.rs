@@ -4,10 +4,9 @@
 use super::Resolved;
 use super::model_disk::{self, Disk};
 use super::place::{self, Needs, System, SystemKind, refuse_idle_consent};
-use super::rounds::more;
+use super::rounds::{more, nanoseconds, one_target, usage};
 use super::target::Target;
 use crate::cli::OverheadOptions;
-use crate::print::exit::{Fault, failure};
 use analyze::overhead::Drive;
 use experiment::overhead::{
     Account, Axes, LEFT_OUT, Plan, PlannedCell, default_sweeps, full_sweeps,
@@ -16,7 +15,7 @@ use host::device::Tree;
 use model::units::{show_size, show_time_ns};
 use model::workload::EngineKind;
 use std::path::Path;
-use std::time::Duration;
+use std::slice::from_ref;
 
 /// Time of a pass through the page cache, past it, and with idle-priority loops or a trace.
 const PASS_NS: u64 = 25_000_000;
@@ -72,11 +71,7 @@ pub(crate) fn resolve(
     options: &OverheadOptions,
     output_directory: &Path,
 ) -> anyhow::Result<ResolvedOverhead> {
-    let usage = |message: String| failure(Fault::Usage, message);
-    let targets = Target::parse(&options.target).map_err(usage)?;
-    let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
-    };
+    let target = &one_target(&options.target)?;
     let disk = match target {
         Target::Model(model) => Some(model_disk::disk(options, model)?),
         _ => None,
@@ -106,8 +101,8 @@ pub(crate) fn resolve(
         destroy: options.destroy.as_deref(),
     };
     refuse_too_many(&plan)?;
-    let system = place::system(target, &targets, &needs, output_directory)?;
-    refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
+    let system = place::system(target, from_ref(target), &needs, output_directory)?;
+    refuse_idle_consent(needs.destroy, from_ref(&system))?;
     refuse_unaligned(options, &system)?;
     let by_rpm = options.rpm.map(|rpm| Drive {
         sector_bytes: SECTOR_BYTES,
@@ -139,7 +134,6 @@ fn is_default(options: &OverheadOptions) -> bool {
 }
 
 fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> {
-    let nanoseconds = |time: &Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let account = |name: &String| Account::ALL.iter().find(|(_, known)| known == name);
     let accounts = options.account.iter().filter_map(account).map(|(account, _)| *account);
     let axes = Axes {
@@ -148,7 +142,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         direct: options.direct.clone(),
         block_bytes: options.bs.clone(),
         channels: options.iodepth.clone(),
-        test_intervals_ns: options.test_interval.iter().map(nanoseconds).collect(),
+        test_intervals_ns: options.test_interval.iter().copied().map(nanoseconds).collect(),
         overlapped: options.overlap.clone(),
         accounts: (!options.account.is_empty()).then(|| accounts.collect()),
     };
@@ -162,7 +156,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         let traced = sweeps.iter_mut().filter(|sweep| !sweep.is_harness);
         traced.for_each(|sweep| sweep.accounts.push(Account::Requests));
     }
-    let of = |default: u64| match (&options.runtime, disk) {
+    let of = |default: u64| match (options.runtime, disk) {
         (Some(runtime), _) => nanoseconds(runtime),
         // A call of a cylinder takes some hundred milliseconds, of virtual time.
         (None, Some(_)) => model_disk::PASS_NS,
@@ -216,41 +210,32 @@ fn refuse_too_many(plan: &Plan) -> anyhow::Result<()> {
     for cell in plan.cells().iter().filter(|p| !is_harness(p)).map(|planned| planned.cell) {
         if cell.block_bytes > BLOCK_BYTES_MAX {
             let shown = show_size(cell.block_bytes);
-            return Err(failure(
-                Fault::Usage,
-                format!(
-                    "--bs {shown}: a request can have at most 1g; \
+            return Err(usage(format!(
+                "--bs {shown}: a request can have at most 1g; \
                                                       give a smaller --bs"
-                ),
-            ));
+            )));
         }
         let all = cell.block_bytes.saturating_mul(u64::from(cell.channels));
         let free = if cell.copies() { plan.file_bytes / 2 } else { plan.file_bytes };
         let shown = (cell.channels, show_size(cell.block_bytes));
         if all > free {
-            return Err(failure(
-                Fault::Usage,
-                format!(
-                    "--iodepth {} with --bs {}: {} channels with one request each do not fit into \
+            return Err(usage(format!(
+                "--iodepth {} with --bs {}: {} channels with one request each do not fit into \
                      {}; give a larger --size or fewer channels",
-                    shown.0,
-                    shown.1,
-                    shown.0,
-                    show_size(free)
-                ),
-            ));
+                shown.0,
+                shown.1,
+                shown.0,
+                show_size(free)
+            )));
         }
         if all > half {
-            return Err(failure(
-                Fault::Usage,
-                format!(
-                    "--iodepth {} with --bs {}: the buffers need {}, more than half of the memory; \
+            return Err(usage(format!(
+                "--iodepth {} with --bs {}: the buffers need {}, more than half of the memory; \
                      give a smaller --bs or --iodepth",
-                    shown.0,
-                    shown.1,
-                    show_size(all)
-                ),
-            ));
+                shown.0,
+                shown.1,
+                show_size(all)
+            )));
         }
     }
     Ok(())
@@ -264,14 +249,11 @@ fn refuse_unaligned(options: &OverheadOptions, system: &System) -> anyhow::Resul
     }
     let Some((name, logical)) = logical_block(&system.kind) else { return Ok(()) };
     match options.bs.iter().find(|bytes| !bytes.is_multiple_of(logical)) {
-        Some(bytes) => Err(failure(
-            Fault::Usage,
-            format!(
-                "--bs {}: direct requests must be multiples of the logical block of {name}, \
+        Some(bytes) => Err(usage(format!(
+            "--bs {}: direct requests must be multiples of the logical block of {name}, \
                  {logical} bytes; give a multiple, or --direct 0",
-                show_size(*bytes)
-            ),
-        )),
+            show_size(*bytes)
+        ))),
         None => Ok(()),
     }
 }

@@ -1,11 +1,37 @@
-//! Rounds over cells: from the options to how many there are, and until when there are more.
+//! Rounds over the cells of one system: from the options to how many there are, and until when
+//! there are more.
 
+use super::Resolved;
+use super::place::System;
+use super::target::Target;
 use crate::cli::RoundsOptions;
+use crate::print::exit::{Fault, failure};
 use analyze::throughput::PRECISION_PERCENT;
+use experiment::rounds::{Planned, Turns};
 use experiment::until::Until;
+use std::time::Duration;
 
 /// Rounds at the least of most experiments, where nobody says otherwise.
 pub(crate) const USUAL_LEAST: u32 = 3;
+
+/// A whole run of cells that take turns on one system, resolved.
+pub(crate) struct Rounds<P> {
+    pub(crate) plan: P,
+    pub(crate) system: System,
+}
+
+impl<P: Planned> Resolved for Rounds<P> {
+    fn plan(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(&self.plan)
+    }
+
+    fn announcement(&self) -> String {
+        let (passes, turns) = (self.plan.passes(), self.plan.turns());
+        let seconds = passes as f64 * turns.pass_ns as f64 / 1e9;
+        let (column, more) = (&self.system.name.column, more(turns.until.as_ref()));
+        format!("{passes} passes on {column}, about {seconds:.0} s{more}")
+    }
+}
 
 impl RoundsOptions {
     /// Rounds that there are, and until when more of them go on; at the least `usual` where nobody
@@ -14,7 +40,7 @@ impl RoundsOptions {
         let least = self.min_runs.unwrap_or(usual);
         let until = Until {
             precision_percent: PRECISION_PERCENT,
-            max_time_ns: u64::try_from(self.max_time.as_nanos()).unwrap_or(u64::MAX),
+            max_time_ns: nanoseconds(self.max_time),
             fewest: least,
             half_percent: analyze::statistics::half_percent,
         };
@@ -23,6 +49,17 @@ impl RoundsOptions {
             None => (least, Some(until)),
         }
     }
+
+    /// The same of passes that take so long.
+    pub(crate) fn turns(&self, runtime: Duration, seed: u64) -> Turns {
+        let (runs, until) = self.resolve(USUAL_LEAST);
+        Turns { runs, until, pass_ns: nanoseconds(runtime), seed }
+    }
+}
+
+/// As plans have a time.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How it is told that more rounds than those may follow.
@@ -30,5 +67,20 @@ pub(crate) fn more(until: Option<&Until>) -> &'static str {
     match until {
         None => "",
         Some(_) => ", then more until the rates are precise",
+    }
+}
+
+/// A usage error.
+pub(crate) fn usage(message: impl std::fmt::Display) -> anyhow::Error {
+    failure(Fault::Usage, message)
+}
+
+/// The one target that is named.
+/// Errors: no target, or several.
+pub(crate) fn one_target(text: &str) -> anyhow::Result<Target> {
+    let mut targets = Target::parse(text).map_err(usage)?;
+    match (targets.pop(), targets.is_empty()) {
+        (Some(target), true) => Ok(target),
+        _ => Err(usage(format!("TARGET {text}: names several systems; name one"))),
     }
 }

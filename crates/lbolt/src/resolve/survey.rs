@@ -1,10 +1,9 @@
 //! The survey: from its options to those of the five experiments that answer its questions, at the
 //! pace that was requested.
 
-use super::curve::ResolvedCurve;
 use super::overhead::ResolvedOverhead;
+use super::rounds::Rounds;
 use super::storm::ResolvedStorm;
-use super::sync::ResolvedSync;
 use super::throughput::ResolvedThroughput;
 use super::{Resolved, curve, overhead, storm, sync, throughput};
 use crate::cli::{Cli, Command, SurveyOptions};
@@ -65,8 +64,8 @@ const FULL: Pace = Pace {
 /// A whole survey, resolved.
 pub(crate) struct ResolvedSurvey {
     pub(crate) files: ResolvedThroughput,
-    pub(crate) curve: ResolvedCurve,
-    pub(crate) sync: ResolvedSync,
+    pub(crate) curve: Rounds<experiment::curve::Plan>,
+    pub(crate) sync: Rounds<experiment::sync::Plan>,
     pub(crate) routines: ResolvedOverhead,
     pub(crate) storm: ResolvedStorm,
     /// The directory that was named.

@@ -1,16 +1,15 @@
 //! The sync experiment: from the options to the plan and its system. What cannot be done is refused
 //! here, before anything is made or measured.
 
-use super::Resolved;
 use super::place::{Needs, System, SystemKind, free_bytes, system};
-use super::rounds::{USUAL_LEAST, more};
+use super::rounds::{Rounds, one_target, usage};
 use super::target::Target;
 use crate::cli::SyncOptions;
-use crate::print::exit::{Fault, failure};
 use experiment::sync::{METHODS, Plan};
 use host::device::Tree;
 use model::units::show_size;
 use std::path::Path;
+use std::slice::from_ref;
 
 /// Half a revolution at 15,000 a minute; and a call that reaches flash and comes back.
 const ROTATING_LEAST_NS: u64 = 2_000_000;
@@ -23,32 +22,10 @@ const APPENDED_BYTES: u64 = 256 << 20;
 const FREE_SHARE: u64 = 2;
 const FILE_SHARE: u64 = 4;
 
-/// A whole sync run, resolved.
-pub(crate) struct ResolvedSync {
-    pub(crate) plan: Plan,
-    pub(crate) system: System,
-}
-
-impl Resolved for ResolvedSync {
-    fn plan(&self) -> serde_json::Result<serde_json::Value> {
-        serde_json::to_value(&self.plan)
-    }
-
-    fn announcement(&self) -> String {
-        let (passes, seconds) = (self.plan.passes(), self.plan.pass_ns as f64 / 1e9);
-        let (column, more) = (&self.system.name.column, more(self.plan.until.as_ref()));
-        format!("{passes} passes on {column}, about {:.0} s{more}", passes as f64 * seconds)
-    }
-}
-
 /// Resolves the options.
 /// Errors: a sentence for whatever cannot be done as requested.
-pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<ResolvedSync> {
-    let usage = |message: String| failure(Fault::Usage, message);
-    let targets = Target::parse(&options.target).map_err(usage)?;
-    let [target] = targets.as_slice() else {
-        return Err(usage(format!("TARGET {}: names several systems; name one", options.target)));
-    };
+pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Rounds<Plan>> {
+    let target = &one_target(&options.target)?;
     if matches!(target, Target::Model(_)) || target.is_block_device() || target.drives() > 1 {
         return Err(usage(format!(
             "TARGET {}: sync measures files; name a directory, or fresh:FS with one drive",
@@ -67,10 +44,9 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
     }
     let bytes = writers.saturating_mul(sizes.file_bytes.saturating_add(sizes.appended_bytes));
     let needs = Needs { bytes, writes: false, destroy: None };
-    let system = system(target, &targets, &needs, output)?;
+    let system = system(target, from_ref(target), &needs, output)?;
     let is_wanted =
         |name: &&str| options.method.is_empty() || options.method.iter().any(|m| m == name);
-    let (runs, until) = options.rounds.resolve(USUAL_LEAST);
     let plan = Plan {
         systems: vec![system.described()],
         methods: METHODS
@@ -84,14 +60,11 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Re
         direct: options.direct.clone(),
         file_bytes: sizes.file_bytes,
         appended_bytes: sizes.appended_bytes,
-        runs,
-        until,
-        pass_ns: u64::try_from(options.runtime.as_nanos()).unwrap_or(u64::MAX),
+        turns: options.rounds.turns(options.runtime, options.seed),
         medium_least_ns: medium_least_ns(&system),
         trace: options.trace,
-        seed: options.seed,
     };
-    Ok(ResolvedSync { plan, system })
+    Ok(Rounds { plan, system })
 }
 
 /// The files of a writer.

@@ -3,8 +3,8 @@
 
 use super::Resolved;
 use crate::cli::{ThroughputOptions, fio};
-use crate::print::exit::{Fault, failure};
 use crate::resolve::place::{self, Needs, System, free_bytes, refuse_idle_consent};
+use crate::resolve::rounds::{nanoseconds, usage};
 use crate::resolve::target::Target;
 use crate::resolve::text_file;
 use analyze::throughput::PRECISION_PERCENT;
@@ -63,7 +63,6 @@ pub(crate) fn resolve(
     options: &ThroughputOptions,
     output_directory: &Path,
 ) -> anyhow::Result<ResolvedThroughput> {
-    let usage = |message: String| failure(Fault::Usage, message);
     let mut targets = Vec::new();
     for text in &options.targets {
         targets.extend(Target::parse(text).map_err(usage)?);
@@ -83,7 +82,7 @@ pub(crate) fn resolve(
     refuse_idle_consent(options.destroy.as_deref(), &systems)?;
     refuse_too_much_memory(&battery, &systems)?;
     if options.steady.is_some() && options.runs == Some(1) {
-        return Err(usage("--steady compares passes; give --runs 2 or more".into()));
+        return Err(usage("--steady compares passes; give --runs 2 or more"));
     }
     if options.abab {
         refuse_no_pair(&systems)?;
@@ -125,8 +124,7 @@ fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
     let is_exact = options.runs.is_some() || options.as_published || options.abab;
     (!is_exact).then(|| Until {
         precision_percent: options.precision.unwrap_or(PRECISION_PERCENT),
-        max_time_ns: u64::try_from(options.max_time.unwrap_or(MAX_TIME).as_nanos())
-            .unwrap_or(u64::MAX),
+        max_time_ns: nanoseconds(options.max_time.unwrap_or(MAX_TIME)),
         fewest: options.fewest.unwrap_or(runs),
         half_percent: analyze::statistics::half_percent,
     })
@@ -161,7 +159,7 @@ fn refuse_broken_blocks(
         } else {
             continue;
         };
-        return Err(failure(Fault::Usage, format!("{}: {sentence}", program.name)));
+        return Err(usage(format!("{}: {sentence}", program.name)));
     }
     Ok(())
 }
@@ -180,7 +178,7 @@ fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result
         ),
     ];
     match reasons.into_iter().find(|(is_requested, _)| *is_requested) {
-        Some((_, reason)) => Err(failure(Fault::Usage, format!("{target}: {reason}"))),
+        Some((_, reason)) => Err(usage(format!("{target}: {reason}"))),
         None => Ok(()),
     }
 }
@@ -189,8 +187,7 @@ fn refuse_on_models(options: &ThroughputOptions, target: &str) -> anyhow::Result
 fn refuse_no_pair(systems: &[System]) -> anyhow::Result<()> {
     match systems {
         [a, b] if a.name.column != b.name.column => Ok(()),
-        _ => Err(failure(
-            Fault::Usage,
+        _ => Err(usage(
             "--abab measures two targets in turn; name two targets with the same number of drives",
         )),
     }
@@ -203,15 +200,12 @@ fn refuse_too_much_memory(battery: &Battery, systems: &[System]) -> anyhow::Resu
     let drives = systems.iter().map(|s| s.name.drives as u64).max().unwrap_or(1);
     let buffers = |p: &Program| p.bs * u64::from(p.iodepth) * u64::from(p.numjobs) * drives;
     match battery.programs.iter().find(|p| p.engine() != EngineKind::Null && buffers(p) > half) {
-        Some(program) => Err(failure(
-            Fault::Usage,
-            format!(
-                "{}: the buffers (--bs × --iodepth × --numjobs) need {}, more than half of the \
+        Some(program) => Err(usage(format!(
+            "{}: the buffers (--bs × --iodepth × --numjobs) need {}, more than half of the \
                  memory; give smaller values",
-                program.name,
-                show_size(buffers(program))
-            ),
-        )),
+            program.name,
+            show_size(buffers(program))
+        ))),
         None => Ok(()),
     }
 }
@@ -227,16 +221,15 @@ fn battery(options: &ThroughputOptions, in_place: bool) -> anyhow::Result<Batter
     let (text, name) = match &options.programs {
         None => (BATTERY.to_owned(), "the built-in battery".to_owned()),
         Some(path) => {
-            let text = text_file::read(path).map_err(|e| {
-                failure(Fault::Usage, format!("--programs {}: {e}", path.display()))
-            })?;
+            let text = text_file::read(path)
+                .map_err(|e| usage(format!("--programs {}: {e}", path.display())))?;
             (text, format!("--programs {}", path.display()))
         }
     };
     if fio::is_job_file(&text) {
-        return Err(failure(Fault::Usage, format!("{name}: {}", fio::JOB_FILE)));
+        return Err(usage(format!("{name}: {}", fio::JOB_FILE)));
     }
-    Battery::from_toml(&text).map_err(|e| failure(Fault::Usage, format!("{name}: {e}")))
+    Battery::from_toml(&text).map_err(|e| usage(format!("{name}: {e}")))
 }
 
 /// Rows from lists: `--rw` × `--bs` × `--iodepth` × `--numjobs`. Block devices have no files to
@@ -312,15 +305,12 @@ fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
     for (position, target) in targets.iter().enumerate() {
         if let Some(earlier) = targets[..position].iter().find(|e| identity(e) == identity(target))
         {
-            return Err(failure(
-                Fault::Usage,
-                format!(
-                    "{} and {} are on the same device; name one of them, or measure them in \
+            return Err(usage(format!(
+                "{} and {} are on the same device; name one of them, or measure them in \
                      separate runs",
-                    earlier.canonical(),
-                    target.canonical()
-                ),
-            ));
+                earlier.canonical(),
+                target.canonical()
+            )));
         }
     }
     Ok(())

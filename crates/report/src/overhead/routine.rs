@@ -31,30 +31,20 @@ pub(super) struct Key {
 
 impl Key {
     fn of(subject: &Subject) -> Option<Self> {
-        let (target, engine, access, direct, channels, arithmetic, interval_ns) = match subject {
-            Subject::Operation(of) => (
-                of.target.clone()?,
-                of.engine,
-                of.access,
-                of.direct,
-                of.channels,
-                of.arithmetic,
-                of.test_interval_ns,
-            ),
-            Subject::Routine(of) => (
-                of.target.clone()?,
-                of.engine,
-                of.access,
-                of.direct,
-                of.channels,
-                of.arithmetic,
-                of.test_interval_ns,
-            ),
+        let (target, engine, access, path, channels, computing) = match subject {
+            Subject::Operation(of) => {
+                let computing = of.arithmetic.zip(of.test_interval_ns);
+                (&of.target, of.engine, of.access, of.direct, of.channels, computing)
+            }
+            Subject::Routine(of) => {
+                let computing = of.arithmetic.zip(of.test_interval_ns);
+                (&of.target, of.engine, of.access, of.direct, of.channels, computing)
+            }
             _ => return None,
         };
-        let computing = arithmetic.map(|arithmetic| arithmetic.name().to_owned()).zip(interval_ns);
-        let access = access.name().to_owned();
-        Some(Self { target, engine, access, direct: direct == 1, channels, computing })
+        let computing = computing.map(|(arithmetic, ns)| (arithmetic.name().to_owned(), ns));
+        let (access, direct) = (access.name().to_owned(), path == 1);
+        Some(Self { target: target.clone()?, engine, access, direct, channels, computing })
     }
 
     /// The engine that does nothing, by which the harness's own cost is found.

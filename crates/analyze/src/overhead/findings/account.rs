@@ -33,36 +33,34 @@ pub(super) const OWN: &Account = &ACCOUNTS[1];
 pub(super) const DIFFERENCE: &Account = &ACCOUNTS[2];
 pub(super) const LOOPS: &Account = &ACCOUNTS[5];
 
+/// Wall time, against which the others stand out.
+const WALL: Account = Account {
+    name: "wall",
+    quantity: "operation_wall_ns",
+    passes: Passes::Difference,
+    is_named_after_its_passes: false,
+    is_cpu: false,
+    follows_speed: false,
+    over_own: None,
+    over_tasks: None,
+    method: "wall time of a pass over its requests",
+    total_ns: |sample, _, _| Some(sample.wall_ns as f64),
+};
+
 pub(super) const ACCOUNTS: &[Account] = &[
-    Account {
-        name: "wall",
-        quantity: "operation_wall_ns",
-        passes: Passes::Difference,
-        is_named_after_its_passes: false,
-        is_cpu: false,
-        follows_speed: false,
-        over_own: None,
-        over_tasks: None,
-        method: "wall time of a pass over its requests",
-        total_ns: |sample, _, _| Some(sample.wall_ns as f64),
-    },
+    WALL,
     Account {
         name: "thread",
         quantity: "operation_cpu_thread_ns",
-        passes: Passes::Difference,
-        is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
-        over_own: None,
-        over_tasks: None,
         method: "the job's thread by its own clock",
         total_ns: own_ns,
+        ..WALL
     },
     Account {
         name: "difference",
         quantity: "operation_cpu_difference_ns",
-        passes: Passes::Difference,
-        is_named_after_its_passes: false,
         is_cpu: true,
         follows_speed: true,
         over_own: Some("cpu_total_difference_ratio"),
@@ -74,6 +72,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
             let by_itself = background.difference * sample.wall_ns as f64;
             Some(sample.overhead().cpu_timed_ns? as f64 + other - by_itself)
         },
+        ..WALL
     },
     Account {
         name: "idle-load",
@@ -81,7 +80,6 @@ pub(super) const ACCOUNTS: &[Account] = &[
         passes: Passes::IdleLoad,
         is_named_after_its_passes: true,
         is_cpu: true,
-        follows_speed: false,
         over_own: Some("cpu_total_idle_load_ratio"),
         over_tasks: Some("cpu_total_idle_load_tasks_ratio"),
         method: "CPU time of idle-priority loops when idle − theirs beside the job, over all CPUs",
@@ -89,6 +87,7 @@ pub(super) const ACCOUNTS: &[Account] = &[
             without_computing(sample)?;
             background.idle_load_ns(sample)
         },
+        ..WALL
     },
     Account {
         name: "trace",
@@ -109,16 +108,12 @@ pub(super) const ACCOUNTS: &[Account] = &[
     Account {
         name: "loops",
         quantity: "operation_overhead_ns",
-        passes: Passes::Difference,
-        is_named_after_its_passes: false,
         is_cpu: true,
-        follows_speed: false,
-        over_own: None,
-        over_tasks: None,
         method: "(T_t − N_loop × t_loop) / requests (equation 2)",
         total_ns: |sample, _, t_loop| {
             Some(sample.wall_ns as f64 - sample.overhead().loop_count? as f64 * t_loop?.ns.value)
         },
+        ..WALL
     },
 ];
 

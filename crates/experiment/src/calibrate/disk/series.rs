@@ -1,7 +1,7 @@
 //! Reads of a disk, one after the other, each with the moments at which it was sent and completed.
 
 use crate::bench::run_work;
-use crate::on_file::{Next, Work};
+use crate::on_file::{At, Next, Work};
 use crate::sequence::mix;
 use model::engine::{EngineKind, Operation};
 use model::seam::{JobPlacement, Request, Subject, SubjectError};
@@ -88,11 +88,11 @@ struct Series {
 }
 
 impl Work for Series {
-    fn opening(&self) -> Operation {
+    fn opening(&mut self, _: u64) -> Operation {
         Operation::OpenRead
     }
 
-    fn next(&mut self, _: u32, now_ns: u64) -> Next {
+    fn next(&mut self, _: At, now_ns: u64) -> Next {
         let Some(ask) = self.asked.get(self.next) else { return Next::Over };
         if now_ns < self.due_ns {
             return Next::Wait(self.due_ns);

@@ -1,25 +1,25 @@
-//! The sync experiment in its session.
+//! Experiments whose cells take turns on one system, in their session.
 
 use super::directory::RunPlace;
 use super::session::{Bench, Experiment, Outcome, Session, run_experiments, run_info};
 use super::tracing::tracer;
 use crate::resolve::Resolved;
 use crate::resolve::place::System;
-use crate::resolve::sync::ResolvedSync;
-use experiment::sync::run_system;
+use crate::resolve::rounds::Rounds;
+use experiment::rounds::Planned;
 use model::record::{Experiment as Kind, Finding, Sample};
 
 /// Runs the resolved options and keeps their records in `place`.
 /// Errors: records that cannot be written. What the cells met is in the outcome.
-pub(crate) fn run(resolved: &ResolvedSync, place: &RunPlace) -> anyhow::Result<Outcome> {
-    let mut info = run_info("sync", place.as_ref(), resolved.plan.seed)?;
+pub(crate) fn run<P: Planned>(resolved: &Rounds<P>, place: &RunPlace) -> anyhow::Result<Outcome> {
+    let mut info = run_info(P::KIND.name(), place.as_ref(), resolved.plan.turns().seed)?;
     info.plan = resolved.plan()?;
-    run_experiments(&[resolved], info, place, Bench::new(resolved.plan.trace)?)
+    run_experiments(&[resolved], info, place, Bench::new(resolved.plan.traces())?)
 }
 
-impl Experiment for ResolvedSync {
+impl<P: Planned> Experiment for Rounds<P> {
     fn kind(&self) -> Kind {
-        Kind::Sync
+        P::KIND
     }
 
     fn systems(&self) -> &[System] {
@@ -33,11 +33,11 @@ impl Experiment for ResolvedSync {
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {
         let column = &self.system.name.column;
         session.on_system(&self.system, column, tracer(false), |subject, clock, session| {
-            run_system(subject, column, &self.plan, clock, session)
+            self.plan.run(subject, column, clock, session)
         })
     }
 
     fn findings(&self, samples: &[Sample]) -> Vec<Finding> {
-        analyze::sync::findings(samples)
+        analyze::cells::findings(P::KIND, samples)
     }
 }
