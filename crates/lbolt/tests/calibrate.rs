@@ -59,6 +59,20 @@ fn a_modelled_device_is_calibrated_in_virtual_time() {
     assert!(ended.out.contains("The true value lies in 4 of 4 intervals."), "{}", ended.out);
     assert!(ended.out.contains("The profile predicts 36 of 36 held-out classes"), "{}", ended.out);
     assert_eq!(lab.run("simulate --model p.toml --show-model").code, 0);
+    // It is kept as a run, which prints it again.
+    let listed = lab.run("runs").out;
+    let run = listed.lines().find(|line| line.contains("-calibrate")).unwrap();
+    assert!(run.contains("finished"), "{listed}");
+    let run = run.split_whitespace().next().unwrap();
+    let shown = lab.run(&format!("runs show {run}")).out;
+    assert!(shown.contains("random reads of 4k at depth 4"), "{shown}");
+    let profile = std::fs::read_to_string(lab.path("p.toml")).unwrap();
+    let kept = std::fs::read(lab.path(&format!("runs/{run}/run.json"))).unwrap();
+    let kept: serde_json::Value = serde_json::from_slice(&kept).unwrap();
+    assert_eq!(kept["calibration"]["calibrated"]["profile"], profile);
+    assert_eq!(lab.run(&format!("report {run} -o page.html")).code, 0);
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.contains("What the device is like"));
 }
 
 /// A write buffer is found with its draining; its profile would meet the waits for it twice.

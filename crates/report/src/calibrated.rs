@@ -6,10 +6,12 @@
 use crate::listing::{FigureColumn, Listing};
 use crate::number::{show_bytes, show_iops, show_rate};
 use crate::screen::Screen;
+use model::run::RunInfo;
 use model::units::show_time_ns;
+use serde::{Deserialize, Serialize};
 
 /// A class that was held out, in numbers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Its name.
     pub class: String,
@@ -24,7 +26,7 @@ pub struct Row {
 }
 
 /// What a number counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Things.
     Count,
@@ -49,7 +51,7 @@ impl Unit {
 }
 
 /// A number that was found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     /// What it is.
     pub name: String,
@@ -84,7 +86,7 @@ impl Known {
 }
 
 /// The numbers that were found.
-pub fn numbers(known: &[Known]) -> Listing {
+fn numbers(known: &[Known]) -> Listing {
     let column = |head: &str, text: &dyn Fn(&Known) -> String| FigureColumn {
         group: String::new(),
         head: head.to_owned(),
@@ -108,10 +110,10 @@ pub fn numbers(known: &[Known]) -> Listing {
 }
 
 /// What requests of one direction are like.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Like {
-    /// `reads` or `writes`.
-    pub name: &'static str,
+    /// `Reads` or `Writes`.
+    pub name: String,
     /// A random one without its bytes, and a sequential one, ns.
     pub fixed_ns: [f64; 2],
     /// The most that it does, where that is known.
@@ -119,7 +121,7 @@ pub struct Like {
 }
 
 /// The most that a device does.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Most {
     /// Small ones a second.
     pub per_s: f64,
@@ -180,37 +182,72 @@ pub fn listing(rows: &[Row]) -> Listing {
     }
 }
 
-/// The first screen.
-pub fn screen(
-    (rows, likes, known): (&[Row], &[Like], &[Known]),
-    doubts: &[String],
-    below: String,
-    width: Option<u16>,
-) -> String {
-    let held = rows.iter().filter(|row| row.holds).count();
-    let judged = format!(
-        "The profile predicts {held} of {} held-out classes (mean within 15 %, p99 within 30 %, \
-         rate within 10 %).",
-        rows.len()
-    );
-    let likes = likes.iter().map(Like::sentence);
-    let truths: Vec<bool> = known.iter().filter_map(Known::holds).collect();
-    let within = truths.iter().filter(|holds| **holds).count();
-    let within = (!truths.is_empty())
-        .then(|| format!("The true value lies in {within} of {} intervals.", truths.len()));
-    let doubts = doubts.iter().map(|doubt| format!("! {doubt}."));
-    let mut table = listing(rows);
-    table.labels[0].1.truncate(ROWS);
-    table.labels[1].1.truncate(ROWS);
-    table.figures.iter_mut().for_each(|column| column.texts.truncate(ROWS));
-    table.title = format!("The least well predicted of {} classes", rows.len());
-    Screen {
-        sentences: std::iter::once(judged).chain(within).chain(likes).chain(doubts).collect(),
-        tables: if known.is_empty() { vec![table] } else { vec![table, numbers(known)] },
-        below,
-        ..Screen::default()
+/// A calibration, as it is printed and as its run keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibrated {
+    /// The classes that were held out.
+    pub classes: Vec<Row>,
+    /// What the device is like.
+    pub likes: Vec<Like>,
+    /// The numbers that were found.
+    pub numbers: Vec<Known>,
+    /// What is to be said of it besides.
+    pub doubts: Vec<String>,
+    /// The profile, as it was written.
+    pub profile: String,
+}
+
+/// Where run.json keeps it.
+const KEPT: &str = "calibrated";
+
+impl Calibrated {
+    /// That of a run, where it is a calibration's.
+    pub fn of(info: &RunInfo) -> Option<Self> {
+        Self::deserialize(info.calibration.get(KEPT)?).ok()
     }
-    .text(width)
+
+    /// As run.json keeps it.
+    pub fn kept(&self) -> serde_json::Value {
+        serde_json::json!({ KEPT: self })
+    }
+
+    /// All tables.
+    pub fn listings(&self) -> [Listing; 2] {
+        [listing(&self.classes), numbers(&self.numbers)]
+    }
+
+    /// What the device is like, how well its profile predicts it, and what is doubted.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let rows = &self.classes;
+        let held = rows.iter().filter(|row| row.holds).count();
+        let judged = format!(
+            "The profile predicts {held} of {} held-out classes (mean within 15 %, p99 within \
+             30 %, rate within 10 %).",
+            rows.len()
+        );
+        let truths: Vec<bool> = self.numbers.iter().filter_map(Known::holds).collect();
+        let within = truths.iter().filter(|holds| **holds).count();
+        let within = (!truths.is_empty())
+            .then(|| format!("The true value lies in {within} of {} intervals.", truths.len()));
+        let likes = self.likes.iter().map(Like::sentence);
+        let doubts = self.doubts.iter().map(|doubt| format!("! {doubt}."));
+        std::iter::once(judged).chain(within).chain(likes).chain(doubts).collect()
+    }
+
+    /// The first screen.
+    pub fn screen(&self, below: String, width: Option<u16>) -> String {
+        let [mut table, numbers] = self.listings();
+        table.labels.iter_mut().for_each(|(_, texts)| texts.truncate(ROWS));
+        table.figures.iter_mut().for_each(|column| column.texts.truncate(ROWS));
+        table.title = format!("The least well predicted of {} classes", self.classes.len());
+        Screen {
+            sentences: self.sentences(),
+            tables: if self.numbers.is_empty() { vec![table] } else { vec![table, numbers] },
+            below,
+            ..Screen::default()
+        }
+        .text(width)
+    }
 }
 
 /// Rows of the first screen's table.

@@ -18,6 +18,8 @@ fn finite(value: Option<f64>) -> Option<f64> {
 struct Document<'a> {
     schema: &'static str,
     run: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<&'a Value>,
     #[serde(serialize_with = "rows")]
     findings: &'a [Finding],
 }
@@ -79,7 +81,17 @@ impl<'a> Row<'a> {
 /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`, each subject an object.
 /// Errors: none that these types can cause; the serializer's own are passed on.
 pub fn json(run: &Value, findings: &[Finding]) -> serde_json::Result<String> {
-    let document = Document { schema: Finding::SCHEMA, run, findings };
+    json_with(run, None, findings)
+}
+
+/// The same with the times of its cells between the two.
+/// Errors: as [`json`].
+pub fn json_with(
+    run: &Value,
+    cells: Option<&Value>,
+    findings: &[Finding],
+) -> serde_json::Result<String> {
+    let document = Document { schema: Finding::SCHEMA, run, cells, findings };
     let mut text = serde_json::to_string_pretty(&document)?;
     // A trace of many roles has 100 MB of findings: there is one copy of them.
     if let Cow::Owned(changed) = visible_json(&text) {

@@ -45,7 +45,7 @@ mod words;
 
 pub use calibration::calibration_line;
 pub use experiments::Run;
-pub use export::{csv, json};
+pub use export::{csv, json, json_with};
 pub use number::show_bytes;
 pub use requests::capture_text;
 pub use visible::visible_findings;

@@ -47,6 +47,15 @@ pub struct CalibrateOptions {
         help_heading = "Output"
     )]
     pub output: Option<PathBuf>,
+    /// Directory that holds the runs; the calibration is kept there as a run.
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value = "lbolt-runs",
+        env = "LBOLT_RUNS",
+        help_heading = "Output"
+    )]
+    pub runs_dir: PathBuf,
     /// Allow writes to the block device: repeat its name. Its data is lost.
     #[arg(long, value_name = "TARGET")]
     pub destroy: Option<PathBuf>,

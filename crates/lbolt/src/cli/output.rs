@@ -8,7 +8,8 @@ use std::path::PathBuf;
 pub enum Format {
     /// Tables for people.
     Table,
-    /// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`.
+    /// `{"schema":"lbolt.findings/2","run":{…},"cells":[…],"findings":[…]}`; `cells` has the
+    /// latency percentiles of each throughput test, p50 to p99.99.
     Json,
     /// One line per finding.
     Csv,

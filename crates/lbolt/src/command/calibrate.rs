@@ -1,48 +1,66 @@
 //! `lbolt calibrate`: from a device to its profile.
 
+use super::measure::Extent;
 use super::simulate::{arrivals_of, word};
 use super::{note, print, print_json};
 use crate::cli::{CalibrateOptions, Format, TraceOptions};
-use crate::print::exit::{Fault, failure, unable};
+use crate::print::exit::{Fault, failure, of_records, unable};
 use crate::print::output::terminal_width;
 use crate::resolve::calibrate::{Device, ResolvedCalibration, check_trace, is_trace, resolve};
 use crate::run::calibrate::trace::{TraceRequest, run as calibrate_trace};
 use crate::run::calibrate::{Calibration, run as calibrate};
-use crate::run::session::control;
+use crate::run::directory::RunPlace;
+use crate::run::session::{control, run_info};
 use crate::run::trace::TraceFile;
 use analyze::calibrate::{Direction, Judged};
-use model::run::parent_of;
+use model::run::{RunInfo, parent_of};
 use model::whole_file::write_new;
-use report::calibrated::{Like, Most, Row, listing, numbers, screen};
+use report::calibrated::{Calibrated, Like, Most, Row};
 use std::path::Path;
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.
 pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
-    let calibration = match is_trace(&options.targets) {
-        true => of_trace(options)?,
-        false => {
-            let resolved = resolve(options)?;
-            if options.dry_run {
-                return print_json(
-                    &serde_json::to_value(&resolved.plan).map_err(unable("write the plan"))?,
-                );
-            }
-            note(&announcement(&resolved));
-            calibrate(&resolved, &options.limit)?
-        }
-    };
+    if is_trace(&options.targets) {
+        check_trace(options)?;
+        return kept(options, serde_json::Value::Null, || of_trace(options));
+    }
+    let resolved = resolve(options)?;
+    let plan = serde_json::to_value(&resolved.plan).map_err(unable("write the plan"))?;
+    if options.dry_run {
+        return print_json(&plan);
+    }
+    note(&announcement(&resolved));
+    kept(options, plan, || calibrate(&resolved, &options.limit))
+}
+
+/// Calibrates, writes the profile, and keeps all of it as a run; what cannot be done leaves none.
+fn kept(
+    options: &CalibrateOptions,
+    plan: serde_json::Value,
+    calibrate: impl FnOnce() -> anyhow::Result<Calibration>,
+) -> anyhow::Result<()> {
+    let place = RunPlace::at_now(&options.runs_dir, "calibrate");
+    let mut info = RunInfo { plan, ..run_info("calibrate", place.as_ref(), options.seed)? };
+    let run = place.create(&mut info)?;
     let output = options.output.as_deref().unwrap_or(Path::new("profile.toml"));
-    write_new(output, &calibration.text).map_err(|error| {
-        failure(Fault::Io, format!("failed to write the profile {}: {error}", output.display()))
-    })?;
-    let printed = print(&rendered(&calibration, options, output)?);
+    let calibrated = calibrate().and_then(|calibration| {
+        write_new(output, &calibration.text).map_err(|error| {
+            failure(Fault::Io, format!("failed to write the profile {}: {error}", output.display()))
+        })?;
+        Ok(calibrated(calibration))
+    });
+    let calibrated = calibrated.inspect_err(|_| _ = run.remove())?;
+    let extent = Extent::of(options.all);
+    let printed = print(&rendered(&calibrated, options.format, extent, Some(output)));
+    (info.state, info.calibration) = ("finished".into(), calibrated.kept());
+    run.write_findings(&[], &info).and_then(|()| run.write_info(&info)).map_err(of_records)?;
     note(&format!("profile: {}", output.display()));
+    note(&format!("records: {}", run.path().display()));
     printed
 }
 
 fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
-    check_trace(options)?;
     let control = control()?;
     let folder = options.output.as_deref().map(parent_of).filter(|path| path.is_dir());
     let held_in = (folder.unwrap_or(Path::new(".")), "--output");
@@ -68,39 +86,44 @@ fn announcement(resolved: &ResolvedCalibration) -> String {
     format!("{passes} passes on {column}, about {seconds:.0} s{virtually}")
 }
 
-fn rendered(
-    calibration: &Calibration,
-    options: &CalibrateOptions,
-    output: &Path,
-) -> anyhow::Result<String> {
-    let rows: Vec<Row> = calibration.judged.iter().map(row).collect();
-    Ok(match options.format {
-        Format::Json => format!("{:#}\n", json(&rows, calibration)),
-        Format::Csv => csv(&rows),
-        Format::Markdown => listing(&rows).markdown(),
-        Format::Table if options.all => {
-            let tables = [listing(&rows), numbers(&calibration.known)];
-            tables.map(|table| table.text(terminal_width())).join("\n")
-        }
-        Format::Table => {
+/// A calibration as it is printed; where its profile was just written, what may come next.
+pub(super) fn rendered(
+    calibrated: &Calibrated,
+    format: Format,
+    extent: Extent,
+    profile: Option<&Path>,
+) -> String {
+    match (format, extent, profile) {
+        (Format::Json, ..) => format!("{:#}\n", json(calibrated)),
+        (Format::Csv, ..) => csv(&calibrated.classes),
+        (Format::Markdown, ..) => calibrated.listings()[0].markdown(),
+        (Format::Table, Extent::Screen, Some(profile)) => {
             let below = format!(
                 "Next: lbolt simulate TRACE --model {}; --all prints every class",
-                model::text::visible(&output.display().to_string())
+                model::text::visible(&profile.display().to_string())
             );
-            let doubts = &calibration.doubts;
-            screen(
-                (&rows, &likes(calibration), &calibration.known),
-                doubts,
-                below,
-                terminal_width(),
-            )
+            calibrated.screen(below, terminal_width())
         }
-    })
+        (Format::Table, ..) => {
+            calibrated.listings().map(|table| table.text(terminal_width())).join("\n")
+        }
+    }
+}
+
+/// What is kept of a calibration.
+fn calibrated(calibration: Calibration) -> Calibrated {
+    Calibrated {
+        classes: calibration.judged.iter().map(row).collect(),
+        likes: likes(&calibration),
+        numbers: calibration.known,
+        doubts: calibration.doubts,
+        profile: calibration.text,
+    }
 }
 
 fn likes(calibration: &Calibration) -> Vec<Like> {
-    let like = |name: &'static str, of: &Direction| Like {
-        name,
+    let like = |name: &str, of: &Direction| Like {
+        name: name.to_owned(),
         fixed_ns: [of.random.fixed_ns.value, of.sequential.fixed_ns.value],
         most: of.ceiling.as_ref().map(|most| Most {
             per_s: most.per_s.value,
@@ -122,8 +145,8 @@ fn row(judged: &Judged) -> Row {
     }
 }
 
-fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
-    let rows = rows.iter().map(|row| {
+fn json(calibrated: &Calibrated) -> serde_json::Value {
+    let rows = calibrated.classes.iter().map(|row| {
         serde_json::json!({
             "class": row.class,
             "holds": row.holds,
@@ -137,7 +160,7 @@ fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
         })
     });
     let classes: Vec<serde_json::Value> = rows.collect();
-    let known = calibration.known.iter().map(|known| {
+    let known = calibrated.numbers.iter().map(|known| {
         serde_json::json!({
             "name": known.name,
             "unit": known.unit.sign(),
@@ -153,7 +176,7 @@ fn json(rows: &[Row], calibration: &Calibration) -> serde_json::Value {
         "schema": "lbolt.calibration/1",
         "classes": classes,
         "numbers": known,
-        "doubts": calibration.doubts,
+        "doubts": calibrated.doubts,
     })
 }
 

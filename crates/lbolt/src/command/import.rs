@@ -47,7 +47,7 @@ pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
         noted.unwrap_or_else(|| Devices::default().name(device))
     };
     let taken = run.finish(state, &provenance, &commands, name, vec![])?;
-    let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
+    let printed = print(&render(&taken.info, (&taken.findings, &[]), options.output.format)?);
     let said = provenance.notes.iter().filter(|(key, _)| key.starts_with("rejected."));
     said.for_each(|(_, complaint)| note(&format!("not understood: {complaint}")));
     let paged = kept(&path, &options.output);

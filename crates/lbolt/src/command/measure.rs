@@ -54,10 +54,11 @@ impl Extent {
 /// Prints what was found.
 /// Errors: output that cannot be printed.
 pub(super) fn show(outcome: &Outcome, format: Format, extent: Extent) -> anyhow::Result<()> {
-    let Outcome { info, path, findings, .. } = outcome;
+    let Outcome { info, path, findings, samples, .. } = outcome;
+    let records = (findings.as_slice(), samples.as_slice());
     print(&match extent {
-        Extent::Whole => render(info, findings, format)?,
-        Extent::Screen => render_screen(info, path, findings, format)?,
+        Extent::Whole => render(info, records, format)?,
+        Extent::Screen => render_screen(info, path, records, format)?,
     })?;
     match format == Format::Table && !outcome.advice.is_empty() {
         true => print(&outcome.advice),

@@ -101,7 +101,7 @@ pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
     notes("times", "completions are drawn from the profile: nothing was measured");
     let name = |_: u32| profile.device.clone();
     let taken = run.finish(state, &provenance, &commands, name, vec![])?;
-    let printed = print(&render(&taken.info, &taken.findings, options.output.format)?);
+    let printed = print(&render(&taken.info, (&taken.findings, &[]), options.output.format)?);
     note("completions are drawn from the profile's response times: nothing was measured");
     let paged = kept(&path, &options.output);
     ended.and(printed).and(paged)

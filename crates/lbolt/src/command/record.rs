@@ -232,7 +232,7 @@ fn why_lost(provenance: &Provenance) -> String {
 /// The verdict's screen and what the capture says of itself, or the findings in another format.
 fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<String> {
     if options.all || options.output.format != Format::Table {
-        return render(&taken.info, &taken.findings, options.output.format);
+        return render(&taken.info, (&taken.findings, &[]), options.output.format);
     }
     let watch = Watch::default();
     let ticker = super::response::progress(watch.clone());

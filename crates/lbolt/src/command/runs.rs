@@ -1,7 +1,8 @@
 //! `lbolt runs`: list, show, remove.
 
-use super::print;
-use crate::cli::{RunsCommand, RunsOptions};
+use super::measure::Extent;
+use super::{calibrate, print};
+use crate::cli::{Format, RunsCommand, RunsOptions};
 use crate::print::exit::{Fault, failure, of_records};
 use crate::print::render::render;
 use comfy_table::{Table, presets};
@@ -10,6 +11,7 @@ use model::record::requests::RequestFile;
 use model::record::{Finding, RecordError, Verdict};
 use model::run::{RunDirectory, RunError, RunInfo, list};
 use model::text::visible;
+use report::calibrated::Calibrated;
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -19,8 +21,16 @@ pub(super) fn run(options: &RunsOptions) -> anyhow::Result<()> {
         RunsCommand::List => print(&table(&options.runs_dir)?),
         RunsCommand::Show { run, format } => {
             let (directory, info) = open(&options.runs_dir, run)?;
+            if let Some(calibrated) = Calibrated::of(&info) {
+                return print(&calibrate::rendered(&calibrated, *format, Extent::Whole, None));
+            }
             let findings = directory.read_findings().map_err(of_records)?;
-            print(&render(&info, &findings, *format)?)
+            // Only JSON tells what is in samples alone, and records of a trace have none.
+            let samples = match format {
+                Format::Json => directory.read_samples().unwrap_or_default(),
+                _ => vec![],
+            };
+            print(&render(&info, (&findings, &samples), *format)?)
         }
         RunsCommand::Rm { runs } => {
             // All must be runs before the first is removed.

@@ -2,20 +2,21 @@
 
 use crate::cli::Format;
 use crate::print::output::terminal_width;
-use model::record::Finding;
+use analyze::cells::times;
+use model::record::{Finding, Sample};
 use model::run::RunInfo;
 use model::text::visible;
 use report::{Run, visible_findings};
 use std::path::Path;
 
-/// Renders the findings, all of them.
+/// Renders the findings, all of them; as JSON with the times that samples tell.
 /// Errors: a run that is no JSON.
 pub(crate) fn render(
     info: &RunInfo,
-    findings: &[Finding],
+    (findings, samples): (&[Finding], &[Sample]),
     format: Format,
 ) -> anyhow::Result<String> {
-    rendered(info, findings, format, |run| run.table(terminal_width()))
+    rendered(info, (findings, samples), format, |run| run.table(terminal_width()))
 }
 
 /// The same, but of tables the first screen alone.
@@ -23,17 +24,17 @@ pub(crate) fn render(
 pub(crate) fn render_screen(
     info: &RunInfo,
     path: &Path,
-    findings: &[Finding],
+    (findings, samples): (&[Finding], &[Sample]),
     format: Format,
 ) -> anyhow::Result<String> {
     let path = path.display().to_string();
     let below = format!("every table: --all, or for this run: lbolt runs show {}", visible(&path));
-    rendered(info, findings, format, |run| run.screen(terminal_width(), &below))
+    rendered(info, (findings, samples), format, |run| run.screen(terminal_width(), &below))
 }
 
 fn rendered(
     info: &RunInfo,
-    findings: &[Finding],
+    (findings, samples): (&[Finding], &[Sample]),
     format: Format,
     table: impl Fn(&Run<'_>) -> String,
 ) -> anyhow::Result<String> {
@@ -41,7 +42,11 @@ fn rendered(
     let rows: Vec<String> = info.rows.iter().map(|row| visible(row).into_owned()).collect();
     let run = Run { findings, rows: &rows };
     Ok(match format {
-        Format::Json => report::json(&serde_json::to_value(info)?, whole)?,
+        Format::Json => {
+            let times = serde_json::to_value(times(samples))?;
+            let times = times.as_array().is_some_and(|cells| !cells.is_empty()).then_some(&times);
+            report::json_with(&serde_json::to_value(info)?, times, whole)?
+        }
         Format::Csv => report::csv(findings),
         Format::Markdown => run.markdown(),
         Format::Table => table(&run),

@@ -37,12 +37,16 @@ impl From<&RunPlace> for RunPlace {
 impl RunPlace {
     /// As the options say; without them named after the time and the command.
     pub(crate) fn of(output: &OutputOptions, command: &str) -> Self {
-        let by_default = || {
-            let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-            output.runs_dir.join(format!("{time}-{command}"))
-        };
-        let path = output.output.clone();
-        Self { is_default: path.is_none(), path: path.unwrap_or_else(by_default) }
+        match &output.output {
+            Some(path) => Self { path: path.clone(), is_default: false },
+            None => Self::at_now(&output.runs_dir, command),
+        }
+    }
+
+    /// Named after the time and the command.
+    pub(crate) fn at_now(runs: &Path, command: &str) -> Self {
+        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+        Self::within(runs, &format!("{time}-{command}"))
     }
 
     /// Of this name in a directory, or the first free one of this name and a number.

@@ -4,6 +4,7 @@
 
 use super::table::Table;
 use super::{Section, Source};
+use crate::calibrated::Calibrated;
 use crate::chart::Chart;
 use crate::experiments::{Experiment, Named, Run};
 use crate::listing::Listing;
@@ -16,8 +17,23 @@ use std::collections::BTreeSet;
 pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
     let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
     let listed = LISTED.iter().filter_map(|of| listed(of, sources));
-    let all = experiments.chain(listed).chain(times(sources)).chain(trace(sources));
+    let all = experiments.chain(calibrated(sources)).chain(listed);
+    let all = all.chain(times(sources)).chain(trace(sources));
     with_own_names(all.collect())
+}
+
+/// What devices are like, by calibrations: a section each.
+fn calibrated(sources: &[Source<'_>]) -> Vec<Section> {
+    let of = |(number, (name, calibrated)): (usize, (&String, Calibrated))| Section {
+        id: format!("calibration-{}", number + 1),
+        title: format!("What the device is like: {name}"),
+        sentences: calibrated.sentences(),
+        charts: vec![],
+        folds: vec![],
+        tables: calibrated.listings().iter().map(Table::of_listing).collect(),
+    };
+    let all = sources.iter().filter_map(|of| Some((&of.info.name, Calibrated::of(of.info)?)));
+    all.enumerate().map(of).collect()
 }
 
 /// Names of the page's own, which no section and no chart has.
