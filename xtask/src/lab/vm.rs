@@ -18,6 +18,8 @@ const DRIVER: &str = include_str!("guest/driver.sh");
 
 /// A guest in which nothing happens for so long is stuck.
 const SILENCE: Duration = Duration::from_secs(1200);
+/// How often is looked for what it has done: there are many cases.
+const TICK: Duration = Duration::from_millis(500);
 
 /// How a guest ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,6 +81,7 @@ impl Place {
         let mut guest = Child::start("QEMU", &mut command, &self.at.join("qemu"))?;
         let (mut last, mut end) = (Instant::now(), None);
         let status = guest.until(|| {
+            std::thread::sleep(TICK);
             if look() {
                 last = Instant::now();
             }
