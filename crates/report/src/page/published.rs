@@ -14,8 +14,8 @@ use model::record::{Finding, Subject};
 const PUBLISHED: &str = "published_";
 const MODEL: &str = "model_";
 
-/// How a quantity is told: in a heading, and in the unit that its paper prints, with how many of the
-/// record's are one; none where that is the record's.
+/// How a quantity is told: in a heading, and in the unit that its paper prints, with how many of
+/// the record's are one; none where that is the record's.
 type Told = (&'static str, &'static str, Option<(&'static str, f64)>);
 
 const TOLD: [Told; 8] = [
