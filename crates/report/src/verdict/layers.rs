@@ -67,3 +67,39 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
 pub(super) fn is_layer(told: &Told<'_>, device: &str) -> bool {
     told.layers.iter().any(|(of, _)| of.layer == device && of.device != device)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{Finding, Subject};
+
+    fn findings(top: &str) -> Vec<Finding> {
+        let of = |layer: &str, quantity: &str, value| {
+            let subject = Subject::Layer(Layer { device: top.into(), layer: layer.into() });
+            Finding::new(&subject, quantity, Some(value), 1, "m")
+        };
+        let all = |layer: &str, own: f64, unfollowed: f64| {
+            vec![
+                of(layer, "layer_requests_count", 7.0),
+                of(layer, "layer_response_ns", 1e6),
+                of(layer, "layer_own_percent", own),
+                of(layer, "layer_unfollowed_percent", unfollowed),
+            ]
+        };
+        [all(top, 25.0, 0.0), all("sda", 70.0, if top == "md0" { 5.0 } else { 0.0 })].concat()
+    }
+
+    #[test]
+    fn a_column_stands_only_where_it_tells_something() {
+        let text = |tops: &[&str]| {
+            let found = tops.iter().flat_map(|top| findings(top)).collect::<Vec<_>>();
+            table(&Told::of(&found), &Shown::default()).text(None)
+        };
+        let one = text(&["dm-0"]);
+        assert!(one.starts_with("layer  requests"), "{one}");
+        assert!(one.contains("70.0 %") && !one.contains("not followed"), "{one}");
+        let two = text(&["dm-0", "md0"]);
+        assert!(two.starts_with("of    layer"), "{two}");
+        assert!(two.contains("not followed") && two.contains("5.00 %"), "{two}");
+    }
+}
