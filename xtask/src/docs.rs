@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The binary's command line.
 pub(crate) fn command() -> Command {
-    <lbolt::cli::Cli as clap::CommandFactory>::command()
+    <cli::Cli as clap::CommandFactory>::command()
 }
 
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];

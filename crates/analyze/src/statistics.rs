@@ -7,7 +7,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// Confidence of every interval that is published.
 pub const CONFIDENCE: f64 = 0.95;
 /// So many standard deviations to both sides hold it, where the deviation is known.
-pub(crate) const NORMAL_95: f64 = 1.96;
+/// Deviations of a normal distribution that hold 95 % of it.
+pub const NORMAL_95: f64 = 1.96;
 
 /// A mean and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Estimate {
 const DEGREES_ENOUGH: f64 = 1e5;
 
 /// Student's t at which the two tails together hold what the confidence leaves.
-pub(crate) fn student(degrees: f64) -> Option<f64> {
+pub fn student(degrees: f64) -> Option<f64> {
     student_at(degrees, CONFIDENCE)
 }
 
@@ -56,7 +57,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 
 impl Estimate {
     /// The mean as a finding, within its interval.
-    pub(crate) fn finding(&self, subject: &Subject, name: &str, method: &str) -> Finding {
+    pub fn finding(&self, subject: &Subject, name: &str, method: &str) -> Finding {
         let within = (self.interval.map(|(low, _)| low), self.interval.map(|(_, high)| high));
         Finding::new(subject, name, Some(self.mean), self.count as u64, method)
             .within(Interval::Passes, within)

@@ -388,7 +388,7 @@ pub fn unsteady(samples: &[Sample], bound_percent: f64) -> Vec<String> {
 
 /// The worst verdict of the passes; each doubt once, with the passes in which it holds. Doubts that
 /// differ only in their figures are one.
-pub(crate) fn verdict(kept: &[&Sample]) -> Judgement {
+pub fn verdict(kept: &[&Sample]) -> Judgement {
     let mut found: Vec<(Doubt, u64)> = Vec::new();
     for doubt in kept.iter().flat_map(|sample| &sample.doubts) {
         match found.iter_mut().find(|(known, _)| known.is_like(doubt)) {

@@ -1,9 +1,8 @@
-//! The binary's parts. Arrows go down only: `command` knows `run`, `resolve`, `print` and `cli`;
-//! `run` knows `resolve`; none of them knows a command. Only this crate prints and exits.
+//! The binary's parts. Arrows go down only: `command` knows `run`, `resolve`, `render` and
+//! `cli`; `run` knows `resolve`; none of them knows a command.
 #![forbid(unsafe_code)]
 
-pub mod cli;
 pub mod command;
-pub mod print;
+mod render;
 mod resolve;
 mod run;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use lbolt::command;
-use lbolt::print::output;
+use messages::output;
 
 fn main() -> std::process::ExitCode {
     output::end(run())

@@ -1,6 +1,6 @@
 //! What somebody waits for that is nobody's request: the one table of its names and its words.
 //!
-//! Non-goals: who waits, and how long (`analyze::verdict`).
+//! Non-goals: who waits, and how long (`verdict`).
 
 /// A circumstance, its name in records, a table's cell, and what follows "it lost 3 s".
 type Words = (Circumstance, &'static str, &'static str, &'static str);

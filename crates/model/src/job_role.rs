@@ -1,7 +1,7 @@
 //! What a job is for where several kinds run at once, and the names of their threads: a tracer
 //! reads these back, so that a verdict tells a reader from a writer.
 //!
-//! Non-goals: threads (`host`), roles of other programs (`analyze::verdict`).
+//! Non-goals: threads (`host`), roles of other programs (`verdict`).
 
 use crate::named::named;
 

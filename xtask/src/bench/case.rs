@@ -168,7 +168,7 @@ mod tests {
         for command in with_rows("").unwrap().iter().flat_map(commands) {
             if let Some(words) = command.strip_prefix("lbolt ") {
                 let all = std::iter::once("lbolt").chain(words.split_whitespace());
-                if let Err(error) = ::lbolt::cli::Cli::try_parse_from(all) {
+                if let Err(error) = ::cli::Cli::try_parse_from(all) {
                     panic!("{command}: {error}");
                 }
             }

@@ -5,7 +5,20 @@ use super::source::{Package, Source, Tree, block, find_word, line_at};
 
 /// Dependencies among crates in the middle: the papers run on simulated disks, and are shown beside
 /// the models as tables; metrics are shown by the small server.
-const AMONG: &[(&str, &str)] = &[("metrics", "server"), ("papers", "report"), ("papers", "sim")];
+const AMONG: &[(&str, &str)] = &[
+    ("capture", "host"),
+    ("capture", "messages"),
+    ("capture", "report"),
+    ("capture", "trace"),
+    ("capture", "verdict"),
+    ("messages", "host"),
+    ("messages", "sim"),
+    ("messages", "trace"),
+    ("verdict", "analyze"),
+    ("metrics", "server"),
+    ("papers", "report"),
+    ("papers", "sim"),
+];
 
 /// Those that tests alone may have: experiments run on the papers' machines.
 const FOR_TESTS: &[(&str, &str)] = &[("experiment", "papers"), ("experiment", "sim")];
@@ -14,6 +27,8 @@ fn allowed(from: &str, to: &str, for_tests: bool) -> bool {
     match from {
         "model" => false,
         "lbolt" => to != "xtask",
+        // Help is made of the others' tables.
+        "cli" => !matches!(to, "lbolt" | "xtask"),
         "xtask" => true,
         _ => {
             let among = (from, to);

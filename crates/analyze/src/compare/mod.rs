@@ -25,7 +25,6 @@ pub mod rank;
 mod remark;
 pub mod series;
 pub mod setting;
-pub mod stretches;
 #[cfg(test)]
 mod tests;
 

@@ -11,7 +11,7 @@
 //! it, and what it costs the writer and each victim is within bounds ([`GAIN_MOST`],
 //! [`WRITER_LEAST`]).
 //!
-//! Non-goals: what happened in a storm (`analyze::response`, from the trace).
+//! Non-goals: what happened in a storm (`verdict::response`, from the trace).
 
 pub mod fold;
 mod predicted;

@@ -1,15 +1,15 @@
 //! `lbolt device`: a modelled drive as a block device, until ^C or for as long as a command runs.
 
 use super::{note, print, print_json};
-use crate::cli::DeviceOptions;
-use crate::print::exit::{Fault, failure, unable};
 use crate::resolve::device::DevicePlan;
-use crate::run::capture::End;
 use crate::run::device::ModelDevice;
-use crate::run::load::Load;
 use crate::run::session::control;
+use capture::End;
+use capture::load::Load;
+use cli::DeviceOptions;
 use host::drive::Control;
 use host::served::Lateness;
+use messages::fault::{Fault, failure, unable};
 use model::units::show_time_ns;
 use report::show_bytes;
 use std::process::ExitStatus;

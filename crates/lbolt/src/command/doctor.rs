@@ -1,14 +1,14 @@
 //! `lbolt doctor`: what this machine can do for us and what not, why, and the remedy.
 
 use super::{print, print_line};
-use crate::cli::DoctorOptions;
-use crate::print::exit::{Fault, failure};
 use crate::resolve::overhead::no_idle_load;
-use crate::run::leftover::{self, Dead, Leftovers};
+use capture::leftover::{self, Dead, Leftovers};
+use cli::DoctorOptions;
 use comfy_table::{ContentArrangement, Table, presets};
 use host::doctor::{Diagnosis, Health, examine};
 use host::scratch::Left;
 use host::settings::Setting;
+use messages::fault::{Fault, failure};
 use model::text::visible;
 use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;

@@ -2,13 +2,13 @@
 
 use super::report::open_in_browser;
 use super::{note, print_line};
-use crate::cli::ExploreOptions;
-use crate::print::ticker::Ticker;
-use crate::run::Watch;
 use crate::run::explore::{Address, Explored, Redirect, serve};
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, parquet_of};
+use capture::gate::Gate;
+use cli::ExploreOptions;
 use host::drive::Control;
+use messages::ticker::Ticker;
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether it is over.
@@ -51,13 +51,13 @@ fn opened(options: &ExploreOptions, control: &std::sync::Arc<Control>) -> anyhow
     let trace = TraceFile::open(&options.trace, (&held_in, "TMPDIR"), control)?;
     let names: Vec<String> =
         options.trace.traces.iter().map(|path| path.display().to_string()).collect();
-    let watch = Watch::new(control);
-    let (rows, began) = (watch.clone(), Instant::now());
+    let gate = Gate::new(control);
+    let (rows, began) = (gate.clone(), Instant::now());
     let _ticker = Ticker::reading(move || match rows.rows() {
         0 => "the stored index".to_owned(),
         rows => {
             format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
         }
     });
-    Explored::open(trace, path.as_deref(), names.join(" "), &watch)
+    Explored::open(trace, path.as_deref(), names.join(" "), &gate)
 }

@@ -1,13 +1,13 @@
 //! `lbolt export`: requests in the formats of other programs.
 
 use super::print;
-use crate::cli::ExportOptions;
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::ticker::Ticker;
-use crate::run::Watch;
-use crate::run::leftover::Kept;
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, files_of};
+use capture::gate::Gate;
+use capture::leftover::Kept;
+use cli::ExportOptions;
+use messages::fault::{Fault, failure, of_records};
+use messages::ticker::Ticker;
 use model::record::requests::Provenance;
 use model::record::{Commands, Request};
 use model::run::parent_of;
@@ -25,9 +25,9 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     let output = &options.output;
     let trace = TraceFile::open(&options.trace, (parent_of(output), "--output"), &control)?;
     let rows = trace.rows()?;
-    let watch = Watch::new(&control);
-    let mut rows = Watched { rows, watch: watch.clone() };
-    let ticker = progress(watch);
+    let gate = Gate::new(&control);
+    let mut rows = Watched { rows, gate: gate.clone() };
+    let ticker = progress(gate);
     let destination = Destination { path: output, mode: mode_of(&options.trace.traces) };
     let exported = {
         // Of use where an earlier file is replaced, for a moment, and where a file system knows no
@@ -59,12 +59,12 @@ fn usage(error: impl std::fmt::Display) -> anyhow::Error {
 /// Rows that are counted, and that end when the user says so.
 struct Watched {
     rows: FileRows,
-    watch: Watch,
+    gate: Gate,
 }
 
 impl Source for Watched {
     fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
-        self.watch.pass(1)?;
+        self.gate.pass(1)?;
         self.rows.next_row()
     }
 
@@ -77,8 +77,8 @@ impl Source for Watched {
     }
 }
 
-fn progress(watch: Watch) -> Ticker {
-    Ticker::reading(move || format!("{} requests", watch.rows()))
+fn progress(gate: Gate) -> Ticker {
+    Ticker::reading(move || format!("{} requests", gate.rows()))
 }
 
 /// What was written, and what the format could not say.

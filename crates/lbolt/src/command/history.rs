@@ -1,15 +1,15 @@
 //! `lbolt history`: what a watch kept, as a table, as incidents, or one time against another.
 
 use super::{note, print};
-use crate::cli::{Format, HistoryOptions, PointSpan};
-use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::history::{Known, default_to_read, step_ns};
 use crate::run::history::gather;
 use crate::run::inputs::rollups_in;
 use crate::run::trace::terminal_width;
+use ::verdict::history::compare::{Side, series};
+use ::verdict::history::{Asked, Ledger};
 use analyze::compare::{Question, Unit, compare};
-use analyze::history::compare::{Side, series};
-use analyze::history::{Asked, Ledger};
+use cli::{Format, HistoryOptions, PointSpan};
+use messages::fault::{Fault, failure, of_records};
 use model::history::{By, HOUR_NS, History, HistoryError, Incident, Note, Query, incidents};
 use model::text::visible;
 use report::compare::About;

@@ -2,15 +2,16 @@
 
 use super::report::kept;
 use super::{note, print};
-use crate::cli::ImportOptions;
-use crate::print::exit::{Fault, failure};
-use crate::print::render::render;
-use crate::run::Watch;
-use crate::run::capture::Devices;
+use crate::render::render;
 use crate::run::directory::RunPlace;
 use crate::run::import::{of_import, open, progress};
-use crate::run::requests::{RequestsRun, outcome};
+use crate::run::requests::RequestsRun;
 use crate::run::session::control;
+use capture::Devices;
+use capture::gate::Gate;
+use capture::outcome::outcome;
+use cli::ImportOptions;
+use messages::fault::{Fault, failure};
 use trace::import::{self, ImportError};
 use trace::intake::Intake;
 
@@ -21,10 +22,10 @@ pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let (mut inputs, format) = open(&options.trace, &control)?;
     let path = RunPlace::of(&options.output, "import");
     let plan = serde_json::json!({ "files": options.trace.traces, "from": format.name() });
-    let watch = Watch::new(&control);
-    let mut run = RequestsRun::begin("import", path, plan, watch.clone())?;
+    let gate = Gate::new(&control);
+    let mut run = RequestsRun::begin("import", path, plan, gate.clone())?;
     let path = run.path().to_owned();
-    let ticker = progress(&inputs, watch);
+    let ticker = progress(&inputs, gate);
     let mut intake = Intake::new(run.rows(), &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake);
     let refused = match read {

@@ -3,12 +3,12 @@
 
 use super::report::kept;
 use super::{note, print, print_json};
-use crate::cli::{Format, OutputOptions};
-use crate::print::exit::{Failure, Fault, failure};
-use crate::print::render::{render, render_screen};
+use crate::render::{render, render_screen};
 use crate::resolve::Resolved;
 use crate::run::directory::RunPlace;
 use crate::run::session::Outcome;
+use cli::{Format, OutputOptions};
+use messages::fault::{Failure, Fault, failure};
 use model::engine::EngineKind;
 use model::record::{Finding, Verdict};
 use model::run::RunDirectory;

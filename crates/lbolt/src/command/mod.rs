@@ -28,12 +28,12 @@ mod whatif;
 
 pub use typed::typed;
 
-use crate::cli::Command;
 use crate::resolve;
-use crate::run::caretaker;
+use capture::caretaker;
+use cli::Command;
 use measure::{Extent, measure};
 
-pub(crate) use crate::print::{note, print, print_json, print_line};
+pub(crate) use messages::output::{note, print, print_json, print_line};
 
 /// Runs a command.
 /// Errors: what could not be done, with its exit code.

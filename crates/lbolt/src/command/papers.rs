@@ -2,11 +2,11 @@
 
 use super::print;
 use super::report::put;
-use crate::cli::{Format, Paper, PapersOptions};
-use crate::print::exit::{Fault, failure};
-use crate::print::ticker::Ticker;
 use crate::run::trace::terminal_width;
 use clap::ValueEnum;
+use cli::{Format, Paper, PapersOptions};
+use messages::fault::{Fault, failure};
+use messages::ticker::Ticker;
 use model::record::{Finding, TOOL_VERSION};
 use papers::{Comparison, overhead_1980, response_1986, screen, sentences, throughput_1983};
 use report::listing::Listing;

@@ -3,16 +3,17 @@
 
 use super::report::kept;
 use super::{note, print};
-use crate::cli::{ProfileOptions, SynthesizeOptions};
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::render::render;
-use crate::run::Watch;
+use crate::render::render;
 use crate::run::directory::RunPlace;
 use crate::run::profile::profile;
-use crate::run::requests::{RequestsRun, outcome};
+use crate::run::requests::RequestsRun;
 use crate::run::session::control;
 use crate::run::trace::TraceFile;
+use capture::gate::Gate;
+use capture::outcome::outcome;
+use cli::{ProfileOptions, SynthesizeOptions};
 use experiment::synthesis::{Extent, Synthesis};
+use messages::fault::{Fault, failure, of_records};
 use model::mix::Profile;
 use model::record::Commands;
 use model::record::requests::Provenance;
@@ -80,7 +81,7 @@ pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
         "lengths": lengths,
         "seed": options.seed,
     });
-    let mut run = RequestsRun::begin("synthesize", &place, plan, Watch::new(&control))?;
+    let mut run = RequestsRun::begin("synthesize", &place, plan, Gate::new(&control))?;
     let path = run.path().to_owned();
     let commands = Commands::default();
     let mut made = Synthesis::new(&profile, Extent { lengths, seed: options.seed });

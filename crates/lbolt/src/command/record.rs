@@ -3,24 +3,25 @@
 
 use super::report::kept;
 use super::{note as say, print, print_json};
-use crate::cli::{Format, RecordOptions, TraceOptions};
-use crate::print::exit::{Fault, failure};
-use crate::print::render::render;
-use crate::print::ticker::Ticker;
-use crate::run::Watch;
-use crate::run::capture::{
-    Alarm, Devices, End, Ended, LastSeconds, Live, Options, Session, Until, note_devices, resolve,
-    slowdown,
-};
+use crate::render::render;
 use crate::run::directory::RunPlace;
-use crate::run::load::Load;
-use crate::run::requests::{RequestsRun, Taken, outcome};
+use crate::run::requests::{RequestsRun, Taken};
 use crate::run::response::analyse;
 use crate::run::session::control;
 use crate::run::trace::terminal_width;
-use analyze::selection::Selection;
+use ::verdict::selection::Selection;
+use capture::gate::Gate;
+use capture::load::Load;
+use capture::outcome::outcome;
+use capture::{
+    Alarm, Devices, End, Ended, LastSeconds, Live, Options, Session, Until, note_devices, resolve,
+    slowdown,
+};
 use clap::ValueEnum;
+use cli::{Format, RecordOptions, TraceOptions};
 use host::drive::Control;
+use messages::fault::{Fault, failure};
+use messages::ticker::Ticker;
 use model::record::Finding;
 use model::record::requests::Provenance;
 use report::screen::limited;
@@ -81,7 +82,7 @@ fn record(
     // Of a flight recorder too: whether the output can be written is to be known now, and not when
     // it matters.
     let plan = describe(options, devices);
-    let mut run = RequestsRun::begin("record", place, plan, Watch::default())?;
+    let mut run = RequestsRun::begin("record", place, plan, Gate::default())?;
     let path = std::path::absolute(run.path())?;
     let alarm =
         options.keep.map(|_| Alarm::new(&options.when, std::time::Duration::ZERO)).transpose()?;
@@ -234,9 +235,9 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     if options.all || options.output.format != Format::Table {
         return render(&taken.info, (&taken.findings, &[]), options.output.format);
     }
-    let watch = Watch::default();
-    let ticker = super::response::progress(watch.clone());
-    let analysed = analyse(&TraceOptions::own(path), Selection::default(), &watch);
+    let gate = Gate::default();
+    let ticker = super::response::progress(gate.clone());
+    let analysed = analyse(&TraceOptions::own(path), Selection::default(), &gate);
     drop(ticker);
     let mut analysed = analysed?;
     let findings = analysed.findings();

@@ -2,19 +2,20 @@
 
 use super::report::kept;
 use super::{note, print};
-use crate::cli::{Format, ReplayOptions};
-use crate::print::exit::{Fault, failure};
-use crate::print::ticker::Ticker;
 use crate::resolve::replay::{ReplayTarget, resolve};
-use crate::run::Watch;
 use crate::run::directory::RunPlace;
 use crate::run::replay::{Made, Plan, PlanRequest, make, of_plan, plan};
-use crate::run::requests::{RequestsRun, outcome};
+use crate::run::requests::RequestsRun;
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, terminal_width};
 use analyze::replay::Bounds;
+use capture::gate::Gate;
+use capture::outcome::outcome;
+use cli::{Format, ReplayOptions};
 use host::clock::HostClock;
 use host::drive::Control;
+use messages::fault::{Fault, failure};
+use messages::ticker::Ticker;
 use model::record::requests::Provenance;
 use model::record::{Commands, Finding};
 use model::run::parent_of;
@@ -47,7 +48,7 @@ pub(super) fn run(options: &ReplayOptions) -> anyhow::Result<()> {
         control: &control,
     })?;
     announce(&planned, &target);
-    let mut run = RequestsRun::begin("replay", &place, record(options), Watch::new(&control))?;
+    let mut run = RequestsRun::begin("replay", &place, record(options), Gate::new(&control))?;
     let path = run.path().to_owned();
     let mut provenance = provenance(&planned, &target, &trace);
     let changed = of_plan(&planned);

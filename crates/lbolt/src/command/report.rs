@@ -3,12 +3,12 @@
 use super::response::progress;
 use super::runs::open;
 use super::{note, print_line};
-use crate::cli::{OutputOptions, ReportOptions};
-use crate::print::exit::{Fault, failure, of_records};
-use crate::run::Watch;
 use crate::run::inputs::expanded;
 use crate::run::page::{Opened, write, write_page};
 use crate::run::session::control;
+use capture::gate::Gate;
+use cli::{OutputOptions, ReportOptions};
+use messages::fault::{Fault, failure, of_records};
 use model::run::{REPORT_FILE, RunDirectory};
 use report::page::Page;
 use std::ffi::OsStr;
@@ -19,11 +19,11 @@ use std::process::{Command, Stdio};
 /// Errors: what is no run or cannot be read; a page that cannot be written.
 pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
     let control = control()?;
-    let watch = Watch::new(&control);
-    let ticker = progress(watch.clone());
+    let gate = Gate::new(&control);
+    let ticker = progress(gate.clone());
     let read = |run: &PathBuf| {
         let (directory, info) = open(&options.runs_dir, run)?;
-        Opened::read(directory, info, &watch)
+        Opened::read(directory, info, &gate)
     };
     let runs =
         expanded(&options.runs)?.iter().map(read).collect::<anyhow::Result<Vec<Opened>>>()?;
@@ -62,7 +62,7 @@ pub(super) fn kept(run: &Path, output: &OutputOptions) -> anyhow::Result<()> {
 pub(super) fn page_of(run: &Path) -> anyhow::Result<(PathBuf, usize)> {
     let (directory, info) = RunDirectory::open(run).map_err(of_records)?;
     let control = control()?;
-    let opened = Opened::read(directory, info, &Watch::new(&control))?;
+    let opened = Opened::read(directory, info, &Gate::new(&control))?;
     let path = run.join(REPORT_FILE);
     let bytes = write(&[opened], &path)?;
     Ok((path, bytes))

@@ -1,16 +1,16 @@
 //! `lbolt response`: what each request of a trace went through, and which of them fared badly.
 
 use super::{note, print};
-use crate::cli::{Format, ResponseOptions};
-use crate::print::exit::{Fault, failure};
-use crate::print::ticker::Ticker;
 use crate::resolve::selection;
-use crate::run::Watch;
-use crate::run::capture::CHANGED;
 use crate::run::inputs::{expanded, several};
 use crate::run::response::{Analysed, analyse, analyse_part, analyse_several};
 use crate::run::session::control;
 use crate::run::trace::{TraceFile, terminal_width};
+use capture::CHANGED;
+use capture::gate::Gate;
+use cli::{Format, ResponseOptions};
+use messages::fault::{Fault, failure};
+use messages::ticker::Ticker;
 use model::record::Finding;
 use report::verdict::Shown;
 use report::visible_findings;
@@ -36,7 +36,7 @@ fn changed<'a>((key, sentence): (&String, &'a String)) -> Option<&'a str> {
 /// The trace, or the part of it that is selected, analysed.
 fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
     let control = control()?;
-    let watch = Watch::new(&control);
+    let gate = Gate::new(&control);
     let trace = options.trace.of(expanded(&options.trace.traces)?);
     if let Some(inputs) = several(&trace)? {
         if selection::selects_time(options) {
@@ -47,27 +47,27 @@ fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
             );
             return Err(failure(Fault::Usage, sentence));
         }
-        let _ticker = progress(watch.clone());
-        return analyse_several(&inputs, &selection::whole(options), &watch);
+        let _ticker = progress(gate.clone());
+        return analyse_several(&inputs, &selection::whole(options), &gate);
     }
     if !selection::selects_time(options) {
-        let _ticker = progress(watch.clone());
-        return analyse(&trace, selection::whole(options), &watch);
+        let _ticker = progress(gate.clone());
+        return analyse(&trace, selection::whole(options), &gate);
     }
     let held_in = std::env::temp_dir();
     let trace = TraceFile::open(&trace, (&held_in, "TMPDIR"), &control)?;
     let started_unix_ns = trace.provenance().started_unix_ns;
     let span = selection::Span { end_ns: trace.end_ns()?, started_unix_ns };
     let selection = selection::part(options, span)?;
-    let _ticker = progress(watch.clone());
-    analyse_part(trace, selection, &watch)
+    let _ticker = progress(gate.clone());
+    analyse_part(trace, selection, &gate)
 }
 
 /// Rows that were read, and their rate.
-pub(super) fn progress(watch: Watch) -> Ticker {
+pub(super) fn progress(gate: Gate) -> Ticker {
     let began = std::time::Instant::now();
     Ticker::reading(move || {
-        let rows = watch.rows();
+        let rows = gate.rows();
         format!("{rows} requests, {:.0} a second", rows as f64 / began.elapsed().as_secs_f64())
     })
 }

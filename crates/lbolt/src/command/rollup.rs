@@ -2,15 +2,15 @@
 
 use super::export::mode_of;
 use super::note;
-use crate::cli::RollupOptions;
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::output::print;
-use crate::run::Watch;
 use crate::run::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
-use crate::run::leftover::Kept;
 use crate::run::rollup::roll_up;
 use crate::run::session::control;
 use crate::run::trace::TraceFile;
+use capture::gate::Gate;
+use capture::leftover::Kept;
+use cli::RollupOptions;
+use messages::fault::{Fault, failure, of_records};
+use messages::output::print;
 use model::history::{Folder, History, HistoryError, Models, Note, Origin, Query, Twice};
 use model::run::{RunDirectory, RunInfo, parent_of};
 use report::show_bytes;
@@ -30,7 +30,7 @@ enum Source {
 /// Errors: a trace that cannot be read; the same time twice; an output that refuses; interruption.
 pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     let control = control()?;
-    let watch = Watch::new(&control);
+    let gate = Gate::new(&control);
     let named = expanded_with_rollups(&options.trace.traces)?;
     let mode = mode_of(&named);
     let sources = sources(options, named)?;
@@ -41,13 +41,13 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
         return Err(usage("--host is for traces: histories and rollups record their host"));
     }
     let mut folder = Folder::new(Vec::new(), options.level, &Origin::default())?;
-    let ticker = super::response::progress(watch.clone());
+    let ticker = super::response::progress(gate.clone());
     for source in &sources {
         match source {
             Source::Trace(traces, origin) => {
                 let models = traces.first().map_or_else(Models::new, |path| models_of(path));
                 folder.begin_source(origin, models).map_err(twice)?;
-                rolled(traces, options, &mut folder, &watch)?;
+                rolled(traces, options, &mut folder, &gate)?;
             }
             Source::Rows(path) => {
                 folder.begin_source(&Origin::default(), Models::new()).map_err(twice)?;
@@ -140,14 +140,14 @@ fn rolled(
     traces: &[PathBuf],
     options: &RollupOptions,
     folder: &mut Folder<Vec<u8>>,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<()> {
     let held_in = (parent_of(&options.output), "--output");
     let trace = options.trace.of(traces.to_vec());
-    let trace = TraceFile::open(&trace, held_in, watch.control())?;
+    let trace = TraceFile::open(&trace, held_in, gate.control())?;
     let started = options.started.and_then(|at| i64::try_from(at.as_nanosecond()).ok());
     let mut refused = Ok(());
-    roll_up(trace, started, options.part, watch, |rows| {
+    roll_up(trace, started, options.part, gate, |rows| {
         rows.iter().for_each(|row| folder.push(&row.lent()));
         if refused.is_ok() {
             refused = folder.end_part();

@@ -2,11 +2,11 @@
 
 use super::measure::Extent;
 use super::{calibrate, print};
-use crate::cli::{Format, RunsCommand, RunsOptions};
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::render::render;
+use crate::render::render;
+use cli::{Format, RunsCommand, RunsOptions};
 use comfy_table::{Table, presets};
 use host::scratch::{Left, direct, is_scratch_name};
+use messages::fault::{Fault, failure, of_records};
 use model::record::requests::RequestFile;
 use model::record::{Finding, RecordError, Verdict};
 use model::run::{RunDirectory, RunError, RunInfo, list};

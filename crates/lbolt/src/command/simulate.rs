@@ -3,16 +3,16 @@
 
 use super::report::kept;
 use super::{note, print};
-use crate::cli::{Arrivals, Format, SimulateOptions};
-use crate::print::exit::{Fault, failure};
-use crate::print::ticker::Ticker;
 use crate::resolve::modelled;
-use crate::run::Watch;
 use crate::run::directory::RunPlace;
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
 use crate::run::simulate::{Simulated, SimulationRequest, simulate, variants};
 use crate::run::trace::{TraceFile, terminal_width};
+use capture::gate::Gate;
+use cli::{Arrivals, Format, SimulateOptions};
+use messages::fault::{Fault, failure};
+use messages::ticker::Ticker;
 use model::record::Finding;
 use model::record::requests::Provenance;
 use model::run::parent_of;
@@ -72,7 +72,7 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         "draws": options.replay.draws,
         "seed": options.replay.seed,
     });
-    let mut run = RequestsRun::begin("simulate", &place, plan, Watch::new(&control))?;
+    let mut run = RequestsRun::begin("simulate", &place, plan, Gate::new(&control))?;
     let path = run.path().to_owned();
     let ticker = progress(completed);
     let simulated = simulate(&requested, &mut run);

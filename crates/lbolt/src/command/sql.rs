@@ -4,11 +4,11 @@
 //! Non-goals: running it.
 
 use super::print;
-use crate::cli::{SqlEngine, SqlOptions, TraceOptions};
-use crate::print::exit::{Fault, failure, of_records};
 use crate::run::inputs::is_rollup;
 use crate::run::trace::parquet_of;
-use analyze::response::sql::VIEWS;
+use ::verdict::response::sql::VIEWS;
+use cli::{SqlEngine, SqlOptions, TraceOptions};
+use messages::fault::{Fault, failure, of_records};
 use model::history::History;
 use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) fn run(options: &SqlOptions) -> anyhow::Result<()> {
     let mut parts = Vec::new();
     if !options.rollups.is_empty() {
         parts.push(rollup_views(&options.rollups, options.engine)?);
-        parts.push(analyze::history::VIEWS.to_owned());
+        parts.push(::verdict::history::VIEWS.to_owned());
     }
     if options.rollups.is_empty() || !options.requests.is_empty() {
         parts.extend(of_requests(options)?);

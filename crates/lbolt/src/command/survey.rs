@@ -3,12 +3,12 @@
 use super::measure::{Extent, conclude, show};
 use super::report::page_of;
 use super::{note, print, print_json};
-use crate::cli::{Format, OutputOptions, SurveyOptions};
-use crate::print::output::terminal_width;
 use crate::resolve::{Resolved as _, survey::resolve};
 use crate::run::directory::RunPlace;
 use crate::run::session::Outcome;
 use crate::run::survey::{Earlier, run};
+use cli::{Format, OutputOptions, SurveyOptions};
+use messages::output::terminal_width;
 use model::text::visible;
 use report::{Run, survey, visible_findings};
 use std::path::Path;

@@ -3,13 +3,13 @@
 use super::compare::{self, Base, Shown, of_interleaved};
 use super::measure::{Extent, conclude, show};
 use super::{note, print_json};
-use crate::cli::ThroughputOptions;
-use crate::print::exit::{Fault, failure};
 use crate::resolve::Resolved;
 use crate::resolve::throughput::resolve;
 use crate::run;
 use crate::run::compare::Side;
 use crate::run::directory::RunPlace;
+use cli::ThroughputOptions;
+use messages::fault::{Fault, failure};
 
 /// Runs the command.
 /// Errors: what could not be done, with its exit code.

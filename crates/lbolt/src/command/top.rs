@@ -4,13 +4,13 @@
 
 use super::report::page_of;
 use super::{note, print};
-use crate::cli::{Format, TopOptions};
-use crate::print::exit::{Fault, failure, unable};
 use crate::run::directory::RunPlace;
 use crate::run::session::control;
 use crate::run::standing::incidents::write_run;
 use crate::run::standing::{Incident, Message, Order, Second, Watching, capture};
 use crate::run::trace::terminal_width;
+use cli::{Format, TopOptions};
+use messages::fault::{Fault, failure, unable};
 use model::record::{Rollup, to_json};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

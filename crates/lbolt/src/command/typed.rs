@@ -1,9 +1,9 @@
 //! The command line as it was typed: understood, answered with help, or refused in words of ours.
 
-use crate::cli::{Cli, fio};
-use crate::print::exit::{Fault, failure};
-use crate::print::output;
 use clap::Parser;
+use cli::{Cli, fio};
+use messages::fault::{Fault, failure};
+use messages::output;
 use model::text::visible;
 
 /// What was typed; none where it was for help, which is printed then.
@@ -12,7 +12,7 @@ pub fn typed() -> anyhow::Result<Option<Cli>> {
     let arguments = || std::env::args_os().map(|a| a.to_string_lossy().into_owned());
     match Cli::try_parse() {
         Ok(cli) => Ok(Some(cli)),
-        Err(error) if error.exit_code() == 0 => output::print_help(&error).map(|()| None),
+        Err(error) if error.exit_code() == 0 => output::print_help(|| error.print()).map(|()| None),
         Err(mut error) => {
             let arguments: Vec<String> = arguments().collect();
             fio::explain(&mut error, &arguments);

@@ -2,16 +2,17 @@
 //! for.
 
 use super::note;
-use crate::cli::{Bound, WatchOptions};
-use crate::print::exit::{Fault, failure, unable};
 use crate::resolve;
-use crate::run::caretaker;
-use crate::run::load::Load;
 use crate::run::session::control;
 use crate::run::standing::incidents::{Limits, Writer};
 use crate::run::standing::keeper::Keeper;
 use crate::run::standing::watchdog::Watchdog;
 use crate::run::standing::{Message, Order, Second, Watching, capture};
+use ::capture::caretaker;
+use ::capture::condition::Bound;
+use ::capture::load::Load;
+use cli::WatchOptions;
+use messages::fault::{Fault, failure, unable};
 use metrics::{Server, Shared, Totals, hosts, serve};
 use model::history::{FileName, INCIDENTS, Origin, PARTIAL, Store, make_incidents};
 use signal_hook::consts::SIGUSR1;

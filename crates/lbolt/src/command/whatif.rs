@@ -3,11 +3,8 @@
 use super::report::kept;
 use super::simulate::{arrivals_of, output_parent, progress, provenance_of, tell, word};
 use super::{note, print};
-use crate::cli::{Format, WhatifOptions};
-use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::change::Change;
 use crate::resolve::modelled;
-use crate::run::Watch;
 use crate::run::directory::RunPlace;
 use crate::run::requests::RequestsRun;
 use crate::run::response::analyse_run;
@@ -15,6 +12,9 @@ use crate::run::session::{control, run_info};
 use crate::run::simulate::whatif::{Compared, compare};
 use crate::run::simulate::{Simulated, SimulationRequest, Variant};
 use crate::run::trace::{TraceFile, terminal_width};
+use capture::gate::Gate;
+use cli::{Format, WhatifOptions};
+use messages::fault::{Fault, failure, of_records};
 use model::record::Finding;
 use model::run::{RunDirectory, RunInfo};
 use report::visible_findings;
@@ -55,9 +55,9 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
     let mut info = run_info("whatif", place.as_ref(), 0)?;
     info.plan = plan(options, &requested);
     let directory = place.create(&mut info)?;
-    let watch = Watch::new(&control);
+    let gate = Gate::new(&control);
     let ticker = progress(completed);
-    let made = compared(&requested, &directory, &info, &watch);
+    let made = compared(&requested, &directory, &info, &gate);
     drop(ticker);
     let compared = made.inspect_err(|_| {
         // What of it is not ours keeps the directory, and is not ours to complain of.
@@ -68,7 +68,7 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
     directory.write_info(&info).map_err(of_records)?;
     let mut text = rendered(&info, &compared.findings, &variants, options)?;
     if options.all && options.output.format == Format::Table {
-        text += &responses(directory.path(), &variants, &watch)?;
+        text += &responses(directory.path(), &variants, &gate)?;
     }
     let printed = print(&text);
     tell(&compared.sides);
@@ -136,13 +136,13 @@ fn compared(
     requested: &SimulationRequest<'_>,
     directory: &RunDirectory,
     info: &RunInfo,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Compared> {
     let count = requested.variants.len();
     let begun = (0..count).map(|index| {
         let path = directory.path().join(part(index, count));
         let plan = info.plan.clone();
-        RequestsRun::begin("whatif", RunPlace::from(path.as_path()), plan, watch.clone())
+        RequestsRun::begin("whatif", RunPlace::from(path.as_path()), plan, gate.clone())
     });
     let mut runs = begun.collect::<anyhow::Result<Vec<_>>>()?;
     let compared = compare(requested, &mut runs)?;
@@ -198,11 +198,11 @@ fn rendered(
 }
 
 /// The tables of `lbolt response` of each variant.
-fn responses(path: &Path, variants: &[Variant], watch: &Watch) -> anyhow::Result<String> {
+fn responses(path: &Path, variants: &[Variant], gate: &Gate) -> anyhow::Result<String> {
     let mut text = String::new();
     for (index, variant) in variants.iter().enumerate() {
         let run: PathBuf = path.join(part(index, variants.len()));
-        let found = visible_findings(&analyse_run(&run, watch)?.findings());
+        let found = visible_findings(&analyse_run(&run, gate)?.findings());
         let head = match index {
             0 => "Before".to_owned(),
             _ => format!("With {}", variant.change.name),

@@ -5,7 +5,7 @@ use super::modelled::{check, load};
 use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
 use super::rounds::{nanoseconds, usage};
 use super::target::{ModelTarget, Target};
-use crate::cli::CalibrateOptions;
+use cli::CalibrateOptions;
 use experiment::calibrate::{LARGE_BYTES, Plan, cells};
 use host::device::{DeviceNumber, Tree};
 use model::units::show_size;

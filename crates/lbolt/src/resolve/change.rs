@@ -6,8 +6,8 @@
 //!
 //! Non-goals: replaying (`run::simulate`).
 
-use crate::print::exit::{Fault, failure};
 use crate::resolve::modelled::{load, refused};
+use messages::fault::{Fault, failure};
 use model::units::{parse_size, show_size};
 use sim::profile::{Profile, plain};
 use sim::queue::POLICIES;

@@ -2,9 +2,9 @@
 //! refused here, before anything is made or measured.
 
 use super::place::{Needs, SystemKind, free_bytes, refuse_idle_consent, system};
-use super::rounds::{Rounds, one_target, usage};
+use super::rounds::{self, Rounds, one_target, usage};
 use super::target::Target;
-use crate::cli::CurveOptions;
+use cli::CurveOptions;
 use experiment::curve::{Cell, Plan};
 use host::device::Tree;
 use model::units::show_size;
@@ -69,7 +69,7 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
         cells: cells(options, writes),
         size_bytes,
         fills: !is_device,
-        turns: options.rounds.turns(options.runtime, options.seed),
+        turns: rounds::turns(&options.rounds, options.runtime, options.seed),
     };
     Ok(Rounds { plan, system })
 }

@@ -1,8 +1,8 @@
 //! `model:NAME[,size=…][,slow=…][,KEY=VALUE]…` as a device of this machine.
 
-use crate::cli::DeviceOptions;
-use crate::print::exit::{Fault, failure};
 use crate::resolve::modelled::{load, refused};
+use cli::DeviceOptions;
+use messages::fault::{Fault, failure};
 use model::units::{parse_size_above_zero, show_size};
 use serde::{Deserialize, Serialize};
 use sim::replay::ReplayMachine;

@@ -2,9 +2,9 @@
 //!
 //! Moments are UTC, as everything that is printed of a history.
 
-use crate::cli::{HistoryOptions, Point, PointSpan};
-use crate::print::exit::{Fault, failure};
+use cli::{HistoryOptions, Point, PointSpan};
 use jiff::Timestamp;
+use messages::fault::{Fault, failure};
 use model::history::{DAY_NS, HOUR_NS, MINUTE_NS};
 use model::record::RollupLevel;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! The overhead experiment on modelled machines: the paper's own sizes, in sectors and tracks of
 //! the model's drive.
 
-use crate::cli::OverheadOptions;
-use crate::print::exit::{Fault, failure};
 use crate::resolve::modelled::{load, refused};
 use crate::resolve::target::ModelTarget;
 use analyze::overhead::Drive;
+use cli::OverheadOptions;
 use experiment::overhead::{Sweep, model_sweeps};
+use messages::fault::{Fault, failure};
 use model::workload::Arithmetic;
 use sim::drive::Mechanics;
 

@@ -1,9 +1,9 @@
 //! Modelled machines as they are requested: from a name or a file to a profile, and from a profile
 //! to a subject.
 
-use crate::print::exit::{Fault, failure};
 use crate::resolve::target::ModelTarget;
 use crate::resolve::text_file;
+use messages::fault::{Fault, failure};
 use papers::CATALOG;
 use papers::machine::{self, Options};
 use sim::profile::{Calibrated, Profile, ProfileError};

@@ -4,10 +4,10 @@
 use super::Resolved;
 use super::model_disk::{self, Disk};
 use super::place::{self, Needs, System, SystemKind, refuse_idle_consent};
-use super::rounds::{more, nanoseconds, one_target, usage};
+use super::rounds::{self, more, nanoseconds, one_target, usage};
 use super::target::Target;
-use crate::cli::OverheadOptions;
 use analyze::overhead::Drive;
+use cli::OverheadOptions;
 use experiment::overhead::{
     Account, Axes, LEFT_OUT, Plan, PlannedCell, default_sweeps, full_sweeps,
 };
@@ -162,7 +162,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         (None, Some(_)) => model_disk::PASS_NS,
         (None, None) => default,
     };
-    let (runs, until) = options.rounds.resolve(LEAST_ROUNDS);
+    let (runs, until) = rounds::resolve(&options.rounds, LEAST_ROUNDS);
     Ok(Plan {
         sweeps,
         file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),

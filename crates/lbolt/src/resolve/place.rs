@@ -1,16 +1,16 @@
 //! From a target as typed to the place that is measured: whether it is there, has space, and may be
 //! written. The guard is asked here, before anything is opened for writing.
 
-use crate::cli::fio;
-use crate::print::exit::{Fault, failure};
 use crate::resolve::modelled::{Drawable, ModelPlan};
 use crate::resolve::target::{FreshTarget, Target};
 use crate::resolve::text_file;
+use cli::fio;
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
 use host::guard;
 use host::machine::{place_of_device, place_of_directory};
 use host::subject::FreshPlan;
+use messages::fault::{Fault, failure};
 use model::plan::{SystemPlan, TargetFacts};
 use model::units::show_size;
 use std::collections::BTreeSet;

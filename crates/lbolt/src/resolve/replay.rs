@@ -3,10 +3,10 @@
 
 use super::place::{Needs, SystemKind, system};
 use super::target::Target;
-use crate::print::exit::{Fault, failure};
 use host::device::{DeviceNumber, Tree};
 use host::guard::Permit;
 use host::subject::used_by;
+use messages::fault::{Fault, failure};
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};

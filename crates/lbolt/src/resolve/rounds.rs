@@ -4,11 +4,11 @@
 use super::Resolved;
 use super::place::System;
 use super::target::Target;
-use crate::cli::RoundsOptions;
-use crate::print::exit::{Fault, failure};
 use analyze::throughput::PRECISION_PERCENT;
+use cli::RoundsOptions;
 use experiment::rounds::{Planned, Turns};
 use experiment::until::Until;
+use messages::fault::{Fault, failure};
 use std::time::Duration;
 
 /// Rounds at the least of most experiments, where nobody says otherwise.
@@ -33,28 +33,26 @@ impl<P: Planned> Resolved for Rounds<P> {
     }
 }
 
-impl RoundsOptions {
-    /// Rounds that there are, and until when more of them go on; at the least `usual` where nobody
-    /// says otherwise.
-    pub(crate) fn resolve(&self, usual: u32) -> (u32, Option<Until>) {
-        let least = self.min_runs.unwrap_or(usual);
-        let until = Until {
-            precision_percent: PRECISION_PERCENT,
-            max_time_ns: nanoseconds(self.max_time),
-            fewest: least,
-            half_percent: analyze::statistics::half_percent,
-        };
-        match self.runs {
-            Some(runs) => (runs, None),
-            None => (least, Some(until)),
-        }
+/// Rounds that there are, and until when more of them go on; at the least `usual` where nobody
+/// says otherwise.
+pub(crate) fn resolve(options: &RoundsOptions, usual: u32) -> (u32, Option<Until>) {
+    let least = options.min_runs.unwrap_or(usual);
+    let until = Until {
+        precision_percent: PRECISION_PERCENT,
+        max_time_ns: nanoseconds(options.max_time),
+        fewest: least,
+        half_percent: analyze::statistics::half_percent,
+    };
+    match options.runs {
+        Some(runs) => (runs, None),
+        None => (least, Some(until)),
     }
+}
 
-    /// The same of passes that take so long.
-    pub(crate) fn turns(&self, runtime: Duration, seed: u64) -> Turns {
-        let (runs, until) = self.resolve(USUAL_LEAST);
-        Turns { runs, until, pass_ns: nanoseconds(runtime), seed }
-    }
+/// The same of passes that take so long.
+pub(crate) fn turns(options: &RoundsOptions, runtime: Duration, seed: u64) -> Turns {
+    let (runs, until) = resolve(options, USUAL_LEAST);
+    Turns { runs, until, pass_ns: nanoseconds(runtime), seed }
 }
 
 /// As plans have a time.

@@ -2,12 +2,12 @@
 //!
 //! Times by the clock are UTC, as the names of runs are.
 
-use crate::cli::{Moment, ResponseOptions};
-use crate::print::exit::{Fault, failure};
-use analyze::selection::{Selection, Who};
+use ::verdict::selection::{Selection, Who};
+use cli::{Moment, ResponseOptions};
 use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
+use messages::fault::{Fault, failure};
 use std::ops::Range;
 use std::time::Duration;
 

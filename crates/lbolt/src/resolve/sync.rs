@@ -2,9 +2,9 @@
 //! here, before anything is made or measured.
 
 use super::place::{Needs, System, SystemKind, free_bytes, system};
-use super::rounds::{Rounds, one_target, usage};
+use super::rounds::{self, Rounds, one_target, usage};
 use super::target::Target;
-use crate::cli::SyncOptions;
+use cli::SyncOptions;
 use experiment::sync::{METHODS, Plan};
 use host::device::Tree;
 use model::units::show_size;
@@ -60,7 +60,7 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Ro
         direct: options.direct.clone(),
         file_bytes: sizes.file_bytes,
         appended_bytes: sizes.appended_bytes,
-        turns: options.rounds.turns(options.runtime, options.seed),
+        turns: rounds::turns(&options.rounds, options.runtime, options.seed),
         medium_least_ns: medium_least_ns(&system),
         trace: options.trace,
     };

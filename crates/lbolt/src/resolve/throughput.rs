@@ -2,12 +2,12 @@
 //! can be refused is refused here, before anything is made or measured.
 
 use super::Resolved;
-use crate::cli::{ThroughputOptions, fio};
 use crate::resolve::place::{self, Needs, System, free_bytes, refuse_idle_consent};
 use crate::resolve::rounds::{nanoseconds, usage};
 use crate::resolve::target::Target;
 use crate::resolve::text_file;
 use analyze::throughput::PRECISION_PERCENT;
+use cli::{ThroughputOptions, fio};
 use experiment::throughput::{BATTERY, Plan, default_file_bytes};
 use experiment::until::Until;
 use host::device::Tree;

@@ -3,13 +3,13 @@
 //!
 //! Non-goals: the statistics (`analyze::compare`).
 
-use crate::print::exit::{Fault, failure, of_records};
 use crate::run::session::Outcome;
+use ::verdict::stretches::Stretches;
 use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
-use analyze::compare::stretches::Stretches;
 use analyze::compare::{Question, Unit};
+use messages::fault::{Fault, failure, of_records};
 use model::engine::EngineKind;
 use model::history::History;
 use model::record::Subject;

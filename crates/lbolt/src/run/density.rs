@@ -1,8 +1,8 @@
 //! A run's requests as the heat maps of its page.
 //!
-//! Non-goals: what is a bin (`analyze::density`); the charts (`report::page`).
+//! Non-goals: what is a bin (`::verdict::density`); the charts (`report::page`).
 
-use analyze::density::{Density as Counts, Plane, response_from_ns};
+use ::verdict::density::{Density as Counts, Plane, response_from_ns};
 use model::record::Op;
 use model::record::requests::RequestFile;
 use report::page::density::{Density, Over};
@@ -74,7 +74,7 @@ pub(super) fn maps(counts: &Counts, device: u32, name: &str, times: &Times) -> V
 pub(super) fn begin_ns(file: &RequestFile) -> u64 {
     let firsts = (0..file.groups()).map(|group| Some(file.arrivals_ns(group)?.0));
     let first_ns = firsts.collect::<Option<Vec<i64>>>().and_then(|all| all.into_iter().min());
-    analyze::density::begin_ns(first_ns.unwrap_or(0))
+    ::verdict::density::begin_ns(first_ns.unwrap_or(0))
 }
 
 /// A plane cut to what is used of it; none where nothing is.

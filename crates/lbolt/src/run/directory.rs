@@ -1,9 +1,9 @@
 //! Where a run's directory is made: where the user says, or under the first free name of its time
 //! and command.
 
-use crate::cli::OutputOptions;
-use crate::print::exit::{Fault, failure};
-use crate::run::leftover::Kept;
+use capture::leftover::Kept;
+use cli::OutputOptions;
+use messages::fault::{Fault, failure};
 use model::run::{RunDirectory, RunError, RunInfo, hidden_in, parent_of};
 use std::path::{Path, PathBuf};
 

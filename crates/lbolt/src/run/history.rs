@@ -1,7 +1,7 @@
 //! A history read by all cores: each takes parts of its files, and what they found is put together
 //! in the order of these parts.
 
-use analyze::parts::in_order;
+use ::verdict::parts::in_order;
 use model::history::{History, Note, Part, Query};
 use model::record::RollupRow;
 use std::convert::Infallible;

@@ -1,10 +1,10 @@
 //! Foreign traces being read: opened, distinguished, and how far they are.
 
-use super::Watch;
-use crate::cli::TraceOptions;
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::ticker::Ticker;
+use capture::gate::Gate;
+use cli::TraceOptions;
 use host::drive::Control;
+use messages::fault::{Fault, failure, of_records};
+use messages::ticker::Ticker;
 use std::sync::atomic::Ordering;
 use trace::import::{self, Format, ImportError, Input};
 
@@ -38,14 +38,14 @@ pub(crate) fn of_import(error: ImportError) -> anyhow::Error {
 }
 
 /// How much of the files was read, and how many requests came of it.
-pub(crate) fn progress(inputs: &[Input], watch: Watch) -> Ticker {
+pub(crate) fn progress(inputs: &[Input], gate: Gate) -> Ticker {
     let total: u64 = inputs.iter().map(Input::length_bytes).sum();
     let taken: Vec<_> = inputs.iter().map(Input::taken_bytes).collect();
     let began = std::time::Instant::now();
     Ticker::reading(move || {
         let taken: u64 = taken.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
         let percent = 100.0 * taken as f64 / total.max(1) as f64;
-        let rows = watch.rows();
+        let rows = gate.rows();
         let rate = rows as f64 / began.elapsed().as_secs_f64();
         format!("{percent:3.0} % read, {rows} requests, {rate:.0} a second")
     })

@@ -4,8 +4,8 @@
 //! Non-goals: a foreign trace, which may be several files itself.
 
 use super::trace::{REQUESTS, parquet_of};
-use crate::cli::TraceOptions;
-use crate::print::exit::{Fault, failure};
+use cli::TraceOptions;
+use messages::fault::{Fault, failure};
 use model::history::FileName;
 use model::record::{RecordError, RollupFile};
 use std::collections::BTreeMap;

@@ -1,9 +1,7 @@
-//! Runs: their directories, sessions and signals, the capture of requests, and what each experiment
-//! does in its session.
+//! Runs: their directories, sessions and signals, and what each experiment does in its
+//! session.
 
 pub(crate) mod calibrate;
-pub(crate) mod capture;
-pub(crate) mod caretaker;
 pub(crate) mod compare;
 mod density;
 pub(crate) mod device;
@@ -12,13 +10,10 @@ pub(crate) mod explore;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod inputs;
-pub(crate) mod leftover;
-pub(crate) mod load;
 mod opened;
 pub(crate) mod overhead;
 pub(crate) mod page;
 mod parameter_samples;
-pub(crate) mod part;
 pub(crate) mod profile;
 pub(crate) mod replay;
 pub(crate) mod requests;
@@ -36,7 +31,3 @@ pub(crate) mod trace;
 mod traced;
 pub(crate) mod tracing;
 mod verdict;
-mod watch;
-pub(crate) mod wire;
-
-pub(crate) use watch::{Interrupted, Watch};

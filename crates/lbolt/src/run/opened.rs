@@ -1,12 +1,12 @@
 //! A run's storms, each with what happened in it, for its page: the rows once more, in their order.
 //!
-//! Non-goals: finding storms (`analyze::response`), what is counted of each (`analyze::opened`).
+//! Non-goals: finding storms (`::verdict::response`), what is counted of each (`::verdict::opened`).
 
-use super::Watch;
 use super::trace::device_name;
-use crate::print::exit::{Fault, failure, of_records};
-use analyze::opened::{Names, OpenedStorm, Opener, Responses, Told};
-use analyze::response::StormSpan;
+use ::verdict::opened::{Names, OpenedStorm, Opener, Responses, Told};
+use ::verdict::response::StormSpan;
+use capture::gate::Gate;
+use messages::fault::{Fault, failure, of_records};
 use model::histogram::CoarseHistogram;
 use model::record::requests::{OF_FILE, RequestFile, STEPS};
 use model::record::{Commands, Context};
@@ -23,7 +23,7 @@ pub(super) fn of_storms(
     file: &RequestFile,
     spans: &[StormSpan],
     context: &Context,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Vec<OpenedAt>> {
     if spans.is_empty() {
         return Ok(Vec::new());
@@ -36,7 +36,7 @@ pub(super) fn of_storms(
             let known = &reader.commands;
             batch.for_each_chunk(|rows| rows.iter().for_each(|row| opener.add(row, known)));
             let stopped = |_| failure(Fault::Interrupted, "interrupted; no page was written");
-            watch.pass(0).map_err(stopped)?;
+            gate.pass(0).map_err(stopped)?;
         }
         commands = reader.commands;
     }
@@ -84,7 +84,7 @@ fn sides(of: &Responses) -> [Side; 3] {
 }
 
 fn senders(told: &Told) -> Senders {
-    let sent = |(name, sent): &(String, analyze::opened::Sent)| Sent {
+    let sent = |(name, sent): &(String, ::verdict::opened::Sent)| Sent {
         name: name.clone(),
         requests: sent.requests,
         bytes: (sent.read_bytes, sent.write_bytes),

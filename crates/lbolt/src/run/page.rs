@@ -3,8 +3,9 @@
 //! Non-goals: what the page says (`report::page`).
 
 use super::response::analyse_for_page;
-use super::{Watch, traced};
-use crate::print::exit::{Fault, failure, of_records};
+use super::traced;
+use capture::gate::Gate;
+use messages::fault::{Fault, failure, of_records};
 use model::record::{Finding, RecordError};
 use model::run::{RunDirectory, RunError, RunInfo};
 use model::whole_file::write_whole;
@@ -31,7 +32,7 @@ impl Opened {
     pub(crate) fn read(
         directory: RunDirectory,
         info: RunInfo,
-        watch: &Watch,
+        gate: &Gate,
     ) -> anyhow::Result<Self> {
         let (findings, none) = match directory.read_findings() {
             Ok(findings) => (visible_findings(&findings), None),
@@ -43,7 +44,7 @@ impl Opened {
         let remarks = state(&directory, &info).into_iter().chain(none).collect();
         let mut opened = Self { directory, info, findings, traced: Traced::default(), remarks };
         if has_requests(&opened.directory) {
-            opened.analyse(watch)?;
+            opened.analyse(gate)?;
         }
         Ok(opened)
     }
@@ -51,13 +52,12 @@ impl Opened {
     /// Adds what its requests went through. Records that cannot be read are a remark: the rest of
     /// the run is shown.
     /// Errors: interruption.
-    fn analyse(&mut self, watch: &Watch) -> anyhow::Result<()> {
-        let found = analyse_for_page(self.directory.path(), watch).and_then(|mut analysed| {
-            let traced = traced::of_requests(&self.directory.requests(), &mut analysed, watch)?;
+    fn analyse(&mut self, gate: &Gate) -> anyhow::Result<()> {
+        let found = analyse_for_page(self.directory.path(), gate).and_then(|mut analysed| {
+            let traced = traced::of_requests(&self.directory.requests(), &mut analysed, gate)?;
             Ok((visible_findings(&analysed.findings()), traced))
         });
-        watch
-            .pass(0)
+        gate.pass(0)
             .map_err(|_| failure(Fault::Interrupted, "interrupted; no page was written"))?;
         match found {
             Ok((findings, traced)) => {

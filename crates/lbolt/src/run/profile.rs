@@ -1,10 +1,10 @@
 //! A trace's profile: its device is chosen and measured in a first look at the rows, and profiled
 //! in a second.
 
-use crate::print::exit::{Fault, failure, of_records};
 use crate::run::trace::TraceFile;
 use analyze::profile::{Profiler, Span, is_request};
 use host::drive::Control;
+use messages::fault::{Fault, failure, of_records};
 use model::mix::Profile;
 use model::record::Request;
 use std::collections::BTreeMap;

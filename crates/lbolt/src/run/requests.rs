@@ -1,18 +1,19 @@
 //! A run whose record is requests: captured, imported or simulated, row by row into its file and
 //! its summary.
 
-use super::{Interrupted, Watch};
-use crate::print::exit::{Fault, failure, of_records};
 use crate::run::directory::RunPlace;
 use crate::run::session::run_info;
-use analyze::requests::TraceSummary;
+use ::verdict::requests::TraceSummary;
+use capture::gate::Gate;
+use capture::outcome::refused;
+use messages::fault::of_records;
 use model::record::requests::Provenance;
 use model::record::{Commands, Context, Finding};
 use model::run::{RunDirectory, RunError, RunInfo, footer};
 use std::collections::BTreeSet;
 use std::path::Path;
-use trace::intake::{FanOut, ForEach, Rows, RowsError};
-use trace::output::{OutputError, RequestsFile};
+use trace::intake::{FanOut, ForEach, Rows};
+use trace::output::RequestsFile;
 
 /// A run that takes rows.
 pub(crate) struct RequestsRun {
@@ -21,7 +22,7 @@ pub(crate) struct RequestsRun {
     file: RequestsFile,
     summary: TraceSummary,
     context: Context,
-    watch: Watch,
+    gate: Gate,
 }
 
 /// What a run of requests leaves.
@@ -31,13 +32,13 @@ pub(crate) struct Taken {
 }
 
 impl RequestsRun {
-    /// Makes the run's directory and begins its file. The watch ends the taking of rows.
+    /// Makes the run's directory and begins its file. The gate ends the taking of rows.
     /// Errors: a directory that cannot be made or is taken; a full disk.
     pub(crate) fn begin(
         command: &str,
         place: impl Into<RunPlace>,
         plan: serde_json::Value,
-        watch: Watch,
+        gate: Gate,
     ) -> anyhow::Result<Self> {
         let place: RunPlace = place.into();
         let mut info = run_info(command, place.as_ref(), 0)?;
@@ -54,7 +55,7 @@ impl RequestsRun {
             file,
             summary: TraceSummary::default(),
             context: Context::default(),
-            watch,
+            gate,
         })
     }
 
@@ -70,10 +71,10 @@ impl RequestsRun {
         self.run.path()
     }
 
-    /// Where its rows go: through the watch into the file, and from there into the summary.
+    /// Where its rows go: through the gate into the file, and from there into the summary.
     pub(crate) fn rows(&mut self) -> impl Rows {
-        let Self { file, summary, watch, .. } = self;
-        FanOut(watch, FanOut(file, ForEach::new(|row| summary.add(row))))
+        let Self { file, summary, gate, .. } = self;
+        FanOut(gate, FanOut(file, ForEach::new(|row| summary.add(row))))
     }
 
     /// Keeps with the requests who made them, for which files, and which calls waited.
@@ -133,25 +134,4 @@ impl RequestsRun {
         // A file that is not ours keeps the directory, and is not ours to complain of.
         let _ = self.run.remove();
     }
-}
-
-/// What the output's refusal, if there was one, makes of a run: its state, and how it ends.
-pub(crate) fn outcome(refusal: Option<RowsError>) -> (&'static str, anyhow::Result<()>) {
-    let Some(RowsError(error)) = refusal else { return ("finished", Ok(())) };
-    if error.is::<Interrupted>() {
-        let sentence = "interrupted; the requests so far are in the records";
-        return ("interrupted", Err(failure(Fault::Interrupted, sentence)));
-    }
-    let error = error.downcast().map_or_else(|e| of_records(RowsError(e)), |e| refused(*e));
-    ("failed", Err(error))
-}
-
-/// What a run's own file refuses, and what is kept of it when it has been ended.
-pub(super) fn refused(error: OutputError) -> anyhow::Error {
-    let kept = match &error {
-        OutputError::Full { rows: 0, .. } => "no request was kept".to_owned(),
-        OutputError::Full { rows, .. } => format!("its first {rows} requests are kept"),
-        OutputError::Refused { .. } => return of_records(error),
-    };
-    of_records(format!("{error}; {kept}; free some space or choose another --output"))
 }

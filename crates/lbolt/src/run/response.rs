@@ -2,19 +2,20 @@
 //! contiguous parts, one a core at a time, each beginning with what is in flight at its boundary; a
 //! foreign trace comes row by row, in order.
 
-use crate::cli::TraceOptions;
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::output::note;
 use crate::run::import::{of_import, open};
 use crate::run::inputs::Input;
 use crate::run::trace::{TraceFile, device_name, open_requests, parquet_of};
-use crate::run::{Interrupted, Watch, density, verdict};
-use analyze::layers::Layers;
-use analyze::parts::in_order;
-use analyze::requests::{RowCounts, count_findings};
-use analyze::response::{AreaMaps, InFlight, Names, Response, doubt};
-use analyze::selection::Selection;
-use analyze::verdict::{Known, Minutes, Told, Verdict};
+use crate::run::{density, verdict};
+use ::verdict::layers::Layers;
+use ::verdict::parts::in_order;
+use ::verdict::requests::{RowCounts, count_findings};
+use ::verdict::response::{AreaMaps, InFlight, Names, Response, doubt};
+use ::verdict::selection::Selection;
+use ::verdict::{Known, Minutes, Told, Verdict};
+use capture::gate::{Gate, Interrupted};
+use cli::TraceOptions;
+use messages::fault::{Fault, failure, of_records};
+use messages::output::note;
 use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
 use model::units::show_seconds;
@@ -98,7 +99,7 @@ impl Analysed {
         let told = sources.iter().zip(&names);
         let told: Vec<Told> =
             told.map(|(source, name)| Told { verdict: &source.verdict, name }).collect();
-        analysed.extend(analyze::verdict::findings(&told));
+        analysed.extend(::verdict::findings(&told));
         for Source { label, provenance, layers, .. } in sources.iter_mut() {
             let name = |device| labelled(label.as_deref(), device, provenance);
             analysed.extend(layers.findings(&name));
@@ -165,14 +166,14 @@ fn stopped(_: Interrupted) -> anyhow::Error {
 pub(crate) fn analyse(
     trace: &TraceOptions,
     selection: Selection,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Analysed> {
     match parquet_of(trace)? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
-            of_file(&open_requests(&path)?, context, selection, &Response::default, watch)
+            of_file(&open_requests(&path)?, context, selection, &Response::default, gate)
         }
-        None => of_foreign(trace, selection, watch),
+        None => of_foreign(trace, selection, gate),
     }
 }
 
@@ -181,14 +182,14 @@ pub(crate) fn analyse(
 pub(crate) fn analyse_several(
     inputs: &[Input],
     selection: &Selection,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Analysed> {
     let mut all = Analysed::nothing();
     let mut spans: Vec<(Option<i64>, Range<i64>)> = Vec::new();
     for Input { label, path } in inputs {
         let context = verdict::context_of(path)?;
         let file = open_requests(path)?;
-        let one = of_file(&file, context, selection.clone(), &Response::default, watch)?;
+        let one = of_file(&file, context, selection.clone(), &Response::default, gate)?;
         spans.extend(one.response.span().map(|span| (one.provenance.started_unix_ns, span)));
         all.put_beside(one, label.clone());
     }
@@ -219,14 +220,14 @@ fn traced_ns(spans: Vec<(Option<i64>, Range<i64>)>) -> f64 {
 
 /// Analyses all requests of a run, and keeps its devices over time.
 /// Errors: records that cannot be read; interruption.
-pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Analysed> {
+pub(crate) fn analyse_for_page(run: &Path, gate: &Gate) -> anyhow::Result<Analysed> {
     match parquet_of(&TraceOptions::own(run))? {
         Some(path) => {
             let context = verdict::context_of(&path)?;
             let file = open_requests(&path)?;
             let begin_ns = density::begin_ns(&file);
             let begun = || Response::default().with_over_time(begin_ns);
-            of_file(&file, context, Selection::default(), &begun, watch)
+            of_file(&file, context, Selection::default(), &begun, gate)
         }
         None => Err(failure(Fault::Usage, format!("{} contains no requests", run.display()))),
     }
@@ -234,8 +235,8 @@ pub(crate) fn analyse_for_page(run: &Path, watch: &Watch) -> anyhow::Result<Anal
 
 /// Analyses all requests of a run.
 /// Errors: records that cannot be read; interruption.
-pub(crate) fn analyse_run(run: &Path, watch: &Watch) -> anyhow::Result<Analysed> {
-    analyse(&TraceOptions::own(run), Selection::default(), watch)
+pub(crate) fn analyse_run(run: &Path, gate: &Gate) -> anyhow::Result<Analysed> {
+    analyse(&TraceOptions::own(run), Selection::default(), gate)
 }
 
 /// Analyses a part of a trace, whose rows can be read again and again.
@@ -243,11 +244,11 @@ pub(crate) fn analyse_run(run: &Path, watch: &Watch) -> anyhow::Result<Analysed>
 pub(crate) fn analyse_part(
     trace: TraceFile,
     selection: Selection,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Analysed> {
     let end_ns = trace.end_ns()?;
     let (file, context, _held) = trace.into_parts();
-    let analysed = of_file(&file, context, selection.clone(), &Response::default, watch)?;
+    let analysed = of_file(&file, context, selection.clone(), &Response::default, gate)?;
     if analysed.provenance.counts.requests == 0 {
         let sentence = format!(
             "failed to find a request in the selected time; the trace spans 0 to {} s",
@@ -270,9 +271,9 @@ fn of_file(
     context: Context,
     selection: Selection,
     begun: &(dyn Fn() -> Response + Sync),
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Analysed> {
-    let (known, layers) = verdict::known_of(file, context, selection.clone(), watch)?;
+    let (known, layers) = verdict::known_of(file, context, selection.clone(), gate)?;
     let known = Arc::new(known);
     let parts = parts(file, &selection, PARTS);
     let minutes = verdict::minutes(file, &known, PARTS);
@@ -283,7 +284,7 @@ fn of_file(
         maps: AreaMaps::of(&file.provenance()),
         begun,
         width_ns: AtomicI64::new(0),
-        watch,
+        gate,
     };
     let mut whole = Part { response: begun(), ..Part::default() };
     let mut verdict = Verdict::new(&known);
@@ -314,7 +315,7 @@ struct Work<'a> {
     begun: &'a (dyn Fn() -> Response + Sync),
     /// No part begins finer than another one has become.
     width_ns: AtomicI64,
-    watch: &'a Watch,
+    gate: &'a Gate,
 }
 
 /// What a piece of the work came to.
@@ -325,14 +326,14 @@ enum Piece {
 
 impl Work<'_> {
     fn minutes(&self, numbers: Range<i64>) -> anyhow::Result<Piece> {
-        let verdict = verdict::of_minutes(self.file, self.known, numbers, self.watch)?;
+        let verdict = verdict::of_minutes(self.file, self.known, numbers, self.gate)?;
         Ok(Piece::Minutes(Box::new(verdict)))
     }
 
     fn part(&self, groups: Range<usize>) -> anyhow::Result<Piece> {
         let begun = (self.begun)().with_areas(self.maps.clone());
         let begun = begun.with_width_ns(self.width_ns.load(Ordering::Relaxed));
-        let part = of_part(self.file, groups, self.selection, begun, self.watch)?;
+        let part = of_part(self.file, groups, self.selection, begun, self.gate)?;
         self.width_ns.fetch_max(part.response.width_ns(), Ordering::Relaxed);
         Ok(Piece::Part(Box::new(part)))
     }
@@ -377,7 +378,7 @@ fn of_part(
     groups: Range<usize>,
     selection: &Selection,
     mut response: Response,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Part> {
     let mut counts = RowCounts::default();
     let mut room = Vec::new();
@@ -395,7 +396,7 @@ fn of_part(
                 rows.iter().for_each(|row| counts.add(row));
             }
         });
-        watch.pass(batch.len()).map_err(stopped)?;
+        gate.pass(batch.len()).map_err(stopped)?;
     }
     Ok(Part { response, commands: reader.commands, counts })
 }
@@ -442,21 +443,17 @@ fn first_arrival_ns(
 }
 
 /// A foreign trace needs no file of ours: its rows come in order.
-fn of_foreign(
-    trace: &TraceOptions,
-    selection: Selection,
-    watch: &Watch,
-) -> anyhow::Result<Analysed> {
-    let (mut inputs, format) = open(trace, watch.control())?;
+fn of_foreign(trace: &TraceOptions, selection: Selection, gate: &Gate) -> anyhow::Result<Analysed> {
+    let (mut inputs, format) = open(trace, gate.control())?;
     let mut response = Response::default();
     let mut minutes = Minutes::all(Known::new(Context::default(), selection));
     let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut minutes));
-    let rows = FanOut(watch.clone(), rows);
+    let rows = FanOut(gate.clone(), rows);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
     let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
     let ended = read.and_then(|_| intake.finish().map_err(|e| of_import(ImportError::Rows(e))));
     // An interruption is told as what it is, and not as rows that could not be taken.
-    watch.pass(0).map_err(stopped)?;
+    gate.pass(0).map_err(stopped)?;
     let (provenance, commands) = ended?;
     if provenance.counts.rejected > 0 {
         note(&format!("{} unreadable lines or records were skipped", provenance.counts.rejected));

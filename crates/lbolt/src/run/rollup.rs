@@ -3,13 +3,14 @@
 //! Non-goals: histories and rollups, which have such rows already; the file that is written.
 
 use super::trace::{TraceFile, device_name};
-use super::{Watch, verdict};
-use crate::cli::Part;
-use crate::print::exit::{Fault, failure};
-use analyze::parts::in_order;
-use analyze::selection::Selection;
-use analyze::verdict::Known;
-use analyze::watched::{Names, Rolled, events_lost, minutes_from_ns};
+use super::verdict;
+use ::verdict::Known;
+use ::verdict::parts::in_order;
+use ::verdict::selection::Selection;
+use ::verdict::watched::{Names, Rolled, events_lost, minutes_from_ns};
+use capture::gate::Gate;
+use cli::Part;
+use messages::fault::{Fault, failure};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Commands, Context, Request, Rollup};
 use std::ops::Range;
@@ -29,7 +30,7 @@ struct Trace<'a> {
     provenance: Provenance,
     started_unix_ns: i64,
     told_ns: Range<i64>,
-    watch: &'a Watch,
+    gate: &'a Gate,
 }
 
 /// Gives `take` the rows of a trace, or of a part of its minutes.
@@ -39,7 +40,7 @@ pub(crate) fn roll_up(
     trace: TraceFile,
     started_unix_ns: Option<i64>,
     part: Option<Part>,
-    watch: &Watch,
+    gate: &Gate,
     mut take: impl FnMut(Vec<Rollup>),
 ) -> anyhow::Result<()> {
     let end_ns = trace.end_ns()?;
@@ -51,7 +52,7 @@ pub(crate) fn roll_up(
         return Err(failure(Fault::Usage, sentence));
     };
     let selection = Selection::default();
-    let (known, _) = verdict::known_of(&file, context.clone(), selection, watch)?;
+    let (known, _) = verdict::known_of(&file, context.clone(), selection, gate)?;
     let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
     let known = Arc::new(known);
     let begins = (0..file.groups()).filter_map(|group| file.arrivals_ns(group)).map(|(ns, _)| ns);
@@ -71,7 +72,7 @@ pub(crate) fn roll_up(
         .filter(|piece| !piece.is_empty())
         .collect();
     let lost = provenance.counts.lost;
-    let trace = Trace { file: &file, known, context, provenance, started_unix_ns, told_ns, watch };
+    let trace = Trace { file: &file, known, context, provenance, started_unix_ns, told_ns, gate };
     in_order(pieces.len(), |place| trace.minutes(pieces[place].clone()), &mut take)?;
     if is_last {
         take(events_lost(lost, &trace.told_ns, started_unix_ns).into_iter().collect());
@@ -116,8 +117,8 @@ impl Trace<'_> {
                     rolled.add(row, commands, &names);
                     count += 1;
                 };
-                verdict::each(self.file, groups, verdict::OF_ROLLUP, self.watch, add)?;
-                self.watch.pass(count).map_err(|_| interrupted())?;
+                verdict::each(self.file, groups, verdict::OF_ROLLUP, self.gate, add)?;
+                self.gate.pass(count).map_err(|_| interrupted())?;
                 rows.append(&mut rolled.take(&names));
             }
         }

@@ -1,20 +1,20 @@
 //! A measuring session, of whatever experiment: one run directory, records that are written after
 //! every cell, progress, and what became of it all.
 
-use crate::print::exit::{Failure, of_error, of_records};
-use crate::print::output::note;
-use crate::print::progress::Progress;
 use crate::resolve::place::{System, SystemKind};
-use crate::run::capture::PassCapture;
 use crate::run::directory::RunPlace;
-use crate::run::leftover;
 use crate::run::parameter_samples::{Ranges, Samples};
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::TraceSource;
+use capture::PassCapture;
+use capture::leftover;
 use experiment::throughput::{Observer, PassStart};
 use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::Directory;
+use messages::fault::{Failure, of_error, of_records};
+use messages::output::note;
+use messages::progress::Progress;
 use model::doubt::{Doubt, Judgement};
 use model::record::{Experiment as Kind, Finding, Role, Sample, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};

@@ -1,12 +1,12 @@
 //! The survey's session: the experiments one after the other, in one run directory.
 
 use super::{overhead, storm, throughput};
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::output::note;
 use crate::resolve::Resolved as _;
 use crate::resolve::survey::ResolvedSurvey;
 use crate::run::directory::RunPlace;
 use crate::run::session::{Bench, Experiment, Outcome, Session};
+use messages::fault::{Fault, failure, of_records};
+use messages::output::note;
 use model::record::{Experiment as Kind, Sample};
 use model::run::RunDirectory;
 use std::path::Path;

@@ -3,7 +3,6 @@
 use super::parameter_samples::Samples;
 use super::session::{Bench, Experiment, Outcome, Session, run_info};
 use super::tracing::tracer;
-use crate::print::exit::{Fault, failure};
 use crate::resolve::Resolved;
 use crate::resolve::place::System;
 use crate::resolve::throughput::ResolvedThroughput;
@@ -14,6 +13,7 @@ use experiment::throughput::{
 };
 use host::clock::HostClock;
 use host::subject::Nowhere;
+use messages::fault::{Fault, failure};
 use model::record::{Experiment as Kind, Finding, Sample};
 use model::run::RunInfo;
 use model::seam::{Clock, SubjectError};

@@ -1,16 +1,16 @@
 //! A trace as it is named on the command line: a run, its requests.parquet, or another program's
 //! files.
 
-use crate::cli::TraceOptions;
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::output::note;
-pub(crate) use crate::print::output::terminal_width;
-use crate::run::Watch;
-use crate::run::capture::Devices;
 use crate::run::import::{of_import, open, progress};
 use crate::run::verdict::context_of;
+use capture::Devices;
+use capture::gate::Gate;
+use cli::TraceOptions;
 use host::drive::Control;
 use host::scratch::nameless_in;
+use messages::fault::{Fault, failure, of_records};
+use messages::output::note;
+pub(crate) use messages::output::terminal_width;
 use model::record::Context;
 use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::run::RunDirectory;
@@ -218,8 +218,8 @@ fn imported(
     let held = nameless_in(directory).map_err(|e| refused(e.to_string()))?;
     let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
     let mut file = RequestsFile::over(own, directory).map_err(kept)?;
-    let watch = Watch::new(control);
-    let rows = FanOut(watch.clone(), &mut file);
+    let gate = Gate::new(control);
+    let rows = FanOut(gate.clone(), &mut file);
     let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
     let told = |error: anyhow::Error| match control.is_stopped() {
         true => failure(Fault::Interrupted, "interrupted; nothing was written"),
@@ -229,7 +229,7 @@ fn imported(
         Ok(error) => kept(*error),
         Err(other) => of_records(RowsError(other)),
     };
-    let ticker = progress(&inputs, watch);
+    let ticker = progress(&inputs, gate);
     let read = import::read(&mut inputs, Some(format), &mut intake);
     drop(ticker);
     read.map_err(|error| {

@@ -3,14 +3,15 @@
 //!
 //! Non-goals: what is counted (`analyze`), what is said of it (`report::page`).
 
+use super::density;
 use super::density::Times;
 use super::opened::{OpenedAt, of_storms};
 use super::response::Analysed;
 use super::trace::{device_name, open_requests};
 use super::verdict::context_of;
-use super::{Watch, density};
-use analyze::response::StormSpan;
-use analyze::response::over_time::{OverTime as Counted, Parts as Sums};
+use ::verdict::response::StormSpan;
+use ::verdict::response::over_time::{OverTime as Counted, Parts as Sums};
+use capture::gate::Gate;
 use model::text::visible;
 use report::chart::Band;
 use report::page::Traced;
@@ -23,7 +24,7 @@ use std::path::Path;
 pub(super) fn of_requests(
     path: &Path,
     analysed: &mut Analysed,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Traced> {
     let file = open_requests(path)?;
     let provenance = file.provenance();
@@ -39,7 +40,7 @@ pub(super) fn of_requests(
     let count = lasted.chain([density::times_used(&counts, &devices)]).max().unwrap_or(0);
     let times = Times { from_ns: density::begin_ns(&file), width_ns, count };
     let spans = analysed.response.storm_spans();
-    let opened = of_storms(&file, &spans, &context_of(path)?, watch)?;
+    let opened = of_storms(&file, &spans, &context_of(path)?, gate)?;
     let of_device = |device: &u32| density::maps(&counts, *device, &name(*device), &times);
     let shown = |device: &u32| shown(over_time.get(device)?, name(*device), &times);
     Ok(Traced {

@@ -3,11 +3,11 @@
 //!
 //! Non-goals: the tables of response times (`super::response`).
 
-use super::Watch;
-use crate::print::exit::{Fault, failure, of_records};
-use analyze::layers::Layers;
-use analyze::selection::Selection;
-use analyze::verdict::{Ends, Known, Minutes, Verdict};
+use ::verdict::layers::Layers;
+use ::verdict::selection::Selection;
+use ::verdict::{Ends, Known, Minutes, Verdict};
+use capture::gate::Gate;
+use messages::fault::{Fault, failure, of_records};
 use model::record::requests::{OF_FILE, RequestFile, STEPS};
 use model::record::{Commands, Context, Request};
 use std::ops::Range;
@@ -59,10 +59,10 @@ pub(super) fn known_of(
     file: &RequestFile,
     mut context: Context,
     selection: Selection,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<(Known, Layers)> {
     if let Some(mut ends) = Ends::of(&context) {
-        each(file, 0..file.groups(), OF_ENDS, watch, |row, _| ends.add(row))?;
+        each(file, 0..file.groups(), OF_ENDS, gate, |row, _| ends.add(row))?;
         ends.tell(&mut context);
     }
     let (stack, mut layers) = (file.provenance().stack(), Layers::default());
@@ -70,13 +70,13 @@ pub(super) fn known_of(
     // The first group tells, most often.
     for group in 0..file.groups() {
         if known.homes().are_wanted() {
-            each(file, group..group + 1, OF_HOMES, watch, |row, _| known.homes().add(row))?;
+            each(file, group..group + 1, OF_HOMES, gate, |row, _| known.homes().add(row))?;
         }
     }
     if is_stacked(file) {
         layers = Layers::new(stack.clone());
         let add = |row: &Request, _: &Commands| layers.add(row, selection.has(row));
-        each(file, 0..file.groups(), OF_LAYERS, watch, add)?;
+        each(file, 0..file.groups(), OF_LAYERS, gate, add)?;
         known = known.with_stack(stack, layers.slowest());
     }
     Ok((known, layers))
@@ -113,7 +113,7 @@ pub(super) fn of_minutes(
     file: &RequestFile,
     known: &Arc<Known>,
     numbers: Range<i64>,
-    watch: &Watch,
+    gate: &Gate,
 ) -> anyhow::Result<Verdict> {
     let mut minutes = Minutes::of(known, numbers);
     let more = if is_stacked(file) { OF_STACKED } else { &[] };
@@ -123,7 +123,7 @@ pub(super) fn of_minutes(
         let completed_ns = file.completed_ns_max(group).unwrap_or(i64::MAX);
         if minutes.concerns(arrived_ns, completed_ns) {
             let groups = group..group + 1;
-            each(file, groups, &columns, watch, |row, commands| minutes.add(row, commands))?;
+            each(file, groups, &columns, gate, |row, commands| minutes.add(row, commands))?;
         }
     }
     Ok(minutes.verdict())
@@ -133,7 +133,7 @@ pub(super) fn each(
     file: &RequestFile,
     groups: Range<usize>,
     columns: &[&[&'static str]],
-    watch: &Watch,
+    gate: &Gate,
     mut take: impl FnMut(&Request, &Commands),
 ) -> anyhow::Result<()> {
     let mut reader = file.read(groups, &columns.concat()).map_err(of_records)?;
@@ -141,8 +141,7 @@ pub(super) fn each(
         let commands = &reader.commands;
         batch.for_each_chunk(|rows| rows.iter().for_each(|row| take(row, commands)));
         // They are counted where the response times are made of them.
-        watch
-            .pass(0)
+        gate.pass(0)
             .map_err(|_| failure(Fault::Interrupted, "interrupted; nothing was analysed"))?;
     }
     Ok(())

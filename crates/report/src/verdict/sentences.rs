@@ -1,7 +1,7 @@
 //! The verdict in one to three sentences: for each pair of victim and cause that matters, who lost
 //! how much, how, when, and because of whom; or that nobody did, and what was looked for.
 //!
-//! Non-goals: which pairs matter (`analyze::verdict`).
+//! Non-goals: which pairs matter (`verdict`).
 
 use super::tables::Shown;
 use super::told::{Loss, Of, Told, Values};

@@ -224,7 +224,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
     grid(&rows, labels, CAUSES).with_figures(column("storms", storms.collect()))
 }
 
-/// The parts of a call from its begin to its end, as `analyze::verdict` finds them.
+/// The parts of a call from its begin to its end, as `verdict` finds them.
 const PARTS: [(&str, &str); 9] = [
     ("its own data written", "call_data_ns"),
     ("waiting for the commit", "call_commit_wait_ns"),

@@ -5,8 +5,6 @@
 
 use super::profile::{self, Frame};
 use super::{Calibration, known, unpredictable};
-use crate::cli::Arrivals;
-use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::modelled::refused;
 use crate::run::profile::{busiest, each_row};
 use crate::run::trace::TraceFile;
@@ -15,7 +13,9 @@ use analyze::calibrate::trace::{
     BLOCK_BYTES, Follower, Judge, Means, Stretches, Times, TraceClass, TraceFit,
 };
 use analyze::profile::is_request;
+use cli::Arrivals;
 use host::drive::Control;
+use messages::fault::{Fault, failure, of_records};
 use model::record::Request;
 use papers::CATALOG;
 use sim::profile::Profile;

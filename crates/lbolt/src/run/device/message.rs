@@ -1,7 +1,7 @@
 //! What the part that serves a device tells the part that holds it, and is told.
 
-use crate::print::exit::Failure;
 use host::served::{Lateness, Way};
+use messages::fault::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -11,12 +11,12 @@ mod message;
 pub(crate) mod part;
 mod timing;
 
-use crate::print::exit::{Fault, failure, unable};
 use crate::resolve::device::DevicePlan;
-use crate::run::leftover::{Kept, Note};
-use crate::run::wire::{read_frame, write_frame};
+use capture::leftover::{Kept, Note};
+use capture::wire::{read_frame, write_frame};
 use host::served::{Lateness, Way};
 use message::{Order, Told};
+use messages::fault::{Fault, failure, unable};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -48,8 +48,8 @@ impl ModelDevice {
     /// Errors: what this machine has not (root, FUSE, loop devices); a model that is quicker than
     /// this machine can serve it.
     pub(crate) fn begin(plan: &DevicePlan) -> anyhow::Result<Self> {
-        let (child, ours) = super::part::start(PART, "serves the device")?;
-        let (input, orders) = super::part::line(ours)?;
+        let (child, ours) = capture::part::start(PART, "serves the device")?;
+        let (input, orders) = capture::part::line(ours)?;
         let mut device = Self {
             child,
             input,

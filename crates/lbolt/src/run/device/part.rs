@@ -3,12 +3,12 @@
 
 use super::message::{Order, Told};
 use super::timing::ModelTiming;
-use crate::print::exit::{Fault, failure, of_error, unable};
 use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::{load, refused};
-use crate::run::part::begin;
-use crate::run::wire::{read_frame, write_frame};
+use capture::part::begin;
+use capture::wire::{read_frame, write_frame};
 use host::served::{AtOnce, DataPlace, Served, ServedOptions, Way};
+use messages::fault::{Fault, failure, of_error, unable};
 use model::seam::SubjectError;
 use sim::replay::{Live, ReplayMachine};
 use std::io::{BufReader, BufWriter};

@@ -1,12 +1,12 @@
 //! The index of a trace: read where it was kept beside the trace, else made of its rows and kept.
 //!
-//! Non-goals: what is in it (`analyze::explore`).
+//! Non-goals: what is in it (`::verdict::explore`).
 
-use crate::print::exit::{Fault, failure, of_records};
-use crate::print::output::note;
 use crate::run::trace::{TraceFile, device_name};
-use crate::run::{Interrupted, Watch};
-use analyze::explore::{Builder, Files, Index};
+use ::verdict::explore::{Builder, Files, Index};
+use capture::gate::{Gate, Interrupted};
+use messages::fault::{Fault, failure, of_records};
+use messages::output::note;
 use model::record::Context;
 use model::record::requests::{OF_FILE, RequestFile, STEPS};
 use model::run::INDEX_FILE;
@@ -45,7 +45,7 @@ impl Explored {
         trace: TraceFile,
         path: Option<&Path>,
         title: String,
-        watch: &Watch,
+        gate: &Gate,
     ) -> anyhow::Result<Self> {
         let (file, context, held) = trace.into_parts();
         if file.rows() > ROWS_MOST {
@@ -60,7 +60,7 @@ impl Explored {
         let index = match known {
             Some(index) => index,
             None => {
-                let index = built(&file, &context, watch)?;
+                let index = built(&file, &context, gate)?;
                 if let Some((kept, key)) = &kept {
                     keep(&index, kept, key);
                 }
@@ -117,7 +117,7 @@ fn keep(index: &Index, kept: &Path, key: &str) {
     }
 }
 
-fn built(file: &RequestFile, context: &Context, watch: &Watch) -> anyhow::Result<Index> {
+fn built(file: &RequestFile, context: &Context, gate: &Gate) -> anyhow::Result<Index> {
     let provenance = file.provenance();
     let name = |device| device_name(device, &provenance);
     let is_sorted = provenance.knows("unsorted") && provenance.counts.unsorted == 0;
@@ -128,7 +128,7 @@ fn built(file: &RequestFile, context: &Context, watch: &Watch) -> anyhow::Result
     while let Some(batch) = reader.next_batch().map_err(of_records)? {
         let commands = &reader.commands;
         batch.for_each_chunk(|rows| rows.iter().for_each(|row| builder.add(row, commands)));
-        watch.pass(batch.len()).map_err(stopped)?;
+        gate.pass(batch.len()).map_err(stopped)?;
     }
     Ok(builder.finish())
 }

@@ -4,7 +4,7 @@
 //!
 //! Non-goals: which browser opens it, and whether that may read it (`command::report`).
 
-use crate::run::leftover::Kept;
+use capture::leftover::Kept;
 use host::scratch::Scratch;
 use model::run::SCRATCH_PREFIX;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@
 use super::Explored;
 use super::request::request;
 use super::trace::trace;
-use analyze::explore::{Brush, Order};
+use ::verdict::explore::{Brush, Order};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,7 +55,7 @@ pub(crate) fn serve(explored: Explored, port: u16) -> anyhow::Result<(Server, Ad
 }
 
 fn refused(error: ServerError) -> anyhow::Error {
-    use crate::print::exit::{Fault, failure};
+    use messages::fault::{Fault, failure};
     failure(Fault::Usage, format!("failed to {error}"))
 }
 

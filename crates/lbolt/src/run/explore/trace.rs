@@ -1,10 +1,10 @@
 //! What the page is told of the trace as a whole.
 //!
-//! Non-goals: what a selection is made of (`analyze::explore::View`).
+//! Non-goals: what a selection is made of (`::verdict::explore::View`).
 
 use super::Explored;
 use crate::run::trace::device_name;
-use analyze::explore::{OPERATIONS, within_percent};
+use ::verdict::explore::{OPERATIONS, within_percent};
 use model::text::visible;
 use serde::Serialize;
 

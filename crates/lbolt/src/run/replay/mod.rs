@@ -8,13 +8,13 @@ mod plan;
 
 pub(crate) use plan::{Plan, PlanRequest, plan};
 
-use crate::print::exit::{Fault, failure};
 use crate::resolve::replay::{ReplayTarget, ReplayTargetKind};
 use analyze::replay::{Bounds, Lateness, Remade};
 use experiment::replay::{Planned, Replay, Times};
 use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::{BlockDevice, RegularFile};
+use messages::fault::{Fault, failure};
 use model::record::subject::Subject as About;
 use model::record::{Commands, Finding, Flags, Request};
 use model::seam::{JobPlacement, Subject, SubjectError};

@@ -1,11 +1,11 @@
 //! From a trace's rows to the requests of a replay: which of them, where, and when.
 
-use crate::cli::Arrivals;
-use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::replay::ReplayTarget;
 use crate::run::trace::TraceFile;
+use cli::Arrivals;
 use experiment::replay::{Due, Followed, Planned, closed, dependent, open};
 use host::drive::Control;
+use messages::fault::{Fault, failure, of_records};
 use model::record::{Flags, Op, Request};
 use model::seam::Operation;
 use model::units::show_size;

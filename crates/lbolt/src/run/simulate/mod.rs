@@ -9,13 +9,13 @@ pub(crate) mod whatif;
 
 pub(crate) use variants::{Variant, variants};
 
-use crate::cli::Arrivals;
-use crate::print::exit::{Fault, failure, of_records};
 use crate::resolve::modelled::{load, refused};
 use crate::run::requests::RequestsRun;
 use crate::run::trace::TraceFile;
 use analyze::whatif::Noise;
+use cli::Arrivals;
 use host::drive::Control;
+use messages::fault::{Fault, failure, of_records};
 use model::doubt::{Code, Doubt};
 use model::record::subject::{Model, Subject};
 use model::record::{Commands, Finding, Interval, Request};

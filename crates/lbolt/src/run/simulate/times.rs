@@ -2,7 +2,7 @@
 //! other. Counts, means and extremes are those of every analysis of requests; here is what only a
 //! simulation needs: a sample of the times, for ranks and for the demerit.
 
-use analyze::requests::{ByOperation, Figures};
+use ::verdict::requests::{ByOperation, Figures};
 use analyze::stretches::{Statistic, Stretches};
 use analyze::whatif::Noise;
 use model::record::subject::{ModelOp, Subject};

@@ -1,8 +1,8 @@
 //! Variants of a model: `--set KEY=a;b` makes one for each value, several such keys every
 //! combination.
 
-use crate::print::exit::{Fault, failure};
 use crate::resolve::change::Change;
+use messages::fault::{Fault, failure};
 
 /// Variants at the most.
 const MOST: usize = 4096;

@@ -10,12 +10,10 @@
 use super::disks::Disks;
 use super::lives::{Changes, Lives};
 use super::{Message, Order, Second};
-use crate::cli::CaptureMethod;
-use crate::print::exit::of_records;
-use crate::run::capture::{
-    self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve,
-};
-use analyze::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
+use ::capture::{self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve};
+use ::verdict::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
+use cli::CaptureMethod;
+use messages::fault::of_records;
 use model::record::{Commands, Counted, Request, Rollup, operations};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};

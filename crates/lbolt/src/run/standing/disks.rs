@@ -4,8 +4,8 @@
 //! Non-goals: partitions, of which the kernel does not count flushes.
 
 use super::row;
-use crate::run::capture::{Devices, kernel_number};
-use analyze::watched::Span;
+use ::capture::{Devices, kernel_number};
+use ::verdict::watched::Span;
 use host::device::{BlockStat, DeviceNumber, Tree};
 use model::record::{Counted, Rollup, operations};
 use std::collections::BTreeMap;

@@ -5,15 +5,16 @@
 //! Non-goals: what was waited for (`capture::Alarm`).
 
 use super::Incident;
-use crate::cli::TraceOptions;
-use crate::print::exit::of_records;
-use crate::print::output::note;
-use crate::run::Watch;
 use crate::run::directory::RunPlace;
-use crate::run::requests::{RequestsRun, outcome};
+use crate::run::requests::RequestsRun;
 use crate::run::response::analyse;
 use crate::run::trace::device_name;
-use analyze::selection::Selection;
+use ::capture::gate::Gate;
+use ::capture::outcome::outcome;
+use ::verdict::selection::Selection;
+use cli::TraceOptions;
+use messages::fault::of_records;
+use messages::output::note;
 use model::held::shown;
 use model::history;
 use model::record::requests::{Provenance, RequestFile};
@@ -90,7 +91,7 @@ pub(crate) fn write(incident: Incident, limits: &Limits) -> anyhow::Result<(Path
     let (path, taken, provenance) =
         write_run("watch", &place, incident.requests, incident.context)?;
     let one = TraceOptions::own(&path);
-    let findings = analyse(&one, Selection::default(), &Watch::default())?.findings();
+    let findings = analyse(&one, Selection::default(), &Gate::default())?.findings();
     let mut sentences = report::verdict::sentences(&findings);
     sentences.extend(lacking);
     let verdict = sentences.join(" ");
@@ -121,7 +122,7 @@ pub(crate) fn write_run(
     let file = RequestFile::of_bytes(place.as_ref(), requests.into()).map_err(of_records)?;
     let provenance = file.provenance();
     let plan = serde_json::json!({ "why": provenance.notes.get("trigger") });
-    let mut run = RequestsRun::begin(command, place, plan, Watch::default())?;
+    let mut run = RequestsRun::begin(command, place, plan, Gate::default())?;
     let path = run.path().to_owned();
     let mut reader = file.read_all().map_err(of_records)?;
     let mut refused = None;

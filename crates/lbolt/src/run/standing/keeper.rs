@@ -7,8 +7,8 @@
 //! Non-goals: how the history is kept (`model::history`).
 
 use super::Second;
-use crate::run::capture::models;
-use analyze::watched::Span;
+use ::capture::models;
+use ::verdict::watched::Span;
 use model::history::Store;
 use model::record::{Counted, Rollup, RollupKey, operations};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! nothing of the next of its number. They are told apart by when they were started, some of them
 //! each second.
 //!
-//! Non-goals: what a thread is for (`analyze::verdict`).
+//! Non-goals: what a thread is for (`verdict`).
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};

@@ -1,9 +1,9 @@
 //! What the part that captures tells the part that keeps, and is told, as frames.
 //!
-//! Non-goals: sockets (`super::part`, `crate::run::wire`).
+//! Non-goals: sockets (`super::part`, `capture::wire`).
 
-use crate::print::exit::Failure;
-use analyze::watched::Span;
+use ::verdict::watched::Span;
+use messages::fault::Failure;
 use model::record::{
     Call, Context, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Rollup, Stack,
     Wait,
@@ -126,9 +126,9 @@ pub(crate) enum Order {
 mod tests {
     use super::super::capture;
     use super::*;
-    use crate::cli::CaptureMethod;
-    use crate::print::exit::Fault;
-    use crate::run::wire::{read_frame, write_frame};
+    use ::capture::wire::{read_frame, write_frame};
+    use cli::CaptureMethod;
+    use messages::fault::Fault;
     use serde::de::DeserializeOwned;
     use serde_json::json;
     use std::io::ErrorKind;

@@ -4,7 +4,7 @@
 //! The capture is a process of its own ([`part`]), the only one with privileges. It sends
 //! [`Message`]s and takes [`Order`]s; it writes, prints and listens to nothing.
 //!
-//! Non-goals: what is counted (`analyze::watched`), how it is kept (`model::history`).
+//! Non-goals: what is counted (`::verdict::watched`), how it is kept (`model::history`).
 
 pub(crate) mod capture;
 mod disks;
@@ -17,11 +17,11 @@ pub(crate) mod watchdog;
 
 pub(crate) use message::{Incident, Message, Order, Second};
 
-use crate::cli::Condition;
-use crate::print::exit::{Failure, Fault, failure, unable};
-use crate::run::part as process;
-use crate::run::wire::{read_frame, write_frame};
-use analyze::watched::Span;
+use ::capture::part as process;
+use ::capture::wire::{read_frame, write_frame};
+use ::verdict::watched::Span;
+use cli::Condition;
+use messages::fault::{Failure, Fault, failure, unable};
 use model::record::{Counted, Rollup, RollupKey};
 use std::io::{BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;

@@ -6,11 +6,11 @@
 
 use super::capture::{self, LastMoments, Output, Told};
 use super::message::{Incident, Message, Order};
-use crate::cli::Condition;
-use crate::print::exit::{of_error, unable};
-use crate::run::capture::{Alarm, note_cgroups, note_devices};
-use crate::run::part::begin;
-use crate::run::wire::{read_frame, write_frame};
+use ::capture::part::begin;
+use ::capture::wire::{read_frame, write_frame};
+use ::capture::{Alarm, note_cgroups, note_devices};
+use cli::Condition;
+use messages::fault::{of_error, unable};
 use model::record::requests::RequestWriter;
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter};

@@ -1,10 +1,10 @@
 //! Whether what comes stands out against the same hour of earlier days, as the history has them
 //! (`--when unusual`).
 //!
-//! Non-goals: what is usual (`analyze::watched`).
+//! Non-goals: what is usual (`::verdict::watched`).
 
 use super::Second;
-use analyze::watched::{LastMinute, Unusual, Usual};
+use ::verdict::watched::{LastMinute, Unusual, Usual};
 use model::history::{History, Query};
 use model::record::Counted;
 use model::units::show_time_ns;

@@ -4,8 +4,8 @@
 //! Whose a request is, its thread tells: one of the command's process group. A thread that is gone
 //! before it could be asked was the command's if it began after the command did.
 
-use crate::run::capture::{Options, Session, now_ns, resolve};
-use crate::run::load::Load as Command;
+use capture::load::Load as Command;
+use capture::{Options, Session, now_ns, resolve};
 use experiment::storm::{Load, Window};
 use host::drive::Control;
 use model::histogram::Histogram;

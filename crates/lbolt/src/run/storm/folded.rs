@@ -1,11 +1,11 @@
 //! What a traced storm shows beyond its table: the responses within the period, and who waited for
 //! whom, by the analysis that `lbolt response` is.
 
-use crate::print::exit::of_records;
-use crate::run::Watch;
 use crate::run::response::analyse_run;
 use crate::run::trace::terminal_width;
 use analyze::storm::fold::{Fold, PARTS};
+use capture::gate::Gate;
+use messages::fault::of_records;
 use model::record::Sample;
 use model::record::requests::RequestFile;
 use report::fold::{Folded, folded};
@@ -50,6 +50,6 @@ pub(in crate::run) fn who_waited(run: &Path) -> anyhow::Result<Vec<String>> {
     if !run.join("requests.parquet").exists() {
         return Ok(vec![]);
     }
-    let findings = analyse_run(run, &Watch::default())?.findings();
+    let findings = analyse_run(run, &Gate::default())?.findings();
     Ok(report::verdict::sentences(&visible_findings(&findings)))
 }

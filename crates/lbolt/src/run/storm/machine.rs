@@ -4,7 +4,7 @@
 use super::beside::Beside;
 use super::predicted;
 use crate::run::device::ModelDevice;
-use crate::run::leftover::{Kept, Note, settings_of_others};
+use capture::leftover::{Kept, Note, settings_of_others};
 use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
 use host::device::Tree;
 use host::group::{self, Group};

@@ -1,0 +1,55 @@
+//! The capture of requests: one session, behind `record`, its flight recorder and `--trace`.
+//!
+//! [`Session`] is in the kernel or pauses, empties the rings, and knows at its end what was lost,
+//! what it cost and whether the kernel's own counts agree. `record` runs it until something ends it
+//! ([`until`]); the flight recorder does, too, and its rows go to [`LastSeconds`]; `--trace` runs
+//! it in a thread, pass by pass ([`PassCapture`]).
+//!
+//! Around it: the user's COMMAND ([`load`]), what a killed run leaves and who puts that in order
+//! ([`leftover`], [`caretaker`]), parts of lbolt that are processes of their own ([`part`],
+//! [`wire`]), and the gate that rows pass ([`gate`]).
+//!
+//! Non-goals: the tracer (`trace::capture`), what the rows mean (`analyze`).
+#![forbid(unsafe_code)]
+
+mod areas;
+pub mod caretaker;
+pub mod condition;
+mod cost;
+mod cpu_watch;
+mod devices;
+mod diskstats;
+pub mod gate;
+mod last_seconds;
+pub mod leftover;
+pub mod load;
+pub mod outcome;
+pub mod part;
+mod passes;
+mod presence;
+mod pressure_watch;
+mod session;
+mod slowdown;
+mod stack_names;
+mod trigger;
+mod until;
+pub mod wire;
+mod witness;
+
+pub use devices::{Devices, kernel_number, models, resolve};
+pub use last_seconds::LastSeconds;
+pub use passes::PassCapture;
+pub use presence::CHANGED;
+pub use session::{Ended, Live, Options, Session, SoFar, note_cgroups, note_devices};
+pub use slowdown::slowdown;
+pub use trigger::Alarm;
+pub use until::{End, Until};
+pub use witness::NewThread;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// What a clock shows, in ns.
+pub fn now_ns(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

@@ -1,0 +1,584 @@
+//! A capture session: in the kernel or paused, for one trace. It begins with its options and a
+//! place for its rows; whoever has it resumes it, lets it run and pauses it; its end says what was
+//! lost, what it cost and whether the kernel's own counts agree.
+//!
+//! Non-goals: when it is over (`until`, `passes`), what the rows mean.
+
+use super::cost::Cost;
+use super::diskstats::DiskstatsCheck;
+use super::now_ns;
+use super::presence::{CHANGED, DEVICE_CHANGED, Presence};
+use super::stack_names::StackNames;
+use super::witness::{NewThread, Witness};
+use super::{Devices, areas, resolve};
+use host::device::Tree;
+use model::record::requests::Provenance;
+use model::record::{
+    Call, Commands, Context, CpuTime, FileNumber, Finding, JournalUse, Request, Wait,
+};
+use rustix::time::ClockId;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use trace::capture::{
+    CaptureError, CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes,
+};
+use trace::event::GoingOn;
+use trace::intake::{Durable, Epoch, FanOut, ForEach, Intake, Rows, RowsError};
+
+/// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
+/// comes meanwhile.
+pub(super) const POLL: Duration = Duration::from_millis(20);
+
+/// How often what a kill is to leave is written.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// How a session captures.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// By what.
+    pub method: Method,
+    /// The size of the kernel's rings, all together.
+    pub ring_bytes: u32,
+    /// The trace's time zero, in ns of CLOCK_MONOTONIC; none: when it is first in the kernel.
+    pub zero_ns: Option<i64>,
+    /// Whether calls that wait, processes and files are kept too.
+    pub with_context: bool,
+    /// How long what was over is of use: of a flight recorder; else for good.
+    pub keep: Option<Duration>,
+    /// Whether calls are captured at their system calls too, which is a part of it.
+    pub with_syscalls: bool,
+    /// Whether stacks are, which is a part of it.
+    pub with_stacks: bool,
+    /// Whether what the tracer costs is measured, which costs, too.
+    pub with_cost: bool,
+    /// Another process whose requests are lbolt's own; 0: none.
+    pub own_process: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let ring_bytes = default_ring_bytes();
+        Self {
+            method: Method::Auto,
+            ring_bytes,
+            zero_ns: None,
+            with_context: false,
+            keep: None,
+            with_syscalls: false,
+            with_stacks: false,
+            with_cost: true,
+            own_process: 0,
+        }
+    }
+}
+
+/// What others see of a session while it runs: its progress line.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Requests so far.
+    pub requests: AtomicU64,
+    /// Events lost so far.
+    pub lost: AtomicU64,
+}
+
+/// A capture.
+pub struct Session<'a> {
+    options: Options,
+    intake: Intake<'a>,
+    /// While it is in the kernel.
+    tracer: Option<Tracer>,
+    /// What it captures.
+    numbers: Vec<u32>,
+    /// All devices that it captured.
+    devices: Devices,
+    /// The trace's time zero, since it was first in the kernel.
+    zero_ns: Option<i64>,
+    cost: Cost,
+    check: Rc<RefCell<DiskstatsCheck>>,
+    presence: Presence,
+    witness: Option<Rc<RefCell<Witness>>>,
+    stack_names: StackNames,
+    live: Option<Arc<Live>>,
+    /// When it was kept for the case of a kill.
+    kept: Instant,
+    /// Why the output took no more.
+    refused: Option<RowsError>,
+}
+
+/// What a machine keeps a capture from.
+#[derive(Debug, Default)]
+pub struct Limits {
+    /// Why it is not by BPF, where that was requested.
+    pub why_not_bpf: Option<String>,
+    /// What was asked for and cannot be told, as sentences.
+    pub untold: Vec<String>,
+}
+
+impl Limits {
+    /// All of it, as sentences.
+    pub fn sentences(self) -> impl Iterator<Item = String> {
+        let by_perf = self.why_not_bpf.map(|why| {
+            format!(
+                "captured by perf, which pairs completions with requests by sector (inexact). BPF \
+                 is exact, but failed to {why}"
+            )
+        });
+        by_perf.into_iter().chain(self.untold)
+    }
+}
+
+/// What a session leaves besides the rows.
+pub struct Ended {
+    /// Where the rows come from, and what was lost.
+    pub provenance: Provenance,
+    /// The names of processes.
+    pub commands: Commands,
+    /// All devices that were captured.
+    pub devices: Devices,
+    /// What it cost.
+    pub costs: Vec<Finding>,
+    /// How its rows compare with the kernel's own counts.
+    pub checks: Vec<Finding>,
+    /// Calls, processes and files, where they were requested.
+    pub context: Context,
+    /// Why the output took no more.
+    pub refused: Option<RowsError>,
+    /// Whether it was ever in the kernel.
+    pub has_begun: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A session that is not in the kernel yet. Its rows go there.
+    pub fn new(options: Options, rows: impl Rows + 'a) -> Self {
+        let check = Rc::new(RefCell::new(DiskstatsCheck::default()));
+        let checked = check.clone();
+        let checked = ForEach::new(move |row| checked.borrow_mut().add(row));
+        let witness = options.with_context.then(Rc::<RefCell<Witness>>::default);
+        let seen = witness.clone();
+        let seen = ForEach::new(move |row| {
+            seen.iter().for_each(|witness| witness.borrow_mut().add(row));
+        });
+        Self {
+            options,
+            intake: Intake::new(FanOut(rows, FanOut(checked, seen)), "capture"),
+            tracer: None,
+            numbers: Vec::new(),
+            devices: Devices::default(),
+            zero_ns: None,
+            cost: Cost::begin(),
+            check,
+            presence: Presence::default(),
+            witness,
+            stack_names: StackNames::default(),
+            live: None,
+            kept: Instant::now(),
+            refused: None,
+        }
+    }
+
+    /// Says how far it is.
+    pub fn show(&mut self, live: Arc<Live>) {
+        self.live = Some(live);
+    }
+
+    /// From now on, a kill leaves what there was a second before, where the rows go to a file that
+    /// survives.
+    pub fn survive(&mut self) {
+        self.intake.keep_done();
+    }
+
+    /// Shows each request as soon as it is completed.
+    pub fn watch(&mut self, watch: impl FnMut(&Request, &Commands) + 'a) {
+        self.intake.watch(watch);
+    }
+
+    /// Shows who changed metadata as soon as it is told.
+    pub fn watch_journal(&mut self, watch: impl FnMut(&JournalUse) + 'a) {
+        self.intake.watch_journal(watch);
+    }
+
+    /// Shows each wait of a thread as soon as it has ended.
+    pub fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
+        self.intake.watch_waits(watch);
+    }
+
+    /// Shows each call as soon as it has ended.
+    pub fn watch_calls(&mut self, watch: impl FnMut(&Call) + 'a) {
+        self.intake.watch_calls(watch);
+    }
+
+    /// Requests that have begun and are not completed.
+    pub fn outstanding(&self) -> u64 {
+        self.intake.outstanding() as u64
+    }
+
+    /// Says that lbolt's own jobs run meanwhile, and how their threads' names are known.
+    pub fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
+        self.intake.set_jobs(is_job);
+    }
+
+    /// Into the kernel: captures these devices, if it does not capture them already. Says what
+    /// this machine keeps it from, the first time.
+    pub fn resume(&mut self, devices: &Devices) -> Result<Limits, TracerError> {
+        if self.tracer.is_some() && self.numbers == devices.numbers {
+            return Ok(Limits::default());
+        }
+        self.pause();
+        self.numbers.clone_from(&devices.numbers);
+        self.aside(|session| {
+            let Options { method, ring_bytes, .. } = session.options;
+            let options = CaptureOptions {
+                devices: devices.numbers.clone(),
+                file_systems: devices.file_systems(),
+                ring_bytes,
+                calls: session.options.with_context,
+                syscalls: session.options.with_syscalls,
+                stacks: session.options.with_stacks,
+                own_process: session.options.own_process,
+            };
+            let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
+            let limits = Limits {
+                why_not_bpf: why_not_bpf.as_ref().map(ToString::to_string),
+                untold: tracer.untold(&options),
+            };
+            session.intake.note("method", tracer.name().to_owned());
+            session.note_limits(&limits);
+            let refused = why_not_bpf.as_ref().and_then(CaptureError::log);
+            let refused = refused.or_else(|| tracer.refused_log());
+            if let Some(log) = refused {
+                session.intake.note("verifier.log", log.to_owned());
+            }
+            if let Some(why) = tracer.why_plain() {
+                session.intake.note("method.plain", format!("the other build failed to {why}"));
+            }
+            let is_first = session.zero_ns.is_none();
+            let zero_ns = session.zero_ns();
+            session.check.borrow_mut().begin(devices, zero_ns);
+            session.presence.begin(devices);
+            let stack = devices.stack().iter();
+            stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
+            session.devices.add(devices.clone());
+            session.intake.begins_end(None);
+            session.tracer = Some(tracer);
+            Ok(if is_first { limits } else { Limits::default() })
+        })
+    }
+
+    fn note_limits(&mut self, limits: &Limits) {
+        if let Some(why) = &limits.why_not_bpf {
+            self.intake.note("method.why", format!("BPF failed to {why}"));
+        }
+        for (place, sentence) in limits.untold.iter().enumerate() {
+            self.intake.note(&format!("untold.{place}"), sentence.clone());
+        }
+    }
+
+    /// Times are CLOCK_MONOTONIC's, counted from zero; where that is, in ns.
+    fn zero_ns(&mut self) -> i64 {
+        if let Some(known) = self.zero_ns {
+            return known;
+        }
+        let (wall_ns, monotonic_ns) = (now_ns(ClockId::Realtime), now_ns(ClockId::Monotonic));
+        let zero_ns = self.options.zero_ns.unwrap_or(monotonic_ns);
+        self.intake.set_clock("CLOCK_MONOTONIC", Epoch::At(wall_ns - monotonic_ns));
+        self.intake.set_zero(zero_ns);
+        *self.zero_ns.insert(zero_ns)
+    }
+
+    /// Does something whose CPU time is none of the capture's.
+    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before_ns = now_ns(ClockId::ThreadCPUTime);
+        let done = work(self);
+        let took_ns = now_ns(ClockId::ThreadCPUTime) - before_ns;
+        self.cost.leave_out(took_ns);
+        done
+    }
+
+    /// Empties the rings each time that `wait` comes back, until it says that it is over.
+    pub fn run<E>(&mut self, mut wait: impl FnMut(&mut Self) -> Option<E>) -> E {
+        loop {
+            if let Some(end) = wait(self) {
+                return end;
+            }
+            self.take();
+        }
+    }
+
+    /// How long the rings may be left alone. A session that pauses is not to wake during a pass.
+    pub(super) fn patience(&self) -> Duration {
+        if self.tracer.is_some() { POLL } else { Duration::MAX }
+    }
+
+    /// Whether the output takes no more.
+    pub fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// Events that were lost since it is in the kernel.
+    pub fn lost(&self) -> u64 {
+        let losses = self.tracer.as_ref().and_then(|tracer| tracer.losses().ok());
+        losses.map_or(0, |losses| events(&losses))
+    }
+
+    /// Whether waits of threads are told.
+    pub fn tells_waits(&self) -> bool {
+        self.tracer.as_ref().is_some_and(Tracer::tells_waits)
+    }
+
+    /// Waits that have gone on for so long, as they are now.
+    pub fn going_on(&self, least: Duration) -> Vec<Wait> {
+        let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
+        let zero_ns = self.zero_ns.unwrap_or_default();
+        let going_on = self.tracer.as_ref().map(|tracer| tracer.going_on(least_ns));
+        let as_wait = |wait: GoingOn| Wait {
+            kind: wait.kind,
+            pid: u64::from(wait.pid),
+            command: wait.command,
+            begin_ns: wait.begin_ns - zero_ns,
+            end_ns: wait.now_ns - zero_ns,
+            ..Wait::default()
+        };
+        going_on.into_iter().flatten().map(as_wait).collect()
+    }
+
+    /// Empties the rings.
+    fn take(&mut self) {
+        self.drain();
+        if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
+            self.kept = Instant::now();
+            self.refused = self.intake.keep().err();
+            if let Some(keep) = self.options.keep {
+                self.keep_last(keep);
+            }
+            // A page of /proc for each program: as costly as many rows.
+            self.live.iter().for_each(|live| live.lost.store(self.lost(), Ordering::Relaxed));
+        }
+        if let Some(live) = &self.live {
+            live.requests.store(self.intake.seen(), Ordering::Relaxed);
+        }
+        match &self.tracer {
+            _ if self.refused.is_some() => self.pause(),
+            Some(tracer) if self.options.with_cost => self.cost.poll(tracer),
+            Some(_) => {}
+            None => {}
+        }
+    }
+
+    /// Forgets calls and all else that was over so long ago.
+    fn keep_last(&mut self, keep: Duration) {
+        self.intake.keep_last(i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX));
+        self.witness.iter().for_each(|witness| witness.borrow_mut().keep_last(keep));
+    }
+
+    fn drain(&mut self) {
+        let Some(tracer) = self.tracer.as_mut().filter(|_| self.refused.is_none()) else { return };
+        match tracer.drain(&mut self.intake) {
+            Ok(drained) => self.intake.counts_mut().rejected += drained.malformed,
+            Err(refused) => self.refused = Some(refused),
+        }
+        if let Some(witness) = &self.witness {
+            let (threads, files) = (self.intake.new_threads(), self.intake.new_files());
+            let mut witness = witness.borrow_mut();
+            witness.name(self.intake.new_names());
+            witness.look(threads, files);
+            let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
+            witness.cpu_watch.look(now_ns);
+            witness.pressure_watch.look(now_ns, false);
+            if let Some(tracer) = &self.tracer {
+                self.stack_names.look(self.intake.new_stacks(), |stack| tracer.frames(stack));
+            }
+        }
+    }
+
+    /// Out of the kernel, with what is in the rings, whatever the kernel says to that.
+    pub fn pause(&mut self) {
+        let Some(tracer) = &self.tracer else { return };
+        self.cost.end(tracer);
+        self.check.borrow_mut().end();
+        self.presence.end(&self.devices);
+        if let Some(second) = tracer.second_source() {
+            self.intake.note("second_source", second);
+        }
+        // Requests that begin while its programs are removed one by one are seen in part.
+        self.intake.begins_end(Some(now_ns(ClockId::Monotonic)));
+        let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
+        self.drain();
+        if let Some(tracer) = &self.tracer {
+            self.stack_names.name_those_of_the_kernel(|stack| tracer.frames(stack));
+        }
+        if let Some(witness) = &self.witness {
+            let mut witness = witness.borrow_mut();
+            witness.cpu_watch.pause();
+            let zero_ns = self.zero_ns.unwrap_or_default();
+            witness.pressure_watch.pause(now_ns(ClockId::Monotonic) - zero_ns);
+        }
+        if self.refused.is_none() {
+            // What is in flight now is completed while nobody looks.
+            self.refused = self.intake.interrupt().err();
+        }
+        if let Err(error) = stopped.and_then(|()| self.count_losses()) {
+            self.intake.note("lost.unknown", format!("failed to {error}"));
+        }
+        self.tracer = None;
+    }
+
+    /// What the kernel could not keep, in all and by CPU.
+    fn count_losses(&mut self) -> Result<(), TracerError> {
+        let Some(tracer) = &self.tracer else { return Ok(()) };
+        let losses = tracer.losses()?;
+        for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
+            self.intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
+        }
+        for (program, lost) in &losses.runs {
+            self.intake.note(&format!("lost.runs.{program}"), lost.to_string());
+        }
+        let counts = self.intake.counts_mut();
+        counts.lost += events(&losses);
+        counts.queue_time_missed += losses.queue_times.iter().sum::<u64>();
+        Ok(())
+    }
+
+    /// Lets rows go to their place that arrived before a moment; see [`Intake::let_go_before`].
+    pub fn let_go_before(&mut self, time_ns: i64) {
+        if self.refused.is_none() {
+            self.refused = self.intake.let_go_before(time_ns).err();
+        }
+    }
+
+    /// Threads of which it is known since this was last asked what they are.
+    pub fn new_threads(&mut self) -> Vec<NewThread> {
+        let witness = self.witness.as_ref();
+        witness.map_or_else(Vec::new, |witness| witness.borrow_mut().take_new())
+    }
+
+    /// Forgets threads: who has their numbers from now on is asked what he is.
+    pub fn forget_threads(&mut self, pids: &[u32]) {
+        self.intake.forget_threads(pids);
+    }
+
+    /// What the CPUs did since a moment.
+    pub fn cpu_times_since(&self, since_ns: i64) -> Vec<CpuTime> {
+        let witness = self.witness.as_ref();
+        witness.map_or_else(Vec::new, |witness| witness.borrow().cpu_watch.since(since_ns))
+    }
+
+    /// The name of a file, if it is known.
+    pub fn file_name(&self, file: FileNumber) -> Option<String> {
+        self.witness.as_ref()?.borrow().file_name(file)
+    }
+
+    /// Looks for the names of files among those that threads have open, for a small part of the
+    /// time.
+    pub fn look_for_files(&mut self, files: Vec<(FileNumber, u32)>) {
+        if let Some(witness) = &self.witness {
+            witness.borrow_mut().look(Vec::new(), files);
+        }
+    }
+
+    /// What is known now, while it goes on: all but the rows.
+    pub fn so_far(&self) -> SoFar {
+        let (provenance, durable) = self.intake.so_far();
+        let witness = self.witness.as_ref().map(|witness| witness.borrow().copy());
+        let (commands, devices) = (self.intake.commands().clone(), self.devices.clone());
+        SoFar { provenance, commands, devices, witness, durable }
+    }
+
+    /// Out of the kernel for good.
+    pub fn end(mut self) -> Ended {
+        self.pause();
+        let durable = self.intake.take_durable();
+        let (provenance, commands, refused) = self.intake.end(self.refused);
+        let context = self.witness.map(|witness| witness.take().conclude(durable));
+        let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
+        self.cost.written();
+        // A device may have been made meanwhile.
+        self.devices.learn(resolve(&[]).unwrap_or_default());
+        Ended {
+            costs: self.cost.findings(&provenance.counts),
+            checks: [
+                self.check.borrow().findings(&self.devices, provenance.counts.lost),
+                self.presence.findings(&self.devices),
+            ]
+            .concat(),
+            has_begun: self.zero_ns.is_some(),
+            context: context.unwrap_or_default(),
+            provenance,
+            commands,
+            devices: self.devices,
+            refused,
+        }
+    }
+}
+
+/// What a session knows while it goes on.
+pub struct SoFar {
+    /// Where the rows come from, and what was lost.
+    pub provenance: Provenance,
+    /// The names of processes.
+    pub commands: Commands,
+    /// All devices that were captured.
+    pub devices: Devices,
+    witness: Option<Witness>,
+    durable: Durable,
+}
+
+impl SoFar {
+    /// Calls, processes and files: their names are looked for, which takes up to some seconds.
+    pub fn context(&mut self) -> Context {
+        let durable = std::mem::take(&mut self.durable);
+        self.witness.take().map(|witness| witness.conclude(durable)).unwrap_or_default()
+    }
+}
+
+impl Ended {
+    /// Notes the costs, and the names of devices and of the cgroups that requested anything, with
+    /// the trace.
+    pub fn note(&mut self, cgroups: &BTreeSet<u64>) {
+        note_cgroups(&mut self.provenance, cgroups);
+        let notes = &mut self.provenance.notes;
+        for cost in &self.costs {
+            if let Some(value) = cost.value {
+                notes.insert(format!("cost.{}", cost.quantity), value.to_string());
+            }
+        }
+        note_devices(&mut self.provenance, &self.devices);
+        let changed = self.checks.iter().filter(|f| f.quantity == DEVICE_CHANGED);
+        for finding in changed {
+            let device = finding.subject.get("device").unwrap_or_default();
+            let sentence = report::doubt::sentences(&finding.doubts);
+            self.provenance.notes.insert(format!("{CHANGED}{device}"), sentence);
+        }
+    }
+}
+
+/// Notes what the cgroups are called that requested anything.
+pub fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
+    if !cgroups.is_empty() {
+        let paths = host::cgroup::paths(&Tree::system()).into_iter();
+        let paths = paths.filter(|(number, _)| cgroups.contains(number));
+        let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), path));
+        provenance.notes.extend(notes);
+    }
+}
+
+/// Notes what the devices are called, and what lies where on them.
+pub fn note_devices(provenance: &mut Provenance, devices: &Devices) {
+    let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
+    provenance.notes.extend(names);
+    provenance.note_stack(devices.stack());
+    areas::note(provenance, devices);
+}
+
+/// Tells who changed a file, again and again: nothing is missing where one change is not seen.
+const CHANGE: &str = "writeback_mark_inode_dirty";
+
+/// Events that were lost.
+fn events(losses: &Losses) -> u64 {
+    let of_requests = losses.runs.iter().filter(|(program, _)| **program != CHANGE);
+    let runs: u64 = of_requests.map(|(_, lost)| lost).sum();
+    losses.records.iter().sum::<u64>() + runs + losses.second
+}

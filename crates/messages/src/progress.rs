@@ -1,0 +1,73 @@
+//! Progress of passes: which cell, which pass, the rate so far, the time left.
+
+use crate::output::progress_target;
+use crate::ticker::Ticker;
+use host::drive::Control;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::text::visible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A progress line.
+pub struct Progress {
+    bar: ProgressBar,
+    control: Arc<Control>,
+    /// `Control::bytes` when the pass began.
+    pass_began_bytes: Arc<AtomicU64>,
+    _ticker: Ticker,
+    began: Instant,
+    done: u64,
+    total: u64,
+}
+
+impl Progress {
+    /// A line for `total` passes.
+    pub fn new(control: Arc<Control>, total: u64) -> Self {
+        let target = progress_target().unwrap_or_else(ProgressDrawTarget::hidden);
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let pass_began_bytes = Arc::new(AtomicU64::new(0));
+        let (moved, before) = (control.clone(), pass_began_bytes.clone());
+        let _ticker = Ticker::of_bar(bar.clone(), move |bar| {
+            let bytes = moved.bytes.load(Ordering::Relaxed);
+            bar.set_position(bytes.saturating_sub(before.load(Ordering::Relaxed)));
+        });
+        Self { bar, control, pass_began_bytes, _ticker, began: Instant::now(), done: 0, total }
+    }
+
+    /// A pass begins. `bytes` is what it will move, 0 where only time ends it.
+    pub fn pass(&mut self, what: &str, bytes: u64) {
+        let left = match self.done {
+            0 => String::new(),
+            done => {
+                let each = self.began.elapsed().as_secs_f64() / done as f64;
+                format!(", about {:.0} s left", each * self.total.saturating_sub(done) as f64)
+            }
+        };
+        let now = self.control.bytes.load(Ordering::Relaxed);
+        self.pass_began_bytes.store(now, Ordering::Relaxed);
+        let template = match bytes {
+            0 => "{msg}  {bytes} so far",
+            _ => "{msg}  {bar:20} {percent:>3} %  {binary_bytes_per_sec}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
+        }
+        self.bar.set_length(bytes);
+        self.bar.reset_elapsed();
+        self.bar.set_position(0);
+        self.bar.reset_eta();
+        let what = visible(what);
+        self.bar.set_message(format!("[{}/{}{left}] {what}", self.done + 1, self.total));
+    }
+
+    /// There is a pass more than was planned.
+    pub fn one_more(&mut self) {
+        self.total += 1;
+    }
+
+    /// A pass is over.
+    pub fn pass_done(&mut self) {
+        self.done += 1;
+    }
+}

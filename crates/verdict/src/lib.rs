@@ -1,0 +1,570 @@
+//! Who waits, for whom, on which file: one pass over a trace's requests in the order of their
+//! arrival, with the calls that waited, and a verdict at its end.
+//!
+//! The 1986 paper asked which requests make others wait. There readers waited; here whoever does:
+//! calls that make a file durable, reads, direct writes, and flushes where no calls are known.
+//!
+//! A trace is looked at by minutes, each by itself: what is found of a minute depends on what was
+//! in flight at its begin and on nothing before. Minutes are added up as integers. So a trace's
+//! verdict is the same to the last bit however it is cut, and takes memory for a minute.
+//!
+//! - [`role`]: what a process is for, by its title.
+//! - `instance`: which of several instances of one program a process is of.
+//! - `actors`: whose request it is.
+//! - `intervals`: calls and waits, by their begins.
+//! - [`Known`]: what is known besides the requests.
+//! - [`Minutes`]: requests into minutes, a ledger each.
+//! - `disk`: how the time of a wait divides among those whose requests are in flight.
+//! - `book`: slices of time with the waits that began in them.
+//! - `weigh`: the waits of a minute divided among their causes.
+//! - `sums`: what is kept of a minute, and how minutes are added up.
+//! - `calm`: what waits take in calm.
+//! - `blame`: what waits took beyond calm, and because of whom.
+//! - `holders`: whose locks are waited for; `held`: the roles of these, and of who fills journals.
+//! - `sleeps`: who slept while another one waited.
+//! - `stalled`: for how long anybody waited for a request, as the kernel counts pressure.
+//! - `units`: the same by cgroup.
+//! - `cpus`: what the CPUs did meanwhile.
+//! - `throttle`: what a cgroup's limit held back.
+//! - `calls`: what a call waits for, part by part.
+//! - `stacks`: by which functions requests were queued.
+//! - [`Verdict`]: all of it, of one minute or of many; `findings`: what is published of it.
+//! - `so_far`: what is known while requests still come.
+//!
+//! Where devices lie on others, a wait counts once, at the top of the stack; what is in flight is
+//! looked at in the layer where most of the top's time goes ([`crate::layers`]), of whose devices
+//! (the legs of a mirror) the slowest alone. What is in flight in a layer beneath is of the role
+//! that asked for it at the top.
+//!
+//! Of a selected time ([`Selection`]) the waits that begin in it are told of; what is in flight
+//! around it is known as load.
+//!
+//! Non-goals: sentences (`report::verdict`); names of files ([`crate::names`]).
+#![forbid(unsafe_code)]
+
+mod actors;
+mod blame;
+mod book;
+mod calls;
+mod calm;
+mod cpus;
+pub mod density;
+mod disk;
+mod ends;
+pub mod explore;
+mod files;
+mod findings;
+mod held;
+pub mod history;
+mod holders;
+mod instance;
+mod intervals;
+pub mod joined;
+mod known;
+pub mod layers;
+mod merge;
+mod minutes;
+mod names;
+pub mod opened;
+pub mod parts;
+mod recent;
+pub mod requests;
+pub mod response;
+mod role;
+pub mod selection;
+mod sleeps;
+mod so_far;
+mod stacks;
+mod stalled;
+pub mod stretches;
+mod sums;
+mod throttle;
+mod units;
+mod waits;
+pub mod watched;
+mod weigh;
+mod whole;
+
+pub(crate) use actors::{Actors, RoleId};
+pub(crate) use blame::united;
+pub use ends::Ends;
+pub use findings::{Told, findings};
+pub use known::{Homes, Known};
+pub use minutes::Minutes;
+pub use role::role;
+pub(crate) use so_far::{LostSoFar, SoFar, WaitsSoFar};
+pub(crate) use sums::Storm;
+pub use whole::Verdict;
+
+use crate::merge::Merge as _;
+use crate::requests::sequences::Open;
+use book::Book;
+use calls::Steps;
+use cpus::Cpus;
+use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
+use files::Files;
+use hashbrown::HashMap;
+use model::record::{
+    Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
+    WaitKind,
+};
+use sleeps::Sleeps;
+use stacks::Ways;
+use stalled::{Stalled, Unplaced};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use sums::{Share, Sums, Victim};
+use throttle::Throttle;
+use waits::{Class, Kind, size_of};
+use weigh::{Scene, weigh};
+
+/// A span on its way to a verdict: the waits that begin in it, with all that is in flight while
+/// they go on.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    known: Arc<Known>,
+    time_ns: Range<i64>,
+    actors: Actors,
+    devices: BTreeMap<u32, Device>,
+    /// Whose requests those beneath are made for, while they are in flight.
+    askers: Open<RoleId>,
+    /// On which device a file system lies, as far as it is not known.
+    homes: HashMap<u32, u32>,
+    /// Calls that begin in the span or are under way at its begin, in the order of their begins;
+    /// and how many have begun.
+    calls: Vec<Call>,
+    begun: usize,
+    /// Waits by themselves, in the same order; and how many have begun.
+    waits: Vec<Wait>,
+    waits_begun: usize,
+    /// Who changed metadata, in the order of its begins.
+    journal_use: Vec<JournalUse>,
+    has_calls: bool,
+    /// Until when a thread is in a call, whose parts its requests are.
+    in_call: HashMap<u32, (i64, usize)>,
+    /// What a thread has in flight.
+    asked: HashMap<u32, Asked>,
+    sleeps: Sleeps,
+    /// On which device a role had its last request, call or wait.
+    used: HashMap<RoleId, u32>,
+    /// What of the time some thread waited for a request.
+    stalled: Stalled,
+    /// The same by cgroup.
+    stalled_units: Vec<Stalled>,
+    unplaced: BTreeMap<RoleId, Unplaced>,
+    /// How long a role's threads waited for locks that a role held, and how often.
+    held: BTreeMap<(Victim, RoleId), Share>,
+    steps: Steps,
+    throttle: Throttle,
+    files: Files,
+    ways: Ways,
+    cpus: Cpus,
+    /// Requests that arrived in the span.
+    requests: u64,
+    last_ns: i64,
+    /// Until when waits go on that began in the span: what comes meanwhile is their load.
+    loaded_until_ns: i64,
+}
+
+/// What a thread has in flight: until when it has requests that it waits for, as these tell; and
+/// reads that take long, for which it may not wait, and the last of which ends then.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    until_ns: i64,
+    ahead: Option<(i64, Class)>,
+}
+
+#[derive(Debug)]
+struct Device {
+    disk: Disk<Class>,
+    book: Book,
+}
+
+impl Ledger {
+    /// Of a span; what is selected of it is told of.
+    pub(crate) fn new(known: &Arc<Known>, time_ns: Range<i64>) -> Self {
+        let time_ns = known.selected(&time_ns);
+        let (calls, waits) = (known.calls.of(&time_ns), known.waits.of(&time_ns));
+        let begun = calls.iter().filter(|call| time_ns.contains(&call.begin_ns));
+        let of_calls = begun.filter_map(|call| call.end_ns).max();
+        let begun = waits.iter().filter(|wait| time_ns.contains(&wait.begin_ns));
+        let of_waits = begun.map(|wait| wait.end_ns).max();
+        let loaded_until_ns = of_calls.max(of_waits).unwrap_or(i64::MIN);
+        Self {
+            actors: known.actors.clone(),
+            has_calls: known.has_calls,
+            calls,
+            waits,
+            journal_use: known.journal_use.of(&time_ns),
+            stalled_units: known.units.stalled(),
+            cpus: known.cpus.of(&time_ns),
+            time_ns,
+            last_ns: i64::MIN,
+            loaded_until_ns,
+            known: Arc::clone(known),
+            ..Self::default()
+        }
+    }
+
+    /// Whether requests matter that arrive from a moment on and are completed until another one,
+    /// when all that arrived before them has been added.
+    pub(crate) fn concerns(&self, arrived_ns: i64, completed_ns: i64) -> bool {
+        completed_ns >= self.time_ns.start && !self.is_over(arrived_ns)
+    }
+
+    /// Whether nothing matters that arrives from a moment on.
+    pub(crate) fn is_over(&self, arrived_ns: i64) -> bool {
+        arrived_ns >= self.time_ns.end && arrived_ns >= self.loaded_until_ns
+    }
+
+    /// Takes the next request, in the order of arrival.
+    pub(crate) fn add(&mut self, row: &Request, commands: &Commands) {
+        let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
+        if let Some(FileKey { number, .. }) = row.file.filter(|_| row.above_id.is_none()) {
+            self.homes.entry(number.file_system).or_insert(row.device);
+        }
+        self.begin_waits(begin_ns);
+        if !self.concerns(begin_ns, end_ns) {
+            return;
+        }
+        let is_selected = self.time_ns.contains(&begin_ns);
+        self.requests += u64::from(is_selected);
+        let call = self.call_of(row.pid, begin_ns).filter(|_| row.above_id.is_none());
+        if self.known.of_files {
+            self.steps.add(row, call);
+        }
+        // The whole sequence has a row of its own; its parts would count its time again.
+        if row.parent_id.is_some() || row.is_orphan() {
+            return;
+        }
+        let role = self.role_of(row, commands, (begin_ns, end_ns));
+        if is_selected {
+            if row.above_id.is_none() && self.known.of_files {
+                self.files.add(row, &self.known.file_names);
+                self.ways.add(row, role, (begin_ns, end_ns));
+            }
+            self.last_ns = self.last_ns.max(end_ns);
+            self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
+        }
+        let kind = Kind::of_request(row, self.has_calls)
+            .filter(|_| is_selected && role != actors::JOURNAL && call.is_none());
+        let is_ahead = self.known.has_waits && is_long_read_ahead(row, (begin_ns, end_ns));
+        if self.known.has_waits && row.above_id.is_none() {
+            self.remember(row, role, end_ns, is_ahead);
+        }
+        let waits = kind.filter(|_| !is_ahead);
+        if let Some((pid, kind)) = row.pid.zip(waits) {
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            self.note(pid, (begin_ns, end_ns), class);
+        }
+        self.bring(row, role, waits, (begin_ns, end_ns));
+        if let Some(kind) = kind.filter(|_| is_ahead) {
+            // Who does not sleep for it does not wait for it; who does, is told of by that.
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            self.wait_for((begin_ns, begin_ns), class, None);
+        }
+    }
+
+    /// Brings a request to its device, and who waits for it to where that time goes by.
+    fn bring(
+        &mut self,
+        row: &Request,
+        role: RoleId,
+        kind: Option<Kind>,
+        (begin_ns, end_ns): (i64, i64),
+    ) {
+        let size = size_of(row.length_bytes);
+        let held = self.throttle.take(row, role, (begin_ns, end_ns));
+        let role = held.map_or(role, |(whose, _)| whose);
+        if kind.is_some() {
+            let since_ns = held.map_or(begin_ns, |(_, since_ns)| since_ns);
+            self.stall(row.pid, (since_ns, end_ns));
+        }
+        let class = kind.map(|kind| Class { device: row.device, role, kind, size });
+        let act = Act { role, op: row.op };
+        let queue = self.known.queues.get(&row.device).copied();
+        let Device { disk, book } = self.device(row.device);
+        match (held, class, queue) {
+            // It began before it was queued, and the time until then is the limit's.
+            (Some((_, since_ns)), Some(class), _) => {
+                let own = (disk.number(act) as PartNumber, (end_ns - begin_ns) as f64);
+                let limit = (THROTTLED as PartNumber, (begin_ns - since_ns) as f64);
+                let parts = vec![limit, own];
+                book.waited(&mut Waited { class, begin_ns: since_ns, end_ns, parts });
+                disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
+            }
+            // Where its time goes by in a layer beneath, it waits behind what is in flight there.
+            (_, Some(class), Some(queue)) if queue != row.device => {
+                disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
+                let Device { disk, book } = self.device(queue);
+                disk.wait((begin_ns, end_ns), class, None, book);
+            }
+            _ => disk.request((begin_ns, end_ns), act, row.length_bytes, class, book),
+        }
+    }
+
+    fn device(&mut self, number: u32) -> &mut Device {
+        let new = || Device { disk: Disk::new(), book: Book::new(self.time_ns.clone()) };
+        self.devices.entry(number).or_insert_with(new)
+    }
+
+    /// Whose request it is: one beneath another is that one's, whichever thread sent it on.
+    fn role_of(&mut self, row: &Request, commands: &Commands, span: (i64, i64)) -> RoleId {
+        let above = row.above_id.and_then(|id| self.askers.get(id)).copied();
+        let role = above.unwrap_or_else(|| self.actors.of_request(row, commands));
+        if self.known.stack.is_upper(row.device) {
+            self.askers.begin(row.request_id, span.0, span.1, role);
+        }
+        role
+    }
+
+    /// The call that a thread is in.
+    fn call_of(&self, pid: Option<u32>, time_ns: i64) -> Option<usize> {
+        let (until_ns, call) = pid.and_then(|pid| self.in_call.get(&pid))?;
+        (time_ns <= *until_ns).then_some(*call)
+    }
+
+    /// Where a file system lies; where no request has told it, there is nothing that calls could
+    /// wait behind.
+    fn home(&self, file_system: u64) -> Option<u32> {
+        let file_system = file_system as u32;
+        self.known.homes.get(file_system).or_else(|| self.homes.get(&file_system).copied())
+    }
+
+    /// What a request tells of later waits: of its thread, and of its role.
+    fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64, is_ahead: bool) {
+        let kind = Kind::of_request(row, self.has_calls);
+        if let Some((pid, kind)) = row.pid.zip(kind) {
+            let nothing = Asked { until_ns: i64::MIN, ahead: None };
+            let asked = self.asked.entry(pid).or_insert(nothing);
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            match is_ahead {
+                true if asked.ahead.is_none_or(|(until_ns, _)| until_ns < end_ns) => {
+                    asked.ahead = Some((end_ns, class));
+                }
+                true => {}
+                false => asked.until_ns = end_ns.max(asked.until_ns),
+            }
+        }
+        self.used.insert(role, row.device);
+    }
+
+    /// What a thread reads ahead that waits since a moment.
+    fn ahead_of(&self, wait: &Wait) -> Option<Class> {
+        let (until_ns, class) = self.asked.get(&(wait.pid as u32))?.ahead?;
+        (until_ns > wait.begin_ns).then_some(class)
+    }
+
+    /// Calls and waits that have begun until a moment, in the order of their begins.
+    fn begin_waits(&mut self, until_ns: i64) {
+        loop {
+            let call_ns = self.calls.get(self.begun).map(|call| call.begin_ns);
+            let wait_ns = self.waits.get(self.waits_begun).map(|wait| wait.begin_ns);
+            let is_call = call_ns.is_some() && wait_ns.is_none_or(|ns| call_ns <= Some(ns));
+            let next_ns = if is_call { call_ns } else { wait_ns };
+            if next_ns.is_none_or(|ns| ns > until_ns) {
+                break;
+            }
+            if is_call { self.begin_call() } else { self.begin_wait() }
+        }
+        self.end_sleeps(until_ns);
+    }
+
+    /// A thread waits for storage, and others may sleep until it has.
+    fn note(&mut self, pid: u32, span: (i64, i64), class: Class) {
+        if self.known.wakers.as_ref().is_none_or(|wakers| wakers.contains(&pid)) {
+            self.sleeps.note(pid, span, class);
+        }
+    }
+
+    /// The next call begins.
+    fn begin_call(&mut self) {
+        let (number, call) = (self.begun, &self.calls[self.begun]);
+        self.begun += 1;
+        let pid = call.pid as u32;
+        let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
+        let (kind, file_system) = (Kind::Call(call.kind), call.file_system);
+        let role = self.actors.of_thread(pid, || call.command.clone());
+        let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
+        *in_call = (*in_call).max((end_ns, number));
+        if let Some(device) = self.home(file_system) {
+            let class = Class { device, role, kind, size: 0 };
+            self.stall(Some(pid), (begin_ns, end_ns));
+            self.note(pid, (begin_ns, end_ns), class);
+            self.wait_for((begin_ns, end_ns), class, None);
+        }
+    }
+
+    /// The next wait begins.
+    fn begin_wait(&mut self) {
+        let wait = self.waits[self.waits_begun].clone();
+        self.waits_begun += 1;
+        let is_selected = self.time_ns.contains(&wait.begin_ns);
+        let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
+        if wait.for_request != 0 && self.device_of(&wait, role).is_some() {
+            self.stall(Some(wait.pid as u32), (wait.begin_ns, wait.end_ns));
+        }
+        if self.actors.is_kernel(role) {
+            return;
+        }
+        let span = (wait.begin_ns, wait.end_ns);
+        if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
+            self.note(wait.pid as u32, span, class);
+            return self.wait_for(span, class, None);
+        }
+        if wait.kind == WaitKind::Thread {
+            return self.sleeps.begin(wait);
+        }
+        let Some(device) = self.device_of(&wait, role) else {
+            if is_selected && Kind::of_wait(wait.kind).is_some() {
+                let one = Unplaced { count: 1, sum_ns: wait.end_ns - wait.begin_ns };
+                self.unplaced.entry(role).or_default().merge(one);
+            }
+            return;
+        };
+        if is_selected && self.known.of_files {
+            self.ways.add_wait(&wait, device, role);
+        }
+        if let Some(kind) = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind)) {
+            let class = Class { device, role, kind, size: 0 };
+            let holding = match wait.kind {
+                WaitKind::Lock => self.holding(&wait, &class),
+                WaitKind::Journal => self.holding_journal(&wait, &class),
+                _ => None,
+            };
+            self.note(wait.pid as u32, span, class);
+            self.wait_for(span, class, holding);
+        }
+    }
+
+    /// A thread waits for a request, as the kernel counts it.
+    fn stall(&mut self, pid: Option<u32>, (begin_ns, end_ns): (i64, i64)) {
+        self.stalled.add(begin_ns, end_ns);
+        let unit = pid.and_then(|pid| self.known.units.of(pid));
+        if let Some(stalled) = unit.and_then(|unit| self.stalled_units.get_mut(unit)) {
+            stalled.add(begin_ns, end_ns);
+        }
+    }
+
+    /// Sleeps that have ended until a moment: each is so many waits as its waker had meanwhile.
+    fn end_sleeps(&mut self, until_ns: i64) {
+        for (sleep, pieces) in self.sleeps.end(until_ns) {
+            let role = self.actors.of_thread(sleep.pid as u32, || sleep.command.clone());
+            for piece in pieces {
+                if !self.time_ns.contains(&piece.root_ns) {
+                    continue;
+                }
+                let device = piece.class.device;
+                let class = Class { device, role, kind: Kind::Thread(piece.class.role), size: 0 };
+                let queue = self.known.queues.get(&device).copied().unwrap_or(device);
+                // It stands beside the waker's own, which it is a part of.
+                let begin_ns = piece.root_ns;
+                let end_ns = begin_ns + (piece.end_ns - piece.begin_ns);
+                let mut wait = Waited { class, begin_ns, end_ns, parts: Vec::new() };
+                self.device(queue).book.waited(&mut wait);
+            }
+        }
+    }
+
+    /// For which device a role waits: its file's; without a file where the thread changes metadata,
+    /// if it holds a transaction open, else where the role has its requests. It may be none that is
+    /// looked at.
+    fn device_of(&self, wait: &Wait, role: RoleId) -> Option<u32> {
+        let journal = || self.known.journals.get(&(wait.pid as u32)).copied();
+        match wait.file_system {
+            0 if wait.in_transaction != 0 => journal().and_then(|of| self.home(of)),
+            0 => self.used.get(&role).copied().or_else(|| self.home(journal()?)),
+            known => self.home(known),
+        }
+    }
+
+    /// Whether a wait may be for what its thread reads ahead.
+    fn may_be_read(&self, wait: &Wait) -> bool {
+        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
+        !is_in_call && Kind::of_wait(wait.kind).is_some_and(Kind::may_be_a_request)
+    }
+
+    /// Whether a wait is a part of a call, or for a request of the thread's own.
+    fn is_told(&self, wait: &Wait, kind: Kind) -> bool {
+        let pid = wait.pid as u32;
+        let asked = || self.asked.get(&pid);
+        let is_asked = || asked().is_some_and(|asked| asked.until_ns > wait.begin_ns);
+        self.call_of(Some(pid), wait.begin_ns).is_some() || kind.may_be_a_request() && is_asked()
+    }
+
+    /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath
+    /// it.
+    fn wait_for(&mut self, (begin_ns, end_ns): (i64, i64), class: Class, holding: Option<Holding>) {
+        self.used.insert(class.role, class.device);
+        if !self.time_ns.contains(&begin_ns) {
+            return;
+        }
+        let queue = self.known.queues.get(&class.device).copied().unwrap_or(class.device);
+        let Device { disk, book } = self.device(queue);
+        disk.wait((begin_ns, end_ns), class, holding, book);
+        self.last_ns = self.last_ns.max(end_ns);
+    }
+
+    /// What was noted so far, weighed.
+    fn sums(&mut self) -> Sums {
+        let mut sums = Sums { held: self.held.clone(), ..Sums::default() };
+        for Device { disk, book } in self.devices.values_mut() {
+            disk.tell_busy(book);
+            book.settle();
+            let stolen_ns = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
+            let (part, actors) = (|number| disk.part(number), &self.actors);
+            let is_kernel = |role| actors.is_kernel(role);
+            let scene = Scene::new(book, &part, &is_kernel, stolen_ns);
+            sums.merge(weigh(&scene), &|role| role);
+        }
+        sums
+    }
+
+    /// No more requests come: what is still open ends.
+    pub(crate) fn end(&mut self) {
+        self.begin_waits(i64::MAX);
+        for Device { disk, book } in self.devices.values_mut() {
+            disk.finish(book);
+        }
+    }
+
+    /// The verdict of the span; what is still open is ended first.
+    pub(crate) fn verdict(mut self) -> Verdict {
+        self.end();
+        self.files.settle();
+        let sums = self.sums();
+        let served = self.served();
+        Verdict::of_span(self, sums, served)
+    }
+
+    /// What calls waited for, part by part.
+    fn served(&mut self) -> BTreeMap<Victim, calls::Served> {
+        let earlier = self.calls.iter().filter(|call| call.begin_ns < self.time_ns.start);
+        let earlier_until_ns = earlier.filter_map(|call| call.end_ns).max().unwrap_or(i64::MIN);
+        let from_ns = self.time_ns.start.max(earlier_until_ns);
+        let until_ns = self.time_ns.end;
+        let is_within = |commit: &JournalCommit| {
+            commit.started_ns >= from_ns && commit.ended_ns.is_some_and(|ns| ns <= until_ns)
+        };
+        let calls = std::mem::take(&mut self.calls);
+        let mut steps = std::mem::take(&mut self.steps);
+        let known = Arc::clone(&self.known);
+        steps.served(&calls, &known.commits, &is_within, |call| {
+            let device = self.home(call.file_system)?;
+            let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
+            let is_selected = self.time_ns.contains(&call.begin_ns);
+            is_selected.then_some(Victim { role, kind: Kind::Call(call.kind), device })
+        })
+    }
+}
+
+/// Whether it is a read ahead that takes so long that a thread which waits for it is seen to: with
+/// eight of them in flight it waits for the first, if for any.
+fn is_long_read_ahead(row: &Request, (begin_ns, end_ns): (i64, i64)) -> bool {
+    let is_ahead = row.op == Op::Read && row.flags.contains(Flags::READAHEAD);
+    is_ahead && end_ns.saturating_sub(begin_ns) >= WAIT_LEAST_NS
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,426 @@
+//! Requests that have something in common: how many, how many bytes, and how long they took, in the
+//! parts of their response time. A row adds a [`Share`], which is worked out once for all traffic
+//! that it belongs to; two of them merge into that of all their requests.
+//!
+//! The parts of a response are of the same requests as the response (rows without a parent that
+//! know it), and add up to it: response = admission + scheduler + device + rest, and where the
+//! trace does not tell admission from scheduler, response = queue + device + rest. The rest is of
+//! steps that the trace does not have. A flush sequence is one request: its device time is that of
+//! its parts ([`super::sequences`]), and all other time after its start is the scheduler's.
+//!
+//! What the device did (rows that were issued, parts of sequences one by one) is counted apart from
+//! that.
+//!
+//! Non-goals: what they have in common.
+
+use analyze::statistics::NORMAL_95;
+use model::doubt::{Code, Doubt, Judgement};
+use model::histogram::{Binned, Buckets, ByOctave, Store};
+use model::record::{Finding, Interval, Request, Subject};
+
+/// The parts of a response time, and what the device did: their places in what is summed.
+const WAIT: usize = 0;
+const ADMISSION: usize = 1;
+const SCHEDULER: usize = 2;
+const DEVICE: usize = 3;
+const DONE: usize = 4;
+const PARTS: usize = 5;
+/// The places behind them, of what is only counted.
+const REQUESTED: usize = 5;
+const COMPLETED: usize = 6;
+const BYTES: usize = 7;
+const ERRORS: usize = 8;
+const COUNTS: usize = 9;
+
+/// The sums of times, of how many each is, and of what else is counted. Times are exact up to 104
+/// days, and as good as a double beyond.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    ns: [f64; PARTS],
+    counts: [u64; COUNTS],
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, other: &Self) {
+        // By place: the compiler makes of it additions of several at once.
+        for part in 0..PARTS {
+            self.ns[part] += other.ns[part];
+        }
+        for count in 0..COUNTS {
+            self.counts[count] += other.counts[count];
+        }
+    }
+
+    /// The sum of a part, where any request tells it.
+    fn known_ns(&self, part: usize) -> Option<f64> {
+        (self.counts[part] > 0).then(|| self.ns[part])
+    }
+
+    /// What has been found out of a response's parts, where the trace tells any.
+    fn placed_ns(&self) -> Option<f64> {
+        let [admission, scheduler, device, wait] =
+            [ADMISSION, SCHEDULER, DEVICE, WAIT].map(|part| self.known_ns(part));
+        let is_split = admission.is_some() || scheduler.is_some();
+        let parts = if is_split { [admission, scheduler, device] } else { [wait, device, None] };
+        let told = || parts.iter().flatten();
+        (told().count() > 0).then(|| told().sum())
+    }
+}
+
+/// What a row adds to the traffic that it belongs to: worked out once, however many that are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    /// Whether it was requested, and is not a part of what was.
+    pub(crate) is_requested: bool,
+    pub(crate) response: Option<Binned>,
+    /// Until the driver's issue, where that and the response are known.
+    pub(crate) wait_ns: Option<i64>,
+    /// A step's time is before that of the step it follows: the time between them is not known.
+    pub(crate) is_reversed: bool,
+    sums: Sums,
+}
+
+/// The time from one step to another, where both are known and in order.
+#[derive(Clone, Copy)]
+struct Step {
+    ns: i64,
+    is_known: bool,
+    is_reversed: bool,
+}
+
+impl Step {
+    #[inline(always)]
+    fn between(from: Option<i64>, to: Option<i64>) -> Self {
+        let ns = to.unwrap_or(0).saturating_sub(from.unwrap_or(0));
+        let are_known = from.is_some() & to.is_some();
+        let is_known = are_known & (ns >= 0);
+        Self { ns: if is_known { ns } else { 0 }, is_known, is_reversed: are_known & (ns < 0) }
+    }
+
+    /// The same where a condition holds.
+    #[inline(always)]
+    fn only_if(self, holds: bool) -> Self {
+        let is_known = self.is_known & holds;
+        Self { ns: if is_known { self.ns } else { 0 }, is_known, ..self }
+    }
+
+    /// What another one leaves of it, where both are known and it leaves any.
+    #[inline(always)]
+    fn less(self, other: Self) -> Self {
+        let is_known = self.is_known & other.is_known & (other.ns <= self.ns);
+        Self { ns: if is_known { self.ns - other.ns } else { 0 }, is_known, ..self }
+    }
+}
+
+impl Share {
+    #[inline(always)]
+    pub(crate) fn of(row: &Request) -> Self {
+        let is_requested = row.parent_id.is_none();
+        let first_ns = row.queued_ns.or(row.started_ns);
+        let response = Step::between(first_ns, row.completed_ns).only_if(is_requested);
+        let done = Step::between(row.issued_ns, row.completed_ns);
+        let (queueing, scheduling) = (
+            Step::between(first_ns, row.issued_ns).only_if(is_requested),
+            Step::between(row.started_ns, row.issued_ns).only_if(is_requested),
+        );
+        let wait = response.less(done);
+        let device = response.less(wait);
+        let left_ns = response.ns - device.ns;
+        let admission = Step::between(row.queued_ns, row.started_ns).only_if(is_requested);
+        let is_reversed = [response, queueing, admission, scheduling, done];
+        let is_reversed = is_reversed.iter().any(|step| step.is_reversed);
+        let admission = admission.only_if(response.is_known & (admission.ns <= left_ns));
+        let is_split = row.started_ns.is_some() & (admission.is_known | row.queued_ns.is_none());
+        // What is not known is of no time.
+        let scheduler = Step { ns: wait.ns - admission.ns, ..wait }.only_if(is_split);
+        let requested = u64::from(is_requested);
+        let parts = [wait, admission, scheduler, device, done];
+        let told = parts.map(|part| u64::from(part.is_known));
+        let sums = Sums {
+            ns: parts.map(|part| part.ns as f64),
+            counts: [
+                told[WAIT],
+                told[ADMISSION],
+                told[SCHEDULER],
+                told[DEVICE],
+                told[DONE],
+                requested,
+                requested & u64::from(row.completed_ns.is_some()),
+                requested * u64::from(row.length_bytes),
+                requested & u64::from(row.error != 0),
+            ],
+        };
+        Self {
+            is_requested,
+            response: response.is_known.then(|| Binned::new(response.ns.unsigned_abs())),
+            wait_ns: wait.is_known.then_some(wait.ns),
+            is_reversed,
+            sums,
+        }
+    }
+
+    /// Bytes that were requested.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sums.counts[BYTES]
+    }
+
+    /// Whether what was requested has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.sums.counts[ERRORS] > 0
+    }
+
+    /// What more of a flush sequence's device time adds, which until then counted as waiting; the
+    /// first of it also what the sequence's own row could not tell.
+    pub(crate) fn of_sequence(sequence: &Request, device_ns: i64, is_first: bool) -> Self {
+        let whole = Self::of(sequence);
+        let response_ns = whole.response.map_or(0, |response| response.value_ns() as i64);
+        let is_split = whole.sums.counts[ADMISSION] > 0 || sequence.queued_ns.is_none();
+        let is_split = sequence.started_ns.is_some() && is_split;
+        let first = if is_first { 1 } else { 0 };
+        let wait_ns = if is_first { response_ns } else { 0 } - device_ns;
+        let admitted_ns = if is_first { whole.sums.ns[ADMISSION] } else { 0.0 };
+        let mut sums = Sums::default();
+        (sums.ns[WAIT], sums.counts[WAIT]) = (wait_ns as f64, first);
+        (sums.ns[DEVICE], sums.counts[DEVICE]) = (device_ns as f64, first);
+        if is_split {
+            sums.ns[SCHEDULER] = wait_ns as f64 - admitted_ns;
+            sums.counts[SCHEDULER] = first;
+        }
+        Self { is_requested: false, response: None, wait_ns: None, is_reversed: false, sums }
+    }
+}
+
+/// As many responses as a tally holds before they are counted.
+const TALLIED: usize = 56;
+
+/// Shares that are put together before they are added to all the traffic that they belong to. The
+/// responses are kept as a list: what is counted one histogram after the other stays in the core's
+/// own cache.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    sums: Sums,
+    response_sum_ns: u64,
+    response_min_ns: u64,
+    response_max_ns: u64,
+    listed: usize,
+    buckets: [u16; TALLIED],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            sums: Sums::default(),
+            response_sum_ns: 0,
+            response_min_ns: u64::MAX,
+            response_max_ns: 0,
+            listed: 0,
+            buckets: [0; TALLIED],
+        }
+    }
+}
+
+impl Tally {
+    /// Adds a row's share. Says whether the tally is full: then it is to be settled and cleared.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, share: &Share) -> bool {
+        self.sums.add(&share.sums);
+        let Some(response) = share.response else { return false };
+        let response_ns = response.value_ns();
+        self.response_sum_ns = self.response_sum_ns.wrapping_add(response_ns);
+        self.response_min_ns = self.response_min_ns.min(response_ns);
+        self.response_max_ns = self.response_max_ns.max(response_ns);
+        if let Some(bucket) = self.buckets.get_mut(self.listed) {
+            *bucket = response.bucket();
+        }
+        self.listed += 1;
+        self.listed >= TALLIED
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.sums = Sums::default();
+        self.response_sum_ns = 0;
+        (self.response_min_ns, self.response_max_ns) = (u64::MAX, 0);
+        self.listed = 0;
+    }
+}
+
+/// What requests amount to. `S` is how finely their responses are counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Traffic<S: Store = ByOctave<128>> {
+    /// Made with the first response: there may be thousands of devices that tell none.
+    pub(crate) response: Option<Buckets<S>>,
+    sums: Sums,
+}
+
+/// Of classes of which many are in use at once: responses within 1.6 %.
+pub(crate) type SmallTraffic = Traffic<ByOctave<32>>;
+
+impl<S: Store> Default for Traffic<S> {
+    fn default() -> Self {
+        Self { response: None, sums: Sums::default() }
+    }
+}
+
+impl<S: Store> Traffic<S> {
+    /// Requests that were made; parts of flush sequences are none.
+    pub(crate) fn requested(&self) -> u64 {
+        self.sums.counts[REQUESTED]
+    }
+
+    /// Those of them that were completed.
+    pub(crate) fn completed(&self) -> u64 {
+        self.sums.counts[COMPLETED]
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, share: &Share) {
+        self.sums.add(&share.sums);
+        if let Some(response) = share.response {
+            self.response.get_or_insert_default().record_binned(response);
+        }
+    }
+
+    /// Adds what a tally put together.
+    pub(crate) fn settle(&mut self, tally: &Tally) {
+        self.sums.add(&tally.sums);
+        let listed = tally.buckets.get(..tally.listed).unwrap_or_default();
+        if !listed.is_empty() {
+            let ns = (tally.response_sum_ns, tally.response_min_ns, tally.response_max_ns);
+            self.response.get_or_insert_default().record_all(listed, ns);
+        }
+    }
+
+    pub(crate) fn merge<O: Store>(&mut self, other: &Traffic<O>) {
+        if let Some(response) = &other.response {
+            self.response.get_or_insert_default().merge(response);
+        }
+        self.sums.add(&other.sums);
+    }
+
+    /// The sum of their responses.
+    pub(crate) fn response_sum_ns(&self) -> f64 {
+        self.response.as_ref().map_or(0.0, |response| response.sum_ns() as f64)
+    }
+
+    /// Mean length in bytes; none of none.
+    pub(crate) fn length_mean(&self) -> Option<f64> {
+        (self.requested() > 0).then(|| self.sums.counts[BYTES] as f64 / self.requested() as f64)
+    }
+
+    /// How many tell their response.
+    pub(crate) fn responses(&self) -> u64 {
+        self.response.as_ref().map_or(0, Buckets::count)
+    }
+
+    /// The mean of a sum over all responses.
+    fn mean_of(&self, sum_ns: Option<f64>) -> Option<f64> {
+        let responses = self.responses();
+        sum_ns.filter(|_| responses > 0).map(|ns| ns / responses as f64)
+    }
+
+    /// The part of the mean response until the driver got them, and from there to the completion.
+    pub(crate) fn part_means_ns(&self) -> (Option<f64>, Option<f64>) {
+        let mean = |part| self.mean_of(self.sums.known_ns(part));
+        (mean(WAIT), mean(DEVICE))
+    }
+
+    /// The mean time from the driver's issue to the completion, of each row that was issued.
+    pub(super) fn done_mean_ns(&self) -> Option<f64> {
+        self.sums.known_ns(DONE).map(|ns| ns / self.sums.counts[DONE] as f64)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.requested() == 0 && self.sums.counts[DONE] == 0
+    }
+
+    /// What is found of them. `span_ns` is the whole trace's.
+    pub(crate) fn findings(&self, subject: &Subject, span_ns: Option<f64>) -> Vec<Finding> {
+        let counted = |place: usize| self.sums.counts[place];
+        let (requested, bytes, errors) = (counted(REQUESTED), counted(BYTES), counted(ERRORS));
+        let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| requested as f64 / ns * 1e9);
+        let response = self.response.as_ref();
+        let responses = self.responses();
+        let mean = response.and_then(Buckets::mean_ns);
+        let max = response.map(|response| response.max_ns() as f64);
+        let of_response = |quantity, value| found(subject, quantity, value, responses, RESPONSE);
+        let of_part = |quantity, part: usize, method| {
+            let mean = self.mean_of(self.sums.known_ns(part));
+            found(subject, quantity, mean, self.sums.counts[part], method)
+        };
+        let rest = self.sums.placed_ns().map(|placed_ns| self.response_sum_ns() - placed_ns);
+        let done = self.done_mean_ns();
+        let rows = "rows without a parent";
+        let issued = "rows that were issued: issued to completed";
+        vec![
+            found(subject, "requested_count", Some(requested as f64), requested, rows),
+            found(subject, "requested_bytes", Some(bytes as f64), requested, rows),
+            found(subject, "failed_count", Some(errors as f64), requested, "error is not 0"),
+            found(subject, "requested_per_s", rate, requested, "over the trace's span"),
+            of_response("response_mean_ns", mean),
+            at_quantile(subject, "response_p50_ns", response, 0.5),
+            at_quantile(subject, "response_p99_ns", response, 0.99),
+            of_response("response_max_ns", max),
+            of_part("admission_mean_ns", ADMISSION, "queued to started, over the responses"),
+            of_part("scheduler_mean_ns", SCHEDULER, OF_SCHEDULER),
+            of_part("wait_mean_ns", WAIT, "response less device, over the responses"),
+            of_part("device_mean_ns", DEVICE, OF_DEVICE),
+            found(subject, "rest_mean_ns", self.mean_of(rest), responses, OF_REST),
+            found(subject, "done_count", Some(counted(DONE) as f64), counted(DONE), issued),
+            found(subject, "done_mean_ns", done, counted(DONE), issued),
+        ]
+    }
+
+    /// What an analysis finds of them beyond that.
+    pub(crate) fn more_findings(&self, subject: &Subject) -> Vec<Finding> {
+        let (rows, completed) = ("rows without a parent", self.completed());
+        vec![found(subject, "completed_count", Some(completed as f64), self.requested(), rows)]
+    }
+}
+
+/// How the parts of a response are found.
+const OF_SCHEDULER: &str = "started to issued, over the responses; of flush sequences what is \
+    neither admission nor device";
+const OF_DEVICE: &str =
+    "issued to completed, over the responses; of a flush sequence the sum of its parts";
+const OF_REST: &str =
+    "response - device - admission - scheduler (queue, where these are not known)";
+/// How a response is computed from a row.
+const RESPONSE: &str = "queued (else started) to completed, rows without a parent";
+
+/// A percentile by the nearest rank, and its 95 % interval by the binomial distribution of ranks
+/// (David & Nagaraja, Order Statistics, section 7.1, in its normal form): as wide as independent
+/// requests would make it.
+pub(crate) fn at_quantile<S: Store>(
+    subject: &Subject,
+    name: &str,
+    response: Option<&Buckets<S>>,
+    quantile: f64,
+) -> Finding {
+    let count = response.map_or(0, Buckets::count);
+    let value = |quantile: f64| response?.quantile_ns(quantile).map(|ns| ns as f64);
+    let within = S::WITHIN_PERCENT;
+    let method =
+        format!("nearest rank, within {within} %; interval by ranks, as of independent requests");
+    let half = NORMAL_95 * (quantile * (1.0 - quantile) / count.max(1) as f64).sqrt();
+    // Beyond the last value there is no end that could be known.
+    let end = |quantile: f64| (0.0..1.0).contains(&quantile).then(|| value(quantile)).flatten();
+    found(subject, name, value(quantile), count, &method)
+        .within(Interval::Ranks, (end(quantile - half), end(quantile + half)))
+}
+
+/// A finding; one without a value was not measured.
+pub(crate) fn found(
+    subject: &Subject,
+    name: &str,
+    value: Option<f64>,
+    count: u64,
+    method: &str,
+) -> Finding {
+    let unknown = || Judgement::not_measured(Doubt::new(Code::NotInTrace, []));
+    let finding = Finding::new(subject, name, value, count, method);
+    if value.is_some() { finding } else { finding.judged(unknown()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! The series of a trace: its requests in stretches of equal number, in the order of their arrival.
+
+use crate::requests::{ByClass, Share, Traffic};
+use analyze::compare::MOST_UNITS;
+use analyze::compare::series::Series;
+use model::record::{Flags, Op, Request, Subject};
+
+/// Requests by stretch and operation.
+#[derive(Debug)]
+pub struct Stretches {
+    length: u64,
+    rows: u64,
+    traffic: ByClass<(u64, Op)>,
+}
+
+/// Stretches of a trace: a dozen, so that each is long against what makes neighbours alike.
+const STRETCHES: u64 = MOST_UNITS as u64;
+
+/// A figure of a stretch's requests.
+type Figure = fn(&Traffic) -> Option<f64>;
+
+const QUANTITIES: [(&str, Figure); 4] = [
+    ("response_mean_ns", |traffic| traffic.response.as_ref()?.mean_ns()),
+    ("response_p50_ns", |traffic| quantile_ns(traffic, 0.5)),
+    ("response_p90_ns", |traffic| quantile_ns(traffic, 0.9)),
+    ("response_p99_ns", |traffic| quantile_ns(traffic, 0.99)),
+];
+
+fn quantile_ns(traffic: &Traffic, quantile: f64) -> Option<f64> {
+    Some(traffic.response.as_ref()?.quantile_ns(quantile)? as f64)
+}
+
+impl Stretches {
+    /// Of a trace of so many rows.
+    pub fn new(rows: u64) -> Self {
+        Self { length: rows.div_ceil(STRETCHES).max(1), rows: 0, traffic: ByClass::default() }
+    }
+
+    /// Adds the next row.
+    pub fn add(&mut self, row: &Request) {
+        let stretch = self.rows / self.length;
+        self.rows += 1;
+        if !row.flags.contains(Flags::OWN) && row.is_asked() {
+            self.traffic.of((stretch, row.op)).add(&Share::of(row));
+        }
+    }
+
+    /// The series of all requests, and of each operation.
+    pub fn series(&self) -> Vec<Series> {
+        let mut ops = Op::ALL;
+        ops.sort_by_key(|op| op.name());
+        let classes = std::iter::once(None).chain(ops.into_iter().map(Some));
+        let series = classes.flat_map(|op| {
+            let is_in = |class: &(u64, Op)| op.is_none_or(|op| op == class.1);
+            let stretches = self.traffic.by(|class| is_in(class).then_some(class.0));
+            let (by, class) = op.map_or(("all", "all"), |op| ("op", op.name()));
+            let subject = Subject::class(by, class);
+            QUANTITIES.map(|(quantity, value)| Series {
+                subject: subject.clone(),
+                quantity: quantity.to_owned(),
+                values: stretches.iter().filter_map(|(_, traffic)| value(traffic)).collect(),
+                ..Series::default()
+            })
+        });
+        series.filter(|series| !series.values.is_empty()).collect()
+    }
+}

@@ -1,0 +1,269 @@
+//! The verdict of spans, in virtual time, against that of the whole trace's selected time.
+
+use super::*;
+use crate::selection::Selection;
+use crate::watched::{Rolled, Tally, minutes_from_ns};
+use crate::{Minutes, Storm, united};
+use model::record::{CallKind, Context, Counted, Op, Subject, Wait, WaitKind};
+use std::collections::BTreeMap;
+
+const MS: i64 = 1_000_000;
+const S: i64 = 1000 * MS;
+/// When the watch began, on the requests' clock.
+const BEGUN: i64 = 7_000_000 * MS;
+
+fn row(pid: u32, op: Op, begin_ns: i64, took_ns: i64, length_bytes: u32) -> Request {
+    Request {
+        device: 8 << 20,
+        op,
+        length_bytes,
+        pid: Some(pid),
+        queued_ns: Some(BEGUN + begin_ns),
+        issued_ns: Some(BEGUN + begin_ns),
+        completed_ns: Some(BEGUN + begin_ns + took_ns),
+        ..Request::default()
+    }
+}
+
+/// Reads all the time, and bursts of writes: the last half second of every fifth, across the
+/// boundary of spans, too.
+fn load(seconds: i64) -> (Vec<Request>, Vec<Call>) {
+    let is_in_burst = |ns: i64| (ns + 250 * MS) / (500 * MS) % 10 == 0;
+    let mut rows = Vec::new();
+    for number in 0..seconds * 500 {
+        let begin_ns = number * 2 * MS + (number * 7919 % 13) * 10_000;
+        let took_ns = if is_in_burst(begin_ns) { 9 * MS } else { MS };
+        rows.push(row(1, Op::Read, begin_ns, took_ns + number * 104_729 % 97 * 1000, 4096));
+        if is_in_burst(begin_ns) && number % 5 == 0 {
+            rows.push(row(2, Op::Write, begin_ns, 10 * MS, 1 << 20));
+        }
+    }
+    rows.sort_by_key(|row| row.queued_ns);
+    let call = |number: i64| Call {
+        kind: CallKind::Fsync,
+        file_system: 8 << 20,
+        inode: 5,
+        pid: 3,
+        begin_ns: BEGUN + number * 100 * MS,
+        end_ns: Some(BEGUN + number * 100 * MS + if number % 50 == 0 { 40 * MS } else { 3 * MS }),
+        ..Call::default()
+    };
+    (rows, (1..seconds * 10).map(call).collect())
+}
+
+/// Whoever writes is throttled again and again, across the boundary of spans, too.
+fn waits(seconds: i64) -> Vec<Wait> {
+    let wait = |number: i64| Wait {
+        kind: WaitKind::Throttling,
+        pid: 2,
+        begin_ns: BEGUN + number * 5 * S - 150 * MS,
+        end_ns: BEGUN + number * 5 * S + 120 * MS,
+        for_request: 1,
+        ..Wait::default()
+    };
+    (1..seconds / 5).map(wait).collect()
+}
+
+fn processes() -> Vec<Process> {
+    let of = |(pid, title): (u64, &str)| Process {
+        pid,
+        process: Some(pid),
+        command: title.to_owned(),
+        title: Some(title.to_owned()),
+        ..Process::default()
+    };
+    [(1, "reader"), (2, "dd of=x"), (3, "writer")].map(of).to_vec()
+}
+
+/// Sums of rows by span, role and cause: waits, their time, time lost and its variance.
+type Sums = BTreeMap<(i64, String, String), (u64, u64, f64, i64)>;
+
+fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(width_ns));
+    processes().iter().for_each(|process| losses.learn(process));
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    spans.advance(BEGUN, 0);
+    let (mut sums, mut told) = (Sums::new(), 0);
+    let mut next_call = calls.iter().peekable();
+    let mut taken_ns = BEGUN;
+    for row in rows {
+        // Rows come 2 s after their arrival, calls at their ends.
+        let now_ns = row.queued_ns.unwrap() + 2 * S;
+        spans.advance(now_ns, now_ns - BEGUN);
+        while let Some(call) = next_call.next_if(|call| call.end_ns <= Some(now_ns)) {
+            losses.call(call);
+        }
+        losses.request(row, &Commands::default(), &spans);
+        if now_ns - taken_ns >= S {
+            taken_ns = now_ns;
+            add(&mut sums, &mut told, losses.take(now_ns - 2 * S, &spans, &names));
+        }
+    }
+    add(&mut sums, &mut told, losses.take(i64::MAX / 2, &spans, &names));
+    (sums, told)
+}
+
+fn add(sums: &mut Sums, told: &mut usize, rows: Vec<Rollup>) {
+    *told += rows.len();
+    for row in rows.into_iter().filter(|row| row.counted != Counted::Storm) {
+        let key = (row.from_unix_ns / S, row.role.unwrap(), row.cause.unwrap_or_default());
+        let sum = sums.entry(key).or_default();
+        sum.0 += row.count;
+        sum.1 += row.sum_ns;
+        sum.2 += row.lost_ns as f64;
+        sum.3 += row.lost_us2;
+    }
+}
+
+#[test]
+fn spans_have_the_verdict_of_their_time() {
+    let (rows, calls) = load(40);
+    let (sums, told) = watched(&rows, &calls, 10 * S);
+    assert!(told > 40, "it is told of meanwhile: {told} rows");
+    for span in [0, 10, 20] {
+        let context =
+            Context { processes: processes(), calls: calls.clone(), ..Context::default() };
+        let from_ns = BEGUN + span * S;
+        let selection = Selection { time_ns: from_ns..from_ns + 10 * S, process: None };
+        let (mut minutes, commands) =
+            (Minutes::all(Known::new(context, selection)), Commands::default());
+        rows.iter().for_each(|row| minutes.add(row, &commands));
+        let findings = minutes.verdict().findings(&|_| String::new());
+        let mut lost = 0;
+        for finding in &findings {
+            let value = finding.value.unwrap_or(0.0);
+            match (&finding.subject, finding.quantity.as_str()) {
+                (Subject::Wait(of), "waits_count") => {
+                    let (count, ..) = sums[&(span, of.victim.clone(), String::new())];
+                    assert_eq!(count as f64, value, "{span} {of:?}");
+                }
+                (Subject::Blame(of), "lost_ns") if of.storm.is_none() => {
+                    let cause =
+                        if of.is_role { of.cause.clone() } else { format!("<{}>", of.cause) };
+                    let (.., lost_ns, us2) = sums[&(span, of.victim.clone(), cause)];
+                    let half_ns = 1.96e3 * (us2 as f64).sqrt();
+                    let of_finding = (finding.high.unwrap() - finding.low.unwrap()) / 2.0;
+                    assert!(of_finding > 0.0, "{of:?}");
+                    assert!((half_ns / of_finding - 1.0).abs() < 0.01, "{half_ns} {of_finding}");
+                    assert!((lost_ns - value).abs() <= 1e-3 * value.abs() + 1.0, "{span} {of:?}");
+                    lost += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(lost >= 1, "{span}: {sums:?}");
+    }
+    let (.., lost_ns, _) = sums[&(10, "reader".to_owned(), "dd".to_owned())];
+    // Two bursts of 250 reads that took 8 ms more; a small part of it is the reader's own.
+    assert!((3.4e9..4.1e9).contains(&lost_ns), "{lost_ns}");
+}
+
+/// How often and how long was waited for fewer dirty pages.
+fn throttled<'r>(rows: impl Iterator<Item = &'r Rollup>) -> (u64, u64) {
+    let waits = rows.filter(|row| row.counted == Counted::Waits);
+    let of = waits.filter(|row| row.operation == "dirty throttling");
+    of.fold((0, 0), |sum, row| (sum.0 + row.count, sum.1 + row.sum_ns))
+}
+
+/// Minutes of the wall clock, which the trace does not begin with: 150 s, begun at second 20.
+#[test]
+fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
+    let ((rows, calls), waits) = (load(150), waits(150));
+    let started_unix_ns = 20 * S - BEGUN;
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    let commands = Commands::default();
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
+    let mut tally = Tally::new(false);
+    losses.tells_waits();
+    for process in processes() {
+        losses.learn(&process);
+        tally.learn(&process);
+    }
+    let mut kept = Vec::new();
+    let mut next_call = calls.iter().peekable();
+    let mut next_wait = waits.iter().peekable();
+    spans.advance(BEGUN, 20 * S);
+    for row in &rows {
+        let now_ns = row.queued_ns.unwrap();
+        spans.advance(now_ns, now_ns + started_unix_ns);
+        while let Some(call) = next_call.next_if(|call| call.end_ns <= Some(now_ns)) {
+            losses.call(call);
+            tally.call(call, &spans);
+        }
+        // Requests come 2 s after their arrival, waits at their ends.
+        while let Some(wait) = next_wait.next_if(|wait| wait.end_ns <= now_ns + 2 * S) {
+            losses.wait(wait);
+        }
+        losses.request(row, &commands, &spans);
+        tally.request(row, &commands, &spans);
+    }
+    next_call.for_each(|call| tally.call(call, &spans));
+    kept.extend(losses.take(i64::MAX / 2, &spans, &names));
+    kept.extend(tally.take(&spans, &names));
+
+    let context = Context { processes: processes(), calls, waits, ..Context::default() };
+    let mut known = Known::new(context, Selection::default());
+    rows.iter().for_each(|row| known.homes().add(row));
+    let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
+    let known = Arc::new(known);
+    let told_ns = BEGUN..BEGUN + 150 * S;
+    let first = known.minute_of(BEGUN);
+    let mut made = Vec::new();
+    // In two parts, which know nothing of each other.
+    for numbers in [first..first + 1, first + 1..first + 3] {
+        let processes = processes();
+        let told_ns = told_ns.clone();
+        let mut rolled = Rolled::new(&known, &processes, numbers, started_unix_ns, told_ns);
+        for row in &rows {
+            if rolled.concerns(row.queued_ns.unwrap(), row.completed_ns.unwrap()) {
+                rolled.add(row, &commands, &names);
+            }
+        }
+        made.extend(rolled.finish(&names));
+    }
+    let by_key = |rows: Vec<Rollup>| {
+        let of = |row: &Rollup| ![Counted::File, Counted::Watch].contains(&row.counted);
+        let rows = rows.into_iter().filter(of);
+        rows.map(|row| ((row.key(), row.until_unix_ns), row)).collect::<BTreeMap<_, _>>()
+    };
+    let (kept, made) = (by_key(kept), by_key(made));
+    assert_eq!(kept.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
+    let is_lost = |row: &Rollup| row.counted == Counted::Lost;
+    assert!(made.values().filter(|row| is_lost(row)).count() >= 3, "one each minute");
+    assert_eq!(throttled(made.values()), (29, 29 * 270 * MS as u64));
+    let storms = made.values().filter(|row| row.counted == Counted::Storm);
+    let storm = |row: &Rollup| Storm {
+        from_ns: row.from_unix_ns,
+        until_ns: row.until_unix_ns,
+        lost_ns: row.lost_ns as u64,
+    };
+    // Also those on the boundaries of minutes, which are two rows.
+    let begins: Vec<i64> =
+        united(storms.map(storm).collect()).iter().map(|s| s.from_ns / S).collect();
+    let expected: Vec<i64> = [20].into_iter().chain((24..170).step_by(5)).collect();
+    assert_eq!(begins, expected);
+    for (kept, made) in kept.values().zip(made.values()) {
+        let close = (kept.lost_ns - made.lost_ns).abs() <= made.lost_ns.abs() / 1000 + 1;
+        assert!(close && kept.count.abs_diff(made.count) <= made.count / 1000, "{kept:?} {made:?}");
+        if !is_lost(made) {
+            let alike = Rollup { from_unix_ns: kept.from_unix_ns, ..made.clone() };
+            assert_eq!(kept, &alike);
+        }
+    }
+}
+
+#[test]
+fn a_watch_of_weeks_remembers_little() {
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    for minute in 0..20_000 {
+        let now_ns = BEGUN + minute * 60 * S;
+        spans.advance(now_ns, minute * 60 * S);
+        let row = row(1, Op::Read, minute * 60 * S, MS, 4096);
+        losses.request(&row, &Commands::default(), &spans);
+        let call = Call { begin_ns: now_ns, end_ns: Some(now_ns + MS), ..Call::default() };
+        losses.call(&call);
+        losses.take(now_ns, &spans, &names);
+    }
+    assert!(losses.open.len() <= 3 && losses.calls.len() <= 3, "{losses:?}");
+}
