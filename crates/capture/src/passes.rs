@@ -2,7 +2,7 @@
 //! the kernel only around the passes that are to be captured, its rows in the run's own directory
 //! and on the run's own clock.
 //!
-//! Non-goals: what the rows mean (`::verdict::joined`), which passes are captured (each experiment
+//! Non-goals: what the rows mean (`verdict::joined`), which passes are captured (each experiment
 //! says).
 
 use super::{Devices, Options, Session, resolve};

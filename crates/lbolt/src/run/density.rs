@@ -1,6 +1,6 @@
 //! A run's requests as the heat maps of its page.
 //!
-//! Non-goals: what is a bin (`::verdict::density`); the charts (`report::page`).
+//! Non-goals: what is a bin (`verdict::density`); the charts (`report::page`).
 
 use ::verdict::density::{Density as Counts, Plane, response_from_ns};
 use model::record::Op;

@@ -1,6 +1,6 @@
 //! A run's storms, each with what happened in it, for its page: the rows once more, in their order.
 //!
-//! Non-goals: finding storms (`::verdict::response`), what is counted of each (`::verdict::opened`).
+//! Non-goals: finding storms (`verdict::response`), what is counted of each (`verdict::opened`).
 
 use super::trace::device_name;
 use ::verdict::opened::{Names, OpenedStorm, Opener, Responses, Told};

@@ -1,6 +1,6 @@
 //! A history as it is shown: a table of its time, who lost to whom, and what was not watched.
 //!
-//! Non-goals: reckoning it (`::verdict::history`), printing it (`report::history`).
+//! Non-goals: reckoning it (`verdict::history`), printing it (`report::history`).
 
 use crate::named::named;
 

@@ -1,7 +1,7 @@
 //! A history as text: the answer in a few sentences, then a table as `sar -d` prints it, with
 //! response times and who lost most to whom; JSON and CSV too.
 //!
-//! Non-goals: reckoning a figure (`::verdict::history`).
+//! Non-goals: reckoning a figure (`verdict::history`).
 
 mod export;
 mod incidents;

@@ -1,7 +1,7 @@
 //! Heat maps of a trace: how long requests took over time, and which places they were of. The bins
 //! come counted; the page's size does not depend on the trace.
 //!
-//! Non-goals: counting (`::verdict::density`), drawing.
+//! Non-goals: counting (`verdict::density`), drawing.
 
 use crate::chart::{Axis, Chart, Kind, Role, Scale};
 use crate::words::name;

@@ -1,7 +1,7 @@
 //! A device over time: how many requests were outstanding, and how long those that started then
 //! queued and were served. The bins come counted, as wide as those of the heat maps beside them.
 //!
-//! Non-goals: counting (`::verdict::response::over_time`), drawing.
+//! Non-goals: counting (`verdict::response::over_time`), drawing.
 
 use crate::chart::{Axis, Chart, Kind, Role, Scale};
 use crate::words::name;

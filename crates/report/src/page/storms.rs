@@ -1,6 +1,6 @@
 //! Storms, each opened to what happened in it.
 //!
-//! Non-goals: finding them, counting (`::verdict::opened`).
+//! Non-goals: finding them, counting (`verdict::opened`).
 
 use super::Fold;
 use super::table::Table;

@@ -1,6 +1,6 @@
 //! Where the time of requests to a stack of devices goes: a row for each layer, from the top down.
 //!
-//! Non-goals: dividing it (`::verdict::layers`).
+//! Non-goals: dividing it (`verdict::layers`).
 
 use super::tables::{Label, Shown, cut, grid};
 use super::told::{Of, Told};

@@ -1,6 +1,6 @@
 //! What of a trace's time was selected, in a line.
 //!
-//! Non-goals: selecting (`::verdict::selection`).
+//! Non-goals: selecting (`verdict::selection`).
 
 use super::told::Told;
 use model::record::Finding;

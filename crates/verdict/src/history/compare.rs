@@ -1,7 +1,7 @@
 //! Two times against each other: an hour (or a tenth of it) with the one of the same place in the
 //! other time, so that what every day has is no difference.
 //!
-//! Non-goals: reckoning a difference (`analyze::compare`), which has the rows of each key as series.
+//! Non-goals: reckoning a difference (`analyze::compare`, with the rows of each key as series).
 
 use crate::merge::Merge;
 use analyze::compare::Series;

@@ -1,6 +1,6 @@
 //! The index of a trace: read where it was kept beside the trace, else made of its rows and kept.
 //!
-//! Non-goals: what is in it (`::verdict::explore`).
+//! Non-goals: what is in it (`verdict::explore`).
 
 use crate::run::trace::{TraceFile, device_name};
 use ::verdict::explore::{Builder, Files, Index};

@@ -1,6 +1,6 @@
 //! What the page is told of the trace as a whole.
 //!
-//! Non-goals: what a selection is made of (`::verdict::explore::View`).
+//! Non-goals: what a selection is made of (`verdict::explore::View`).
 
 use super::Explored;
 use crate::run::trace::device_name;

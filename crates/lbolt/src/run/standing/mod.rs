@@ -4,7 +4,7 @@
 //! The capture is a process of its own ([`part`]), the only one with privileges. It sends
 //! [`Message`]s and takes [`Order`]s; it writes, prints and listens to nothing.
 //!
-//! Non-goals: what is counted (`::verdict::watched`), how it is kept (`model::history`).
+//! Non-goals: what is counted (`verdict::watched`), how it is kept (`model::history`).
 
 pub(crate) mod capture;
 mod disks;

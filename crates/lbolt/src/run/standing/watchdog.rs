@@ -1,7 +1,7 @@
 //! Whether what comes stands out against the same hour of earlier days, as the history has them
 //! (`--when unusual`).
 //!
-//! Non-goals: what is usual (`::verdict::watched`).
+//! Non-goals: what is usual (`verdict::watched`).
 
 use super::Second;
 use ::verdict::watched::{LastMinute, Unusual, Usual};
