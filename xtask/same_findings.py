@@ -11,7 +11,7 @@ anything else differs. Measurements of this machine are not compared: two builds
 """
 import collections, json, os, re, subprocess, sys, tempfile
 
-FIXTURES = "crates/trace/tests/import/fixtures"
+FIXTURES = "crates/formats/tests/import/fixtures"
 MODEL = "generic-7200rpm"
 KEPT_TRACES = ("msr.csv", "blkparse.txt")
 # What `method` said, of an interval before the column `interval` did, and in other words.

@@ -1,4 +1,4 @@
-//! One fuzz target for all: which part of `trace::import` it feeds is said by the environment
+//! One fuzz target for all: which part of `formats::import` it feeds is said by the environment
 //! variable `LBOLT_FUZZ_TARGET`. So a new format needs nothing here. `cargo xtask fuzz` runs them
 //! all, each with its own corpus.
 //!
@@ -21,7 +21,7 @@ use model::record::{Commands, Request};
 use std::collections::HashSet;
 use std::io::Read;
 use std::sync::LazyLock;
-use trace::import::{self, FORMATS, Format, Input};
+use formats::import::{self, FORMATS, Format, Input};
 use trace::intake::{Intake, Rows, RowsError};
 
 /// What lies between the files of a trace. `cargo xtask fuzz` makes seeds with it.

@@ -52,14 +52,14 @@ fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String 
 
 /// What can be exported to, for `--help`.
 pub(super) fn export_help() -> String {
-    let known = formats(trace::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    let known = formats(formats::export::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     let note = "Data that the format cannot represent is left out, counted, and reported.";
     format!("Formats:\n{known}\n{note}")
 }
 
 /// What can be imported, for `--help`.
 pub(super) fn import_help() -> String {
-    let known = formats(trace::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
+    let known = formats(formats::import::FORMATS.iter().map(|f| (f.name(), f.meaning())));
     let note = "Fields that a format does not have are null in the records, never zero. Unreadable \
                 lines and\nrecords are counted and skipped.";
     format!("Formats:\n{known}\n{note}")

@@ -97,7 +97,7 @@ mod tests {
             Cli::try_parse_from(example.split_whitespace()).unwrap();
             let mut words = example.split_whitespace();
             if words.any(|word| word == "--output-format") {
-                trace::export::named(words.next().unwrap()).unwrap();
+                formats::export::named(words.next().unwrap()).unwrap();
             }
         }
         assert!(left.is_empty(), "without an example: {left:?}");

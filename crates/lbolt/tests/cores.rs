@@ -138,8 +138,8 @@ fn every_trace_is_the_same_on_one_core_and_on_all() {
         return;
     }
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let places =
-        ["../trace/tests/import/fixtures", "../../../shared/data/formats"].map(|at| home.join(at));
+    let places = ["../formats/tests/import/fixtures", "../../../shared/data/formats"]
+        .map(|at| home.join(at));
     let entries = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();

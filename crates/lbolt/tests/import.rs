@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// A fixture of the importers.
 fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/import/fixtures");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/import/fixtures");
     path.join(name).display().to_string()
 }
 

@@ -342,7 +342,7 @@ fn pages_hold_in_a_browser() {
     lab.measure("throughput d --size 4m --runs 2 --warmup 0 -o throughput");
     lab.measure(&format!("{OVERHEAD} -o overhead"));
     lab.measure(&format!("{SYNC} -o sync"));
-    let trace = root.join("crates/trace/tests/import/fixtures/msr.csv");
+    let trace = root.join("crates/formats/tests/import/fixtures/msr.csv");
     assert_eq!(lab.run(&format!("import {} -o trace", trace.display())).code, 0);
     lab.file("stormy.csv", stormy());
     assert_eq!(lab.run("import stormy.csv -o stormy").code, 0);

@@ -81,8 +81,8 @@ clauses!(
     sim::replay::ReplayError,
     trace::capture::CaptureError,
     trace::capture::TracerError,
-    trace::export::ExportError,
-    trace::import::ImportError,
+    formats::export::ExportError,
+    formats::import::ImportError,
     trace::intake::RowsError,
     trace::output::OutputError,
 );

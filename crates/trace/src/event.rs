@@ -90,6 +90,7 @@ pub enum Step {
         origin: Origin,
     },
     /// The driver gave it back; it will be issued again.
+    /// The driver gave it back.
     Requeue,
     /// It became a part of another request, and is seen no more (of a queued bio: blktrace's M, and
     /// F if it is in front of that request).
@@ -127,16 +128,20 @@ impl Step {
 
 /// What the kernel's block layer says happened, in whatever words or numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A bio entered the block layer.
     Queue,
+    /// A request was allocated, or put into a queue.
     Start,
+    /// It was handed to the driver.
     Issue,
+    /// The driver gave it back.
     Requeue,
     /// It became the end of another.
     BackMerge,
     /// It became the beginning of another.
     FrontMerge,
+    /// It was completed.
     Complete,
     /// A bio was completed, which tells something of disks without requests alone.
     BioComplete,
@@ -147,13 +152,13 @@ pub(crate) enum Kind {
 impl Kind {
     /// Whether who was on the CPU then may be who requested it.
     #[inline]
-    pub(crate) fn tells_who(self) -> bool {
+    pub fn tells_who(self) -> bool {
         matches!(self, Self::Queue | Self::Start | Self::Issue)
     }
 
     /// The step, by whom it was requested, or how it was completed.
     #[inline]
-    pub(crate) fn step(self, origin: Origin, error: i32) -> Option<Step> {
+    pub fn step(self, origin: Origin, error: i32) -> Option<Step> {
         Some(match self {
             Self::Queue => Step::Queue(origin),
             Self::Start => Step::Start { queued_ns: None, origin, tag: None },

@@ -8,6 +8,7 @@
 //! Non-goals: what the figures mean (`analyze`), printing.
 
 /// Shows of a value what is small enough to be shown.
+#[macro_export]
 macro_rules! shows {
     ($type:ident $(<$life:lifetime>)? $(: $member:ident)?) => {
         impl std::fmt::Debug for $type $(<$life>)? {
@@ -25,12 +26,9 @@ pub mod account;
 pub mod bpf;
 pub mod capture;
 pub mod event;
-pub mod export;
-pub mod import;
 pub mod intake;
 pub mod kernel;
 pub mod output;
 pub mod pair;
 pub mod process;
-mod rwbs;
-mod spelling;
+pub mod rwbs;

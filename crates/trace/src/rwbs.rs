@@ -31,7 +31,7 @@ const OPS: [(&[u8], Op); 13] = [
 
 /// Operation and flags of letters; none if they are not exactly that.
 #[inline]
-pub(crate) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
+pub fn letters(text: &[u8]) -> Option<(Op, Flags)> {
     // Most by far.
     match text {
         b"R" => return Some((Op::Read, Flags::default())),
@@ -64,7 +64,7 @@ pub(crate) fn letters(text: &[u8]) -> Option<(Op, Flags)> {
 /// of a flush sequence is given by an empty completion where its data was.
 /// Errors: why it cannot be there.
 #[inline]
-pub(crate) fn offset(
+pub fn offset(
     op: Op,
     sector: Option<u64>,
     length_bytes: u32,
@@ -92,7 +92,7 @@ fn flushing(op: Op, flags: Flags, flushes: bool) -> (Op, Flags) {
 const WRITE: u64 = 1 << 1;
 const FLUSH: u64 = 1 << 2;
 /// Commands of the driver's own, whose sector says nothing.
-pub(crate) const COMMAND: u64 = 1 << 9;
+pub const COMMAND: u64 = 1 << 9;
 const DISCARD: u64 = 1 << 13;
 /// From here on in version 8 only.
 const ZONE_APPEND: u64 = 1 << 16;
@@ -108,7 +108,7 @@ const FLAGS: [(u64, Flags); 4] = [
 
 /// Operation and flags of blktrace's categories.
 #[inline]
-pub(crate) fn categories(bits: u64, length_bytes: u32) -> (Op, Flags) {
+pub fn categories(bits: u64, length_bytes: u32) -> (Op, Flags) {
     let is = |category| bits & category != 0;
     let op = if is(COMMAND | ZONE_OTHER) {
         Op::Other

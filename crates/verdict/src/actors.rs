@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A role by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct RoleId(pub(crate) u16);
+pub struct RoleId(pub u16);
 
 /// More roles than this are one.
 const MOST: usize = 1000;
@@ -60,7 +60,7 @@ impl<K: Copy + Eq + Hash> Learned<K> {
 
 /// Cheap to clone once it is shared ([`Actors::shared`]).
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Actors {
+pub struct Actors {
     /// By their numbers; and whether they are the kernel's own threads.
     names: IndexMap<String, bool, DefaultHashBuilder>,
     threads: Learned<u32>,
@@ -74,7 +74,8 @@ pub(crate) struct Actors {
 }
 
 impl Actors {
-    pub(crate) fn new(context: &Context, alone: Option<Who>) -> Self {
+    /// By what a trace says of processes; `alone` is told apart from its role.
+    pub fn new(context: &Context, alone: Option<Who>) -> Self {
         let mut actors = Self {
             alone,
             instances: Arc::new(Instances::of(&context.processes)),
@@ -101,14 +102,14 @@ impl Actors {
     }
 
     /// The same, whose clones share what it knows.
-    pub(crate) fn shared(mut self) -> Self {
+    pub fn shared(mut self) -> Self {
         self.threads.share();
         self.owners.share();
         self
     }
 
     /// What a thread is. What was gone before it could be asked has its requests' names.
-    pub(crate) fn learn(&mut self, process: &Process) -> Option<RoleId> {
+    pub fn learn(&mut self, process: &Process) -> Option<RoleId> {
         process.process?;
         let number = self.of_process(process, process.title.is_none());
         self.threads.since.insert(process.pid as u32, number);
@@ -117,12 +118,12 @@ impl Actors {
     }
 
     /// Somebody calls for a file's durability: he is its owner.
-    pub(crate) fn own(&mut self, file: FileNumber, role: RoleId) {
+    pub fn own(&mut self, file: FileNumber, role: RoleId) {
         self.owners.since.insert(file, role);
     }
 
     /// Forgets threads that are gone: their numbers will be others'.
-    pub(crate) fn forget_threads(&mut self, gone: &[u32]) {
+    pub fn forget_threads(&mut self, gone: &[u32]) {
         for pid in gone {
             self.threads.since.remove(pid);
         }
@@ -130,22 +131,22 @@ impl Actors {
     }
 
     /// Whether there are so many roles that more would be one.
-    pub(crate) fn has_all(&self) -> bool {
+    pub fn has_all(&self) -> bool {
         self.names.len() >= MOST
     }
 
     /// Whether a role is that of all for which there was no room.
-    pub(crate) fn is_others(&self, role: RoleId) -> bool {
+    pub fn is_others(&self, role: RoleId) -> bool {
         self.name(role) == OTHERS
     }
 
     /// Files whose owners are known.
-    pub(crate) fn owners(&self) -> usize {
+    pub fn owners(&self) -> usize {
         self.owners.since.len()
     }
 
     /// Forgets whose files are whose.
-    pub(crate) fn forget_owners(&mut self) {
+    pub fn forget_owners(&mut self) {
         self.owners = Learned::default();
     }
 
@@ -172,7 +173,7 @@ impl Actors {
     }
 
     /// The roles that processes have of their own.
-    pub(crate) fn own_roles(&self) -> &BTreeSet<RoleId> {
+    pub fn own_roles(&self) -> &BTreeSet<RoleId> {
         &self.own
     }
 
@@ -185,20 +186,22 @@ impl Actors {
     }
 
     /// What all roles are called, in the order of their numbers.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+    pub fn names(&self) -> impl Iterator<Item = &String> {
         self.names.keys()
     }
 
-    pub(crate) fn name(&self, role: RoleId) -> &str {
+    /// What a role is called.
+    pub fn name(&self, role: RoleId) -> &str {
         self.names.get_index(role.0.into()).map_or("", |(name, _)| name)
     }
 
-    pub(crate) fn is_kernel(&self, role: RoleId) -> bool {
+    /// Whether it is the kernel itself.
+    pub fn is_kernel(&self, role: RoleId) -> bool {
         self.names.get_index(role.0.into()).is_some_and(|(_, is_kernel)| *is_kernel)
     }
 
     /// The role of a thread; of one that was not asked about, what its name tells.
-    pub(crate) fn of_thread(&mut self, pid: u32, command: impl FnOnce() -> String) -> RoleId {
+    pub fn of_thread(&mut self, pid: u32, command: impl FnOnce() -> String) -> RoleId {
         match self.last {
             Some((last, role)) if last == pid => return role,
             _ => {}
@@ -218,7 +221,7 @@ impl Actors {
     }
 
     /// The role of a thread of which something is known.
-    pub(crate) fn of_known_thread(&self, pid: u32) -> Option<RoleId> {
+    pub fn of_known_thread(&self, pid: u32) -> Option<RoleId> {
         self.threads.get(&pid)
     }
 
@@ -231,12 +234,12 @@ impl Actors {
     }
 
     /// The role of all requests that serve those of a device above, whoever asked there.
-    pub(crate) fn of_devices_above(&mut self) -> RoleId {
+    pub fn of_devices_above(&mut self) -> RoleId {
         self.number(ABOVE, true)
     }
 
     /// Whose request it is, and whether somebody else made it for him.
-    pub(crate) fn of_request(&mut self, row: &Request, commands: &Commands) -> RoleId {
+    pub fn of_request(&mut self, row: &Request, commands: &Commands) -> RoleId {
         if row.file.is_some_and(|file| file.kind == FileKind::Journal) {
             return JOURNAL;
         }
@@ -263,7 +266,7 @@ impl Actors {
 
 /// The role of a process, and of its threads that have a name of their own, with the instance that
 /// its cgroup tells.
-pub(super) fn role_of(process: &Process) -> String {
+pub(crate) fn role_of(process: &Process) -> String {
     let role_of_all = role(process.title.as_deref(), &process.command);
     let role_of_thread = match &process.thread {
         Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),

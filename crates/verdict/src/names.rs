@@ -13,7 +13,7 @@ use model::record::{FileKey, FileKind, FileNumber, NamedFile, Request};
 
 /// A file as tables tell it from others, at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Called {
+pub enum Called {
     /// By a name that was true then, by its number.
     Name(u32),
     /// By a name that it had at another time.
@@ -26,21 +26,22 @@ pub(crate) enum Called {
 
 impl Called {
     /// Whether it is known what it was.
-    pub(crate) fn is_known(self) -> bool {
+    pub fn is_known(self) -> bool {
         matches!(self, Self::Name(_) | Self::Other(..))
     }
 }
 
 /// The names of a trace's files.
 #[derive(Debug, Default)]
-pub(crate) struct FileNames {
+pub struct FileNames {
     texts: IndexSet<String>,
     /// The names that a file had, each from when on, in the order of time.
     of: HashMap<FileNumber, Vec<(Option<i64>, u32)>>,
 }
 
 impl FileNames {
-    pub(crate) fn new(files: &[NamedFile]) -> Self {
+    /// Of these files.
+    pub fn new(files: &[NamedFile]) -> Self {
         let mut names = Self::default();
         for file in files {
             let Some(path) = &file.path else { continue };
@@ -52,7 +53,7 @@ impl FileNames {
     }
 
     /// What a file was called at a moment.
-    pub(crate) fn at(&self, file: &FileKey, time_ns: i64) -> Called {
+    pub fn at(&self, file: &FileKey, time_ns: i64) -> Called {
         let FileKey { kind, number } = file;
         if *kind != FileKind::Regular {
             return Called::Other(*kind, number.file_system);
@@ -68,19 +69,19 @@ impl FileNames {
     }
 
     /// The last name of a file that is known; none where there is none.
-    pub(crate) fn of_number(&self, number: FileNumber) -> Option<String> {
+    pub fn of_number(&self, number: FileNumber) -> Option<String> {
         let (_, name) = self.of.get(&number)?.last()?;
         self.texts.get_index(*name as usize).cloned()
     }
 
     /// What a request's file was called when it started: that is when its name is looked at.
-    pub(crate) fn of_request(&self, row: &Request) -> Option<Called> {
+    pub fn of_request(&self, row: &Request) -> Option<Called> {
         let time_ns = row.started_ns.or(row.arrival_ns())?;
         Some(self.at(&row.file?, time_ns))
     }
 
     /// What tables call it; `device` is the name of a file system's device.
-    pub(crate) fn text(&self, called: Called, device: &dyn Fn(u32) -> String) -> String {
+    pub fn text(&self, called: Called, device: &dyn Fn(u32) -> String) -> String {
         match called {
             Called::Name(name) | Called::Found(name) => {
                 self.texts.get_index(name as usize).cloned().unwrap_or_default()
@@ -92,7 +93,7 @@ impl FileNames {
 }
 
 /// What tables call what has no name.
-pub(crate) fn without_name(kind: FileKind, file_system: &str) -> String {
+pub fn without_name(kind: FileKind, file_system: &str) -> String {
     match kind {
         FileKind::Journal => format!("journal of {file_system}"),
         FileKind::Metadata => format!("metadata of {file_system}"),
@@ -107,7 +108,7 @@ const OF_A_TREE: [&str; 3] = ["log", "sst", "ldb"];
 
 /// PostgreSQL's log is a folder of segments, its relations are cut into files of a GiB.
 /// Source: PostgreSQL's xlog_internal.h and md.c.
-pub(crate) fn without_segment(path: &str) -> String {
+pub fn without_segment(path: &str) -> String {
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
     let Some((folder, name)) = path.rsplit_once('/') else { return path.to_owned() };
     let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -5,12 +5,12 @@ use super::deed;
 use super::made::{blktrace, requests, text};
 use super::turn::Turn;
 use anyhow::{Context as _, bail};
+use formats::import::Input;
 use model::record::Request;
 use sim::replay::{self, ReplayMachine};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use trace::import::Input;
 use trace::intake::Intake;
 
 /// A program of the bench's own: its words in, its figures added to those of the steps before.
@@ -140,7 +140,7 @@ fn rows(path: &Path, format: &str) -> anyhow::Result<Vec<Request>> {
     let mut rows: Vec<Request> = Vec::new();
     let mut intake = Intake::new(&mut rows, "bench");
     let mut inputs = [Input::open(path)?];
-    trace::import::read(&mut inputs, Some(trace::import::named(format)?), &mut intake)?;
+    formats::import::read(&mut inputs, Some(formats::import::named(format)?), &mut intake)?;
     intake.finish()?;
     Ok(rows)
 }

@@ -2,9 +2,9 @@
 //! is of, and files of records.
 
 use anyhow::{Context as _, ensure};
+use formats::import::{self, FORMATS, Input};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use trace::import::{self, FORMATS, Input};
 
 /// What lies between the files of a trace; as in `fuzz/src/import.rs`.
 const NEXT_FILE: &[u8] = b"\n<next file>\n";
@@ -27,7 +27,7 @@ pub(super) fn targets(root: &Path) -> anyhow::Result<Vec<Target>> {
     let mut formats: Vec<Target> = FORMATS.iter().map(|format| named(format.name())).collect();
     let (mut guess, mut input) = (named("guess"), named("input"));
     (guess.is_binary, input.is_binary) = (true, true);
-    for (name, files) in fixtures(&root.join("crates/trace/tests/import/fixtures"))? {
+    for (name, files) in fixtures(&root.join("crates/formats/tests/import/fixtures"))? {
         let format = format(&name, &files)?;
         let contents: Result<Vec<_>, _> = files.iter().map(std::fs::read).collect();
         let bytes = contents?.join(NEXT_FILE);

@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/model/src/history/", "in a history's directory, which is held"),
     ("crates/model/src/whole_file.rs", "new files, no link followed"),
     ("crates/trace/src/output/", "new files in a run's directory, which is held"),
-    ("crates/trace/src/export/output.rs", "new files without a name; no block device"),
+    ("crates/formats/src/export/output.rs", "new files without a name; no block device"),
     ("crates/trace/src/capture/ftrace.rs", "the kernel's tracefs, no link followed"),
     ("crates/host/src/state.rs", "notes, in a directory that nobody else can write"),
     ("crates/host/src/scratch.rs", "scratch, in a directory that is held"),

@@ -8,7 +8,7 @@ use crate::run::calibrate::trace::{TraceRequest, run as calibrate_trace};
 use crate::run::calibrate::{Calibration, run as calibrate};
 use crate::run::directory::RunPlace;
 use crate::run::session::{control, run_info};
-use crate::run::trace::TraceFile;
+use analysis::trace::TraceFile;
 use analyze::calibrate::{Direction, Judged};
 use cli::{CalibrateOptions, Format, TraceOptions};
 use messages::fault::{Fault, failure, of_records, unable};

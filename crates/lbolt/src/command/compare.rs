@@ -3,13 +3,13 @@
 use super::report::put;
 use super::{note, print};
 use crate::run::compare::{ComparisonRequest, Ready, Side, Source, ready};
-use crate::run::trace::terminal_width;
 use analyze::compare::series::Series;
 use analyze::compare::setting::{Aspect, Difference};
 use analyze::compare::{Unit, compare};
 use cli::{CompareOptions, Format, ThroughputOptions};
 use experiment::throughput::Plan;
 use messages::fault::{Fault, failure};
+use messages::output::terminal_width;
 use model::comparison::{Compared, Comparison, Outcome};
 use model::record::TOOL_VERSION;
 use model::run::RunInfo;

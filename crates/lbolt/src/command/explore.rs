@@ -4,7 +4,7 @@ use super::report::open_in_browser;
 use super::{note, print_line};
 use crate::run::explore::{Address, Explored, Redirect, serve};
 use crate::run::session::control;
-use crate::run::trace::{TraceFile, parquet_of};
+use analysis::trace::{TraceFile, parquet_of};
 use capture::gate::Gate;
 use cli::ExploreOptions;
 use host::drive::Control;

@@ -2,10 +2,11 @@
 
 use super::print;
 use crate::run::session::control;
-use crate::run::trace::{TraceFile, files_of};
+use analysis::trace::{TraceFile, files_of};
 use capture::gate::Gate;
 use capture::leftover::Kept;
 use cli::ExportOptions;
+use formats::export::{self, Destination, ExportError, Exported, FileRows, Source};
 use messages::fault::{Fault, failure, of_records};
 use messages::ticker::Ticker;
 use model::record::requests::Provenance;
@@ -14,7 +15,6 @@ use model::run::parent_of;
 use model::text::visible;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use trace::export::{self, Destination, ExportError, Exported, FileRows, Source};
 use trace::intake::RowsError;
 
 /// Runs the command.

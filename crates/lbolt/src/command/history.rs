@@ -3,13 +3,13 @@
 use super::{note, print};
 use crate::resolve::history::{Known, default_to_read, step_ns};
 use crate::run::history::gather;
-use crate::run::inputs::rollups_in;
-use crate::run::trace::terminal_width;
 use ::verdict::history::compare::{Side, series};
 use ::verdict::history::{Asked, Ledger};
+use analysis::inputs::rollups_in;
 use analyze::compare::{Question, Unit, compare};
 use cli::{Format, HistoryOptions, PointSpan};
 use messages::fault::{Fault, failure, of_records};
+use messages::output::terminal_width;
 use model::history::{By, HOUR_NS, History, HistoryError, Incident, Note, Query, incidents};
 use model::text::visible;
 use report::compare::About;

@@ -4,15 +4,15 @@ use super::report::kept;
 use super::{note, print};
 use crate::render::render;
 use crate::run::directory::RunPlace;
-use crate::run::import::{of_import, open, progress};
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
+use analysis::import::{of_import, open, progress};
 use capture::Devices;
 use capture::gate::Gate;
 use capture::outcome::outcome;
 use cli::ImportOptions;
+use formats::import::{self, ImportError};
 use messages::fault::{Fault, failure};
-use trace::import::{self, ImportError};
 use trace::intake::Intake;
 
 /// Runs the command.

@@ -79,7 +79,7 @@ fn done(command: &Command) -> anyhow::Result<()> {
         Command::Record(options) => record::run(options),
         Command::Watch(options) => watch::run(options),
         Command::Top(options) => top::run(options),
-        Command::CapturePart => crate::run::standing::part::run(),
+        Command::CapturePart => standing::part::run(),
         Command::CaretakerPart => caretaker::run(),
         Command::Response(options) => response::run(options),
         Command::Rollup(options) => rollup::run(options),

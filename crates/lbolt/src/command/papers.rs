@@ -2,10 +2,10 @@
 
 use super::print;
 use super::report::put;
-use crate::run::trace::terminal_width;
 use clap::ValueEnum;
 use cli::{Format, Paper, PapersOptions};
 use messages::fault::{Fault, failure};
+use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::{Finding, TOOL_VERSION};
 use papers::{Comparison, overhead_1980, response_1986, screen, sentences, throughput_1983};

@@ -8,7 +8,7 @@ use crate::run::directory::RunPlace;
 use crate::run::profile::profile;
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
-use crate::run::trace::TraceFile;
+use analysis::trace::TraceFile;
 use capture::gate::Gate;
 use capture::outcome::outcome;
 use cli::{ProfileOptions, SynthesizeOptions};

@@ -3,9 +3,9 @@
 use super::response::progress;
 use super::runs::open;
 use super::{note, print_line};
-use crate::run::inputs::expanded;
-use crate::run::page::{Opened, write, write_page};
 use crate::run::session::control;
+use analysis::inputs::expanded;
+use analysis::page::{Opened, write, write_page};
 use capture::gate::Gate;
 use cli::{OutputOptions, ReportOptions};
 use messages::fault::{Fault, failure, of_records};

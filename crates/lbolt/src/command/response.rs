@@ -2,14 +2,15 @@
 
 use super::{note, print};
 use crate::resolve::selection;
-use crate::run::inputs::{expanded, several};
-use crate::run::response::{Analysed, analyse, analyse_part, analyse_several};
 use crate::run::session::control;
-use crate::run::trace::{TraceFile, terminal_width};
+use analysis::inputs::{expanded, several};
+use analysis::response::{Analysed, analyse, analyse_part, analyse_several};
+use analysis::trace::TraceFile;
 use capture::CHANGED;
 use capture::gate::Gate;
 use cli::{Format, ResponseOptions};
 use messages::fault::{Fault, failure};
+use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::Finding;
 use report::verdict::Shown;

@@ -2,13 +2,14 @@
 
 use super::export::mode_of;
 use super::note;
-use crate::run::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
-use crate::run::rollup::roll_up;
 use crate::run::session::control;
-use crate::run::trace::TraceFile;
+use analysis::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
+use analysis::rollup::roll_up;
+use analysis::trace::TraceFile;
 use capture::gate::Gate;
 use capture::leftover::Kept;
 use cli::RollupOptions;
+use formats::export::{self, Destination, ExportError};
 use messages::fault::{Fault, failure, of_records};
 use messages::output::print;
 use model::history::{Folder, History, HistoryError, Models, Note, Origin, Query, Twice};
@@ -16,7 +17,6 @@ use model::run::{RunDirectory, RunInfo, parent_of};
 use report::show_bytes;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use trace::export::{self, Destination, ExportError};
 
 /// What is rolled up.
 enum Source {

@@ -4,9 +4,9 @@
 //! Non-goals: running it.
 
 use super::print;
-use crate::run::inputs::is_rollup;
-use crate::run::trace::parquet_of;
 use ::verdict::response::sql::VIEWS;
+use analysis::inputs::is_rollup;
+use analysis::trace::parquet_of;
 use cli::{SqlEngine, SqlOptions, TraceOptions};
 use messages::fault::{Fault, failure, of_records};
 use model::history::History;

@@ -1,17 +1,17 @@
 //! `lbolt top`: what goes on at the disks now, on the terminal or as text, a screen a second.
 //!
-//! Non-goals: the screen (crate `top`), the capture (`run::standing`).
+//! Non-goals: the screen (crate `top`), the capture (`standing`).
 
 use super::report::page_of;
 use super::{note, print};
 use crate::run::directory::RunPlace;
+use crate::run::incidents::write_run;
 use crate::run::session::control;
-use crate::run::standing::incidents::write_run;
-use crate::run::standing::{Incident, Message, Order, Second, Watching, capture};
-use crate::run::trace::terminal_width;
 use cli::{Format, TopOptions};
 use messages::fault::{Fault, failure, unable};
+use messages::output::terminal_width;
 use model::record::{Rollup, to_json};
+use standing::{Incident, Message, Order, Second, Watching, capture};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};

@@ -3,11 +3,8 @@
 
 use super::note;
 use crate::resolve;
+use crate::run::incidents::{Limits, Writer};
 use crate::run::session::control;
-use crate::run::standing::incidents::{Limits, Writer};
-use crate::run::standing::keeper::Keeper;
-use crate::run::standing::watchdog::Watchdog;
-use crate::run::standing::{Message, Order, Second, Watching, capture};
 use ::capture::caretaker;
 use ::capture::condition::Bound;
 use ::capture::load::Load;
@@ -16,6 +13,9 @@ use messages::fault::{Fault, failure, unable};
 use metrics::{Server, Shared, Totals, hosts, serve};
 use model::history::{FileName, INCIDENTS, Origin, PARTIAL, Store, make_incidents};
 use signal_hook::consts::SIGUSR1;
+use standing::keeper::Keeper;
+use standing::watchdog::Watchdog;
+use standing::{Message, Order, Second, Watching, capture};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;

@@ -1,14 +1,14 @@
 //! A trace's profile: its device is chosen and measured in a first look at the rows, and profiled
 //! in a second.
 
-use crate::run::trace::TraceFile;
+use analysis::trace::TraceFile;
 use analyze::profile::{Profiler, Span, is_request};
+use formats::export::Source as _;
 use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
 use model::mix::Profile;
 use model::record::Request;
 use std::collections::BTreeMap;
-use trace::export::Source as _;
 
 /// A device's requests: how many, and when the first and the last came.
 #[derive(Debug, Clone, Copy)]

@@ -133,7 +133,7 @@ fn made(files: &[PathBuf; 2], requests: u64) -> anyhow::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::import::{self, Input};
+    use formats::import::{self, Input};
     use trace::intake::Intake;
 
     fn imported(

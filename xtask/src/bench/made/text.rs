@@ -187,7 +187,7 @@ fn mixed(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::import::{self, Input};
+    use formats::import::{self, Input};
     use trace::intake::Intake;
 
     #[test]

@@ -7,7 +7,7 @@ use super::profile::{self, Frame};
 use super::{Calibration, known, unpredictable};
 use crate::resolve::modelled::refused;
 use crate::run::profile::{busiest, each_row};
-use crate::run::trace::TraceFile;
+use analysis::trace::TraceFile;
 use analyze::calibrate::Judged;
 use analyze::calibrate::trace::{
     BLOCK_BYTES, Follower, Judge, Means, Stretches, Times, TraceClass, TraceFit,

@@ -1,9 +1,9 @@
 //! The index of a trace: read where it was kept beside the trace, else made of its rows and kept.
 //!
-//! Non-goals: what is in it (`verdict::explore`).
+//! Non-goals: what is in it (`explore`).
 
-use crate::run::trace::{TraceFile, device_name};
-use ::verdict::explore::{Builder, Files, Index};
+use ::explore::{Builder, Files, Index};
+use analysis::trace::{TraceFile, device_name};
 use capture::gate::{Gate, Interrupted};
 use messages::fault::{Fault, failure, of_records};
 use messages::output::note;

@@ -6,7 +6,7 @@
 //! - `serve`: who may ask, and what he gets.
 //! - `redirect`: the file that sends the browser there.
 //!
-//! Non-goals: counting (`verdict::explore`), connections (crate `server`), drawing (`viewer/`).
+//! Non-goals: counting (`explore`), connections (crate `server`), drawing (`viewer/`).
 
 mod index;
 mod redirect;

@@ -3,7 +3,7 @@
 //! Non-goals: what others did meanwhile: the page selects its time for that.
 
 use super::Explored;
-use crate::run::trace::device_name;
+use analysis::trace::device_name;
 use messages::fault::of_records;
 use model::record::{Commands, FileKind, Flags, Request};
 use model::text::visible;

@@ -11,7 +11,7 @@
 use super::Explored;
 use super::request::request;
 use super::trace::trace;
-use ::verdict::explore::{Brush, Order};
+use ::explore::{Brush, Order};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,10 +1,10 @@
 //! What the page is told of the trace as a whole.
 //!
-//! Non-goals: what a selection is made of (`verdict::explore::View`).
+//! Non-goals: what a selection is made of (`explore::View`).
 
 use super::Explored;
-use crate::run::trace::device_name;
-use ::verdict::explore::{OPERATIONS, within_percent};
+use ::explore::{OPERATIONS, within_percent};
+use analysis::trace::device_name;
 use model::text::visible;
 use serde::Serialize;
 

@@ -1,16 +1,16 @@
 //! From a trace's rows to the requests of a replay: which of them, where, and when.
 
 use crate::resolve::replay::ReplayTarget;
-use crate::run::trace::TraceFile;
+use analysis::trace::TraceFile;
 use cli::Arrivals;
 use experiment::replay::{Due, Followed, Planned, closed, dependent, open};
+use formats::export::Source as _;
 use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
 use model::record::{Flags, Op, Request};
 use model::seam::Operation;
 use model::units::show_size;
 use std::collections::BTreeMap;
-use trace::export::Source as _;
 
 /// Requests that are kept in memory, with all that is noted of each: 3 GiB.
 const REQUESTS_MAX: usize = 1 << 25;

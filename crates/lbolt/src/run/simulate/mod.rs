@@ -11,9 +11,10 @@ pub(crate) use variants::{Variant, variants};
 
 use crate::resolve::modelled::{load, refused};
 use crate::run::requests::RequestsRun;
-use crate::run::trace::TraceFile;
+use analysis::trace::TraceFile;
 use analyze::whatif::Noise;
 use cli::Arrivals;
+use formats::export::Source as _;
 use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
 use model::doubt::{Code, Doubt};
@@ -29,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use striping::Striping;
 use times::{RankedTimes, Times, finding};
-use trace::export::Source as _;
 use trace::intake::{Rows, RowsError};
 
 /// What is to be simulated.

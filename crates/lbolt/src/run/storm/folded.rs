@@ -1,11 +1,11 @@
 //! What a traced storm shows beyond its table: the responses within the period, and who waited for
 //! whom, by the analysis that `lbolt response` is.
 
-use crate::run::response::analyse_run;
-use crate::run::trace::terminal_width;
+use analysis::response::analyse_run;
 use analyze::storm::fold::{Fold, PARTS};
 use capture::gate::Gate;
 use messages::fault::of_records;
+use messages::output::terminal_width;
 use model::record::Sample;
 use model::record::requests::RequestFile;
 use report::fold::{Folded, folded};

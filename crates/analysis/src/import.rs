@@ -1,0 +1,52 @@
+//! Foreign traces being read: opened, distinguished, and how far they are.
+
+use capture::gate::Gate;
+use cli::TraceOptions;
+use formats::import::{self, Format, ImportError, Input};
+use host::drive::Control;
+use messages::fault::{Fault, failure, of_records};
+use messages::ticker::Ticker;
+use std::sync::atomic::Ordering;
+
+/// Opens all files before anything is made, with the format that was requested, or the one that all
+/// files are of.
+/// Errors: a file that cannot be read; an unknown format; files of none, or of several.
+pub fn open(
+    trace: &TraceOptions,
+    control: &Control,
+) -> anyhow::Result<(Vec<Input>, &'static Format)> {
+    let opened = trace.traces.iter().map(|file| Input::open_until(file, control.stop.clone()));
+    let opened = opened.collect::<Result<Vec<_>, _>>();
+    let mut inputs = opened.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
+    let format = match trace.input_format.as_deref() {
+        Some(name) => import::named(name),
+        None => import::guess_together(&mut inputs),
+    };
+    Ok((inputs, format.map_err(of_import)?))
+}
+
+/// What the user can mend is a usage error; what the disk refuses is not.
+pub fn of_import(error: ImportError) -> anyhow::Error {
+    let fault = match error {
+        ImportError::Input(_) | ImportError::Rows(_) => Fault::Io,
+        _ => Fault::Usage,
+    };
+    match fault {
+        Fault::Io => of_records(error),
+        _ => failure(fault, format!("failed to {error}")),
+    }
+}
+
+/// How much of the files was read, and how many requests came of it.
+pub fn progress(inputs: &[Input], gate: Gate) -> Ticker {
+    let total: u64 = inputs.iter().map(Input::length_bytes).sum();
+    let taken: Vec<_> = inputs.iter().map(Input::taken_bytes).collect();
+    let began = std::time::Instant::now();
+    Ticker::reading(move || {
+        let taken: u64 = taken.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
+        let percent = 100.0 * taken as f64 / total.max(1) as f64;
+        let rows = gate.rows();
+        let rate = rows as f64 / began.elapsed().as_secs_f64();
+        format!("{percent:3.0} % read, {rows} requests, {rate:.0} a second")
+    })
+}

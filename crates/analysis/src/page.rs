@@ -1,0 +1,133 @@
+//! Runs as the page shows them: what is kept of each, whatever state it is in.
+//!
+//! Non-goals: what the page says (`report::page`).
+
+use super::response::analyse_for_page;
+use super::traced;
+use capture::gate::Gate;
+use messages::fault::{Fault, failure, of_records};
+use model::record::{Finding, RecordError};
+use model::run::{RunDirectory, RunError, RunInfo};
+use model::whole_file::write_whole;
+use report::page::{Page, Source, Traced, html, page};
+use report::visible_findings;
+use std::collections::HashSet;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use trace::output::Left;
+
+/// A run that is to be shown.
+pub struct Opened {
+    directory: RunDirectory,
+    info: RunInfo,
+    findings: Vec<Finding>,
+    traced: Traced,
+    remarks: Vec<String>,
+}
+
+impl Opened {
+    /// Reads what is kept of a run. One that was killed before it found anything has no findings,
+    /// and the page says so.
+    /// Errors: findings that cannot be read; interruption.
+    pub fn read(directory: RunDirectory, info: RunInfo, gate: &Gate) -> anyhow::Result<Self> {
+        let (findings, none) = match directory.read_findings() {
+            Ok(findings) => (visible_findings(&findings), None),
+            Err(error) if is_missing(&error) => {
+                (Vec::new(), Some("The run has no findings.".to_owned()))
+            }
+            Err(error) => return Err(of_records(error)),
+        };
+        let remarks = state(&directory, &info).into_iter().chain(none).collect();
+        let mut opened = Self { directory, info, findings, traced: Traced::default(), remarks };
+        if has_requests(&opened.directory) {
+            opened.analyse(gate)?;
+        }
+        Ok(opened)
+    }
+
+    /// Adds what its requests went through. Records that cannot be read are a remark: the rest of
+    /// the run is shown.
+    /// Errors: interruption.
+    fn analyse(&mut self, gate: &Gate) -> anyhow::Result<()> {
+        let found = analyse_for_page(self.directory.path(), gate).and_then(|mut analysed| {
+            let traced = traced::of_requests(&self.directory.requests(), &mut analysed, gate)?;
+            Ok((visible_findings(&analysed.findings()), traced))
+        });
+        gate.pass(0)
+            .map_err(|_| failure(Fault::Interrupted, "interrupted; no page was written"))?;
+        match found {
+            Ok((findings, traced)) => {
+                let known = |finding: &Finding| (finding.subject.clone(), finding.quantity.clone());
+                let own: HashSet<_> = self.findings.iter().map(known).collect();
+                let is_new = |finding: &Finding| !own.contains(&known(finding));
+                self.findings.extend(findings.into_iter().filter(is_new));
+                self.traced = traced;
+            }
+            Err(error) => self.remarks.push(format!(
+                "The run's requests are not shown: \
+                                                     {error:#}."
+            )),
+        }
+        Ok(())
+    }
+
+    /// Where the run is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source {
+            info: &self.info,
+            findings: &self.findings,
+            traced: &self.traced,
+            remarks: self.remarks.clone(),
+        }
+    }
+}
+
+/// Whether there are requests, be it those that a killed capture kept: they are put together when
+/// they are analysed.
+fn has_requests(directory: &RunDirectory) -> bool {
+    let path = directory.requests();
+    path.is_file() || Left::find(&path).is_ok_and(|left| left.is_some())
+}
+
+/// Whether there is no such file.
+fn is_missing(error: &RunError) -> bool {
+    matches!(error, RunError::Record(RecordError::Io { source, .. })
+        if source.kind() == ErrorKind::NotFound)
+}
+
+/// What is to be known of a run that did not end as it should.
+fn state(directory: &RunDirectory, info: &RunInfo) -> Option<String> {
+    let sentence = match info.state.as_str() {
+        "finished" => return None,
+        "running" if directory.is_being_written() => {
+            "The run is still in progress: the page shows \
+                                                      its findings"
+        }
+        "running" => "The run was killed: the page shows its findings",
+        "interrupted" => "The run was interrupted: the page shows complete cells",
+        _ => "The run failed: the page shows its findings",
+    };
+    Some(format!("{sentence} up to that time."))
+}
+
+/// Writes the page of these runs, whole or not at all; gives its size in bytes.
+/// Errors: a refusal of the file system.
+pub fn write(runs: &[Opened], path: &Path) -> anyhow::Result<usize> {
+    let sources: Vec<Source<'_>> = runs.iter().map(Opened::source).collect();
+    write_page(&page(&sources), path)
+}
+
+/// Writes a page, whole or not at all; gives its size in bytes.
+/// Errors: a refusal of the file system.
+pub fn write_page(page: &Page, path: &Path) -> anyhow::Result<usize> {
+    let text = html(page)?;
+    let refused = |error: std::io::Error| {
+        failure(Fault::Io, format!("failed to write {}: {error}", path.display()))
+    };
+    write_whole(path, |mut file| file.write_all(text.as_bytes())).map_err(refused)?;
+    Ok(text.len())
+}

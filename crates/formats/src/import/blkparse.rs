@@ -1,0 +1,147 @@
+//! blkparse's text as it is by default: `maj,min cpu sequence s.ns pid action RWBS sector + sectors
+//! [command]` (a completion has its error in the brackets), and a summary at the end, which is
+//! passed over. `\x0a` in a name is the byte that our exporter means by it; blkparse itself writes
+//! none.
+//!
+//! Non-goals: formats of `blkparse -f`.
+
+use super::lines::{each_line, first_lines};
+use super::parse::{fixed, unsigned};
+use super::steps::{Kind, lettered};
+use super::words::{Said, Words, device};
+use super::{Format, Guess, ImportError, Input};
+use crate::spelling;
+use trace::event::{Event, Origin};
+use trace::intake::{Epoch, Intake};
+
+pub(super) const FORMAT: Format =
+    Format { name: "blkparse", meaning: "blkparse's text, as it is by default", guess, import };
+
+fn guess(head: &[u8], is_whole: bool) -> Guess {
+    let lines = first_lines(head, is_whole, 20);
+    let is_understood = |line: &&&[u8]| read(line).is_ok();
+    Guess::of(2 * lines.iter().filter(is_understood).count() > lines.len())
+}
+
+fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
+    intake.set_clock("since the trace's start", Epoch::Unknown);
+    intake.sort_events();
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match read(line) {
+                Ok(Some(step)) => match step.event(intake) {
+                    Some(event) => intake.event(event)?,
+                    None => intake.reject(number, "no error's number"),
+                },
+                Ok(None) => {}
+                Err(_) if is_of_summary(line) => {}
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// What lines of the summary begin with; the text before the numbers.
+const SUMMARY: [&[u8]; 18] = [
+    b"CPU",
+    b"Total (",
+    b" Reads Queued:",
+    b" Read Dispatches:",
+    b" Reads Requeued:",
+    b" Reads Completed:",
+    b" Read Merges:",
+    b" Read depth:",
+    b" PC Reads Queued:",
+    b" PC Read Disp.:",
+    b" PC Reads Req.:",
+    b" PC Reads Compl.:",
+    b" IO unplugs:",
+    b" Allocation wait:",
+    b" Dispatch wait:",
+    b"Throughput (R/W):",
+    b"Events (",
+    b"Skips:",
+];
+
+fn is_of_summary(line: &[u8]) -> bool {
+    line.iter().all(|b| b.is_ascii_whitespace()) || SUMMARY.iter().any(|s| line.starts_with(s))
+}
+
+struct Step<'a> {
+    device: u32,
+    cpu: Option<u16>,
+    time_ns: i64,
+    pid: Option<u32>,
+    kind: Kind,
+    said: Said<'a>,
+}
+
+/// The step of a line; none if it is known to be none.
+#[inline]
+fn read(line: &[u8]) -> Result<Option<Step<'_>>, &'static str> {
+    let mut words = Words(line);
+    let device = device(words.next()).ok_or("no device")?;
+    let cpu = words.number().ok_or("no CPU")?;
+    words.number().ok_or("no sequence number")?;
+    let time_ns = fixed(words.next(), 9, b'.').ok_or("no time")?;
+    let pid = unsigned(words.next()).ok_or("no process")?;
+    let kind = lettered(words.next()).ok_or("an action that is not known")?;
+    if kind == Kind::Nothing {
+        return Ok(None);
+    }
+    let said = Said::read(&mut words, kind)?;
+    let (cpu, pid) = (u16::try_from(cpu).ok(), u32::try_from(pid).ok());
+    Ok(Some(Step { device, cpu, time_ns, pid, kind, said }))
+}
+
+impl Step<'_> {
+    /// The event; none if a completion does not say whether it is an error.
+    #[inline]
+    fn event(&self, intake: &mut Intake) -> Option<Event> {
+        let (mut origin, mut error) = (Origin::default(), 0);
+        match self.kind {
+            kind if kind.tells_who() => {
+                let command = self.said.command().map(|name| intake.command(&spelling::read(name)));
+                origin = Origin { pid: self.pid, command, ..Origin::default() };
+            }
+            Kind::Complete => error = self.said.error()?,
+            _ => {}
+        }
+        Some(Event {
+            time_ns: self.time_ns,
+            identity: None,
+            device: self.device,
+            cpu: self.cpu,
+            extent: self.said.extent,
+            step: self.kind.step(origin, error)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_lines_say_what_is_wrong_with_them() {
+        for (line, why) in [
+            ("", "no device"),
+            ("  7,0    x        1", "no CPU"),
+            ("  7,0    0        x", "no sequence number"),
+            ("  7,0    0        1     0,5", "no time"),
+            ("  7,0    0        1     0.5  x", "no process"),
+            ("  7,0    0        1     0.5  1 q", "an action that is not known"),
+            ("  7,0    0        1     0.5  1 Q R 16 + 8", "nothing in brackets"),
+        ] {
+            assert_eq!(read(line.as_bytes()).err(), Some(why), "{line}");
+        }
+        assert!(
+            read(b"  7,0    0        3     0.000026682  8690  P   N [(null)]").unwrap().is_none()
+        );
+        assert!(
+            read(b"  7,0    0        0     0.000000000     0  m   N cfq 123").unwrap().is_none()
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! Lines of text, one after the other, without a copy where a line lies whole in the buffer.
+
+use super::{Guess, ImportError, Input};
+use memchr::{memchr, memchr_iter, memrchr};
+use model::record::Request;
+use std::io::BufRead;
+use trace::intake::Intake;
+
+/// No line of any format is as long: a longer one is no text, and is cut here so that memory stays
+/// bounded.
+const LINE_BYTES: usize = 64 * 1024;
+
+/// So much without a line, or so many lines that are not understood, before anything was: it is no
+/// trace, and may be a few bytes that decompress without end.
+const EMPTY_BYTES_MAX: u64 = 64 << 20;
+pub(super) const REJECTED_MAX: u64 = 1_000_000;
+
+/// Hands each line over with its number, which counts from 1; without its end (LF or CR LF).
+/// Errors: a file that cannot be read or begins with nothing for very long; what `each` returns.
+pub(super) fn each_line(
+    input: &mut Input,
+    intake: &mut Intake,
+    mut each: impl FnMut(u64, &[u8], &mut Intake) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let mut number = 0;
+    let mut empty_bytes = 0;
+    // A line that began in the last buffer.
+    let mut begun: Vec<u8> = Vec::new();
+    loop {
+        let buffer = match input.reader().fill_buf() {
+            Ok(buffer) => buffer,
+            Err(source) => return Err(input.refused(source).into()),
+        };
+        if buffer.is_empty() {
+            break;
+        }
+        let blank = if begun.trim_ascii().is_empty() { blank_lines(buffer) } else { 0 };
+        if blank > 0 {
+            begun.clear();
+        }
+        number += memchr_iter(b'\n', &buffer[..blank]).count() as u64;
+        let mut rest = &buffer[blank..];
+        let is_line_without_end = memchr(b'\n', rest).is_none();
+        empty_bytes += (blank + if is_line_without_end { rest.len() } else { 0 }) as u64;
+        while let Some(end) = memchr(b'\n', rest) {
+            number += 1;
+            if begun.is_empty() {
+                each(number, without_return(&rest[..end]), intake)?;
+            } else {
+                extend(&mut begun, &rest[..end]);
+                each(number, without_return(&begun), intake)?;
+                begun.clear();
+            }
+            rest = &rest[end + 1..];
+        }
+        extend(&mut begun, rest);
+        let length = buffer.len();
+        input.reader().consume(length);
+        if empty_bytes > EMPTY_BYTES_MAX || intake.counts().rejected > REJECTED_MAX {
+            refuse_nothing(input, intake, empty_bytes)?;
+        }
+    }
+    if begun.is_empty() { Ok(()) } else { each(number + 1, without_return(&begun), intake) }
+}
+
+/// How much of a buffer are lines of which all are blank: nothing, unless the whole buffer is.
+fn blank_lines(buffer: &[u8]) -> usize {
+    let is_blank = buffer.iter().all(u8::is_ascii_whitespace);
+    memrchr(b'\n', buffer).filter(|_| is_blank).map_or(0, |last| last + 1)
+}
+
+/// Refuses to go on where nothing was understood so far.
+pub(super) fn refuse_nothing(
+    input: &Input,
+    intake: &Intake,
+    empty_bytes: u64,
+) -> Result<(), ImportError> {
+    if !intake.is_empty() {
+        return Ok(());
+    }
+    let what = match intake.counts().rejected {
+        0 => format!("{} MiB without a line", empty_bytes >> 20),
+        rejected => format!("{rejected} unreadable lines or records"),
+    };
+    Err(ImportError::Nothing { path: input.path().to_owned(), what })
+}
+
+/// Reads files of which a line is a request, or is none and no mistake either (a header).
+/// Errors: a file that cannot be read; rows that cannot be put away.
+#[inline]
+pub(super) fn each_row(
+    inputs: &mut [Input],
+    intake: &mut Intake,
+    mut row: impl FnMut(&[u8], &mut Intake) -> Result<Option<Request>, &'static str>,
+) -> Result<(), ImportError> {
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match row(line, intake) {
+                Ok(Some(row)) => intake.request(row)?,
+                Ok(None) => {}
+                // A blank line says nothing, and nothing wrong.
+                Err(_) if line.trim_ascii().is_empty() => {}
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The same of files of which each line is a request, but for one that may stand at the top and
+/// again where files were put together.
+#[inline]
+pub(super) fn each_line_under(
+    head: &[u8],
+    inputs: &mut [Input],
+    intake: &mut Intake,
+    mut row: impl FnMut(&[u8]) -> Result<Request, &'static str>,
+) -> Result<(), ImportError> {
+    each_row(inputs, intake, |line, _| match row(line) {
+        Err(_) if line == head => Ok(None),
+        row => row.map(Some),
+    })
+}
+
+fn extend(line: &mut Vec<u8>, more: &[u8]) {
+    let free = LINE_BYTES.saturating_sub(line.len());
+    line.extend_from_slice(&more[..more.len().min(free)]);
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Yes if most of the first lines are understood: a damaged one is no reason to refuse the rest.
+pub(super) fn guess_by_lines(
+    head: &[u8],
+    is_whole: bool,
+    mut is_understood: impl FnMut(&[u8]) -> bool,
+) -> Guess {
+    let lines = first_lines(head, is_whole, 20);
+    let understood = lines.iter().filter(|line| is_understood(line)).count();
+    Guess::of(2 * understood > lines.len())
+}
+
+/// The whole lines at the beginning of a file, for a guess: at most `count`, without the last one
+/// if it may go on.
+pub(super) fn first_lines(head: &[u8], is_whole: bool, count: usize) -> Vec<&[u8]> {
+    let end =
+        if is_whole { head.len() } else { head.iter().rposition(|b| *b == b'\n').unwrap_or(0) };
+    head[..end]
+        .split(|b| *b == b'\n')
+        .map(without_return)
+        .filter(|line| !line.is_empty())
+        .take(count)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> Vec<(u64, Vec<u8>)> {
+        let mut input = Input::from_bytes("x", text.to_vec()).unwrap();
+        let (mut found, mut rows) = (Vec::new(), Vec::new());
+        let mut intake = Intake::new(&mut rows, "test");
+        each_line(&mut input, &mut intake, |number, line, _| {
+            found.push((number, line.to_vec()));
+            Ok(())
+        })
+        .unwrap();
+        found
+    }
+
+    #[test]
+    fn lines_end_in_either_way_and_the_last_need_not() {
+        assert_eq!(lines(b"a\r\n\nb"), [(1, b"a".to_vec()), (2, vec![]), (3, b"b".to_vec())]);
+        assert!(lines(b"").is_empty());
+    }
+
+    #[test]
+    fn a_buffer_of_blank_lines_counts_and_says_nothing() {
+        let text = [&b"a\n\n"[..], &b" \n".repeat(500_000), b"\r\n b\nc"].concat();
+        let found: Vec<_> =
+            lines(&text).into_iter().filter(|(_, l)| !l.trim_ascii().is_empty()).collect();
+        let expected = [(1, b"a".to_vec()), (500_004, b" b".to_vec()), (500_005, b"c".to_vec())];
+        assert_eq!(found, expected);
+        assert!(lines(&text).len() < 300_000);
+    }
+
+    #[test]
+    fn what_begins_with_nothing_for_very_long_is_not_read_to_its_end() {
+        let blank = vec![b'\n'; EMPTY_BYTES_MAX as usize + (1 << 20)];
+        let endless = vec![b'x'; EMPTY_BYTES_MAX as usize + (1 << 20)];
+        let wrong = b"x\n".repeat(REJECTED_MAX as usize + 300_000);
+        let no_line = "64 MiB without a line";
+        let not_understood = "unreadable lines or records";
+        for (text, what) in [(blank, no_line), (endless, no_line), (wrong, not_understood)] {
+            let (mut rows, lines) = (Vec::new(), text.iter().filter(|b| **b == b'\n').count());
+            let mut intake = Intake::new(&mut rows, "test");
+            let mut input = Input::from_bytes("bomb", text).unwrap();
+            let mut read = 0;
+            let refused = each_line(&mut input, &mut intake, |number, line, intake| {
+                read = number as usize;
+                if !line.is_empty() {
+                    intake.reject(number, "x");
+                }
+                Ok(())
+            });
+            let sentence = refused.unwrap_err().to_string();
+            assert!(sentence.contains("in bomb") && sentence.contains(what), "{sentence}");
+            assert!(read <= lines);
+        }
+    }
+
+    #[test]
+    fn a_line_over_two_buffers_is_whole_and_one_without_end_is_cut() {
+        let text: Vec<u8> = (0..60_000).flat_map(|n| format!("{n:07}\n").into_bytes()).collect();
+        let found = lines(&text);
+        assert_eq!(found.len(), 60_000);
+        assert!(found.iter().enumerate().all(|(n, (_, l))| *l == format!("{n:07}").into_bytes()));
+        assert_eq!(lines(&vec![b'x'; 1 << 20])[0].1.len(), LINE_BYTES);
+    }
+}

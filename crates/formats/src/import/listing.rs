@@ -1,0 +1,299 @@
+//! Listings with a column for each fact and a line for each completed request: what biosnoop
+//! prints, in all its versions. Columns are given by their names in the head, whatever their order;
+//! unknown ones are passed over. The name of a command may have spaces: columns before it are
+//! counted from the left, those behind it from the right.
+//!
+//! The time of a line is that of the completion: biosnoop prints when a request completes.
+
+use super::devices::Devices;
+use super::lines::each_line;
+use super::parse::{fixed, length, unsigned};
+use super::words::Words;
+use super::{ImportError, Input};
+use memchr::memmem;
+use model::record::{Op, Request};
+use trace::intake::Intake;
+use trace::rwbs::{letters, offset};
+
+const COLUMNS: usize = 16;
+/// Words of a line at the most: the kernel's names of commands have 15 letters.
+const WORDS: usize = COLUMNS + 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    /// When it was completed: a decimal number of 10^-`places` times a ns, so that 9 places are
+    /// seconds.
+    Time {
+        places: u32,
+    },
+    Command,
+    Process,
+    Disk,
+    Letters,
+    Sector,
+    Bytes,
+    /// How long it waited for its issue.
+    Wait {
+        places: u32,
+    },
+    /// How long it took from its issue.
+    FromIssue {
+        places: u32,
+    },
+    /// How long it took from its start.
+    FromStart {
+        places: u32,
+    },
+    Unknown,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Columns(Vec<Column>);
+
+impl Columns {
+    /// Those that are given.
+    pub(super) fn of(columns: &[Column]) -> Self {
+        Self(columns.to_vec())
+    }
+
+    /// The columns of a head; none if the line is no head, which tells a time and how long it took.
+    pub(super) fn named(line: &[u8], names: &[(&[u8], Column)]) -> Option<Self> {
+        let mut words = Words(line);
+        let mut columns = Vec::new();
+        loop {
+            let word = words.next();
+            if word.is_empty() {
+                break;
+            }
+            let known = names.iter().find(|(name, _)| *name == word);
+            columns.push(known.map_or(Column::Unknown, |(_, column)| *column));
+        }
+        let tells = |is: fn(&Column) -> bool| columns.iter().any(is);
+        // The words of two names of several words could not be distinguished.
+        let commands = columns.iter().filter(|column| **column == Column::Command).count();
+        let is_head = columns.len() <= COLUMNS
+            && commands <= 1
+            && tells(|c| matches!(c, Column::Time { .. }))
+            && tells(|c| matches!(c, Column::FromIssue { .. } | Column::FromStart { .. }));
+        is_head.then_some(Self(columns))
+    }
+
+    #[inline]
+    pub(super) fn read<'a>(
+        &self,
+        line: &'a [u8],
+        devices: &mut Devices,
+    ) -> Result<(Request, &'a [u8]), &'static str> {
+        let mut found = Found::default();
+        let mut places = [(0, 0); WORDS];
+        let count = words(line, &mut places).ok_or("too many words")?;
+        // So many words are the command's beyond the first.
+        let more = count.checked_sub(self.0.len()).ok_or("too few columns")?;
+        let mut next = 0;
+        for column in &self.0 {
+            let (from, _) = places[next];
+            next += if *column == Column::Command { 1 + more } else { 1 };
+            let (_, to) = places[next - 1];
+            found.take(*column, &line[from..to], devices)?;
+        }
+        if next != count {
+            return Err("too many words");
+        }
+        Ok((found.request()?, found.command))
+    }
+}
+
+/// Where the words of a line are, and how many.
+#[inline]
+fn words(line: &[u8], places: &mut [(usize, usize); WORDS]) -> Option<usize> {
+    let mut rest = Words(line);
+    let mut count = 0;
+    loop {
+        let word = rest.next();
+        if word.is_empty() {
+            return Some(count);
+        }
+        let end = line.len() - rest.0.len();
+        *places.get_mut(count)? = (end - word.len(), end);
+        count += 1;
+    }
+}
+
+#[derive(Debug, Default)]
+struct Found<'a> {
+    time_ns: i64,
+    took_ns: i64,
+    is_from_start: bool,
+    wait_ns: Option<i64>,
+    sector: Option<u64>,
+    /// Without letters it is not known what the request was.
+    letters: Option<(Op, model::record::Flags)>,
+    row: Request,
+    command: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    #[inline]
+    fn take(
+        &mut self,
+        column: Column,
+        word: &'a [u8],
+        devices: &mut Devices,
+    ) -> Result<(), &'static str> {
+        let span = |places| fixed(word, places, b'.').filter(|ns| *ns >= 0).ok_or("no latency");
+        match column {
+            Column::Time { places } => {
+                self.time_ns = fixed(word, places, b'.').ok_or("no time")?;
+            }
+            Column::Command => self.command = word,
+            Column::Process => {
+                let pid = unsigned(word).and_then(|pid| u32::try_from(pid).ok());
+                self.row.pid = Some(pid.ok_or("no process")?);
+            }
+            Column::Disk => self.row.device = devices.number(&[word]),
+            Column::Letters => {
+                self.letters = Some(letters(word).ok_or("letters that are no operation's")?);
+            }
+            Column::Sector => self.sector = Some(unsigned(word).ok_or("no sector")?),
+            Column::Bytes => {
+                self.row.length_bytes = unsigned(word).and_then(length).ok_or("no bytes")?;
+            }
+            Column::Wait { places } => self.wait_ns = Some(span(places)?),
+            Column::FromIssue { places } => self.took_ns = span(places)?,
+            Column::FromStart { places } => {
+                (self.took_ns, self.is_from_start) = (span(places)?, true);
+            }
+            Column::Unknown => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn request(&self) -> Result<Request, &'static str> {
+        let mut row = self.row;
+        (row.op, row.flags) = self.letters.unwrap_or((Op::Other, model::record::Flags::default()));
+        row.offset_bytes = offset(row.op, self.sector, row.length_bytes, false)?;
+        let began_ns = Some(self.time_ns.saturating_sub(self.took_ns));
+        if self.is_from_start {
+            row.started_ns = began_ns;
+        } else {
+            row.issued_ns = began_ns;
+            row.started_ns = self.wait_ns.and_then(|wait| Some(began_ns?.saturating_sub(wait)));
+        }
+        row.completed_ns = Some(self.time_ns);
+        Ok(row)
+    }
+}
+
+/// How a kind of listing is read.
+pub(super) struct Listing<'a> {
+    pub(super) names: &'a [(&'a [u8], Column)],
+    /// The columns until there is a head.
+    pub(super) columns: Columns,
+    /// What lines begin with that are no requests.
+    pub(super) passed_over: &'a [&'a [u8]],
+}
+
+impl Listing<'_> {
+    /// Whether lines are of this kind: there is a head, or most are requests without one.
+    pub(super) fn is_of(&self, lines: &[&[u8]]) -> bool {
+        let mut devices = Devices::default();
+        let is_head = |line: &&[u8]| Columns::named(line, self.names).is_some();
+        let is_said = |line: &&&[u8]| !self.is_passed_over(line) && lost(line).is_none();
+        let said = lines.iter().filter(is_said);
+        let is_request = |line: &&[u8]| self.columns.read(line, &mut devices).is_ok();
+        lines.iter().any(is_head)
+            || !self.columns.0.is_empty()
+                && 2 * said.clone().copied().filter(is_request).count() > said.count()
+    }
+
+    pub(super) fn read(
+        mut self,
+        inputs: &mut [Input],
+        intake: &mut Intake,
+    ) -> Result<(), ImportError> {
+        let mut devices = Devices::default();
+        for input in inputs {
+            each_line(input, intake, |number, line, intake| {
+                let why = match self.columns.read(line, &mut devices) {
+                    Ok((mut row, command)) => {
+                        row.command = (!command.is_empty()).then(|| intake.command(command));
+                        return Ok(intake.request(row)?);
+                    }
+                    Err(why) => why,
+                };
+                if let Some(columns) = Columns::named(line, self.names) {
+                    self.columns = columns;
+                } else if let Some(lost) = lost(line) {
+                    intake.counts_mut().lost += lost;
+                } else if !self.is_passed_over(line) {
+                    intake.reject(number, why);
+                }
+                Ok(())
+            })?;
+        }
+        devices.note(intake);
+        Ok(())
+    }
+
+    fn is_passed_over(&self, line: &[u8]) -> bool {
+        line.trim_ascii().is_empty() || self.passed_over.iter().any(|s| line.starts_with(s))
+    }
+}
+
+/// How many events a line says were lost: `Possibly lost 133 samples` of bcc, `Lost 133 events` of
+/// bpftrace.
+fn lost(line: &[u8]) -> Option<u64> {
+    let place = memmem::find(line, b"ost ")?;
+    let mut words = Words(&line[place + 4..]);
+    let count = words.number()?;
+    matches!(words.next(), b"samples" | b"events").then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 4] = [
+        Column::Time { places: 9 },
+        Column::Command,
+        Column::Process,
+        Column::FromIssue { places: 6 },
+    ];
+
+    #[test]
+    fn a_command_may_have_spaces() {
+        let columns = Columns::of(&COLUMNS);
+        let read = |line: &'static str| columns.read(line.as_bytes(), &mut Devices::default());
+        let (row, command) = read("1.5   my big  job  77   0.25").unwrap();
+        assert_eq!((row.pid, command), (Some(77), &b"my big  job"[..]));
+        assert_eq!((row.issued_ns, row.completed_ns), (Some(1_499_750_000), Some(1_500_000_000)));
+        for (line, why) in [
+            ("1.5 77 0.25", "too few columns"),
+            ("x a 77 0.25", "no time"),
+            ("1.5 a b 0.25", "no process"),
+            ("1.5 a 77 -0.25", "no latency"),
+            ("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25", "too many words"),
+        ] {
+            assert_eq!(read(line), Err(why), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_head_that_names_two_commands_is_none() {
+        let names = [
+            (&b"TIME"[..], Column::Time { places: 9 }),
+            (b"COMM", Column::Command),
+            (b"LAT", Column::FromIssue { places: 6 }),
+        ];
+        assert!(Columns::named(b"TIME COMM PID LAT", &names).is_some());
+        assert!(Columns::named(b"TIME COMM COMM LAT", &names).is_none());
+    }
+
+    #[test]
+    fn losses_are_told_in_two_ways() {
+        assert_eq!(lost(b"Possibly lost 133 samples"), Some(133));
+        assert_eq!(lost(b"Lost 8 events"), Some(8));
+        assert_eq!(lost(b"0.1 lost 8 7"), None);
+    }
+}

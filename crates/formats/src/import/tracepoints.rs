@@ -1,0 +1,306 @@
+//! Lines of ftrace and of `perf script`: `task [cpu] flags time: event: what it says`. The event is
+//! one of the tracepoints `block:block_…` (`include/trace/events/block.h`, all versions so far), or
+//! what ftrace's `blk` tracer prints (`blk_log_action` in `kernel/trace/blktrace.c`), classic or
+//! not.
+//!
+//! A start is given by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met
+//! first counts. Other events are passed over.
+
+use super::lines::each_line;
+use super::parse::{fixed, unsigned};
+use super::steps::{Kind, lettered, tracepoint};
+use super::words::{Said, Words, device};
+use super::{ImportError, Input};
+use memchr::{memchr_iter, memrchr};
+use trace::event::{Event, Origin};
+use trace::intake::Intake;
+
+/// What a task's name and number are parted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parting {
+    /// `perf script`.
+    Space,
+    /// ftrace.
+    Dash,
+}
+
+/// A line's beginning.
+#[derive(Debug, Clone, Copy)]
+struct Context<'a> {
+    task: &'a [u8],
+    cpu: Option<u16>,
+    time_ns: i64,
+    rest: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step<'a> {
+    context: Context<'a>,
+    device: u32,
+    kind: Kind,
+    /// Whether the start is given by getrq, and not by io_start.
+    is_getrq: bool,
+    said: Said<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Line<'a> {
+    Step(Step<'a>),
+    /// An event of the block layer that is no step.
+    NoStep,
+    /// Another event.
+    Other,
+}
+
+/// Takes a line apart; or says why it cannot be.
+#[inline]
+pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
+    let context = context(line).ok_or("no task, CPU and time")?;
+    let mut words = Words(context.rest);
+    let mut name = words.next();
+    // How many of them a sample of perf's stands for.
+    if unsigned(name).is_some() {
+        name = words.next();
+    }
+    let Some(name) = name.strip_suffix(b":") else { return read_blk(context, name, words) };
+    let name = name.strip_prefix(b"block:").unwrap_or(name);
+    let Some(kind) = tracepoint(name) else { return Ok(Line::Other) };
+    if kind == Kind::Nothing {
+        return Ok(Line::NoStep);
+    }
+    let device = device(words.next()).ok_or("no device")?;
+    let said = Said::read(&mut words, kind)?;
+    let is_getrq = name == b"block_getrq";
+    Ok(Line::Step(Step { context, device, kind, is_getrq, said }))
+}
+
+/// What the `blk` tracer prints: `maj,min action RWBS …`; its classic form has `cpu s.ns pid`
+/// before the action, and with cgroups there is one more word, `/path` or `inode,generation`.
+#[inline]
+fn read_blk<'a>(
+    context: Context<'a>,
+    first: &'a [u8],
+    mut words: Words<'a>,
+) -> Result<Line<'a>, &'static str> {
+    let device = device(first).ok_or("no event's name and no device")?;
+    let mut action = words.next();
+    while action.first().is_some_and(|first| first.is_ascii_digit() || *first == b'/') {
+        action = words.next();
+    }
+    let kind = lettered(action).ok_or("an action that is not known")?;
+    if kind == Kind::Nothing {
+        return Ok(Line::NoStep);
+    }
+    let said = Said::read(&mut words, kind)?;
+    Ok(Line::Step(Step { context, device, kind, is_getrq: true, said }))
+}
+
+/// The beginning of a line. The name of a task can be anything: what tells is `[cpu]` with a time
+/// behind it.
+#[inline]
+fn context(line: &[u8]) -> Option<Context<'_>> {
+    memchr_iter(b'[', line).find_map(|open| {
+        // Numbers of CPUs are short.
+        let length = line[open..].iter().take(8).position(|b| *b == b']')?;
+        let cpu = unsigned(&line[open + 1..open + length])?;
+        let mut words = Words(&line[open + length + 1..]);
+        let mut word = words.next();
+        if !word.ends_with(b":") {
+            // ftrace's flags.
+            word = words.next();
+        }
+        let time = word.strip_suffix(b":").filter(|time| time.contains(&b'.'))?;
+        let time_ns = fixed(time, 9, b'.')?;
+        let task = line[..open].trim_ascii();
+        Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, rest: words.0 })
+    })
+}
+
+/// A task's name and number.
+fn task(text: &[u8], parting: Parting) -> (Option<&[u8]>, Option<u32>) {
+    let (mark, text) = match parting {
+        Parting::Space => (b' ', text),
+        // The number of the process may follow: `dd-8515    (   8515)`.
+        Parting::Dash if text.ends_with(b")") => {
+            (b'-', memrchr(b'(', text).map_or(text, |open| text[..open].trim_ascii_end()))
+        }
+        Parting::Dash => (b'-', text),
+    };
+    let Some(place) = memrchr(mark, text) else { return (None, None) };
+    let number = &text[place + 1..];
+    // A thread behind its process: `8515/8516`.
+    let number = memrchr(b'/', number).map_or(number, |slash| &number[slash + 1..]);
+    let pid = unsigned(number).and_then(|pid| u32::try_from(pid).ok());
+    let name = text[..place].trim_ascii();
+    (Some(name).filter(|name| !matches!(*name, b"" | b"<...>")), pid)
+}
+
+/// Reads files of such lines. `lost` says what a line that is no event says was lost;
+/// `is_passed_over`, whether it is known to say nothing.
+pub(super) fn read_all(
+    inputs: &mut [Input],
+    intake: &mut Intake,
+    parting: Parting,
+    lost: fn(&[u8]) -> Option<u64>,
+    is_passed_over: fn(&[u8]) -> bool,
+) -> Result<(), ImportError> {
+    // The buffers of CPUs are read one after the other.
+    intake.sort_events();
+    let mut teller = Teller { parting, starts_by_getrq: None };
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match read(line) {
+                Ok(Line::Step(step)) => match teller.event(&step, intake) {
+                    Ok(Some(event)) => intake.event(event)?,
+                    Ok(None) => {}
+                    Err(why) => intake.reject(number, why),
+                },
+                Ok(Line::NoStep | Line::Other) => {}
+                Err(why) => match lost(line) {
+                    Some(lost) => intake.counts_mut().lost += lost,
+                    None if is_passed_over(line) => {}
+                    None => intake.reject(number, why),
+                },
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes events of steps.
+#[derive(Debug)]
+struct Teller {
+    parting: Parting,
+    /// Which of the two tells of starts.
+    starts_by_getrq: Option<bool>,
+}
+
+impl Teller {
+    /// The event of a step; none for a start that comes twice.
+    #[inline]
+    fn event(&mut self, step: &Step, intake: &mut Intake) -> Result<Option<Event>, &'static str> {
+        let Step { context, kind, said, .. } = step;
+        let mut origin = Origin::default();
+        let mut error = 0;
+        match kind {
+            Kind::Start if *self.starts_by_getrq.get_or_insert(step.is_getrq) != step.is_getrq => {
+                return Ok(None);
+            }
+            kind if kind.tells_who() => {
+                let (name, pid) = task(context.task, self.parting);
+                let name = said.command().or(name);
+                origin = Origin {
+                    pid,
+                    command: name.map(|name| intake.command(name)),
+                    ..Origin::UNKNOWN
+                };
+            }
+            Kind::Complete => error = said.error().ok_or("no error's number")?,
+            _ => {}
+        }
+        Ok(kind.step(origin, error).map(|happened| Event {
+            time_ns: context.time_ns,
+            identity: None,
+            device: step.device,
+            cpu: context.cpu,
+            extent: said.extent,
+            step: happened,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::Op;
+
+    fn step(line: &str) -> Step<'_> {
+        match read(line.as_bytes()) {
+            Ok(Line::Step(step)) => step,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn lines_of_every_version_are_steps() {
+        for (line, parting, kind, name, pid) in [
+            (
+                "dd  8515 [000]  1975.746865:  block:block_rq_issue: 7,0 RS 4096 () 16 + 8 0x2,0,4 \
+                 [dd]",
+                Parting::Space,
+                Kind::Issue,
+                "dd",
+                8515,
+            ),
+            (
+                " my [0] job 8515/8516 [001] 1975.746865:     1 block:block_rq_issue: 7,0 RS 4096 \
+                 () 16 + 8 [x]",
+                Parting::Space,
+                Kind::Issue,
+                "my [0] job",
+                8516,
+            ),
+            (
+                "  kworker/u8:1-lo-32      [000] d..1.  1975.746865: block_getrq: 7,0 RS 16 + 8 \
+                 [x]",
+                Parting::Dash,
+                Kind::Start,
+                "kworker/u8:1-lo",
+                32,
+            ),
+            (
+                "  dd-8515    (   8515) [000] 1975.746865: block_bio_queue: 7,0 RS 16 + 8 [x]",
+                Parting::Dash,
+                Kind::Queue,
+                "dd",
+                8515,
+            ),
+            (
+                "  dd-8515 [000] .....  1975.746865:   7,0    Q  RS 16 + 8 [dd]",
+                Parting::Dash,
+                Kind::Queue,
+                "dd",
+                8515,
+            ),
+            (
+                "  dd-8515 [000] .....  1975.746865:   7,0  0  1975.746865000  8515  D  RS 16 + 8 \
+                 [dd]",
+                Parting::Dash,
+                Kind::Issue,
+                "dd",
+                8515,
+            ),
+        ] {
+            let step = step(line);
+            let (found_name, found_pid) = task(step.context.task, parting);
+            assert_eq!(
+                (step.kind, step.device, step.context.time_ns),
+                (kind, 7 << 20, 1_975_746_865_000)
+            );
+            assert_eq!((found_name, found_pid), (Some(name.as_bytes()), Some(pid)), "{line}");
+            let extent = step.said.extent;
+            assert_eq!(
+                (extent.op, extent.offset_bytes, extent.length_bytes),
+                (Op::Read, Some(8192), 4096)
+            );
+        }
+    }
+
+    #[test]
+    fn other_events_are_known_to_be_others_and_bad_lines_to_be_bad() {
+        let other = b"dd 1 [000] 1.0: sched:sched_switch: dd:1 [120] S ==> x:2 [120]";
+        assert!(matches!(read(other), Ok(Line::Other)));
+        let plug = b"dd 1 [000] 1.0: block:block_plug: [dd]";
+        assert!(matches!(read(plug), Ok(Line::NoStep)));
+        for (line, why) in [
+            ("", "no task, CPU and time"),
+            ("dd 1 [000] 1: block:block_plug: [dd]", "no task, CPU and time"),
+            ("dd 1 [000] 1.0: block:block_rq_issue: 7 R", "no device"),
+            ("dd-1 [000] 1.0: 7,0 q R 16 + 8 [dd]", "an action that is not known"),
+            ("dd-1 [000] 1.0: tracing_mark", "no event's name and no device"),
+        ] {
+            assert_eq!(read(line.as_bytes()).unwrap_err(), why, "{line}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Imports and exports on real input: one binary of tests.
+
+mod export;
+mod guesses;
+mod import;
+mod interleaving;
+mod known_answers;
+mod known_answers_binary;
+mod rates;
+mod real;
