@@ -1,7 +1,7 @@
 //! A part of lbolt as a process of its own: started from this executable, it speaks with the one
 //! that started it by its standard input, which is a socket, and ends with it.
 //!
-//! Non-goals: what they say (`super::standing`, `super::device`).
+//! Non-goals: what they say (`standing`, `lbolt::run::device`).
 
 use super::wire::read_frame;
 use messages::fault::{Fault, failure, unable};

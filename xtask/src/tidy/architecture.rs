@@ -6,7 +6,6 @@ use super::source::{Package, Source, Tree, block, find_word, line_at};
 /// Dependencies among crates in the middle: the papers run on simulated disks, and are shown beside
 /// the models as tables; metrics are shown by the small server.
 const AMONG: &[(&str, &str)] = &[
-    ("analysis", "analyze"),
     ("analysis", "capture"),
     ("analysis", "cli"),
     ("analysis", "formats"),
@@ -20,7 +19,6 @@ const AMONG: &[(&str, &str)] = &[
     ("capture", "report"),
     ("capture", "trace"),
     ("capture", "verdict"),
-    ("explore", "analyze"),
     ("explore", "verdict"),
     ("formats", "trace"),
     ("messages", "formats"),
