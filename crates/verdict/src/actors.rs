@@ -58,11 +58,32 @@ impl<K: Copy + Eq + Hash> Learned<K> {
     }
 }
 
+/// What is known of a role besides its name.
+#[derive(Debug, Clone, Default)]
+struct Role {
+    /// Whether it is the kernel's own threads.
+    is_kernel: bool,
+    /// The cgroup of its processes: none where they are of several, or it is not told; nothing
+    /// where no process is known.
+    cgroup: Option<Option<String>>,
+}
+
+impl Role {
+    /// A process of it is of a cgroup.
+    fn is_in(&mut self, cgroup: Option<&String>) {
+        match &self.cgroup {
+            None => self.cgroup = Some(cgroup.cloned()),
+            Some(known) if known.as_ref() == cgroup => {}
+            Some(_) => self.cgroup = Some(None),
+        }
+    }
+}
+
 /// Cheap to clone once it is shared ([`Actors::shared`]).
 #[derive(Debug, Clone, Default)]
 pub struct Actors {
-    /// By their numbers; and whether they are the kernel's own threads.
-    names: IndexMap<String, bool, DefaultHashBuilder>,
+    /// By their numbers.
+    names: IndexMap<String, Role, DefaultHashBuilder>,
     threads: Learned<u32>,
     owners: Learned<FileNumber>,
     /// The last thread that was looked up: they come in runs.
@@ -112,6 +133,9 @@ impl Actors {
     pub fn learn(&mut self, process: &Process) -> Option<RoleId> {
         process.process?;
         let number = self.of_process(process, process.title.is_none());
+        if let Some((_, role)) = self.names.get_index_mut(number.0.into()) {
+            role.is_in(process.unit.as_ref());
+        }
         self.threads.since.insert(process.pid as u32, number);
         self.last = None;
         Some(number)
@@ -180,7 +204,8 @@ impl Actors {
     fn number(&mut self, name: &str, is_kernel: bool) -> RoleId {
         let name = if self.names.len() < MOST { name } else { OTHERS };
         let number = self.names.get_index_of(name).unwrap_or_else(|| {
-            self.names.insert_full(name.to_owned(), is_kernel || is_of_kernel(name)).0
+            let is_kernel = is_kernel || is_of_kernel(name);
+            self.names.insert_full(name.to_owned(), Role { is_kernel, cgroup: None }).0
         });
         RoleId(number as u16)
     }
@@ -197,7 +222,12 @@ impl Actors {
 
     /// Whether it is the kernel itself.
     pub fn is_kernel(&self, role: RoleId) -> bool {
-        self.names.get_index(role.0.into()).is_some_and(|(_, is_kernel)| *is_kernel)
+        self.names.get_index(role.0.into()).is_some_and(|(_, role)| role.is_kernel)
+    }
+
+    /// The cgroup of all processes of a role that are known; none where they are of several.
+    pub fn cgroup(&self, role: &str) -> Option<&str> {
+        self.names.get(role)?.cgroup.as_ref()?.as_deref()
     }
 
     /// The role of a thread; of one that was not asked about, what its name tells.
@@ -313,6 +343,24 @@ mod tests {
     fn process(pid: u64, title: Option<&str>, command: &str) -> Process {
         let (command, title) = (command.to_owned(), title.map(str::to_owned));
         Process { pid, process: Some(pid), command, title, ..Process::default() }
+    }
+
+    #[test]
+    fn a_role_is_of_the_cgroup_that_all_its_processes_are_in() {
+        let mut actors = Actors::new(&Context::default(), None);
+        let mut learn = |pid, title, unit: Option<&str>| {
+            let unit = unit.map(str::to_owned);
+            actors.learn(&Process { unit, ..process(pid, Some(title), title) });
+            actors.cgroup(title).map(str::to_owned)
+        };
+        let shop = Some("/shop.service");
+        assert_eq!(learn(1, "cron", None), None);
+        assert_eq!(learn(2, "redis", shop).as_deref(), shop);
+        assert_eq!(learn(3, "redis", shop).as_deref(), shop);
+        assert_eq!(learn(4, "redis", Some("/b")), None, "of two");
+        assert_eq!(learn(5, "redis", Some("/b")), None);
+        assert_eq!(learn(6, "cron", shop), None, "of the root, too");
+        assert_eq!(actors.cgroup("nobody"), None);
     }
 
     #[test]

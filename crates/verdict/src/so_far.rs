@@ -9,6 +9,7 @@ use super::waits::Kind;
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
 use model::record::{Call, CpuTime, JournalUse, Process, Wait};
+use std::collections::BTreeMap;
 
 /// All waits of a victim, for something, at a device.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,13 @@ pub(crate) struct LostSoFar {
 }
 
 /// All waits and losses of a span.
-pub(crate) type SoFar = (Vec<WaitsSoFar>, Vec<LostSoFar>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SoFar {
+    pub(crate) waits: Vec<WaitsSoFar>,
+    pub(crate) losses: Vec<LostSoFar>,
+    /// The cgroups of roles that waited, where each is of one.
+    pub(crate) cgroups: BTreeMap<String, String>,
+}
 
 impl Ledger {
     /// When the span begins.
@@ -133,6 +140,11 @@ impl Ledger {
                 false => Vec::new(),
             },
         });
-        (waits.collect(), lost.collect())
+        let waits: Vec<WaitsSoFar> = waits.collect();
+        let cgroup = |of: &WaitsSoFar| {
+            Some((of.role.clone(), self.actors.cgroup(&of.role)?.to_owned()))
+        };
+        let cgroups = waits.iter().filter_map(cgroup).collect();
+        SoFar { losses: lost.collect(), cgroups, waits }
     }
 }

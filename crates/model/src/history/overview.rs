@@ -26,6 +26,8 @@ named! {
         Operation = "operation",
         /// A role.
         Role = "role",
+        /// A cgroup: a service, a container.
+        Cgroup = "cgroup",
         /// A file system.
         FileSystem = "file-system",
         /// A class of sizes.

@@ -202,7 +202,8 @@ macro_rules! rollup {
 rollup! {
     key {
         host: word, run: word, part: word, counted: counted, device: word, operation: text,
-        role: word, file_system: word, file: word, cause: word, class: word, model: word,
+        role: word, cgroup: word, file_system: word, file: word, cause: word, class: word,
+        model: word,
     }
     host: word = "the host; null: this machine, written by an earlier version";
     run: word = "watch: the kernel's boot_id; trace: its run";
@@ -221,6 +222,7 @@ rollup! {
         "read, write, flush or discard; calls and waits: their kind; disk: also busy and queued; \
          watch: the item";
     role: word = "the role that requested, called, waited or lost; null: all roles";
+    cgroup: word = "cgroup path of the role's processes; null: several, or unknown";
     file_system: word = "device of the file system; null: none or unknown";
     file: word = "file: its name";
     cause: word =

@@ -66,12 +66,13 @@ impl OfPair {
     }
 }
 
-/// Who waited, for what, on which device; because of whom, or nothing; and on which host.
-type Names = [String; 5];
+/// Who waited, for what, on which device; because of whom, or nothing; on which host; and of which
+/// cgroup, where lines are of it.
+type Names = [String; 6];
 
 /// Names that are lent: a year has millions of rows and few names.
 #[derive(Hash)]
-struct Lent<'a>([&'a str; 5]);
+struct Lent<'a>([&'a str; 6]);
 
 impl Equivalent<Names> for Lent<'_> {
     fn equivalent(&self, names: &Names) -> bool {
@@ -81,9 +82,9 @@ impl Equivalent<Names> for Lent<'_> {
 
 impl Lent<'_> {
     fn of<'a>(row: &RollupRow<'a>) -> Lent<'a> {
-        let [role, device, cause, host] =
-            [row.role, row.device, row.cause, row.host].map(Option::unwrap_or_default);
-        Lent([role, row.operation, device, cause, host])
+        let [role, device, cause, host, cgroup] =
+            [row.role, row.device, row.cause, row.host, row.cgroup].map(Option::unwrap_or_default);
+        Lent([role, row.operation, device, cause, host, cgroup])
     }
 
     /// What a map has of these names; anew where it has nothing.
@@ -139,12 +140,13 @@ impl Losses {
     pub(super) fn by_interval(&self, asked: &Asked) -> BTreeMap<(i64, String), (f64, (Pair, f64))> {
         let mut by_names: BTreeMap<(i64, String), BTreeMap<&Names, f64>> = BTreeMap::new();
         for (names, OfPair { times, .. }) in &self.pairs {
-            let [victim, operation, device, cause, host] = names;
+            let [victim, operation, device, cause, host, cgroup] = names;
             let group = match asked.by {
                 By::Time | By::FileSystem | By::Size | By::Origin => "",
                 By::Device | By::Model => device,
                 By::Operation => operation,
                 By::Role => victim,
+                By::Cgroup => cgroup,
                 By::Cause => cause,
                 By::Host => host,
             };
@@ -184,8 +186,8 @@ impl Losses {
         let lost_ns = of_pair.lost_ns();
         let (worst_unix_ns, worst_lost_ns) = worst(&in_order(&of_pair.times));
         let (storms, period_ns) = of_pair.storms();
-        let [victim, operation, device, _, host] = names;
-        let waited = self.waited.get(&Lent([victim, operation, device, "", host]));
+        let [victim, operation, device, _, host, cgroup] = names;
+        let waited = self.waited.get(&Lent([victim, operation, device, "", host, cgroup]));
         let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
             let within = waited?.iter().filter(|(from, _)| span.contains(from));
             let waited_ns: u64 = within.map(|(_, ns)| ns).sum();
@@ -209,7 +211,7 @@ impl Losses {
     }
 }
 
-fn pair([victim, operation, device, cause, host]: &Names) -> Pair {
+fn pair([victim, operation, device, cause, host, _]: &Names) -> Pair {
     Pair {
         host: host.clone(),
         victim: victim.clone(),

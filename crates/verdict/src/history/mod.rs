@@ -91,6 +91,7 @@ impl Asked {
             By::Model => row.model.or(row.device),
             By::Operation => Some(row.operation),
             By::Role => Some(row.role.unwrap_or("")),
+            By::Cgroup => Some(row.cgroup.unwrap_or("")),
             By::FileSystem => Some(row.file_system.unwrap_or("")),
             By::Host => Some(row.host.unwrap_or("")),
             By::Size => row.class?.strip_prefix("size "),
@@ -99,15 +100,17 @@ impl Asked {
         }
     }
 
-    /// The row of a loss, on the device that is to be named.
+    /// The row of a loss, with what is to be told apart.
     fn named<'a>(&self, row: &RollupRow<'a>) -> RollupRow<'a> {
         let device = if self.by == By::Model { row.model.or(row.device) } else { row.device };
-        RollupRow { device, ..*row }
+        let cgroup = row.cgroup.filter(|_| self.by == By::Cgroup);
+        RollupRow { device, cgroup, ..*row }
     }
 
     /// Whether lines are of what the kernel does not count.
     fn is_of_traced(&self) -> bool {
-        self.role.is_some() || matches!(self.by, By::Role | By::FileSystem) || self.is_of_classes()
+        let is_of_traced = matches!(self.by, By::Role | By::Cgroup | By::FileSystem);
+        self.role.is_some() || is_of_traced || self.is_of_classes()
     }
 
     fn is_of_classes(&self) -> bool {
@@ -156,17 +159,15 @@ impl Ledger {
 
     /// The columns that it does not look at, by what its lines are of and of how many hosts.
     pub fn without(by: By, hosts: usize) -> Vec<&'static str> {
-        let mut without = vec!["file", "run", "part", "level", "calm_count", "calm_ns"];
-        if by != By::FileSystem {
-            without.push("file_system");
-        }
-        if by != By::Model {
-            without.push("model");
-        }
-        if hosts < 2 {
-            without.push("host");
-        }
-        without
+        let never = ["file", "run", "part", "level", "calm_count", "calm_ns"];
+        let unless = [
+            ("cgroup", by == By::Cgroup),
+            ("file_system", by == By::FileSystem),
+            ("model", by == By::Model),
+            ("host", hosts >= 2),
+        ];
+        let not_wanted = unless.into_iter().filter(|(_, is_wanted)| !is_wanted);
+        never.into_iter().chain(not_wanted.map(|(name, _)| name)).collect()
     }
 
     /// Of no rows yet.

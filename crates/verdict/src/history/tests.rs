@@ -125,6 +125,27 @@ fn roles_have_what_was_traced_of_them() {
 }
 
 #[test]
+fn cgroups_have_what_their_roles_requested_and_lost() {
+    let of = |cgroup: &str, row: Rollup| Rollup { cgroup: Some(cgroup.into()), ..row };
+    let times = |count| std::iter::repeat_n(5_000_000, count);
+    let rows = [
+        watched(0, 60),
+        of("/a", requests("sh", 0, times(300))),
+        of("/b", requests("sh", 0, times(60))),
+        of("/b", requests("db", 0, times(60))),
+        requests("cron", 0, times(6)),
+        of("/b", lost(("sh", "cron"), 0, 2e9)),
+        of("/a", lost(("sh", "cron"), 0, 3e9)),
+        of("/b", lost(("db", "cron"), 0, 4e9)),
+    ];
+    let found = overview(&asked(By::Cgroup, None), &rows);
+    let lines = found.lines.iter().map(|line| (line.group.as_str(), line.requests, line.lost_ns));
+    assert_eq!(lines.collect::<Vec<_>>(), [("/b", 120, 6e9), ("/a", 300, 3e9), ("", 6, 0.0)]);
+    let whole = overview(&asked(By::Role, None), &rows);
+    assert_eq!(whole.losses.len(), 2, "of all cgroups together");
+}
+
+#[test]
 fn a_loss_is_told_with_the_time_in_which_most_of_it_was() {
     let mut rows = vec![];
     for minute in 0..120 {

@@ -66,7 +66,16 @@ impl Sums {
         *self == Self { until_unix_ns: self.until_unix_ns, ..Self::default() }
     }
 
-    fn row(&self, (key, from_unix_ns): Place, until_unix_ns: i64) -> Rollup {
+    /// Its row; `cgroups` are those of roles, which are no part of a place: they may become known
+    /// while a span goes on.
+    fn row(
+        &self,
+        (key, from_unix_ns): Place,
+        until_unix_ns: i64,
+        cgroups: &BTreeMap<String, String>,
+    ) -> Rollup {
+        let cgroup = key.role.as_ref().and_then(|role| cgroups.get(role)).cloned();
+        let key = RollupKey { cgroup, ..key };
         Rollup {
             count: self.count,
             sum_ns: self.sum_ns,
@@ -242,7 +251,8 @@ impl Open {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }
-        let mut now = sums(&self.ledger.so_far(), &self.span, names);
+        let so_far = self.ledger.so_far();
+        let mut now = sums(&so_far, &self.span, names);
         // What was put down to somebody may turn out to be chance.
         for (place, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0) {
             now.entry(place.clone()).or_default();
@@ -251,7 +261,8 @@ impl Open {
         for (place, sums) in now {
             let more = sums.beyond(self.told.entry(place.clone()).or_default());
             if !more.is_nothing() {
-                rows.push(more.row(place, sums.until_unix_ns.max(self.span.from_unix_ns)));
+                let until_unix_ns = sums.until_unix_ns.max(self.span.from_unix_ns);
+                rows.push(more.row(place, until_unix_ns, &so_far.cgroups));
             }
         }
         rows
@@ -259,10 +270,10 @@ impl Open {
 }
 
 /// What was waited and lost in a span.
-fn sums((waits, lost): &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place, Sums> {
+fn sums(so_far: &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place, Sums> {
     let mut sums: BTreeMap<Place, Sums> = BTreeMap::new();
     let whole = |key| (key, span.from_unix_ns);
-    for of in waits {
+    for of in &so_far.waits {
         let sum = sums.entry(whole(key_of_waits(of, names))).or_default();
         sum.until_unix_ns = span.until_unix_ns;
         sum.count = sum.count.saturating_add(of.count);
@@ -270,7 +281,7 @@ fn sums((waits, lost): &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place
         sum.calm_count += of.calm_count as i64;
         sum.calm_ns += of.calm_ns.round() as i64;
     }
-    for of in lost {
+    for of in &so_far.losses {
         let key = key_of_lost(of, names);
         for storm in united(of.storms.clone()) {
             if storm.lost_ns >= STORM_NS {
@@ -299,7 +310,7 @@ fn sums((waits, lost): &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place
 /// The rows of a span that is over.
 pub(super) fn rows_of(so_far: &SoFar, span: &Span, names: &Names<'_>) -> Vec<Rollup> {
     let told = sums(so_far, span, names).into_iter().filter(|(_, sums)| !sums.is_nothing());
-    told.map(|(place, sums)| sums.row(place, sums.until_unix_ns)).collect()
+    told.map(|(place, sums)| sums.row(place, sums.until_unix_ns, &so_far.cgroups)).collect()
 }
 
 fn key_of_waits(of: &WaitsSoFar, names: &Names<'_>) -> RollupKey {

@@ -291,6 +291,7 @@ impl Tally {
     fn row(&self, key: &Key, sum: &Sum, spans: &Spans, names: &Names<'_>) -> Option<Rollup> {
         let span = spans.numbered(key.span)?;
         let file_system = (key.file_system != 0).then(|| (names.device)(key.file_system));
+        let role = self.actors.name(key.role);
         let of = RollupKey {
             counted: match key.what {
                 What::Requests(_) => Counted::Requests,
@@ -298,7 +299,8 @@ impl Tally {
             },
             device: Some((names.device)(key.device)),
             operation: key.what.name().to_owned(),
-            role: Some(self.actors.name(key.role).to_owned()),
+            role: Some(role.to_owned()),
+            cgroup: self.actors.cgroup(role).map(str::to_owned),
             file_system,
             ..RollupKey::default()
         };

@@ -27,7 +27,8 @@ const COUNTED_EARLIER: &str = "watching";
 const LOST: &str = "lost_ns";
 const NEW: [&str; 4] = ["host", "run", "part", "level"];
 /// What files of this version may not have: it came later.
-const LATER: [&str; 6] = ["class", "model", "estimated_ns", "lost_us2", "calm_count", "calm_ns"];
+const LATER: [&str; 7] =
+    ["cgroup", "class", "model", "estimated_ns", "lost_us2", "calm_count", "calm_ns"];
 
 /// A file of rollup rows that is open: it can be read even when its name is gone.
 #[derive(Debug, Clone)]

@@ -70,6 +70,7 @@ fn processes() -> Vec<Process> {
         process: Some(pid),
         command: title.to_owned(),
         title: Some(title.to_owned()),
+        unit: Some("/a".to_owned()),
         ..Process::default()
     };
     [(1, "reader"), (2, "dd of=x"), (3, "writer")].map(of).to_vec()
@@ -78,7 +79,14 @@ fn processes() -> Vec<Process> {
 /// Sums of rows by span, role and cause: waits, their time, time lost and its variance.
 type Sums = BTreeMap<(i64, String, String), (u64, u64, f64, i64)>;
 
+/// In the middle of the second span a reader of another cgroup comes and goes.
 fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
+    let mut other = Some(Process {
+        pid: 21,
+        process: Some(21),
+        unit: Some("/b".to_owned()),
+        ..processes().swap_remove(0)
+    });
     let (mut losses, mut spans) = (Losses::default(), Spans::new(width_ns));
     processes().iter().for_each(|process| losses.learn(process));
     let names = Names { device: &|number| number.to_string(), file: &|_| None };
@@ -94,6 +102,11 @@ fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
             losses.call(call);
         }
         losses.request(row, &Commands::default(), &spans);
+        if row.queued_ns > Some(BEGUN + 3 * width_ns / 2) {
+            other.iter().for_each(|other| losses.learn(other));
+            other = None;
+            losses.forget(&[21]);
+        }
         if now_ns - taken_ns >= S {
             taken_ns = now_ns;
             add(&mut sums, &mut told, losses.take(now_ns - 2 * S, &spans, &names));
@@ -106,7 +119,11 @@ fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
 fn add(sums: &mut Sums, told: &mut usize, rows: Vec<Rollup>) {
     *told += rows.len();
     for row in rows.into_iter().filter(|row| row.counted != Counted::Storm) {
-        let key = (row.from_unix_ns / S, row.role.unwrap(), row.cause.unwrap_or_default());
+        let role = row.role.unwrap();
+        let is_of_two = row.from_unix_ns == 10 * S && role == "reader";
+        let cgroup = row.cgroup.as_deref();
+        assert!(cgroup == Some("/a") || is_of_two, "{role} {}", row.from_unix_ns);
+        let key = (row.from_unix_ns / S, role, row.cause.unwrap_or_default());
         let sum = sums.entry(key).or_default();
         sum.0 += row.count;
         sum.1 += row.sum_ns;
