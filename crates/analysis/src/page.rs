@@ -2,7 +2,8 @@
 //!
 //! Non-goals: what the page says (`report::page`).
 
-use super::response::analyse_for_page;
+use super::inputs::labels;
+use super::response::{Analysed, analyse_for_page, together};
 use super::traced;
 use capture::gate::Gate;
 use messages::fault::{Fault, failure, of_records};
@@ -13,7 +14,7 @@ use report::page::{Page, Source, Traced, html, page};
 use report::visible_findings;
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trace::output::Left;
 
 /// A run that is to be shown.
@@ -22,6 +23,8 @@ pub struct Opened {
     info: RunInfo,
     findings: Vec<Finding>,
     traced: Traced,
+    /// What its requests came to, to be put beside those of other runs.
+    analysed: Option<Analysed>,
     remarks: Vec<String>,
 }
 
@@ -38,7 +41,8 @@ impl Opened {
             Err(error) => return Err(of_records(error)),
         };
         let remarks = state(&directory, &info).into_iter().chain(none).collect();
-        let mut opened = Self { directory, info, findings, traced: Traced::default(), remarks };
+        let (traced, analysed) = (Traced::default(), None);
+        let mut opened = Self { directory, info, findings, traced, analysed, remarks };
         if has_requests(&opened.directory) {
             opened.analyse(gate)?;
         }
@@ -51,17 +55,17 @@ impl Opened {
     fn analyse(&mut self, gate: &Gate) -> anyhow::Result<()> {
         let found = analyse_for_page(self.directory.path(), gate).and_then(|mut analysed| {
             let traced = traced::of_requests(&self.directory.requests(), &mut analysed, gate)?;
-            Ok((visible_findings(&analysed.findings()), traced))
+            Ok((visible_findings(&analysed.findings()), traced, analysed))
         });
         gate.pass(0)
             .map_err(|_| failure(Fault::Interrupted, "interrupted; no page was written"))?;
         match found {
-            Ok((findings, traced)) => {
+            Ok((findings, traced, analysed)) => {
                 let known = |finding: &Finding| (finding.subject.clone(), finding.quantity.clone());
                 let own: HashSet<_> = self.findings.iter().map(known).collect();
                 let is_new = |finding: &Finding| !own.contains(&known(finding));
                 self.findings.extend(findings.into_iter().filter(is_new));
-                self.traced = traced;
+                (self.traced, self.analysed) = (traced, Some(analysed));
             }
             Err(error) => self.remarks.push(format!(
                 "The run's requests are not shown: \
@@ -116,9 +120,21 @@ fn state(directory: &RunDirectory, info: &RunInfo) -> Option<String> {
 
 /// Writes the page of these runs, whole or not at all; gives its size in bytes.
 /// Errors: a refusal of the file system.
-pub fn write(runs: &[Opened], path: &Path) -> anyhow::Result<usize> {
+pub fn write(mut runs: Vec<Opened>, path: &Path) -> anyhow::Result<usize> {
+    let all = all_traces(&mut runs)?;
     let sources: Vec<Source<'_>> = runs.iter().map(Opened::source).collect();
-    write_page(&page(&sources), path)
+    write_page(&page(&sources, &all), path)
+}
+
+/// What was found of the requests of several runs together; nothing where one alone has any.
+fn all_traces(runs: &mut [Opened]) -> anyhow::Result<Vec<Finding>> {
+    let taken = |run: &mut Opened| Some((run.path().to_owned(), run.analysed.take()?));
+    let (paths, traces): (Vec<PathBuf>, Vec<_>) = runs.iter_mut().filter_map(taken).unzip();
+    if traces.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut all = together(labels(&paths).into_iter().zip(traces).map(Ok))?;
+    Ok(visible_findings(&all.findings()))
 }
 
 /// Writes a page, whole or not at all; gives its size in bytes.

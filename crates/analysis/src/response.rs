@@ -186,14 +186,26 @@ pub fn analyse_several(
     selection: &Selection,
     gate: &Gate,
 ) -> anyhow::Result<Analysed> {
-    let mut all = Analysed::nothing();
-    let mut spans: Vec<(Option<i64>, Range<i64>)> = Vec::new();
-    for Input { label, path } in inputs {
+    let one = |Input { label, path }: &Input| {
         let context = verdict::context_of(path)?;
         let file = open_requests(path)?;
         let one = of_file(&file, context, selection.clone(), &Response::default, gate)?;
+        Ok((label.clone(), one))
+    };
+    together(inputs.iter().map(one))
+}
+
+/// Traces with their labels, beside each other.
+/// Errors: the first one's.
+pub(crate) fn together(
+    traces: impl Iterator<Item = anyhow::Result<(String, Analysed)>>,
+) -> anyhow::Result<Analysed> {
+    let mut all = Analysed::nothing();
+    let mut spans: Vec<(Option<i64>, Range<i64>)> = Vec::new();
+    for trace in traces {
+        let (label, one) = trace?;
         spans.extend(one.response.span().map(|span| (one.provenance.started_unix_ns, span)));
-        all.put_beside(one, label.clone());
+        all.put_beside(one, label);
     }
     all.response = all.response.with_span_ns(traced_ns(spans));
     Ok(all)

@@ -234,6 +234,27 @@ fn storms_are_marked_and_open_to_what_happened_in_them() {
     assert!((0.03..0.08).contains(&least), "{least}");
 }
 
+/// What the page of two traces says of both together is what `response` says of them.
+#[test]
+fn traces_of_one_page_are_told_together_too() {
+    let lab = Lab::new();
+    lab.file("stormy.csv", stormy());
+    for run in ["one", "two"] {
+        assert_eq!(lab.run(&format!("import stormy.csv -o {run}")).code, 0);
+    }
+    let begin = "<section id=\"together\">";
+    let html = text(&page(&lab, "one two", "two.html"));
+    let together = html.split(begin).nth(1).unwrap().split("</section>").next().unwrap();
+    for words in ["All traces together", "one:db.0", "two:db.0", "<bdi>2520</bdi>"] {
+        assert!(together.contains(words), "{words}: {together}");
+    }
+    let response = lab.run("response one two");
+    let first = response.out.lines().next().unwrap();
+    assert!(together.contains(first), "{first}: {together}");
+    lab.measure(&format!("throughput d --rw read {QUICK} -o measured"));
+    assert!(!text(&page(&lab, "one measured", "one.html")).contains(begin), "one trace alone");
+}
+
 #[test]
 fn a_trace_without_requests_has_a_page_that_says_so() {
     let lab = Lab::new();
@@ -352,6 +373,7 @@ fn pages_hold_in_a_browser() {
         .map(|run| page(&lab, run, &format!("{run}.html")))
         .to_vec();
     pages.push(page(&lab, "throughput hostile sync", "several.html"));
+    pages.push(page(&lab, "trace stormy", "traces.html"));
     let pages: Vec<String> = pages.iter().map(|path| path.display().to_string()).collect();
     let mut node = Command::new("node");
     let tests = ["test/page.test.mjs", "test/chart.test.mjs"];

@@ -37,7 +37,7 @@ pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
         let sentence = format!("--output {} is a directory; name a file", path.display());
         return Err(failure(Fault::Usage, sentence));
     }
-    let bytes = write(&runs, &path)?;
+    let bytes = write(runs, &path)?;
     let size = report::show_bytes(bytes as f64);
     let printed = print_line(&format!("page: {} ({size})", path.display()));
     if options.open {
@@ -64,7 +64,7 @@ pub(super) fn page_of(run: &Path) -> anyhow::Result<(PathBuf, usize)> {
     let control = control()?;
     let opened = Opened::read(directory, info, &Gate::new(&control))?;
     let path = run.join(REPORT_FILE);
-    let bytes = write(&[opened], &path)?;
+    let bytes = write(vec![opened], &path)?;
     Ok((path, bytes))
 }
 

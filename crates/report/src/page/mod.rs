@@ -100,11 +100,12 @@ pub struct Fold {
     pub tables: Vec<Table>,
 }
 
-/// What the page of these runs says.
-pub fn page(sources: &[Source<'_>]) -> Page {
+/// What the page of these runs says; `together` is what was found of the requests of several of
+/// them, beside each other.
+pub fn page(sources: &[Source<'_>], together: &[Finding]) -> Page {
     let title = first::title(sources);
     let runs = sources.iter().map(first::facts).collect();
-    Page { title, runs, sections: sections::all(sources) }
+    Page { title, runs, sections: sections::all(sources, together) }
 }
 
 /// The page as one HTML file that needs no other.

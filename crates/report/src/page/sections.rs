@@ -14,11 +14,11 @@ use model::record::{Finding, Subject};
 use std::collections::BTreeSet;
 
 /// All sections that these runs have anything for.
-pub(super) fn all(sources: &[Source<'_>]) -> Vec<Section> {
+pub(super) fn all(sources: &[Source<'_>], together: &[Finding]) -> Vec<Section> {
     let experiments = EXPERIMENTS.iter().filter_map(|of| experiment(of, sources));
     let listed = LISTED.iter().filter_map(|of| listed(of, sources));
     let all = experiments.chain(calibrated(sources)).chain(listed);
-    let all = all.chain(times(sources)).chain(trace(sources));
+    let all = all.chain(times(sources)).chain(all_traces(together)).chain(trace(sources));
     with_own_names(all.collect())
 }
 
@@ -67,6 +67,21 @@ pub(super) fn first_sentences(source: &Source<'_>) -> Vec<String> {
 fn has_trace(source: &Source<'_>) -> bool {
     let is_class = |finding: &Finding| matches!(finding.subject, Subject::Class(_));
     source.findings.iter().any(is_class)
+}
+
+/// What the requests of several runs went through, taken together.
+fn all_traces(findings: &[Finding]) -> Option<Section> {
+    let run = Named { name: "", run: Run { findings, rows: &[] } };
+    let said = verdict::sentences(findings).into_iter().chain(response::sentences(findings));
+    let runs = std::slice::from_ref(&run);
+    (!findings.is_empty()).then(|| Section {
+        id: "together".into(),
+        title: "All traces together".into(),
+        sentences: said.collect(),
+        charts: verdict::charts(runs).into_iter().chain(response::charts(runs)).collect(),
+        tables: tables(&run, &[response::tables(findings)]),
+        ..Section::default()
+    })
 }
 
 /// What the requests of a trace went through.

@@ -37,7 +37,7 @@ static NONE: Traced = Traced {
 };
 
 fn of(info: &RunInfo, findings: &[Finding]) -> Page {
-    page(&[Source { info, findings, traced: &NONE, remarks: vec![] }])
+    page(&[Source { info, findings, traced: &NONE, remarks: vec![] }], &[])
 }
 
 fn rate(program: &str, value: Option<f64>) -> Finding {
@@ -86,7 +86,7 @@ fn a_page_is_data_before_it_is_a_page() {
 
 #[test]
 fn no_run_and_no_findings_make_a_page() {
-    assert_eq!(page(&[]).title, "No run");
+    assert_eq!(page(&[], &[]).title, "No run");
     let info = info("r");
     let page = of(&info, &[]);
     assert_eq!(page.runs[0].sentences, ["The run has no findings."]);
@@ -128,7 +128,7 @@ fn runs_of_one_experiment_share_charts_and_have_their_names() {
     let (one, two) = (info("before"), info("after"));
     let found = [rate("read", Some(1e8))];
     let source = |info| Source { info, findings: &found, traced: &NONE, remarks: vec![] };
-    let page = page(&[source(&one), source(&two)]);
+    let page = page(&[source(&one), source(&two)], &[]);
     assert_eq!(page.sections.len(), 1);
     assert_eq!(page.sections[0].charts[0].series, ["before", "after"]);
     assert_eq!(page.runs.len(), 2);
