@@ -121,9 +121,20 @@ fn state(directory: &RunDirectory, info: &RunInfo) -> Option<String> {
 /// Writes the page of these runs, whole or not at all; gives its size in bytes.
 /// Errors: a refusal of the file system.
 pub fn write(mut runs: Vec<Opened>, path: &Path) -> anyhow::Result<usize> {
+    name_apart(&mut runs);
     let all = all_traces(&mut runs)?;
     let sources: Vec<Source<'_>> = runs.iter().map(Opened::source).collect();
     write_page(&page(&sources, &all), path)
+}
+
+/// Runs of one name, such as those of several hosts, are called as they were named.
+fn name_apart(runs: &mut [Opened]) {
+    let names: HashSet<&String> = runs.iter().map(|run| &run.info.name).collect();
+    if names.len() == runs.len() {
+        return;
+    }
+    let paths: Vec<PathBuf> = runs.iter().map(|run| run.path().to_owned()).collect();
+    runs.iter_mut().zip(labels(&paths)).for_each(|(run, label)| run.info.name = label);
 }
 
 /// What was found of the requests of several runs together; nothing where one alone has any.

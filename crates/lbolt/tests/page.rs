@@ -251,8 +251,15 @@ fn traces_of_one_page_are_told_together_too() {
     let response = lab.run("response one two");
     let first = response.out.lines().next().unwrap();
     assert!(together.contains(first), "{first}: {together}");
+    let hosts = ["host1", "host2"].map(|host| lab.directory(host));
+    for (run, host) in ["one", "two"].iter().zip(hosts) {
+        std::fs::rename(lab.path(run), host.join("run")).unwrap();
+        renamed(&lab, &format!("{}/run", host.display()), run, "run");
+    }
+    let html = text(&page(&lab, "host1/run host2/run", "hosts.html"));
+    assert!(html.contains("<h1>2 runs: host1/run, host2/run</h1>"), "{html}");
     lab.measure(&format!("throughput d --rw read {QUICK} -o measured"));
-    assert!(!text(&page(&lab, "one measured", "one.html")).contains(begin), "one trace alone");
+    assert!(!text(&page(&lab, "host1/run measured", "one.html")).contains(begin), "one trace alone");
 }
 
 #[test]
