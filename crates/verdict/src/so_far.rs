@@ -141,9 +141,8 @@ impl Ledger {
             },
         });
         let waits: Vec<WaitsSoFar> = waits.collect();
-        let cgroup = |of: &WaitsSoFar| {
-            Some((of.role.clone(), self.actors.cgroup(&of.role)?.to_owned()))
-        };
+        let cgroup =
+            |of: &WaitsSoFar| Some((of.role.clone(), self.actors.cgroup(&of.role)?.to_owned()));
         let cgroups = waits.iter().filter_map(cgroup).collect();
         SoFar { losses: lost.collect(), cgroups, waits }
     }
