@@ -4,7 +4,7 @@
 
 use crate::import::{of_import, open};
 use crate::inputs::Input;
-use crate::trace::{TraceFile, device_name, open_requests, parquet_of};
+use crate::trace::{REJECTED, TraceFile, device_name, open_requests, parquet_of};
 use crate::{density, verdict};
 use ::verdict::layers::Layers;
 use ::verdict::parts::in_order;
@@ -19,7 +19,7 @@ use messages::fault::{Fault, failure, of_records};
 use messages::output::note;
 use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
-use model::units::show_seconds;
+use model::units::{counted, show_seconds};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -470,7 +470,7 @@ fn of_foreign(trace: &TraceOptions, selection: Selection, gate: &Gate) -> anyhow
     gate.pass(0).map_err(stopped)?;
     let (provenance, commands) = ended?;
     if provenance.counts.rejected > 0 {
-        note(&format!("{} unreadable lines or records were skipped", provenance.counts.rejected));
+        note(&counted(provenance.counts.rejected, REJECTED));
     }
     let layers = Layers::default();
     let part = Part { response, commands, ..Part::default() };

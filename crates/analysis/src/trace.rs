@@ -15,6 +15,7 @@ use messages::output::note;
 use model::record::Context;
 use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::run::RunDirectory;
+use model::units::counted;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
@@ -23,6 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trace::intake::{FanOut, Intake, RowsError};
 use trace::output::{Left, OutputError, RequestsFile};
+
+/// What could not be read of a foreign trace, behind its number.
+pub const REJECTED: &str = "unreadable line{s} or record{s} {was|were} skipped";
 
 /// A run's file.
 pub(crate) const REQUESTS: &str = "requests.parquet";
@@ -239,7 +243,7 @@ fn imported(
     })?;
     let (provenance, commands) = intake.finish().map_err(|e| told(of_rows(e)))?;
     if provenance.counts.rejected > 0 {
-        note(&format!("{} unreadable lines or records were skipped", provenance.counts.rejected));
+        note(&counted(provenance.counts.rejected, REJECTED));
     }
     file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
     Ok(held)

@@ -31,58 +31,82 @@ fn assert_unavailable(lab: &Lab, ended: &Ended, words: &[&str]) {
     lab.assert_clean();
 }
 
+/// Wrong words, and what must be in the refusal.
+pub(crate) const NONSENSE: &[(&str, &[&str])] = &[
+    ("measure d", &["measure", "--help"]),
+    ("throughput", &["TARGET"]),
+    ("throughput d --rw read --bs 4q", &["--bs", "4q", "KiB"]),
+    ("throughput d --rw read --bs 2g", &["bs", "1g"]),
+    ("throughput d --size 0", &["--size", "out of range"]),
+    ("throughput d --size -4m", &["'-4'"]),
+    ("throughput d --rw read --runtime 5", &["--runtime", "5s"]),
+    ("throughput d --rw read --time_based", &["--runtime"]),
+    ("throughput d --rw scan", &["--rw", "randread"]),
+    ("throughput d --rw read --iodepth 4 --ioengine psync", &["iodepth", "io_uring"]),
+    ("throughput d --rw read --ioengine io_urng", &["--ioengine", "'io_uring'"]),
+    ("throughput d --rw write --ioengine mmap", &["ioengine", "use rewrite"]),
+    ("throughput d --rw read --direct --ioengine stdio", &["ioengine", "psync"]),
+    ("throughput d --rw read --ioengine io_uring_iopoll", &["ioengine", "--direct"]),
+    ("throughput d --rw read --ioengine copy_file_range", &["ioengine", "psync"]),
+    ("throughput d --rw read --bs 1000 --direct", &["bs", "512"]),
+    ("throughput d --rw read --rate_iops 0", &["rate_iops", "above 0"]),
+    ("throughput d --warmup 4294967295", &["--warmup", "1000"]),
+    ("throughput d --steady=nan", &["--steady", "percentage"]),
+    ("throughput nowhere", &["TARGET nowhere", "name a directory"]),
+    ("throughput file", &["TARGET file", "neither a directory nor a block device"]),
+    ("throughput fresh:zfs", &["fresh:zfs", "known are ext4"]),
+    ("throughput fresh:ext4,blocks=4k", &["\"blocks\"", "the keys are block"]),
+    ("throughput fresh:ext4,size=1m", &["size=1m", "16m"]),
+    ("throughput fresh:ext4,size=64m --size 65m", &["--size", "size=64m"]),
+    ("throughput fresh:ext4,at=nowhere", &["at=nowhere", "existing"]),
+    ("throughput model:vax780", &["TARGET model:vax780", "--list-models"]),
+    ("throughput d --destroy /dev/null", &["--destroy /dev/null", "leave the option out"]),
+    ("survey file", &["TARGET file", "lbolt throughput"]),
+    // As fio's users type it.
+    ("throughput d --rw read --bs 4kb", &["--bs", "4096 bytes in fio", "4000", "write 4k or"]),
+    ("throughput d --size 1MB", &["--size", "1048576 bytes in fio", "write 1m or 1000000"]),
+    ("throughput d --rw read --size 100", &["--size 100", "smaller than one block", "--bs 4k"]),
+    ("throughput d --size 100", &["--size 100", "smaller than one block", "--bs 4k"]),
+    ("throughput d --rw read --size 10000", &["--size 10000", "--bs 4k", "give 8k or 12k"]),
+    ("overhead d --size 100", &["--size 100", "give 1m"]),
+    ("throughput d --rw read --time 30", &["'--time'", "use '--runtime'"]),
+    ("throughput d --rw=read --blocksize=4k", &["use '--bs'"]),
+    ("throughput d --rw=read --block-size=4k", &["use '--bs'"]),
+    ("throughput d --o_direct", &["use '--direct'"]),
+    ("throughput d --rw read --io_depth 4", &["use '--iodepth'"]),
+    ("throughput d --rw read --ioengine aio", &["use the value 'libaio'"]),
+    ("record -d nowhere", &["\"nowhere\"", "Name a device, its node in /dev"]),
+    ("throughput d --programs /dev/zero", &["--programs /dev/zero", "larger than 16 MiB"]),
+    ("runs show nothing", &["nothing", "lbolt runs list"]),
+];
+
+/// The same of `overhead`: wrong words, and what must be in the refusal.
+pub(crate) const NONSENSE_OF_OVERHEAD: &[(&str, &[&str])] = &[
+    ("overhead", &["TARGET"]),
+    ("overhead nowhere", &["TARGET nowhere", "name a directory"]),
+    ("overhead fresh:ext4,drives=2", &["drives=2", "one drive"]),
+    ("overhead fresh:ext4,block=1k,block=4k", &["TARGET fresh:ext4", "several systems"]),
+    ("overhead d --ioengine io_urng", &["--ioengine", "'io_uring'"]),
+    ("overhead d --ioengine mmap --direct 1", &["mmap", "page cache"]),
+    ("overhead d --ioengine io_uring_iopoll --direct 0", &["io_uring_iopoll", "--direct"]),
+    ("overhead d --ioengine psync --iodepth 4", &["psync", "one request"]),
+    ("overhead d --ioengine copy_file_range --rw read", &["copy_file_range", "randrw"]),
+    ("overhead d --rw write", &["rewrite"]),
+    ("overhead d --direct 2", &["--direct", "neither 0 nor 1"]),
+    ("overhead d --direct 1 --bs 1000", &["--bs 1000", "512", "--direct 0"]),
+    ("overhead d --bs 1m --iodepth 128 --size 64m", &["--iodepth 128", "--size"]),
+    ("overhead d --bs 4q", &["--bs", "4q", "KiB"]),
+    ("overhead d --test-interval 5", &["--test-interval", "5s"]),
+    ("overhead d --compute matrix", &["--compute", "scalar"]),
+    ("overhead d --account name", &["--account", "idle-load"]),
+    ("overhead d --destroy /dev/nothing", &["--destroy", "leave the option out"]),
+];
+
 #[test]
 fn nonsense_is_refused_with_the_remedy() {
     let lab = Lab::new();
     lab.file("file", "");
-    let cases: [(&str, &[&str]); 44] = [
-        ("measure d", &["measure", "--help"]),
-        ("throughput", &["TARGET"]),
-        ("throughput d --rw read --bs 4q", &["--bs", "4q", "KiB"]),
-        ("throughput d --rw read --bs 2g", &["bs", "1g"]),
-        ("throughput d --size 0", &["--size", "out of range"]),
-        ("throughput d --size -4m", &["'-4'"]),
-        ("throughput d --rw read --runtime 5", &["--runtime", "5s"]),
-        ("throughput d --rw read --time_based", &["--runtime"]),
-        ("throughput d --rw scan", &["--rw", "randread"]),
-        ("throughput d --rw read --iodepth 4 --ioengine psync", &["iodepth", "io_uring"]),
-        ("throughput d --rw read --ioengine io_urng", &["--ioengine", "'io_uring'"]),
-        ("throughput d --rw write --ioengine mmap", &["ioengine", "use rewrite"]),
-        ("throughput d --rw read --direct --ioengine stdio", &["ioengine", "psync"]),
-        ("throughput d --rw read --ioengine io_uring_iopoll", &["ioengine", "--direct"]),
-        ("throughput d --rw read --ioengine copy_file_range", &["ioengine", "psync"]),
-        ("throughput d --rw read --bs 1000 --direct", &["bs", "512"]),
-        ("throughput d --rw read --rate_iops 0", &["rate_iops", "above 0"]),
-        ("throughput d --warmup 4294967295", &["--warmup", "1000"]),
-        ("throughput d --steady=nan", &["--steady", "percentage"]),
-        ("throughput nowhere", &["TARGET nowhere", "name a directory"]),
-        ("throughput file", &["TARGET file", "neither a directory nor a block device"]),
-        ("throughput fresh:zfs", &["fresh:zfs", "known are ext4"]),
-        ("throughput fresh:ext4,blocks=4k", &["\"blocks\"", "the keys are block"]),
-        ("throughput fresh:ext4,size=1m", &["size=1m", "16m"]),
-        ("throughput fresh:ext4,size=64m --size 65m", &["--size", "size=64m"]),
-        ("throughput fresh:ext4,at=nowhere", &["at=nowhere", "existing"]),
-        ("throughput model:vax780", &["TARGET model:vax780", "--list-models"]),
-        ("throughput d --destroy /dev/null", &["--destroy /dev/null", "leave the option out"]),
-        ("survey file", &["TARGET file", "lbolt throughput"]),
-        // As fio's users type it.
-        ("throughput d --rw read --bs 4kb", &["--bs", "4096 bytes in fio", "4000", "write 4k or"]),
-        ("throughput d --size 1MB", &["--size", "1048576 bytes in fio", "write 1m or 1000000"]),
-        ("throughput d --rw read --size 100", &["--size 100", "smaller than one block", "--bs 4k"]),
-        ("throughput d --size 100", &["--size 100", "smaller than one block", "--bs 4k"]),
-        ("throughput d --rw read --size 10000", &["--size 10000", "--bs 4k", "give 8k or 12k"]),
-        ("overhead d --size 100", &["--size 100", "give 1m"]),
-        ("throughput d --rw read --time 30", &["'--time'", "use '--runtime'"]),
-        ("throughput d --rw=read --blocksize=4k", &["use '--bs'"]),
-        ("throughput d --rw=read --block-size=4k", &["use '--bs'"]),
-        ("throughput d --o_direct", &["use '--direct'"]),
-        ("throughput d --rw read --io_depth 4", &["use '--iodepth'"]),
-        ("throughput d --rw read --ioengine aio", &["use the value 'libaio'"]),
-        ("record -d nowhere", &["\"nowhere\"", "Name a device, its node in /dev"]),
-        ("throughput d --programs /dev/zero", &["--programs /dev/zero", "larger than 16 MiB"]),
-        ("runs show nothing", &["nothing", "lbolt runs list"]),
-    ];
-    for (words, expected) in cases {
+    for (words, expected) in NONSENSE {
         assert_bad(&lab, &lab.run(words), expected);
     }
 }
@@ -90,27 +114,7 @@ fn nonsense_is_refused_with_the_remedy() {
 #[test]
 fn nonsense_of_the_overhead_room_is_refused_with_the_remedy() {
     let lab = Lab::new();
-    let cases: [(&str, &[&str]); 18] = [
-        ("overhead", &["TARGET"]),
-        ("overhead nowhere", &["TARGET nowhere", "name a directory"]),
-        ("overhead fresh:ext4,drives=2", &["drives=2", "one drive"]),
-        ("overhead fresh:ext4,block=1k,block=4k", &["TARGET fresh:ext4", "several systems"]),
-        ("overhead d --ioengine io_urng", &["--ioengine", "'io_uring'"]),
-        ("overhead d --ioengine mmap --direct 1", &["mmap", "page cache"]),
-        ("overhead d --ioengine io_uring_iopoll --direct 0", &["io_uring_iopoll", "--direct"]),
-        ("overhead d --ioengine psync --iodepth 4", &["psync", "one request"]),
-        ("overhead d --ioengine copy_file_range --rw read", &["copy_file_range", "randrw"]),
-        ("overhead d --rw write", &["rewrite"]),
-        ("overhead d --direct 2", &["--direct", "neither 0 nor 1"]),
-        ("overhead d --direct 1 --bs 1000", &["--bs 1000", "512", "--direct 0"]),
-        ("overhead d --bs 1m --iodepth 128 --size 64m", &["--iodepth 128", "--size"]),
-        ("overhead d --bs 4q", &["--bs", "4q", "KiB"]),
-        ("overhead d --test-interval 5", &["--test-interval", "5s"]),
-        ("overhead d --compute matrix", &["--compute", "scalar"]),
-        ("overhead d --account name", &["--account", "idle-load"]),
-        ("overhead d --destroy /dev/nothing", &["--destroy", "leave the option out"]),
-    ];
-    for (words, said) in cases {
+    for (words, said) in NONSENSE_OF_OVERHEAD {
         assert_bad(&lab, &lab.run(words), said);
     }
 }

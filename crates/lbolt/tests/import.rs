@@ -28,7 +28,7 @@ fn a_trace_becomes_a_run_that_can_be_shown_and_removed() {
     let ended = lab.run(&format!("import {} -o run", fixture("msr.csv")));
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(
-        ended.out.contains("web.0") && ended.out.contains("1 lines or records not understood"),
+        ended.out.contains("web.0") && ended.out.contains("1 line or record not understood"),
         "{}",
         ended.out
     );

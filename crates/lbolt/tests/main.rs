@@ -30,6 +30,7 @@ mod response;
 mod rollup;
 mod runs;
 mod selection;
+mod sentences;
 mod several;
 mod simulate;
 mod sql;

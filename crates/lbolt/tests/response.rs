@@ -155,7 +155,7 @@ fn doubtful_traces_are_analysed_and_say_what_is_doubtful() {
     run_of(&lab, "lost", &good(), Counts { events: 150, lost: 150, ..Counts::default() });
     let ended = lab.run("response lost --all");
     assert!(
-        ended.out.starts_with("Suspect, every figure: 150 of 300 events were lost (50.00 %)"),
+        ended.out.starts_with("Every figure is suspect: 150 of 300 events were lost (50.00 %)"),
         "{}",
         ended.out
     );

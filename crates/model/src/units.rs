@@ -23,8 +23,8 @@ pub enum UnitError {
     Ambiguous { text: String, binary: u64, decimal: u64, short: String },
     #[error("\"{0}\" is a time without a unit; write {0}s, {0}ms or {0}us")]
     BareTime(String),
-    #[error("\"{0}\" is out of range")]
-    OutOfRange(String),
+    #[error("\"{text}\" is out of range; give {range}")]
+    OutOfRange { text: String, range: &'static str },
 }
 
 /// Letters of size units with their powers of two (the custom of fio, dd and every disk benchmark)
@@ -47,6 +47,24 @@ const TIME_UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
 ];
 
+/// The sizes and the times that can be given.
+const SIZES: &str = "1 to 8191t";
+const TIMES: &str = "1ns to 2501h";
+
+/// So many of something: `{one|many}` in the words is what is said of one and of others, `{s}` an s
+/// of others.
+pub fn counted(count: u64, words: &str) -> String {
+    let (mut text, mut rest) = (format!("{count} "), words);
+    while let Some((before, (inside, behind))) =
+        rest.split_once('{').and_then(|(before, from)| Some((before, from.split_once('}')?)))
+    {
+        let (one, many) = inside.split_once('|').unwrap_or(("", inside));
+        text.extend([before, if count == 1 { one } else { many }]);
+        rest = behind;
+    }
+    text + rest
+}
+
 /// Number and unit of a text such as `1.5g`.
 fn parts(text: &str) -> Result<(f64, &str), UnitError> {
     let trimmed = text.trim();
@@ -57,11 +75,11 @@ fn parts(text: &str) -> Result<(f64, &str), UnitError> {
 }
 
 /// So many of a unit.
-fn product(text: &str, number: f64, factor: u64) -> Result<u64, UnitError> {
+fn product(text: &str, number: f64, factor: u64, range: &'static str) -> Result<u64, UnitError> {
     let product = number * factor as f64;
     // 2^53: beyond it a double no longer counts single bytes.
     if !(product.is_finite() && product < 9.007e15) {
-        return Err(UnitError::OutOfRange(text.to_owned()));
+        return Err(UnitError::OutOfRange { text: text.to_owned(), range });
     }
     Ok(product.round() as u64)
 }
@@ -75,8 +93,8 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let sized = SIZE_UNITS.iter().find_map(|of| Some((of, unit.strip_prefix(of.0)?)));
     let shift = match (sized, unit.as_str()) {
         (Some(((ours, shift, decimal), "b")), _) => {
-            let binary = product(text, number, 1 << shift)?;
-            let decimal = product(text, number, *decimal)?;
+            let binary = product(text, number, 1 << shift, SIZES)?;
+            let decimal = product(text, number, *decimal, SIZES)?;
             let (text, short) = (text.trim().to_owned(), format!("{number}{ours}"));
             return Err(UnitError::Ambiguous { text, binary, decimal, short });
         }
@@ -87,14 +105,14 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
             return Err(UnitError::UnknownUnit { text: text.to_owned(), known });
         }
     };
-    product(text, number, 1 << shift)
+    product(text, number, 1 << shift, SIZES)
 }
 
 /// A size greater than zero.
 /// Errors: as [`parse_size`], and zero.
 pub fn parse_size_above_zero(text: &str) -> Result<u64, UnitError> {
     match parse_size(text)? {
-        0 => Err(UnitError::OutOfRange(text.to_owned())),
+        0 => Err(UnitError::OutOfRange { text: text.to_owned(), range: SIZES }),
         size => Ok(size),
     }
 }
@@ -107,7 +125,7 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
     }
     let (number, unit) = parts(text)?;
     match in_ns(text, number, unit)? {
-        0 => Err(UnitError::OutOfRange(text.to_owned())),
+        0 => Err(UnitError::OutOfRange { text: text.to_owned(), range: TIMES }),
         ns => Ok(Duration::from_nanos(ns)),
     }
 }
@@ -123,7 +141,7 @@ pub fn parse_moment(text: &str) -> Result<Duration, UnitError> {
 fn in_ns(text: &str, number: f64, unit: &str) -> Result<u64, UnitError> {
     let known = "ns, us, ms, s, m and h";
     match TIME_UNITS.iter().find(|(name, _)| *name == unit) {
-        Some((_, factor)) => product(text, number, *factor),
+        Some((_, factor)) => product(text, number, *factor, TIMES),
         None => Err(UnitError::UnknownUnit { text: text.to_owned(), known }),
     }
 }
@@ -184,6 +202,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn one_is_told_as_one() {
+        let words = "line{s} or record{s} {was|were} skipped";
+        assert_eq!(counted(1, words), "1 line or record was skipped");
+        assert_eq!(counted(0, words), "0 lines or records were skipped");
+        assert_eq!(counted(2, "of many"), "2 of many");
+    }
+
+    #[test]
     fn moments_of_long_traces_are_told_as_clocks_do() {
         for (ns, text) in [
             (0.0, "0 s"),
@@ -236,7 +262,9 @@ mod tests {
         ] {
             assert_eq!(parse_size(text).unwrap_err().to_string(), sentence);
         }
-        assert_eq!(parse_size("99999999tb"), Err(UnitError::OutOfRange("99999999tb".into())));
+        let refused = parse_size("99999999tb").unwrap_err().to_string();
+        assert_eq!(refused, "\"99999999tb\" is out of range; give 1 to 8191t");
+        assert_eq!(parse_size("8191t").unwrap(), 8191 << 40);
     }
 
     #[test]
@@ -330,16 +358,16 @@ mod tests {
             ("four", "\"four\" is not a number with a unit".into()),
             ("1.2.3", "\"1.2.3\" is not a number with a unit".into()),
             ("4q", format!("\"4q\" ends in an unknown unit; {sizes}")),
-            ("8192t", "\"8192t\" is out of range".into()),
-            ("0k", "\"0k\" is out of range".into()),
+            ("8192t", "\"8192t\" is out of range; give 1 to 8191t".into()),
+            ("0k", "\"0k\" is out of range; give 1 to 8191t".into()),
         ] {
             assert_eq!(parse_size_above_zero(text).unwrap_err().to_string(), sentence);
         }
         for (text, sentence) in [
             (" 5 ", "\"5\" is a time without a unit; write 5s, 5ms or 5us"),
             ("5d", "\"5d\" ends in an unknown unit; known are ns, us, ms, s, m and h"),
-            ("0.4ns", "\"0.4ns\" is out of range"),
-            ("9000h", "\"9000h\" is out of range"),
+            ("0.4ns", "\"0.4ns\" is out of range; give 1ns to 2501h"),
+            ("9000h", "\"9000h\" is out of range; give 1ns to 2501h"),
         ] {
             assert_eq!(parse_time(text).unwrap_err().to_string(), sentence);
         }

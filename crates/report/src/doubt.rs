@@ -89,7 +89,7 @@ sentences! {
         {high_ns:.4}), less than nothing"
     ByteCostsNegative "the model does not apply: a byte would cost {cost_ns:.4} ns ({low_ns:.4} to \
         {high_ns:.4}), less than nothing"
-    FewSizeClasses "{classes} size classes with {requests_least} requests or more: a line needs 3"
+    FewSizeClasses "size classes with {requests_least} requests or more: {classes}; a line needs 3"
     SlopeHoldsZero "the slope's interval includes zero ({low_ns_per_kib:.0} to \
         {high_ns_per_kib:.0} ns/KiB)"
     LineFalls "larger requests take less time ({low_ns_per_kib:.0} to {high_ns_per_kib:.0} \
@@ -214,6 +214,11 @@ impl Phrase {
 /// A doubt in words.
 pub fn sentence(doubt: &Doubt) -> String {
     Phrase::of(doubt).text()
+}
+
+/// What makes every figure doubtful.
+pub(crate) fn of_every_figure(doubts: &[Doubt]) -> String {
+    format!("Every figure is suspect: {}.", sentences(doubts))
 }
 
 /// Doubts in words, one after the other.

@@ -11,7 +11,7 @@ use crate::rows::{Column, Row, figures, rows};
 use crate::sheet::{Sheet, lines};
 use crate::words::hang;
 use model::record::{Finding, Subject, Verdict};
-use model::units::show_time_ns;
+use model::units::{counted, show_time_ns};
 
 const COLUMNS: &[Column] = &[
     ("", "requests", "requested_count", show_count),
@@ -71,27 +71,27 @@ pub(crate) const PARTS_LEGEND: [(&str, &str); 4] = [
 
 /// What is said of a whole trace: always, or only if it is not 0.
 const COUNTS: &[(&str, &str, bool)] = &[
-    ("requests_count", "requests", true),
-    ("events_count", "events", true),
-    ("lost_count", "events lost", true),
-    ("unwritten_count", "requests for which there was no space on the disk", false),
-    ("rejected_count", "lines or records not understood", false),
+    ("requests_count", "request{s}", true),
+    ("events_count", "event{s}", true),
+    ("lost_count", "event{s} lost", true),
+    ("unwritten_count", "request{s} for which there was no space on the disk", false),
+    ("rejected_count", "line{s} or record{s} not understood", false),
     ("before_start_count", "from before the start", false),
-    ("orphaned_count", "completions whose request was not seen to begin", false),
+    ("orphaned_count", "completion{s} whose request was not seen to begin", false),
     (
         "unanswered_count",
         "without a completion in the trace (in flight at its end, or lost)",
         false,
     ),
     ("ambiguous_count", "paired ambiguously", false),
-    ("reused_count", "completions lost (identities came again before them)", false),
-    ("recovered_count", "steps known from the second source", false),
+    ("reused_count", "completion{s} lost (identities came again before them)", false),
+    ("recovered_count", "step{s} known from the second source", false),
     ("requeued_count", "requeued", false),
     ("partially_completed_count", "completed in part", false),
     ("merged_count", "merged", false),
     ("queue_time_missed_count", "without their time of queueing", false),
-    ("out_of_order_count", "events out of order", false),
-    ("unsorted_count", "rows out of order", false),
+    ("out_of_order_count", "event{s} out of order", false),
+    ("unsorted_count", "row{s} out of order", false),
     ("own_count", "of lbolt's own, left out", false),
 ];
 
@@ -208,7 +208,7 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     };
     let counts = COUNTS.iter().filter_map(|(quantity, words, always)| {
         let count = value(quantity).filter(|count| *always || *count > 0.0)?;
-        Some(format!("{count:.0} {words}"))
+        Some(counted(count as u64, words))
     });
     let costs = COSTS.iter().filter_map(|(before, quantity, behind)| {
         Some(format!("{before}{}{behind}", significant(value(quantity)?)))
@@ -221,19 +221,19 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let sentences = |verdict| doubted(verdict).flat_map(|f| f.doubts.iter().map(sentence));
     let changed = findings.iter().filter(|f| f.quantity == DEVICE_CHANGED);
     let changed = changed.flat_map(|f| f.doubts.iter().map(sentence));
-    let counted = kernel().filter_map(|counted| kernel_count(findings, counted));
+    let of_kernel = kernel().filter_map(|counted| kernel_count(findings, counted));
     let is_unknown = |quantity: &str| {
         let counted = findings.iter().find(|finding| finding.quantity == quantity);
         counted.is_some_and(|finding| finding.value.is_none())
     };
     let unknown = COUNTS.iter().filter(|(quantity, ..)| is_unknown(quantity));
-    let unknown = unknown.map(|(_, words, _)| (*words).to_owned());
+    let unknown = unknown.map(|(_, words, _)| words.replace("{s}", "s"));
     [
         line("Changed meanwhile", changed.collect()),
         line("In the trace", counts.collect()),
         joined_share(&value),
         line("Unknown, for the file's footer does not tell", unknown.collect()),
-        line("Completed by the kernel's own count", counted.collect()),
+        line("Completed by the kernel's own count", of_kernel.collect()),
         line("Not counted by the kernel", sentences(Verdict::NotMeasured).collect()),
         line("Suspect", sentences(Verdict::Suspect).collect()),
         line("Tracer", costs.collect()),

@@ -14,7 +14,7 @@ pub use told::sentences;
 use crate::listing::{FigureColumn, Listing};
 use crate::number::significant;
 use crate::screen::{Screen, limited, paragraphs};
-use crate::words::{elided, hang};
+use crate::words::{elided, hang, upper};
 use jiff::Timestamp;
 use model::circumstance;
 use model::history::{By, DAY_NS, Line, Overview, Pair};
@@ -41,10 +41,15 @@ pub struct Shown {
     pub shows_all: bool,
 }
 
+/// What is said first, and what must be known of the files.
+fn answer(overview: &Overview, notes: &[String]) -> Vec<String> {
+    sentences(overview).into_iter().chain(notes.iter().map(|note| upper(note))).collect()
+}
+
 /// For a terminal. `notes` are sentences of files that could not be read.
 pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
     let limit = if shown.is_wide { None } else { limited(shown.width) };
-    let answer = [sentences(overview), notes.to_vec()].concat();
+    let answer = answer(overview, notes);
     if overview.lines.is_empty() {
         return paragraphs(&answer, limit);
     }
@@ -69,7 +74,7 @@ pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
 
 /// For a document.
 pub fn markdown(overview: &Overview, notes: &[String]) -> String {
-    let answer = [sentences(overview), notes.to_vec()].concat();
+    let answer = answer(overview, notes);
     let answer = answer.iter().map(|text| crate::grid::escape_markdown(text) + "\n\n");
     answer.collect::<String>() + &listing(overview, None).markdown()
 }

@@ -2,7 +2,7 @@
 //! on.
 
 use super::classes::{Class, Classes};
-use crate::doubt::{sentence, sentences};
+use crate::doubt::{of_every_figure, sentence, sentences};
 use crate::number::{show_rate, significant};
 use crate::requests::said;
 use model::record::{Doubt, Finding, Verdict};
@@ -32,7 +32,7 @@ fn doubts(classes: &Classes) -> Option<String> {
     let whole = ("whole".to_owned(), "all".to_owned());
     let counted = classes.finding(&whole, "requested_count")?;
     let is_suspect = counted.verdict == Verdict::Suspect;
-    is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&counted.doubts)))
+    is_suspect.then(|| of_every_figure(&counted.doubts))
 }
 
 /// `p99 of reads is 6.2 × higher in the 3 % of time when postgres (812) flushes vda …`

@@ -5,13 +5,13 @@
 
 use super::tables::Shown;
 use super::told::{Loss, Of, Told, Values};
-use crate::doubt::sentences;
+use crate::doubt::of_every_figure;
 use crate::number::significant;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
 use model::record::subject::{Blame, Class};
 use model::record::{Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
-use model::units::{show_moment, show_time_ns};
+use model::units::{counted, show_moment, show_time_ns};
 
 /// Pairs that are told of.
 const MOST: usize = 3;
@@ -35,6 +35,8 @@ const LARGE_NS: f64 = 1e9;
 const LARGE_PART: f64 = 0.005;
 /// Who waited for a victim less than this part of what it lost is left out.
 const SLEEPER_LEAST: f64 = 0.1;
+/// Of a trace that lacks so much of its events nobody knows who waited.
+const LOST_PERCENT_LEAST: f64 = 10.0;
 /// What an answer begins with that is no all-clear.
 const UNKNOWN: &str = "Unknown whether anybody waited long for others";
 /// Whoever held the lock for this part of what was lost is said to have held it.
@@ -77,7 +79,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
 fn doubts(told: &Told<'_>) -> Option<String> {
     let span = told.run.finding("verdict_span_ns")?;
     let is_suspect = span.verdict == Verdict::Suspect;
-    is_suspect.then(|| format!("Suspect, every figure: {}", sentences(&span.doubts)))
+    is_suspect.then(|| of_every_figure(&span.doubts))
 }
 
 /// What may help, where somebody was throttled because of others' dirty pages.
@@ -321,33 +323,50 @@ fn calm(told: &Told<'_>, most: &str) -> String {
             roles.collect::<Vec<_>>().join(", "),
         );
     }
+    if told.tells_no_completion() {
+        return format!("{UNKNOWN}: the trace does not tell when its requests were completed.");
+    }
     if count == 0.0 {
         return "Nobody waited: no thread waited for a read, a direct write, a flush or an fsync."
             .to_owned();
     }
     let span_ns = told.run.or_zero("verdict_span_ns");
     let span = show_time_ns(span_ns);
-    let looked = format!("{count:.0} waits in {span} (reads, direct writes, flushes, fsync)");
+    let kinds = format!("in {span} (reads, direct writes, flushes, fsync)");
+    let looked = format!("{} {kinds}", counted(count as u64, "wait{s}"));
+    let none = match count {
+        1.0 => format!("the only wait {kinds} was not"),
+        _ => format!("none of {looked} was"),
+    };
     let (unknown, time) = (sum("uncompared_count"), show_time_ns(unknown_ns));
+    let have = if unknown == 1.0 { "has" } else { "have" };
     let is_large = unknown_ns >= LARGE_NS || unknown_ns >= LARGE_PART * span_ns;
     if is_large && unknown_ns > UNKNOWN_PART * sum("waited_ns") {
         return format!(
-            "{UNKNOWN}: {unknown:.0} of {looked}, {time} of waiting, have no calm period to \
+            "{UNKNOWN}: {unknown:.0} of {looked}, {time} of waiting, {have} no calm period to \
              compare with{most}. A longer trace may have one."
         );
     }
     if is_much_unseen(told) {
         return format!(
-            "{UNKNOWN}: none of {looked} was much longer because of others, but the trace does not \
-             show much of the waiting{most}."
+            "{UNKNOWN}: {none} much longer because of others, but the trace does not show much of \
+             the waiting{most}."
         );
     }
-    let all_clear = format!(
-        "Nobody waited long for others: none of {looked} was much longer because of them{most}."
-    );
+    let lost = told.run.or_zero("lost_count");
+    let lost_percent = 100.0 * lost / (lost + told.run.or_zero("events_count")).max(1.0);
+    if lost_percent >= LOST_PERCENT_LEAST {
+        return format!(
+            "{UNKNOWN}: {none} much longer because of others, but the trace lacks {} % of its \
+             events{most}.",
+            significant(lost_percent)
+        );
+    }
+    let all_clear =
+        format!("Nobody waited long for others: {none} much longer because of them{most}.");
     match unknown_ns > 0.0 {
         true => format!(
-            "{all_clear} {unknown:.0} of them, {time} of waiting, have no calm period to compare \
+            "{all_clear} {unknown:.0} of them, {time} of waiting, {have} no calm period to compare \
              with."
         ),
         false => all_clear,

@@ -312,8 +312,8 @@ fn cut_path(path: &str) -> String {
 pub(super) fn below(told: &Told<'_>, shown: &Shown) -> String {
     let has_more = told.waits.len() > shown.rows() || told.files.len() > shown.rows();
     let has_calls = told.waits.iter().any(|(_, values)| values.get("call_rest_ns").is_some());
-    let stacks = if told.stacks.is_empty() { "" } else { "--by stack by which functions, " };
+    let stacks = if told.stacks.is_empty() { "" } else { "--by stack the functions, " };
     let top = if has_more { "--top N shows more rows, " } else { "" };
     let calls = if has_calls { "--by call what a call waits for, " } else { "" };
-    format!("{top}{calls}{stacks}--all every table.")
+    format!("{top}{calls}{stacks}--all shows every table.")
 }

@@ -286,6 +286,32 @@ fn where_nothing_matters_one_sentence_says_what_was_looked_for() {
     assert!(line.starts_with("Nobody waited: no thread waited for a read"), "{line}");
 }
 
+/// Where nothing was found because little was seen, nobody knows.
+#[test]
+fn a_trace_that_lacks_completions_or_events_is_no_all_clear() {
+    let waits = wait("redis", "fdatasync", &[("waits_count", 1.0), ("waited_ns", 1e6)]);
+    let of = |more: &[Finding]| sentences(&[&of_run(), more].concat()).remove(0);
+    let whole = Subject::class("whole", "all");
+    let of_whole = |completed| {
+        let values = [("requested_count", 4.0), ("completed_count", completed)];
+        self::of(&whole, &values)
+    };
+    let unknown = "Unknown whether anybody waited long for others: ";
+    let expected = format!("{unknown}the trace does not tell when its requests were completed.");
+    assert_eq!(of(&of_whole(0.0)), expected);
+    assert!(of(&of_whole(4.0)).starts_with("Nobody waited: "));
+    let lost =
+        |count| self::of(&Subject::this_run(), &[("lost_count", count), ("events_count", 900.0)]);
+    let clear = "Nobody waited long for others: the only wait in 90.0 s (reads, direct writes, \
+                 flushes, fsync) was not much longer because of them.";
+    assert_eq!(of(&[waits.clone(), lost(99.0)].concat()), clear);
+    let expected = format!(
+        "{unknown}the only wait in 90.0 s (reads, direct writes, flushes, fsync) was not much \
+         longer because of others, but the trace lacks 10.0 % of its events."
+    );
+    assert_eq!(of(&[waits, lost(100.0)].concat()), expected);
+}
+
 #[test]
 fn what_had_no_calm_to_be_compared_with_is_no_all_clear() {
     let waited = [("waits_count", 500.0), ("waited_ns", 10e9)];
@@ -357,7 +383,7 @@ fn what_makes_every_figure_doubtful_is_said_behind_the_verdict() {
         ..findings[0].clone()
     };
     let lines = sentences(&findings);
-    assert!(lines.len() == 2 && lines[1].starts_with("Suspect, every figure"), "{lines:?}");
+    assert!(lines.len() == 2 && lines[1].starts_with("Every figure is suspect: "), "{lines:?}");
 }
 
 #[test]

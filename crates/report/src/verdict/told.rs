@@ -68,6 +68,8 @@ pub(super) struct Told<'a> {
     pub(super) layers: Vec<Of<'a, Layer>>,
     pub(super) devices: Vec<Of<'a, Class>>,
     pub(super) run: Values<'a>,
+    /// Of all requests.
+    pub(super) whole: Values<'a>,
     /// Waits of no known device by role, the most first.
     pub(super) unplaced: Vec<Of<'a, Class>>,
     /// Waits that were too short to be told of one by one, the most first.
@@ -116,6 +118,12 @@ impl<'a> Told<'a> {
             || self.losses.iter().any(|loss| loss.is_of(shown))
     }
 
+    /// Whether there are requests, and it is not known of any when it was completed.
+    pub(super) fn tells_no_completion(&self) -> bool {
+        let is_none = |quantity| self.whole.get(quantity) == Some(0.0);
+        !is_none("requested_count") && is_none("completed_count")
+    }
+
     fn add(&mut self, finding: &'a Finding) {
         match &finding.subject {
             Subject::Wait(of) => add_to(&mut self.waits, of, finding),
@@ -128,6 +136,10 @@ impl<'a> Told<'a> {
             Subject::Blame(of) => self.add_loss(of, finding),
             Subject::Class(of) => {
                 let all = match (of.by.as_str(), finding.quantity.as_str()) {
+                    ("whole", quantity) => {
+                        self.whole.0.insert(quantity, finding);
+                        return;
+                    }
                     ("device", _) => &mut self.devices,
                     (_, "short_waits_ns") => &mut self.short,
                     (_, quantity) if quantity.starts_with("io_pressure_") => &mut self.cgroups,

@@ -107,21 +107,17 @@ fn told(row: &Row<'_>) -> String {
     let is_within = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
     let before = show_time_ns(row.before);
     let moves = match () {
-        () if ratio < 0.9995 => format!("falls from {before} to"),
-        () if ratio > 1.0005 => format!("rises from {before} to"),
-        () => "stays at".to_owned(),
+        () if (0.9995..=1.0005).contains(&ratio) => "stays at".to_owned(),
+        () if is_within => format!("does not clearly change: from {before} to"),
+        () if ratio < 1.0 => format!("falls from {before} to"),
+        () => format!("rises from {before} to"),
     };
     let interval = ends.map_or_else(
         || ", no interval".to_owned(),
         |(low, high)| format!(" [{}, {}]", number(low), number(high)),
     );
-    let beyond = if is_within { ", no clear change" } else { "" };
     let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
-    format!(
-        "{plural} {moves} {} ({}{unit}{interval}{beyond})",
-        show_time_ns(row.after),
-        number(ratio)
-    )
+    format!("{plural} {moves} {} ({}{unit}{interval})", show_time_ns(row.after), number(ratio))
 }
 
 /// What the intervals rest on.

@@ -63,7 +63,7 @@ impl Catalog {
     /// The profile of that name.
     /// Errors: an unknown name, with the nearest known one; a profile at fault.
     pub fn load(&self, name: &str) -> Result<Profile, ProfileError> {
-        let catalogued = self.find(name, name, "--model")?;
+        let catalogued = self.find(name, "", "")?;
         self.load_text(catalogued.name, catalogued.path, catalogued.text)
     }
 

@@ -68,17 +68,23 @@ pub use toml::Value;
 
 /// Why a profile cannot be used. Completes "failed to load the model: …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: {key}: {reason}")]
+#[error("{}{reason}", self.place())]
 pub struct ProfileError {
-    /// The file, or the name of the profile.
+    /// The file, or the name of the profile; empty where there is none of that name.
     pub file: String,
-    /// The key at fault, dotted.
+    /// The key at fault, dotted; empty where it is none's.
     pub key: String,
     /// What is wrong, and what would do.
     pub reason: String,
 }
 
 impl ProfileError {
+    /// `vax780: drive.rpm: `: where it is.
+    fn place(&self) -> String {
+        let places = [&self.file, &self.key].into_iter().filter(|place| !place.is_empty());
+        places.map(|place| format!("{place}: ")).collect()
+    }
+
     /// An error at a key of a file.
     pub fn new(file: &str, key: &str, reason: impl Into<String>) -> Self {
         Self { file: file.into(), key: key.into(), reason: reason.into() }

@@ -4,8 +4,9 @@
 
 use super::Explored;
 use ::explore::{OPERATIONS, within_percent};
-use analysis::trace::device_name;
+use analysis::trace::{REJECTED, device_name};
 use model::text::visible;
+use model::units::counted;
 use serde::Serialize;
 
 /// The trace as a whole, and the names that answers give numbers of.
@@ -51,13 +52,13 @@ pub(super) fn trace(explored: &Explored) -> Trace {
 
 fn remarks(explored: &Explored) -> Vec<String> {
     let counts = explored.file.provenance().counts;
-    let some = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let some = |count: u64, what: &str| (count > 0).then(|| counted(count, what));
     [
-        some(counts.lost, "events were lost during the capture"),
-        some(counts.rejected, "unreadable lines or records were skipped"),
+        some(counts.lost, "event{s} {was|were} lost during the capture"),
+        some(counts.rejected, REJECTED),
         some(
             explored.index.left_out(),
-            "rows are left out (lbolt's own requests, or parts of \
+            "row{s} {is|are} left out (lbolt's own requests, or parts of \
                                          requests)",
         ),
     ]
