@@ -269,7 +269,7 @@ pub struct ThroughputOptions {
     pub runs: Option<u32>,
     /// Add passes to a cell until the half-width of its rate's 95 % confidence interval is at most
     /// this percentage of the rate. A rate with a wider interval is marked [default: 10%].
-    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
+    #[arg(long, value_name = "PERCENT", value_parser = percent,
         conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub precision: Option<f64>,
     /// Passes that there are even when the time is over, where not all that are planned.
@@ -289,9 +289,9 @@ pub struct ThroughputOptions {
     /// Use the paper's procedure: no fdatasync, no cold caches, 1 warm-up and 2 counted passes.
     #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
     pub as_published: bool,
-    /// Exit with code 5 if a cell's passes drift or spread by more than this.
+    /// Exit with code 5 if a cell's passes drift or spread by more than this (without PERCENT: 10%).
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
+        default_missing_value = "10%", value_parser = percent, help_heading = "Passes")]
     pub steady: Option<f64>,
     /// Do not measure the ceiling (the highest rate of the path).
     #[arg(long, help_heading = "Passes")]
@@ -311,8 +311,7 @@ pub struct ThroughputOptions {
     pub abab: bool,
     /// With --against or --abab: exit with code 4 if B is worse by this much or more [default: 5%,
     /// without exit code 4].
-    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
-        help_heading = "Comparison")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Comparison")]
     pub fail_on: Option<f64>,
     /// The programs of the run that is run again.
     #[arg(skip)]
@@ -337,7 +336,7 @@ pub struct ThroughputOptions {
 
 /// `lbolt overhead`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = OVERHEAD_HELP)]
+#[command(after_long_help = OVERHEAD_HELP, mut_arg("min_runs", |arg| arg.default_value("4")))]
 pub struct OverheadOptions {
     /// Where to measure: a directory, a block device, or
     /// `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
@@ -483,9 +482,11 @@ fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
 }
 
+/// `5%` or `5`.
 fn percent(text: &str) -> Result<f64, String> {
-    let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
-    percent.ok_or_else(|| format!("\"{text}\" is not a percentage above 0; write 10 or 2.5"))
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let percent = number.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
+    percent.ok_or_else(|| format!("\"{text}\" is not a percentage above 0; write 10% or 2.5%"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -544,7 +545,7 @@ mod tests {
         let cli = parse(
             "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
              --numjobs 2 --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops \
-             1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 \
+             1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5% \
              --no-ceiling --seed 3 --destroy /dev/x --dry-run --format json -o out --runs-dir r",
         )
         .unwrap();
@@ -554,7 +555,7 @@ mod tests {
         assert_eq!((options.rwmixread, options.fsync, options.steady), (70, 8, Some(5.0)));
         assert_eq!(options.fdatasync, 0);
         assert_eq!(options.runtime, Some(Duration::from_secs(5)));
-        let words = "lbolt throughput . --steady --precision 2.5% --max-time 90s";
+        let words = "lbolt throughput . --steady --precision 2.5 --max-time 90s";
         let Command::Throughput(bare) = parse(words).unwrap().command else { panic!() };
         assert_eq!((bare.steady, bare.precision), (Some(10.0), Some(2.5)));
         assert_eq!(bare.max_time, Some(Duration::from_secs(90)));
@@ -573,6 +574,7 @@ mod tests {
             ("throughput . --warmup 4294967295", "--warmup"),
             ("throughput . --steady=nan", "percentage above 0"),
             ("throughput . --steady=-5", "percentage above 0"),
+            ("throughput . --steady=%", "percentage above 0"),
             ("throughput . --bs 4k", "--rw"),
             ("throughput . --rw write --fsync 1 --fdatasync 8", "cannot be used with"),
             ("throughput . --rw read --time_based", "--runtime"),

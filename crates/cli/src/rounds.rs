@@ -12,10 +12,10 @@ pub struct RoundsOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Rounds over all cells: at least N [default: 3; 4 for `overhead`].
+    /// Rounds over all cells: at least N.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),
-        help_heading = "Passes")]
-    pub min_runs: Option<u32>,
+        default_value = "3", help_heading = "Passes")]
+    pub min_runs: u32,
     /// Start no new round after this time.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m",
         help_heading = "Passes")]
