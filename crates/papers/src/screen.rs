@@ -86,7 +86,12 @@ impl<'a> Found<'a> {
         let number = |value: f64| format!("{:.2}", if value.abs() < 0.005 { 0.0 } else { value });
         Some((
             sentence,
-            table("1980: missed revolutions per call that emerge from the models", &labels, &cells, number),
+            table(
+                "1980: missed revolutions per call that emerge from the models",
+                &labels,
+                &cells,
+                number,
+            ),
         ))
     }
 
@@ -203,10 +208,13 @@ mod tests {
             ),
             "{text}"
         );
-        assert!(text.contains("WRITE") && text.contains("3.00 where the paper has 2"), "{text}");
+        assert!(text.contains("WRITE") && text.contains("3.00, against 2 in"), "{text}");
         assert!(!text.contains("1983") && !text.contains("1986"), "{text}");
         let near = screen(&missed("READ", 1.4, 1.35, true), None);
-        assert!(near.contains("1 of 1 counts of missed revolutions emerge from the models, and 1 of"), "{near}");
+        assert!(
+            near.contains("1 of 1 counts of missed revolutions emerge from the models, and 1 of"),
+            "{near}"
+        );
     }
 
     #[test]

@@ -164,7 +164,8 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
     let condition = if condition == "baseline" { String::new() } else { format!(", {condition}") };
     let name = first.map_or_else(String::new, |cell| format!("{}, {}", cell.cpu, cell.controller));
     let starred = cells.iter().any(|cell| cell.is_suspect);
-    let note = "* the hardware's operation was suspect (the paper's star); not counted in the errors";
+    let note =
+        "* the hardware's operation was suspect (the paper's star); not counted in the errors";
     let units = "error: error of the rate, in % of the paper's rate; CPU: error of the CPU share, in points";
     Listing {
         title: format!(
@@ -197,7 +198,8 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
         some => format!("Cells that are off by more than 15 %: {}.", some.join("; ")),
     };
     Listing {
-        title: "1983: errors of the rates, in % of the published rates, without starred cells".into(),
+        title: "1983: errors of the rates, in % of the published rates, without starred cells"
+            .into(),
         labels: vec![("cells", texts(&|group| group.name.to_owned()))],
         figures: vec![
             column("", "cells", texts(&|group| group.errors.cells.to_string())),
