@@ -67,6 +67,7 @@ macro_rules! sample {
 
         impl Record for Sample {
             const SCHEMA: &'static str = "lbolt.samples/3";
+            const LATER: &'static [&'static str] = &SPANS;
 
             fn columns() -> Vec<Column<Self>> {
                 vec![
@@ -176,6 +177,12 @@ sample! {
             "histogram of the service times; empty in a closed loop, where they equal the \
              latencies";
         service_counts: Vec<u64> = "number of service times in each bucket";
+        span_ns: u64 =
+            "length of these spans: 1 s, doubled whenever there are more than 8192; 0: unknown";
+        span_bytes: Vec<u64> =
+            "bytes and requests completed in each span since each job's start";
+        span_operations: Vec<u64> =
+            "bytes and requests completed in each span since each job's start";
         sync_ns: u64 = "time in fsync and fdatasync, summed over jobs";
         sync_latency_sum_ns: u64 =
             "latencies of the syncs between writes (fsync=N, fdatasync=N), from submission to \
@@ -193,11 +200,15 @@ sample! {
     }
 }
 
+/// Columns that the first files of this version did not have.
+const SPANS: [&str; 3] = ["span_ns", "span_bytes", "span_operations"];
+
 /// Version 2 had other names, and sentences in the place of doubts.
 fn version_2() -> (&'static str, Vec<Column<Sample>>) {
     let mut columns = Sample::columns();
     let is_new = |name: &str| {
-        ["doubts", "device_flushes"].contains(&name) || name.starts_with("sync_latency")
+        let is_later = SPANS.contains(&name) || name.starts_with("sync_latency");
+        is_later || ["doubts", "device_flushes"].contains(&name)
     };
     columns.retain(|c| !is_new(c.name));
     for column in &mut columns {
