@@ -12,6 +12,7 @@ mod explore;
 pub mod fio;
 mod help;
 mod history;
+mod measure;
 mod moment;
 #[cfg(test)]
 mod one_meaning;
@@ -47,6 +48,7 @@ pub use explore::ExploreOptions;
 use fio::zero_or_one;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
+pub use measure::MeasureOptions;
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
@@ -157,7 +159,8 @@ pub enum Command {
 
 /// `lbolt throughput`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = TARGET_HELP)]
+#[command(after_long_help = TARGET_HELP,
+    mut_arg("all", |arg| arg.conflicts_with_all(["against", "abab"])))]
 pub struct ThroughputOptions {
     /// What to measure: a directory, a block device,
     /// `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
@@ -317,18 +320,9 @@ pub struct ThroughputOptions {
     #[arg(skip)]
     pub stored: Option<Battery>,
 
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
-    /// Seed of all random orders.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Print the resolved plan and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every table, not only the answer and the main table.
-    #[arg(long, conflicts_with_all = ["against", "abab"])]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -409,18 +403,9 @@ pub struct OverheadOptions {
     /// 1980.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
     pub rpm: Option<u32>,
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
-    /// Seed of all random orders.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Print the resolved plan and its duration, and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every table, not only the answer and the main table.
-    #[arg(long)]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,

@@ -160,7 +160,9 @@ pub fn listing(rows: &[Row]) -> Listing {
         texts: rows.iter().map(|row| text(row)).collect(),
     };
     let off = |which: usize| {
-        move |row: &Row| row.off_percent[which].map_or("–".into(), |off| show_change(off, 0) + " %")
+        move |row: &Row| {
+            row.off_percent[which].map_or("–".into(), |off| show_change(off, 0) + " %")
+        }
     };
     Listing {
         title: "Held-out classes: prediction against measurement".into(),

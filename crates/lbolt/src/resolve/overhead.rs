@@ -96,7 +96,7 @@ pub(crate) fn resolve(
     let needs = Needs {
         bytes: 2 * plan.file_bytes,
         writes: cells.iter().any(|p| p.cell.access.writes() && !is_harness(p)),
-        destroy: options.destroy.as_deref(),
+        destroy: options.measure.destroy.as_deref(),
     };
     refuse_too_many(&plan)?;
     let system = place::system(target, from_ref(target), &needs, output_directory)?;
@@ -174,7 +174,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         cpus: host::machine::allowed_cpus()?,
         no_idle_load: no_idle_load()?,
         trace: options.trace,
-        seed: options.seed,
+        seed: options.measure.seed,
         ..Plan::default()
     })
 }
