@@ -292,7 +292,8 @@ pub struct ThroughputOptions {
     /// Use the paper's procedure: no fdatasync, no cold caches, 1 warm-up and 2 counted passes.
     #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
     pub as_published: bool,
-    /// Exit with code 5 if a cell's passes drift or spread by more than this (without PERCENT: 10%).
+    /// Exit with code 5 if a cell's passes drift or spread by more than PERCENT (if it is left out:
+    /// 10%).
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
         default_missing_value = "10%", value_parser = percent, help_heading = "Passes")]
     pub steady: Option<f64>,

@@ -21,3 +21,21 @@ pub struct RoundsOptions {
         help_heading = "Passes")]
     pub max_time: Duration,
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn each_command_tells_its_own_default_alone() {
+        let cli = Cli::command();
+        for (name, rounds) in [("overhead", "4"), ("curve", "3"), ("sync", "3"), ("storm", "3")] {
+            let command = cli.find_subcommand(name).unwrap();
+            let least = command.get_arguments().find(|option| option.get_id() == "min_runs");
+            let least = least.unwrap();
+            assert_eq!(least.get_default_values(), [rounds], "{name}");
+            assert!(!least.get_help().unwrap().to_string().contains("overhead"), "{name}");
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! What a job completed in each second, in bounded memory: seconds, until a pass has very many of
 //! them; then spans of two, of four and so on.
 //!
-//! Between two ends of a span it costs a request one comparison: what a span holds is the difference
-//! of two totals. Non-goals: rates (readers divide by the span).
+//! A request costs one comparison: what a span holds is the difference of two totals. Non-goals:
+//! rates (readers divide by the span).
 
 /// A second, in ns: the first length of a span.
 const SECOND_NS: u64 = 1_000_000_000;

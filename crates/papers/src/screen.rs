@@ -9,8 +9,8 @@ use model::units::show_change;
 use report::listing::Listing;
 use report::screen::Screen;
 
-const BELOW: &str = "--all prints every published table in its own order beside the models' results, \
-    and the models' predictions.";
+const BELOW: &str = "--all prints every published table in its own order beside the models' \
+    results, and the models' predictions.";
 
 /// The screen of these findings, for a terminal of `width` columns.
 pub fn screen(findings: &[Finding], width: Option<u16>) -> String {
@@ -73,9 +73,9 @@ impl<'a> Found<'a> {
         let cells = worst_first(cells.collect());
         let worst = cells.first()?;
         let sentence = format!(
-            "1980: {} of {} counts of missed revolutions emerge from the models, and {met} of these \
-             agree with the paper; the others were fitted. The worst is {}: {:.2}, against {} in \
-             the paper.",
+            "1980: {} of {} counts of missed revolutions emerge from the models, and {met} of \
+             these agree with the paper; the others were fitted. The worst is {}: {:.2}, against \
+             {} in the paper.",
             cells.len(),
             all.len(),
             worst.name.join(" "),

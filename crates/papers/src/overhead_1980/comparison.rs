@@ -24,8 +24,8 @@ pub fn compare() -> Result<Comparison, Failure> {
     let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).chain([fitted]).collect();
     let mut routines = routines(&rows);
     routines.notes.push(format!(
-        "{} numbers of the models were fitted to this table and its text, and {} are assumed (lbolt \
-         simulate --model M --show-model names them).",
+        "{} numbers of the models were fitted to this table and its text, and {} are assumed \
+         (lbolt simulate --model M --show-model names them).",
         count("fitted"),
         count("assumed")
     ));

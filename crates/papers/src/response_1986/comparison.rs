@@ -205,10 +205,10 @@ fn remedies_table(means: &[Mean], fitted: f64) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "The fit has {fitted} writes per sync. The ten counts hardly constrain this number, and \
-             the figures depend on it: trust their directions, not their sizes. The trace hplajw \
-             (lbolt simulate … --model hp-9000-845) is the check on a system where the number is \
-             known."
+            "The fit has {fitted} writes per sync. The ten counts hardly constrain this number, \
+             and the figures depend on it: trust their directions, not their sizes. The trace \
+             hplajw (lbolt simulate … --model hp-9000-845) is the check on a system where the \
+             number is known."
         )],
     }
 }

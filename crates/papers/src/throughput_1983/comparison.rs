@@ -164,9 +164,8 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
     let condition = if condition == "baseline" { String::new() } else { format!(", {condition}") };
     let name = first.map_or_else(String::new, |cell| format!("{}, {}", cell.cpu, cell.controller));
     let starred = cells.iter().any(|cell| cell.is_suspect);
-    let note =
-        "* the hardware's operation was suspect (the paper's star); not counted in the errors";
-    let units = "error: error of the rate, in % of the paper's rate; CPU: error of the CPU share, in points";
+    let note = "* the hardware was suspect (the paper's star); not counted in the errors";
+    let units = "error: of the rate, in % of the paper's rate; CPU: of the CPU share, in points";
     Listing {
         title: format!(
             "1983, {name}{condition}: KiB/s and the program's share of one CPU ({machine})"
