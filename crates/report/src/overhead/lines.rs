@@ -140,9 +140,9 @@ const LEGEND: &[(&str, &str)] = &[
     (
         "n_half",
         "the request size (k: KiB) at which half of R_inf is reached; – where two lines were \
-         needed, or t0 has none",
+         needed, or where t0 is –",
     ),
-    ("t0", "wall time of a request of no bytes; – where the line shows none above 0"),
+    ("t0", "wall time of a request of no bytes; – where the fit does not find it above 0"),
     ("T_call", "CPU time of a request whatever its size"),
     ("T_trans", "CPU time that each KiB adds"),
     ("thread CPU", "what the job's thread used"),
