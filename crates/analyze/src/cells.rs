@@ -38,6 +38,38 @@ pub struct CellTimes<'a> {
     count: u64,
     /// Mean, percentiles and the greatest.
     latency_ns: BTreeMap<&'static str, f64>,
+    /// Of each pass, what each second had; none of passes of earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passes: Vec<PassSeconds<'a>>,
+}
+
+/// What a pass completed in each second, or in each span of it where it has very many.
+#[derive(Debug, Serialize)]
+struct PassSeconds<'a> {
+    pass: u64,
+    /// Length of a span; the last one ends with the pass.
+    span_s: f64,
+    bytes: &'a [u64],
+    operations: &'a [u64],
+    rate_bytes_per_s: Vec<Option<f64>>,
+}
+
+impl<'a> PassSeconds<'a> {
+    fn of(sample: &'a Sample) -> Option<Self> {
+        let span_ns = Some(sample.span_ns).filter(|ns| *ns > 0)?;
+        let rate = |(number, bytes): (u64, &u64)| {
+            let rest_ns = sample.wall_ns.saturating_sub(number.saturating_mul(span_ns));
+            let lasts_ns = rest_ns.min(span_ns);
+            (lasts_ns > 0).then(|| *bytes as f64 * 1e9 / lasts_ns as f64)
+        };
+        Some(Self {
+            pass: sample.pass,
+            span_s: span_ns as f64 / 1e9,
+            bytes: &sample.span_bytes,
+            operations: &sample.span_operations,
+            rate_bytes_per_s: (0..).zip(&sample.span_bytes).map(rate).collect(),
+        })
+    }
 }
 
 /// The times of the cells of a throughput experiment, in the order in which they were measured.
@@ -57,7 +89,7 @@ pub fn times(samples: &[Sample]) -> Vec<CellTimes<'_>> {
     cells.into_iter().map(|(subject, passes)| of_passes(subject, &passes)).collect()
 }
 
-fn of_passes<'a>(subject: &'a Subject, passes: &[&Sample]) -> CellTimes<'a> {
+fn of_passes<'a>(subject: &'a Subject, passes: &[&'a Sample]) -> CellTimes<'a> {
     let mut all = Histogram::default();
     passes.iter().filter_map(|pass| pass.latency()).for_each(|one| all.merge(&one));
     let percentile =
@@ -68,6 +100,7 @@ fn of_passes<'a>(subject: &'a Subject, passes: &[&Sample]) -> CellTimes<'a> {
         subject,
         count: all.count(),
         latency_ns: latency_ns.chain(ends.into_iter().flatten()).collect(),
+        passes: passes.iter().filter_map(|pass| PassSeconds::of(pass)).collect(),
     }
 }
 

@@ -7,6 +7,7 @@ use model::doubt::{Doubt, Judgement, Passes};
 use model::engine::EngineKind;
 use model::histogram::Histogram;
 use model::record::{Finding, Interval, Role, Sample, Subject, Verdict};
+use model::units::show_change;
 use model::workload::Access;
 use std::collections::BTreeMap;
 
@@ -375,7 +376,8 @@ pub fn unsteady(samples: &[Sample], bound_percent: f64) -> Vec<String> {
             let name = format!("{} on {} × {}", first.program, first.target, first.drives);
             match drift {
                 Some(drift) => {
-                    Some(format!("{name}: the rate drifts by {drift:+.1} % over the passes"))
+                    let drift = show_change(drift, 1);
+                    Some(format!("{name}: the rate drifts by {drift} % over the passes"))
                 }
                 None if spread > bound_percent => {
                     Some(format!("{name}: the passes spread by {spread:.1} %"))

@@ -100,6 +100,31 @@ fn value(found: &[Finding], name: &str, engine: &str) -> f64 {
     finding.value.unwrap()
 }
 
+/// Findings of a line of wall times: a byte takes 1 ns, a request of no bytes `zero_ns`.
+fn of_line(zero_ns: f64) -> Vec<Finding> {
+    let sized = |(block_bytes, turn): (u64, u64)| {
+        let request_ns = zero_ns + block_bytes as f64;
+        // Passes differ by 0.1 %.
+        let wall_ns = (10_000.0 * request_ns * (1.0 + 0.001 * turn as f64)) as u64;
+        let sized = pass(EngineKind::Psync, Account::Difference, 1_000.0, 0.0);
+        Sample { block_bytes, bytes: 10_000 * block_bytes, wall_ns, ..sized }
+    };
+    let sizes = (12..20).flat_map(|power| (0..4).map(move |turn| (1 << power, turn)));
+    findings(&sizes.map(sized).collect::<Vec<_>>(), &[], None)
+}
+
+#[test]
+fn half_of_the_rate_is_reached_at_no_size_where_the_line_begins_below_zero() {
+    let above = of_line(2_000.0);
+    let half = find(&above, "half_rate_bytes", "psync").unwrap().value.unwrap();
+    assert!((1_900.0..2_100.0).contains(&half), "{half}");
+    let below = of_line(-100.0);
+    let zero = find(&below, "latency_zero_ns", "psync").unwrap().value.unwrap();
+    assert!(zero < 0.0, "{zero}");
+    assert!(find(&below, "rate_asymptotic_bytes_per_s", "psync").is_some());
+    assert!(find(&below, "half_rate_bytes", "psync").is_none());
+}
+
 #[test]
 fn every_account_finds_total_cpu_less_the_machine_and_the_harness() {
     let mut samples = vec![];

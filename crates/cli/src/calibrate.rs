@@ -1,6 +1,6 @@
 //! The options of `lbolt calibrate`, and what its help says.
 
-use super::{Format, size, time};
+use super::{Format, MeasureOptions, size, time};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use std::path::PathBuf;
@@ -31,7 +31,8 @@ Every tenth section of the trace is held out to test the fit.
 
 /// `lbolt calibrate`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = HELP,
+    mut_arg("all", |arg| arg.help("Print every class, not only the most important ones")))]
 pub struct CalibrateOptions {
     /// A block device; a directory, where a scratch file is written and measured; a modelled device
     /// (model:NAME), whose profile is known; or a trace: a run, its requests.parquet, or the files
@@ -56,9 +57,6 @@ pub struct CalibrateOptions {
         help_heading = "Output"
     )]
     pub runs_dir: PathBuf,
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
     /// Use only the first SIZE bytes. A scratch file, and a device that is written, is filled first
     /// [default: the whole device; in a directory 4g, at most a quarter of the free space].
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Passes")]
@@ -82,15 +80,9 @@ pub struct CalibrateOptions {
     /// Time of each pass [default: 60ms, longer on a slow device; 250ms for a model].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub runtime: Option<Duration>,
-    /// Seed of all random offsets and mixes.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Print the resolved plan and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every class, not only the most important ones.
-    #[arg(long)]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
     pub format: Format,

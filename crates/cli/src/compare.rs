@@ -1,6 +1,6 @@
 //! The options of `lbolt compare`, and what its help says.
 
-use super::Format;
+use super::{Format, percent};
 use analyze::compare::setting::Aspect;
 use clap::Args;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct CompareOptions {
     pub metric: Vec<String>,
     /// Exit with code 4 if B is worse by this much or more (suspect rows do not count). This is
     /// also the smallest difference that matters [default: 5%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent_of)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_on: Option<f64>,
     /// Intended differences, which do not make results incomparable.
     #[arg(long, value_name = "WHAT", value_delimiter = ',',
@@ -37,11 +37,6 @@ pub struct CompareOptions {
     /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-}
-
-/// `5%` or `5`.
-pub(super) fn percent_of(text: &str) -> Result<f64, String> {
-    super::percent(text.strip_suffix('%').unwrap_or(text).trim_end())
 }
 
 /// What `compare` does, for `--help`.

@@ -1,8 +1,7 @@
 //! The options of `lbolt curve`, and what its help says.
 
-use super::{OutputOptions, RoundsOptions, size, time};
+use super::{MeasureOptions, OutputOptions, RoundsOptions, size, time};
 use clap::Args;
-use std::path::PathBuf;
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -49,18 +48,9 @@ pub struct CurveOptions {
     /// How often the depths take turns.
     #[command(flatten)]
     pub rounds: RoundsOptions,
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
-    /// Seed of all random offsets.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Print the resolved plan and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every table, not only the answer and the main table.
-    #[arg(long)]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,

@@ -1,6 +1,7 @@
 //! The exit codes at the end of each command's help: a table of the commands that have others than
 //! all have. The codes themselves stand in `messages::fault`.
 
+use crate::help::paragraphs;
 use clap::Command;
 
 /// Those that every command can end with.
@@ -36,7 +37,7 @@ const GUARD: &str = "refused by the guard";
 /// A command whose help ends with its exit codes.
 pub(super) fn with_exit_codes(command: Command) -> Command {
     let codes = sentence(command.get_name());
-    let help = command.get_after_long_help().map(|help| format!("{help}\n\n"));
+    let help = command.get_after_long_help().map(|help| paragraphs(&help.to_string()) + "\n\n");
     command.after_long_help(help.unwrap_or_default() + &codes)
 }
 
@@ -56,6 +57,20 @@ fn sentence(command: &str) -> String {
 mod tests {
     use crate::Cli;
     use clap::CommandFactory;
+
+    #[test]
+    fn a_paragraph_of_help_fits_any_terminal_and_a_list_one_of_100_columns() {
+        let cli = Cli::command();
+        for command in cli.get_subcommands() {
+            let help = command.get_after_long_help().unwrap().to_string();
+            let is_listed = |line: &&str| line.starts_with(' ') || line.starts_with("lbolt ");
+            for line in help.lines().filter(is_listed) {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+            let curve = "beyond the knee only latency rises. The knee is the queue depth with";
+            assert!(command.get_name() != "curve" || help.contains(curve), "{help}");
+        }
+    }
 
     #[test]
     fn every_command_tells_its_exit_codes_once() {

@@ -89,7 +89,8 @@ const NAMES: &[(&[&str], Meant)] = &[
     (
         &["write_*", "log_*", "per_job_logs"],
         Said(
-            "samples.parquet of the run has a histogram for each pass; --trace keeps each request",
+            "--format json has the rate of each second, samples.parquet of the run a histogram for \
+             each pass; --trace keeps each request",
         ),
     ),
     (

@@ -45,6 +45,17 @@ lbolt watch                              all devices, until stopped, in /var/lib
 lbolt watch --when 'p99(fsync)>20ms'     also keep the seconds around each such second, as a run
 lbolt watch --prometheus 127.0.0.1:9184  also serve histograms for Prometheus";
 
+/// Help with each paragraph as one line, which clap wraps to the terminal. Examples and lists keep
+/// their lines: they have columns, or begin with a command or a space.
+pub(super) fn paragraphs(help: &str) -> String {
+    let is_listed = |line: &str| line.starts_with(' ') || line.starts_with("lbolt ");
+    let one = |part: &str| match part.lines().any(|line| is_listed(line) || line.contains("  ")) {
+        true => part.to_owned(),
+        false => part.replace('\n', " "),
+    };
+    help.split("\n\n").map(one).collect::<Vec<_>>().join("\n\n")
+}
+
 /// The formats of the help, each with its line.
 fn formats(lines: impl Iterator<Item = (&'static str, &'static str)>) -> String {
     lines.map(|(name, meaning)| format!("  {name:18}{meaning}\n")).collect()

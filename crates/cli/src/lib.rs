@@ -12,6 +12,7 @@ mod explore;
 pub mod fio;
 mod help;
 mod history;
+mod measure;
 mod moment;
 #[cfg(test)]
 mod one_meaning;
@@ -47,6 +48,7 @@ pub use explore::ExploreOptions;
 use fio::zero_or_one;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
+pub use measure::MeasureOptions;
 use model::engine::ENGINES;
 use model::seam::Operation;
 use model::units;
@@ -157,7 +159,8 @@ pub enum Command {
 
 /// `lbolt throughput`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = TARGET_HELP)]
+#[command(after_long_help = TARGET_HELP,
+    mut_arg("all", |arg| arg.conflicts_with_all(["against", "abab"])))]
 pub struct ThroughputOptions {
     /// What to measure: a directory, a block device,
     /// `fresh:FS[,block=…][,size=…][,drives=…][,at=…][,options=…]`, or
@@ -269,7 +272,7 @@ pub struct ThroughputOptions {
     pub runs: Option<u32>,
     /// Add passes to a cell until the half-width of its rate's 95 % confidence interval is at most
     /// this percentage of the rate. A rate with a wider interval is marked [default: 10%].
-    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
+    #[arg(long, value_name = "PERCENT", value_parser = percent,
         conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
     pub precision: Option<f64>,
     /// Passes that there are even when the time is over, where not all that are planned.
@@ -289,9 +292,10 @@ pub struct ThroughputOptions {
     /// Use the paper's procedure: no fdatasync, no cold caches, 1 warm-up and 2 counted passes.
     #[arg(long, conflicts_with_all = ["warmup", "runs"], help_heading = "Passes")]
     pub as_published: bool,
-    /// Exit with code 5 if a cell's passes drift or spread by more than this.
+    /// Exit with code 5 if a cell's passes drift or spread by more than PERCENT (if it is left out:
+    /// 10%).
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "10", value_parser = percent, help_heading = "Passes")]
+        default_missing_value = "10%", value_parser = percent, help_heading = "Passes")]
     pub steady: Option<f64>,
     /// Do not measure the ceiling (the highest rate of the path).
     #[arg(long, help_heading = "Passes")]
@@ -311,25 +315,15 @@ pub struct ThroughputOptions {
     pub abab: bool,
     /// With --against or --abab: exit with code 4 if B is worse by this much or more [default: 5%,
     /// without exit code 4].
-    #[arg(long, value_name = "PERCENT", value_parser = compare::percent_of,
-        help_heading = "Comparison")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Comparison")]
     pub fail_on: Option<f64>,
     /// The programs of the run that is run again.
     #[arg(skip)]
     pub stored: Option<Battery>,
 
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
-    /// Seed of all random orders.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Print the resolved plan and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every table, not only the answer and the main table.
-    #[arg(long, conflicts_with_all = ["against", "abab"])]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -337,7 +331,7 @@ pub struct ThroughputOptions {
 
 /// `lbolt overhead`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = OVERHEAD_HELP)]
+#[command(after_long_help = OVERHEAD_HELP, mut_arg("min_runs", |arg| arg.default_value("4")))]
 pub struct OverheadOptions {
     /// Where to measure: a directory, a block device, or
     /// `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.
@@ -410,18 +404,9 @@ pub struct OverheadOptions {
     /// 1980.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(60..=100_000))]
     pub rpm: Option<u32>,
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
-    /// Seed of all random orders.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Print the resolved plan and its duration, and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every table, not only the answer and the main table.
-    #[arg(long)]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
@@ -483,9 +468,11 @@ fn size(text: &str) -> Result<u64, String> {
     units::parse_size_above_zero(text).map_err(|e| e.to_string())
 }
 
+/// `5%` or `5`.
 fn percent(text: &str) -> Result<f64, String> {
-    let percent = text.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
-    percent.ok_or_else(|| format!("\"{text}\" is not a percentage above 0; write 10 or 2.5"))
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let percent = number.parse().ok().filter(|p: &f64| p.is_finite() && *p > 0.0);
+    percent.ok_or_else(|| format!("\"{text}\" is not a percentage above 0; write 10% or 2.5%"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -544,7 +531,7 @@ mod tests {
         let cli = parse(
             "lbolt throughput /tmp --rw read,randrw --bs 4k,8KiB --size 1g --iodepth 1,32 \
              --numjobs 2 --direct --fsync 8 --runtime 5s --time_based --rwmixread 70 --rate_iops \
-             1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5 \
+             1000 --ioengine io_uring --warmup 0 --runs 3 --no-cold --no-sync --steady=5% \
              --no-ceiling --seed 3 --destroy /dev/x --dry-run --format json -o out --runs-dir r",
         )
         .unwrap();
@@ -554,7 +541,7 @@ mod tests {
         assert_eq!((options.rwmixread, options.fsync, options.steady), (70, 8, Some(5.0)));
         assert_eq!(options.fdatasync, 0);
         assert_eq!(options.runtime, Some(Duration::from_secs(5)));
-        let words = "lbolt throughput . --steady --precision 2.5% --max-time 90s";
+        let words = "lbolt throughput . --steady --precision 2.5 --max-time 90s";
         let Command::Throughput(bare) = parse(words).unwrap().command else { panic!() };
         assert_eq!((bare.steady, bare.precision), (Some(10.0), Some(2.5)));
         assert_eq!(bare.max_time, Some(Duration::from_secs(90)));
@@ -573,6 +560,7 @@ mod tests {
             ("throughput . --warmup 4294967295", "--warmup"),
             ("throughput . --steady=nan", "percentage above 0"),
             ("throughput . --steady=-5", "percentage above 0"),
+            ("throughput . --steady=%", "percentage above 0"),
             ("throughput . --bs 4k", "--rw"),
             ("throughput . --rw write --fsync 1 --fdatasync 8", "cannot be used with"),
             ("throughput . --rw read --time_based", "--runtime"),

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 pub enum Format {
     /// Tables for people.
     Table,
-    /// `{"schema":"lbolt.findings/2","run":{…},"cells":[…],"findings":[…]}`; `cells` has the
-    /// latency percentiles of each throughput test, p50 to p99.99.
+    /// `{"schema":"lbolt.findings/2","run":{…},"cells":[…],"findings":[…]}`; for each
+    /// throughput test, `cells` has the latency percentiles p50 to p99.99 and the rate in each
+    /// second of each pass.
     Json,
     /// One line per finding.
     Csv,

@@ -1,6 +1,6 @@
 //! The options of `lbolt storm`, and what its help says.
 
-use super::{OutputOptions, size, time};
+use super::{MeasureOptions, OutputOptions, size, time};
 use clap::Args;
 use host::remedy::REMEDIES;
 use std::path::PathBuf;
@@ -59,9 +59,6 @@ pub struct StormOptions {
     /// Start another round only if it can end within this time [default: 20m with --remedies].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
-    /// Allow writes to the block device: repeat its name. Its data is lost.
-    #[arg(long, value_name = "TARGET")]
-    pub destroy: Option<PathBuf>,
     /// Directory for the data of a modelled device [default: in memory].
     #[arg(long, value_name = "DIR")]
     pub at: Option<PathBuf>,
@@ -69,18 +66,12 @@ pub struct StormOptions {
     /// and is stopped at the end.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// Seed of all random offsets and times.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
     /// Also trace the requests: shows who waited for whom.
     #[arg(long, help_heading = "Passes")]
     pub trace: bool,
-    /// Print the resolved plan and measure nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Print every table, not only the answer and the main table.
-    #[arg(long)]
-    pub all: bool,
+    /// Permission, seed, and what is printed.
+    #[command(flatten)]
+    pub measure: MeasureOptions,
     /// Only predict: simulate the storm on the modelled drive and a modelled kernel, in virtual
     /// time. Takes a moment and needs no root.
     #[arg(long, conflicts_with_all = ["trace", "at"])]

@@ -13,6 +13,7 @@ mod on_file;
 pub mod overhead;
 pub mod replay;
 pub mod rounds;
+mod seconds;
 mod sequence;
 pub mod storm;
 pub mod sync;

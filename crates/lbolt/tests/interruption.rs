@@ -262,7 +262,7 @@ fn root_records_that_find_no_room_are_an_error_and_leave_no_scratch() {
     if !is_root() {
         return;
     }
-    let Some(small) = Mounted::tmpfs("size=16k") else { return };
+    let Some(small) = Mounted::tmpfs("size=20k") else { return };
     let run = small.seen.join("r");
     let words = format!("throughput d --rw read {QUICK} -o {}", run.display());
     let ended = lab.run(&words);

@@ -425,6 +425,42 @@ fn root_a_mix_has_its_share_of_reads_and_its_seed_decides_which() {
     lab.assert_clean();
 }
 
+/// In virtual time and on this machine.
+#[test]
+fn the_seconds_of_a_pass_add_up_to_its_bytes() {
+    for words in [
+        "throughput model:vax780-uda50-ra81 --size 2m --runs 2",
+        "throughput d --rw randread --bs 4k --size 4m --numjobs 2 --ioengine null --runtime 1200ms \
+         --time_based --runs 1 --warmup 0",
+    ] {
+        let lab = Lab::new();
+        let report = lab.measure(words);
+        let mut bytes = 0;
+        for sample in kept(&lab.samples()) {
+            assert_eq!(sample.span_ns, 1_000_000_000);
+            assert_eq!(sample.span_bytes.iter().sum::<u64>(), sample.bytes, "{words}");
+            assert_eq!(sample.span_operations.iter().sum::<u64>(), sample.operations, "{words}");
+            assert_eq!(sample.span_bytes.len() as u64, sample.wall_ns.div_ceil(sample.span_ns));
+            bytes += sample.bytes;
+        }
+        let cells = report.0["cells"].as_array().unwrap();
+        let passes = || cells.iter().flat_map(|cell| cell["passes"].as_array().unwrap());
+        let numbers = |list: &serde_json::Value| -> Vec<f64> {
+            list.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+        };
+        let told: f64 = passes().flat_map(|pass| numbers(&pass["bytes"])).sum();
+        assert!(told == bytes as f64 && bytes > 0, "{told} {bytes}");
+        assert!(passes().any(|pass| pass["bytes"].as_array().unwrap().len() > 1), "{words}");
+        for pass in passes() {
+            let (rates, bytes) = (numbers(&pass["rate_bytes_per_s"]), numbers(&pass["bytes"]));
+            assert_eq!(rates.len(), bytes.len());
+            // The last second is over earlier, and its rate is of the time that it lasts.
+            let last = bytes.len() - 1;
+            assert!(rates[..last] == bytes[..last] && rates[last] >= bytes[last], "{pass}");
+        }
+    }
+}
+
 #[test]
 fn a_job_file_of_fios_is_refused_with_what_to_do() {
     let lab = Lab::new();

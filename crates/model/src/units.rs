@@ -170,6 +170,19 @@ pub fn show_time_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A number with so many decimals; what rounds to zero has no sign: `3.2`, `-1`, `0`.
+pub fn show_fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let digits = text.strip_prefix('-').filter(|digits| !digits.contains(|c| c > '0'));
+    digits.map(str::to_owned).unwrap_or(text)
+}
+
+/// A change with its sign and so many decimals: `+3.2`, `-1`, `0`.
+pub fn show_change(value: f64, decimals: usize) -> String {
+    let text = show_fixed(value, decimals);
+    if value > 0.0 && text.contains(|c| c > '0') { format!("+{text}") } else { text }
+}
+
 const HOUR_NS: f64 = 3600e9;
 
 /// A moment in seconds, to the ms; below a second to the ns: `26.8`, `30`, `0.000125`.
@@ -222,6 +235,22 @@ mod tests {
             assert_eq!(show_moment(ns), text);
         }
         assert_eq!([26.84e9, 3723e9].map(show_about), ["26.8 s", "01:02:03"]);
+    }
+
+    #[test]
+    fn what_rounds_to_zero_has_no_sign() {
+        for (value, decimals, fixed, change) in [
+            (-0.4, 0, "0", "0"),
+            (0.04, 1, "0.0", "0.0"),
+            (-0.0, 0, "0", "0"),
+            (-0.5, 1, "-0.5", "-0.5"),
+            (9.96, 1, "10.0", "+10.0"),
+            (f64::INFINITY, 0, "inf", "+inf"),
+            (f64::NEG_INFINITY, 0, "-inf", "-inf"),
+        ] {
+            assert_eq!(show_fixed(value, decimals), fixed);
+            assert_eq!(show_change(value, decimals), change);
+        }
     }
 
     #[test]

@@ -5,11 +5,12 @@
 
 use crate::comparison::column;
 use model::record::{Finding, Verdict};
+use model::units::show_change;
 use report::listing::Listing;
 use report::screen::Screen;
 
-const BELOW: &str = "--all prints every published table in its own order next to the models', and \
-    what the models predict.";
+const BELOW: &str = "--all prints every published table in its own order beside the models' \
+    results, and the models' predictions.";
 
 /// The screen of these findings, for a terminal of `width` columns.
 pub fn screen(findings: &[Finding], width: Option<u16>) -> String {
@@ -72,11 +73,11 @@ impl<'a> Found<'a> {
         let cells = worst_first(cells.collect());
         let worst = cells.first()?;
         let sentence = format!(
-            "1980: of {} numbers of missed revolutions {} emerge from the models, and {met} of \
-             these are the printed ones; the farthest off is {}: {:.2} where the paper has {}. The \
-             others were fitted.",
-            all.len(),
+            "1980: {} of {} counts of missed revolutions emerge from the models, and {met} of \
+             these agree with the paper; the others were fitted. The worst is {}: {:.2}, against \
+             {} in the paper.",
             cells.len(),
+            all.len(),
             worst.name.join(" "),
             worst.model.max(0.0),
             worst.paper
@@ -85,7 +86,12 @@ impl<'a> Found<'a> {
         let number = |value: f64| format!("{:.2}", if value.abs() < 0.005 { 0.0 } else { value });
         Some((
             sentence,
-            table("1980: revolutions missed a call that emerge", &labels, &cells, number),
+            table(
+                "1980: missed revolutions per call that emerge from the models",
+                &labels,
+                &cells,
+                number,
+            ),
         ))
     }
 
@@ -107,12 +113,12 @@ impl<'a> Found<'a> {
         let worst = cells.first()?;
         let count = group("cells_count")?;
         let sentence = format!(
-            "1983: {:.0} of {count} rates agree within 15 %; the median error is {:.1} %, and the \
-             worst {:+.1} %: {}. The shares of one CPU are off by {:.1} points on average, and by \
-             {:.1} at the most. It is a fit, of {} parameters to these cells.",
+            "1983: {:.0} of {count} rates agree within 15 %; the median error is {:.1} % and the \
+             worst {} % ({}). The CPU shares are off by {:.1} points on average and by {:.1} at \
+             most. These are errors of a fit: {} parameters were fitted to the same cells.",
             (count * group("within_15_percent")? / 100.0).round(),
             group("error_median_percent")?,
-            worst.error,
+            show_change(worst.error, 1),
             worst.name.join(" × ").replacen(" × ", " ", worst.name.len() - 2),
             group("cpu_error_mean_percent")?,
             group("cpu_error_max_percent")?,
@@ -129,9 +135,9 @@ impl<'a> Found<'a> {
         let cells = worst_first(cells.collect());
         let worst = cells.first()?;
         let sentence = format!(
-            "1986: the model's {} shares of response times are {:.4} from the paper's \
-             (total-variation distance, of 1 at the most), by a fit of {} inputs; the worst is \
-             that of {} ticks, {:.1} % where the paper has {:.1} %.",
+            "1986: the model's {} shares of response times differ from the paper's by a \
+             total-variation distance of {:.4} (1 at most), after a fit of {} inputs. The worst is \
+             the share of {} ticks: {:.1} %, against {:.1} % in the paper.",
             cells.len(),
             self.of_group("1986", "total_variation_distance")?,
             self.of_group("1986", "parameters_count")?,
@@ -198,14 +204,17 @@ mod tests {
         let text = screen(&all, None);
         assert!(
             text.starts_with(
-                "1980: of 2 numbers of missed revolutions 2 emerge from the models, and 1"
+                "1980: 2 of 2 counts of missed revolutions emerge from the models, and 1"
             ),
             "{text}"
         );
-        assert!(text.contains("WRITE") && text.contains("3.00 where the paper has 2"), "{text}");
+        assert!(text.contains("WRITE") && text.contains("3.00, against 2 in"), "{text}");
         assert!(!text.contains("1983") && !text.contains("1986"), "{text}");
         let near = screen(&missed("READ", 1.4, 1.35, true), None);
-        assert!(near.contains("1 emerge from the models, and 1 of"), "{near}");
+        assert!(
+            near.contains("1 of 1 counts of missed revolutions emerge from the models, and 1 of"),
+            "{near}"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::listing::{FigureColumn, Listing};
 use crate::number::{show_bytes, show_iops, show_rate};
 use crate::screen::Screen;
 use model::run::RunInfo;
-use model::units::show_time_ns;
+use model::units::{show_change, show_time_ns};
 use serde::{Deserialize, Serialize};
 
 /// A class that was held out, in numbers.
@@ -160,7 +160,9 @@ pub fn listing(rows: &[Row]) -> Listing {
         texts: rows.iter().map(|row| text(row)).collect(),
     };
     let off = |which: usize| {
-        move |row: &Row| row.off_percent[which].map_or("–".into(), |off| format!("{off:+.0} %"))
+        move |row: &Row| {
+            row.off_percent[which].map_or("–".into(), |off| show_change(off, 0) + " %")
+        }
     };
     Listing {
         title: "Held-out classes: prediction against measurement".into(),

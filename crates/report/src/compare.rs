@@ -11,7 +11,7 @@ use crate::setting::Setting;
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
 use model::record::Subject;
-use model::units::show_time_ns;
+use model::units::{show_change, show_fixed, show_time_ns};
 use serde_json::{Value, json};
 
 /// What is said of the sides beside the rows.
@@ -315,12 +315,12 @@ fn value(value: Option<f64>, unit: &str) -> String {
 
 fn digits(percent: f64) -> String {
     let decimals = if percent.abs() < 10.0 { 1 } else { 0 };
-    format!("{percent:.decimals$}%")
+    show_fixed(percent, decimals) + "%"
 }
 
 fn percent(value: Option<f64>) -> String {
     let decimals = |value: f64| if value.abs() < 10.0 { 1 } else { 0 };
-    value.map_or(NOT_MEASURED.into(), |value| format!("{value:+.*}%", decimals(value)))
+    value.map_or(NOT_MEASURED.into(), |value| show_change(value, decimals(value)) + "%")
 }
 
 fn interval(row: &Comparison) -> String {

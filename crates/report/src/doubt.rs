@@ -5,7 +5,7 @@
 //! between brackets is left out where one of its values is not known.
 
 use model::doubt::{Code, Doubt, Value};
-use model::units::{show_size, show_time_ns};
+use model::units::{show_change, show_fixed, show_size, show_time_ns};
 use std::collections::BTreeMap;
 
 /// Gives every code its sentence.
@@ -279,8 +279,8 @@ fn figure(value: f64, format: &str) -> String {
         "time" => show_time_ns(value),
         "size" => show_size(value as u64),
         _ => match format.strip_prefix('+') {
-            Some(signed) => format!("{value:+.*}", decimals(signed.trim_start_matches('.'))),
-            None => format!("{value:.*}", decimals(format.trim_start_matches('.'))),
+            Some(signed) => show_change(value, decimals(signed.trim_start_matches('.'))),
+            None => show_fixed(value, decimals(format.trim_start_matches('.'))),
         },
     }
 }

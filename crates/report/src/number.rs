@@ -1,5 +1,7 @@
 //! Numbers as they are printed: three significant digits, one unit a table.
 
+use model::units::show_fixed;
+
 /// In what rates are told: the one home of it, for sentences, tables and pictures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RateUnit {
@@ -56,7 +58,7 @@ pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
         Some(half) if !text.contains('e') && half < 1e12 => {
             let meaningful = usize::try_from(1 - exponent(half)).unwrap_or(0);
             let decimals = decimals.min(if half > 0.0 { meaningful } else { decimals });
-            format!("{value:.decimals$} ± {half:.decimals$}")
+            format!("{} ± {half:.decimals$}", show_fixed(value, decimals))
         }
         Some(half) => format!("{text} ± {}", significant(half)),
         None => text,
@@ -178,6 +180,7 @@ mod tests {
         assert_eq!(interval(92.6, Some(38.5)), "93 ± 38");
         assert_eq!(interval(0.0767, Some(377.1)), "0 ± 377");
         assert_eq!(interval(-2.35, Some(6.56)), "-2.4 ± 6.6");
+        assert_eq!(interval(-0.0767, Some(377.1)), "0 ± 377");
         assert_eq!(interval(24.3, Some(0.0)), "24.3 ± 0.0");
     }
 }

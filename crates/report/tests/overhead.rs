@@ -178,6 +178,14 @@ fn the_tables_as_markdown() {
 }
 
 #[test]
+fn a_line_that_begins_below_zero_has_no_t0() {
+    let wall = [("latency_zero_ns", -13_693.0, 99.0), ("rate_asymptotic_bytes_per_s", 4e6, 1e4)];
+    let text = table(&line(PSYNC, "wall", &wall), None);
+    let row = text.lines().find(|line| line.starts_with("psync")).unwrap();
+    assert!(row.contains('–') && !row.contains("13693"), "{text}");
+}
+
+#[test]
 fn no_findings_are_said_in_words() {
     assert_eq!(table(&[], None), "Nothing was measured.\n");
     assert_eq!(markdown(&[]), "Nothing was measured.\n");

@@ -13,6 +13,7 @@
 
 use crate::failure::StreamError;
 use crate::on_file::{At, LATER, Measured, Next, OnFile, Work};
+use crate::seconds::Seconds;
 use crate::sequence::{Sequence, mix};
 use model::histogram::Histogram;
 use model::seam::{Clock, Job, Operation, Request, TimedCompletion, Turn};
@@ -38,6 +39,8 @@ pub(crate) struct StreamReport {
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
     pub(crate) operations: u64,
+    /// Of these, what each second had.
+    pub(crate) seconds: Seconds,
     /// From the intended start.
     pub(crate) latency: Histogram,
     /// From the submission; only in an open loop, otherwise it is `latency`.
@@ -51,6 +54,22 @@ pub(crate) struct StreamReport {
 impl StreamReport {
     pub(crate) fn service(&self) -> &Histogram {
         self.service.as_deref().unwrap_or(&self.latency)
+    }
+
+    /// Bytes and requests so far.
+    fn totals(&self) -> [u64; 2] {
+        [self.bytes_read + self.bytes_written, self.operations]
+    }
+
+    #[cold]
+    fn second_over(&mut self, now_ns: u64) {
+        self.seconds.pass(now_ns, self.totals());
+    }
+
+    #[cold]
+    fn end(&mut self, now_ns: u64) {
+        self.ended_ns = now_ns;
+        self.seconds.end(now_ns, self.totals());
     }
 }
 
@@ -197,6 +216,7 @@ impl Stream {
 impl Work for Stream {
     fn opening(&mut self, now_ns: u64) -> Operation {
         self.report.started_ns = now_ns;
+        self.report.seconds.start(now_ns);
         self.opening
     }
 
@@ -240,10 +260,13 @@ impl Work for Stream {
     fn done(&mut self, request: &Request, now_ns: u64) {
         let sent = self.by_token.get(request.token as usize).copied().unwrap_or_default();
         let bytes = u64::from(request.length_bytes);
+        if now_ns > self.report.seconds.ends_ns {
+            self.report.second_over(now_ns);
+        }
         match request.operation {
             Operation::Read => self.report.bytes_read += bytes,
             Operation::Write => self.report.bytes_written += bytes,
-            Operation::Close => return self.report.ended_ns = now_ns,
+            Operation::Close => return self.report.end(now_ns),
             operation if operation == self.opening => {
                 (self.stream_started_ns, self.report.ended_ns) = (now_ns, now_ns);
                 self.end_ns = now_ns.saturating_add(self.runtime_ns);

@@ -3,6 +3,7 @@
 use super::job::Stream;
 use crate::bench::Done;
 use crate::on_file::OnFile;
+use crate::seconds::Seconds;
 use model::histogram::Histogram;
 use model::record::Sample;
 
@@ -10,7 +11,9 @@ use model::record::Sample;
 pub(crate) fn add_work(sample: &mut Sample, done: &Done<OnFile<Stream>>) {
     let reports = || done.jobs.iter().map(|(stream, _)| stream.work.report());
     let [mut latency, mut service, mut sync] = [(); 3].map(|()| Histogram::default());
+    let mut seconds = Seconds::default();
     for report in reports() {
+        seconds.merge(&report.seconds);
         latency.merge(&report.latency);
         service.merge(report.service());
         report.sync.iter().for_each(|one| sync.merge(one));
@@ -21,6 +24,7 @@ pub(crate) fn add_work(sample: &mut Sample, done: &Done<OnFile<Stream>>) {
     sample.wall_ns = ended_ns.saturating_sub(started_ns);
     sample.bytes = reports().map(|r| r.bytes_read + r.bytes_written).sum();
     sample.operations = reports().map(|r| r.operations).sum();
+    (sample.span_ns, sample.span_bytes, sample.span_operations) = seconds.columns(sample.wall_ns);
     sample.sync_ns = reports().map(|r| r.sync_ns).sum();
     sample.depth_achieved =
         (sample.wall_ns > 0).then(|| service.sum_ns() as f64 / sample.wall_ns as f64);

@@ -68,8 +68,7 @@ const INIT: &[u8] = b"DiskReadInit,TimeStamp,Process Name ( PID),ThreadID,IrpPtr
 
 pub(super) const FORMAT: Format = Format {
     name: "etw-dumper",
-    meaning: "xperf's dumper (Microsoft Production Server): DiskRead, DiskWrite, DiskFlush lines \
-        in us",
+    meaning: "xperf's dumper (Microsoft Production Server): DiskRead, DiskWrite, DiskFlush",
     guess,
     import,
 };

@@ -62,8 +62,7 @@ const NOWHERE: u64 = u64::MAX;
 
 pub(super) const FORMAT: Format = Format {
     name: "wpa",
-    meaning: "Windows Performance Analyzer: disk usage as CSV, columns by name, numbers of any \
-        country",
+    meaning: "Windows Performance Analyzer: disk usage as CSV, columns by name",
     guess,
     import,
 };

@@ -27,7 +27,7 @@ pub(super) fn run(options: &CalibrateOptions) -> anyhow::Result<()> {
     }
     let resolved = resolve(options)?;
     let plan = serde_json::to_value(&resolved.plan).map_err(unable("write the plan"))?;
-    if options.dry_run {
+    if options.measure.dry_run {
         return print_json(&plan);
     }
     note(&announcement(&resolved));
@@ -41,7 +41,7 @@ fn kept(
     calibrate: impl FnOnce() -> anyhow::Result<Calibration>,
 ) -> anyhow::Result<()> {
     let place = RunPlace::at_now(&options.runs_dir, "calibrate");
-    let mut info = RunInfo { plan, ..run_info("calibrate", place.as_ref(), options.seed)? };
+    let mut info = RunInfo { plan, ..run_info("calibrate", place.as_ref(), options.measure.seed)? };
     let run = place.create(&mut info)?;
     let output = options.output.as_deref().unwrap_or(Path::new("profile.toml"));
     let calibrated = calibrate().and_then(|calibration| {
@@ -51,7 +51,7 @@ fn kept(
         Ok(calibrated(calibration))
     });
     let calibrated = calibrated.inspect_err(|_| _ = run.remove())?;
-    let extent = Extent::of(options.all);
+    let extent = Extent::of(options.measure.all);
     let printed = print(&rendered(&calibrated, options.format, extent, Some(output)));
     (info.state, info.calibration) = ("finished".into(), calibrated.kept());
     run.write_findings(&[], &info).and_then(|()| run.write_info(&info)).map_err(of_records)?;

@@ -122,7 +122,7 @@ fn again(typed: &ThroughputOptions, plan: Plan, rows: Vec<String>) -> Throughput
     again.no_cold = !plan.is_cold;
     again.no_sync = !plan.final_sync;
     again.no_ceiling = typed.no_ceiling || !plan.ceiling;
-    again.seed = plan.seed;
+    again.measure.seed = plan.seed;
     again
 }
 

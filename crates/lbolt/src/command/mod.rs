@@ -51,14 +51,14 @@ fn done(command: &Command) -> anyhow::Result<()> {
         Command::Overhead(options) => measure(
             "overhead",
             &options.output,
-            (options.dry_run, Extent::of(options.all)),
+            (options.measure.dry_run, Extent::of(options.measure.all)),
             |output| resolve::overhead::resolve(options, output),
             crate::run::overhead::run,
         ),
         Command::Curve(options) => measure(
             "curve",
             &options.output,
-            (options.dry_run, Extent::of(options.all)),
+            (options.measure.dry_run, Extent::of(options.measure.all)),
             |output| resolve::curve::resolve(options, output),
             crate::run::rounds::run,
         ),
@@ -72,7 +72,7 @@ fn done(command: &Command) -> anyhow::Result<()> {
         Command::Storm(options) => measure(
             "storm",
             &options.output,
-            (options.dry_run, Extent::of(options.all)),
+            (options.measure.dry_run, Extent::of(options.measure.all)),
             |output| resolve::storm::resolve(options, output),
             crate::run::storm::run,
         ),

@@ -24,7 +24,7 @@ pub(super) fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
     let place = RunPlace::of(&options.output, "throughput");
     // Absolute: where the images lie decides which disk is beneath them.
     let resolved = resolve(options, &std::path::absolute(&place)?)?;
-    if options.dry_run {
+    if options.measure.dry_run {
         return print_json(&resolved.plan()?);
     }
     note(&resolved.announcement());
@@ -40,6 +40,6 @@ pub(super) fn run(options: &ThroughputOptions) -> anyhow::Result<()> {
         conclude(&outcome, &options.output, options.steady)?;
         return compared;
     }
-    let printed = show(&outcome, options.output.format, Extent::of(options.all));
+    let printed = show(&outcome, options.output.format, Extent::of(options.measure.all));
     conclude(&outcome, &options.output, options.steady).and(printed)
 }

@@ -47,7 +47,7 @@ pub(crate) struct ResolvedCalibration {
 /// Resolves the options.
 /// Errors: a sentence for whatever cannot be done as requested, or what the guard refuses.
 pub(crate) fn resolve(options: &CalibrateOptions) -> anyhow::Result<ResolvedCalibration> {
-    if let Some(output) = options.output.as_deref().filter(|_| !options.dry_run) {
+    if let Some(output) = options.output.as_deref().filter(|_| !options.measure.dry_run) {
         refuse_output(output)?;
     }
     if options.runtime.is_some_and(|runtime| runtime < PASS_LEAST) {
@@ -114,7 +114,7 @@ fn plan(
         rounds_ns: ROUNDS_TIME.as_nanos() as u64,
         pass_ns: nanoseconds(pass),
         burst_rounds: if writes { BURST_ROUNDS.min(options.runs.unwrap_or(rounds)) } else { 0 },
-        seed: options.seed,
+        seed: options.measure.seed,
     }
 }
 
@@ -123,7 +123,7 @@ fn of_model(
     target: &ModelTarget,
     options: &CalibrateOptions,
 ) -> anyhow::Result<ResolvedCalibration> {
-    if options.destroy.is_some() {
+    if options.measure.destroy.is_some() {
         return Err(usage("--destroy: a modelled device holds no data; leave the option out"));
     }
     let profile = load(&target.model, &target.changes())?;
@@ -153,7 +153,7 @@ fn within(options: &CalibrateOptions, capacity_bytes: u64) -> anyhow::Result<u64
 }
 
 fn of_device(target: &Target, options: &CalibrateOptions) -> anyhow::Result<ResolvedCalibration> {
-    let destroy = options.destroy.as_deref();
+    let destroy = options.measure.destroy.as_deref();
     let needs = Needs { bytes: 0, writes: destroy.is_some(), destroy };
     let system = system(target, std::slice::from_ref(target), &needs, Path::new("."))?;
     refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
@@ -193,7 +193,8 @@ fn of_directory(
     let free_bytes = free_bytes(target, Path::new(".")).unwrap_or(0);
     let size_bytes = options.size.unwrap_or_else(|| FILE_BYTES.min(free_bytes / FREE_SHARE));
     let size_bytes = size_bytes / LARGE_BYTES * LARGE_BYTES;
-    let needs = Needs { bytes: size_bytes, writes: true, destroy: options.destroy.as_deref() };
+    let needs =
+        Needs { bytes: size_bytes, writes: true, destroy: options.measure.destroy.as_deref() };
     let system = system(target, std::slice::from_ref(target), &needs, Path::new("."))?;
     refuse_idle_consent(needs.destroy, std::slice::from_ref(&system))?;
     let plan = Plan {
@@ -229,9 +230,9 @@ pub(crate) fn is_trace(targets: &[PathBuf]) -> bool {
 /// Errors: a sentence that names the option.
 pub(crate) fn check_trace(options: &CalibrateOptions) -> anyhow::Result<()> {
     let of_devices = [
-        ("--destroy", options.destroy.is_some()),
+        ("--destroy", options.measure.destroy.is_some()),
         ("--size", options.size.is_some()),
-        ("--dry-run", options.dry_run),
+        ("--dry-run", options.measure.dry_run),
     ];
     if let Some((name, _)) = of_devices.iter().find(|(_, is_given)| *is_given) {
         return Err(usage(format!("{name} does not apply to a trace; leave it out")));

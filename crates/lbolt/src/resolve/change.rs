@@ -162,7 +162,7 @@ fn reads_first(_: &str, profile: &Profile) -> Result<Change, String> {
 
 /// A policy for the driver's queue, and for the controller that takes several requests.
 fn ordered(policy: &str, profile: &Profile) -> Change {
-    let mut change = Change::set("queue.policy", policy);
+    let mut change = queued(policy, profile);
     let credits = value_of(profile, "controller.outstanding");
     if credits.is_some_and(|credits| credits != "1" && credits != "depth") {
         change.edits.push(Edit::Set("controller.ordering".into(), policy.into()));
@@ -172,6 +172,19 @@ fn ordered(policy: &str, profile: &Profile) -> Change {
         ));
     }
     change
+}
+
+/// A policy for the driver's queue. Nothing waits there before a virtual drive.
+fn queued(policy: &str, profile: &Profile) -> Change {
+    let change = Change::set("queue.policy", policy);
+    match value_of(profile, "drive.service.depth") {
+        Some(depth) => change.noted(format!(
+            "a virtual drive serves up to {depth} requests at once, in an order that its profile \
+             does not know, so this prediction may miss most of the effect of a new order; `lbolt \
+             storm TARGET --remedies all` measures it"
+        )),
+        None => change,
+    }
 }
 
 fn value_of(profile: &Profile, key: &str) -> Option<String> {
@@ -227,7 +240,7 @@ fn scheduler(value: &str, profile: &Profile) -> Result<Change, String> {
         let names: Vec<&str> = SCHEDULERS.iter().map(|(name, _)| *name).chain(policies).collect();
         format!("\"{value}\" is not a modelled scheduler; known are {}", names.join(", "))
     })?;
-    let change = Change::set("queue.policy", policy);
+    let change = queued(policy, profile);
     let change = match near {
         Some(near) if near != value => {
             change.noted(format!("the model's policy nearest to {value} is {policy}"))
@@ -235,7 +248,7 @@ fn scheduler(value: &str, profile: &Profile) -> Result<Change, String> {
         _ => change,
     };
     let change = match value_of(profile, "controller.outstanding") {
-        Some(credits) if credits != "1" => change.noted(format!(
+        Some(credits) if credits != "1" && credits != "depth" => change.noted(format!(
             "only the driver's queue changes; the controller still takes {credits} requests at once"
         )),
         _ => change,
@@ -328,6 +341,7 @@ fn sized(size: &str, profile: &Profile) -> Result<Change, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use papers::CATALOG;
 
     fn parse(text: &str, model: &str) -> Result<Change, String> {
         Change::parse(text, &load(model, &[]).unwrap()).map_err(|error| error.to_string())
@@ -357,6 +371,20 @@ mod tests {
         let flash = parse("cache=1g", "flash-nvme-2020").unwrap();
         assert_eq!(set(&flash, "drive.buffer.size").as_deref(), Some("1073741824 B"));
         assert_eq!(parse("drives=3", "atlas10k").unwrap().drives, 3);
+    }
+
+    #[test]
+    fn an_order_that_a_virtual_drive_does_not_know_is_warned_of() {
+        const VIRTUAL: &str = "kind = 'drive'\ntitle = 'x'\n[design]\nassumed = 'x'\nkind = \
+                               'virtual'\n[service]\nassumed = 'x'\ndepth = 64\n";
+        let profile = CATALOG.load_text("mine", "mine.toml", VIRTUAL).unwrap();
+        for (text, count) in [("reads-first", 1), ("scheduler=mq-deadline", 1), ("drives=1", 0)] {
+            let notes = Change::parse(text, &profile).unwrap().notes;
+            let warned = notes.iter().filter(|note| note.contains("up to 64 requests at once"));
+            assert_eq!(warned.count(), count, "{text}: {notes:?}");
+        }
+        let known = parse("reads-first", "generic-7200rpm").unwrap();
+        assert!(!known.notes.iter().any(|note| note.contains("virtual")), "{:?}", known.notes);
     }
 
     #[test]

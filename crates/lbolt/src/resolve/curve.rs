@@ -49,8 +49,8 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
             options.target
         )));
     }
-    let writes = !is_device || options.destroy.is_some();
-    let destroy = options.destroy.as_deref();
+    let writes = !is_device || options.measure.destroy.is_some();
+    let destroy = options.measure.destroy.as_deref();
     let system =
         system(target, from_ref(target), &Needs { bytes: size_bytes, writes, destroy }, output)?;
     refuse_idle_consent(destroy, from_ref(&system))?;
@@ -69,7 +69,7 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
         cells: cells(options, writes),
         size_bytes,
         fills: !is_device,
-        turns: rounds::turns(&options.rounds, options.runtime, options.seed),
+        turns: rounds::turns(&options.rounds, options.runtime, options.measure.seed),
     };
     Ok(Rounds { plan, system })
 }

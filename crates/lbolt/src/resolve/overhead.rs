@@ -28,8 +28,6 @@ const SECTOR_BYTES: f64 = 512.0;
 
 /// The largest request.
 const BLOCK_BYTES_MAX: u64 = 1 << 30;
-/// Rounds at the least, where nobody says otherwise: of CPU times only the quickest passes count.
-const LEAST_ROUNDS: u32 = 4;
 /// Files are laid out in whole blocks of this size.
 const FILE_GRAIN_BYTES: u64 = 1 << 20;
 
@@ -98,7 +96,7 @@ pub(crate) fn resolve(
     let needs = Needs {
         bytes: 2 * plan.file_bytes,
         writes: cells.iter().any(|p| p.cell.access.writes() && !is_harness(p)),
-        destroy: options.destroy.as_deref(),
+        destroy: options.measure.destroy.as_deref(),
     };
     refuse_too_many(&plan)?;
     let system = place::system(target, from_ref(target), &needs, output_directory)?;
@@ -162,7 +160,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         (None, Some(_)) => model_disk::PASS_NS,
         (None, None) => default,
     };
-    let (runs, until) = rounds::resolve(&options.rounds, LEAST_ROUNDS);
+    let (runs, until) = rounds::resolve(&options.rounds);
     Ok(Plan {
         sweeps,
         file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
@@ -176,7 +174,7 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         cpus: host::machine::allowed_cpus()?,
         no_idle_load: no_idle_load()?,
         trace: options.trace,
-        seed: options.seed,
+        seed: options.measure.seed,
         ..Plan::default()
     })
 }

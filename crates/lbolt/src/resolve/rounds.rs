@@ -11,9 +11,6 @@ use experiment::until::Until;
 use messages::fault::{Fault, failure};
 use std::time::Duration;
 
-/// Rounds at the least of most experiments, where nobody says otherwise.
-pub(crate) const USUAL_LEAST: u32 = 3;
-
 /// A whole run of cells that take turns on one system, resolved.
 pub(crate) struct Rounds<P> {
     pub(crate) plan: P,
@@ -33,10 +30,9 @@ impl<P: Planned> Resolved for Rounds<P> {
     }
 }
 
-/// Rounds that there are, and until when more of them go on; at the least `usual` where nobody
-/// says otherwise.
-pub(crate) fn resolve(options: &RoundsOptions, usual: u32) -> (u32, Option<Until>) {
-    let least = options.min_runs.unwrap_or(usual);
+/// Rounds that there are, and until when more of them go on.
+pub(crate) fn resolve(options: &RoundsOptions) -> (u32, Option<Until>) {
+    let least = options.min_runs;
     let until = Until {
         precision_percent: PRECISION_PERCENT,
         max_time_ns: nanoseconds(options.max_time),
@@ -51,7 +47,7 @@ pub(crate) fn resolve(options: &RoundsOptions, usual: u32) -> (u32, Option<Until
 
 /// The same of passes that take so long.
 pub(crate) fn turns(options: &RoundsOptions, runtime: Duration, seed: u64) -> Turns {
-    let (runs, until) = resolve(options, USUAL_LEAST);
+    let (runs, until) = resolve(options);
     Turns { runs, until, pass_ns: nanoseconds(runtime), seed }
 }
 

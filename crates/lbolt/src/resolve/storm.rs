@@ -120,7 +120,7 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         time_ns: ns(time),
         command: options.command.clone(),
         trace: options.trace,
-        seed: options.seed,
+        seed: options.measure.seed,
     };
     Ok(ResolvedStorm { plan, place })
 }
@@ -211,7 +211,7 @@ fn place(
             options.target
         )));
     }
-    let destroy = options.destroy.as_deref();
+    let destroy = options.measure.destroy.as_deref();
     let system = system(target, &targets, &Needs { bytes, writes: true, destroy }, output)?;
     refuse_idle_consent(destroy, std::slice::from_ref(&system))?;
     let described = system.described();

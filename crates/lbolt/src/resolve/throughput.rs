@@ -79,7 +79,7 @@ pub(crate) fn resolve(
         .iter()
         .map(|target| system(target, &targets, options, &battery, file_bytes, output_directory))
         .collect::<Result<_, _>>()?;
-    refuse_idle_consent(options.destroy.as_deref(), &systems)?;
+    refuse_idle_consent(options.measure.destroy.as_deref(), &systems)?;
     refuse_too_much_memory(&battery, &systems)?;
     if options.steady.is_some() && options.runs == Some(1) {
         return Err(usage("--steady compares passes; give --runs 2 or more"));
@@ -111,7 +111,7 @@ pub(crate) fn resolve(
         // A model has no path past its own file system.
         ceiling: !options.no_ceiling && !systems.iter().all(System::is_model),
         trace: options.trace,
-        seed: options.seed,
+        seed: options.measure.seed,
     };
     Ok(ResolvedThroughput { plan, systems, rows })
 }
@@ -359,7 +359,7 @@ fn system(
     let needs = Needs {
         bytes: needed,
         writes: battery.programs.iter().any(writes),
-        destroy: options.destroy.as_deref(),
+        destroy: options.measure.destroy.as_deref(),
     };
     place::system(target, targets, &needs, output_directory)
 }

@@ -84,6 +84,8 @@ pub struct Column<R> {
 pub trait Record: Default + Clone + 'static {
     /// The schema's name and version, as in the footer.
     const SCHEMA: &'static str;
+    /// Columns that a file of this version may lack: they came later, and are empty without it.
+    const LATER: &'static [&'static str] = &[];
     /// The columns in order.
     fn columns() -> Vec<Column<Self>>;
     /// The schema before this one, and the columns that it had; of a kind that has none, its own.

@@ -310,10 +310,11 @@ fn too_large(input: &Input, rows: u64, most: u64) -> RecordError {
 fn columns_of<R: Record>(input: &Input) -> Result<Vec<Column<R>>, RecordError> {
     let (earlier, of_earlier) = R::earlier();
     let names: Vec<&str> = R::columns().iter().map(|column| column.name).collect();
-    let columns = match check_schema(input, &[R::SCHEMA, earlier], &names)? {
+    let mut columns = match check_schema(input, &[R::SCHEMA, earlier], &names)? {
         found if found == earlier => of_earlier,
         _ => R::columns(),
     };
+    columns.retain(|column| input.has_column(column.name) || !R::LATER.contains(&column.name));
     match columns.iter().find(|column| !input.has_column(column.name)) {
         Some(Column { name: column, why, .. }) => {
             Err(RecordError::Missing { path: input.path().to_owned(), column, why })

@@ -67,6 +67,7 @@ macro_rules! sample {
 
         impl Record for Sample {
             const SCHEMA: &'static str = "lbolt.samples/3";
+            const LATER: &'static [&'static str] = &SPANS;
 
             fn columns() -> Vec<Column<Self>> {
                 vec![
@@ -116,7 +117,7 @@ sample! {
             "kernel threads and interrupts: busy time of all CPUs minus the jobs, the harness, \
              other programs and the test bed";
         cpu_test_bed_ns: Option<u64> =
-            "CPU time of the loop device's workers, which belong to the test bed";
+            "CPU time of the loop device's workers (test bed)";
         cpu_elsewhere_ns: Option<u64> = "CPU time of other user programs meanwhile";
         cpu_uncertainty_ns: u64 =
             "possible error of cpu_other_ns, from the grain of the idle clock";
@@ -152,7 +153,7 @@ sample! {
             "overhead: loops of each CPU's idle-priority load while the job ran";
         idle_load_cpu_ns: Vec<u64> =
             "overhead: CPU time of the idle-priority load of each CPU meanwhile, without the \
-             core-speed probe's time";
+             core-speed probe";
         cpu_timed_ns: Option<u64> =
             "overhead: the job's own CPU time from its first request to its last completion";
         cpu_tasks_ns: Option<u64> =
@@ -167,37 +168,46 @@ sample! {
         latency_sum_ns: u64 = "latencies from the intended start";
         latency_min_ns: u64 = "latencies from the intended start";
         latency_max_ns: u64 = "latencies from the intended start";
-        latency_buckets: Vec<u64> = "histogram of these latencies: bucket numbers";
-        latency_counts: Vec<u64> = "number of latencies in each bucket";
+        latency_buckets: Vec<u64> = "histogram of these: bucket numbers, and counts";
+        latency_counts: Vec<u64> = "histogram of these: bucket numbers, and counts";
         service_sum_ns: u64 = "service times, from submission to completion";
         service_min_ns: u64 = "service times, from submission to completion";
         service_max_ns: u64 = "service times, from submission to completion";
         service_buckets: Vec<u64> =
             "histogram of the service times; empty in a closed loop, where they equal the \
              latencies";
-        service_counts: Vec<u64> = "number of service times in each bucket";
+        service_counts: Vec<u64> =
+            "histogram of the service times; empty in a closed loop, where they equal the \
+             latencies";
+        span_ns: u64 =
+            "length of a span: 1 s; doubled beyond 8192 spans; 0: unknown";
+        span_bytes: Vec<u64> =
+            "bytes and requests completed in each span since each job's start";
+        span_operations: Vec<u64> =
+            "bytes and requests completed in each span since each job's start";
         sync_ns: u64 = "time in fsync and fdatasync, summed over jobs";
         sync_latency_sum_ns: u64 =
-            "latencies of the syncs between writes (fsync=N, fdatasync=N), from submission to \
-             completion";
+            "latencies of the syncs between writes, from submission to completion";
         sync_latency_min_ns: u64 =
-            "latencies of the syncs between writes (fsync=N, fdatasync=N), from submission to \
-             completion";
+            "latencies of the syncs between writes, from submission to completion";
         sync_latency_max_ns: u64 =
-            "latencies of the syncs between writes (fsync=N, fdatasync=N), from submission to \
-             completion";
-        sync_latency_buckets: Vec<u64> = "histogram of these latencies: bucket numbers";
-        sync_latency_counts: Vec<u64> = "number of syncs in each bucket";
+            "latencies of the syncs between writes, from submission to completion";
+        sync_latency_buckets: Vec<u64> = "histogram of these: bucket numbers, and counts";
+        sync_latency_counts: Vec<u64> = "histogram of these: bucket numbers, and counts";
         verdict: Verdict = "ok, suspect or not_measured";
         doubts: Vec<Doubt> = "why the verdict is not ok: a JSON list of codes with values";
     }
 }
 
+/// Columns that the first files of this version did not have.
+const SPANS: [&str; 3] = ["span_ns", "span_bytes", "span_operations"];
+
 /// Version 2 had other names, and sentences in the place of doubts.
 fn version_2() -> (&'static str, Vec<Column<Sample>>) {
     let mut columns = Sample::columns();
     let is_new = |name: &str| {
-        ["doubts", "device_flushes"].contains(&name) || name.starts_with("sync_latency")
+        let is_later = SPANS.contains(&name) || name.starts_with("sync_latency");
+        is_later || ["doubts", "device_flushes"].contains(&name)
     };
     columns.retain(|c| !is_new(c.name));
     for column in &mut columns {

@@ -24,9 +24,8 @@ pub fn compare() -> Result<Comparison, Failure> {
     let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).chain([fitted]).collect();
     let mut routines = routines(&rows);
     routines.notes.push(format!(
-        "Of the models' numbers {} were fitted to this table and its text, and {} are assumed \
-         (lbolt simulate --model M \
-         --show-model names them).",
+        "{} numbers of the models were fitted to this table and its text, and {} are assumed \
+         (lbolt simulate --model M --show-model names them).",
         count("fitted"),
         count("assumed")
     ));
@@ -214,15 +213,16 @@ fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
     let met = emerging().filter(|(_, outcome, _)| is_met(outcome)).count();
     vec![
         format!(
-            "M emerges in {} conditions of {rows} rows, from whether the next call comes within \
-             the time of a sector; it is the printed one in {met}. When a program learns of an \
-             completion is one latency a system and direction, named with M; those of CTSS were \
-             fitted to what the text says of it. S is read off the line of revolutions a sector \
-             against 1/B.",
+            "M emerges in {} conditions of {rows} rows: it depends on whether the next call comes \
+             within the time of one sector. It agrees with the paper in {met} conditions. How soon \
+             a program learns of a completion is one latency per system and direction, named \
+             beside M; the latencies of CTSS were fitted to the paper's text. S comes from the \
+             line of revolutions per sector against 1/B.",
             emerging().count(),
         ),
-        "T_call and T_trans are put into the model, and come back from its compute-and-test loop: \
-         no prediction. Where the paper prints none, they are fitted to M."
+        "T_call and T_trans are no predictions: they are inputs of the model, and its \
+         compute-and-test loop measures them again. Where the paper prints none, they are fitted \
+         to M."
             .into(),
     ]
 }
@@ -230,7 +230,7 @@ fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
 fn greatest(rates: &[Rate]) -> Listing {
     let texts = |of: fn(&Rate) -> f64| rates.iter().map(|r| format!("{:.1}", of(r))).collect();
     Listing {
-        title: "1980, equations 3 and 4: the greatest rate of sequential access, in kword/s".into(),
+        title: "1980, equations 3 and 4: the highest rate of sequential access, in kword/s".into(),
         labels: vec![("model", rates.iter().map(|rate| rate.model.to_owned()).collect())],
         figures: vec![
             column("", "paper", texts(|rate| rate.published_kwords_per_s)),

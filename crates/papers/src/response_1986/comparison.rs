@@ -129,9 +129,7 @@ fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Listing {
     let percent = |value: f64| format!("{value:.2} %");
     let shares = |tick: usize| 100.0 * theirs[tick] as f64 / whole as f64;
     Listing {
-        title:
-            "1986: how many responses took so many ticks of 1/60 s, as shares of these ten counts"
-                .into(),
+        title: "1986: responses by ticks of 1/60 s, as shares of the ten counts".into(),
         labels: vec![("ticks", (0..COUNTS).map(|tick| tick.to_string()).collect())],
         figures: vec![
             column("paper", "responses", theirs.iter().map(u64::to_string).collect()),
@@ -140,10 +138,9 @@ fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "Total-variation distance {:.4}, the mean over {} seeds: this is a fit, of {} inputs \
-             that the paper does not print. \
-             Responses above 300 ticks: {:.0} in three hours (the paper has such, and does not \
-             count them).",
+            "The total-variation distance is {:.4} (mean over seeds: {}). This is a fit of {} \
+             inputs that the paper does not print. In three hours {:.0} responses take more than \
+             300 ticks; the paper mentions such responses and does not count them.",
             base.mean(|e| e.distance),
             base.of.len(),
             Inputs::NAMES.len(),
@@ -171,9 +168,8 @@ fn inputs(profile: &Profile) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "Ranges of each input while the others stay ({PATH} says more). The RA81's track skew \
-             is that of 1983, fitted to \
-             those tables and not to these counts."
+            "Each range holds while the other inputs stay as they are ({PATH} says more). The \
+             RA81's track skew was fitted to the tables of 1983, not to these counts."
         )],
     }
 }
@@ -182,10 +178,8 @@ fn after_sync(base: &Mean) -> Listing {
     const SECONDS: [usize; 8] = [0, 1, 2, 3, 5, 10, 20, 29];
     let ms = |second: usize| format!("{:.0} ms", base.mean(|e| e.reads_after_sync_ms[second]));
     Listing {
-        title:
-            "1986: mean response of reads by the second in which they come after a sync (Figure \
-            7's spike)"
-                .into(),
+        title: "1986: mean read response by whole seconds since a sync (the spike of Figure 7)"
+            .into(),
         labels: vec![("second", SECONDS.iter().map(usize::to_string).collect())],
         figures: vec![column("", "reads", SECONDS.iter().map(|second| ms(*second)).collect())],
         ..Listing::default()
@@ -196,9 +190,9 @@ fn remedies_table(means: &[Mean], fitted: f64) -> Listing {
     let texts = |text: &dyn Fn(&Mean) -> String| means.iter().map(text).collect::<Vec<_>>();
     let ms = |of: fn(&Evaluation) -> f64| texts(&|mean| format!("{:.0}", mean.mean(of)));
     Listing {
-        title: "1986: what would have helped, ms".into(),
+        title: "1986: what would have helped: response times in ms".into(),
         labels: vec![
-            ("writes a sync", texts(&|mean| mean.burst.to_string())),
+            ("writes per sync", texts(&|mean| mean.burst.to_string())),
             ("", texts(&|mean| mean.remedy.to_owned())),
         ],
         figures: vec![
@@ -211,10 +205,10 @@ fn remedies_table(means: &[Mean], fitted: f64) -> Listing {
         ],
         remarks: None,
         notes: vec![format!(
-            "The fit has {fitted} writes a sync; the ten counts hardly constrain them, and these \
-             figures depend on them: believe \
-             directions, not sizes. hplajw (lbolt simulate … --model hp-9000-845) is the check on \
-             a system where they are known."
+            "The fit has {fitted} writes per sync. The ten counts hardly constrain this number, \
+             and the figures depend on it: trust their directions, not their sizes. The trace \
+             hplajw (lbolt simulate … --model hp-9000-845) is the check on a system where the \
+             number is known."
         )],
     }
 }

@@ -7,6 +7,7 @@ use super::{
 use crate::Failure;
 use crate::comparison::{Comparison, column, finding, subject};
 use model::record::{Doubt, Finding};
+use model::units::show_change;
 use report::listing::Listing;
 
 /// The paper's tables.
@@ -147,10 +148,9 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
         let modelled = |o: &Outcome| {
             format!("{:.0}{}", o.modelled.kib_per_s, share(Some(o.modelled.cpu_percent)))
         };
-        let error = |o: &Outcome| format!("{:+.1} %", 100.0 * o.error());
+        let error = |o: &Outcome| show_change(100.0 * o.error(), 1) + " %";
         let points = |o: &Outcome| {
-            o.cpu_error_points()
-                .map_or_else(String::new, |points| format!("{:+.0}", points.round() + 0.0))
+            o.cpu_error_points().map_or_else(String::new, |points| show_change(points, 0))
         };
         [
             column(group, "paper", texts(drives, &printed)),
@@ -164,8 +164,8 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
     let condition = if condition == "baseline" { String::new() } else { format!(", {condition}") };
     let name = first.map_or_else(String::new, |cell| format!("{}, {}", cell.cpu, cell.controller));
     let starred = cells.iter().any(|cell| cell.is_suspect);
-    let note = "* the operation of the hardware was suspect (the paper's star): in no error below";
-    let units = "error: of the rate, in per cent of the paper's; CPU: of the share, in points";
+    let note = "* the hardware was suspect (the paper's star); not counted in the errors";
+    let units = "error: of the rate, in % of the paper's rate; CPU: of the CPU share, in points";
     Listing {
         title: format!(
             "1983, {name}{condition}: KiB/s and the program's share of one CPU ({machine})"
@@ -190,16 +190,15 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
     let resisting: Vec<String> = outcomes
         .iter()
         .filter(resists)
-        .map(|o| format!("{} ({:+.0} %)", o.cell.name(), 100.0 * o.error()))
+        .map(|o| format!("{} ({} %)", o.cell.name(), show_change(100.0 * o.error(), 0)))
         .collect();
     let resisting = match resisting.as_slice() {
         [] => "No cell is off by more than 15 %.".to_owned(),
-        some => format!("Cells that resist, off by more than 15 %: {}.", some.join("; ")),
+        some => format!("Cells that are off by more than 15 %: {}.", some.join("; ")),
     };
     Listing {
-        title: "1983, errors of the rates, in per cent of the published ones; starred cells left \
-            out"
-        .into(),
+        title: "1983: errors of the rates, in % of the published rates, without starred cells"
+            .into(),
         labels: vec![("cells", texts(&|group| group.name.to_owned()))],
         figures: vec![
             column("", "cells", texts(&|group| group.errors.cells.to_string())),
@@ -214,10 +213,9 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
         remarks: None,
         notes: vec![
             resisting,
-            "The models were fitted to these very cells (a number of a profile that was says so: \
-             lbolt simulate --model M \
-             --show-model): the errors are of a fit. What they predict is in \
-             docs/guide/simulate.md."
+            "These are errors of a fit: the models were fitted to the same cells (lbolt simulate \
+             --model M --show-model marks each fitted number). docs/guide/simulate.md has the \
+             models' predictions."
                 .into(),
         ],
     }

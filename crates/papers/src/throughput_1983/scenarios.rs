@@ -80,7 +80,7 @@ pub fn scenarios() -> Result<Vec<Scenario>, Failure> {
     };
     let buffers = |others: &[(&'static str, String)]| {
         let sized = |sectors: u32| Variant {
-            name: format!("{sectors} sectors"),
+            name: if sectors == 1 { "1 sector".into() } else { format!("{sectors} sectors") },
             changes: [("controller.buffer_sectors", sectors.to_string())]
                 .into_iter()
                 .chain(others.iter().cloned())
@@ -211,11 +211,11 @@ mod tests {
             rows.iter().find(|row| row.0 == variant && row.1 == program).unwrap().2
         };
         for program in ["read_8192", "rewrite_8192"] {
-            assert_eq!(of(&on_sbi, "1 sectors", program), of(&on_sbi, "52 sectors", program));
+            assert_eq!(of(&on_sbi, "1 sector", program), of(&on_sbi, "52 sectors", program));
             let (little, much) =
-                (of(&on_unibus, "1 sectors", program), of(&on_unibus, "52 sectors", program));
+                (of(&on_unibus, "1 sector", program), of(&on_unibus, "52 sectors", program));
             assert!(little < 0.9 * much, "{program}: {little} and {much}");
-            assert!(little < 0.9 * of(&on_sbi, "1 sectors", program), "{program}: {little}");
+            assert!(little < 0.9 * of(&on_sbi, "1 sector", program), "{program}: {little}");
         }
     }
 }

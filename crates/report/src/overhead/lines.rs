@@ -58,7 +58,10 @@ const COLUMNS: &[Number] = &[
         ..rate("R_inf {unit}", LINE_RATE, |value, _, unit| unit.show(value))
     },
     rate("n_half", "half_rate_bytes", |value, _, _| format!("{}k", significant(value / 1024.0))),
-    rate("t0 ns", "latency_zero_ns", |value, _, _| significant(value)),
+    rate("t0 ns", "latency_zero_ns", |value, _, _| match value > 0.0 {
+        true => significant(value),
+        false => NONE.to_owned(),
+    }),
     call(THREAD_GROUP, "thread"),
     trans(THREAD_GROUP, "thread"),
     call(TOTAL_GROUP, "difference"),
@@ -137,9 +140,9 @@ const LEGEND: &[(&str, &str)] = &[
     (
         "n_half",
         "the request size (k: KiB) at which half of R_inf is reached; – where two lines were \
-         needed",
+         needed, or where t0 is –",
     ),
-    ("t0", "wall time of a request of no bytes"),
+    ("t0", "wall time of a request of no bytes; – where the fit does not find it above 0"),
     ("T_call", "CPU time of a request whatever its size"),
     ("T_trans", "CPU time that each KiB adds"),
     ("thread CPU", "what the job's thread used"),

@@ -12,7 +12,7 @@ use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use crate::survey::{Answer, Bar};
 use model::record::Finding;
 use model::record::subject::{NO_REMEDY as NONE, Storm, Subject};
-use model::units::show_time_ns;
+use model::units::{show_fixed, show_time_ns};
 
 const GAIN: &str = "victims gain_ratio";
 const PREDICTED: &str = "victims predicted_gain_ratio";
@@ -41,7 +41,7 @@ const REMEDIES: View<Remedy> = View {
         ("commits", "p99.9", "commit latency_p999_ns", show_time_ns),
         ("writer", "writes/s", RATE, short_count),
         ("writer", "syncing", "write sync_percent", |value| format!("{value:.0} %")),
-        ("", "CPU", CPU, |value| format!("{value:.0} %")),
+        ("", "CPU", CPU, |value| show_fixed(value, 0) + " %"),
     ],
     judged: "read rate_operations_per_s",
     marked: RATE,
@@ -83,7 +83,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn percent(ratio: f64) -> String {
-    format!("{:.0} %", ratio * 100.0)
+    show_fixed(ratio * 100.0, 0) + " %"
 }
 
 /// What a row is of.

@@ -7,7 +7,7 @@ use crate::listing::Listing;
 use crate::number::significant;
 use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
-use model::units::show_time_ns;
+use model::units::{show_change, show_time_ns};
 
 const BELOW: &str = "--all has more, and the tables of `lbolt response` before and after.";
 
@@ -93,10 +93,7 @@ fn told(row: &Row<'_>) -> String {
     let number = |ratio: f64| match is_large {
         true if ratio < 1.0 => significant(1.0 / ratio),
         true => significant(ratio),
-        false => match format!("{:+.0}", 100.0 * (ratio - 1.0)) {
-            zero if zero == "-0" || zero == "+0" => "0".to_owned(),
-            text => text,
-        },
+        false => show_change(100.0 * (ratio - 1.0), 0),
     };
     let unit = match is_large {
         true if ratio < 1.0 => "× lower",
@@ -136,7 +133,7 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
     };
     let mut errors: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| row.statistic == "mean" && row.op != "all") {
-        let error = row.error.map(|error| format!("{:+.0} %", 100.0 * (error - 1.0)));
+        let error = row.error.map(|error| show_change(100.0 * (error - 1.0), 0) + " %");
         let text = error.map(|error| format!("{}s {error}", row.op));
         errors.extend(text.filter(|text| !errors.contains(text)));
     }

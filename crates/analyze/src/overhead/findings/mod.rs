@@ -399,7 +399,8 @@ fn cpu_values(small: &Line, large: &Line) -> Vec<(&'static str, Option<Quantity>
 fn rate_values(small: &Line, large: &Line) -> Vec<(&'static str, Option<Quantity>)> {
     // One call's latency shows in the small requests, and the rate in the large ones.
     let (latency, rate) = (Rate::from(small), Rate::from(large));
-    let half = if small == large { rate.half_rate_bytes } else { None };
+    // No size reaches half of R_inf where the line meets zero bytes at or below zero time.
+    let half = rate.half_rate_bytes.filter(|half| small == large && half.value > 0.0);
     vec![
         ("latency_zero_ns", Some(latency.latency_ns)),
         ("rate_asymptotic_bytes_per_s", rate.asymptotic_bytes_per_s),

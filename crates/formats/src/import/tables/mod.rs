@@ -132,7 +132,7 @@ tables! {
     /// Offset and length in bytes, the time in us since 1970; no completions. The sizes of the
     /// devices are in a file of their own, which is not read.
     alibaba(line, _) "alibaba",
-        "Alibaba 2020: CSV with the device first and Unix microseconds last, no completions" {
+        "Alibaba 2020: CSV with the device first and Unix µs last, no completions" {
         clock "wall clock (1 us)" Unix;
         times PLAUSIBLE_UNIX_NS;
         [unit, kind, offset, size, time] = fields(line, b','), "not five fields";
@@ -200,7 +200,7 @@ tables! {
     /// and 0 for a write; no completions. DiskSim's text has the same five words, with the time in
     /// ms: see [`is_in_ns`].
     mqsim(line, _) "mqsim",
-        "MQSim: five words a line, the first in ns and the last 1 for a read; no completions" {
+        "MQSim: five words a line, the first in ns, the last 1 for reads; no completions" {
         clock "from the trace's start (1 ns)" Unknown;
         guess |head, is_whole| match mqsim::by_lines(head, is_whole) {
             Guess::Yes if !is_in_ns(head, is_whole) => Guess::NeedMore,

@@ -103,6 +103,15 @@ fn samples_of_the_schema_before_are_read() {
 }
 
 #[test]
+fn samples_without_spans_are_read() {
+    let spans = Sample { span_ns: 7, span_bytes: vec![1], ..Sample::default() };
+    let mut columns = Sample::columns();
+    columns.retain(|column| !column.name.starts_with("span_"));
+    let file = write_as((Sample::SCHEMA, columns), &[spans], &[]);
+    assert_eq!(read::<Sample>(file.path()).unwrap(), [Sample::default()]);
+}
+
+#[test]
 fn names_of_files_of_the_schema_before_were_found_at_no_certain_time() {
     let row =
         NamedFile { inode: 12, path: Some("/f".into()), since_ns: Some(5), ..NamedFile::default() };
