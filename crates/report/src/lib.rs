@@ -5,6 +5,7 @@
 //! colours.
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod calibrated;
 mod calibration;
 pub mod chart;

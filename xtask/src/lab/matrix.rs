@@ -3,12 +3,26 @@
 
 use super::judge::{Fault, Outcome};
 use super::results::Row;
-use super::runner::All;
 use super::table::{Kernel, Table};
 use report::listing::{FigureColumn, Listing};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
+
+/// What became of all cases.
+#[derive(Debug)]
+pub(super) struct All {
+    pub(super) rows: Vec<Row>,
+    pub(super) again: usize,
+    pub(super) is_stopped: bool,
+}
+
+impl All {
+    pub(super) fn is_passed(&self) -> bool {
+        let is_failed = |row: &Row| matches!(row.outcome, Outcome::Failed(_));
+        !self.is_stopped && !self.rows.iter().any(is_failed)
+    }
+}
 
 /// What became of the cases of a stack on a kernel.
 #[derive(Debug, Clone, Copy, Default)]

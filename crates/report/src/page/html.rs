@@ -5,9 +5,9 @@
 
 use super::table::Table;
 use super::{Fold, Page, RunFacts, Section};
+use crate::answer::{Bar, Card};
 use crate::chart::{Chart, Column, Values};
 use crate::number::significant;
-use crate::survey::{Bar, Card};
 use model::text::{visible, visible_json};
 use std::fmt::Write as _;
 

@@ -2,7 +2,8 @@
 //!
 //! Non-goals: dividing it (`verdict::layers`).
 
-use super::tables::{Label, Shown, cut, grid};
+use super::rows::{Label, cut, grid};
+use super::shown::Shown;
 use super::told::{Of, Told};
 use crate::grid::Grid;
 use crate::number::significant;

@@ -6,7 +6,8 @@
 //!
 //! Non-goals: drawing.
 
-use super::tables::{Shown, bytes, cut, grid, some_time};
+use super::rows::{bytes, cut, grid, some_time};
+use super::shown::Shown;
 use super::told::Told;
 use crate::grid::Grid;
 use crate::requests::show_count;
