@@ -49,6 +49,7 @@ pub use experiments::Run;
 pub use export::{csv, json, json_with};
 pub use number::show_bytes;
 pub use requests::capture_text;
+pub use sheet::Sheet;
 pub use visible::visible_findings;
 pub use words::facts;
 

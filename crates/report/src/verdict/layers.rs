@@ -2,7 +2,7 @@
 //!
 //! Non-goals: dividing it (`verdict::layers`).
 
-use super::rows::{Label, cut, grid};
+use super::rows::{self, Label, cut};
 use super::shown::Shown;
 use super::told::{Of, Told};
 use crate::grid::Grid;
@@ -61,7 +61,9 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     };
     let is_followed = !rows.iter().any(unfollowed);
     let labels: [Label<Layer>; 2] = [("of", |of| cut(&of.device)), ("layer", |of| cut(&of.layer))];
-    grid(&rows, &labels, COLUMNS).without_figures(|name| name == UNFOLLOWED && is_followed)
+    rows::table(&rows, &labels, COLUMNS)
+        .grid()
+        .without_figures(|name| name == UNFOLLOWED && is_followed)
 }
 
 /// Whether a device is shown as a layer of a stack.

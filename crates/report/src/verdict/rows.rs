@@ -3,7 +3,7 @@
 //! Non-goals: which tables there are (`super::tables`).
 
 use super::told::Of;
-use crate::grid::{Figures, Grid, Labels};
+use crate::listing::Listing;
 use crate::number::show_bytes;
 use crate::rows::Column;
 use model::record::Finding;
@@ -21,23 +21,25 @@ const WHERE: [&str; 2] = ["of", "on"];
 pub(super) const BOUND: &str = "";
 
 /// A table of some rows, by the columns' quantities.
-pub(super) fn grid<T>(rows: &[Of<'_, T>], labels: &[Label<T>], columns: &[Column]) -> Grid {
-    let label = |(head, text): &Label<T>| Labels {
-        head,
-        texts: rows.iter().map(|(of, _)| text(of)).collect(),
+pub(super) fn table<'r, 'f, T>(
+    rows: &'r [Of<'f, T>],
+    labels: &[Label<T>],
+    columns: &[Column],
+) -> Listing<'r, Of<'f, T>> {
+    let listing = labels
+        .iter()
+        .fold(Listing::of(rows), |listing, (head, text)| listing.label(head, |(of, _)| text(of)));
+    let tells = |head: &str, texts: &[String]| {
+        !WHERE.contains(&head) || texts.iter().any(|text| *text != texts[0])
     };
-    let tells = |labels: &Labels| {
-        !WHERE.contains(&labels.head) || labels.texts.iter().any(|text| *text != labels.texts[0])
-    };
-    let figures = |(group, head, quantity, show): &Column| {
-        let text = |(_, values): &Of<'_, T>| match (values.finding(quantity), *head) {
+    let text = |(_, values): &Of<'f, T>, (_, head, quantity, show): &Column| {
+        let text = match (values.finding(quantity), *head) {
             (Some(found), BOUND) => half(found).map(|ns| format!("± {}", show(ns))),
             (found, _) => found.and_then(|found| found.value).map(show),
         };
-        Figures::plain(group, head, rows.iter().map(|row| text(row).unwrap_or_default()))
+        text.unwrap_or_default()
     };
-    let labels = labels.iter().map(label).filter(tells).collect();
-    Grid::new(labels, columns.iter().map(figures).collect())
+    listing.labelled_by(tells).columns(columns, text)
 }
 
 fn half(finding: &Finding) -> Option<f64> {

@@ -2,11 +2,12 @@
 //!
 //! Non-goals: sentences.
 
-use super::rows::{BOUND, Label, bytes, cut, cut_to, grid, some_time};
+use super::rows::{BOUND, Label, bytes, cut, cut_to, some_time, table};
 use super::shown::{Shown, has};
 use super::told::{Loss, Of, Told, Values};
 use super::{layers, stacks};
-use crate::grid::{Figures, Grid, Labels};
+use crate::grid::{Figures, Grid};
+use crate::listing::Listing;
 use crate::number::significant;
 use crate::requests::show_count;
 use crate::rows::Column;
@@ -52,11 +53,6 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(St
     with_rows.map(|(heading, grid)| (heading, grid.narrowed(width, &LESS_NEEDED))).collect()
 }
 
-/// A column of texts.
-fn column(head: &str, texts: Vec<String>) -> Figures {
-    Figures::plain("", head, texts.into_iter())
-}
-
 const DEVICES: &[Column] = &[
     ("", "requests", "requested_count", show_count),
     ("", "bytes", "requested_bytes", bytes),
@@ -76,7 +72,7 @@ fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.class) && !is_layer
     };
     let rows: Vec<_> = told.devices.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    grid(&rows, &[("device", |of| of.class.clone())], DEVICES)
+    table(&rows, &[("device", |of| of.class.clone())], DEVICES).grid()
 }
 
 const WAITS: &[Column] = &[
@@ -100,7 +96,7 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
         ("for", |wait| cut_to(WAIT_CHARS, &wait.wait)),
         ("on", |wait| cut(&wait.device)),
     ];
-    grid(&rows, labels, WAITS).with_figures(column("lost", rows.iter().map(lost).collect()))
+    table(&rows, labels, WAITS).figure("", "lost", lost).grid()
 }
 
 const CAUSES: &[Column] = &[
@@ -127,7 +123,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
         ("on", |of| cut(&of.device)),
     ];
     let storms = losses.iter().map(|loss| loss.storms_ns.len().to_string());
-    grid(&rows, labels, CAUSES).with_figures(column("storms", storms.collect()))
+    table(&rows, labels, CAUSES).with(Figures::plain("", "storms", storms)).grid()
 }
 
 /// The parts of a call from its begin to its end, as `verdict` finds them.
@@ -150,18 +146,17 @@ fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
             && shown.has_device(&wait.device)
             && shown.has_role(&[&wait.victim])
     };
-    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
-    let mut labels: Vec<String> = PARTS.iter().map(|(part, _)| (*part).to_owned()).collect();
-    labels.push("calls of a commit".to_owned());
-    let figures = rows.iter().map(|(wait, values)| {
-        let mut texts: Vec<String> =
-            PARTS.iter().map(|(_, quantity)| some_time(values.or_zero(quantity))).collect();
-        texts.push(values.get("calls_of_commit").map_or_else(String::new, significant));
-        Figures { group: cut(&wait.victim), ..column(&wait.wait, texts) }
+    let kinds: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
+    let parts: Vec<usize> = if kinds.is_empty() { vec![] } else { (0..=PARTS.len()).collect() };
+    let name = |part: &usize| PARTS.get(*part).map_or("calls of a commit", |(name, _)| name);
+    let listing = Listing::of(&parts).label("part", |part| name(part).to_owned());
+    let listing = kinds.iter().fold(listing, |listing, (wait, values)| {
+        listing.figure(&cut(&wait.victim), &wait.wait, |part| match PARTS.get(*part) {
+            Some((_, quantity)) => some_time(values.or_zero(quantity)),
+            None => values.get("calls_of_commit").map_or_else(String::new, significant),
+        })
     });
-    let figures: Vec<Figures> = figures.collect();
-    let texts = if figures.is_empty() { Vec::new() } else { labels };
-    Grid::new(vec![Labels { head: "part", texts }], figures)
+    listing.grid()
 }
 
 /// The shares that are known stand above the table, and are never rounded up to all.
@@ -190,7 +185,8 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
     };
     let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    grid(&rows, &[("file", |of| cut_path(&of.file)), ("on", |of| cut(&of.device))], FILES)
+    let labels: &[Label<File>] = &[("file", |of| cut_path(&of.file)), ("on", |of| cut(&of.device))];
+    table(&rows, labels, FILES).grid()
 }
 
 /// A path's end.
