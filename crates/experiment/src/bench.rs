@@ -4,6 +4,7 @@
 //! Non-goals: which passes there are, and in what order.
 
 use crate::account::{add_cpu, add_devices};
+use crate::checks::Meanwhile;
 use crate::observer::{Observer, PassStart};
 use crate::on_file::{Layer, Measured, OnFile, Work};
 use model::doubt::{Doubt, Judgement};
@@ -42,6 +43,27 @@ impl<J> Done<J> {
         let cpu: Vec<JobCpu> = self.jobs.iter().map(|(_, cpu)| *cpu).collect();
         add_cpu(sample, &cpu, &self.before, &self.after);
         add_devices(sample, &self.before, &self.after);
+    }
+
+    /// What is doubtful about a sample: these, and what was so meanwhile.
+    pub(crate) fn judge(&self, sample: &mut Sample, mut doubts: Vec<Doubt>) {
+        let Self { before, after, .. } = self;
+        doubts.extend(Meanwhile { sample, before, after }.doubts());
+        sample.judge(Judgement::of(doubts));
+    }
+}
+
+/// A sample that knows where such jobs do their work.
+pub(crate) fn placed<J>(jobs: &Jobs<J>) -> Sample {
+    let Some((first, _)) = jobs.first() else { return Sample::default() };
+    Sample {
+        engine: first.engine,
+        block_bytes: u64::from(first.block_bytes),
+        file_bytes: first.file_bytes,
+        jobs: jobs.len() as u64,
+        depth: u64::from(first.depth),
+        direct: u64::from(first.direct),
+        ..Sample::default()
     }
 }
 
@@ -143,6 +165,21 @@ impl<'a, S: Subject> Bench<'a, S> {
         // Whatever became of it, a trace ends.
         let after = self.subject.counters(Accounting::Difference)?;
         Ok(Done { jobs: done?, before, after })
+    }
+
+    /// What was measured; none where it was refused, which `blank` tells of.
+    /// Errors: `Interrupted`.
+    pub(crate) fn taken<T>(
+        &mut self,
+        measured: Result<T, SubjectError>,
+        blank: Sample,
+    ) -> Result<Option<T>, SubjectError> {
+        match measured {
+            Ok(measured) => return Ok(Some(measured)),
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            Err(error) => self.refuse(blank, error),
+        }
+        Ok(None)
     }
 
     /// A cell could not be measured, for this reason.

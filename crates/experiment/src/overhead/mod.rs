@@ -89,15 +89,12 @@ struct Overhead<'a, S: Subject> {
 impl<S: Subject> Overhead<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         let cells = self.plan.cells();
-        match self.prepare(&cells) {
-            Ok(()) => {}
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => {
-                for planned in &cells {
-                    self.refuse(&planned.cell, Account::Difference, error.clone());
-                }
-                return Ok(());
-            }
+        let prepared = self.prepare(&cells);
+        if prepared.is_err() {
+            let refused = |planned: &PlannedCell| {
+                self.taken(&planned.cell, Account::Difference, prepared.clone())
+            };
+            return cells.iter().try_for_each(refused);
         }
         for round in 0.. {
             if round >= self.plan.warmup && !self.rounds.go_on(self.bench.clock.now_ns()) {
@@ -278,7 +275,7 @@ impl<S: Subject> Overhead<'_, S> {
         Ok(())
     }
 
-    /// Passes an interruption on; another error refuses the cell from here on.
+    /// Measures, unless the cell was refused before.
     fn settle(
         &mut self,
         cell: &Cell,
@@ -288,25 +285,29 @@ impl<S: Subject> Overhead<'_, S> {
         if self.is_refused(cell, account) {
             return Ok(());
         }
-        match measure(self) {
-            Ok(()) => {}
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => self.refuse(cell, account, error),
-        }
-        Ok(())
+        let measured = measure(self);
+        self.taken(cell, account, measured)
     }
 
     fn is_refused(&self, cell: &Cell, account: Account) -> bool {
         self.refused.contains(&(*cell, account))
     }
 
-    fn refuse(&mut self, cell: &Cell, account: Account, error: SubjectError) {
+    /// Passes an interruption on; another error refuses the cell from here on.
+    fn taken(
+        &mut self,
+        cell: &Cell,
+        account: Account,
+        measured: Result<(), SubjectError>,
+    ) -> Result<(), SubjectError> {
         let blank = pass::blank(self.target, cell, account, self.plan.file_bytes);
-        self.bench.refuse(blank, error);
-        if account == Account::Difference {
-            self.rounds.leave_out(cell);
+        if self.bench.taken(measured, blank)?.is_none() {
+            if account == Account::Difference {
+                self.rounds.leave_out(cell);
+            }
+            self.refused.push((*cell, account));
         }
-        self.refused.push((*cell, account));
+        Ok(())
     }
 
     fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {
