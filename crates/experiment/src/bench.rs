@@ -12,6 +12,7 @@ use model::record::{Role, Sample};
 use model::seam::{
     Accounting, Clock, Counters, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
 };
+use model::units::show_size;
 
 /// Jobs of a pass, each where it does its work.
 pub(crate) type Jobs<J> = Vec<(JobPlacement, J)>;
@@ -115,6 +116,20 @@ impl<'a, S: Subject> Bench<'a, S> {
     pub(crate) fn end(&mut self, outcome: Result<(), SubjectError>) -> Met {
         self.subject.clean_up()?;
         outcome.map(|()| std::mem::take(&mut self.failures))
+    }
+
+    /// Whether the place has room for so many bytes, which `what` needs.
+    /// Errors: it has not.
+    pub(crate) fn check_room(&self, what: &str, needed: u64) -> Result<(), SubjectError> {
+        let free = self.place.capacity_bytes;
+        if needed <= free {
+            return Ok(());
+        }
+        Err(SubjectError::Unavailable(format!(
+            "{what} {}, but there is space for {}; give a smaller --size",
+            show_size(needed),
+            show_size(free)
+        )))
     }
 
     /// A moment of now, as samples have it.

@@ -214,12 +214,9 @@ impl Cells for Plan {
 
 /// One writer: commits until the time is over.
 pub(crate) struct Writer {
-    opening: Operation,
-    block_bytes: u64,
+    cell: Cell,
     /// Where the file ends for it; it starts anew there, or ends where it appends.
     wraps_at_bytes: u64,
-    appends: bool,
-    after: &'static [Operation],
     pass_ns: u64,
     end_ns: u64,
     offset_bytes: u64,
@@ -234,11 +231,8 @@ pub(crate) struct Writer {
 impl Writer {
     fn new(cell: &Cell, plan: &Plan) -> Self {
         Self {
-            opening: if cell.appends { Operation::Create } else { Operation::OpenReadWrite },
-            block_bytes: cell.block_bytes,
+            cell: *cell,
             wraps_at_bytes: if cell.appends { plan.appended_bytes } else { plan.file_bytes },
-            appends: cell.appends,
-            after: cell.method().after,
             pass_ns: plan.turns.pass_ns,
             end_ns: u64::MAX,
             offset_bytes: 0,
@@ -250,16 +244,20 @@ impl Writer {
         }
     }
 
+    fn after(&self) -> &'static [Operation] {
+        self.cell.method().after
+    }
+
     /// A write is durable: another one, or the end.
     fn committed(&mut self, now_ns: u64) {
-        let is_by_itself = self.after.is_empty();
+        let is_by_itself = self.after().is_empty();
         let began_durable_ns = if is_by_itself { self.began_ns } else { self.written_ns };
         self.report.latency.record(now_ns.saturating_sub(self.began_ns));
         self.report.sync_ns += now_ns.saturating_sub(began_durable_ns);
         self.report.ended_ns = now_ns;
         self.step = 0;
-        let is_full = self.offset_bytes + self.block_bytes > self.wraps_at_bytes;
-        self.is_over = now_ns >= self.end_ns || is_full && self.appends;
+        let is_full = self.offset_bytes + self.cell.block_bytes > self.wraps_at_bytes;
+        self.is_over = now_ns >= self.end_ns || is_full && self.cell.appends;
         if is_full {
             self.offset_bytes = 0;
         }
@@ -268,17 +266,17 @@ impl Writer {
 
 impl Work for Writer {
     fn opening(&mut self, _: u64) -> Operation {
-        self.opening
+        if self.cell.appends { Operation::Create } else { Operation::OpenReadWrite }
     }
 
     fn next(&mut self, _: At, now_ns: u64) -> Next {
-        let after = self.step.checked_sub(1).and_then(|place| self.after.get(place));
+        let after = self.step.checked_sub(1).and_then(|place| self.after().get(place));
         match after {
             Some(operation) => Next::Do(*operation, self.offset_bytes, 0),
             None if self.is_over => Next::Over,
             None => {
                 self.began_ns = now_ns;
-                Next::Do(Operation::Write, self.offset_bytes, self.block_bytes as u32)
+                Next::Do(Operation::Write, self.offset_bytes, self.cell.block_bytes as u32)
             }
         }
     }
@@ -286,19 +284,19 @@ impl Work for Writer {
     fn done(&mut self, request: &Request, now_ns: u64) {
         match request.operation {
             Operation::Close => return,
-            operation if operation == self.opening => {
+            Operation::Create | Operation::OpenReadWrite => {
                 self.report.started_ns = now_ns;
                 self.end_ns = now_ns.saturating_add(self.pass_ns);
                 return;
             }
             Operation::Write => {
                 self.written_ns = now_ns;
-                self.offset_bytes += self.block_bytes;
+                self.offset_bytes += self.cell.block_bytes;
             }
             _ => {}
         }
         self.step += 1;
-        if self.step > self.after.len() {
+        if self.step > self.after().len() {
             self.committed(now_ns);
         }
     }

@@ -4,9 +4,8 @@
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 
-use crate::chart::{self, Axis, Chart, Kind, Scale};
+use crate::chart::{Axis, Chart, Entry as Number, Kind, Scale};
 use crate::experiments::{Experiment, Named, TimeTable, label};
-use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::Entry;
 use crate::listing::Listing;
@@ -150,7 +149,7 @@ fn stacked(
     experiments: &[Experiment],
     (id, title, columns): &(&str, &str, &[Column]),
 ) -> Option<Chart> {
-    let mut found: Vec<(String, String, Figure)> = Vec::new();
+    let mut found: Vec<Number> = Vec::new();
     for named in runs {
         for experiment in experiments {
             let Some(table) = &experiment.time else { continue };
@@ -169,9 +168,8 @@ fn stacked(
         *head == REMAINDER_HEAD && figure.value.is_some_and(|ns| ns < 0.0)
     });
     found.retain(|(.., figure)| figure.value.is_some_and(|ns| ns > 0.0));
-    let entries = found.iter().map(chart::Entry::of);
     let axis = Axis::new("time of an operation", "ns", Scale::Linear);
-    let chart = Chart::rows(id, title, Kind::Stack, axis, &entries.collect::<Vec<_>>())?;
+    let chart = Chart::rows(id, title, Kind::Stack, axis, &found)?;
     let note = overlaps.then(|| format!("Where a bar is longer than its time, {OVERLAPS}."));
     Some(chart.by("Mean times, by joining passes with the requests traced meanwhile.").noted(note))
 }

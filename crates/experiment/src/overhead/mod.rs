@@ -33,6 +33,7 @@ use model::seam::{
     Accounting, Clock, Counters, Job, JobCpu, JobPlacement, Subject, SubjectError, TimedCompletion,
     Turn,
 };
+use model::units::show_size;
 use model::workload::{Access, Arithmetic, EngineKind};
 use signal::Signal;
 use std::collections::HashMap;
@@ -144,21 +145,14 @@ impl<S: Subject> Overhead<'_, S> {
     }
 
     fn lay_out(&mut self, direct: bool) -> Result<(), SubjectError> {
-        use model::units::show_size;
-        let (needed, free) = (2 * self.plan.file_bytes, self.bench.place.capacity_bytes);
-        if needed > free {
-            return Err(SubjectError::Unavailable(format!(
-                "two files of {} need {}, but there is space for {}; give a smaller --size",
-                show_size(self.plan.file_bytes),
-                show_size(needed),
-                show_size(free)
-            )));
-        }
+        let file_bytes = self.plan.file_bytes;
+        let what = format!("two files of {} need", show_size(file_bytes));
+        self.bench.check_room(&what, 2 * file_bytes)?;
         let is_device = self.bench.place.is_device;
         if is_device && direct {
             return Ok(());
         }
-        let (label, bytes) = (if direct { "direct file" } else { "cached file" }, 0..needed / 2);
+        let (label, bytes) = (if direct { "direct file" } else { "cached file" }, 0..file_bytes);
         let file = self.file(direct);
         let (placement, mut job) = layer(&self.bench.place, &file, (false, bytes));
         if is_device {

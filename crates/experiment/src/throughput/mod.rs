@@ -255,14 +255,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
             false => self.file_bytes(program).next_multiple_of(LAYOUT_BLOCK_BYTES),
         };
         let needed = file_bytes * u64::from(program.numjobs);
-        if needed > self.bench.place.capacity_bytes {
-            return Err(SubjectError::Unavailable(format!(
-                "{} needs {}, but there is space for {}; give a smaller --size",
-                program.name,
-                show_size(needed),
-                show_size(self.bench.place.capacity_bytes)
-            )));
-        }
+        self.bench.check_room(&format!("{} needs", program.name), needed)?;
         if needed == 0 {
             return Err(SubjectError::Unavailable(format!(
                 "--size is smaller than one block of {}",

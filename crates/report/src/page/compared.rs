@@ -109,10 +109,9 @@ fn chart(compared: &Compared) -> Option<Chart> {
         let category = format!("{} {}", subject(&row.subject), row.quantity);
         (category, row.outcome.name().to_owned(), difference(row))
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("B less A, of A", "%", Scale::Linear);
-    let chart = Chart::rows("differences", "Differences", Kind::Dots, axis, &entries)?;
+    let chart = Chart::rows("differences", "Differences", Kind::Dots, axis, &found)?;
     let method = "B's difference from A with its 95 % interval, by itself; the colour is the \
         verdict, which is corrected for the number of rows.";
     let more = (left > 0).then(|| format!("The {MOST} greatest; {left} more are in the table."));

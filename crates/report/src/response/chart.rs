@@ -4,9 +4,8 @@
 //! Non-goals: drawing; density over time (the page has it of its own).
 
 use super::classes::{Class, Classes};
-use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
+use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale, entries};
 use crate::experiments::Named;
-use crate::figure::Figure;
 
 /// What requests are classed by: the chart's name, its title, the kind of class, how many rows it
 /// has at the most, and which figure of the 1986 paper it is.
@@ -61,10 +60,9 @@ fn counts(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
         });
         known.collect::<Vec<_>>()
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("requests", "1", Scale::Log);
-    let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &entries)?;
+    let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &found)?;
     Some(chart.by("Requests by the time from queueing to completion. Figure 1 of the 1986 paper."))
 }
 
@@ -111,18 +109,14 @@ fn behind(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
         ("other reads, p99", "reads_apart_p99_ns"),
     ];
     let found = runs.iter().flat_map(|(named, classes)| {
-        let storms = classes.by("storms").into_iter();
-        let all = storms.flat_map(|class| READS.iter().map(move |of| (class, of)));
-        let of = |(class, (series, quantity)): (&Class, &(&str, &str))| {
-            let figure = class.figure(quantity)?.clone();
-            Some((named.within(&class.key.1), (*series).to_owned(), figure))
+        let of = |class: &&Class| {
+            entries(&named.within(&class.key.1), &READS, |quantity| class.figure(quantity))
         };
-        all.filter_map(of).collect::<Vec<_>>()
+        classes.by("storms").iter().flat_map(of).collect::<Vec<_>>()
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("response of reads", "ns", Scale::Log);
-    let chart = Chart::rows("storms", "Reads behind storms", Kind::Dots, axis, &entries)?;
+    let chart = Chart::rows("storms", "Reads behind storms", Kind::Dots, axis, &found)?;
     let method = "Storms are stretches of writes and flushes that stand out of their time; reads \
         that found one outstanding, and the others.";
     Some(chart.by(method))
