@@ -7,7 +7,7 @@
 
 use crate::throughput::of_cells;
 use model::record::subject::Curve;
-use model::record::{Finding, Interval, Sample, Subject};
+use model::record::{Finding, Sample, Subject};
 
 /// The quantities of a point; what was refused has one finding that says why.
 const QUANTITIES: [&str; 6] =
@@ -26,20 +26,23 @@ pub(crate) fn findings(samples: &[Sample]) -> Vec<Finding> {
     found
 }
 
-/// A point of a curve.
+/// What a curve takes over from the point at its knee, and from that of the greatest rate.
+const KNEE: [(&str, &str); 3] = [
+    ("knee_rate_operations_per_s", RATE),
+    ("knee_latency_mean_ns", LATENCY),
+    ("knee_latency_p99_ns", P99),
+];
+const MOST: [(&str, &str); 2] =
+    [("most_rate_operations_per_s", RATE), ("most_rate_bytes_per_s", "rate_bytes_per_s")];
+const AT_KNEE: &str = "where rate over mean latency is greatest";
+
+/// A point of a curve, with its findings.
 struct Point<'a> {
     depth: u64,
     rate: &'a Finding,
-    bytes: Option<&'a Finding>,
-    latency_ns: f64,
-    latency: &'a Finding,
-    p99: Option<&'a Finding>,
-}
-
-impl Point<'_> {
-    fn power(&self) -> f64 {
-        self.rate.value.unwrap_or(0.0) / self.latency_ns.max(1.0)
-    }
+    per_s: f64,
+    power: f64,
+    own: Vec<&'a Finding>,
 }
 
 /// Points by curve, in the order in which they were first measured.
@@ -47,17 +50,13 @@ fn curves(found: &[Finding]) -> Vec<(Curve, Vec<Point<'_>>)> {
     let mut curves: Vec<(Curve, Vec<Point<'_>>)> = Vec::new();
     for rate in found.iter().filter(|finding| finding.quantity == RATE) {
         let Subject::Curve(point) = &rate.subject else { continue };
-        let of = |quantity: &str| {
-            found.iter().find(|f| f.quantity == quantity && f.subject == rate.subject)
-        };
-        let Some(latency) = of(LATENCY) else { continue };
-        let (Some(depth), Some(latency_ns), Some(_)) = (point.depth, latency.value, rate.value)
-        else {
+        let own: Vec<_> = found.iter().filter(|f| f.subject == rate.subject).collect();
+        let latency_ns = own.iter().find(|f| f.quantity == LATENCY).and_then(|f| f.value);
+        let Some(((depth, per_s), latency_ns)) = point.depth.zip(rate.value).zip(latency_ns) else {
             continue;
         };
         let whole = Curve { depth: None, ..point.clone() };
-        let (bytes, p99) = (of("rate_bytes_per_s"), of(P99));
-        let point = Point { depth, rate, bytes, latency_ns, latency, p99 };
+        let point = Point { depth, rate, per_s, power: per_s / latency_ns.max(1.0), own };
         match curves.iter_mut().find(|(curve, _)| *curve == whole) {
             Some((_, points)) => points.push(point),
             None => curves.push((whole, vec![point])),
@@ -70,30 +69,24 @@ fn curves(found: &[Finding]) -> Vec<(Curve, Vec<Point<'_>>)> {
 /// The knee and the most of a curve.
 fn whole((curve, points): &(Curve, Vec<Point<'_>>)) -> Vec<Finding> {
     let subject = Subject::Curve(curve.clone());
-    let of = |name: &str, from: &Finding, method: &str| {
-        let found = Finding::new(&subject, name, from.value, from.count, method);
-        let found = match from.interval {
-            Some(interval) => found.within(interval, (from.low, from.high)),
-            None => found,
-        };
+    let new = |name: &str, value, from: &Finding, method: &str| {
+        let found = Finding::new(&subject, name, value, from.count, method);
         Finding { verdict: from.verdict, doubts: from.doubts.clone(), ..found }
     };
-    let by_rate = |a: &&Point<'_>, b: &&Point<'_>| a.rate.value.partial_cmp(&b.rate.value);
-    let greatest = points.iter().max_by(|a, b| by_rate(a, b).unwrap_or(std::cmp::Ordering::Equal));
-    let knee = points.iter().max_by(|a, b| a.power().total_cmp(&b.power()));
-    let (Some(greatest), Some(knee)) = (greatest, knee) else { return vec![] };
-    let (at_knee, at_most) = ("where rate over mean latency is greatest", "the greatest rate");
-    let depth = Finding { value: Some(knee.depth as f64), ..knee.rate.clone() };
-    let depth = Finding { low: None, high: None, interval: None::<Interval>, ..depth };
-    let mut all = vec![
-        of("knee_depth", &depth, at_knee),
-        of("knee_rate_operations_per_s", knee.rate, at_knee),
-        of("knee_latency_mean_ns", knee.latency, at_knee),
-    ];
-    all.extend(knee.p99.map(|p99| of("knee_latency_p99_ns", p99, at_knee)));
-    all.push(of("most_rate_operations_per_s", greatest.rate, at_most));
-    all.extend(greatest.bytes.map(|bytes| of("most_rate_bytes_per_s", bytes, at_most)));
-    all
+    let taken = |point: &Point<'_>, names: &[(&str, &str)], method: &str| {
+        let of = |(name, quantity): &(&str, &str)| {
+            let from = point.own.iter().find(|found| found.quantity == *quantity)?;
+            let (interval, low, high) = (from.interval, from.low, from.high);
+            Some(Finding { interval, low, high, ..new(name, from.value, from, method) })
+        };
+        names.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let knee = points.iter().max_by(|a, b| a.power.total_cmp(&b.power));
+    let most = points.iter().max_by(|a, b| a.per_s.total_cmp(&b.per_s));
+    let (Some(knee), Some(most)) = (knee, most) else { return vec![] };
+    let depth = new("knee_depth", Some(knee.depth as f64), knee.rate, AT_KNEE);
+    let at_knee = taken(knee, &KNEE, AT_KNEE);
+    [vec![depth], at_knee, taken(most, &MOST, "the greatest rate")].concat()
 }
 
 #[cfg(test)]

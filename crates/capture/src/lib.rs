@@ -14,6 +14,7 @@
 
 mod areas;
 pub mod caretaker;
+pub mod caretaker_part;
 pub mod condition;
 mod cost;
 mod cpu_watch;

@@ -2,6 +2,7 @@
 
 use super::{OutputOptions, RoundsOptions, fio::zero_or_one, size, time};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use experiment::sync::METHODS;
 use std::time::Duration;
 
@@ -26,55 +27,27 @@ pub struct SyncOptions {
     /// Where to measure: a directory or `fresh:FS[,…]`.
     pub target: String,
     /// Methods to measure [default: all].
-    #[arg(
-        long,
-        value_name = "METHOD",
-        value_delimiter = ',',
-        value_parser = clap::builder::PossibleValuesParser::new(METHODS.map(|method| method.name)),
-        help_heading = "Workload"
-    )]
+    #[arg(long, value_name = "METHOD", value_delimiter = ',', help_heading = "Workload",
+        value_parser = PossibleValuesParser::new(METHODS.map(|method| method.name)))]
     pub method: Vec<String>,
     /// Write sizes.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_delimiter = ',',
-        value_parser = size,
-        default_value = "4k,8k,64k",
-        help_heading = "Workload"
-    )]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size,
+        default_value = "4k,8k,64k", help_heading = "Workload")]
     pub bs: Vec<u64>,
     /// Numbers of concurrent writers, each with its own file.
-    #[arg(
-        long,
-        value_name = "N",
-        value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..=256),
-        default_value = "1,4",
-        help_heading = "Workload"
-    )]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,4",
+        value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Workload")]
     pub numjobs: Vec<u32>,
     /// Through the page cache (0), with O_DIRECT (1), or both.
-    #[arg(
-        long,
-        value_name = "0|1",
-        value_delimiter = ',',
-        value_parser = zero_or_one,
-        default_value = "0,1",
-        help_heading = "Workload"
-    )]
+    #[arg(long, value_name = "0|1", value_delimiter = ',', value_parser = zero_or_one,
+        default_value = "0,1", help_heading = "Workload")]
     pub direct: Vec<bool>,
     /// Size of each overwritten file [default: 16m, less if space is short].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
     /// Time of each pass.
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = time,
-        default_value = "200ms",
-        help_heading = "Passes"
-    )]
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "200ms",
+        help_heading = "Passes")]
     pub runtime: Duration,
     /// How often the cells take turns.
     #[command(flatten)]

@@ -4,6 +4,7 @@
 //! Non-goals: which passes there are, and in what order.
 
 use crate::account::{add_cpu, add_devices};
+use crate::checks::Meanwhile;
 use crate::observer::{Observer, PassStart};
 use crate::on_file::{Layer, Measured, OnFile, Work};
 use model::doubt::{Doubt, Judgement};
@@ -11,6 +12,7 @@ use model::record::{Role, Sample};
 use model::seam::{
     Accounting, Clock, Counters, JobCpu, JobPlacement, PreparedTarget, Subject, SubjectError,
 };
+use model::units::show_size;
 
 /// Jobs of a pass, each where it does its work.
 pub(crate) type Jobs<J> = Vec<(JobPlacement, J)>;
@@ -42,6 +44,27 @@ impl<J> Done<J> {
         let cpu: Vec<JobCpu> = self.jobs.iter().map(|(_, cpu)| *cpu).collect();
         add_cpu(sample, &cpu, &self.before, &self.after);
         add_devices(sample, &self.before, &self.after);
+    }
+
+    /// What is doubtful about a sample: these, and what was so meanwhile.
+    pub(crate) fn judge(&self, sample: &mut Sample, mut doubts: Vec<Doubt>) {
+        let Self { before, after, .. } = self;
+        doubts.extend(Meanwhile { sample, before, after }.doubts());
+        sample.judge(Judgement::of(doubts));
+    }
+}
+
+/// A sample that knows where such jobs do their work.
+pub(crate) fn placed<J>(jobs: &Jobs<J>) -> Sample {
+    let Some((first, _)) = jobs.first() else { return Sample::default() };
+    Sample {
+        engine: first.engine,
+        block_bytes: u64::from(first.block_bytes),
+        file_bytes: first.file_bytes,
+        jobs: jobs.len() as u64,
+        depth: u64::from(first.depth),
+        direct: u64::from(first.direct),
+        ..Sample::default()
     }
 }
 
@@ -95,6 +118,20 @@ impl<'a, S: Subject> Bench<'a, S> {
         outcome.map(|()| std::mem::take(&mut self.failures))
     }
 
+    /// Whether the place has room for so many bytes, which `what` needs.
+    /// Errors: it has not.
+    pub(crate) fn check_room(&self, what: &str, needed: u64) -> Result<(), SubjectError> {
+        let free = self.place.capacity_bytes;
+        if needed <= free {
+            return Ok(());
+        }
+        Err(SubjectError::Unavailable(format!(
+            "{what} {}, but there is space for {}; give a smaller --size",
+            show_size(needed),
+            show_size(free)
+        )))
+    }
+
     /// A moment of now, as samples have it.
     pub(crate) fn now(&self) -> i64 {
         i64::try_from(self.clock.now_ns()).unwrap_or(i64::MAX)
@@ -143,6 +180,21 @@ impl<'a, S: Subject> Bench<'a, S> {
         // Whatever became of it, a trace ends.
         let after = self.subject.counters(Accounting::Difference)?;
         Ok(Done { jobs: done?, before, after })
+    }
+
+    /// What was measured; none where it was refused, which `blank` tells of.
+    /// Errors: `Interrupted`.
+    pub(crate) fn taken<T>(
+        &mut self,
+        measured: Result<T, SubjectError>,
+        blank: Sample,
+    ) -> Result<Option<T>, SubjectError> {
+        match measured {
+            Ok(measured) => return Ok(Some(measured)),
+            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            Err(error) => self.refuse(blank, error),
+        }
+        Ok(None)
     }
 
     /// A cell could not be measured, for this reason.

@@ -5,10 +5,9 @@
 //!
 //! Non-goals: where the knee is (crate `analyze`), an open loop (`throughput --rate_iops`).
 
-use crate::bench::{Done, Jobs, Met};
-use crate::observer::Observer;
+use crate::bench::{Done, Jobs};
 use crate::on_file::{Layer, OnFile, layer};
-use crate::rounds::{self, Cells, Planned, Turns};
+use crate::rounds::{Cells, Turns};
 use crate::sequence::mix;
 use crate::throughput::add_work;
 use crate::throughput::job::{Stream, StreamPlan};
@@ -16,7 +15,7 @@ use model::engine::EngineKind;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
 use model::record::{Experiment, Sample};
-use model::seam::{Clock, JobPlacement, PreparedTarget, Subject};
+use model::seam::{JobPlacement, PreparedTarget};
 use model::units::show_size;
 use model::workload::{Access, Program};
 use serde::{Deserialize, Serialize};
@@ -62,17 +61,6 @@ impl Cell {
         format!("{} {} × {}", self.rw.name(), show_size(self.bs), self.iodepth)
     }
 
-    fn about(&self, target: &str) -> About {
-        About::Curve(subject::Curve {
-            access: self.rw,
-            block_bytes: self.bs,
-            depth: Some(u64::from(self.iodepth)),
-            direct: 1,
-            engine: EngineKind::IoUring,
-            target: Some(target.to_owned()),
-        })
-    }
-
     fn program(&self, pass_ns: u64) -> Program {
         Program {
             bs: self.bs,
@@ -87,81 +75,58 @@ impl Cell {
     }
 }
 
-impl Planned for Plan {
-    const KIND: Experiment = Experiment::Curve;
-
-    fn turns(&self) -> &Turns {
-        &self.turns
-    }
-
-    fn count(&self) -> usize {
-        self.cells.len()
-    }
-
-    fn run<S: Subject>(
-        &self,
-        subject: &mut S,
-        column: &str,
-        clock: &dyn Clock,
-        observer: &mut dyn Observer,
-    ) -> Met {
-        let curve = Curve { plan: self, alone_ns: HashMap::new() };
-        rounds::run(subject, column, curve, clock, observer)
-    }
-}
-
-struct Curve<'a> {
-    plan: &'a Plan,
-    /// What a request took in the last pass with nothing else outstanding, by access and size.
-    alone_ns: HashMap<(Access, u64), f64>,
-}
-
 /// The scratch file; a device has only itself.
 fn file(place: &PreparedTarget) -> &'static str {
     if place.is_device { "" } else { "file.curve" }
 }
 
-impl Cells for Curve<'_> {
+impl Cells for Plan {
+    const KIND: Experiment = Experiment::Curve;
     type Cell = Cell;
     type Job = OnFile<Stream>;
+    /// What a request took in the last pass with nothing else outstanding, by access and size.
+    type Seen = HashMap<(Access, u64), f64>;
 
     fn cells(&self) -> Vec<Cell> {
-        self.plan.cells.clone()
+        self.cells.clone()
     }
 
     fn turns(&self) -> &Turns {
-        &self.plan.turns
+        &self.turns
     }
 
     fn label(&self, cell: &Cell) -> String {
         cell.name()
     }
 
-    fn sample(&self, cell: &Cell, column: &str) -> Sample {
-        Sample {
-            experiment: Experiment::Curve,
-            subject: cell.about(column),
-            engine: EngineKind::IoUring,
+    fn about(&self, cell: &Cell, column: &str) -> (About, Access) {
+        let about = About::Curve(subject::Curve {
             access: cell.rw,
             block_bytes: cell.bs,
-            file_bytes: self.plan.size_bytes,
-            jobs: 1,
-            depth: u64::from(cell.iodepth),
+            depth: Some(u64::from(cell.iodepth)),
             direct: 1,
-            ..Sample::default()
-        }
+            engine: EngineKind::IoUring,
+            target: Some(column.to_owned()),
+        });
+        (about, cell.rw)
     }
 
     fn files(&self, place: &PreparedTarget) -> Jobs<OnFile<Layer>> {
-        let file = layer(place, file(place), (true, 0..self.plan.size_bytes));
-        if self.plan.fills { vec![file] } else { vec![] }
+        let file = layer(place, file(place), (true, 0..self.size_bytes));
+        if self.fills { vec![file] } else { vec![] }
     }
 
-    fn jobs(&self, cell: &Cell, round: u32, place: &PreparedTarget) -> Jobs<OnFile<Stream>> {
-        let alone_ns = self.alone_ns.get(&(cell.rw, cell.bs)).copied().unwrap_or(0.0);
+    fn jobs(
+        &self,
+        alone_ns: &Self::Seen,
+        cell: &Cell,
+        round: u32,
+        place: &PreparedTarget,
+    ) -> Jobs<OnFile<Stream>> {
+        let alone_ns = alone_ns.get(&(cell.rw, cell.bs)).copied().unwrap_or(0.0);
         let all_ns = (alone_ns * f64::from(cell.iodepth) * PASS_TIMES).min(PASS_NS_MOST);
-        let program = cell.program(self.plan.turns.pass_ns.max(all_ns as u64));
-        let file_bytes = self.plan.size_bytes;
+        let program = cell.program(self.turns.pass_ns.max(all_ns as u64));
+        let file_bytes = self.size_bytes;
         let placement = JobPlacement {
             file: file(place).to_owned(),
             engine: program.engine(),
@@ -171,16 +136,22 @@ impl Cells for Curve<'_> {
             file_bytes,
             ..JobPlacement::default()
         };
-        let seed = mix(self.plan.turns.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
+        let seed = mix(self.turns.seed, (u64::from(round) << 16) | u64::from(cell.iodepth));
         let stream = StreamPlan { file_bytes, base_bytes: 0, final_sync: false, seed };
         vec![(placement, Stream::job(&program, stream))]
     }
 
-    fn add(&mut self, cell: &Cell, sample: &mut Sample, done: &Done<OnFile<Stream>>) {
+    fn add(
+        &self,
+        seen: &mut Self::Seen,
+        cell: &Cell,
+        sample: &mut Sample,
+        done: &Done<OnFile<Stream>>,
+    ) {
         add_work(sample, done);
         if cell.iodepth == 1 {
             let alone_ns = sample.wall_ns as f64 / sample.operations.max(1) as f64;
-            self.alone_ns.insert((cell.rw, cell.bs), alone_ns);
+            seen.insert((cell.rw, cell.bs), alone_ns);
         }
     }
 }

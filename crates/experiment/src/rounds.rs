@@ -4,16 +4,16 @@
 //!
 //! Non-goals: what a cell is, and what its passes do ([`Cells`]).
 
-use crate::bench::{Bench, Done, Jobs, Met};
-use crate::checks::Meanwhile;
+use crate::bench::{Bench, Done, Jobs, Met, placed};
 use crate::observer::Observer;
 use crate::on_file::{Layer, Measured, OnFile};
 use crate::sequence::{Sequence, mix};
 use crate::until::{Rounds, Until};
 use model::doubt::Doubt;
-use model::record::{Experiment, Judgement, Role, Sample};
+use model::record::{Experiment, Role, Sample, Subject as About};
 use model::seam::{Accounting, Clock, PreparedTarget, Subject, SubjectError};
 use model::units::show_size;
+use model::workload::Access;
 use serde::{Deserialize, Serialize};
 use std::hash::Hash;
 
@@ -40,13 +40,11 @@ pub trait Planned: Serialize {
     /// How often its cells take turns.
     fn turns(&self) -> &Turns;
 
-    /// How many cells there are.
-    fn count(&self) -> usize;
-
     /// The requests of the passes are captured too.
-    fn traces(&self) -> bool {
-        false
-    }
+    fn traces(&self) -> bool;
+
+    /// Passes of all cells, at the least.
+    fn passes(&self) -> u64;
 
     /// Runs it on one system.
     /// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
@@ -57,17 +55,44 @@ pub trait Planned: Serialize {
         clock: &dyn Clock,
         observer: &mut dyn Observer,
     ) -> Met;
+}
 
-    /// Passes of all cells, at the least.
+impl<P: Cells> Planned for P {
+    const KIND: Experiment = P::KIND;
+
+    fn turns(&self) -> &Turns {
+        Cells::turns(self)
+    }
+
+    fn traces(&self) -> bool {
+        Cells::traces(self)
+    }
+
     fn passes(&self) -> u64 {
-        self.count() as u64 * u64::from(self.turns().runs)
+        self.cells().len() as u64 * u64::from(Cells::turns(self).runs)
+    }
+
+    fn run<S: Subject>(
+        &self,
+        subject: &mut S,
+        column: &str,
+        clock: &dyn Clock,
+        observer: &mut dyn Observer,
+    ) -> Met {
+        let bench = Bench::new(subject, clock, observer);
+        let mut run = Run { bench, column, plan: self, seen: P::Seen::default() };
+        let outcome = run.all();
+        run.bench.end(outcome)
     }
 }
 
-/// What an experiment adds to the frame.
-pub(crate) trait Cells {
+/// What a plan adds to the frame.
+pub(crate) trait Cells: Serialize {
+    const KIND: Experiment;
     type Cell: Copy + Eq + Hash;
     type Job: Measured;
+    /// What passes tell those after them.
+    type Seen: Default;
 
     /// All cells, in the order of a round.
     fn cells(&self) -> Vec<Self::Cell>;
@@ -77,47 +102,50 @@ pub(crate) trait Cells {
     fn order_seed(&self) -> Option<u64> {
         None
     }
+    /// The requests of the passes are captured too.
+    fn traces(&self) -> bool {
+        false
+    }
     /// A cell as the user reads it.
     fn label(&self, cell: &Self::Cell) -> String;
-    /// What is the same in all samples of a cell.
-    fn sample(&self, cell: &Self::Cell, column: &str) -> Sample;
+    /// What a cell's findings are about, and how it goes through its file.
+    fn about(&self, cell: &Self::Cell, column: &str) -> (About, Access);
     /// What is written before the first round.
     fn files(&self, place: &PreparedTarget) -> Jobs<OnFile<Layer>>;
-    fn jobs(&self, cell: &Self::Cell, round: u32, place: &PreparedTarget) -> Jobs<Self::Job>;
+    fn jobs(
+        &self,
+        seen: &Self::Seen,
+        cell: &Self::Cell,
+        round: u32,
+        place: &PreparedTarget,
+    ) -> Jobs<Self::Job>;
     /// Adds what the jobs of a pass did to its sample.
-    fn add(&mut self, cell: &Self::Cell, sample: &mut Sample, done: &Done<Self::Job>);
+    fn add(
+        &self,
+        seen: &mut Self::Seen,
+        cell: &Self::Cell,
+        sample: &mut Sample,
+        done: &Done<Self::Job>,
+    );
     /// What is doubtful about the last pass, besides what is so of all experiments.
-    fn doubts(&self, _: &Self::Cell, _: &Sample) -> Vec<Doubt> {
+    fn doubts(&self, _: &Self::Seen, _: &Self::Cell, _: &Sample) -> Vec<Doubt> {
         Vec::new()
     }
 }
 
-/// Runs all rounds on one system.
-/// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
-pub(crate) fn run<S: Subject, C: Cells>(
-    subject: &mut S,
-    column: &str,
-    cells: C,
-    clock: &dyn Clock,
-    observer: &mut dyn Observer,
-) -> Met {
-    let mut run = Run { bench: Bench::new(subject, clock, observer), column, cells };
-    let outcome = run.all();
-    run.bench.end(outcome)
-}
-
-struct Run<'a, S: Subject, C: Cells> {
+struct Run<'a, S: Subject, P: Cells> {
     bench: Bench<'a, S>,
     column: &'a str,
-    cells: C,
+    plan: &'a P,
+    seen: P::Seen,
 }
 
-impl<S: Subject, C: Cells> Run<'_, S, C> {
+impl<S: Subject, P: Cells> Run<'_, S, P> {
     fn all(&mut self) -> Result<(), SubjectError> {
         self.bench.prepare()?;
         self.lay_out()?;
-        let mut cells = self.cells.cells();
-        let Turns { runs, until, .. } = *self.cells.turns();
+        let mut cells = self.plan.cells();
+        let Turns { runs, until, .. } = *self.plan.turns();
         let mut rounds =
             Rounds::new(cells.iter().copied(), (runs, until), self.bench.clock.now_ns());
         for round in 0.. {
@@ -134,13 +162,13 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
     }
 
     fn order(&self, count: usize, round: u32) -> Vec<usize> {
-        let Some(seed) = self.cells.order_seed() else { return (0..count).collect() };
+        let Some(seed) = self.plan.order_seed() else { return (0..count).collect() };
         let mut order = Sequence::new(count as u64, true, mix(seed, u64::from(round)));
         (0..count).map(|_| order.next_block() as usize).collect()
     }
 
     fn lay_out(&mut self) -> Result<(), SubjectError> {
-        let files = self.cells.files(&self.bench.place);
+        let files = self.plan.files(&self.bench.place);
         if files.is_empty() {
             return Ok(());
         }
@@ -151,49 +179,50 @@ impl<S: Subject, C: Cells> Run<'_, S, C> {
     /// A pass of a cell; one that is refused is left out from here on.
     fn turn(
         &mut self,
-        cell: &C::Cell,
+        cell: &P::Cell,
         round: u32,
-        rounds: &mut Rounds<C::Cell>,
+        rounds: &mut Rounds<P::Cell>,
     ) -> Result<(), SubjectError> {
-        match self.pass(cell, round) {
-            Ok(sample) => {
+        let passed = self.pass(cell, round);
+        let blank = self.blank(cell, round);
+        match self.bench.taken(passed, blank)? {
+            Some(sample) => {
                 rounds.add(cell, sample.operations_per_s());
                 self.bench.observer.pass_done(sample);
             }
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => {
-                let blank = self.blank(cell, round);
-                self.bench.refuse(blank, error);
-                rounds.leave_out(cell);
-            }
+            None => rounds.leave_out(cell),
         }
         Ok(())
     }
 
-    fn blank(&self, cell: &C::Cell, round: u32) -> Sample {
+    fn jobs(&self, cell: &P::Cell, round: u32) -> Jobs<P::Job> {
+        self.plan.jobs(&self.seen, cell, round, &self.bench.place)
+    }
+
+    fn blank(&self, cell: &P::Cell, round: u32) -> Sample {
+        let (subject, access) = self.plan.about(cell, self.column);
         Sample {
+            experiment: P::KIND,
+            subject,
+            access,
             target: self.column.to_owned(),
             drives: 1,
-            program: self.cells.label(cell),
+            program: self.plan.label(cell),
             pass: u64::from(round),
             started_ns: self.bench.now(),
-            ..self.cells.sample(cell, self.column)
+            ..placed(&self.jobs(cell, round))
         }
     }
 
-    fn pass(&mut self, cell: &C::Cell, round: u32) -> Result<Sample, SubjectError> {
-        let label = self.cells.label(cell);
-        self.bench.starts(&label, (Role::Kept, round, self.cells.turns().runs), 0, true);
-        let jobs = self.cells.jobs(cell, round, &self.bench.place);
-        let done = self.bench.measure(Accounting::Difference, &label, jobs)?;
+    fn pass(&mut self, cell: &P::Cell, round: u32) -> Result<Sample, SubjectError> {
+        let label = self.plan.label(cell);
+        self.bench.starts(&label, (Role::Kept, round, self.plan.turns().runs), 0, true);
+        let done = self.bench.measure(Accounting::Difference, &label, self.jobs(cell, round))?;
         let mut sample = self.blank(cell, round);
-        self.cells.add(cell, &mut sample, &done);
+        self.plan.add(&mut self.seen, cell, &mut sample, &done);
         done.account(&mut sample);
-        let own = self.cells.doubts(cell, &sample);
-        let Done { before, after, .. } = &done;
-        let meanwhile = Meanwhile { sample: &sample, before, after }.doubts();
-        let all = [self.bench.place.doubts.clone(), own, meanwhile].concat();
-        sample.judge(Judgement::of(all));
+        let own = self.plan.doubts(&self.seen, cell, &sample);
+        done.judge(&mut sample, [self.bench.place.doubts.clone(), own].concat());
         Ok(sample)
     }
 }

@@ -10,16 +10,15 @@
 //! Non-goals: what a device does with a flush; power failures.
 
 use crate::account::add_one_by_one;
-use crate::bench::{Done, Jobs, Met};
-use crate::observer::Observer;
+use crate::bench::{Done, Jobs};
 use crate::on_file::{At, Layer, Next, OnFile, Report, Work, layer};
-use crate::rounds::{self, Cells, Planned, Turns};
+use crate::rounds::{Cells, Turns};
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
 use model::plan::SystemPlan;
 use model::record::subject::{self, Subject as About};
 use model::record::{Experiment, Sample};
-use model::seam::{Clock, Durability, JobPlacement, Operation, PreparedTarget, Request, Subject};
+use model::seam::{Durability, JobPlacement, Operation, PreparedTarget, Request};
 use model::units::show_size;
 use model::workload::{Access, EngineKind};
 use serde::{Deserialize, Serialize};
@@ -81,33 +80,13 @@ pub struct Plan {
 
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Cell {
+pub(crate) struct Cell {
     /// Its place among [`METHODS`].
     method: usize,
     block_bytes: u64,
     appends: bool,
     direct: bool,
     writers: u32,
-}
-
-impl Plan {
-    fn cells(&self) -> Vec<Cell> {
-        let is_wanted = |place: &usize| self.methods.iter().any(|m| m == METHODS[*place].name);
-        let methods = (0..METHODS.len()).filter(is_wanted);
-        let mut cells = Vec::new();
-        for method in methods {
-            for &direct in &self.direct {
-                for appends in [false, true] {
-                    for &block_bytes in &self.block_bytes {
-                        for &writers in &self.writers {
-                            cells.push(Cell { method, block_bytes, appends, direct, writers });
-                        }
-                    }
-                }
-            }
-        }
-        cells
-    }
 }
 
 impl Cell {
@@ -117,17 +96,6 @@ impl Cell {
 
     fn pattern(&self) -> &'static str {
         if self.appends { "append" } else { "overwrite" }
-    }
-
-    fn about(&self, target: &str) -> About {
-        About::Commit(subject::Commit {
-            block_bytes: self.block_bytes,
-            direct: u64::from(self.direct),
-            method: self.method().name.to_owned(),
-            pattern: self.pattern().to_owned(),
-            target: Some(target.to_owned()),
-            writers: u64::from(self.writers),
-        })
     }
 
     fn placement(&self, writer: u32, plan: &Plan) -> JobPlacement {
@@ -141,12 +109,6 @@ impl Cell {
             ..JobPlacement::default()
         }
     }
-
-    fn label(&self) -> String {
-        let size = show_size(self.block_bytes);
-        let path = if self.direct { " O_DIRECT" } else { "" };
-        format!("{}{path} {size} × {}", self.method().name, self.writers)
-    }
 }
 
 /// A writer's file.
@@ -154,87 +116,73 @@ fn file(pattern: &str, writer: u32) -> String {
     format!("file.{pattern}.{writer}")
 }
 
-impl Planned for Plan {
+impl Cells for Plan {
     const KIND: Experiment = Experiment::Sync;
+    type Cell = Cell;
+    type Job = OnFile<Writer>;
+    /// The median of the last pass.
+    type Seen = u64;
+
+    fn cells(&self) -> Vec<Cell> {
+        let is_wanted = |place: &usize| self.methods.iter().any(|m| m == METHODS[*place].name);
+        let mut cells = Vec::new();
+        for method in (0..METHODS.len()).filter(is_wanted) {
+            for &direct in &self.direct {
+                for appends in [false, true] {
+                    for &block_bytes in &self.block_bytes {
+                        for &writers in &self.writers {
+                            cells.push(Cell { method, block_bytes, appends, direct, writers });
+                        }
+                    }
+                }
+            }
+        }
+        cells
+    }
 
     fn turns(&self) -> &Turns {
         &self.turns
     }
 
-    fn count(&self) -> usize {
-        self.cells().len()
+    fn order_seed(&self) -> Option<u64> {
+        Some(self.turns.seed)
     }
 
     fn traces(&self) -> bool {
         self.trace
     }
 
-    fn run<S: Subject>(
-        &self,
-        subject: &mut S,
-        column: &str,
-        clock: &dyn Clock,
-        observer: &mut dyn Observer,
-    ) -> Met {
-        rounds::run(subject, column, Commits { plan: self, p50_ns: 0 }, clock, observer)
-    }
-}
-
-struct Commits<'a> {
-    plan: &'a Plan,
-    /// Of the last pass.
-    p50_ns: u64,
-}
-
-impl Cells for Commits<'_> {
-    type Cell = Cell;
-    type Job = OnFile<Writer>;
-
-    fn cells(&self) -> Vec<Cell> {
-        self.plan.cells()
-    }
-
-    fn turns(&self) -> &Turns {
-        &self.plan.turns
-    }
-
-    fn order_seed(&self) -> Option<u64> {
-        Some(self.plan.turns.seed)
-    }
-
     fn label(&self, cell: &Cell) -> String {
-        cell.label()
+        let size = show_size(cell.block_bytes);
+        let path = if cell.direct { " O_DIRECT" } else { "" };
+        format!("{}{path} {size} × {}", cell.method().name, cell.writers)
     }
 
-    fn sample(&self, cell: &Cell, column: &str) -> Sample {
-        Sample {
-            experiment: Experiment::Sync,
-            subject: cell.about(column),
-            engine: cell.method().engine,
-            access: if cell.appends { Access::Write } else { Access::Rewrite },
+    fn about(&self, cell: &Cell, column: &str) -> (About, Access) {
+        let about = About::Commit(subject::Commit {
             block_bytes: cell.block_bytes,
-            file_bytes: self.plan.file_bytes,
-            jobs: u64::from(cell.writers),
-            depth: 1,
             direct: u64::from(cell.direct),
-            ..Sample::default()
-        }
+            method: cell.method().name.to_owned(),
+            pattern: cell.pattern().to_owned(),
+            target: Some(column.to_owned()),
+            writers: u64::from(cell.writers),
+        });
+        (about, if cell.appends { Access::Write } else { Access::Rewrite })
     }
 
     /// The files that are overwritten.
     fn files(&self, place: &PreparedTarget) -> Jobs<OnFile<Layer>> {
-        let writers = self.plan.writers.iter().copied().max().unwrap_or(1);
-        let file =
-            |writer| layer(place, &file("overwrite", writer), (false, 0..self.plan.file_bytes));
+        let writers = self.writers.iter().copied().max().unwrap_or(1);
+        let file = |writer| layer(place, &file("overwrite", writer), (false, 0..self.file_bytes));
         (0..writers).map(file).collect()
     }
 
-    fn jobs(&self, cell: &Cell, _: u32, _: &PreparedTarget) -> Jobs<OnFile<Writer>> {
-        let writer = || OnFile::new(Writer::new(cell, self.plan), 1);
-        (0..cell.writers).map(|number| (cell.placement(number, self.plan), writer())).collect()
+    fn jobs(&self, _: &u64, cell: &Cell, _: u32, _: &PreparedTarget) -> Jobs<OnFile<Writer>> {
+        let writer = || OnFile::new(Writer::new(cell, self), 1);
+        (0..cell.writers).map(|number| (cell.placement(number, self), writer())).collect()
     }
 
-    fn add(&mut self, _: &Cell, sample: &mut Sample, done: &Done<OnFile<Writer>>) {
+    fn add(&self, p50_ns: &mut u64, _: &Cell, sample: &mut Sample, done: &Done<OnFile<Writer>>) {
         let all = || done.jobs.iter().map(|(job, _)| &job.work.report);
         let mut latency = Histogram::default();
         all().for_each(|report| latency.merge(&report.latency));
@@ -243,12 +191,12 @@ impl Cells for Commits<'_> {
         let sync_ns = all().map(|report| report.sync_ns).sum();
         add_one_by_one(sample, &latency, (started_ns, ended_ns), sync_ns);
         sample.service_sum_ns = latency.sum_ns().saturating_sub(sample.sync_ns);
-        self.p50_ns = latency.quantile_ns(0.5).unwrap_or(0);
+        *p50_ns = latency.quantile_ns(0.5).unwrap_or(0);
     }
 
     /// What no commit that is durable can be.
-    fn doubts(&self, cell: &Cell, sample: &Sample) -> Vec<Doubt> {
-        let (p50_ns, least_ns) = (self.p50_ns, self.plan.medium_least_ns);
+    fn doubts(&self, p50_ns: &u64, cell: &Cell, sample: &Sample) -> Vec<Doubt> {
+        let (p50_ns, least_ns) = (*p50_ns, self.medium_least_ns);
         let too_quick = (p50_ns < least_ns && sample.operations > 0).then(|| {
             let values = [("p50_ns", p50_ns.into()), ("least_ns", least_ns.into())];
             Doubt::new(Code::CommitTooQuick, values)
@@ -265,13 +213,10 @@ impl Cells for Commits<'_> {
 }
 
 /// One writer: commits until the time is over.
-struct Writer {
-    opening: Operation,
-    block_bytes: u64,
+pub(crate) struct Writer {
+    cell: Cell,
     /// Where the file ends for it; it starts anew there, or ends where it appends.
     wraps_at_bytes: u64,
-    appends: bool,
-    after: &'static [Operation],
     pass_ns: u64,
     end_ns: u64,
     offset_bytes: u64,
@@ -286,11 +231,8 @@ struct Writer {
 impl Writer {
     fn new(cell: &Cell, plan: &Plan) -> Self {
         Self {
-            opening: if cell.appends { Operation::Create } else { Operation::OpenReadWrite },
-            block_bytes: cell.block_bytes,
+            cell: *cell,
             wraps_at_bytes: if cell.appends { plan.appended_bytes } else { plan.file_bytes },
-            appends: cell.appends,
-            after: cell.method().after,
             pass_ns: plan.turns.pass_ns,
             end_ns: u64::MAX,
             offset_bytes: 0,
@@ -302,16 +244,20 @@ impl Writer {
         }
     }
 
+    fn after(&self) -> &'static [Operation] {
+        self.cell.method().after
+    }
+
     /// A write is durable: another one, or the end.
     fn committed(&mut self, now_ns: u64) {
-        let is_by_itself = self.after.is_empty();
+        let is_by_itself = self.after().is_empty();
         let began_durable_ns = if is_by_itself { self.began_ns } else { self.written_ns };
         self.report.latency.record(now_ns.saturating_sub(self.began_ns));
         self.report.sync_ns += now_ns.saturating_sub(began_durable_ns);
         self.report.ended_ns = now_ns;
         self.step = 0;
-        let is_full = self.offset_bytes + self.block_bytes > self.wraps_at_bytes;
-        self.is_over = now_ns >= self.end_ns || is_full && self.appends;
+        let is_full = self.offset_bytes + self.cell.block_bytes > self.wraps_at_bytes;
+        self.is_over = now_ns >= self.end_ns || is_full && self.cell.appends;
         if is_full {
             self.offset_bytes = 0;
         }
@@ -320,17 +266,17 @@ impl Writer {
 
 impl Work for Writer {
     fn opening(&mut self, _: u64) -> Operation {
-        self.opening
+        if self.cell.appends { Operation::Create } else { Operation::OpenReadWrite }
     }
 
     fn next(&mut self, _: At, now_ns: u64) -> Next {
-        let after = self.step.checked_sub(1).and_then(|place| self.after.get(place));
+        let after = self.step.checked_sub(1).and_then(|place| self.after().get(place));
         match after {
             Some(operation) => Next::Do(*operation, self.offset_bytes, 0),
             None if self.is_over => Next::Over,
             None => {
                 self.began_ns = now_ns;
-                Next::Do(Operation::Write, self.offset_bytes, self.block_bytes as u32)
+                Next::Do(Operation::Write, self.offset_bytes, self.cell.block_bytes as u32)
             }
         }
     }
@@ -338,19 +284,19 @@ impl Work for Writer {
     fn done(&mut self, request: &Request, now_ns: u64) {
         match request.operation {
             Operation::Close => return,
-            operation if operation == self.opening => {
+            Operation::Create | Operation::OpenReadWrite => {
                 self.report.started_ns = now_ns;
                 self.end_ns = now_ns.saturating_add(self.pass_ns);
                 return;
             }
             Operation::Write => {
                 self.written_ns = now_ns;
-                self.offset_bytes += self.block_bytes;
+                self.offset_bytes += self.cell.block_bytes;
             }
             _ => {}
         }
         self.step += 1;
-        if self.step > self.after.len() {
+        if self.step > self.after().len() {
             self.committed(now_ns);
         }
     }

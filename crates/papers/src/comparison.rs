@@ -4,7 +4,7 @@ use crate::quantities::quantity;
 use model::record::Finding;
 use model::record::subject::{Published, Subject};
 use model::seam::SubjectError;
-use report::listing::{FigureColumn, Listing};
+use report::Sheet;
 use sim::profile::ProfileError;
 use sim::replay::ReplayError;
 
@@ -26,7 +26,7 @@ pub enum Failure {
 #[derive(Debug, Default)]
 pub struct Comparison {
     /// For people.
-    pub listings: Vec<Listing>,
+    pub sheets: Vec<Sheet>,
     /// For scripts.
     pub findings: Vec<Finding>,
 }
@@ -34,14 +34,10 @@ pub struct Comparison {
 impl Comparison {
     /// This one, and another behind it.
     pub(crate) fn with(mut self, other: Self) -> Self {
-        self.listings.extend(other.listings);
+        self.sheets.extend(other.sheets);
         self.findings.extend(other.findings);
         self
     }
-}
-
-pub(crate) fn column(group: &str, head: &str, texts: Vec<String>) -> FigureColumn {
-    FigureColumn { group: group.to_owned(), head: head.to_owned(), texts }
 }
 
 /// What a number of a paper is about.

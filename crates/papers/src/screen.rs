@@ -1,11 +1,11 @@
 //! What a first screen says of the papers: for each, how many cells agree and which is the worst;
 //! then its cells, the worst first. All of it is of the findings.
 //!
-//! Non-goals: the published tables in their own order (the listings have them).
+//! Non-goals: the published tables in their own order (the sheets have them).
 
-use crate::comparison::column;
 use model::record::{Finding, Verdict};
 use model::units::show_change;
+use report::Sheet;
 use report::listing::Listing;
 use report::screen::Screen;
 
@@ -63,7 +63,7 @@ impl<'a> Found<'a> {
     }
 
     /// The missed revolutions that no number was fitted to.
-    fn of_1980(&self) -> Option<(String, Listing)> {
+    fn of_1980(&self) -> Option<(String, Sheet)> {
         const NAME: [&str; 6] =
             ["machine", "operating_system", "routine", "library", "direction", "condition"];
         let all: Vec<&Finding> = self.all("1980", "model_missed_per_call").collect();
@@ -95,7 +95,7 @@ impl<'a> Found<'a> {
         ))
     }
 
-    fn of_1983(&self) -> Option<(String, Listing)> {
+    fn of_1983(&self) -> Option<(String, Sheet)> {
         const NAME: [&str; 6] =
             ["cpu", "controller", "condition", "file_system", "program", "drives"];
         let group = |quantity| self.of_group("1983", quantity);
@@ -129,7 +129,7 @@ impl<'a> Found<'a> {
         Some((sentence, table(title, &labels, &cells, |value| format!("{value:.1}"))))
     }
 
-    fn of_1986(&self) -> Option<(String, Listing)> {
+    fn of_1986(&self) -> Option<(String, Sheet)> {
         let shares = self.all("1986", "model_share_percent");
         let cells = shares.filter_map(|f| self.cell(f, "published_share_percent", &["ticks"]));
         let cells = worst_first(cells.collect());
@@ -162,25 +162,19 @@ fn table(
     labels: &[&'static str],
     cells: &[Cell],
     number: impl Fn(f64) -> String,
-) -> Listing {
-    let texts = |text: &dyn Fn(&Cell) -> String| cells.iter().map(text).collect::<Vec<_>>();
-    let label = |(place, head): (usize, &&'static str)| {
-        (*head, texts(&|cell| cell.name.get(place).cloned().unwrap_or_default()))
-    };
+) -> Sheet {
     let signed = |value: f64| {
         let text = number(value);
         if value > 0.0 && number(value) != number(0.0) { format!("+{text}") } else { text }
     };
-    Listing {
-        title: title.to_owned(),
-        labels: labels.iter().enumerate().map(label).collect(),
-        figures: vec![
-            column("", "paper", texts(&|cell| number(cell.paper))),
-            column("", "model", texts(&|cell| number(cell.model))),
-            column("", "error", texts(&|cell| signed(cell.error))),
-        ],
-        ..Listing::default()
-    }
+    let listing = labels.iter().enumerate().fold(Listing::of(cells), |listing, (place, head)| {
+        listing.label(head, |cell| cell.name.get(place).cloned().unwrap_or_default())
+    });
+    listing
+        .figure("", "paper", |cell| number(cell.paper))
+        .figure("", "model", |cell| number(cell.model))
+        .figure("", "error", |cell| signed(cell.error))
+        .sheet(title)
 }
 
 #[cfg(test)]

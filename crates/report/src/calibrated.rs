@@ -3,9 +3,10 @@
 //!
 //! Non-goals: fits.
 
-use crate::listing::{FigureColumn, Listing};
+use crate::listing::Listing;
 use crate::number::{show_bytes, show_iops, show_rate};
 use crate::screen::Screen;
+use crate::sheet::Sheet;
 use model::run::RunInfo;
 use model::units::{show_change, show_time_ns};
 use serde::{Deserialize, Serialize};
@@ -86,27 +87,16 @@ impl Known {
 }
 
 /// The numbers that were found.
-fn numbers(known: &[Known]) -> Listing {
-    let column = |head: &str, text: &dyn Fn(&Known) -> String| FigureColumn {
-        group: String::new(),
-        head: head.to_owned(),
-        texts: known.iter().map(text).collect(),
-    };
+fn numbers(known: &[Known]) -> Sheet {
+    let listing = Listing::of(known)
+        .label("number", |known| known.name.clone())
+        .figure("", "found", |known| known.show(known.value))
+        .figure("", "from", |known| known.show(known.low))
+        .figure("", "to", |known| known.show(known.high));
+    let truth = |known: &Known| known.truth.map_or("–".into(), |truth| known.show(truth));
     let has_truth = known.iter().any(|known| known.truth.is_some());
-    let truth = has_truth.then(|| {
-        column("truth", &|known| known.truth.map_or("–".into(), |truth| known.show(truth)))
-    });
-    let figures = [
-        column("found", &|known| known.show(known.value)),
-        column("from", &|known| known.show(known.low)),
-        column("to", &|known| known.show(known.high)),
-    ];
-    Listing {
-        title: "Parameters, with 95 % intervals".into(),
-        labels: vec![("number", known.iter().map(|known| known.name.clone()).collect())],
-        figures: figures.into_iter().chain(truth).collect(),
-        ..Listing::default()
-    }
+    let listing = if has_truth { listing.figure("", "truth", truth) } else { listing };
+    listing.sheet("Parameters, with 95 % intervals")
 }
 
 /// What requests of one direction are like.
@@ -149,39 +139,29 @@ impl Like {
     }
 }
 
-/// The classes, worst first.
-pub fn listing(rows: &[Row]) -> Listing {
+/// The classes, worst first, so many at the most.
+fn classes(rows: &[Row], most: usize, title: impl Into<String>) -> Sheet {
     let worst = |row: &Row| row.off_percent.iter().flatten().fold(0.0, |a: f64, b| a.max(b.abs()));
     let mut rows: Vec<&Row> = rows.iter().collect();
     rows.sort_by(|a, b| a.holds.cmp(&b.holds).then(worst(b).total_cmp(&worst(a))));
-    let column = |group: &str, head: &str, text: &dyn Fn(&Row) -> String| FigureColumn {
-        group: group.to_owned(),
-        head: head.to_owned(),
-        texts: rows.iter().map(|row| text(row)).collect(),
-    };
+    rows.truncate(most);
     let off = |which: usize| {
-        move |row: &Row| {
+        move |row: &&Row| {
             row.off_percent[which].map_or("–".into(), |off| show_change(off, 0) + " %")
         }
     };
-    Listing {
-        title: "Held-out classes: prediction against measurement".into(),
-        labels: vec![
-            ("class", rows.iter().map(|row| row.class.clone()).collect()),
-            ("predicted", rows.iter().map(|r| if r.holds { "yes" } else { "no" }.into()).collect()),
-        ],
-        figures: vec![
-            column("measured", "mean", &|row| show_time_ns(row.measured[0])),
-            column("measured", "p99", &|row| show_time_ns(row.measured[1])),
-            column("off", "mean", &off(0)),
-            column("off", "p99", &off(1)),
-            column("off", "rate", &off(2)),
-            column("off", "demerit", &|row| {
-                row.demerit_percent.map_or("–".into(), |demerit| format!("{demerit:.0} %"))
-            }),
-        ],
-        ..Listing::default()
-    }
+    Listing::of(&rows)
+        .label("class", |row| row.class.clone())
+        .label("predicted", |row| if row.holds { "yes" } else { "no" }.into())
+        .figure("measured", "mean", |row| show_time_ns(row.measured[0]))
+        .figure("measured", "p99", |row| show_time_ns(row.measured[1]))
+        .figure("off", "mean", off(0))
+        .figure("off", "p99", off(1))
+        .figure("off", "rate", off(2))
+        .figure("off", "demerit", |row| {
+            row.demerit_percent.map_or("–".into(), |demerit| format!("{demerit:.0} %"))
+        })
+        .sheet(title)
 }
 
 /// A calibration, as it is printed and as its run keeps it.
@@ -214,8 +194,9 @@ impl Calibrated {
     }
 
     /// All tables.
-    pub fn listings(&self) -> [Listing; 2] {
-        [listing(&self.classes), numbers(&self.numbers)]
+    pub fn sheets(&self) -> [Sheet; 2] {
+        let title = "Held-out classes: prediction against measurement";
+        [classes(&self.classes, usize::MAX, title), numbers(&self.numbers)]
     }
 
     /// What the device is like, how well its profile predicts it, and what is doubted.
@@ -238,17 +219,11 @@ impl Calibrated {
 
     /// The first screen.
     pub fn screen(&self, below: String, width: Option<u16>) -> String {
-        let [mut table, numbers] = self.listings();
-        table.labels.iter_mut().for_each(|(_, texts)| texts.truncate(ROWS));
-        table.figures.iter_mut().for_each(|column| column.texts.truncate(ROWS));
-        table.title = format!("The least well predicted of {} classes", self.classes.len());
-        Screen {
-            sentences: self.sentences(),
-            tables: if self.numbers.is_empty() { vec![table] } else { vec![table, numbers] },
-            below,
-            ..Screen::default()
-        }
-        .text(width)
+        let title = format!("The least well predicted of {} classes", self.classes.len());
+        let numbers = (!self.numbers.is_empty()).then(|| numbers(&self.numbers));
+        let tables = std::iter::once(classes(&self.classes, ROWS, title)).chain(numbers);
+        Screen { sentences: self.sentences(), tables: tables.collect(), below, ..Screen::default() }
+            .text(width)
     }
 }
 

@@ -230,18 +230,19 @@ pub struct Chart {
     pub bands: Vec<Band>,
 }
 
-/// A number of a chart with rows: where it stands, and what it is worth.
-pub(crate) struct Entry<'a> {
-    pub(crate) category: String,
-    pub(crate) series: String,
-    pub(crate) figure: &'a Figure,
-}
+/// A number of a chart with rows: its category, its series, and what it is worth.
+pub(crate) type Entry = (String, String, Figure);
 
-impl<'a> Entry<'a> {
-    /// Of a category, a series and their number.
-    pub(crate) fn of((category, series, figure): &'a (String, String, Figure)) -> Self {
-        Self { category: category.clone(), series: series.clone(), figure }
-    }
+/// The numbers of a category that are there; each series is a name and a quantity.
+pub(crate) fn entries<'f>(
+    category: &str,
+    series: &[(&str, &str)],
+    figure: impl Fn(&str) -> Option<&'f Figure>,
+) -> Vec<Entry> {
+    let entry = |(name, quantity): &(&str, &str)| {
+        Some((category.to_owned(), (*name).to_owned(), figure(quantity)?.clone()))
+    };
+    series.iter().filter_map(entry).collect()
 }
 
 /// Pixels of what is not rows: axis and margins.
@@ -276,19 +277,19 @@ impl Chart {
         title: &str,
         kind: Kind,
         axis: Axis,
-        entries: &[Entry<'_>],
+        entries: &[Entry],
     ) -> Option<Self> {
-        entries.iter().find(|entry| entry.figure.value.is_some())?;
-        let categories = first_seen(entries.iter().map(|entry| &entry.category)).len();
+        entries.iter().find(|(.., figure)| figure.value.is_some())?;
+        let categories = first_seen(entries.iter().map(|(category, ..)| category)).len();
         let unit = axis.unit.clone();
-        let number = |of: fn(&Figure) -> Option<f64>| entries.iter().map(move |e| of(e.figure));
+        let number = |of: fn(&Figure) -> Option<f64>| entries.iter().map(move |e| of(&e.2));
         let chart = Self::plane(id, title, kind, (axis, Axis::default()))
-            .texts(Role::Category, "name", entries.iter().map(|entry| name(&entry.category)))
-            .texts(Role::Series, "series", entries.iter().map(|entry| name(&entry.series)))
+            .texts(Role::Category, "name", entries.iter().map(|entry| name(&entry.0)))
+            .texts(Role::Series, "series", entries.iter().map(|entry| name(&entry.1)))
             .numbers(Role::Value, "value", &unit, number(|figure| figure.value))
             .numbers(Role::Low, "from", &unit, number(|figure| figure.low))
             .numbers(Role::High, "to", &unit, number(|figure| figure.high))
-            .texts(Role::Note, "doubts", entries.iter().map(|entry| entry.figure.reason()));
+            .texts(Role::Note, "doubts", entries.iter().map(|entry| entry.2.reason()));
         let each = match kind {
             Kind::Bars => 14 + 17 * chart.series.len().max(1),
             _ => 27,

@@ -5,10 +5,10 @@
 
 use crate::export::line;
 use crate::footnote::{Footnotes, Note};
-use crate::grid::{Figures, Grid, Labels};
+use crate::listing::Listing;
 use crate::number::{show_rate, significant};
 use crate::setting::Setting;
-use crate::sheet::{NOT_MEASURED, Section, Sheet};
+use crate::sheet::{NOT_MEASURED, Sheet};
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
 use model::record::Subject;
 use model::units::{show_change, show_fixed, show_time_ns};
@@ -87,39 +87,27 @@ pub(crate) fn sheet(compared: &Compared, about: &About) -> Sheet {
         (String::new(), format!("{} {}", subject(&row.subject), row.quantity), texts(place))
     });
     let notes = Footnotes::of_cells("rows", cells);
-    let column = |head: &str, text: &dyn Fn(&Comparison) -> String| {
-        Figures::plain("", head, rows.iter().map(|row| text(row)))
-    };
-    let figures = vec![
-        column("A", &|row| value(row.a, &row.unit)),
-        column("B", &|row| value(row.b, &row.unit)),
-        column("Change", &|row| percent(row.difference_percent)),
-        column("95% interval", &interval),
-        column("Noise", &|row| {
-            row.noise_floor_percent.map_or(NOT_MEASURED.into(), |p| format!("±{}", digits(p)))
-        }),
-    ];
-    let names = rows.iter().map(|row| subject(&row.subject)).collect();
-    let quantities = rows.iter().map(|row| row.quantity.clone()).collect();
-    let labels = vec![
-        Labels { head: "Subject", texts: names },
-        Labels { head: "Quantity", texts: quantities },
-    ];
-    let verdict = |(place, row): (usize, &&Comparison)| {
+    let verdict = |(place, row): &(usize, &Comparison)| {
         let suspect = if row.is_suspect() { ", suspect" } else { "" };
-        format!("{}{suspect}{}", verdict(row, &about.units), notes.mark(texts(place)))
+        format!("{}{suspect}{}", verdict(row, &about.units), notes.mark(texts(*place)))
     };
-    let verdicts =
-        Labels { head: "Verdict", texts: rows.iter().enumerate().map(verdict).collect() };
+    let rows: Vec<(usize, &Comparison)> = rows.into_iter().enumerate().collect();
+    let grid = Listing::of(&rows)
+        .label("Subject", |(_, row)| subject(&row.subject))
+        .label("Quantity", |(_, row)| row.quantity.clone())
+        .figure("", "A", |(_, row)| value(row.a, &row.unit))
+        .figure("", "B", |(_, row)| value(row.b, &row.unit))
+        .figure("", "Change", |(_, row)| percent(row.difference_percent))
+        .figure("", "95% interval", |(_, row)| interval(row))
+        .figure("", "Noise", |(_, row)| {
+            row.noise_floor_percent.map_or(NOT_MEASURED.into(), |p| format!("±{}", digits(p)))
+        })
+        .remark("Verdict", verdict)
+        .grid();
     Sheet {
-        title: summary(compared),
         before: about.differences.iter().map(|of| ("differs", of.to_string())).collect(),
-        sections: vec![Section {
-            heading: String::new(),
-            grid: Grid::new(labels, figures).with_notes(verdicts),
-        }],
         legend: legend(compared, about),
-        notes,
+        ..Sheet::of(summary(compared), grid, notes)
     }
 }
 

@@ -7,6 +7,7 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, Width, presets::NOTHING,
 };
 use model::text::visible;
+use serde::Serialize;
 
 /// Between two columns.
 const GAP: u16 = 2;
@@ -39,7 +40,7 @@ pub(crate) struct Labels {
     pub(crate) texts: Vec<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Grid {
     labels: Vec<Labels>,
     figures: Vec<Figures>,
@@ -47,7 +48,7 @@ pub(crate) struct Grid {
 }
 
 /// The texts of a grid.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Cells {
     /// Headings of groups, each with the number of its columns.
     pub(crate) groups: Vec<(String, usize)>,
@@ -92,12 +93,6 @@ impl Grid {
         self
     }
 
-    /// The grid with one more column of figures.
-    pub(crate) fn with_figures(mut self, figures: Figures) -> Self {
-        self.figures.push(figures);
-        self
-    }
-
     /// Whether a cell says that nothing was measured, and nothing says why.
     pub(crate) fn has_bare(&self, not_measured: &str) -> bool {
         let noted = |row: usize| self.notes.as_ref().is_some_and(|n| !n.texts[row].is_empty());
@@ -112,7 +107,7 @@ impl Grid {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.figures.is_empty()
+        self.figures.is_empty() && self.notes.is_none()
     }
 
     /// The grid without as many of these columns, the first ones first, as do not fit. A column's
@@ -344,8 +339,8 @@ impl Labels {
     }
 }
 
-impl Entry {
-    pub(crate) fn plain(text: impl Into<String>) -> Self {
+impl<T: Into<String>> From<T> for Entry {
+    fn from(text: T) -> Self {
         Self { text: text.into(), mark: String::new() }
     }
 }
@@ -353,7 +348,7 @@ impl Entry {
 impl Figures {
     /// A column without marks.
     pub(crate) fn plain(group: &str, head: &str, texts: impl Iterator<Item = String>) -> Self {
-        let entries = texts.map(Entry::plain).collect();
+        let entries = texts.map(Entry::from).collect();
         Self { group: group.to_owned(), head: head.to_owned(), entries }
     }
 

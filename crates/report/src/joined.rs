@@ -4,11 +4,11 @@
 //!
 //! Non-goals: splitting (the findings hold the parts), printing.
 
-use crate::chart::{self, Axis, Chart, Kind, Scale};
+use crate::chart::{Axis, Chart, Entry as Number, Kind, Scale};
 use crate::experiments::{Experiment, Named, TimeTable, label};
-use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::Entry;
+use crate::listing::Listing;
 use crate::number::significant;
 use crate::rows::{Column, Row, plain, rows};
 use crate::sheet::{Sheet, lines};
@@ -149,15 +149,14 @@ fn stacked(
     experiments: &[Experiment],
     (id, title, columns): &(&str, &str, &[Column]),
 ) -> Option<Chart> {
-    let mut found: Vec<(String, String, Figure)> = Vec::new();
+    let mut found: Vec<Number> = Vec::new();
     for named in runs {
         for experiment in experiments {
             let Some(table) = &experiment.time else { continue };
             let rows = rows_of(experiment, named.run.findings);
-            let labels = labels(table, &rows);
-            for (place, row) in rows.iter().enumerate() {
-                let words = labels.iter().map(|labels| labels.texts[place].as_str());
-                let category = named.within(&words.collect::<Vec<_>>().join(" "));
+            let labels = labelled(table, &rows).grid().cells().rows;
+            for (words, row) in labels.iter().zip(&rows) {
+                let category = named.within(&words.join(" "));
                 let parts = columns.iter().filter_map(|(_, head, quantity, _)| {
                     Some((category.clone(), (*head).to_owned(), row.figure(quantity)?.clone()))
                 });
@@ -169,9 +168,8 @@ fn stacked(
         *head == REMAINDER_HEAD && figure.value.is_some_and(|ns| ns < 0.0)
     });
     found.retain(|(.., figure)| figure.value.is_some_and(|ns| ns > 0.0));
-    let entries = found.iter().map(chart::Entry::of);
     let axis = Axis::new("time of an operation", "ns", Scale::Linear);
-    let chart = Chart::rows(id, title, Kind::Stack, axis, &entries.collect::<Vec<_>>())?;
+    let chart = Chart::rows(id, title, Kind::Stack, axis, &found)?;
     let note = overlaps.then(|| format!("Where a bar is longer than its time, {OVERLAPS}."));
     Some(chart.by("Mean times, by joining passes with the requests traced meanwhile.").noted(note))
 }
@@ -194,28 +192,23 @@ fn sheet(experiment: &Experiment, part: &Part, rows: Vec<Row<Subject>>) -> Optio
     let columns: Vec<Column> = columns.copied().collect();
     let all = rows.iter().flat_map(|row| columns.iter().flat_map(|of| doubts(row, of.2)));
     let notes = Footnotes::of(all);
-    let column = |column: &Column| Figures {
-        group: String::new(),
-        head: column.1.to_owned(),
-        entries: rows
-            .iter()
-            .map(|row| Entry { text: plain(row, column), mark: notes.mark(doubts(row, column.2)) })
-            .collect(),
+    let entry = |row: &Row<Subject>, column: &Column| Entry {
+        text: plain(row, column),
+        mark: notes.mark(doubts(row, column.2)),
     };
-    let grid = Grid::new(labels(time, &rows), columns.iter().map(column).collect());
+    let grid = labelled(time, &rows).columns(&columns, entry).grid();
     let legend = part.legend.iter().filter(|(name, _)| has_journal || *name != JOURNAL_HEAD);
     let legend = lines(legend);
     Some(Sheet { legend, ..Sheet::of(format!("{}{}", time.title, part.heading), grid, notes) })
 }
 
-/// The labels that tell rows apart; the first always.
-fn labels(table: &TimeTable, rows: &[Row<Subject>]) -> Vec<Labels> {
-    let all = table.labels.iter().map(|(head, key)| Labels {
-        head,
-        texts: rows.iter().map(|row| label(&row.key, key)).collect(),
+/// The rows with the labels that tell them apart; the first always.
+fn labelled<'r>(table: &TimeTable, rows: &'r [Row<Subject>]) -> Listing<'r, Row<Subject>> {
+    let listing = table.labels.iter().fold(Listing::of(rows), |listing, (head, key)| {
+        listing.label(head, |row| label(&row.key, key))
     });
-    let kept = all.enumerate().filter(|(n, labels)| *n == 0 || first_seen(&labels.texts).len() > 1);
-    kept.map(|(_, labels)| labels).collect()
+    let first = table.labels.first().map(|(head, _)| *head);
+    listing.labelled_by(|head, texts| Some(head) == first || first_seen(texts).len() > 1)
 }
 
 #[cfg(test)]

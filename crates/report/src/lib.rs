@@ -5,6 +5,7 @@
 //! colours.
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod calibrated;
 mod calibration;
 pub mod chart;
@@ -48,6 +49,7 @@ pub use experiments::Run;
 pub use export::{csv, json, json_with};
 pub use number::show_bytes;
 pub use requests::capture_text;
+pub use sheet::Sheet;
 pub use visible::visible_findings;
 pub use words::facts;
 

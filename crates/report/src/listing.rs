@@ -1,79 +1,88 @@
-//! A table whose texts somebody else has made: models' numbers, published tables against the
-//! models' own.
+//! A table over rows of anything, column by column: models' numbers, published tables against the
+//! models' own, findings by what they are of.
 //!
 //! Non-goals: what the texts say.
 
 use crate::footnote::Footnotes;
-use crate::grid::{Figures, Grid, Labels};
+use crate::grid::{Entry, Figures, Grid, Labels};
 use crate::sheet::Sheet;
-use crate::words::hang;
 
-/// A column of figures: the heading that it shares with its neighbours, its own, and a text a row.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FigureColumn {
-    /// Shared with neighbours of the same; may be empty.
-    pub group: String,
-    /// Its own.
-    pub head: String,
-    /// A text a row.
-    pub texts: Vec<String>,
+/// A column as data: its group, its head, the quantity, and how a number is printed.
+pub(crate) type Column = (&'static str, &'static str, &'static str, fn(f64) -> String);
+
+/// A table in the making.
+pub struct Listing<'r, R> {
+    rows: &'r [R],
+    labels: Vec<Labels>,
+    figures: Vec<Figures>,
+    remarks: Option<Labels>,
 }
 
-impl FigureColumn {
-    /// Of these texts.
-    pub fn of(group: &str, head: &str, texts: impl Iterator<Item = String>) -> Self {
-        Self { group: group.to_owned(), head: head.to_owned(), texts: texts.collect() }
-    }
-}
-
-/// A table and what stands under it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listing {
-    /// Over the table.
-    pub title: String,
-    /// The first columns, left-aligned: a heading, and a text a row.
-    pub labels: Vec<(&'static str, Vec<String>)>,
-    /// The figures, right-aligned.
-    pub figures: Vec<FigureColumn>,
-    /// A last column, left-aligned.
-    pub remarks: Option<(&'static str, Vec<String>)>,
-    /// Paragraphs under the table.
-    pub notes: Vec<String>,
-}
-
-impl Listing {
-    /// For a terminal of `width` columns.
-    pub fn text(&self, width: Option<u16>) -> String {
-        let notes: String = self.notes.iter().map(|note| hang("", note, width)).collect();
-        let table = self.sheet().text(width);
-        if notes.is_empty() { table } else { format!("{table}\n{notes}") }
+impl<'r, R> Listing<'r, R> {
+    /// Of these rows, without a column.
+    pub fn of(rows: &'r [R]) -> Self {
+        Self { rows, labels: Vec::new(), figures: Vec::new(), remarks: None }
     }
 
-    /// The same as Markdown.
-    pub fn markdown(&self) -> String {
-        let notes: String = self.notes.iter().map(|note| format!("\n{note}\n")).collect();
-        format!("{}{notes}", self.sheet().markdown())
+    fn labels(&self, head: &'static str, text: impl Fn(&R) -> String) -> Labels {
+        Labels { head, texts: self.rows.iter().map(text).collect() }
     }
 
-    pub(crate) fn rows(&self) -> usize {
-        self.labels.first().map_or(0, |(_, texts)| texts.len())
+    /// A first column, left-aligned.
+    pub fn label(mut self, head: &'static str, text: impl Fn(&R) -> String) -> Self {
+        self.labels.push(self.labels(head, text));
+        self
     }
 
-    fn sheet(&self) -> Sheet {
-        Sheet::of(self.title.clone(), self.grid(), Footnotes::default())
+    /// A column of figures, right-aligned; neighbours of one group share its heading.
+    pub fn figure(self, group: &str, head: &str, text: impl Fn(&R) -> String) -> Self {
+        self.entries(group, head, |row| text(row).into())
     }
 
-    pub(crate) fn grid(&self) -> Grid {
-        let labels = self.labels.iter();
-        let labels = labels.map(|(head, texts)| Labels { head, texts: texts.clone() }).collect();
-        let figures = self.figures.iter().map(|FigureColumn { group, head, texts }| {
-            Figures::plain(group, head, texts.iter().cloned())
-        });
-        let grid = Grid::new(labels, figures.collect());
-        match &self.remarks {
-            Some((head, texts)) => grid.with_notes(Labels { head, texts: texts.clone() }),
-            None => grid,
-        }
+    /// The same with marks.
+    pub(crate) fn entries(self, group: &str, head: &str, entry: impl Fn(&R) -> Entry) -> Self {
+        let entries = self.rows.iter().map(entry).collect();
+        self.with(Figures { group: group.to_owned(), head: head.to_owned(), entries })
+    }
+
+    /// A column that is made already.
+    pub(crate) fn with(mut self, figures: Figures) -> Self {
+        self.figures.push(figures);
+        self
+    }
+
+    /// The last column, left-aligned.
+    pub fn remark(mut self, head: &'static str, text: impl Fn(&R) -> String) -> Self {
+        self.remarks = Some(self.labels(head, text));
+        self
+    }
+
+    /// Columns by data; `entry` is of a row and a column.
+    pub(crate) fn columns<'c, T: Into<Entry>>(
+        self,
+        columns: impl IntoIterator<Item = &'c Column>,
+        entry: impl Fn(&R, &Column) -> T,
+    ) -> Self {
+        columns.into_iter().fold(self, |listing, column| {
+            listing.entries(column.0, column.1, |row| entry(row, column).into())
+        })
+    }
+
+    /// Without the labels that are not wanted: by their heading and their texts.
+    pub(crate) fn labelled_by(mut self, is_wanted: impl Fn(&str, &[String]) -> bool) -> Self {
+        self.labels.retain(|labels| is_wanted(labels.head, &labels.texts));
+        self
+    }
+
+    /// Its texts alone.
+    pub(crate) fn grid(self) -> Grid {
+        let grid = Grid::new(self.labels, self.figures);
+        self.remarks.map_or(grid.clone(), |remarks| grid.with_notes(remarks))
+    }
+
+    /// The table under a title.
+    pub fn sheet(self, title: impl Into<String>) -> Sheet {
+        Sheet::of(title.into(), self.grid(), Footnotes::default())
     }
 }
 
@@ -83,20 +92,16 @@ mod tests {
 
     #[test]
     fn texts_stand_in_their_columns_and_notes_below() {
-        let listing = Listing {
-            title: "A table".into(),
-            labels: vec![("key", vec!["a".into(), "bb".into()])],
-            figures: vec![FigureColumn {
-                group: String::new(),
-                head: "value".into(),
-                texts: vec!["5 ms".into(), "10".into()],
-            }],
-            remarks: Some(("source", vec!["published".into(), String::new()])),
-            notes: vec!["one note".into()],
-        };
+        let rows = [("a", "5 ms", "published"), ("bb", "10", "")];
+        let sheet = Listing::of(&rows)
+            .label("key", |row| row.0.into())
+            .figure("", "value", |row| row.1.into())
+            .remark("source", |row| row.2.into())
+            .sheet("A table")
+            .with_notes(["one note".into()]);
         let expected = "A table\n\nkey  value  source\n─────────────────────\na     5 ms  \
             published\nbb      10\n\none note\n";
-        assert_eq!(listing.text(None), expected);
-        assert!(listing.markdown().contains("| bb | 10 |"));
+        assert_eq!(sheet.text(None), expected);
+        assert!(sheet.markdown().contains("| bb | 10 |"));
     }
 }

@@ -4,10 +4,11 @@
 //!
 //! Non-goals: computing (the findings hold the numbers), printing.
 
-use crate::listing::{FigureColumn, Listing};
+use crate::listing::Listing;
 use crate::number::significant;
-use crate::rows::{Column, rows};
+use crate::rows::{Column, plain, rows};
 use crate::screen::{Screen, short};
+use crate::sheet::Sheet;
 use model::doubt::{Code, Doubt, Value};
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
@@ -42,7 +43,7 @@ const BELOW: &str = "lbolt response OUTPUT has what each request went through: t
 
 /// The first screen for a terminal of `width` columns; `all` columns where they are requested.
 pub fn screen(findings: &[Finding], all: bool, width: Option<u16>) -> String {
-    let tables = vec![listing(findings)];
+    let tables = vec![sheet(findings)];
     let less_needed: &[&str] = if all { &[] } else { &LESS_NEEDED };
     let below = BELOW.to_owned();
     Screen { sentences: sentences(findings), tables, which: "first", less_needed, below }
@@ -52,7 +53,7 @@ pub fn screen(findings: &[Finding], all: bool, width: Option<u16>) -> String {
 /// The same as Markdown.
 pub fn markdown(findings: &[Finding]) -> String {
     let sentences: String = sentences(findings).iter().map(|text| format!("{text}\n\n")).collect();
-    format!("{sentences}{}", listing(findings).markdown())
+    format!("{sentences}{}", sheet(findings).markdown())
 }
 
 fn of<'a>(findings: &'a [Finding], quantity: &str) -> Option<&'a Finding> {
@@ -180,7 +181,7 @@ fn left_out(findings: &[Finding]) -> Option<String> {
 }
 
 /// The response times by operation; those of the trace only where the replay was faithful.
-fn listing(findings: &[Finding]) -> Listing {
+fn sheet(findings: &[Finding]) -> Sheet {
     let mut rows = rows(findings, |finding| match &finding.subject {
         Subject::DeviceOp(of) => Some((of.op.clone(), finding.quantity.clone())),
         _ => None,
@@ -190,20 +191,14 @@ fn listing(findings: &[Finding]) -> Listing {
         let is_known = rows.iter().any(|row| row.value(column.2).is_some());
         is_known && (is_faithful(findings) || !column.2.starts_with("recorded"))
     };
-    let figures = COLUMNS.iter().filter(is_shown).map(|(group, head, quantity, show)| {
-        FigureColumn::of(group, head, rows.iter().map(|row| row.shown(quantity, *show)))
-    });
-    let ops = rows.iter().map(|row| row.key.clone()).collect();
     let title = match is_faithful(findings) {
         true => "The trace, replayed",
         false => "A different load from the trace's",
     };
-    Listing {
-        title: title.into(),
-        figures: figures.collect(),
-        labels: vec![("op", ops)],
-        ..Listing::default()
-    }
+    Listing::of(&rows)
+        .label("op", |row| row.key.clone())
+        .columns(COLUMNS.iter().filter(is_shown), plain)
+        .sheet(title)
 }
 
 #[cfg(test)]

@@ -4,10 +4,9 @@
 //! Non-goals: counting (the findings hold the numbers), printing.
 
 use crate::doubt::sentence;
-use crate::footnote::Footnotes;
-use crate::grid::{Grid, Labels};
+use crate::listing::Listing;
 use crate::number::{show_bytes, significant};
-use crate::rows::{Column, Row, figures, rows};
+use crate::rows::{Column, Row, plain, rows};
 use crate::sheet::{Sheet, lines};
 use crate::words::hang;
 use model::record::{Finding, Subject, Verdict};
@@ -169,10 +168,6 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
     if rows.is_empty() {
         return None;
     }
-    let labels = vec![
-        Labels { head: "device", texts: rows.iter().map(|row| row.key.0.clone()).collect() },
-        Labels { head: "op", texts: rows.iter().map(|row| row.key.1.clone()).collect() },
-    ];
     let value = |row: &Row<Traffic>, quantity| row.value(quantity);
     // What admission and scheduler are together tells something where they are not known.
     let tells = |row: &Row<Traffic>, part| value(row, part).is_some();
@@ -186,9 +181,11 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         _ => is_news(column, &rows, value),
     };
     let columns: Vec<Column> = COLUMNS.iter().filter(is_shown).copied().collect();
-    let grid = Grid::new(labels, figures(&columns, &rows, value));
-    let mut sheet =
-        Sheet::of("Requests by device and operation".into(), grid, Footnotes::default());
+    let mut sheet = Listing::of(&rows)
+        .label("device", |row| row.key.0.clone())
+        .label("op", |row| row.key.1.clone())
+        .columns(&columns, plain)
+        .sheet("Requests by device and operation");
     sheet.legend = lines(&LEGEND);
     let is_shown = |name: &str| columns.iter().any(|c| c.0 == name || c.1 == name);
     let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));

@@ -5,13 +5,12 @@
 
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::Entry;
+pub(crate) use crate::listing::Column;
+use crate::listing::Listing;
 use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use model::record::{Finding, Verdict};
 use std::collections::BTreeMap;
-
-/// A column: its group, its head, the quantity, and how it is printed.
-pub(crate) type Column = (&'static str, &'static str, &'static str, fn(f64) -> String);
 
 /// A label of rows: its head, and its text of a row's key.
 pub(crate) type Label<K> = (&'static str, fn(&K) -> String);
@@ -98,43 +97,18 @@ impl<K> View<K> {
         let cells =
             rows.iter().map(|row| (String::new(), (self.name)(&row.key), row.notes(self.judged)));
         let notes = Footnotes::of_cells("rows", cells);
-        let grid = self.grid(rows, &notes);
+        let entry = |row: &Row<K>, column: &Column| Entry {
+            text: (self.show)(row, column),
+            mark: match column.2 == self.marked {
+                true => notes.mark_in("", row.notes(self.judged)),
+                false => String::new(),
+            },
+        };
+        let listing = self.labels.iter().fold(Listing::of(rows), |listing, (head, text)| {
+            listing.label(head, |row| text(&row.key))
+        });
+        let grid = listing.columns(self.columns, entry).grid();
         let sheet = Sheet::of(self.title.to_owned(), grid, notes);
         Sheet { legend: lines(self.legend), ..sheet }
     }
-
-    fn grid(&self, rows: &[Row<K>], notes: &Footnotes) -> Grid {
-        let label = |(head, text): &Label<K>| Labels {
-            head,
-            texts: rows.iter().map(|row| text(&row.key)).collect(),
-        };
-        let mark = |row: &Row<K>, quantity| match quantity == self.marked {
-            true => notes.mark_in("", row.notes(self.judged)),
-            false => String::new(),
-        };
-        let entry = |row: &Row<K>, column: &Column| Entry {
-            text: (self.show)(row, column),
-            mark: mark(row, column.2),
-        };
-        let figures = |column: &Column| Figures {
-            group: column.0.to_owned(),
-            head: column.1.to_owned(),
-            entries: rows.iter().map(|row| entry(row, column)).collect(),
-        };
-        let labels = self.labels.iter().map(label).collect();
-        Grid::new(labels, self.columns.iter().map(figures).collect())
-    }
-}
-
-/// The columns over rows of any kind; `value` is of a row and a quantity.
-pub(crate) fn figures<R>(
-    columns: &[Column],
-    rows: &[R],
-    value: impl Fn(&R, &'static str) -> Option<f64>,
-) -> Vec<Figures> {
-    let column = |(group, head, quantity, show): &Column| {
-        let text = |row| value(row, quantity).map_or_else(|| NOT_MEASURED.to_owned(), show);
-        Figures::plain(group, head, rows.iter().map(text))
-    };
-    columns.iter().map(column).collect()
 }

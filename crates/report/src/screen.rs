@@ -3,7 +3,6 @@
 //!
 //! Non-goals: what the sentences and the tables say.
 
-use crate::listing::Listing;
 use crate::sheet::Sheet;
 use crate::words::{clean, elided, hang};
 
@@ -22,7 +21,7 @@ pub struct Screen {
     /// The answer, a paragraph each.
     pub sentences: Vec<String>,
     /// The tables that matter, the rows that matter most first.
-    pub tables: Vec<Listing>,
+    pub tables: Vec<Sheet>,
     /// What the rows are that a table begins with: `first`, `worst`.
     pub which: &'static str,
     /// Columns by group and heading: where a terminal is narrow, the first ones go first.
@@ -35,7 +34,7 @@ impl Screen {
     /// For a terminal of `width` columns.
     pub fn text(&self, width: Option<u16>) -> String {
         let limit = limited(width);
-        let most = self.tables.iter().map(Listing::rows).max().unwrap_or(1);
+        let most = self.tables.iter().map(Sheet::rows).max().unwrap_or(1);
         fitted(most, LINES, |rows| {
             let tables = self.tables.iter().map(|table| self.table(table, rows, limit));
             let above = [paragraphs(&self.sentences, limit)].into_iter().chain(tables);
@@ -43,10 +42,11 @@ impl Screen {
         })
     }
 
-    fn table(&self, listing: &Listing, rows: usize, limit: Option<u16>) -> String {
-        let heading = format!("{}{}", listing.title, first_of(self.which, rows, listing.rows()));
-        let grid = listing.grid().first_rows(rows).narrowed(limit, self.less_needed);
-        let notes: String = listing.notes.iter().map(|note| hang("", note, limit)).collect();
+    fn table(&self, sheet: &Sheet, rows: usize, limit: Option<u16>) -> String {
+        let heading = format!("{}{}", sheet.title, first_of(self.which, rows, sheet.rows()));
+        let grid = sheet.grid().cloned().unwrap_or_default();
+        let grid = grid.first_rows(rows).narrowed(limit, self.less_needed);
+        let notes: String = sheet.said.iter().map(|note| hang("", note, limit)).collect();
         format!("{}{}{notes}", hang("", &clean(&heading), limit), grid.shortened(limit).text(limit))
     }
 }
@@ -97,28 +97,21 @@ pub(crate) fn short(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listing::FigureColumn;
+    use crate::listing::Listing;
 
-    fn listing(rows: usize) -> Listing {
-        let texts = |text: &str| vec![text.to_owned(); rows];
-        let figure = |head: &str, chars: usize| FigureColumn {
-            group: "g".into(),
-            head: head.into(),
-            texts: texts(&"9".repeat(chars)),
-        };
-        Listing {
-            title: "A table".into(),
-            labels: vec![("name", texts(&"long".repeat(40)))],
-            figures: vec![figure("kept", 9), figure("dropped", 60)],
-            ..Listing::default()
-        }
+    fn table(rows: usize) -> Sheet {
+        Listing::of(&vec![(); rows])
+            .label("name", |()| "long".repeat(40))
+            .figure("g", "kept", |()| "9".repeat(9))
+            .figure("g", "dropped", |()| "9".repeat(60))
+            .sheet("A table")
     }
 
     #[test]
     fn a_screen_has_no_more_than_its_lines_and_columns() {
         let screen = Screen {
             sentences: vec!["word ".repeat(60)],
-            tables: vec![listing(200), listing(3)],
+            tables: vec![table(200), table(3)],
             which: "first",
             less_needed: &["g dropped"],
             below: "--all has the rest.".into(),

@@ -20,7 +20,7 @@ pub(crate) struct Section {
 
 /// What is printed in one piece.
 #[derive(Debug, Default)]
-pub(crate) struct Sheet {
+pub struct Sheet {
     pub(crate) title: String,
     /// What must be known before the tables: a name and a sentence.
     pub(crate) before: Vec<(&'static str, String)>,
@@ -28,22 +28,36 @@ pub(crate) struct Sheet {
     /// What the columns mean: a name and a sentence.
     pub(crate) legend: Vec<(&'static str, String)>,
     pub(crate) notes: Footnotes,
+    /// Paragraphs under all.
+    pub(crate) said: Vec<String>,
 }
 
 impl Sheet {
     pub(crate) fn of(title: String, grid: Grid, notes: Footnotes) -> Self {
         let sections = vec![Section { heading: String::new(), grid }];
-        Self { title, before: Vec::new(), sections, legend: Vec::new(), notes }
+        Self { title, sections, notes, ..Self::default() }
+    }
+
+    /// With more paragraphs under all.
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.said.extend(notes);
+        self
+    }
+
+    /// The table of a sheet that has one.
+    pub(crate) fn grid(&self) -> Option<&Grid> {
+        self.sections.first().map(|section| &section.grid)
     }
 
     /// For a terminal of `limit` columns.
-    pub(crate) fn text(&self, limit: Option<u16>) -> String {
+    pub fn text(&self, limit: Option<u16>) -> String {
         if self.is_empty() {
             return NOTHING.into();
         }
         let below = [
             facts(&self.legend, limit),
             format!("{}{}", self.notes.text(limit), self.explanation("")),
+            self.said.iter().map(|note| hang("", note, limit)).collect(),
         ];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
             "" => grid.text(limit),
@@ -55,12 +69,16 @@ impl Sheet {
         format!("{}\n{}", hang("", &self.title, limit), body.join("\n"))
     }
 
-    pub(crate) fn markdown(&self) -> String {
+    /// The same as Markdown.
+    pub fn markdown(&self) -> String {
         if self.is_empty() {
             return NOTHING.into();
         }
-        let below =
-            [listed(&self.legend), format!("{}{}", self.notes.markdown(), self.explanation("- "))];
+        let below = [
+            listed(&self.legend),
+            format!("{}{}", self.notes.markdown(), self.explanation("- ")),
+            self.said.iter().map(|note| format!("{note}\n")).collect::<Vec<_>>().join("\n"),
+        ];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
             "" => grid.markdown(),
             heading => format!("{}\n\n{}", escape_markdown(heading), grid.markdown()),

@@ -3,26 +3,14 @@
 //!
 //! Non-goals: all tables (those of the experiments).
 
+use crate::answer::{Answer, Card};
 use crate::experiments::Run;
 use crate::figure::Figure;
-use crate::grid::Grid;
 use crate::screen::{LINES, fitted, joined, limited};
 use crate::words::{hang, upper};
 use crate::{curve, overhead, storm, sync, throughput};
 use model::record::Finding;
 use model::workload::Access;
-use serde::Serialize;
-
-/// What is said to a question.
-#[derive(Default)]
-pub(crate) struct Answer {
-    /// The number that answers it, and what it is of.
-    pub(crate) headline: (String, String),
-    /// What the number is compared with.
-    pub(crate) bars: Vec<Bar>,
-    pub(crate) sentences: Vec<String>,
-    pub(crate) table: Option<Grid>,
-}
 
 /// A question: the word that its answer begins with, who answers, and what to do with the answer.
 struct Question {
@@ -61,45 +49,6 @@ const QUESTIONS: [Question; 5] = [
         advice: "lbolt storm . --remedies all measures what helps",
     },
 ];
-
-/// An answer as the page shows it first.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Card {
-    /// What it is about.
-    pub word: String,
-    /// The number; empty where it was not measured.
-    pub number: String,
-    /// What the number is of.
-    pub what: String,
-    /// A small chart.
-    pub bars: Vec<Bar>,
-    /// The answer in words.
-    pub sentence: String,
-    /// What to do with it.
-    pub advice: String,
-}
-
-/// A bar of a card.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bar {
-    /// What it is of.
-    pub label: String,
-    /// Its length, in the unit of all bars of the card.
-    pub value: f64,
-    /// The same in words.
-    pub text: String,
-}
-
-impl Bar {
-    pub(crate) fn of(
-        label: &str,
-        value: Option<f64>,
-        show: impl Fn(f64) -> String,
-    ) -> Option<Self> {
-        let value = value.filter(|value| *value > 0.0)?;
-        Some(Self { label: label.to_owned(), value, text: show(value) })
-    }
-}
 
 /// Bars of a card, at most.
 const MOST_BARS: usize = 8;

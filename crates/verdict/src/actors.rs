@@ -6,12 +6,11 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
-use super::instance::{Instances, of_unit};
+use super::instance::{Instances, role_of};
 use super::role::{of_process, role};
 use crate::selection::Who;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use indexmap::IndexMap;
-use model::job_role::JobRole;
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
 };
@@ -291,21 +290,6 @@ impl Actors {
             }
             false => role,
         }
-    }
-}
-
-/// The role of a process, and of its threads that have a name of their own, with the instance that
-/// its cgroup tells.
-pub(crate) fn role_of(process: &Process) -> String {
-    let role_of_all = role(process.title.as_deref(), &process.command);
-    let role_of_thread = match &process.thread {
-        Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),
-        Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
-        None => role_of_all,
-    };
-    match process.unit.as_deref().and_then(of_unit).filter(|_| process.title.is_some()) {
-        Some(instance) => format!("{role_of_thread} ({instance})"),
-        None => role_of_thread,
     }
 }
 

@@ -199,6 +199,11 @@ impl Told<'_> {
 }
 
 impl Verdict {
+    /// All findings. `name` is a device's.
+    pub fn findings(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
+        findings(&[Told { verdict: self, name }])
+    }
+
     /// The time that it is of: it goes on where nothing was requested any more.
     fn time_ns(&self) -> Range<i64> {
         let watched_until_ns = self.known.cpus.until_ns().unwrap_or(0);

@@ -11,6 +11,8 @@
 //!
 //! Non-goals: names of pods and containers, which their managers alone know.
 
+use super::role::role;
+use model::job_role::JobRole;
 use model::record::Process;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +26,23 @@ const NAME_CHARS: usize = 20;
 /// More of a role are not told apart.
 const MOST: usize = 8;
 
+/// The role of a process, and of its threads that have a name of their own, with the instance that
+/// its cgroup tells.
+pub(crate) fn role_of(process: &Process) -> String {
+    let role_of_all = role(process.title.as_deref(), &process.command);
+    let role_of_thread = match &process.thread {
+        Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),
+        Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
+        None => role_of_all,
+    };
+    match process.unit.as_deref().and_then(of_unit).filter(|_| process.title.is_some()) {
+        Some(instance) => format!("{role_of_thread} ({instance})"),
+        None => role_of_thread,
+    }
+}
+
 /// What a cgroup's path tells of the instance; none where it tells none.
-pub(super) fn of_unit(path: &str) -> Option<String> {
+fn of_unit(path: &str) -> Option<String> {
     let parts = || path.rsplit('/').filter(|part| !part.is_empty());
     if let Some(pod) = parts().find_map(pod) {
         return Some(format!("pod {pod}"));
@@ -94,7 +111,7 @@ impl Instances {
         let with_workers: BTreeSet<u64> = workers.filter_map(|of| of.main_process).collect();
         let mut roles: BTreeMap<String, OfRole<'_>> = BTreeMap::new();
         for process in processes.iter().filter(|process| process.title.is_some()) {
-            let of = roles.entry(super::actors::role_of(process)).or_default();
+            let of = roles.entry(role_of(process)).or_default();
             of.units.insert(process.unit.as_deref());
             of.at_once = of.at_once.max(process.main_processes.unwrap_or(0));
             of.mains.extend(process.main_process.filter(|main| with_workers.contains(main)));
@@ -173,7 +190,7 @@ mod tests {
         };
         let all = [of(Some("/a.slice/shop.service")), of(Some("/b")), of(None)];
         let told = |all: &[Process], place: usize| {
-            let role = super::super::actors::role_of(&all[place]);
+            let role = role_of(&all[place]);
             Instances::of(all).of_process(&role, &all[place])
         };
         let expected = [Some("shop".to_owned()), Some("b".to_owned()), None];
@@ -197,7 +214,7 @@ mod tests {
             process(21, 21, "dd if=/y"),
         ];
         let of = |all: &[Process], place: usize| {
-            let role = super::super::actors::role_of(&all[place]);
+            let role = role_of(&all[place]);
             Instances::of(all).of_process(&role, &all[place])
         };
         assert_eq!(of(&all, 2).as_deref(), Some("of 1"));

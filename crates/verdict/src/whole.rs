@@ -5,7 +5,6 @@
 use super::actors::RoleId;
 use super::calls::Served;
 use super::files::Files;
-use super::findings::{Told, findings};
 use super::known::Known;
 use super::stacks::Ways;
 use super::stalled::Unplaced;
@@ -14,7 +13,6 @@ use super::units::UnitSum;
 use super::{Ledger, actors};
 use crate::merge::Merge;
 use indexmap::IndexSet;
-use model::record::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -93,11 +91,6 @@ impl Verdict {
             self.unplaced.entry(number(role)).or_default().merge(unplaced);
         }
         self.last_ns = self.last_ns.max(other.last_ns);
-    }
-
-    /// All findings. `name` is a device's.
-    pub fn findings(&self, name: &dyn Fn(u32) -> String) -> Vec<Finding> {
-        findings(&[Told { verdict: self, name }])
     }
 
     /// The processes that have roles of their own, as these are called.

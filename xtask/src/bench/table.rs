@@ -4,7 +4,7 @@ use super::case::{Case, Row};
 use super::formula::{self, Figure, median};
 use super::judge::{Measured, Verdict, extremes};
 use super::runner::Rounds;
-use report::listing::{FigureColumn, Listing};
+use report::listing::Listing;
 
 /// A figure and what was found.
 #[derive(Debug, Clone)]
@@ -89,24 +89,15 @@ fn number(value: f64) -> String {
 
 /// The table, with notes beneath.
 pub(super) fn render(rows: &[Found], notes: Vec<String>) -> String {
-    let texts = |text: &dyn Fn(&Found) -> String| rows.iter().map(text).collect::<Vec<_>>();
-    let column = |head: &str, text: &dyn Fn(&Found) -> String| FigureColumn {
-        group: String::new(),
-        head: head.to_owned(),
-        texts: texts(text),
-    };
-    let listing = Listing {
-        title: summary(rows),
-        labels: vec![("what", texts(&|row| row.name.clone()))],
-        figures: vec![
-            column("measured", &Found::measured),
-            column("wanted", &|row| row.wanted.clone()),
-            column("sides", &|row| row.sides.clone()),
-        ],
-        remarks: Some(("verdict", texts(&|row| row.verdict.to_string()))),
-        notes,
-    };
-    listing.text(None)
+    Listing::of(rows)
+        .label("what", |row| row.name.clone())
+        .figure("", "measured", Found::measured)
+        .figure("", "wanted", |row| row.wanted.clone())
+        .figure("", "sides", |row| row.sides.clone())
+        .remark("verdict", |row| row.verdict.to_string())
+        .sheet(summary(rows))
+        .with_notes(notes)
+        .text(None)
 }
 
 /// `3 reached, 1 missed, 2 could not be judged`.

@@ -6,15 +6,16 @@ mod records;
 mod run;
 mod seeds;
 mod table;
+mod target;
 
 use crate::command::{in_turn, output, watch};
 use anyhow::{Context as _, ensure};
 use clap::Parser;
 use run::{Outcome, Runner};
-use seeds::Target;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use target::Target;
 
 /// The toolchain that can instrument for a fuzzer.
 const TOOLCHAIN: &str = "nightly";

@@ -1,7 +1,7 @@
 //! What the reading of records is fuzzed with: files of ours in each codec, and those that pyarrow
 //! made.
 
-use super::seeds::Target;
+use super::target::Target;
 use anyhow::Context as _;
 use bytes::Bytes;
 use model::record::requests::{Provenance, RequestWriter};

@@ -1,6 +1,6 @@
 //! One target's run: its corpus, its limits, and what libFuzzer says at the end.
 
-use super::seeds::Target;
+use super::target::Target;
 use crate::command::dying_with_us;
 use anyhow::Context as _;
 use std::fs::File;

@@ -1,6 +1,7 @@
 //! What is fuzzed, and what each begins with: the fixtures of crate trace, by the format that each
 //! is of, and files of records.
 
+use super::target::Target;
 use anyhow::{Context as _, ensure};
 use formats::import::{self, FORMATS, Input};
 use std::io::{Read as _, Write as _};
@@ -8,17 +9,6 @@ use std::path::{Path, PathBuf};
 
 /// What lies between the files of a trace; as in `fuzz/src/import.rs`.
 const NEXT_FILE: &[u8] = b"\n<next file>\n";
-
-/// A part of what reads files that is fuzzed by itself.
-#[derive(Debug)]
-pub(super) struct Target {
-    /// As `LBOLT_FUZZ_TARGET` says it.
-    pub(super) name: String,
-    /// Whether it is fed with more than text.
-    pub(super) is_binary: bool,
-    /// Names of files and what is in them.
-    pub(super) seeds: Vec<(String, Vec<u8>)>,
-}
 
 /// Every format, guessing, decompressing, and records.
 /// Errors: a fixture that cannot be read or is of no format; a format without a fixture.

@@ -3,12 +3,27 @@
 
 use super::judge::{Fault, Outcome};
 use super::results::Row;
-use super::runner::All;
 use super::table::{Kernel, Table};
-use report::listing::{FigureColumn, Listing};
+use report::Sheet;
+use report::listing::Listing;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
+
+/// What became of all cases.
+#[derive(Debug)]
+pub(super) struct All {
+    pub(super) rows: Vec<Row>,
+    pub(super) again: usize,
+    pub(super) is_stopped: bool,
+}
+
+impl All {
+    pub(super) fn is_passed(&self) -> bool {
+        let is_failed = |row: &Row| matches!(row.outcome, Outcome::Failed(_));
+        !self.is_stopped && !self.rows.iter().any(is_failed)
+    }
+}
 
 /// What became of the cases of a stack on a kernel.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,34 +80,29 @@ fn names(rows: &[Row], name: fn(&Row) -> &String) -> Vec<String> {
     names
 }
 
-fn listing(title: String, stacks: &[String], columns: Vec<FigureColumn>) -> Listing {
-    Listing {
-        title,
-        labels: vec![("stack", stacks.to_vec())],
-        figures: columns,
-        ..Listing::default()
-    }
-}
-
-fn column(
-    head: &str,
-    stacks: &[String],
+/// A row a stack, a column a kernel; `head` is a kernel's.
+fn sheet(
+    title: &str,
     rows: &[Row],
-    kernel: &str,
+    stacks: &[String],
+    kernels: &[(String, String)],
     shown: impl Fn(Cell) -> String,
-) -> FigureColumn {
-    let of = |stack: &String| {
-        Cell::of(rows.iter().filter(|row| row.kernel == kernel && row.stack == *stack))
-    };
-    let texts = stacks.iter().map(|stack| shown(of(stack))).collect();
-    FigureColumn { group: String::new(), head: head.to_owned(), texts }
+) -> Sheet {
+    let listing = Listing::of(stacks).label("stack", String::clone);
+    let listing = kernels.iter().fold(listing, |listing, (kernel, head)| {
+        listing.figure("", head, |stack| {
+            let is_of = |row: &&Row| row.kernel == *kernel && row.stack == *stack;
+            shown(Cell::of(rows.iter().filter(is_of)))
+        })
+    });
+    listing.sheet(title)
 }
 
 /// The matrix, lacks and failures, for a terminal.
 pub(super) fn text(rows: &[Row]) -> String {
     let (stacks, kernels) = (names(rows, |row| &row.stack), names(rows, |row| &row.kernel));
-    let columns = kernels.iter().map(|kernel| column(kernel, &stacks, rows, kernel, Cell::text));
-    let mut text = listing("The lab".to_owned(), &stacks, columns.collect()).text(None);
+    let kernels: Vec<_> = kernels.into_iter().map(|kernel| (kernel.clone(), kernel)).collect();
+    let mut text = sheet("The lab", rows, &stacks, &kernels, Cell::text).text(None);
     for (sentence, places) in said(rows, |row| match &row.outcome {
         Outcome::Lacks(sentence) => Some(one_line(sentence)),
         _ => None,
@@ -193,15 +203,15 @@ pub(super) fn markdown(
             stacks.push(name);
         }
     }
-    let of = |kernel: &Kernel| column(&head(kernel), &stacks, rows, &kernel.name, Cell::word);
-    let title = "Stacks on Debian's kernels".to_owned();
-    let mut listing = listing(title, &stacks, table.kernel.iter().map(of).collect());
+    let kernels: Vec<_> =
+        table.kernel.iter().map(|kernel| (kernel.name.clone(), head(kernel))).collect();
+    let sheet = sheet("Stacks on Debian's kernels", rows, &stacks, &kernels, Cell::word);
     let lacks = said(rows, |row| match &row.outcome {
         Outcome::Lacks(sentence) => Some(one_line(sentence)),
         _ => None,
     });
-    listing.notes = lacks.into_iter().map(|(why, places)| format!("*{why}*: {places}.")).collect();
-    format!("{PAGE}\n{}", listing.markdown())
+    let lacks = lacks.into_iter().map(|(why, places)| format!("*{why}*: {places}."));
+    format!("{PAGE}\n{}", sheet.with_notes(lacks).markdown())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::cache::{Boot, Cache};
 use super::evidence::Evidence;
 use super::judge::{Fault, Outcome, judge};
-use super::matrix;
+use super::matrix::{self, All};
 use super::plan::{Case, Plan};
 use super::results::Row;
 use super::table::Machine;
@@ -30,21 +30,6 @@ pub(super) struct Runner<'a> {
     /// Guests that were booted again.
     again: AtomicUsize,
     ended: AtomicUsize,
-}
-
-/// What became of all cases.
-#[derive(Debug)]
-pub(super) struct All {
-    pub(super) rows: Vec<Row>,
-    pub(super) again: usize,
-    pub(super) is_stopped: bool,
-}
-
-impl All {
-    pub(super) fn is_passed(&self) -> bool {
-        let is_failed = |row: &Row| matches!(row.outcome, Outcome::Failed(_));
-        !self.is_stopped && !self.rows.iter().any(is_failed)
-    }
 }
 
 impl Drop for Runner<'_> {

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::judge::Outcome;
-use report::listing::{FigureColumn, Listing};
+use report::listing::Listing;
 
 /// Longer texts are cut.
 const TEXT_LENGTH: usize = 90;
@@ -10,34 +10,22 @@ const TEXT_LENGTH: usize = 90;
 type Row<'a> = (&'a Case, Outcome);
 
 pub(super) fn render(rows: &[Row]) -> String {
-    let texts = |text: &dyn Fn(&Row) -> String| rows.iter().map(text).collect::<Vec<_>>();
-    let figure = |head: &str, text: &dyn Fn(&Row) -> String| FigureColumn {
-        group: String::new(),
-        head: head.to_owned(),
-        texts: texts(text),
-    };
-    let listing = Listing {
-        title: summary(rows),
-        labels: vec![
-            ("case", texts(&|(case, _)| case.name.clone())),
-            ("planted", texts(&|(case, _)| short(&case.planted))),
-            ("verdict", texts(&|(_, outcome)| short(&outcome.said))),
-        ],
-        figures: vec![
-            figure("effect", &|(_, outcome)| effect(outcome)),
-            figure("stolen", &|(_, outcome)| format!("{:.1} %", outcome.stolen_percent)),
-        ],
-        remarks: Some(("judged", texts(&|(case, outcome)| judged(case, outcome).to_owned()))),
-        notes: vec![
-            "effect: by the victim's own log, while disturbed against before and after".to_owned(),
-            "stolen: of the CPUs' time, by the hypervisor; with more than 5 % nothing is judged"
-                .to_owned(),
-            "disturbed: that, or the machine's own disk stood still in a calm load, by the load's \
-             own log, too"
-                .to_owned(),
-        ],
-    };
-    listing.text(None)
+    let notes = [
+        "effect: by the victim's own log, while disturbed against before and after",
+        "stolen: of the CPUs' time, by the hypervisor; with more than 5 % nothing is judged",
+        "disturbed: that, or the machine's own disk stood still in a calm load, by the load's \
+             own log, too",
+    ];
+    Listing::of(rows)
+        .label("case", |(case, _)| case.name.clone())
+        .label("planted", |(case, _)| short(&case.planted))
+        .label("verdict", |(_, outcome)| short(&outcome.said))
+        .figure("", "effect", |(_, outcome)| effect(outcome))
+        .figure("", "stolen", |(_, outcome)| format!("{:.1} %", outcome.stolen_percent))
+        .remark("judged", |(case, outcome)| judged(case, outcome).to_owned())
+        .sheet(summary(rows))
+        .with_notes(notes.map(str::to_owned))
+        .text(None)
 }
 
 fn short(text: &str) -> String {

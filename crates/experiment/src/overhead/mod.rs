@@ -33,6 +33,7 @@ use model::seam::{
     Accounting, Clock, Counters, Job, JobCpu, JobPlacement, Subject, SubjectError, TimedCompletion,
     Turn,
 };
+use model::units::show_size;
 use model::workload::{Access, Arithmetic, EngineKind};
 use signal::Signal;
 use std::collections::HashMap;
@@ -89,15 +90,12 @@ struct Overhead<'a, S: Subject> {
 impl<S: Subject> Overhead<'_, S> {
     fn all(&mut self) -> Result<(), SubjectError> {
         let cells = self.plan.cells();
-        match self.prepare(&cells) {
-            Ok(()) => {}
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => {
-                for planned in &cells {
-                    self.refuse(&planned.cell, Account::Difference, error.clone());
-                }
-                return Ok(());
-            }
+        let prepared = self.prepare(&cells);
+        if prepared.is_err() {
+            let refused = |planned: &PlannedCell| {
+                self.taken(&planned.cell, Account::Difference, prepared.clone())
+            };
+            return cells.iter().try_for_each(refused);
         }
         for round in 0.. {
             if round >= self.plan.warmup && !self.rounds.go_on(self.bench.clock.now_ns()) {
@@ -147,21 +145,14 @@ impl<S: Subject> Overhead<'_, S> {
     }
 
     fn lay_out(&mut self, direct: bool) -> Result<(), SubjectError> {
-        use model::units::show_size;
-        let (needed, free) = (2 * self.plan.file_bytes, self.bench.place.capacity_bytes);
-        if needed > free {
-            return Err(SubjectError::Unavailable(format!(
-                "two files of {} need {}, but there is space for {}; give a smaller --size",
-                show_size(self.plan.file_bytes),
-                show_size(needed),
-                show_size(free)
-            )));
-        }
+        let file_bytes = self.plan.file_bytes;
+        let what = format!("two files of {} need", show_size(file_bytes));
+        self.bench.check_room(&what, 2 * file_bytes)?;
         let is_device = self.bench.place.is_device;
         if is_device && direct {
             return Ok(());
         }
-        let (label, bytes) = (if direct { "direct file" } else { "cached file" }, 0..needed / 2);
+        let (label, bytes) = (if direct { "direct file" } else { "cached file" }, 0..file_bytes);
         let file = self.file(direct);
         let (placement, mut job) = layer(&self.bench.place, &file, (false, bytes));
         if is_device {
@@ -278,7 +269,7 @@ impl<S: Subject> Overhead<'_, S> {
         Ok(())
     }
 
-    /// Passes an interruption on; another error refuses the cell from here on.
+    /// Measures, unless the cell was refused before.
     fn settle(
         &mut self,
         cell: &Cell,
@@ -288,25 +279,29 @@ impl<S: Subject> Overhead<'_, S> {
         if self.is_refused(cell, account) {
             return Ok(());
         }
-        match measure(self) {
-            Ok(()) => {}
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => self.refuse(cell, account, error),
-        }
-        Ok(())
+        let measured = measure(self);
+        self.taken(cell, account, measured)
     }
 
     fn is_refused(&self, cell: &Cell, account: Account) -> bool {
         self.refused.contains(&(*cell, account))
     }
 
-    fn refuse(&mut self, cell: &Cell, account: Account, error: SubjectError) {
+    /// Passes an interruption on; another error refuses the cell from here on.
+    fn taken(
+        &mut self,
+        cell: &Cell,
+        account: Account,
+        measured: Result<(), SubjectError>,
+    ) -> Result<(), SubjectError> {
         let blank = pass::blank(self.target, cell, account, self.plan.file_bytes);
-        self.bench.refuse(blank, error);
-        if account == Account::Difference {
-            self.rounds.leave_out(cell);
+        if self.bench.taken(measured, blank)?.is_none() {
+            if account == Account::Difference {
+                self.rounds.leave_out(cell);
+            }
+            self.refused.push((*cell, account));
         }
-        self.refused.push((*cell, account));
+        Ok(())
     }
 
     fn pass(&mut self, cell: &Cell, account: Account, round: u32) -> Result<(), SubjectError> {

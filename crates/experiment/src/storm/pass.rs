@@ -7,14 +7,13 @@ use super::halving::Standing;
 use super::reader::{self, Reader, Syncing};
 use super::{Plan, Surroundings, Tried};
 use crate::account::add_one_by_one;
-use crate::bench::{Bench, Done, Jobs, Met, run_work};
-use crate::checks::Meanwhile;
+use crate::bench::{Bench, Jobs, Met, run_work};
 use crate::observer::Observer;
 use crate::on_file::{At, Next, OnFile, Report, Work, layer};
 use crate::sequence::mix;
 use model::histogram::Histogram;
 use model::record::subject::{Storm, StormStream, Subject as About};
-use model::record::{Experiment, Judgement, Role, Sample};
+use model::record::{Experiment, Role, Sample};
 use model::seam::{Accounting, Clock, JobPlacement, Operation, Request, Subject, SubjectError};
 use model::workload::Access;
 use std::sync::Arc;
@@ -117,9 +116,7 @@ impl<S: Subject> Run<'_, S> {
         let mut samples: Vec<Sample> = done.jobs.iter().flat_map(of).collect();
         for sample in &mut samples {
             done.account(sample);
-            let Done { before, after, .. } = &done;
-            let meanwhile = Meanwhile { sample, before, after }.doubts();
-            sample.judge(Judgement::of([doubts.clone(), meanwhile].concat()));
+            done.judge(sample, doubts.clone());
         }
         Ok(samples)
     }

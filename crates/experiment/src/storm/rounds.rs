@@ -80,18 +80,16 @@ impl<S: Subject> Run<'_, S> {
         for number in 0..tried.len() {
             // The order turns, so that no remedy always comes after the same one.
             let place = (number + round as usize) % tried.len();
-            match self.pass(&tried[place], round) {
-                Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
+            let passed = match self.pass(&tried[place], round) {
                 // The load is over, for all that come after it too.
                 Err(error @ SubjectError::Failed(_)) if !self.plan.command.is_empty() => {
                     return Err(error);
                 }
-                Err(error) => {
-                    let blank = self.blank(&tried[place], StormStream::Read, round);
-                    self.bench.refuse(blank, error);
-                    refused.push(place);
-                }
-                Ok(()) => {}
+                passed => passed,
+            };
+            let blank = self.blank(&tried[place], StormStream::Read, round);
+            if self.bench.taken(passed, blank)?.is_none() {
+                refused.push(place);
             }
         }
         let mut place = 0;

@@ -128,19 +128,14 @@ impl<'a, S: Subject> SystemRun<'a, S> {
 
     /// Prepares the place. Where that is refused, no program was measured.
     fn is_prepared(&mut self) -> Result<bool, SubjectError> {
-        match self.bench.prepare() {
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => {
-                for program in &self.plan.programs {
-                    self.not_measured(program, Role::Kept, error.clone());
-                }
-                // All for one reason.
-                self.bench.failures.truncate(1);
-                return Ok(false);
-            }
-            Ok(()) => {}
+        let prepared = self.bench.prepare();
+        for program in self.plan.programs.iter().filter(|_| prepared.is_err()) {
+            let blank = Sample { role: Role::Kept, ..self.blank_sample(program) };
+            self.bench.taken(prepared.clone(), blank)?;
         }
-        Ok(true)
+        // All for one reason.
+        self.bench.failures.truncate(1);
+        Ok(prepared.is_ok())
     }
 
     fn all_ceilings(&mut self) -> Result<(), SubjectError> {
@@ -160,20 +155,10 @@ impl<'a, S: Subject> SystemRun<'a, S> {
         role: Role,
         measured: Result<(), SubjectError>,
     ) -> Result<(), SubjectError> {
-        match measured {
-            Err(SubjectError::Interrupted) => return Err(SubjectError::Interrupted),
-            Err(error) => {
-                self.not_measured(program, role, error);
-            }
-            Ok(()) => {}
-        }
+        let blank = Sample { role, ..self.blank_sample(program) };
+        self.bench.taken(measured, blank)?;
         self.bench.observer.cell_done();
         Ok(())
-    }
-
-    fn not_measured(&mut self, program: &Program, role: Role, reason: SubjectError) {
-        let blank = Sample { role, ..self.blank_sample(program) };
-        self.bench.refuse(blank, reason);
     }
 
     /// Whether a program cannot run here at all: on a device there is nothing to create.
@@ -270,14 +255,7 @@ impl<'a, S: Subject> SystemRun<'a, S> {
             false => self.file_bytes(program).next_multiple_of(LAYOUT_BLOCK_BYTES),
         };
         let needed = file_bytes * u64::from(program.numjobs);
-        if needed > self.bench.place.capacity_bytes {
-            return Err(SubjectError::Unavailable(format!(
-                "{} needs {}, but there is space for {}; give a smaller --size",
-                program.name,
-                show_size(needed),
-                show_size(self.bench.place.capacity_bytes)
-            )));
-        }
+        self.bench.check_room(&format!("{} needs", program.name), needed)?;
         if needed == 0 {
             return Err(SubjectError::Unavailable(format!(
                 "--size is smaller than one block of {}",

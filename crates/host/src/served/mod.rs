@@ -7,7 +7,7 @@
 //! server. Whoever still uses it then gets I/O errors.
 //!
 //! The way through the kernel takes time that the modelled device has not: it is measured before
-//! anybody uses the device ([`way`]), and taken off of each request. How much later than that
+//! anybody uses the device ([`measured`]), and taken off of each request. How much later than that
 //! requests are completed is counted ([`Lateness`]).
 //!
 //! Non-goals: what takes how long (`sim`); more than one device in a process.
@@ -16,6 +16,7 @@ mod clerk;
 mod data;
 mod fuse;
 mod lateness;
+mod measured;
 mod real_time;
 mod ublk;
 mod way;
@@ -180,7 +181,7 @@ impl Served {
     /// Measures the way through the kernel: requests are completed as they come meanwhile.
     /// Errors: the device's own.
     pub fn measure_way(&self) -> Result<Way, SubjectError> {
-        way::measure(&self.path, &self.clerk)
+        measured::measure(&self.path, &self.clerk)
     }
 
     /// From now on requests are completed when a timing says, less the way.

@@ -96,7 +96,7 @@ pub(super) fn rendered(
     match (format, extent, profile) {
         (Format::Json, ..) => format!("{:#}\n", json(calibrated)),
         (Format::Csv, ..) => csv(&calibrated.classes),
-        (Format::Markdown, ..) => calibrated.listings()[0].markdown(),
+        (Format::Markdown, ..) => calibrated.sheets()[0].markdown(),
         (Format::Table, Extent::Screen, Some(profile)) => {
             let below = format!(
                 "Next: lbolt simulate TRACE --model {}; --all prints every class",
@@ -105,7 +105,7 @@ pub(super) fn rendered(
             calibrated.screen(below, terminal_width())
         }
         (Format::Table, ..) => {
-            calibrated.listings().map(|table| table.text(terminal_width())).join("\n")
+            calibrated.sheets().map(|table| table.text(terminal_width())).join("\n")
         }
     }
 }

@@ -29,7 +29,7 @@ mod whatif;
 pub use typed::typed;
 
 use crate::resolve;
-use capture::caretaker;
+use capture::{caretaker, caretaker_part};
 use cli::Command;
 use measure::{Extent, measure};
 
@@ -80,7 +80,7 @@ fn done(command: &Command) -> anyhow::Result<()> {
         Command::Watch(options) => watch::run(options),
         Command::Top(options) => top::run(options),
         Command::CapturePart => standing::part::run(),
-        Command::CaretakerPart => caretaker::run(),
+        Command::CaretakerPart => caretaker_part::run(),
         Command::Response(options) => response::run(options),
         Command::Rollup(options) => rollup::run(options),
         Command::Sql(options) => sql::run(options),

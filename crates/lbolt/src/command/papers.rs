@@ -9,7 +9,7 @@ use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::{Finding, TOOL_VERSION};
 use papers::{Comparison, overhead_1980, response_1986, screen, sentences, throughput_1983};
-use report::listing::Listing;
+use report::Sheet;
 
 /// Runs the command.
 /// Errors: a model at fault.
@@ -32,8 +32,8 @@ pub(super) fn run(options: &PapersOptions) -> anyhow::Result<()> {
     let paged = match &options.page {
         Some(path) => {
             let findings: Vec<Finding> = parts.iter().flat_map(|p| p.findings.clone()).collect();
-            let listings: Vec<&Listing> = parts.iter().flat_map(|part| &part.listings).collect();
-            put(&report::page::of_papers(&findings, &listings, sentences(&findings)), path)
+            let sheets: Vec<&Sheet> = parts.iter().flat_map(|part| &part.sheets).collect();
+            put(&report::page::of_papers(&findings, &sheets, sentences(&findings)), path)
         }
         None => Ok(()),
     };
@@ -53,7 +53,7 @@ fn compute(paper: Paper, seeds: u64) -> anyhow::Result<Comparison> {
 
 fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String> {
     let findings: Vec<Finding> = parts.iter().flat_map(|part| part.findings.clone()).collect();
-    let listings = || parts.iter().flat_map(|part| &part.listings);
+    let sheets = || parts.iter().flat_map(|part| &part.sheets);
     let joined = |texts: Vec<String>| texts.join("\n\n");
     let run = serde_json::json!({
         "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds,
@@ -61,8 +61,8 @@ fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String
     Ok(match options.format {
         Format::Json => report::json(&run, &findings)?,
         Format::Csv => report::csv(&findings),
-        Format::Markdown => joined(listings().map(|listing| listing.markdown()).collect()),
+        Format::Markdown => joined(sheets().map(|sheet| sheet.markdown()).collect()),
         Format::Table if !options.all => screen(&findings, terminal_width()),
-        Format::Table => joined(listings().map(|listing| listing.text(terminal_width())).collect()),
+        Format::Table => joined(sheets().map(|sheet| sheet.text(terminal_width())).collect()),
     })
 }

@@ -1,8 +1,8 @@
 //! `lbolt report`: the page of runs, as one HTML file; and the page of a run that has just ended.
 
 use super::response::progress;
-use super::runs::open;
 use super::{note, print_line};
+use crate::run::directory::open;
 use crate::run::session::control;
 use analysis::inputs::expanded;
 use analysis::page::{Opened, write, write_page};

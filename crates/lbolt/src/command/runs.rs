@@ -3,16 +3,17 @@
 use super::measure::Extent;
 use super::{calibrate, print};
 use crate::render::render;
+use crate::run::directory::open;
 use cli::{Format, RunsCommand, RunsOptions};
 use comfy_table::{Table, presets};
 use host::scratch::{Left, direct, is_scratch_name};
 use messages::fault::{Fault, failure, of_records};
 use model::record::requests::RequestFile;
 use model::record::{Finding, RecordError, Verdict};
-use model::run::{RunDirectory, RunError, RunInfo, list};
+use model::run::{RunDirectory, RunError, list};
 use model::text::visible;
 use report::calibrated::Calibrated;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs the command.
 /// Errors: a run that is not there or cannot be read.
@@ -39,18 +40,6 @@ pub(super) fn run(options: &RunsOptions) -> anyhow::Result<()> {
             found.into_iter().try_for_each(Doomed::remove)
         }
     }
-}
-
-/// A run by its name in the runs' directory, or by its own directory.
-pub(super) fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory, RunInfo)> {
-    let in_runs = runs_dir.join(run);
-    let path: PathBuf = if in_runs.join("run.json").exists() { in_runs } else { run.to_owned() };
-    RunDirectory::open(&path).map_err(|e| {
-        failure(
-            Fault::Usage,
-            format!("failed to {e}; `lbolt runs list` shows the runs of --runs-dir"),
-        )
-    })
 }
 
 /// What is to be removed.

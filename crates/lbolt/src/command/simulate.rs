@@ -18,9 +18,9 @@ use model::record::Finding;
 use model::record::requests::Provenance;
 use model::run::parent_of;
 use papers::CATALOG;
-use report::listing::{FigureColumn, Listing};
+use report::listing::Listing;
 use report::visible_findings;
-use sim::profile::{Profile, plain};
+use sim::profile::{Leaf, Profile, plain};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,9 +178,9 @@ fn rendered(
     Ok(match options.output.format {
         Format::Json => report::json(info, &all)?,
         Format::Csv => report::csv(&all),
-        Format::Markdown => report::simulated::listing(&named).markdown(),
+        Format::Markdown => report::simulated::sheet(&named).markdown(),
         Format::Table if !options.all => report::simulated::screen(&named, terminal_width()),
-        Format::Table => report::simulated::listing(&named).text(terminal_width()),
+        Format::Table => report::simulated::sheet(&named).text(terminal_width()),
     })
 }
 
@@ -197,28 +197,25 @@ fn listed() -> anyhow::Result<String> {
 
 /// Each number with its unit and its source.
 fn shown(profile: &Profile, format: Format) -> String {
-    let (mut keys, mut values, mut sources) = (vec![], vec![], vec![]);
-    for (key, leaf) in profile.leaves() {
+    let leaves: Vec<_> = profile.leaves().collect();
+    let value = |(_, leaf): &(&str, &Leaf)| {
         let bounds = [&leaf.low, &leaf.high].map(|bound| bound.as_ref().map(plain));
         let interval = match bounds {
             [Some(low), Some(high)] => format!(" [{low}, {high}]"),
             _ => String::new(),
         };
-        keys.push(key.to_owned());
-        values.push(format!("{}{interval}", plain(&leaf.value)));
-        let said =
-            leaf.source.as_ref().map(|source| format!("{}: {}", source.kind(), source.text()));
-        sources.push(said.unwrap_or_default());
-    }
-    let listing = Listing {
-        title: format!("{}: {}", profile.name(), profile.title),
-        labels: vec![("key", keys)],
-        figures: vec![FigureColumn { group: String::new(), head: "value".into(), texts: values }],
-        remarks: Some(("source", sources)),
-        ..Listing::default()
+        format!("{}{interval}", plain(&leaf.value))
     };
+    let sheet = Listing::of(&leaves)
+        .label("key", |(key, _)| (*key).to_owned())
+        .figure("", "value", value)
+        .remark("source", |(_, leaf)| match &leaf.source {
+            Some(source) => format!("{}: {}", source.kind(), source.text()),
+            None => String::new(),
+        })
+        .sheet(format!("{}: {}", profile.name(), profile.title));
     match format {
-        Format::Markdown => listing.markdown(),
-        _ => listing.text(None),
+        Format::Markdown => sheet.markdown(),
+        _ => sheet.text(None),
     }
 }

@@ -192,9 +192,9 @@ fn rendered(
     Ok(match options.output.format {
         Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
         Format::Csv => report::csv(findings),
-        Format::Markdown => report::whatif::listing(&shown).markdown(),
+        Format::Markdown => report::whatif::sheet(&shown).markdown(),
         Format::Table if !options.all => report::whatif::screen(&shown, terminal_width()),
-        Format::Table => report::whatif::listing(&shown).text(terminal_width()),
+        Format::Table => report::whatif::sheet(&shown).text(terminal_width()),
     })
 }
 

@@ -7,6 +7,18 @@ use messages::fault::{Fault, failure};
 use model::run::{RunDirectory, RunError, RunInfo, hidden_in, parent_of};
 use std::path::{Path, PathBuf};
 
+/// A run by its name in the runs' directory, or by its own directory.
+pub(crate) fn open(runs_dir: &Path, run: &Path) -> anyhow::Result<(RunDirectory, RunInfo)> {
+    let in_runs = runs_dir.join(run);
+    let path: PathBuf = if in_runs.join("run.json").exists() { in_runs } else { run.to_owned() };
+    RunDirectory::open(&path).map_err(|e| {
+        failure(
+            Fault::Usage,
+            format!("failed to {e}; `lbolt runs list` shows the runs of --runs-dir"),
+        )
+    })
+}
+
 /// A place for a run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunPlace {

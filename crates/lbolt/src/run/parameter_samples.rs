@@ -3,7 +3,7 @@
 
 use crate::resolve::modelled::Drawable;
 use crate::resolve::place::System;
-use crate::run::session::Ran;
+use crate::run::subject::Ran;
 use experiment::throughput::{Observer, PassStart};
 use model::record::{Finding, Interval, Sample, Subject};
 use rayon::prelude::*;

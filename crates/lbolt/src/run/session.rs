@@ -4,7 +4,7 @@
 use crate::resolve::place::{System, SystemKind};
 use crate::run::directory::RunPlace;
 use crate::run::parameter_samples::{Ranges, Samples};
-use crate::run::subject::SystemSubject;
+use crate::run::subject::{Ran, SystemSubject};
 use crate::run::tracing::TraceSource;
 use capture::PassCapture;
 use capture::leftover;
@@ -71,9 +71,6 @@ pub(crate) fn run_info(command: &str, path: &Path, seed: u64) -> anyhow::Result<
         calibration: serde_json::Value::Null,
     })
 }
-
-/// What an experiment says of a run on one subject: what it met, or what ended it.
-pub(crate) type Ran = Result<Vec<SubjectError>, SubjectError>;
 
 /// An experiment as it was resolved: what it measures, and how.
 pub(crate) trait Experiment {

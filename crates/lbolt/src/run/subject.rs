@@ -12,6 +12,9 @@ use model::seam::{
 use sim::subject::ModelSubject;
 use std::sync::Arc;
 
+/// What an experiment says of a run on one subject: what it met, or what ended it.
+pub(crate) type Ran = Result<Vec<SubjectError>, SubjectError>;
+
 /// The subject of a system.
 pub(crate) enum SystemSubject {
     Directory(Box<Directory>),

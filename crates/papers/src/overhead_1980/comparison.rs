@@ -5,9 +5,10 @@ use super::{
     rates, row, table,
 };
 use crate::Failure;
-use crate::comparison::{Comparison, column, finding, subject};
+use crate::comparison::{Comparison, finding, subject};
 use model::record::{Doubt, Finding, Subject};
 use rayon::prelude::*;
+use report::Sheet;
 use report::listing::Listing;
 
 /// The paper's table 1.
@@ -22,14 +23,14 @@ pub fn compare() -> Result<Comparison, Failure> {
     let fitted = finding(&all, "parameters_count", count("fitted") as f64, "fitted");
     let of_rows = rows.iter().flat_map(row_findings);
     let findings = of_rows.chain(rates.iter().flat_map(rate_findings)).chain([fitted]).collect();
-    let mut routines = routines(&rows);
-    routines.notes.push(format!(
+    let free = format!(
         "{} numbers of the models were fitted to this table and its text, and {} are assumed \
          (lbolt simulate --model M --show-model names them).",
         count("fitted"),
         count("assumed")
-    ));
-    Ok(Comparison { listings: vec![routines, greatest(&rates), lines(&figures)], findings })
+    );
+    let routines = routines(&rows).with_notes([free]);
+    Ok(Comparison { sheets: vec![routines, greatest(&rates), lines(&figures)], findings })
 }
 
 fn condition(outcome: &Outcome) -> String {
@@ -150,17 +151,6 @@ fn optional(value: Option<f64>) -> String {
 /// A line of table 1: a row under a condition, the row's first or a later one.
 type RowLine<'a> = (&'a Row, &'a Outcome, bool);
 
-/// A text a line.
-fn of_lines(lines: &[RowLine<'_>], text: impl Fn(&Row, &Outcome) -> String) -> Vec<String> {
-    lines.iter().map(|(row, outcome, _)| text(row, outcome)).collect()
-}
-
-/// A text a row, in its first line.
-fn of_rows(lines: &[RowLine<'_>], text: impl Fn(&Row) -> String) -> Vec<String> {
-    let text = |line: &RowLine<'_>| if line.2 { text(line.0) } else { String::new() };
-    lines.iter().map(text).collect()
-}
-
 /// Where the model's M comes from, and whether it is the printed one.
 fn remark(row: &Row, outcome: &Outcome) -> String {
     let met = if is_met(outcome) { "" } else { "; not met" };
@@ -172,39 +162,38 @@ fn remark(row: &Row, outcome: &Outcome) -> String {
 }
 
 /// A line a row and condition.
-fn routines(rows: &[Row]) -> Listing {
+fn routines(rows: &[Row]) -> Sheet {
     let numbered =
         rows.iter().flat_map(|row| row.outcomes.iter().enumerate().map(move |o| (row, o)));
     let lines: Vec<RowLine<'_>> = numbered.map(|(row, (at, o))| (row, o, at == 0)).collect();
     let us = |value: f64| format!("{value:.0}");
-    let of_row = |text: &dyn Fn(&Row) -> String| of_rows(&lines, text);
-    let of_line = |text: &dyn Fn(&Row, &Outcome) -> String| of_lines(&lines, text);
     let system = |row: &Row| {
         let Published { machine, operating_system, .. } = &row.published;
         format!("{machine} {operating_system}")
     };
     let routine = |row: &Row| format!("{} {}", row.published.routine, row.published.library);
     let missed = |o: &Outcome| format!("{:.2}", o.reading.missed_per_call.max(0.0));
-    Listing {
-        title: "1980, Table 1: I/O routines of the Cray-1 and the CDC 7600".into(),
-        labels: vec![
-            ("system", of_row(&system)),
-            ("routine", of_row(&routine)),
-            ("condition", of_line(&|_, outcome| condition(outcome))),
-        ],
-        figures: vec![
-            column("S", "paper", of_row(&|row| optional(row.published.sectors_per_revolution))),
-            column("S", "model", of_row(&|row| format!("{:.1}", row.sectors_per_revolution()))),
-            column("M", "paper", of_line(&|_, outcome| missed_text(outcome.condition.missed))),
-            column("M", "model", of_line(&|_, outcome| missed(outcome))),
-            column("T_call us", "paper", of_row(&|row| optional(row.published.t_call_us))),
-            column("T_call us", "model", of_row(&|row| us(row.t_call_us))),
-            column("T_trans us", "paper", of_row(&|row| optional(row.published.t_trans_us))),
-            column("T_trans us", "model", of_row(&|row| us(row.t_trans_us))),
-        ],
-        remarks: Some(("M", of_line(&remark))),
-        notes: notes(&lines),
-    }
+    let title = "1980, Table 1: I/O routines of the Cray-1 and the CDC 7600";
+    Listing::of(&lines)
+        .label("system", first(system))
+        .label("routine", first(routine))
+        .label("condition", |(_, outcome, _)| condition(outcome))
+        .figure("S", "paper", first(|row| optional(row.published.sectors_per_revolution)))
+        .figure("S", "model", first(|row| format!("{:.1}", row.sectors_per_revolution())))
+        .figure("M", "paper", |(_, outcome, _)| missed_text(outcome.condition.missed))
+        .figure("M", "model", |(_, outcome, _)| missed(outcome))
+        .figure("T_call us", "paper", first(|row| optional(row.published.t_call_us)))
+        .figure("T_call us", "model", first(|row| us(row.t_call_us)))
+        .figure("T_trans us", "paper", first(|row| optional(row.published.t_trans_us)))
+        .figure("T_trans us", "model", first(|row| us(row.t_trans_us)))
+        .remark("M", |(row, outcome, _)| remark(row, outcome))
+        .sheet(title)
+        .with_notes(notes(&lines))
+}
+
+/// A row's text, in its first line.
+fn first<'a>(text: impl Fn(&Row) -> String) -> impl Fn(&RowLine<'a>) -> String {
+    move |(row, _, is_first)| if *is_first { text(row) } else { String::new() }
 }
 
 fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
@@ -227,46 +216,30 @@ fn notes(lines: &[RowLine<'_>]) -> Vec<String> {
     ]
 }
 
-fn greatest(rates: &[Rate]) -> Listing {
-    let texts = |of: fn(&Rate) -> f64| rates.iter().map(|r| format!("{:.1}", of(r))).collect();
-    Listing {
-        title: "1980, equations 3 and 4: the highest rate of sequential access, in kword/s".into(),
-        labels: vec![("model", rates.iter().map(|rate| rate.model.to_owned()).collect())],
-        figures: vec![
-            column("", "paper", texts(|rate| rate.published_kwords_per_s)),
-            column("", "model", texts(|rate| rate.model_kwords_per_s)),
-        ],
-        ..Listing::default()
-    }
+fn greatest(rates: &[Rate]) -> Sheet {
+    let number = |value: f64| format!("{value:.1}");
+    Listing::of(rates)
+        .label("model", |rate| rate.model.to_owned())
+        .figure("", "paper", |rate| number(rate.published_kwords_per_s))
+        .figure("", "model", |rate| number(rate.model_kwords_per_s))
+        .sheet("1980, equations 3 and 4: the highest rate of sequential access, in kword/s")
 }
 
 /// The figures' lines: what meets 1/B = 0, and what one call adds.
-fn lines(figures: &[Figure]) -> Listing {
-    let all = || figures.iter().flat_map(|figure| figure.series.iter().map(move |s| (figure, s)));
+fn lines(figures: &[Figure]) -> Sheet {
+    let all = figures.iter().flat_map(|figure| figure.series.iter().map(move |s| (figure, s)));
+    let all: Vec<_> = all.collect();
     let line = |line: Option<Line>, of: fn(Line) -> f64| {
         line.map_or_else(|| "–".to_owned(), |line| format!("{:.4}", of(line)))
     };
-    Listing {
-        title: "1980, Figures 1 to 4: straight lines against 1/B".into(),
-        labels: vec![
-            ("figure", all().map(|(figure, _)| figure.number.to_string()).collect()),
-            ("curve", all().map(|(_, series)| series.label.to_owned()).collect()),
-        ],
-        figures: vec![
-            column(
-                "at 1/B = 0",
-                "paper",
-                all().map(|(_, s)| line(s.published, |l| l.intercept)).collect(),
-            ),
-            column(
-                "at 1/B = 0",
-                "model",
-                all().map(|(_, s)| line(s.model, |l| l.intercept)).collect(),
-            ),
-            column("slope", "paper", all().map(|(_, s)| line(s.published, |l| l.slope)).collect()),
-            column("slope", "model", all().map(|(_, s)| line(s.model, |l| l.slope)).collect()),
-        ],
-        remarks: Some(("unit", all().map(|(figure, _)| figure.unit.to_owned()).collect())),
-        notes: figures.iter().map(|f| format!("Figure {}: {}", f.number, f.title)).collect(),
-    }
+    Listing::of(&all)
+        .label("figure", |(figure, _)| figure.number.to_string())
+        .label("curve", |(_, series)| series.label.to_owned())
+        .figure("at 1/B = 0", "paper", |(_, s)| line(s.published, |l| l.intercept))
+        .figure("at 1/B = 0", "model", |(_, s)| line(s.model, |l| l.intercept))
+        .figure("slope", "paper", |(_, s)| line(s.published, |l| l.slope))
+        .figure("slope", "model", |(_, s)| line(s.model, |l| l.slope))
+        .remark("unit", |(figure, _)| figure.unit.to_owned())
+        .sheet("1980, Figures 1 to 4: straight lines against 1/B")
+        .with_notes(figures.iter().map(|f| format!("Figure {}: {}", f.number, f.title)))
 }

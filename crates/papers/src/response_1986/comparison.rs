@@ -4,9 +4,10 @@
 use super::scenario::{self, PATH};
 use super::{COUNTS, Evaluation, Inputs, REMEDIES, Responses, Scenario, evaluate, published};
 use crate::Failure;
-use crate::comparison::{Comparison, column, finding, subject};
+use crate::comparison::{Comparison, finding, subject};
 use model::record::Finding;
 use rayon::prelude::*;
+use report::Sheet;
 use report::listing::Listing;
 use sim::profile::{Leaf, Profile, Source, Value, plain};
 
@@ -50,13 +51,13 @@ pub fn compare(seeds: u64) -> Result<Comparison, Failure> {
     let base = &means[at];
     let findings =
         [count_findings(base, &theirs), means.iter().flat_map(remedy_findings).collect()];
-    let listings = vec![
+    let sheets = vec![
         counts(base, &theirs),
         inputs(profile),
         after_sync(base),
         remedies_table(&means, scenario.inputs.writes_per_sync),
     ];
-    Ok(Comparison { listings, findings: findings.concat() })
+    Ok(Comparison { sheets, findings: findings.concat() })
 }
 
 /// The fitted burst, and the ends of its range.
@@ -124,20 +125,18 @@ fn remedy_findings(mean: &Mean) -> Vec<Finding> {
     KINDS.into_iter().flat_map(of_kind).collect()
 }
 
-fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Listing {
+fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Sheet {
     let whole: u64 = theirs.iter().sum();
     let percent = |value: f64| format!("{value:.2} %");
     let shares = |tick: usize| 100.0 * theirs[tick] as f64 / whole as f64;
-    Listing {
-        title: "1986: responses by ticks of 1/60 s, as shares of the ten counts".into(),
-        labels: vec![("ticks", (0..COUNTS).map(|tick| tick.to_string()).collect())],
-        figures: vec![
-            column("paper", "responses", theirs.iter().map(u64::to_string).collect()),
-            column("paper", "share", (0..COUNTS).map(|tick| percent(shares(tick))).collect()),
-            column("model", "share", (0..COUNTS).map(|t| percent(base.share_percent(t))).collect()),
-        ],
-        remarks: None,
-        notes: vec![format!(
+    let ticks: Vec<usize> = (0..COUNTS).collect();
+    Listing::of(&ticks)
+        .label("ticks", usize::to_string)
+        .figure("paper", "responses", |tick| theirs[*tick].to_string())
+        .figure("paper", "share", |tick| percent(shares(*tick)))
+        .figure("model", "share", |tick| percent(base.share_percent(*tick)))
+        .sheet("1986: responses by ticks of 1/60 s, as shares of the ten counts")
+        .with_notes([format!(
             "The total-variation distance is {:.4} (mean over seeds: {}). This is a fit of {} \
              inputs that the paper does not print. In three hours {:.0} responses take more than \
              300 ticks; the paper mentions such responses and does not count them.",
@@ -145,70 +144,53 @@ fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Listing {
             base.of.len(),
             Inputs::NAMES.len(),
             base.mean(|e| e.above_300_ticks as f64)
-        )],
-    }
+        )])
 }
 
 /// What was fitted, and how far each may be off by itself.
-fn inputs(profile: &Profile) -> Listing {
+fn inputs(profile: &Profile) -> Sheet {
     let is_fitted = |leaf: &&(&str, &Leaf)| matches!(leaf.1.source, Some(Source::Fitted(_)));
     let leaves: Vec<(&str, &Leaf)> = profile.leaves().collect();
     let fitted: Vec<&(&str, &Leaf)> =
         leaves.iter().filter(is_fitted).filter(|(_, leaf)| &*leaf.file == PATH).collect();
-    let bound = |of: fn(&Leaf) -> Option<&Value>| {
-        fitted.iter().map(|(_, leaf)| of(leaf).map_or_else(String::new, plain)).collect()
-    };
-    Listing {
-        title: "1986: the inputs that were fitted".into(),
-        labels: vec![("input", fitted.iter().map(|(key, _)| (*key).to_owned()).collect())],
-        figures: vec![
-            column("", "value", fitted.iter().map(|(_, leaf)| plain(&leaf.value)).collect()),
-            column("distance ≤ 0.05", "from", bound(|leaf| leaf.low.as_ref())),
-            column("distance ≤ 0.05", "to", bound(|leaf| leaf.high.as_ref())),
-        ],
-        remarks: None,
-        notes: vec![format!(
+    let bound = |bound: &Option<Value>| bound.as_ref().map_or_else(String::new, plain);
+    Listing::of(&fitted)
+        .label("input", |(key, _)| (*key).to_owned())
+        .figure("", "value", |(_, leaf)| plain(&leaf.value))
+        .figure("distance ≤ 0.05", "from", |(_, leaf)| bound(&leaf.low))
+        .figure("distance ≤ 0.05", "to", |(_, leaf)| bound(&leaf.high))
+        .sheet("1986: the inputs that were fitted")
+        .with_notes([format!(
             "Each range holds while the other inputs stay as they are ({PATH} says more). The \
              RA81's track skew was fitted to the tables of 1983, not to these counts."
-        )],
-    }
+        )])
 }
 
-fn after_sync(base: &Mean) -> Listing {
+fn after_sync(base: &Mean) -> Sheet {
     const SECONDS: [usize; 8] = [0, 1, 2, 3, 5, 10, 20, 29];
     let ms = |second: usize| format!("{:.0} ms", base.mean(|e| e.reads_after_sync_ms[second]));
-    Listing {
-        title: "1986: mean read response by whole seconds since a sync (the spike of Figure 7)"
-            .into(),
-        labels: vec![("second", SECONDS.iter().map(usize::to_string).collect())],
-        figures: vec![column("", "reads", SECONDS.iter().map(|second| ms(*second)).collect())],
-        ..Listing::default()
-    }
+    Listing::of(&SECONDS)
+        .label("second", usize::to_string)
+        .figure("", "reads", |second| ms(*second))
+        .sheet("1986: mean read response by whole seconds since a sync (the spike of Figure 7)")
 }
 
-fn remedies_table(means: &[Mean], fitted: f64) -> Listing {
-    let texts = |text: &dyn Fn(&Mean) -> String| means.iter().map(text).collect::<Vec<_>>();
-    let ms = |of: fn(&Evaluation) -> f64| texts(&|mean| format!("{:.0}", mean.mean(of)));
-    Listing {
-        title: "1986: what would have helped: response times in ms".into(),
-        labels: vec![
-            ("writes per sync", texts(&|mean| mean.burst.to_string())),
-            ("", texts(&|mean| mean.remedy.to_owned())),
-        ],
-        figures: vec![
-            column("reads", "mean", ms(|e| e.reads.mean_ms)),
-            column("reads", "p99", ms(|e| e.reads.p99_ms)),
-            column("reads", "max", ms(|e| e.reads.max_ms)),
-            column("writes", "mean", ms(|e| e.writes.mean_ms)),
-            column("writes", "p99", ms(|e| e.writes.p99_ms)),
-            column("writes", "max", ms(|e| e.writes.max_ms)),
-        ],
-        remarks: None,
-        notes: vec![format!(
+fn remedies_table(means: &[Mean], fitted: f64) -> Sheet {
+    let ms = |of: fn(&Evaluation) -> f64| move |mean: &Mean| format!("{:.0}", mean.mean(of));
+    Listing::of(means)
+        .label("writes per sync", |mean| mean.burst.to_string())
+        .label("", |mean| mean.remedy.to_owned())
+        .figure("reads", "mean", ms(|e| e.reads.mean_ms))
+        .figure("reads", "p99", ms(|e| e.reads.p99_ms))
+        .figure("reads", "max", ms(|e| e.reads.max_ms))
+        .figure("writes", "mean", ms(|e| e.writes.mean_ms))
+        .figure("writes", "p99", ms(|e| e.writes.p99_ms))
+        .figure("writes", "max", ms(|e| e.writes.max_ms))
+        .sheet("1986: what would have helped: response times in ms")
+        .with_notes([format!(
             "The fit has {fitted} writes per sync. The ten counts hardly constrain this number, \
              and the figures depend on it: trust their directions, not their sizes. The trace \
              hplajw (lbolt simulate … --model hp-9000-845) is the check on a system where the \
              number is known."
-        )],
-    }
+        )])
 }

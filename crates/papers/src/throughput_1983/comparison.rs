@@ -5,9 +5,10 @@ use super::{
     Cell, Errors, KIB, Outcome, RESISTS_PERCENT, cells, evaluate, fitted_parameters, scenarios,
 };
 use crate::Failure;
-use crate::comparison::{Comparison, column, finding, subject};
+use crate::comparison::{Comparison, finding, subject};
 use model::record::{Doubt, Finding};
 use model::units::show_change;
+use report::Sheet;
 use report::listing::Listing;
 
 /// The paper's tables.
@@ -32,9 +33,9 @@ pub fn compare(seeds: u64) -> Result<Comparison, Failure> {
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
     let of_cells = outcomes.iter().flat_map(cell_findings);
     let findings = of_cells.chain(groups.iter().flat_map(Judged::findings)).collect();
-    let mut listings = tables(&outcomes);
-    listings.push(summary(&groups, &outcomes));
-    Ok(Comparison { listings, findings }.with(scenarios::predict(seeds)?))
+    let mut sheets = tables(&outcomes);
+    sheets.push(summary(&groups, &outcomes));
+    Ok(Comparison { sheets, findings }.with(scenarios::predict(seeds)?))
 }
 
 fn block(cell: &Cell) -> String {
@@ -112,7 +113,7 @@ impl Judged {
 }
 
 /// A table of each machine and condition, as the paper prints them.
-fn tables(outcomes: &[Outcome]) -> Vec<Listing> {
+fn tables(outcomes: &[Outcome]) -> Vec<Sheet> {
     let mut machines: Vec<&str> = Vec::new();
     for outcome in outcomes {
         if !machines.contains(&outcome.cell.machine) {
@@ -122,7 +123,10 @@ fn tables(outcomes: &[Outcome]) -> Vec<Listing> {
     machines.into_iter().map(|machine| of_machine(machine, outcomes)).collect()
 }
 
-fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
+/// What a column says of a cell.
+type Text<'t> = &'t dyn Fn(&Outcome) -> String;
+
+fn of_machine(machine: &str, outcomes: &[Outcome]) -> Sheet {
     let of: Vec<&Outcome> = outcomes.iter().filter(|o| o.cell.machine == machine).collect();
     let cells: Vec<&Cell> = of.iter().map(|o| &o.cell).collect();
     let mut rows: Vec<(u64, &str)> = Vec::new();
@@ -136,29 +140,31 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
         of.iter()
             .find(|o| (o.cell.block_bytes, o.cell.program.name) == *row && o.cell.drives == drives)
     };
-    let texts = |drives: usize, text: &dyn Fn(&Outcome) -> String| -> Vec<String> {
-        rows.iter().map(|row| at(row, drives).map_or_else(|| "n.m.".into(), |o| text(o))).collect()
-    };
     let share = |percent: Option<f64>| percent.map_or_else(String::new, |p| format!(" ({p:.0}%)"));
-    let figures = [(1, "1 Drive"), (2, "2 Drives")].into_iter().flat_map(|(drives, group)| {
-        let printed = |o: &Outcome| {
-            let star = if o.cell.is_suspect { "*" } else { "" };
-            format!("{:.0}{}{star}", o.cell.kib_per_s, share(o.cell.cpu_percent))
-        };
-        let modelled = |o: &Outcome| {
-            format!("{:.0}{}", o.modelled.kib_per_s, share(Some(o.modelled.cpu_percent)))
-        };
-        let error = |o: &Outcome| show_change(100.0 * o.error(), 1) + " %";
-        let points = |o: &Outcome| {
-            o.cpu_error_points().map_or_else(String::new, |points| show_change(points, 0))
-        };
-        [
-            column(group, "paper", texts(drives, &printed)),
-            column(group, "model", texts(drives, &modelled)),
-            column(group, "error", texts(drives, &error)),
-            column(group, "CPU", texts(drives, &points)),
-        ]
-    });
+    let printed = |o: &Outcome| {
+        let star = if o.cell.is_suspect { "*" } else { "" };
+        format!("{:.0}{}{star}", o.cell.kib_per_s, share(o.cell.cpu_percent))
+    };
+    let modelled =
+        |o: &Outcome| format!("{:.0}{}", o.modelled.kib_per_s, share(Some(o.modelled.cpu_percent)));
+    let points = |o: &Outcome| {
+        o.cpu_error_points().map_or_else(String::new, |points| show_change(points, 0))
+    };
+    let columns: [(&str, Text<'_>); 4] = [
+        ("paper", &printed),
+        ("model", &modelled),
+        ("error", &|o| show_change(100.0 * o.error(), 1) + " %"),
+        ("CPU", &points),
+    ];
+    let mut listing = Listing::of(&rows)
+        .label("fs", |(bytes, _)| format!("{}K/1K", bytes / 1024))
+        .label("Test", |(_, program)| (*program).to_owned());
+    for (drives, group) in [(1, "1 Drive"), (2, "2 Drives")] {
+        for (head, text) in columns {
+            let of = |row: &(u64, &str)| at(row, drives).map_or_else(|| "n.m.".into(), |o| text(o));
+            listing = listing.figure(group, head, of);
+        }
+    }
     let first = cells.first();
     let condition = first.map_or("", |cell| cell.condition.as_str());
     let condition = if condition == "baseline" { String::new() } else { format!(", {condition}") };
@@ -166,25 +172,17 @@ fn of_machine(machine: &str, outcomes: &[Outcome]) -> Listing {
     let starred = cells.iter().any(|cell| cell.is_suspect);
     let note = "* the hardware was suspect (the paper's star); not counted in the errors";
     let units = "error: of the rate, in % of the paper's rate; CPU: of the CPU share, in points";
-    Listing {
-        title: format!(
-            "1983, {name}{condition}: KiB/s and the program's share of one CPU ({machine})"
-        ),
-        labels: vec![
-            ("fs", rows.iter().map(|(bytes, _)| format!("{}K/1K", bytes / 1024)).collect()),
-            ("Test", rows.iter().map(|(_, program)| (*program).to_owned()).collect()),
-        ],
-        figures: figures.collect(),
-        remarks: None,
-        notes: [units].into_iter().chain(starred.then_some(note)).map(str::to_owned).collect(),
-    }
+    let title =
+        format!("1983, {name}{condition}: KiB/s and the program's share of one CPU ({machine})");
+    let notes = [units].into_iter().chain(starred.then_some(note)).map(str::to_owned);
+    listing.sheet(title).with_notes(notes)
 }
 
-fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
-    let texts = |text: &dyn Fn(&Judged) -> String| groups.iter().map(text).collect::<Vec<_>>();
-    let percent = |of: fn(&Errors) -> f64| texts(&|group| format!("{:.1}", of(&group.errors)));
+fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Sheet {
+    let percent =
+        |of: fn(&Errors) -> f64| move |group: &Judged| format!("{:.1}", of(&group.errors));
     let points = |of: fn(&Errors) -> Option<f64>| {
-        texts(&|group| of(&group.errors).map_or_else(String::new, |points| format!("{points:.1}")))
+        move |group: &Judged| of(&group.errors).map_or_else(String::new, |p| format!("{p:.1}"))
     };
     let resists = |o: &&Outcome| !o.cell.is_suspect && 100.0 * o.error().abs() > RESISTS_PERCENT;
     let resisting: Vec<String> = outcomes
@@ -196,27 +194,22 @@ fn summary(groups: &[Judged], outcomes: &[Outcome]) -> Listing {
         [] => "No cell is off by more than 15 %.".to_owned(),
         some => format!("Cells that are off by more than 15 %: {}.", some.join("; ")),
     };
-    Listing {
-        title: "1983: errors of the rates, in % of the published rates, without starred cells"
-            .into(),
-        labels: vec![("cells", texts(&|group| group.name.to_owned()))],
-        figures: vec![
-            column("", "cells", texts(&|group| group.errors.cells.to_string())),
-            column("", "fitted parameters", texts(&|group| group.parameters.to_string())),
-            column("", "median", percent(|errors| errors.median_percent)),
-            column("", "mean", percent(|errors| errors.mean_percent)),
-            column("", "max", percent(|errors| errors.max_percent)),
-            column("", "within 15 %", percent(|errors| errors.within_percent)),
-            column("CPU, points", "mean", points(|errors| errors.cpu_points)),
-            column("CPU, points", "max", points(|errors| errors.cpu_points_max)),
-        ],
-        remarks: None,
-        notes: vec![
+    Listing::of(groups)
+        .label("cells", |group| group.name.to_owned())
+        .figure("", "cells", |group| group.errors.cells.to_string())
+        .figure("", "fitted parameters", |group| group.parameters.to_string())
+        .figure("", "median", percent(|errors| errors.median_percent))
+        .figure("", "mean", percent(|errors| errors.mean_percent))
+        .figure("", "max", percent(|errors| errors.max_percent))
+        .figure("", "within 15 %", percent(|errors| errors.within_percent))
+        .figure("CPU, points", "mean", points(|errors| errors.cpu_points))
+        .figure("CPU, points", "max", points(|errors| errors.cpu_points_max))
+        .sheet("1983: errors of the rates, in % of the published rates, without starred cells")
+        .with_notes([
             resisting,
             "These are errors of a fit: the models were fitted to the same cells (lbolt simulate \
              --model M --show-model marks each fitted number). docs/guide/simulate.md has the \
              models' predictions."
                 .into(),
-        ],
-    }
+        ])
 }

@@ -6,9 +6,10 @@
 
 use super::program::PROGRAMS;
 use super::{Cell, KIB, Modelled, model};
-use crate::comparison::{Comparison, column, finding, subject};
+use crate::comparison::{Comparison, finding, subject};
 use crate::{CATALOG, Failure};
 use rayon::prelude::*;
+use report::Sheet;
 use report::listing::Listing;
 
 /// One thing that is changed.
@@ -164,32 +165,27 @@ pub(super) fn predict(seeds: u64) -> Result<Comparison, Failure> {
         ]
     });
     let findings = findings.collect();
-    let listings =
-        scenarios.iter().zip(&runs).map(|(scenario, rows)| listing(scenario, rows)).collect();
-    Ok(Comparison { listings, findings })
+    let sheets =
+        scenarios.iter().zip(&runs).map(|(scenario, rows)| sheet(scenario, rows)).collect();
+    Ok(Comparison { sheets, findings })
 }
 
 /// A row a variant, a column a program.
-fn listing(scenario: &Scenario, rows: &[Row]) -> Listing {
-    let figures = scenario.programs.iter().map(|program| {
-        let of = |variant: &String| {
-            let row = rows.iter().find(|row| row.variant == *variant && row.program == *program);
-            row.map_or_else(String::new, |row| {
+fn sheet(scenario: &Scenario, rows: &[Row]) -> Sheet {
+    let listing = Listing::of(&scenario.variants).label("", |variant| variant.name.clone());
+    let listing = scenario.programs.iter().fold(listing, |listing, program| {
+        listing.figure("", program, |variant| {
+            let is_it = |row: &&Row| row.variant == variant.name && row.program == *program;
+            rows.iter().find(is_it).map_or_else(String::new, |row| {
                 format!("{:.0} ({:.0}%)", row.modelled.kib_per_s, row.modelled.cpu_percent)
             })
-        };
-        column("", program, scenario.variants.iter().map(|variant| of(&variant.name)).collect())
+        })
     });
     let drives = if scenario.drives == 1 { "one drive" } else { "two drives" };
-    Listing {
-        title: format!(
-            "1983, section 6, predicted: {}, {drives}, 8K/1K, KiB/s and share of one CPU ({})",
-            scenario.title, scenario.machine
-        ),
-        labels: vec![("", scenario.variants.iter().map(|variant| variant.name.clone()).collect())],
-        figures: figures.collect(),
-        ..Listing::default()
-    }
+    listing.sheet(format!(
+        "1983, section 6, predicted: {}, {drives}, 8K/1K, KiB/s and share of one CPU ({})",
+        scenario.title, scenario.machine
+    ))
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 //!
 //! Non-goals: drawing.
 
-use super::{KNEE, PEAK_BYTES, RATE, Row, kind, rows};
+use super::{KNEE, PEAK_BYTES, RATE, Row, is_point, kind, rows};
 use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
 use crate::experiments::Named;
 use crate::figure::Figure;
 use crate::number::RateUnit;
-use model::record::subject::Curve;
 
 /// A latency: the chart's name, its title, the quantity.
 const LATENCIES: [(&str, &str, &str); 2] = [
@@ -16,14 +15,8 @@ const LATENCIES: [(&str, &str, &str); 2] = [
     ("latency-p99", "p99 latency against IOPS", "latency_p99_ns"),
 ];
 
-/// A point of a curve.
-struct Point {
-    series: String,
-    rate: Figure,
-    latency: Figure,
-    depth: Option<f64>,
-    is_knee: bool,
-}
+/// A point of a curve: its series, whether it is the knee, and its figures.
+type Point = (String, bool, Row);
 
 /// All charts of these runs.
 pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
@@ -31,46 +24,40 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
     curves.chain(ceilings(runs)).collect()
 }
 
-fn series(named: &Named<'_>, curve: &Curve) -> String {
-    named.within(&kind(curve))
+fn points(named: &Named<'_>) -> Vec<Point> {
+    let (points, wholes) = rows(named.run.findings);
+    let knee = |point: &Row| {
+        let whole = wholes.iter().find(|whole| is_point(point, whole))?;
+        whole.value(KNEE).and(whole.value("knee_depth"))
+    };
+    let point = |row: Row| {
+        let is_knee = depth(&row).is_some() && knee(&row) == depth(&row);
+        (named.within(&kind(&row.key)), is_knee, row)
+    };
+    points.into_iter().filter(|row| row.key.access.is_random()).map(point).collect()
 }
 
-fn points(named: &Named<'_>, quantity: &str) -> Vec<Point> {
-    let (points, wholes) = rows(named.run.findings);
-    let knee = |curve: &Curve| {
-        let is_whole = |whole: &&Row| whole.key == Curve { depth: None, ..curve.clone() };
-        let whole = wholes.iter().find(is_whole)?;
-        whole.value(KNEE)?;
-        whole.value("knee_depth")
-    };
-    let point = |row: &Row| {
-        let depth = row.key.depth.map(|depth| depth as f64);
-        Some(Point {
-            series: series(named, &row.key),
-            rate: row.figure(RATE)?.clone(),
-            latency: row.figure(quantity)?.clone(),
-            depth,
-            is_knee: depth.is_some() && knee(&row.key) == depth,
-        })
-    };
-    points.iter().filter(|row| row.key.access.is_random()).filter_map(point).collect()
+fn depth(row: &Row) -> Option<f64> {
+    row.key.depth.map(|depth| depth as f64)
 }
 
 fn curves(runs: &[Named<'_>], (id, title, quantity): &(&str, &str, &str)) -> Option<Chart> {
-    let points: Vec<Point> = runs.iter().flat_map(|named| points(named, quantity)).collect();
-    points.iter().find(|point| point.rate.value.is_some() && point.latency.value.is_some())?;
+    let both = |row: &Row| Some((row.figure(RATE)?.clone(), row.figure(quantity)?.clone()));
+    let points = runs.iter().flat_map(points).filter_map(|point| Some((both(&point.2)?, point)));
+    let points: Vec<((Figure, Figure), Point)> = points.collect();
+    points.iter().find(|((rate, latency), _)| rate.value.and(latency.value).is_some())?;
     let axes = (Axis::new("IOPS", "1/s", Scale::Linear), Axis::new("latency", "ns", Scale::Log));
-    let number = |of: fn(&Point) -> Option<f64>| points.iter().map(of);
-    let mark = |point: &Point| if point.is_knee { "knee" } else { "" }.to_owned();
+    let latency = |of: fn(&Figure) -> Option<f64>| points.iter().map(move |((_, f), _)| of(f));
+    let mark = |is_knee: bool| if is_knee { "knee" } else { "" }.to_owned();
     let chart = Chart::plane(id, title, Kind::Lines, axes)
-        .texts(Role::Series, "requests", points.iter().map(|point| point.series.clone()))
-        .numbers(Role::Extra, "queue depth", "", number(|point| point.depth))
-        .numbers(Role::X, "rate", "1/s", number(|point| point.rate.value))
-        .numbers(Role::Y, "latency", "ns", number(|point| point.latency.value))
-        .numbers(Role::Low, "from", "ns", number(|point| point.latency.low))
-        .numbers(Role::High, "to", "ns", number(|point| point.latency.high))
-        .texts(Role::Mark, "knee", points.iter().map(mark))
-        .texts(Role::Note, "doubts", points.iter().map(|point| point.rate.reason()));
+        .texts(Role::Series, "requests", points.iter().map(|(_, (series, ..))| series.clone()))
+        .numbers(Role::Extra, "queue depth", "", points.iter().map(|(_, (.., row))| depth(row)))
+        .numbers(Role::X, "rate", "1/s", points.iter().map(|((rate, _), _)| rate.value))
+        .numbers(Role::Y, "latency", "ns", latency(|figure| figure.value))
+        .numbers(Role::Low, "from", "ns", latency(|figure| figure.low))
+        .numbers(Role::High, "to", "ns", latency(|figure| figure.high))
+        .texts(Role::Mark, "knee", points.iter().map(|(_, (_, is_knee, _))| mark(*is_knee)))
+        .texts(Role::Note, "doubts", points.iter().map(|((rate, _), _)| rate.reason()));
     let method = "Each point has a greater queue depth than the one before it; the knee is where \
         IOPS over mean latency is greatest (Kleinrock 1979).";
     Some(chart.by(method).half())
@@ -88,10 +75,9 @@ fn ceilings(runs: &[Named<'_>]) -> Option<Chart> {
             |row: &Row| Some((kind(&row.key), named.within(""), row.figure(PEAK_BYTES)?.clone()));
         wholes.iter().filter_map(of).collect::<Vec<_>>()
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("rate", "B/s", Scale::Linear);
-    let chart = Chart::rows("device-ceilings", "Peak bandwidth", Kind::Bars, axis, &entries)?;
+    let chart = Chart::rows("device-ceilings", "Peak bandwidth", Kind::Bars, axis, &found)?;
     let method = "The highest rate of any queue depth.";
     Some(chart.by(method).in_rates_of(unit))
 }

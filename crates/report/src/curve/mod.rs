@@ -5,12 +5,12 @@
 
 mod chart;
 
+use crate::answer::Bar;
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, show_iops, show_rate};
 use crate::ranking::Entrant;
 use crate::rows::{self, Label, View, plain};
 use crate::sheet::{Section, Sheet};
-use crate::survey::Bar;
 use model::record::Finding;
 use model::record::subject::{Curve, Subject};
 use model::units::{show_size, show_time_ns};

@@ -1,7 +1,7 @@
 //! A history for machines: JSON and CSV. Neither rounds.
 
+use super::FIGURES;
 use super::told::sentences;
-use super::{COLUMNS, Figure};
 use crate::export::line;
 use jiff::Timestamp;
 use model::history::{Gap, Line, Overview};
@@ -15,8 +15,12 @@ fn time(unix_ns: i64) -> String {
     Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default().to_string()
 }
 
-/// The figures that are no column of the table: a name with its unit, and the value in a line.
+/// A name with its unit, and the value in a line.
+type Figure = (&'static str, fn(&Line) -> Option<f64>);
+
+/// The figures that are no column of the table; the first stands before these.
 const MORE: &[Figure] = &[
+    ("watched_s", |line| Some(line.watched_ns as f64 / 1e9)),
     ("requests", |line| Some(line.requests as f64)),
     ("failed", |line| Some(line.failed as f64)),
     ("p50_ns", |line| line.p50_ns.map(|ns| ns as f64)),
@@ -27,8 +31,10 @@ const MORE: &[Figure] = &[
 
 /// All figures of a line.
 fn figures(line: &Line) -> impl Iterator<Item = (&'static str, Option<f64>)> {
-    let watched: Figure = ("watched_s", |line| Some(line.watched_ns as f64 / 1e9));
-    let all = [watched].into_iter().chain(COLUMNS.iter().copied()).chain(MORE.iter().copied());
+    let of_table = FIGURES.iter().filter(|(group, ..)| group.is_empty());
+    let of_table = of_table.map(|(_, name, figure)| (*name, *figure));
+    let (first, rest) = MORE.split_at(1);
+    let all = first.iter().copied().chain(of_table).chain(rest.iter().copied());
     all.map(|(name, figure)| (name, figure(line).filter(|value| value.is_finite())))
 }
 

@@ -82,16 +82,23 @@ pub fn incidents_csv(found: &[(String, Incident)]) -> String {
 
 /// The same as Markdown.
 pub fn incidents_markdown(found: &[(String, Incident)]) -> String {
-    let texts = |of: &dyn Fn(&(String, Incident)) -> String| found.iter().map(of).collect();
-    let listing = Listing {
-        title: format!("{} incidents", found.len()),
-        labels: vec![
-            ("time", texts(&|(_, incident)| of_time(incident))),
-            ("why", texts(&|(_, incident)| incident.why.clone())),
-            ("verdict", texts(&|(_, incident)| incident.verdict.clone())),
-            ("run", texts(&|(run, _)| run.clone())),
-        ],
-        ..Listing::default()
-    };
-    listing.markdown()
+    Listing::of(found)
+        .label("time", |(_, incident)| of_time(incident))
+        .label("why", |(_, incident)| incident.why.clone())
+        .label("verdict", |(_, incident)| incident.verdict.clone())
+        .remark("run", |(run, _)| run.clone())
+        .sheet(format!("{} incidents", found.len()))
+        .markdown()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn incidents_are_rows_of_a_markdown_table() {
+        let incident = Incident { why: "p99 > 5 ms".into(), ..Incident::default() };
+        let text = incidents_markdown(&[("run-1".into(), incident)]);
+        assert!(text.contains("p99") && text.contains("run-1"), "{text}");
+    }
 }

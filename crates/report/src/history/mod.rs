@@ -11,9 +11,10 @@ pub use export::{csv, json};
 pub use incidents::{incidents, incidents_csv, incidents_json, incidents_markdown};
 pub use told::sentences;
 
-use crate::listing::{FigureColumn, Listing};
+use crate::listing::Listing;
 use crate::number::significant;
 use crate::screen::{Screen, limited, paragraphs};
+use crate::sheet::Sheet;
 use crate::words::{elided, hang, upper};
 use jiff::Timestamp;
 use model::circumstance;
@@ -53,11 +54,11 @@ pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
     if overview.lines.is_empty() {
         return paragraphs(&answer, limit);
     }
-    let listing = listing(overview, limit.map(|_| WHO_CHARS));
+    let sheet = sheet(overview, limit.map(|_| WHO_CHARS));
     if !shown.shows_all && !shown.is_wide {
         let screen = Screen {
             sentences: answer,
-            tables: vec![listing],
+            tables: vec![sheet],
             which: if overview.by == By::Time { "first" } else { "most important" },
             less_needed: LESS_NEEDED,
             below:
@@ -67,8 +68,8 @@ pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
         };
         return screen.text(limit);
     }
-    let grid = listing.grid().narrowed(limit, LESS_NEEDED);
-    let title = hang("", &listing.title, limit);
+    let grid = sheet.grid().cloned().unwrap_or_default().narrowed(limit, LESS_NEEDED);
+    let title = hang("", &sheet.title, limit);
     format!("{}\n{title}{}", paragraphs(&answer, limit), grid.shortened(limit).text(limit))
 }
 
@@ -76,31 +77,36 @@ pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
 pub fn markdown(overview: &Overview, notes: &[String]) -> String {
     let answer = answer(overview, notes);
     let answer = answer.iter().map(|text| crate::grid::escape_markdown(text) + "\n\n");
-    answer.collect::<String>() + &listing(overview, None).markdown()
+    answer.collect::<String>() + &sheet(overview, None).markdown()
 }
 
-fn listing(overview: &Overview, who_chars: Option<usize>) -> Listing {
-    let lines = &overview.lines;
-    let times = Times::of(overview.span_unix_ns);
-    let mut labels = Vec::new();
+fn sheet(overview: &Overview, who_chars: Option<usize>) -> Sheet {
+    let mut listing = Listing::of(&overview.lines);
     if overview.step_ns.is_some() {
-        labels.push(("time", lines.iter().map(|line| times.of_line(line)).collect()));
+        let times = Times::of(overview.span_unix_ns);
+        listing = listing.label("time", |line| times.of_line(line));
     }
     if overview.by != By::Time {
-        let name = |line: &Line| match line.group.as_str() {
+        listing = listing.label(overview.by.name(), |line| match line.group.as_str() {
             "" => "(none)".to_owned(),
             group => circumstance::cause(group).to_owned(),
-        };
-        labels.push((overview.by.name(), lines.iter().map(name).collect()));
+        });
     }
-    let who = lines.iter().map(|line| who(line, overview.by, who_chars)).collect();
-    Listing {
-        title: title(overview),
-        labels,
-        figures: figures(overview),
-        remarks: overview.by.has_losses().then_some(("lost most", who)),
-        notes: vec![],
+    if overview.by != By::Cause {
+        let is_known = |of: &&Figure| overview.lines.iter().any(|line| of.2(line).is_some());
+        listing = FIGURES.iter().filter(is_known).fold(listing, |listing, (group, head, of)| {
+            listing.figure(group, head, |line| figure(of(line)))
+        });
     }
+    if overview.by.has_losses() {
+        // What is less than nothing is chance.
+        let lost_s = |line: &Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
+        listing = listing.remark("lost most", |line| who(line, overview.by, who_chars));
+        if overview.by != By::Time {
+            listing = listing.figure("", "lost s", lost_s);
+        }
+    }
+    listing.sheet(title(overview))
 }
 
 fn title(overview: &Overview) -> String {
@@ -114,25 +120,22 @@ fn title(overview: &Overview) -> String {
     format!("{} to {}{of}{every}", moment(from), moment(until))
 }
 
-/// A figure's name, and its value in a line.
-type Figure = (&'static str, fn(&Line) -> Option<f64>);
+/// A figure's group and heading, and its value in a line.
+type Figure = (&'static str, &'static str, fn(&Line) -> Option<f64>);
 
-/// What `sar -d` has.
-const COLUMNS: &[Figure] = &[
-    ("tps", |line| line.tps),
-    ("rkB/s", |line| line.read_bytes_per_s.map(kb)),
-    ("wkB/s", |line| line.written_bytes_per_s.map(kb)),
-    ("dkB/s", |line| line.discarded_bytes_per_s.map(kb)),
-    ("areq-sz", |line| line.request_bytes.map(kb)),
-    ("aqu-sz", |line| line.queued),
-    ("await", |line| line.await_ns.map(ms)),
-    ("%util", |line| line.util_percent),
-];
-/// Beside that.
-const RESPONSES: &[Figure] = &[
-    ("p50", |line| line.p50_ns.map(|ns| ms(ns as f64))),
-    ("p99", |line| line.p99_ns.map(|ns| ms(ns as f64))),
-    ("max", |line| line.max_ns.map(|ns| ms(ns as f64))),
+/// What `sar -d` has, and the response times beside that.
+const FIGURES: &[Figure] = &[
+    ("", "tps", |line| line.tps),
+    ("", "rkB/s", |line| line.read_bytes_per_s.map(kb)),
+    ("", "wkB/s", |line| line.written_bytes_per_s.map(kb)),
+    ("", "dkB/s", |line| line.discarded_bytes_per_s.map(kb)),
+    ("", "areq-sz", |line| line.request_bytes.map(kb)),
+    ("", "aqu-sz", |line| line.queued),
+    ("", "await", |line| line.await_ns.map(ms)),
+    ("", "%util", |line| line.util_percent),
+    ("response, ms", "p50", |line| line.p50_ns.map(|ns| ms(ns as f64))),
+    ("response, ms", "p99", |line| line.p99_ns.map(|ns| ms(ns as f64))),
+    ("response, ms", "max", |line| line.max_ns.map(|ns| ms(ns as f64))),
 ];
 
 fn kb(bytes: f64) -> f64 {
@@ -141,26 +144,6 @@ fn kb(bytes: f64) -> f64 {
 
 fn ms(ns: f64) -> f64 {
     ns / 1e6
-}
-
-fn figures(overview: &Overview) -> Vec<FigureColumn> {
-    // What is less than nothing is chance.
-    let lost_s = |line: &Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
-    let lines = &overview.lines;
-    let lost = FigureColumn::of("", "lost s", lines.iter().map(lost_s));
-    let columns = COLUMNS.iter().map(|column| ("", column));
-    let columns = columns.chain(RESPONSES.iter().map(|column| ("response, ms", column)));
-    let columns = columns.map(|(group, (head, of))| {
-        FigureColumn::of(group, head, lines.iter().map(|line| figure(of(line))))
-    });
-    let is_known = |column: &FigureColumn| column.texts.iter().any(|text| text != "-");
-    let all: Vec<FigureColumn> = columns.filter(is_known).collect();
-    match overview.by {
-        By::Cause => vec![lost],
-        By::Time => all,
-        by if !by.has_losses() => all,
-        _ => all.into_iter().chain([lost]).collect(),
-    }
 }
 
 /// A figure as `sar` has it: no more than two decimals.

@@ -3,8 +3,7 @@
 use super::cell::{
     Cell, Column, Draft, Row, distinct, labels, sheet as draw, show_interval, sized, with_interval,
 };
-use super::computing::OVERHEAD;
-use super::routine::{Group, Key, RATE, Routine, Routines};
+use super::routine::{Group, Key, OVERHEAD, RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
 use crate::number::{RateUnit, significant};

@@ -5,7 +5,7 @@
 
 use super::lines::CALL;
 use super::routine::{Group, RATE, Routine, Routines};
-use crate::chart::{Axis, Chart, Entry, Fit, Kind, Role, Scale};
+use crate::chart::{Axis, Chart, Entry, Fit, Kind, Role, Scale, entries};
 use crate::experiments::Named;
 use crate::number::significant;
 use model::units::show_size;
@@ -60,24 +60,15 @@ fn series(routine: &Routine) -> String {
 fn calls(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
     const ACCOUNTS: [(&str, &str); 2] =
         [("its own thread", "thread"), ("all CPUs, by difference", "difference")];
-    let of = |routine: &&'_ Routine| {
-        let entry = |(name, account): &(&str, &str)| {
-            let figure = routine.line(account, CALL)?;
-            Some((series(routine), (*name).to_owned(), figure.clone()))
-        };
-        ACCOUNTS.iter().filter_map(entry).collect::<Vec<_>>()
+    let of = |routine: &&Routine| {
+        entries(&series(routine), &ACCOUNTS, |account| routine.line(account, CALL))
     };
-    let found: Vec<_> = group.routines.iter().flat_map(of).collect();
-    let entries = found.iter().map(|(category, series, figure)| Entry {
-        category: category.clone(),
-        series: series.clone(),
-        figure,
-    });
+    let found: Vec<Entry> = group.routines.iter().flat_map(of).collect();
     // An estimate that is not above zero stands at the begin of an axis of powers.
     let known = found.iter().filter_map(|(.., figure)| figure.value.filter(|ns| *ns > 0.0));
     let axis = Axis::new("T_call", "ns", Scale::of(known));
     let title = format!("The cost of a call: {heading}");
-    let chart = Chart::rows(id, &title, Kind::Dots, axis, &entries.collect::<Vec<_>>())?;
+    let chart = Chart::rows(id, &title, Kind::Dots, axis, &found)?;
     let method = "CPU time of a request whatever its size: the line T = T_call + T_trans × B \
         (equation 8 of 1980), with the 95 % interval of its coefficient.";
     Some(chart.by(method).half())

@@ -3,13 +3,10 @@
 
 use super::across::is_swept;
 use super::cell::{Cell, Column, Draft, Row, distinct, labels, sheet as draw, with_interval};
-use super::routine::{Group, Routine, Routines};
+use super::routine::{Group, OVERHEAD, Routine, Routines};
 use crate::number::significant;
 use crate::sheet::{Sheet, lines};
 use model::units::show_size;
-
-/// T_OH, by equation 2.
-pub(super) const OVERHEAD: &str = "operation_overhead_ns";
 
 /// The table; none if nothing was computed. What was measured for a sweep of the test interval
 /// alone stands in the table of that.

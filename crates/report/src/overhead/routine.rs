@@ -10,6 +10,8 @@ use model::engine::EngineKind;
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
 
+/// T_OH, by equation 2.
+pub(super) const OVERHEAD: &str = "operation_overhead_ns";
 /// R(B,N).
 pub(super) const RATE: &str = "routine_bytes_per_s";
 /// R_inf.

@@ -6,12 +6,12 @@
 use super::across::rates_by_size;
 use super::lines::{self, CALL};
 use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
+use crate::answer::{Answer, Bar};
 use crate::figure::Figure;
 use crate::number::RateUnit;
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{COLUMNS, first_of, fitted, joined, paragraphs, widest};
 use crate::sheet::{NOTHING, Sheet};
-use crate::survey::{Answer, Bar};
 use crate::words::{elided, upper};
 use model::record::Finding;
 use model::units::{show_size, show_time_ns};

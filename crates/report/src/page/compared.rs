@@ -8,6 +8,7 @@ use super::{Page, Section};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
 use crate::compare::{About, sheet, subject, summary};
 use crate::figure::Figure;
+use crate::listing::Listing;
 use crate::number::significant;
 use crate::setting::Setting;
 use crate::words::name;
@@ -49,15 +50,15 @@ pub fn of_comparison(compared: &Compared, about: &About) -> Page {
 /// All settings as a table under a title that other tables may share; none where nothing differs.
 fn settings_table(title: &str, settings: &[Setting]) -> Option<Table> {
     settings.first()?;
-    let row =
-        |setting: &Setting| [&setting.name, &setting.a, &setting.b].map(Clone::clone).to_vec();
+    // All three are texts.
+    let listing = Listing::of(settings)
+        .label("", |setting| setting.name.clone())
+        .label("A", |setting| setting.a.clone())
+        .label("B", |setting| setting.b.clone());
     Some(Table {
         title: title.to_owned(),
         heading: "What differs between the sides besides their numbers".into(),
-        heads: ["", "A", "B"].map(Into::into).to_vec(),
-        // All three are texts.
-        labels: 3,
-        rows: settings.iter().map(row).collect(),
+        cells: listing.grid().cells(),
         ..Table::default()
     })
 }
@@ -108,10 +109,9 @@ fn chart(compared: &Compared) -> Option<Chart> {
         let category = format!("{} {}", subject(&row.subject), row.quantity);
         (category, row.outcome.name().to_owned(), difference(row))
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("B less A, of A", "%", Scale::Linear);
-    let chart = Chart::rows("differences", "Differences", Kind::Dots, axis, &entries)?;
+    let chart = Chart::rows("differences", "Differences", Kind::Dots, axis, &found)?;
     let method = "B's difference from A with its 95 % interval, by itself; the colour is the \
         verdict, which is corrected for the number of rows.";
     let more = (left > 0).then(|| format!("The {MOST} greatest; {left} more are in the table."));
@@ -139,7 +139,7 @@ mod tests {
             "{said}"
         );
         let tables = &page.sections[0].tables;
-        assert_eq!(tables[0].rows, [["scheduler", "<none>", "bfq"]]);
+        assert_eq!(tables[0].cells.rows, [["scheduler", "<none>", "bfq"]]);
         assert_eq!(tables[0].title, tables[1].title, "both are open");
         let html = html(&page).unwrap_or_default();
         assert!(html.contains("<bdi>&lt;none&gt;</bdi>") && !html.contains("<none>"));

@@ -5,9 +5,9 @@
 
 use super::table::Table;
 use super::{Fold, Page, RunFacts, Section};
+use crate::answer::{Bar, Card};
 use crate::chart::{Chart, Column, Values};
 use crate::number::significant;
-use crate::survey::{Bar, Card};
 use model::text::{visible, visible_json};
 use std::fmt::Write as _;
 
@@ -325,33 +325,34 @@ fn of_tables(tables: &[Table], is_open: bool) -> String {
 }
 
 fn of_table(table: &Table) -> String {
-    let groups = table.groups.iter().map(|(group, columns)| {
+    let cells = &table.cells;
+    let groups = cells.groups.iter().map(|(group, columns)| {
         format!("<th class=\"group\" scope=\"colgroup\" colspan=\"{columns}\">{}</th>", text(group))
     });
     let groups: String = groups.collect();
-    let groups = match table.groups.iter().any(|(group, _)| !group.is_empty()) {
+    let groups = match cells.groups.iter().any(|(group, _)| !group.is_empty()) {
         true => format!("<tr>{groups}</tr>").replace("colgroup\" colspan=\"1", "col\" colspan=\"1"),
         false => String::new(),
     };
-    let last = table.heads.len().saturating_sub(1);
+    let last = cells.heads.len().saturating_sub(1);
     let class = |column: usize| match column {
-        column if column < table.labels => "",
-        column if table.has_remarks && column == last => " class=\"remark\"",
+        column if column < cells.labels => "",
+        column if cells.has_remarks && column == last => " class=\"remark\"",
         _ => " class=\"number\"",
     };
     let head = |(column, head): (usize, &String)| match head.as_str() {
         "" => format!("<td{}></td>", class(column)),
         head => format!("<th scope=\"col\"{}>{}</th>", class(column), text(head)),
     };
-    let heads: String = table.heads.iter().enumerate().map(head).collect();
+    let heads: String = cells.heads.iter().enumerate().map(head).collect();
     let row = |row: &Vec<String>| {
         let cell =
             |(column, cell): (usize, &String)| format!("<td{}>{}</td>", class(column), name(cell));
         let cells: String = row.iter().enumerate().map(cell).collect();
         format!("<tr>{cells}</tr>")
     };
-    let rows: String = table.rows.iter().map(row).collect();
-    let tall = if table.rows.len() > TALL { " tall" } else { "" };
+    let rows: String = cells.rows.iter().map(row).collect();
+    let tall = if cells.rows.len() > TALL { " tall" } else { "" };
     let heading = match table.heading.as_str() {
         "" => String::new(),
         heading => format!("<p class=\"part\">{}</p>", text(heading)),

@@ -17,8 +17,8 @@ pub mod table;
 mod tests;
 mod trace;
 
+use crate::answer::Card;
 use crate::chart::Chart;
-use crate::survey::Card;
 pub use compared::of_comparison;
 use model::record::Finding;
 use model::run::RunInfo;

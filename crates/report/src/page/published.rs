@@ -6,7 +6,7 @@ use super::table::Table;
 use super::{Page, Section};
 use crate::chart::{Axis, Chart, Fit, Kind, Role, Scale};
 use crate::figure::Figure;
-use crate::listing::Listing;
+use crate::sheet::Sheet;
 use crate::words::first_seen;
 use model::record::{Finding, Subject};
 
@@ -29,8 +29,8 @@ const TOLD: [Told; 8] = [
     ("share_percent", "shares of response times", None),
 ];
 
-/// What the page says of these papers; `listings` are all their tables.
-pub fn of_papers(findings: &[Finding], listings: &[&Listing], sentences: Vec<String>) -> Page {
+/// What the page says of these papers; `sheets` are all their tables.
+pub fn of_papers(findings: &[Finding], sheets: &[&Sheet], sentences: Vec<String>) -> Page {
     let papers = first_seen(&findings.iter().filter_map(paper).collect::<Vec<_>>());
     let charts = papers.iter().flat_map(|paper| charts(findings, paper)).collect();
     Page {
@@ -42,7 +42,7 @@ pub fn of_papers(findings: &[Finding], listings: &[&Listing], sentences: Vec<Str
             sentences,
             charts,
             folds: vec![],
-            tables: listings.iter().map(|listing| Table::of_listing(listing)).collect(),
+            tables: sheets.iter().flat_map(|sheet| Table::of_sheet(sheet)).collect(),
         }],
     }
 }

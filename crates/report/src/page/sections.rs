@@ -7,7 +7,6 @@ use super::{Section, Source};
 use crate::calibrated::Calibrated;
 use crate::chart::Chart;
 use crate::experiments::{Experiment, Named, Run};
-use crate::listing::Listing;
 use crate::sheet::Sheet;
 use crate::{EXPERIMENTS, joined, response, simulated, verdict, whatif};
 use model::record::{Finding, Subject};
@@ -30,7 +29,7 @@ fn calibrated(sources: &[Source<'_>]) -> Vec<Section> {
         sentences: calibrated.sentences(),
         charts: vec![],
         folds: vec![],
-        tables: calibrated.listings().iter().map(Table::of_listing).collect(),
+        tables: calibrated.sheets().iter().flat_map(Table::of_sheet).collect(),
     };
     let all = sources.iter().filter_map(|of| Some((&of.info.name, Calibrated::of(of.info)?)));
     all.enumerate().map(of).collect()
@@ -96,7 +95,7 @@ struct Listed {
     id: &'static str,
     title: &'static str,
     has: fn(&Finding) -> bool,
-    listing: fn(&[Finding]) -> Listing,
+    sheet: fn(&[Finding]) -> Sheet,
     charts: fn(&[Named<'_>]) -> Vec<Chart>,
 }
 
@@ -105,29 +104,26 @@ const LISTED: [Listed; 2] = [
         id: "simulate",
         title: "A trace on a model",
         has: |finding| finding.quantity == "simulated_count",
-        listing: |findings| simulated::listing(&[("", findings)]),
+        sheet: |findings| simulated::sheet(&[("", findings)]),
         charts: simulated::charts,
     },
     Listed {
         id: "whatif",
         title: "What a change would do",
         has: |finding| finding.quantity == "before_count",
-        listing: |findings| whatif::listing(&whatif::Shown { findings, ..Default::default() }),
+        sheet: |findings| whatif::sheet(&whatif::Shown { findings, ..Default::default() }),
         charts: whatif::charts,
     },
 ];
 
 fn listed(of: &Listed, sources: &[Source<'_>]) -> Option<Section> {
     let runs = named(sources, |source| source.findings.iter().any(of.has));
-    let table = |named: &Named<'_>| {
-        let table = Table::of_listing(&(of.listing)(named.run.findings));
-        Table { title: named.within(&table.title), ..table }
-    };
+    let table = |named: &Named<'_>| tables(named, &[(of.sheet)(named.run.findings)]);
     (!runs.is_empty()).then(|| Section {
         id: of.id.into(),
         title: of.title.into(),
         charts: (of.charts)(&runs),
-        tables: runs.iter().map(table).collect(),
+        tables: runs.iter().flat_map(table).collect(),
         ..Section::default()
     })
 }

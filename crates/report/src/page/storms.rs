@@ -4,6 +4,7 @@
 
 use super::Fold;
 use super::table::Table;
+use crate::listing::Listing;
 use crate::number::{show_bytes, significant};
 use model::units::{show_moment, show_time_ns};
 
@@ -134,38 +135,40 @@ fn sentences(storm: &Storm) -> Vec<String> {
 }
 
 fn responses(storm: &Storm) -> Table {
-    let time = |ns: Option<f64>| ns.map_or_else(String::new, show_time_ns);
-    let row = |name: &str, side: &Side| {
-        let times = (0..4).map(|place| time(side.times_ns.map(|times| times[place])));
-        [name.to_owned(), side.count.to_string()].into_iter().chain(times).collect()
-    };
     let both = SIDES.iter().zip(storm.inside.iter().zip(&storm.outside));
-    let rows = both.filter(|(_, (inside, outside))| inside.count + outside.count > 0);
-    let rows = rows.flat_map(|(name, (inside, outside))| {
-        [row(&format!("{name} in it"), inside), row(&format!("{name} outside"), outside)]
+    let both = both.filter(|(_, (inside, outside))| inside.count + outside.count > 0);
+    let rows = both.flat_map(|(name, (inside, outside))| {
+        [(format!("{name} in it"), inside), (format!("{name} outside"), outside)]
+    });
+    let rows: Vec<(String, &Side)> = rows.collect();
+    let listing = Listing::of(&rows).label("", |(name, _)| name.clone()).figure(
+        "",
+        "requests",
+        |(_, side)| side.count.to_string(),
+    );
+    let times = ["mean", "p50", "p99", "max"].into_iter().enumerate();
+    let listing = times.fold(listing, |listing, (place, head)| {
+        listing.figure("", head, |(_, side)| {
+            side.times_ns.map_or_else(String::new, |times| show_time_ns(times[place]))
+        })
     });
     Table {
         title: "Responses in it, and outside of all storms of the device".into(),
-        heads: ["", "requests", "mean", "p50", "p99", "max"].map(Into::into).to_vec(),
-        labels: 1,
-        rows: rows.collect(),
+        cells: listing.grid().cells(),
         ..Table::default()
     }
 }
 
 /// None where nothing is known of it.
-fn senders(title: &str, head: &str, of: &Senders) -> Option<Table> {
+fn senders(title: &str, head: &'static str, of: &Senders) -> Option<Table> {
     of.rows.first()?;
-    let row = |sent: &Sent| {
-        let (read, written) = sent.bytes;
-        let bytes = [read, written].map(|bytes| match bytes {
-            0 => String::new(),
-            bytes => show_bytes(bytes as f64),
-        });
-        let [read, written] = bytes;
-        let held = show_time_ns(sent.held_ns);
-        vec![sent.name.clone(), sent.requests.to_string(), read, written, held]
-    };
+    let bytes = |bytes: u64| if bytes == 0 { String::new() } else { show_bytes(bytes as f64) };
+    let listing = Listing::of(&of.rows)
+        .label(head, |sent| sent.name.clone())
+        .figure("", "requests", |sent| sent.requests.to_string())
+        .figure("", "read", |sent| bytes(sent.bytes.0))
+        .figure("", "written", |sent| bytes(sent.bytes.1))
+        .figure("", "time, summed", |sent| show_time_ns(sent.held_ns));
     let more = match (of.more, of.is_cut) {
         (0, false) => None,
         (more, false) => Some(format!("{more} more are not shown.")),
@@ -173,9 +176,7 @@ fn senders(title: &str, head: &str, of: &Senders) -> Option<Table> {
     };
     Some(Table {
         title: title.into(),
-        heads: [head, "requests", "read", "written", "time, summed"].map(Into::into).to_vec(),
-        labels: 1,
-        rows: of.rows.iter().map(row).collect(),
+        cells: listing.grid().cells(),
         notes: more.map(|note| (String::new(), note)).into_iter().collect(),
         ..Table::default()
     })
@@ -224,9 +225,9 @@ mod tests {
         assert!(fold.sentences[1].contains("reads took 8.00 ms, 4.00× as long as outside ("));
         let titles: Vec<&str> = fold.tables.iter().map(|table| table.title.as_str()).collect();
         assert_eq!(titles.len(), 2, "nothing is said of threads and files: {titles:?}");
-        assert_eq!(fold.tables[0].rows.len(), 2, "nor of writes");
-        assert_eq!(fold.tables[0].rows[1][..3], ["reads outside", "90", "2.00 ms"]);
-        assert_eq!(fold.tables[1].rows, [["dd", "40", "", "4.00 KiB", "2.00 ms"]]);
+        assert_eq!(fold.tables[0].cells.rows.len(), 2, "nor of writes");
+        assert_eq!(fold.tables[0].cells.rows[1][..3], ["reads outside", "90", "2.00 ms"]);
+        assert_eq!(fold.tables[1].cells.rows, [["dd", "40", "", "4.00 KiB", "2.00 ms"]]);
         assert_eq!(fold.tables[1].notes[0].1, "More than 3 more are not shown.");
     }
 

@@ -1,9 +1,8 @@
-//! A table of the page, made of the same sheets and listings that the terminal shows.
+//! A table of the page, made of the same sheets that the terminal shows.
 //!
 //! Non-goals: what the cells say.
 
 use crate::grid::Cells;
-use crate::listing::Listing;
 use crate::sheet::Sheet;
 use serde::Serialize;
 
@@ -14,17 +13,9 @@ pub struct Table {
     pub title: String,
     /// Over it alone; may be empty.
     pub heading: String,
-    /// Headings that neighbours share, each with the number of its columns; empty where there are
-    /// none.
-    pub groups: Vec<(String, usize)>,
-    /// The columns' headings.
-    pub heads: Vec<String>,
-    /// How many columns are labels; the others are numbers.
-    pub labels: usize,
-    /// Whether the last column is a remark.
-    pub has_remarks: bool,
-    /// A text for each column.
-    pub rows: Vec<Vec<String>>,
+    /// The headings and the rows.
+    #[serde(flatten)]
+    pub(crate) cells: Cells,
     /// What the columns mean.
     pub legend: Vec<(String, String)>,
     /// Marks and their reasons.
@@ -37,28 +28,17 @@ impl Table {
         let of_section = |section: &crate::sheet::Section| Self {
             title: sheet.title.clone(),
             heading: section.heading.clone(),
-            ..section.grid.cells().into()
+            cells: section.grid.cells(),
+            ..Self::default()
         };
         let mut tables: Vec<Self> = sheet.sections.iter().map(of_section).collect();
-        tables.retain(|table| !table.rows.is_empty());
+        tables.retain(|table| !table.cells.rows.is_empty());
         if let Some(last) = tables.last_mut() {
             let before = sheet.before.iter().chain(&sheet.legend);
             last.legend = before.map(|(name, text)| ((*name).to_owned(), text.clone())).collect();
-            last.notes = sheet.notes.entries().collect();
+            let said = sheet.said.iter().map(|note| (String::new(), note.clone()));
+            last.notes = sheet.notes.entries().chain(said).collect();
         }
         tables
-    }
-
-    /// A listing as a table.
-    pub(crate) fn of_listing(listing: &Listing) -> Self {
-        let notes = listing.notes.iter().map(|note| (String::new(), note.clone())).collect();
-        Self { title: listing.title.clone(), notes, ..listing.grid().cells().into() }
-    }
-}
-
-impl From<Cells> for Table {
-    fn from(cells: Cells) -> Self {
-        let Cells { groups, heads, labels, has_remarks, rows } = cells;
-        Self { groups, heads, labels, has_remarks, rows, ..Self::default() }
     }
 }

@@ -3,10 +3,9 @@
 //!
 //! Non-goals: drawing; density over time (the page has it of its own).
 
-use super::classes::Classes;
-use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
+use super::classes::{Class, Classes};
+use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale, entries};
 use crate::experiments::Named;
-use crate::figure::Figure;
 
 /// What requests are classed by: the chart's name, its title, the kind of class, how many rows it
 /// has at the most, and which figure of the 1986 paper it is.
@@ -46,37 +45,33 @@ const PARTS: [(Role, &str, &str); 6] = [
 
 /// All charts of these runs.
 pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
-    let classes: Vec<(&Named<'_>, Classes<'_>)> =
+    let classes: Vec<(&Named<'_>, Classes)> =
         runs.iter().map(|named| (named, Classes::of(named.run.findings))).collect();
     let boxes = BOXES.iter().filter_map(|kind| boxes(&classes, kind));
     counts(&classes).into_iter().chain(boxes).chain(behind(&classes)).collect()
 }
 
 /// How many requests took how long: the paper's first figure.
-fn counts(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
+fn counts(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     let found = runs.iter().flat_map(|(named, classes)| {
         let known = classes.by("response time").into_iter().filter_map(|class| {
-            let figure = Figure::of(classes.finding(class, "completed_count")?);
-            Some((class.1.clone(), named.within(""), figure))
+            let figure = class.figure("completed_count")?.clone();
+            Some((class.key.1.clone(), named.within(""), figure))
         });
         known.collect::<Vec<_>>()
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("requests", "1", Scale::Log);
-    let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &entries)?;
+    let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &found)?;
     Some(chart.by("Requests by the time from queueing to completion. Figure 1 of the 1986 paper."))
 }
 
-fn boxes(
-    runs: &[(&Named<'_>, Classes<'_>)],
-    (id, title, by, most, paper): &Boxes,
-) -> Option<Chart> {
+fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -> Option<Chart> {
     let rows = runs.iter().flat_map(|(named, classes)| {
         let known = classes.by(by).into_iter().filter_map(|class| {
-            let part = |(_, _, quantity): &(Role, &str, &str)| classes.value(class, quantity);
+            let part = |(_, _, quantity): &(Role, &str, &str)| class.value(quantity);
             let parts: Option<Vec<f64>> = PARTS.iter().map(part).collect();
-            Some((named.within(&class.1), parts?, classes.value(class, "requested_count")))
+            Some((named.within(&class.key.1), parts?, class.value("requested_count")))
         });
         known.take(*most).collect::<Vec<_>>()
     });
@@ -106,7 +101,7 @@ fn boxes(
 }
 
 /// Reads behind storms of writes and flushes, and the others.
-fn behind(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
+fn behind(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     const READS: [(&str, &str); 4] = [
         ("behind a storm, median", "reads_behind_p50_ns"),
         ("behind a storm, p99", "reads_behind_p99_ns"),
@@ -114,18 +109,14 @@ fn behind(runs: &[(&Named<'_>, Classes<'_>)]) -> Option<Chart> {
         ("other reads, p99", "reads_apart_p99_ns"),
     ];
     let found = runs.iter().flat_map(|(named, classes)| {
-        let of = |class| {
-            READS.iter().filter_map(move |(series, quantity)| {
-                let figure = Figure::of(classes.finding(class, quantity)?);
-                Some((named.within(&class.1), (*series).to_owned(), figure))
-            })
+        let of = |class: &&Class| {
+            entries(&named.within(&class.key.1), &READS, |quantity| class.figure(quantity))
         };
-        classes.by("storms").into_iter().flat_map(of).collect::<Vec<_>>()
+        classes.by("storms").iter().flat_map(of).collect::<Vec<_>>()
     });
-    let found: Vec<(String, String, Figure)> = found.collect();
-    let entries: Vec<Entry<'_>> = found.iter().map(Entry::of).collect();
+    let found: Vec<Entry> = found.collect();
     let axis = Axis::new("response of reads", "ns", Scale::Log);
-    let chart = Chart::rows("storms", "Reads behind storms", Kind::Dots, axis, &entries)?;
+    let chart = Chart::rows("storms", "Reads behind storms", Kind::Dots, axis, &found)?;
     let method = "Storms are stretches of writes and flushes that stand out of their time; reads \
         that found one outstanding, and the others.";
     Some(chart.by(method))

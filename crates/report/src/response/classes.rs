@@ -1,52 +1,42 @@
 //! Findings by the class of requests that they are of.
 
+use crate::rows::{Row, rows};
 use model::record::Finding;
-use std::collections::HashMap;
 
-pub(super) type Class = (String, String);
+/// The figures of a class; its key is the kind of class and its name.
+pub(super) type Class = Row<(String, String)>;
 
-/// All classes in their order, with their figures.
-pub(super) struct Classes<'a> {
-    order: Vec<Class>,
-    found: HashMap<(Class, &'a str), &'a Finding>,
+/// All classes in their order.
+pub(super) struct Classes {
+    all: Vec<Class>,
     /// What is of no class.
-    run: HashMap<&'a str, &'a Finding>,
+    run: Option<Row<()>>,
 }
 
-impl<'a> Classes<'a> {
-    pub(super) fn of(findings: &'a [Finding]) -> Self {
-        let (mut order, mut found, mut run) = (Vec::new(), HashMap::new(), HashMap::new());
-        for finding in findings {
-            let Some((by, class)) = finding.subject.by_class() else {
-                run.insert(finding.quantity.as_str(), finding);
-                continue;
-            };
-            let key = (by.to_owned(), class.to_owned());
-            if order.last() != Some(&key) {
-                order.push(key.clone());
-            }
-            found.insert((key, finding.quantity.as_str()), finding);
-        }
-        let mut seen = std::collections::HashSet::new();
-        order.retain(|key| seen.insert(key.clone()));
-        Self { order, found, run }
+impl Classes {
+    pub(super) fn of(findings: &[Finding]) -> Self {
+        let all = rows(findings, |finding| {
+            let (by, class) = finding.subject.by_class()?;
+            Some(((by.to_owned(), class.to_owned()), finding.quantity.clone()))
+        });
+        let run = rows(findings, |finding| match finding.subject.by_class() {
+            Some(_) => None,
+            None => Some(((), finding.quantity.clone())),
+        });
+        Self { all, run: run.into_iter().next() }
     }
 
+    /// Those of a kind.
     pub(super) fn by(&self, by: &str) -> Vec<&Class> {
-        self.order.iter().filter(|(kind, _)| kind == by).collect()
+        self.all.iter().filter(|class| class.key.0 == by).collect()
     }
 
-    pub(super) fn finding(&self, class: &Class, quantity: &str) -> Option<&'a Finding> {
-        // A key of the map is of its own lifetime; quantities are few and short.
-        self.found.get(&(class.clone(), quantity)).copied()
-    }
-
-    pub(super) fn value(&self, class: &Class, quantity: &str) -> Option<f64> {
-        self.finding(class, quantity)?.value
+    pub(super) fn named(&self, by: &str, name: &str) -> Option<&Class> {
+        self.all.iter().find(|class| class.key.0 == by && class.key.1 == name)
     }
 
     /// A figure of the run as a whole.
     pub(super) fn of_run(&self, quantity: &str) -> Option<f64> {
-        self.run.get(quantity)?.value
+        self.run.as_ref()?.value(quantity)
     }
 }

@@ -14,9 +14,9 @@ const LITTLE: f64 = 0.01;
 /// What matters most: the storms that reads waited behind, or why there are none.
 pub(super) fn first(classes: &Classes) -> Vec<String> {
     let mut storms = classes.by("storms");
-    storms.retain(|device| classes.value(device, "storms_count").is_some_and(|count| count > 0.0));
+    storms.retain(|device| device.value("storms_count").is_some_and(|count| count > 0.0));
     let cost = |device: &&Class| {
-        let of = |quantity| classes.value(device, quantity).unwrap_or(0.0);
+        let of = |quantity| device.value(quantity).unwrap_or(0.0);
         of("reads_behind_count") * (of("reads_behind_mean_ns") - of("reads_apart_mean_ns"))
     };
     let worst = storms.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
@@ -29,16 +29,15 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
 
 /// What makes every figure doubtful.
 fn doubts(classes: &Classes) -> Option<String> {
-    let whole = ("whole".to_owned(), "all".to_owned());
-    let counted = classes.finding(&whole, "requested_count")?;
+    let counted = classes.named("whole", "all")?.figure("requested_count")?;
     let is_suspect = counted.verdict == Verdict::Suspect;
-    is_suspect.then(|| of_every_figure(&counted.doubts))
+    is_suspect.then(|| of_every_figure(&counted.doubts()))
 }
 
 /// `p99 of reads is 6.2 × higher in the 3 % of time when postgres (812) flushes vda …`
 fn storm(classes: &Classes, storms: &Class) -> String {
-    let of = |quantity| classes.value(storms, quantity);
-    let name = &storms.1;
+    let of = |quantity| storms.value(quantity);
+    let name = &storms.key.1;
     let share =
         of("storm_time_percent").map(|percent| format!("the {} % of time", significant(percent)));
     let share = share.unwrap_or_else(|| "the time".into());
@@ -77,7 +76,7 @@ fn storm(classes: &Classes, storms: &Class) -> String {
 fn blamed(classes: &Classes, storms: &str) -> Option<String> {
     let prefix = format!("{storms}: ");
     let all = classes.by("storms by process");
-    let mut named = all.iter().filter_map(|(_, class)| class.strip_prefix(&prefix));
+    let mut named = all.iter().filter_map(|class| class.key.1.strip_prefix(&prefix));
     let first = named.next()?;
     let process = is_worker(first).then(|| named.find(|name| !is_worker(name))).flatten();
     Some(process.map_or_else(|| first.to_owned(), |process| format!("{first}, with {process}")))
@@ -93,10 +92,10 @@ fn is_worker(name: &str) -> bool {
 /// Why there are no storms, where the trace writes at all.
 fn calm(classes: &Classes) -> Option<String> {
     let devices = classes.by("storms");
-    let reason = |device: &&Class| classes.finding(device, "storms_count")?.doubts.first();
-    let reasons: Vec<Option<&Doubt>> = devices.iter().map(reason).collect();
-    let first = (*reasons.first()?)?;
-    match reasons.iter().all(|reason| *reason == Some(first)) {
+    let reason = |device: &&Class| device.figure("storms_count")?.doubts().into_iter().next();
+    let reasons: Vec<Option<Doubt>> = devices.iter().map(reason).collect();
+    let first = reasons.first()?.as_ref()?;
+    match reasons.iter().all(|reason| reason.as_ref() == Some(first)) {
         true => Some(format!("No storms of writes or flushes: {}.", sentence(first))),
         false => Some("No storms of writes or flushes on any device.".into()),
     }
@@ -147,8 +146,8 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
 
 /// What the size of a transfer costs, and why.
 fn slope(classes: &Classes, op: &str) -> Option<String> {
-    let class = ("direction".to_owned(), op.to_owned());
-    let of = |quantity| classes.value(&class, quantity);
+    let class = classes.named("direction", op)?;
+    let of = |quantity| class.value(quantity);
     let response = of("slope_response_ns_per_kib")?;
     let (wait, device) = (of("slope_wait_ns_per_kib"), of("slope_device_ns_per_kib"));
     let each = format!("Each additional KiB adds {} to a {op}", show_time_ns(response));
@@ -170,11 +169,11 @@ fn no_slope(classes: &Classes, op: &str) -> Option<String> {
         ("the queue", "slope_wait_ns_per_kib"),
         ("the device", "slope_device_ns_per_kib"),
     ];
-    let class = ("direction".to_owned(), op.to_owned());
+    let class = classes.named("direction", op)?;
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, quantity) in OF {
-        let found = classes.finding(&class, quantity).filter(|found| found.value.is_none());
-        let Some(reason) = found.map(|found| sentences(&found.doubts)) else { continue };
+        let found = class.figure(quantity).filter(|found| found.value.is_none());
+        let Some(reason) = found.map(|found| sentences(&found.doubts())) else { continue };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, names)) => names.push(name),
             None => reasons.push((reason, vec![name])),
@@ -188,7 +187,7 @@ fn no_slope(classes: &Classes, op: &str) -> Option<String> {
 
 /// The paper's use of figures 2 and 3: whether the devices share the load, and which slice to move.
 fn balance(classes: &Classes) -> Option<String> {
-    let share = |class: &Class| classes.value(class, "time_percent").unwrap_or(0.0);
+    let share = |class: &Class| class.value("time_percent").unwrap_or(0.0);
     let mut devices = classes.by("device");
     devices.sort_by(|a, b| share(b).total_cmp(&share(a)));
     let ([busiest, ..], Some(idlest)) = (devices.as_slice(), devices.last()) else { return None };
@@ -197,9 +196,10 @@ fn balance(classes: &Classes) -> Option<String> {
         return None;
     }
     // The slice whose time is nearest to half of the difference evens it out best.
-    let prefix = format!("{} ", busiest.1);
+    let prefix = format!("{} ", busiest.key.1);
     let of_busiest = |class: &&Class| {
         class
+            .key
             .1
             .strip_prefix(&prefix)
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -210,11 +210,11 @@ fn balance(classes: &Classes) -> Option<String> {
     Some(format!(
         "Unbalanced: {} has {:.0} % of all response time, {} has {:.0} %; moving {} ({:.0} %) \
          there balances them best",
-        busiest.1,
+        busiest.key.1,
         share(busiest),
-        idlest.1,
+        idlest.key.1,
         share(idlest),
-        slice.1,
+        slice.key.1,
         share(slice)
     ))
 }

@@ -2,10 +2,11 @@
 
 use super::classes::{Class, Classes};
 use super::plot::{self, BoxPlot};
-use crate::grid::{Figures, Grid, Labels};
+use crate::grid::{Figures, Grid};
+use crate::listing::Listing;
 use crate::number::{show_bytes, significant};
 use crate::requests::{DONE, PARTS_LEGEND, REST, is_news, show_count};
-use crate::rows::{Column, figures};
+use crate::rows::{Column, plain};
 use crate::sheet::lines;
 use model::units::show_time_ns;
 
@@ -153,18 +154,18 @@ pub(super) fn some(
     for (by, heading, columns) in HEADINGS.iter().filter(|(by, _, _)| is_wanted(by)) {
         let mut rows = if *by == "storm" { worst(classes) } else { classes.by(by) };
         // A row of which there is no finding belongs to another table.
-        rows.retain(|row| columns.iter().any(|column| classes.finding(row, column.2).is_some()));
+        rows.retain(|row| columns.iter().any(|column| row.figure(column.2).is_some()));
         rows.truncate(top);
         // A column of which no row has a figure says nothing.
         let is_known = |column: &&Column| {
-            rows.iter().any(|row| classes.finding(row, column.2).is_some())
+            rows.iter().any(|row| row.figure(column.2).is_some())
                 && (column.2 != "requested_per_s" || *by == "device")
-                && is_news(column, &rows, |row, quantity| classes.value(row, quantity))
+                && is_news(column, &rows, |row, quantity| row.value(quantity))
         };
         let told: Vec<Column> = columns.iter().filter(is_known).copied().collect();
         if !rows.is_empty() && !told.is_empty() {
             let has_plot = std::ptr::eq(*columns, COLUMNS);
-            tables.push((*heading, grid(classes, &rows, &told, has_plot)));
+            tables.push((*heading, grid(&rows, &told, has_plot)));
         }
         if *by == "whole" {
             tables.extend(counts(classes));
@@ -174,12 +175,12 @@ pub(super) fn some(
 }
 
 /// The storms whose reads took longest in all.
-fn worst<'a>(classes: &'a Classes<'_>) -> Vec<&'a Class> {
+fn worst(classes: &Classes) -> Vec<&Class> {
     let mut storms = classes.by("storm");
     let weight = |storm: &Class| {
-        let reads = classes.value(storm, "reads_behind_count").unwrap_or(0.0);
-        let mean_ns = classes.value(storm, "reads_behind_mean_ns").unwrap_or(0.0);
-        let requests = classes.value(storm, "storm_requests_count").unwrap_or(0.0);
+        let reads = storm.value("reads_behind_count").unwrap_or(0.0);
+        let mean_ns = storm.value("reads_behind_mean_ns").unwrap_or(0.0);
+        let requests = storm.value("storm_requests_count").unwrap_or(0.0);
         (reads * mean_ns, requests)
     };
     storms.sort_by(|a, b| {
@@ -190,18 +191,15 @@ fn worst<'a>(classes: &'a Classes<'_>) -> Vec<&'a Class> {
     storms
 }
 
-fn grid(classes: &Classes, rows: &[&Class], columns: &[Column], has_plot: bool) -> Grid {
-    let texts = rows.iter().map(|(_, class)| class.clone()).collect();
-    let mut columns = figures(columns, rows, |row, quantity| classes.value(row, quantity));
-    if has_plot {
-        columns.extend(plots(classes, rows));
-    }
-    Grid::new(vec![Labels { head: "class", texts }], columns)
+fn grid(rows: &[&Class], columns: &[Column], has_plot: bool) -> Grid {
+    let listing = Listing::of(rows).label("class", |row| row.key.1.clone());
+    let listing = listing.columns(columns, |row, column| plain(row, column));
+    plots(rows).filter(|_| has_plot).into_iter().fold(listing, Listing::with).grid()
 }
 
-fn plots(classes: &Classes, rows: &[&Class]) -> Option<Figures> {
+fn plots(rows: &[&Class]) -> Option<Figures> {
     let plot = |row: &&Class| {
-        let of = |quantity| classes.value(row, quantity);
+        let of = |quantity| row.value(quantity);
         Some(BoxPlot {
             whisker_low_ns: of("response_whisker_low_ns")?,
             q1_ns: of("response_p25_ns")?,
@@ -225,11 +223,12 @@ fn drawing(group: &str, head: String, drawn: Vec<String>) -> Figures {
 /// The paper's first figure.
 fn counts(classes: &Classes) -> Option<(&'static str, Grid)> {
     let rows = classes.by("response time");
-    let values: Vec<f64> =
-        rows.iter().map(|row| classes.value(row, "completed_count").unwrap_or(0.0)).collect();
-    let texts = rows.iter().map(|(_, class)| class.clone()).collect();
-    let numbers = Figures::plain("", "requests", values.iter().map(|value| show_count(*value)));
-    let bars = drawing("", COUNTS.into(), plot::bars(&values));
-    let labels = vec![Labels { head: "response", texts }];
-    (!rows.is_empty()).then(|| ("how many took how long", Grid::new(labels, vec![numbers, bars])))
+    let count = |row: &&Class| row.value("completed_count").unwrap_or(0.0);
+    let bars = plot::bars(&rows.iter().map(count).collect::<Vec<_>>());
+    let grid = Listing::of(&rows)
+        .label("response", |row| row.key.1.clone())
+        .figure("", "requests", |row| show_count(count(row)))
+        .with(drawing("", COUNTS.into(), bars))
+        .grid();
+    (!rows.is_empty()).then_some(("how many took how long", grid))
 }

@@ -15,7 +15,7 @@ const STATISTICS: [&str; 4] = ["mean", "p50", "p99", "max"];
 
 /// All charts of these runs.
 pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
-    let mut found: Vec<(String, String, Figure)> = Vec::new();
+    let mut found: Vec<Entry> = Vec::new();
     for named in runs {
         let findings = named.run.findings;
         for count in findings.iter().filter(|finding| finding.quantity == "simulated_count") {
@@ -33,10 +33,8 @@ pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
             }
         }
     }
-    let entries = found.iter().map(Entry::of);
     let axis = Axis::new("response", "ns", Scale::Log);
-    let entries: Vec<Entry<'_>> = entries.collect();
-    let chart = Chart::rows("predicted", "Predicted and measured", Kind::Dots, axis, &entries);
+    let chart = Chart::rows("predicted", "Predicted and measured", Kind::Dots, axis, &found);
     let method = "Times from queueing to completion, in the trace and on the model; the model's \
         interval spans samples of its uncertain parameters.";
     chart.map(|chart| chart.by(method)).into_iter().collect()

@@ -6,9 +6,10 @@
 mod chart;
 mod screen;
 
-use crate::listing::{FigureColumn, Listing};
+use crate::listing::Listing;
 use crate::number::significant;
-use crate::rows::{Column, Row, rows};
+use crate::rows::{Column, Row, plain, rows};
+use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::Finding;
 use model::units::show_time_ns;
@@ -20,6 +21,8 @@ pub type Variants<'a> = [(&'a str, &'a [Finding])];
 fn count(value: f64) -> String {
     format!("{value:.0}")
 }
+
+const BUSY: &str = "simulated_busy_percent";
 
 /// Of requests of one operation.
 const COLUMNS: &[Column] = &[
@@ -36,7 +39,7 @@ const COLUMNS: &[Column] = &[
     ("demerit", "%", "demerit_percent", significant),
     ("demerit of service", "", "service_demerit_ns", show_time_ns),
     ("demerit of service", "%", "service_demerit_percent", significant),
-    ("", "busy %", "simulated_busy_percent", significant),
+    ("", "busy %", BUSY, significant),
 ];
 
 /// Columns that say nothing new where nobody waits in a queue: a time is then the service time.
@@ -58,29 +61,33 @@ fn all_rows(variants: &Variants<'_>) -> Vec<Row<Of>> {
 }
 
 /// The table of variants.
-pub fn listing(variants: &Variants<'_>) -> Listing {
+pub fn sheet(variants: &Variants<'_>) -> Sheet {
     let rows = all_rows(variants);
+    let notes = notes(&rows);
+    table(&rows, |_| true, title(variants)).with_notes(notes)
+}
+
+/// A table of some rows; `has_label` is of a label that some tables are without.
+fn table(rows: &[Row<Of>], has_label: impl Fn(&str) -> bool, title: String) -> Sheet {
     let is_known = |column: &&Column| rows.iter().any(|row| row.value(column.2).is_some());
     let waits = rows.iter().any(|row| {
         let pair = (row.value("demerit_ns"), row.value("service_demerit_ns"));
         matches!(pair, (Some(response), Some(service)) if (response - service).abs() > 1.0)
     });
     let is_wanted = |column: &&Column| is_known(column) && (waits || column.0 != OF_SERVICE);
-    let figures = COLUMNS.iter().filter(is_wanted).map(|(group, head, quantity, show)| {
-        let text = |row: &Row<Of>| match *quantity {
-            // Of a device, and not of its operations.
-            "simulated_busy_percent" => row.value(quantity).map_or_else(String::new, show),
-            quantity => row.shown(quantity, *show),
-        };
-        FigureColumn::of(group, head, rows.iter().map(text))
-    });
-    let figures = figures.collect();
-    let label = |of: fn(&Of) -> &String| rows.iter().map(|row| of(&row.key).clone()).collect();
-    let mut labels = vec![("device", label(|of| &of.1)), ("op", label(|of| &of.2))];
-    if variants.len() > 1 {
-        labels.insert(0, ("variant", label(|of| &of.0)));
-    }
-    Listing { title: title(variants), labels, figures, remarks: None, notes: notes(&rows) }
+    let text = |row: &Row<Of>, column: &Column| match column.2 {
+        // Of a device, and not of its operations.
+        BUSY => row.value(BUSY).map_or_else(String::new, column.3),
+        _ => plain(row, column),
+    };
+    let has_variants = rows.iter().any(|row| !row.key.0.is_empty());
+    Listing::of(rows)
+        .label("variant", |row| row.key.0.clone())
+        .label("device", |row| row.key.1.clone())
+        .label("op", |row| row.key.2.clone())
+        .labelled_by(|head, _| has_label(head) && (has_variants || head != "variant"))
+        .columns(COLUMNS.iter().filter(is_wanted), text)
+        .sheet(title)
 }
 
 fn title(variants: &Variants<'_>) -> String {
@@ -127,12 +134,12 @@ mod tests {
     fn what_the_trace_does_not_tell_has_no_column() {
         let all =
             [finding("all", "simulated_count", 5.0), finding("all", "simulated_mean_ns", 5e6)];
-        let text = listing(&[("", &all)]).text(None);
+        let text = sheet(&[("", &all)]).text(None);
         assert!(text.contains("5.00 ms") && !text.contains("measured"), "{text}");
         let more =
             [finding("all", "measured_mean_ns", 4e6), finding("read", "simulated_count", 3.0)];
         let both = [all.to_vec(), more.to_vec()].concat();
-        let text = listing(&[("a=1", &both), ("a=2", &all)]).text(None);
+        let text = sheet(&[("a=1", &both), ("a=2", &all)]).text(None);
         assert!(
             text.contains("measured") && text.contains("a=2") && text.contains("n.m."),
             "{text}"

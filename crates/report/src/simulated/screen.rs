@@ -3,12 +3,12 @@
 //!
 //! Non-goals: requests of one operation where there are variants (the whole table has them).
 
-use super::{Variants, listing};
+use super::{Variants, all_rows, sheet, table, title};
 use crate::doubt;
-use crate::listing::Listing;
 use crate::number::significant;
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{Screen, short};
+use crate::sheet::Sheet;
 use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
 
@@ -31,19 +31,18 @@ const BELOW: &str = "--all has every column and each operation; lbolt response O
 
 /// The screen for a terminal of `width` columns.
 pub fn screen(variants: &Variants<'_>, width: Option<u16>) -> String {
-    let Some(main) = Main::of(variants) else { return listing(variants).text(width) };
+    let Some(main) = Main::of(variants) else { return sheet(variants).text(width) };
     let (table, which) = match variants {
-        [_] => (listing(variants), "first"),
+        [_] => (table(&all_rows(variants), |_| true, title(variants)), "first"),
         several => (table_of(several, &main), "best"),
     };
-    let table = Listing { notes: Vec::new(), ..table };
     let below = BELOW.to_owned();
     let sentences = main.sentences(variants);
     Screen { sentences, tables: vec![table], which, less_needed: &LESS_NEEDED, below }.text(width)
 }
 
 /// All requests of each variant, that of the least mean first.
-fn table_of(variants: &Variants<'_>, main: &Main) -> Listing {
+fn table_of(variants: &Variants<'_>, main: &Main) -> Sheet {
     let is_of_all = |finding: &&Finding| finding.subject.get("op").is_none_or(|op| op == "all");
     let of_all = |findings: &[Finding]| findings.iter().filter(is_of_all).cloned().collect();
     let mut kept: Vec<(String, Vec<Finding>)> =
@@ -54,10 +53,9 @@ fn table_of(variants: &Variants<'_>, main: &Main) -> Listing {
     let named: Vec<(&str, &[Finding])> =
         kept.iter().map(|(label, f)| (label.as_str(), &f[..])).collect();
     let title = format!("The trace on {} variants of a model", variants.len());
-    let mut table = Listing { title, ..listing(&named) };
     // All rows are of all operations, and of one device where there is no other.
-    table.labels.retain(|(head, _)| *head != "op" && (*head != "device" || main.devices > 1));
-    table
+    let has_label = |head: &str| head != "op" && (head != "device" || main.devices > 1);
+    table(&all_rows(&named), has_label, title)
 }
 
 /// A label whose keys are without what goes before their last point, where that tells them apart.

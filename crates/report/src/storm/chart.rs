@@ -4,7 +4,7 @@
 //! Non-goals: drawing.
 
 use super::{GAIN, PREDICTED, Row, rows};
-use crate::chart::{Axis, Chart, Entry, Kind, Scale};
+use crate::chart::{Axis, Chart, Entry, Kind, Scale, entries};
 use crate::experiments::Named;
 use model::record::subject::NO_REMEDY;
 
@@ -33,25 +33,21 @@ pub(super) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
     [gains(&rows), costs(&rows), suffered(&rows), apart(&rows)].into_iter().flatten().collect()
 }
 
-fn entries<'a>(rows: &'a [(&Named<'_>, Row)], series: &[Series], has_none: bool) -> Vec<Entry<'a>> {
+fn shown(rows: &[(&Named<'_>, Row)], series: &[Series], has_none: bool) -> Vec<Entry> {
     let wanted = rows.iter().filter(|(_, row)| has_none || row.key.name.as_str() != NO_REMEDY);
-    let of = |(named, row): &'a (&Named<'_>, Row)| {
+    let of = |(named, row): &(&Named<'_>, Row)| {
         let category = named.within(match row.key.name.as_str() {
             NO_REMEDY => "no remedy",
             remedy => remedy,
         });
-        let entry = move |(name, quantity): &Series| {
-            let figure = row.figure(quantity)?;
-            Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
-        };
-        series.iter().filter_map(entry).collect::<Vec<_>>()
+        entries(&category, series, |quantity| row.figure(quantity))
     };
     wanted.flat_map(of).collect()
 }
 
 fn gains(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("mean of the slowest 5 %, relative", "1", Scale::Log);
-    let entries = entries(rows, GAINS, false);
+    let entries = shown(rows, GAINS, false);
     let chart = Chart::rows("remedies", "What each remedy leaves", Kind::Dots, axis, &entries)?;
     let method = "Mean of the slowest 5 % of reads and commits, relative to no remedy, round by \
         round. The 95 % intervals hold for all remedies together.";
@@ -60,7 +56,7 @@ fn gains(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
 
 fn costs(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("the writer's rate, relative", "1", Scale::Linear);
-    let entries = entries(rows, COSTS, false);
+    let entries = shown(rows, COSTS, false);
     let chart = Chart::rows("writer", "What it costs the writer", Kind::Dots, axis, &entries)?;
     let method = "The syncing writer's rate relative to its rate without a remedy.";
     Some(chart.by(method).ruled("x", 1.0, "as before"))
@@ -68,14 +64,14 @@ fn costs(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
 
 fn suffered(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("latency", "ns", Scale::Log);
-    let entries = entries(rows, SUFFERED, true);
+    let entries = shown(rows, SUFFERED, true);
     let chart = Chart::rows("suffered", "Before and after", Kind::Dots, axis, &entries)?;
     Some(chart.by("Latency of reads and commits next to the writer, all rounds together."))
 }
 
 fn apart(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("response of reads", "ns", Scale::Log);
-    let entries = entries(rows, APART, true);
+    let entries = shown(rows, APART, true);
     let title = "Reads during a sync, and other reads";
     let chart = Chart::rows("apart", title, Kind::Dots, axis, &entries)?;
     Some(chart.by("p99 latency of reads."))

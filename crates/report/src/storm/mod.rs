@@ -5,11 +5,11 @@
 
 mod chart;
 
+use crate::answer::{Answer, Bar};
 use crate::experiments::{Experiment, Screen};
 use crate::number::{short_count, significant};
 use crate::rows::{self, Column, View, plain};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
-use crate::survey::{Answer, Bar};
 use model::record::Finding;
 use model::record::subject::{NO_REMEDY as NONE, Storm, Subject};
 use model::units::{show_fixed, show_time_ns};

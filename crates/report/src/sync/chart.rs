@@ -4,7 +4,7 @@
 //! Non-goals: drawing.
 
 use super::{Row, method, rows};
-use crate::chart::{Axis, Chart, Entry, Kind, Scale};
+use crate::chart::{Axis, Chart, Entry, Kind, Scale, entries};
 use crate::experiments::Named;
 use model::units::show_size;
 
@@ -36,8 +36,12 @@ fn chart(
     rows: Vec<&(&Named<'_>, Row)>,
     is_alone: bool,
 ) -> Option<Chart> {
-    let entries: Vec<Entry<'_>> =
-        rows.into_iter().flat_map(|(named, row)| entries(named, row)).collect();
+    let of = |(named, row): &(&Named<'_>, Row)| {
+        let size = show_size(row.key.block_bytes);
+        let category = named.within(&format!("{}, {size}", method(&row.key)));
+        entries(&category, &LATENCIES, |quantity| row.figure(quantity))
+    };
+    let entries: Vec<Entry> = rows.into_iter().flat_map(of).collect();
     let (id, title) = match is_alone {
         true => ("commits".to_owned(), "Latency of a commit".to_owned()),
         false => (
@@ -51,15 +55,4 @@ fn chart(
         the fastest method first.";
     let chart = chart.by(method);
     Some(if is_alone { chart } else { chart.half() })
-}
-
-/// The latencies of a commit.
-fn entries<'a>(named: &Named<'_>, row: &'a Row) -> Vec<Entry<'a>> {
-    let size = show_size(row.key.block_bytes);
-    let category = named.within(&format!("{}, {size}", method(&row.key)));
-    let entry = |(name, quantity): &(&str, &str)| {
-        let figure = row.figure(quantity)?;
-        Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
-    };
-    LATENCIES.iter().filter_map(entry).collect()
 }

@@ -5,11 +5,11 @@
 
 mod chart;
 
+use crate::answer::Bar;
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, significant};
 use crate::ranking::{Contest, Entrant};
 use crate::rows::{self, View, plain};
-use crate::survey::Bar;
 use crate::words::{first_seen, upper};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};

@@ -5,7 +5,7 @@
 
 use super::matrix::{CPU, Cell, Matrix, RATE};
 use super::table;
-use crate::chart::{Axis, Chart, Entry, Kind, Scale};
+use crate::chart::{Axis, Chart, Entry, Kind, Scale, entries};
 use crate::experiments::Named;
 
 /// A cell with its names.
@@ -48,24 +48,24 @@ fn places(named: &Named<'_>, matrix: &Matrix) -> Vec<Place> {
 }
 
 /// The figures of a quantity, in rows by program.
-fn entries<'a>(places: &'a [Place], quantity: &str) -> Vec<Entry<'a>> {
-    let of = |place: &'a Place| {
-        let (category, series) = (place.program.clone(), place.series.clone());
-        Some(Entry { category, series, figure: place.cell.figure(quantity)? })
+fn shown(places: &[Place], quantity: &str) -> Vec<Entry> {
+    let of = |place: &Place| {
+        let figure = place.cell.figure(quantity)?.clone();
+        Some((place.program.clone(), place.series.clone(), figure))
     };
     places.iter().filter_map(of).collect()
 }
 
 fn rates(places: &[Place], interval: &str) -> Option<Chart> {
     let axis = Axis::new("rate", "B/s", Scale::Linear);
-    let chart = Chart::rows("rates", "Rates", Kind::Bars, axis, &entries(places, RATE))?;
+    let chart = Chart::rows("rates", "Rates", Kind::Bars, axis, &shown(places, RATE))?;
     let method = "Bytes that the program moved a second of wall time, the mean over passes";
     Some(chart.by(&format!("{method}; {interval}. Pale with *: suspect.")))
 }
 
 fn shares(places: &[Place]) -> Option<Chart> {
     let axis = Axis::new("of the ceiling", "%", Scale::Linear);
-    let entries = entries(places, "ceiling_percent");
+    let entries = shown(places, "ceiling_percent");
     let chart = Chart::rows("ceilings", "How near to the ceiling", Kind::Bars, axis, &entries)?;
     let method = "The rate as a share of the most that its path gave in the same run (dashed: \
         100 %): sequential direct requests, copies in memory where the page cache took the bytes, \
@@ -76,11 +76,11 @@ fn shares(places: &[Place]) -> Option<Chart> {
 /// The program's CPU time, and all CPUs' where there is one series only.
 fn cpu(places: &[Place]) -> Option<Chart> {
     let axis = Axis::new("share of one CPU", "%", Scale::Linear);
-    let own = entries(places, CPU);
-    let is_one = own.iter().all(|entry| own.first().is_some_and(|f| f.series == entry.series));
-    let of = |quantity, series: &str| -> Vec<Entry<'_>> {
-        let named = |entry| Entry { series: series.to_owned(), ..entry };
-        entries(places, quantity).into_iter().map(named).collect()
+    let own = shown(places, CPU);
+    let is_one = own.iter().all(|entry| own.first().is_some_and(|f| f.1 == entry.1));
+    let of = |quantity, series: &str| -> Vec<Entry> {
+        let named = |(category, _, figure)| (category, series.to_owned(), figure);
+        shown(places, quantity).into_iter().map(named).collect()
     };
     let entries = match is_one {
         true => {
@@ -105,23 +105,19 @@ const LATENCIES: [(&str, &str); 4] = [
 /// Requests and syncs: what follows the test's name, and what their quantities begin with.
 const LATENCIES_OF: [(&str, &str); 2] = [("", ""), (", syncs", "sync_")];
 
-fn latencies<'a>(places: &'a [Place]) -> Option<Chart> {
+fn latencies(places: &[Place]) -> Option<Chart> {
     let series = crate::words::first_seen(places.iter().map(|place| &place.series));
     let category = |place: &Place| match series.len() {
         1 => place.program.clone(),
         _ => format!("{}, {}", place.program, place.series),
     };
-    let of = |place: &'a Place, (suffix, prefix): (&str, &str)| {
+    let of = |(place, (suffix, prefix)): (&Place, (&str, &str))| {
         let category = category(place) + suffix;
-        let figure = |(name, quantity): &(&str, &str)| {
-            let figure = place.cell.figure(&format!("{prefix}{quantity}"))?;
-            Some(Entry { category: category.clone(), series: (*name).to_owned(), figure })
-        };
-        LATENCIES.iter().filter_map(figure).collect::<Vec<_>>()
+        entries(&category, &LATENCIES, |of| place.cell.figure(&format!("{prefix}{of}")))
     };
-    let of = |place| LATENCIES_OF.into_iter().flat_map(move |kind| of(place, kind));
+    let all = places.iter().flat_map(|place| LATENCIES_OF.map(|kind| (place, kind)));
     let axis = Axis::new("latency", "ns", Scale::Log);
-    let entries: Vec<Entry<'_>> = places.iter().flat_map(of).collect();
+    let entries: Vec<Entry> = all.flat_map(of).collect();
     let chart = Chart::rows("latencies", "Latencies", Kind::Dots, axis, &entries)?;
     let method = "From a request's intended start to its completion, and of a sync between writes \
         from its submission; all passes together.";

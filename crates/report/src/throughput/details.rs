@@ -1,11 +1,12 @@
 //! What does not fit in the paper's cells: intervals, requests, the whole CPU
 //! bill, latencies, and the share of the path's ceiling. One row per cell.
 
-use super::matrix::{CPU, Cell, Matrix, RATE};
+use super::matrix::{CPU, Matrix, RATE};
 use super::table;
 use crate::figure::Figure;
 use crate::footnote::Footnotes;
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::{Entry, Grid};
+use crate::listing::Listing;
 use crate::number::{RateUnit, significant};
 use crate::sheet::{NOT_MEASURED, Sheet};
 use model::units::show_time_ns;
@@ -67,11 +68,39 @@ pub fn details(matrix: &Matrix, width: Option<u16>) -> String {
     sheet(matrix).text(width)
 }
 
-/// A row a cell, with the marks of these footnotes.
+/// A row a cell, with the marks of these footnotes; a column whose quantity has a number there.
 pub(super) fn grid(matrix: &Matrix, unit: RateUnit, notes: &Footnotes) -> Grid {
-    let figures = COLUMNS.iter().filter_map(|column| figures(matrix, column, unit, notes));
-    Grid::new(labels(matrix), figures.collect())
+    let places: Vec<Place> = matrix.places().collect();
+    let figure = |place: &Place, of: &Detail| matrix.cell(place.0, place.1)?.figure(of.quantity);
+    let mark = |place: &Place, of: &Detail| match matrix.cell(place.0, place.1) {
+        Some(cell) if of.marked => {
+            notes.mark_in(&table::column_name(matrix, place.1), cell.reasons())
+        }
+        _ => String::new(),
+    };
+    let is_known = |of: &&Detail| {
+        places.iter().any(|place| figure(place, of).is_some_and(|f| f.value.is_some()))
+    };
+    let interval = if matrix.spans_parameters() { "half the span" } else { "95%" };
+    let listing = Listing::of(&places)
+        .label("Test", |place| matrix.rows[place.0].clone())
+        .label("System", |place| matrix.columns[place.1].target.clone())
+        .label("Drives", |place| matrix.columns[place.1].drives.clone());
+    let listing = COLUMNS.iter().filter(is_known).fold(listing, |listing, of| {
+        let head = of.head.replace("{unit}", unit.name).replace("{interval}", interval);
+        listing.entries("", &head, |place| match figure(place, of) {
+            Some(figure) => Entry {
+                text: (of.show)(figure, unit).unwrap_or_else(|| NOT_MEASURED.into()),
+                mark: mark(place, of),
+            },
+            None => Entry::default(),
+        })
+    });
+    listing.grid()
 }
+
+/// A row and a column of the matrix.
+type Place = (usize, usize);
 
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let grid = grid(matrix, table::rate_unit([matrix]), &table::footnotes(matrix));
@@ -83,51 +112,6 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
         "Details: rate with {interval}, shares of one CPU, latency, device bytes per program byte"
     );
     Sheet::of(title, grid, Footnotes::default())
-}
-
-fn cells(matrix: &Matrix) -> impl Iterator<Item = Option<&Cell>> {
-    matrix.places().map(|(row, column)| matrix.cell(row, column))
-}
-
-/// The figures of a quantity, one per cell.
-fn of<'a>(matrix: &'a Matrix, quantity: &str) -> impl Iterator<Item = Option<&'a Figure>> {
-    cells(matrix).map(move |cell| cell?.figure(quantity))
-}
-
-fn labels(matrix: &Matrix) -> Vec<Labels> {
-    let column = |head, text: fn(&Matrix, usize, usize) -> String| Labels {
-        head,
-        texts: matrix.places().map(|(row, column)| text(matrix, row, column)).collect(),
-    };
-    vec![
-        column("Test", |matrix, row, _| matrix.rows[row].clone()),
-        column("System", |matrix, _, column| matrix.columns[column].target.clone()),
-        column("Drives", |matrix, _, column| matrix.columns[column].drives.clone()),
-    ]
-}
-
-/// A column, or none if its quantity has no number in any cell.
-fn figures(matrix: &Matrix, column: &Detail, unit: RateUnit, notes: &Footnotes) -> Option<Figures> {
-    let found: Vec<Option<&Figure>> = of(matrix, column.quantity).collect();
-    let marks = matrix.places().map(|(row, place)| match matrix.cell(row, place) {
-        Some(cell) if column.marked => {
-            notes.mark_in(&table::column_name(matrix, place), cell.reasons())
-        }
-        _ => String::new(),
-    });
-    let entries = found.iter().zip(marks).map(|(figure, mark)| match figure {
-        Some(figure) => {
-            let text = (column.show)(figure, unit).unwrap_or_else(|| NOT_MEASURED.into());
-            Entry { text, mark }
-        }
-        None => Entry::default(),
-    });
-    let interval = if matrix.spans_parameters() { "half the span" } else { "95%" };
-    found.iter().flatten().any(|figure| figure.value.is_some()).then(|| Figures {
-        group: String::new(),
-        head: column.head.replace("{unit}", unit.name).replace("{interval}", interval),
-        entries: entries.collect(),
-    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ mod matrix;
 mod screen;
 mod table;
 
+use crate::answer::Answer;
 use crate::experiments::{Experiment, Run, Screen, TimeTable};
-use crate::survey::Answer;
 use model::record::Subject;
 
 pub use crate::figure::Figure;

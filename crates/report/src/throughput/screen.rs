@@ -5,11 +5,11 @@
 use super::details;
 use super::matrix::Matrix;
 use super::table;
+use crate::answer::{Answer, Bar};
 use crate::number::{RateUnit, significant};
 use crate::ranking::Entrant;
 use crate::screen::{first_of, fitted, joined, paragraphs, short};
 use crate::sheet::{NOTHING, Sheet};
-use crate::survey::{Answer, Bar};
 use crate::words::name;
 use model::record::Verdict;
 use model::units::show_time_ns;

@@ -2,7 +2,8 @@
 
 use super::matrix::{Cell, Column, Matrix, RATE};
 use crate::footnote::Footnotes;
-use crate::grid::{Entry, Figures, Grid, Labels};
+use crate::grid::Entry;
+use crate::listing::Listing;
 use crate::number::RateUnit;
 use crate::sheet::{NOT_MEASURED, Sheet};
 
@@ -38,31 +39,25 @@ pub(super) fn footnotes(matrix: &Matrix) -> Footnotes {
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let unit = rate_unit([matrix]);
     let notes = footnotes(matrix);
-    let figures: Vec<Figures> =
-        (0..matrix.columns.len()).map(|column| figures(matrix, column, unit, &notes)).collect();
-    Sheet::of(
-        format!(
-            "Throughput in {} ({}) and the program's share of one CPU",
-            unit.name, unit.meaning
-        ),
-        Grid::new(vec![Labels { head: "Test", texts: matrix.rows.clone() }], figures),
-        notes,
-    )
-}
-
-fn figures(matrix: &Matrix, column: usize, unit: RateUnit, notes: &Footnotes) -> Figures {
-    let name = column_name(matrix, column);
-    let entry = |row| match matrix.cell(row, column) {
-        Some(cell) => {
-            Entry { text: cell_text(cell, unit), mark: notes.mark_in(&name, cell.reasons()) }
-        }
-        None => Entry::plain(NOT_MEASURED),
-    };
-    Figures {
-        group: matrix.columns[column].target.clone(),
-        head: matrix.columns[column].drives_text(),
-        entries: (0..matrix.rows.len()).map(entry).collect(),
-    }
+    let rows: Vec<usize> = (0..matrix.rows.len()).collect();
+    let listing = Listing::of(&rows).label("Test", |row| matrix.rows[*row].clone());
+    let listing = matrix.columns.iter().enumerate().fold(listing, |listing, (place, column)| {
+        let name = column_name(matrix, place);
+        listing.entries(&column.target, &column.drives_text(), |row| {
+            matrix.cell(*row, place).map_or_else(
+                || NOT_MEASURED.into(),
+                |cell| Entry {
+                    text: cell_text(cell, unit),
+                    mark: notes.mark_in(&name, cell.reasons()),
+                },
+            )
+        })
+    });
+    let title = format!(
+        "Throughput in {} ({}) and the program's share of one CPU",
+        unit.name, unit.meaning
+    );
+    Sheet::of(title, listing.grid(), notes)
 }
 
 /// `560 (70%)`, `560` where the CPU's share is not known, or `n.m.`.

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: drawing.
 
-use crate::chart::{Axis, Chart, Entry, Kind, Scale};
+use crate::chart::{Axis, Chart, Entry as Found, Kind, Scale};
 use crate::experiments::Named;
 use crate::figure::Figure;
 use model::circumstance::Circumstance;
@@ -25,9 +25,6 @@ const PARTS: [(&str, &str); 8] = [
     ("own flush", "call_flush_ns"),
     ("rest", "call_rest_ns"),
 ];
-
-/// A number with its row and its colour.
-type Found = (String, String, Figure);
 
 /// All charts of these runs.
 pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
@@ -123,9 +120,8 @@ fn lost(runs: &[Named<'_>]) -> Option<Chart> {
         rows.into_iter().partition(|(_, cause, _)| causes.contains(cause));
     let others = others.into_iter().map(|(category, _, figure)| (category, OTHERS.into(), figure));
     let shown: Vec<Found> = own.into_iter().chain(together(others)).collect();
-    let entries: Vec<Entry<'_>> = shown.iter().map(Entry::of).collect();
     let axis = Axis::new("time lost, summed over waits", "ns", Scale::Linear);
-    let chart = Chart::rows("lost", "Who lost time because of whom", Kind::Stack, axis, &entries)?;
+    let chart = Chart::rows("lost", "Who lost time because of whom", Kind::Stack, axis, &shown)?;
     let order = causes.into_iter().map(|cause| crate::words::name(&cause));
     let order = order.chain([OTHERS.to_owned()]);
     let series = order.filter(|cause| chart.series.contains(cause)).collect();
@@ -153,10 +149,9 @@ fn calls(runs: &[Named<'_>]) -> Option<Chart> {
         _ => None,
     });
     let shown = ranked(&all, &weights(&times, |(category, ..)| category.clone()));
-    let entries: Vec<Entry<'_>> = shown.iter().map(Entry::of).collect();
     let axis = Axis::new("mean time of a call", "ns", Scale::Linear);
     let title = "What the time of an fsync consists of";
-    let chart = Chart::rows("calls", title, Kind::Stack, axis, &entries)?;
+    let chart = Chart::rows("calls", title, Kind::Stack, axis, &shown)?;
     let order = PARTS.iter().map(|(name, _)| (*name).to_owned());
     let series: Vec<String> = order.filter(|name| chart.series.contains(name)).collect();
     let method = "Calls that make a file durable, by who made them, those first that took most \
@@ -176,9 +171,8 @@ fn files(runs: &[Named<'_>]) -> Option<Chart> {
         _ => None,
     });
     let shown = ranked(&all, &weights(&all, |(category, ..)| category.clone()));
-    let entries: Vec<Entry<'_>> = shown.iter().map(Entry::of).collect();
     let axis = Axis::new("requests' bytes", "B", Scale::Linear);
-    let chart = Chart::rows("files", "Which files it was", Kind::Stack, axis, &entries)?;
+    let chart = Chart::rows("files", "Which files it was", Kind::Stack, axis, &shown)?;
     let series = SIDES.map(|(name, _)| name.to_owned()).to_vec();
     let chart = chart.by("Bytes of the requests of a file's data, or of what is like a file.");
     Some(Chart { series, ..chart })

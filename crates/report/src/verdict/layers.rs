@@ -2,7 +2,8 @@
 //!
 //! Non-goals: dividing it (`verdict::layers`).
 
-use super::tables::{Label, Shown, cut, grid};
+use super::rows::{self, Label, cut};
+use super::shown::Shown;
 use super::told::{Of, Told};
 use crate::grid::Grid;
 use crate::number::significant;
@@ -60,7 +61,9 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     };
     let is_followed = !rows.iter().any(unfollowed);
     let labels: [Label<Layer>; 2] = [("of", |of| cut(&of.device)), ("layer", |of| cut(&of.layer))];
-    grid(&rows, &labels, COLUMNS).without_figures(|name| name == UNFOLLOWED && is_followed)
+    rows::table(&rows, &labels, COLUMNS)
+        .grid()
+        .without_figures(|name| name == UNFOLLOWED && is_followed)
 }
 
 /// Whether a device is shown as a layer of a stack.

@@ -5,8 +5,10 @@
 
 mod chart;
 mod layers;
+mod rows;
 mod selected;
 mod sentences;
+mod shown;
 mod stacks;
 mod tables;
 mod told;
@@ -16,8 +18,9 @@ use crate::words::hang;
 pub(crate) use chart::all as charts;
 use model::record::Finding;
 pub use selected::selected;
+pub use shown::Shown;
 pub use stacks::{WEIGHTS, folded};
-pub use tables::{Shown, TABLES};
+pub use tables::TABLES;
 use told::Told;
 
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
@@ -32,7 +35,7 @@ pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String
         return drawn(findings, shown, width);
     }
     let with = |top| drawn(findings, &Shown { top: Some(top), ..shown.clone() }, width);
-    fitted(tables::ROWS, LINES, with)
+    fitted(shown::ROWS, LINES, with)
 }
 
 fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which pairs matter (`verdict`).
 
-use super::tables::Shown;
+use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values};
 use crate::doubt::of_every_figure;
 use crate::number::significant;

@@ -6,7 +6,8 @@
 //!
 //! Non-goals: drawing.
 
-use super::tables::{Shown, bytes, cut, grid, some_time};
+use super::rows::{self, bytes, cut, some_time};
+use super::shown::Shown;
 use super::told::Told;
 use crate::grid::Grid;
 use crate::requests::show_count;
@@ -44,7 +45,7 @@ const COLUMNS: &[Column] = &[
 pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     let rows = told.stacks.iter().filter(|(of, _)| is_shown(of, shown));
     let rows: Vec<_> = rows.take(shown.rows()).cloned().collect();
-    grid(&rows, &[("who", |of| cut(&of.role)), ("by", innermost)], COLUMNS)
+    rows::table(&rows, &[("who", |of| cut(&of.role)), ("by", innermost)], COLUMNS).grid()
 }
 
 fn is_shown(of: &Stack, shown: &Shown) -> bool {

@@ -2,36 +2,18 @@
 //!
 //! Non-goals: sentences.
 
+use super::rows::{BOUND, Label, bytes, cut, cut_to, some_time, table};
+use super::shown::{Shown, has};
 use super::told::{Loss, Of, Told, Values};
 use super::{layers, stacks};
-use crate::grid::{Figures, Grid, Labels};
-use crate::number::{show_bytes, significant};
+use crate::grid::{Figures, Grid};
+use crate::listing::Listing;
+use crate::number::significant;
 use crate::requests::show_count;
 use crate::rows::Column;
 use model::circumstance::Circumstance;
-use model::record::Finding;
 use model::record::subject::{Blame, Class, File, Wait};
 use model::units::show_time_ns;
-
-/// What of a trace is shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// Rows of each table at the most; none: as many as the screen holds.
-    pub top: Option<usize>,
-    /// Words that the name of a device, a role and a file are to have; all where none is given.
-    pub device: Option<String>,
-    /// Of victims and causes.
-    pub role: Option<String>,
-    /// Processes that have roles of their own: one of these names.
-    pub processes: Option<Vec<String>>,
-    /// Of files.
-    pub file: Option<String>,
-    /// Only this table: one of [`TABLES`]; else the first rows of the most important ones.
-    pub by: Option<String>,
-}
-
-/// Rows of a table where the screen has room for more.
-pub(super) const ROWS: usize = 5;
 
 /// The tables by name.
 pub const TABLES: [&str; 7] = ["device", "layer", "wait", "cause", "file", "call", "stack"];
@@ -39,43 +21,9 @@ pub const TABLES: [&str; 7] = ["device", "layer", "wait", "cause", "file", "call
 /// These are shown only where they are requested.
 const ON_REQUEST: [&str; 2] = ["call", "stack"];
 
-impl Shown {
-    pub(super) fn has_device(&self, name: &str) -> bool {
-        has(name, self.device.as_deref())
-    }
-
-    /// Rows of each table.
-    pub(super) fn rows(&self) -> usize {
-        self.top.unwrap_or(ROWS)
-    }
-
-    /// Whether anything is left out by its name.
-    pub(super) fn selects(&self) -> bool {
-        [&self.device, &self.role, &self.file].into_iter().any(Option::is_some)
-            || self.processes.is_some()
-    }
-
-    /// Whether those who waited, or for whom, are selected at all.
-    pub(super) fn selects_roles(&self) -> bool {
-        self.role.is_some() || self.processes.is_some()
-    }
-
-    pub(super) fn has_role(&self, names: &[&str]) -> bool {
-        let is_process = |name: &&str| {
-            self.processes.as_ref().is_none_or(|processes| processes.iter().any(|p| p == name))
-        };
-        names.iter().any(|name| has(name, self.role.as_deref())) && names.iter().any(is_process)
-    }
-}
-
-fn has(name: &str, word: Option<&str>) -> bool {
-    word.is_none_or(|word| name.contains(word))
-}
-
-/// Characters of a name that a table has room for; of a file its end tells more.
-const NAME_CHARS: usize = 28;
-/// Of what is waited for, too.
+/// Characters of what is waited for that a table has room for.
 const WAIT_CHARS: usize = 22;
+/// Characters of a file, whose end tells more than its beginning.
 const FILE_CHARS: usize = 48;
 
 /// The columns that go first where a terminal is narrow; the one without a head is a bound.
@@ -105,52 +53,6 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(St
     with_rows.map(|(heading, grid)| (heading, grid.narrowed(width, &LESS_NEEDED))).collect()
 }
 
-/// A column of texts.
-fn column(head: &str, texts: Vec<String>) -> Figures {
-    Figures::plain("", head, texts.into_iter())
-}
-
-/// A label of rows: its head, and its text of what a row is of.
-pub(super) type Label<T> = (&'static str, fn(&T) -> String);
-
-/// Labels that are left out where all rows have the same.
-const WHERE: [&str; 2] = ["of", "on"];
-/// The head of the column of bounds: half the interval of what stands before it.
-const BOUND: &str = "";
-
-/// A table of some rows, by the columns' quantities.
-pub(super) fn grid<T>(rows: &[Of<'_, T>], labels: &[Label<T>], columns: &[Column]) -> Grid {
-    let label = |(head, text): &Label<T>| Labels {
-        head,
-        texts: rows.iter().map(|(of, _)| text(of)).collect(),
-    };
-    let tells = |labels: &Labels| {
-        !WHERE.contains(&labels.head) || labels.texts.iter().any(|text| *text != labels.texts[0])
-    };
-    let figures = |(group, head, quantity, show): &Column| {
-        let text = |(_, values): &Of<'_, T>| match (values.finding(quantity), *head) {
-            (Some(found), BOUND) => half(found).map(|ns| format!("± {}", show(ns))),
-            (found, _) => found.and_then(|found| found.value).map(show),
-        };
-        Figures::plain(group, head, rows.iter().map(|row| text(row).unwrap_or_default()))
-    };
-    let labels = labels.iter().map(label).filter(tells).collect();
-    Grid::new(labels, columns.iter().map(figures).collect())
-}
-
-fn half(finding: &Finding) -> Option<f64> {
-    Some((finding.high? - finding.low?) / 2.0)
-}
-
-/// Nothing where there is none.
-pub(super) fn some_time(ns: f64) -> String {
-    if ns > 0.0 { show_time_ns(ns) } else { String::new() }
-}
-
-pub(super) fn bytes(bytes: f64) -> String {
-    if bytes > 0.0 { show_bytes(bytes) } else { String::new() }
-}
-
 const DEVICES: &[Column] = &[
     ("", "requests", "requested_count", show_count),
     ("", "bytes", "requested_bytes", bytes),
@@ -170,7 +72,7 @@ fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.class) && !is_layer
     };
     let rows: Vec<_> = told.devices.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    grid(&rows, &[("device", |of| of.class.clone())], DEVICES)
+    table(&rows, &[("device", |of| of.class.clone())], DEVICES).grid()
 }
 
 const WAITS: &[Column] = &[
@@ -194,7 +96,7 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
         ("for", |wait| cut_to(WAIT_CHARS, &wait.wait)),
         ("on", |wait| cut(&wait.device)),
     ];
-    grid(&rows, labels, WAITS).with_figures(column("lost", rows.iter().map(lost).collect()))
+    table(&rows, labels, WAITS).figure("", "lost", lost).grid()
 }
 
 const CAUSES: &[Column] = &[
@@ -221,7 +123,7 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
         ("on", |of| cut(&of.device)),
     ];
     let storms = losses.iter().map(|loss| loss.storms_ns.len().to_string());
-    grid(&rows, labels, CAUSES).with_figures(column("storms", storms.collect()))
+    table(&rows, labels, CAUSES).with(Figures::plain("", "storms", storms)).grid()
 }
 
 /// The parts of a call from its begin to its end, as `verdict` finds them.
@@ -244,18 +146,17 @@ fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
             && shown.has_device(&wait.device)
             && shown.has_role(&[&wait.victim])
     };
-    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
-    let mut labels: Vec<String> = PARTS.iter().map(|(part, _)| (*part).to_owned()).collect();
-    labels.push("calls of a commit".to_owned());
-    let figures = rows.iter().map(|(wait, values)| {
-        let mut texts: Vec<String> =
-            PARTS.iter().map(|(_, quantity)| some_time(values.or_zero(quantity))).collect();
-        texts.push(values.get("calls_of_commit").map_or_else(String::new, significant));
-        Figures { group: cut(&wait.victim), ..column(&wait.wait, texts) }
+    let kinds: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).collect();
+    let parts: Vec<usize> = if kinds.is_empty() { vec![] } else { (0..=PARTS.len()).collect() };
+    let name = |part: &usize| PARTS.get(*part).map_or("calls of a commit", |(name, _)| name);
+    let listing = Listing::of(&parts).label("part", |part| name(part).to_owned());
+    let listing = kinds.iter().fold(listing, |listing, (wait, values)| {
+        listing.figure(&cut(&wait.victim), &wait.wait, |part| match PARTS.get(*part) {
+            Some((_, quantity)) => some_time(values.or_zero(quantity)),
+            None => values.get("calls_of_commit").map_or_else(String::new, significant),
+        })
     });
-    let figures: Vec<Figures> = figures.collect();
-    let texts = if figures.is_empty() { Vec::new() } else { labels };
-    Grid::new(vec![Labels { head: "part", texts }], figures)
+    listing.grid()
 }
 
 /// The shares that are known stand above the table, and are never rounded up to all.
@@ -284,19 +185,8 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
     };
     let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    grid(&rows, &[("file", |of| cut_path(&of.file)), ("on", |of| cut(&of.device))], FILES)
-}
-
-/// A name's beginning.
-pub(super) fn cut(name: &str) -> String {
-    cut_to(NAME_CHARS, name)
-}
-
-fn cut_to(chars: usize, name: &str) -> String {
-    match name.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
+    let labels: &[Label<File>] = &[("file", |of| cut_path(&of.file)), ("on", |of| cut(&of.device))];
+    table(&rows, labels, FILES).grid()
 }
 
 /// A path's end.

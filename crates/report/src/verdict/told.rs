@@ -2,7 +2,7 @@
 //!
 //! Non-goals: words.
 
-use super::tables::Shown;
+use super::shown::Shown;
 use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;

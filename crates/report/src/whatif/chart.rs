@@ -9,7 +9,7 @@ use crate::figure::Figure;
 
 /// All charts of these runs.
 pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
-    let mut found: Vec<(String, String, Figure)> = Vec::new();
+    let mut found: Vec<Entry> = Vec::new();
     for named in runs {
         let mut rows = rows(named.run.findings);
         let ratio = |row: &Row<'_>| row.ratio.value.unwrap_or(f64::INFINITY);
@@ -19,10 +19,8 @@ pub(crate) fn all(runs: &[Named<'_>]) -> Vec<Chart> {
             (named.within(&class), row.change.clone(), Figure::of(row.ratio))
         }));
     }
-    let entries = found.iter().map(Entry::of);
     let axis = Axis::new("after / before", "1", Scale::Log);
-    let entries: Vec<Entry<'_>> = entries.collect();
-    let chart = Chart::rows("changes", "Who gains and who loses", Kind::Dots, axis, &entries);
+    let chart = Chart::rows("changes", "Who gains and who loses", Kind::Dots, axis, &found);
     let method = "Response times on the model after the change over those before it; the interval \
         holds the span over samples of uncertain parameters, the model's error and chance.";
     chart.map(|chart| chart.by(method).ruled("x", 1.0, "no change")).into_iter().collect()

@@ -5,8 +5,9 @@
 mod chart;
 mod screen;
 
-use crate::listing::{FigureColumn, Listing};
+use crate::listing::Listing;
 use crate::number::significant;
+use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
@@ -78,12 +79,10 @@ fn counts(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
 }
 
 /// Every class and number.
-pub fn listing(shown: &Shown<'_>) -> Listing {
+pub fn sheet(shown: &Shown<'_>) -> Sheet {
     let rows = rows(shown.findings);
-    let mut table = table(&rows.iter().collect::<Vec<_>>(), true);
-    table.title = title(shown.findings);
-    table.notes = std::iter::once(screen::basis(&rows)).chain(shown.notes.clone()).collect();
-    table
+    let notes = std::iter::once(screen::basis(&rows)).chain(shown.notes.clone());
+    table(&rows.iter().collect::<Vec<_>>(), true, title(shown.findings)).with_notes(notes)
 }
 
 fn title(findings: &[Finding]) -> String {
@@ -91,34 +90,23 @@ fn title(findings: &[Finding]) -> String {
     format!("Response times on the model {model}, before and after")
 }
 
-fn table(rows: &[&Row<'_>], has_devices: bool) -> Listing {
-    let texts =
-        |text: &dyn Fn(&Row<'_>) -> String| rows.iter().map(|row| text(row)).collect::<Vec<_>>();
-    let mut labels = vec![
-        ("change", texts(&|row| row.change.clone())),
-        ("device", texts(&|row| row.device.clone())),
-        ("requests", texts(&|row| row.op.clone())),
-        ("response", texts(&|row| row.statistic.to_owned())),
-    ];
+fn table(rows: &[&Row<'_>], has_devices: bool, title: String) -> Sheet {
     let has_changes = rows.iter().any(|row| rows.first().is_some_and(|f| f.change != row.change));
-    labels.retain(|(head, _)| match *head {
-        "change" => has_changes,
-        "device" => has_devices,
-        _ => true,
-    });
-    let column = |head: &str, text: &dyn Fn(&Row<'_>) -> String| {
-        FigureColumn::of("", head, rows.iter().map(|row| text(row)))
-    };
-    Listing {
-        labels,
-        figures: vec![
-            column("before", &|row| show_time_ns(row.before)),
-            column("after", &|row| show_time_ns(row.after)),
-            column("after / before", &|row| ratio(row.ratio)),
-            column("interval", &|row| interval(row.ratio)),
-        ],
-        ..Listing::default()
-    }
+    Listing::of(rows)
+        .label("change", |row| row.change.clone())
+        .label("device", |row| row.device.clone())
+        .label("requests", |row| row.op.clone())
+        .label("response", |row| row.statistic.to_owned())
+        .labelled_by(|head, _| match head {
+            "change" => has_changes,
+            "device" => has_devices,
+            _ => true,
+        })
+        .figure("", "before", |row| show_time_ns(row.before))
+        .figure("", "after", |row| show_time_ns(row.after))
+        .figure("", "after / before", |row| ratio(row.ratio))
+        .figure("", "interval", |row| interval(row.ratio))
+        .sheet(title)
 }
 
 fn ratio(finding: &Finding) -> String {

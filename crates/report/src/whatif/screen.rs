@@ -3,7 +3,6 @@
 
 use super::{Row, Shown, counts, key, rows, table, title};
 use crate::doubt;
-use crate::listing::Listing;
 use crate::number::significant;
 use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
@@ -30,10 +29,9 @@ pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
     let shows =
         |row: &&Row<'_>| (!several && row.op != "all") || ["mean", "p99"].contains(&row.statistic);
     let shown_rows: Vec<&Row<'_>> = wanted.iter().copied().filter(shows).collect();
-    let main: Listing = Listing { title: title(shown.findings), ..table(&shown_rows, false) };
     Screen {
         sentences: sentences(shown, &wanted, &device),
-        tables: vec![main],
+        tables: vec![table(&shown_rows, false, title(shown.findings))],
         which: "first",
         less_needed: &[],
         below: BELOW.to_owned(),

@@ -1,7 +1,7 @@
 //! The profiles that come with lbolt, by name, and how a machine is put together from its parts.
 
 use super::ProfileError;
-use super::reader::Profile;
+use super::reader::{ALONE, Profile};
 use toml::{Table, Value};
 
 /// A profile that comes with lbolt.
@@ -42,10 +42,6 @@ pub const PROFILES: &[Catalogued] = catalogued! {
 
 /// A catalog of this crate's profiles alone.
 pub const CATALOG: Catalog = Catalog(&[PROFILES]);
-
-/// What is around a drive that is no part of a machine.
-pub(super) const ALONE: (&str, &str) =
-    ("crates/sim/profiles/alone.toml", include_str!("../../profiles/alone.toml"));
 
 /// How deep machines may be made of machines.
 const DEPTH_MAX: u32 = 4;

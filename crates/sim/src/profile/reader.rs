@@ -1,7 +1,6 @@
 //! What a model asks of a profile: one key after another, each with its kind. What is requested is
 //! noted, so that what nobody knows can be refused with the nearest word.
 
-use super::catalog::ALONE;
 use super::leaf::{Leaf, Leaves, Source, flatten, join};
 use super::unit::{self, Dimension};
 use super::{Calibrated, ProfileError};
@@ -12,6 +11,10 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::sync::Arc;
 use toml::{Table, Value};
+
+/// What is around a drive that is no part of a machine.
+pub(super) const ALONE: (&str, &str) =
+    ("crates/sim/profiles/alone.toml", include_str!("../../profiles/alone.toml"));
 
 /// Speeds at which anything turns.
 const RPM: RangeInclusive<f64> = 1.0..=1e6;

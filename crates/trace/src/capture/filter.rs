@@ -8,7 +8,7 @@
 use super::CaptureError;
 use model::record::{self, major_minor};
 
-/// How many devices can be requested: `FILTERS` of block.bpf.c.
+/// How many devices can be requested: `FILTERS` of device.h.
 pub const DEVICES_MOST: usize = 16;
 
 /// A device that is not there. A clause with its remedy.
@@ -37,7 +37,7 @@ pub fn device_number(st_rdev: u64) -> u32 {
     record::device_number(major, minor).unwrap_or_default()
 }
 
-/// `filters` of block.bpf.c: each device and the whole disk that it is on; and `filter_extents`:
+/// `filters` of device.h: each device and the whole disk that it is on; and `filter_extents`:
 /// the sectors there that it has, first and behind the last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Filter {

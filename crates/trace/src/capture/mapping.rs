@@ -9,7 +9,6 @@
     reason = "memory that the kernel writes; each block carries its safety argument"
 )]
 
-use super::ring::{RECORD_BYTES, Record};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::os::fd::BorrowedFd;
@@ -53,11 +52,11 @@ impl Mapping {
     ///
     /// # Safety
     /// The kernel must have handed them over.
-    pub(super) unsafe fn copy(&self, offset: usize) -> Record {
-        assert!(offset + RECORD_BYTES <= self.length);
+    pub(super) unsafe fn copy<const N: usize>(&self, offset: usize) -> [u8; N] {
+        assert!(offset + N <= self.length);
         // SAFETY: within the mapping; bytes have no alignment and no forbidden values; the caller
         // has seen that nobody writes them.
-        unsafe { self.begin.byte_add(offset).cast::<[u8; RECORD_BYTES]>().read() }
+        unsafe { self.begin.byte_add(offset).cast::<[u8; N]>().read() }
     }
 }
 

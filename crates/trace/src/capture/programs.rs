@@ -301,6 +301,7 @@ mod tests {
     fn the_programs_and_words_are_those_of_the_source() {
         const SOURCE: &str = concat!(
             include_str!("block.bpf.c"),
+            include_str!("device.h"),
             include_str!("sync.h"),
             include_str!("syscall.h"),
             include_str!("wait.h"),

@@ -9,7 +9,7 @@
 
 use super::Around;
 use super::layers::Place;
-use super::open::{Open, orphan};
+use super::open::Open;
 use super::second::Kind;
 use super::window::Window;
 use crate::event::{Event, Origin, Step};
@@ -74,7 +74,7 @@ impl Exact {
         (queued_ns, origin, tag): (Option<i64>, Origin, Option<u64>),
         around: &mut Around<'_>,
     ) {
-        let mut open = Open::new(event, origin, around.window);
+        let mut open = Open::new(event, origin, around.window.open());
         open.queued_ns = queued_ns;
         open.started_ns = Some(event.time_ns);
         if let Some(tag) = tag {
@@ -174,7 +174,7 @@ impl Exact {
         if !is_flush && self.know(identity) {
             around.counts.before_start += 1;
         }
-        let mut open = Open::new(event, Origin::default(), around.window);
+        let mut open = Open::new(event, Origin::default(), around.window.open());
         open.issued_ns = Some(event.time_ns);
         let parent = serves.and_then(|tag| self.tracked.get(self.tagged.get(&tag)?));
         if let Some(parent) = parent {
@@ -228,7 +228,7 @@ impl Exact {
                 let is_new = self.know(identity);
                 around.counts.before_start += u64::from(is_new);
                 around.counts.orphaned += u64::from(!is_new);
-                orphan(event, error, around.window);
+                around.window.orphan(event, error);
             }
         }
     }

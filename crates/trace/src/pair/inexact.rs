@@ -12,7 +12,7 @@
 //!
 //! Non-goals: to guess whose a flush is. Parents stay null.
 
-use super::open::{Open, orphan};
+use super::open::Open;
 use super::window::Window;
 use crate::event::{Event, Extent, Origin, Step};
 use hashbrown::HashMap;
@@ -81,8 +81,10 @@ impl Inexact {
         let place = ExtentKey::of(event.device, &event.extent);
         match event.step {
             Step::Queue(origin) => {
-                let open =
-                    Open { queued_ns: Some(event.time_ns), ..Open::new(&event, origin, window) };
+                let open = Open {
+                    queued_ns: Some(event.time_ns),
+                    ..Open::new(&event, origin, window.open())
+                };
                 self.add(place, open, window);
             }
             Step::Start { queued_ns, origin, .. } => {
@@ -183,7 +185,7 @@ impl Inexact {
                 }
             }
             None => {
-                let mut open = Open::new(event, origin, window);
+                let mut open = Open::new(event, origin, window.open());
                 open.queued_ns = queued_ns;
                 open.started_ns = Some(event.time_ns);
                 self.add(place, open, window);
@@ -198,7 +200,7 @@ impl Inexact {
                 // A flush is handed over for others.
                 let is_requested = place.op != Op::Flush;
                 let origin = if is_requested { origin } else { Origin::default() };
-                let mut open = Open::new(event, origin, window);
+                let mut open = Open::new(event, origin, window.open());
                 open.issued_ns = Some(event.time_ns);
                 self.add(place, open, window);
             }
@@ -256,7 +258,7 @@ impl Inexact {
         }
         let Some((position, is_ambiguous)) = chosen else {
             counts.orphaned += 1;
-            return orphan(event, error, window);
+            return window.orphan(event, error);
         };
         counts.ambiguous += u64::from(is_ambiguous);
         let Some(mut chosen) = self.remove(place, position) else { return };

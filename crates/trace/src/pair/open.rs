@@ -1,6 +1,5 @@
 //! A request on its way: what is known of it so far.
 
-use super::window::Window;
 use crate::event::{Event, Extent, Origin};
 use model::record::{Flags, Request};
 
@@ -26,9 +25,9 @@ pub(super) struct Open {
 
 impl Open {
     /// A request of which nothing was seen before.
-    pub(super) fn new(event: &Event, origin: Origin, window: &mut Window) -> Self {
+    pub(super) fn new(event: &Event, origin: Origin, id: u64) -> Self {
         Self {
-            id: window.open(),
+            id,
             device: event.device,
             extent: event.extent,
             origin,
@@ -97,12 +96,4 @@ impl Open {
             stacks: self.origin.stacks,
         }
     }
-}
-
-/// The row of a completion whose request was never seen.
-pub(super) fn orphan(event: &Event, error: i32, window: &mut Window) {
-    let mut open = Open::new(event, Origin::default(), window);
-    // Where it was completed says nothing of where it was to go.
-    open.cpu = None;
-    window.done(open.row(Some(event.time_ns), error));
 }

@@ -5,6 +5,8 @@
 //! when it is done: after later ones.
 
 use super::layers::Layers;
+use super::open::Open;
+use crate::event::{Event, Origin};
 use model::record::Request;
 use std::collections::VecDeque;
 
@@ -64,6 +66,14 @@ impl Window {
             watched.push(request);
         }
         self.set(request.request_id, Slot::Done(request));
+    }
+
+    /// The row of a completion whose request was never seen.
+    pub(super) fn orphan(&mut self, event: &Event, error: i32) {
+        let open = Open::new(event, Origin::default(), self.open());
+        // Where it was completed says nothing of where it was to go.
+        let open = Open { cpu: None, ..open };
+        self.done(open.row(Some(event.time_ns), error));
     }
 
     /// From now on, what is done with is kept for [`Self::take_watched`] too.

@@ -3,6 +3,7 @@
 
 use super::classes::Combination;
 use super::device::{Device, Times};
+use super::names::Names;
 use super::outstanding::{BEHIND, Outstanding};
 use super::processes::{Process, label};
 use super::storms::{self, Context, StormSpan};
@@ -10,22 +11,12 @@ use super::{Response, boxes, classes, line};
 use crate::requests::{SmallTraffic, Traffic, found};
 use classes::{DIMENSIONS, bytes_label, time_label};
 use model::histogram::{Buckets, CoarseHistogram, Store};
-use model::record::{Commands, Finding, Op, Subject};
+use model::record::{Finding, Op, Subject};
 
 /// Processes and cgroups that are known one by one, by the time that their requests took.
 const MOST_WHO: usize = 32;
 /// Devices whose regions are known.
 const MOST_DEVICES: usize = 16;
-
-/// What names are made of.
-pub struct Names<'a> {
-    /// A device's.
-    pub device: &'a dyn Fn(u32) -> String,
-    /// A cgroup's.
-    pub cgroup: &'a dyn Fn(u64) -> String,
-    /// Those of commands.
-    pub commands: &'a Commands,
-}
 
 /// What every class is held against.
 #[derive(Debug, Clone, Copy)]
@@ -300,6 +291,3 @@ fn of_device(subject: &Subject, device: &Device, span_ns: Option<f64>) -> Vec<Fi
     ]);
     findings
 }
-
-/// Reads and writes: the directions that have a size.
-pub(super) const SIZED: [Op; 2] = [Op::Read, Op::Write];

@@ -11,7 +11,6 @@
 //! times, not why.
 
 use super::classes::Combination;
-use super::findings::SIZED;
 use crate::requests::{ByClass, Traffic, found};
 use analyze::statistics::student;
 use model::doubt::{Code, Doubt, Judgement};
@@ -84,6 +83,9 @@ fn slope(points: &[Point]) -> Result<Slope, Doubt> {
         None => Ok(Slope { value, low, high }),
     }
 }
+
+/// Reads and writes: the directions that have a size.
+pub(super) const SIZED: [Op; 2] = [Op::Read, Op::Write];
 
 pub(super) fn findings(joint: &ByClass<Combination>) -> Vec<Finding> {
     SIZED.iter().flat_map(|op| of_direction(joint, *op)).collect()

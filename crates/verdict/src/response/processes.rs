@@ -1,7 +1,7 @@
 //! Who requested it: requests by process (its id and the name of its command) and by cgroup. The
 //! first [`MOST`] have traffic of their own; those that come later are one.
 
-use super::findings::Names;
+use super::names::Names;
 use super::recent::Recent;
 use crate::requests::{SmallTraffic, Tally};
 use hashbrown::DefaultHashBuilder;

@@ -7,10 +7,10 @@
 
 use super::losses::rows_of;
 use super::spans::{Span, Spans};
-use super::tally::{Names, Tally};
+use super::tally::{Names, Tally, of_watch};
 use crate::{Known, Minutes};
 use model::history::MINUTE_NS;
-use model::record::{Commands, Counted, Process, Request, Rollup, RollupKey, operations};
+use model::record::{Commands, Process, Request, Rollup, operations};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -156,14 +156,4 @@ pub fn events_lost(count: u64, told_ns: &Range<i64>, started_unix_ns: i64) -> Op
     let end = (told_ns.end.saturating_add(started_unix_ns) - 1).div_euclid(MINUTE_NS);
     let span = (end * MINUTE_NS, (end + 1) * MINUTE_NS);
     (count > 0).then(|| Rollup { count, ..of_watch(operations::EVENTS_LOST, span) })
-}
-
-/// A row that the watch tells of itself.
-pub(super) fn of_watch(operation: &str, (from_unix_ns, until_unix_ns): (i64, i64)) -> Rollup {
-    let key = RollupKey {
-        counted: Counted::Watch,
-        operation: operation.to_owned(),
-        ..RollupKey::default()
-    };
-    Rollup::of(key, from_unix_ns, until_unix_ns)
 }

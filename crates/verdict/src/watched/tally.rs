@@ -6,7 +6,6 @@
 //!
 //! Non-goals: who waited for whom (`super::losses`).
 
-use super::rolled::of_watch;
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
@@ -362,6 +361,16 @@ impl Own {
         let row = of_watch(operations::OWN, (span.from_unix_ns, span.until_unix_ns));
         (count > 0).then_some(Rollup { count, bytes, ..row })
     }
+}
+
+/// A row that the watch tells of itself.
+pub(super) fn of_watch(operation: &str, (from_unix_ns, until_unix_ns): (i64, i64)) -> Rollup {
+    let key = RollupKey {
+        counted: Counted::Watch,
+        operation: operation.to_owned(),
+        ..RollupKey::default()
+    };
+    Rollup::of(key, from_unix_ns, until_unix_ns)
 }
 
 impl What {

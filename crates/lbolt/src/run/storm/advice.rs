@@ -1,6 +1,6 @@
 //! What makes the best remedy permanent: the files for this disk, or what a program is to do.
 
-use super::machine::together;
+use super::predicted::together;
 use host::remedy::{Place, Remedy, permanent};
 use model::record::Finding;
 use model::record::subject::{Storm, StormStream, Subject};

@@ -2,13 +2,13 @@
 //! put back by whatever ends the run, and by `doctor --clean` if it is killed.
 
 use super::beside::Beside;
-use super::predicted;
+use super::predicted::{self, together};
 use crate::run::device::ModelDevice;
 use capture::leftover::{Kept, Note, settings_of_others};
 use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
 use host::device::Tree;
 use host::group::{self, Group};
-use host::remedy::{Kind, MountOption, Place, Remedy};
+use host::remedy::{MountOption, Place, Remedy};
 use host::remount;
 use host::settings::{Setting, Snapshot};
 use model::doubt::{Code, Doubt};
@@ -254,14 +254,6 @@ impl Surroundings for Machine {
         });
         changed.chain(late).collect()
     }
-}
-
-/// The remedies of a name: several where it names them together. The scheduler's goes first: the
-/// queue's other settings follow it.
-pub(super) fn together(name: &str) -> Vec<&'static Remedy> {
-    let mut named: Vec<_> = name.split('+').filter_map(Remedy::named).collect();
-    named.sort_by_key(|remedy| remedy.kind != Kind::Scheduler);
-    named
 }
 
 /// The user's own load.

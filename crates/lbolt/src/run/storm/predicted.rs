@@ -4,13 +4,12 @@
 //! Non-goals: the kernel (`sim::kernel`), and the comparison with what was measured
 //! (`analyze::storm`).
 
-use super::machine::together;
 use crate::resolve::device::DevicePlan;
 use crate::resolve::modelled::load;
 use experiment::storm::{NONE, Plan, Surroundings, run_system};
 use experiment::throughput::Observer;
 use host::device::{file_map, space_map};
-use host::remedy::{Kind, Place};
+use host::remedy::{Kind, Place, Remedy};
 use host::served::LEAST_DEPTH;
 use host::settings::Setting;
 use model::doubt::Doubt;
@@ -21,6 +20,14 @@ use sim::subject::ModelSubject;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
+
+/// The remedies of a name: several where it names them together. The scheduler's goes first: the
+/// queue's other settings follow it.
+pub(super) fn together(name: &str) -> Vec<&'static Remedy> {
+    let mut named: Vec<_> = name.split('+').filter_map(Remedy::named).collect();
+    named.sort_by_key(|remedy| remedy.kind != Kind::Scheduler);
+    named
+}
 
 /// Rounds of a prediction at the least: they cost a moment each, and no remedy has to leave early.
 const ROUNDS: u32 = 24;

@@ -7,7 +7,7 @@
 //! Non-goals: where the parts lie (crate `trace`).
 
 use super::reader::RequestFile;
-use super::writer::RequestWriter;
+use super::writer::{RequestWriter, footer};
 use super::{Provenance, Request};
 use crate::record::RecordError;
 use crate::record::request::Commands;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{
     ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader,
-    ParquetMetaDataWriter, RowGroupMetaData,
+    RowGroupMetaData,
 };
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
@@ -26,19 +26,6 @@ const ROWS: &str = "lbolt.count.requests";
 
 /// Behind the metadata in a footer: their length, u32, and the magic word.
 const FOOTER_TAIL_BYTES: usize = 8;
-
-/// A group by itself.
-pub(super) fn describe(group: &RowGroupMetaData) -> Result<Vec<u8>> {
-    let rows = group.num_rows();
-    let file = FileMetaData::new(1, rows, None, None, group.schema_descr_ptr(), None);
-    footer(&ParquetMetaData::new(file, vec![group.clone()]))
-}
-
-fn footer(metadata: &ParquetMetaData) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    ParquetMetaDataWriter::new(&mut bytes, metadata).finish()?;
-    Ok(bytes)
-}
 
 /// What is behind the groups that are in the output: the last group's bytes, and the footer of all.
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 
 use super::columns::{COLUMNS, SCHEMA, schema};
 use super::provenance::Provenance;
-use super::salvage;
 use crate::record::file::key_values;
 use crate::record::request::{Commands, FileKind, Op, Request};
 use arrow_array::types::ArrowPrimitiveType;
@@ -15,6 +14,9 @@ use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    FileMetaData, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -87,7 +89,7 @@ impl<W: Write + Send> RequestWriter<W> {
     pub fn describe_groups(&mut self) -> Result<Vec<Vec<u8>>, ParquetError> {
         let groups = self.parquet.flushed_row_groups();
         let new = groups.get(self.described..).unwrap_or_default();
-        let described = new.iter().map(salvage::describe).collect();
+        let described = new.iter().map(describe).collect();
         self.described = groups.len();
         described
     }
@@ -135,6 +137,20 @@ impl<W: Write + Send> RequestWriter<W> {
         pairs.for_each(|pair| self.parquet.append_key_value_metadata(pair));
         self.parquet.into_inner()
     }
+}
+
+/// A group by itself.
+fn describe(group: &RowGroupMetaData) -> Result<Vec<u8>, ParquetError> {
+    let rows = group.num_rows();
+    let file = FileMetaData::new(1, rows, None, None, group.schema_descr_ptr(), None);
+    footer(&ParquetMetaData::new(file, vec![group.clone()]))
+}
+
+/// A footer of some metadata.
+pub(super) fn footer(metadata: &ParquetMetaData) -> Result<Vec<u8>, ParquetError> {
+    let mut bytes = Vec::new();
+    ParquetMetaDataWriter::new(&mut bytes, metadata).finish()?;
+    Ok(bytes)
 }
 
 /// Compression level 1: a tracer's own CPU time counts, and higher levels save little here.

@@ -1,7 +1,7 @@
 //! What is published of storms: each of them, and of each device what they did to its reads.
 
 use super::super::device::Device;
-use super::super::findings::Names;
+use super::super::names::Names;
 use super::super::processes::{ProcessId, Processes, label};
 use super::detect::Calmness;
 use super::grid::Behind;

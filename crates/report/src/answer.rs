@@ -1,0 +1,57 @@
+//! What an experiment answers the survey's question: its number, its sentences, a small chart and a
+//! table; and the same as a card of the page.
+//!
+//! Non-goals: the questions (`survey`).
+
+use crate::grid::Grid;
+use serde::Serialize;
+
+/// What is said to a question.
+#[derive(Default)]
+pub(crate) struct Answer {
+    /// The number that answers it, and what it is of.
+    pub(crate) headline: (String, String),
+    /// What the number is compared with.
+    pub(crate) bars: Vec<Bar>,
+    pub(crate) sentences: Vec<String>,
+    pub(crate) table: Option<Grid>,
+}
+
+/// An answer as the page shows it first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// What it is about.
+    pub word: String,
+    /// The number; empty where it was not measured.
+    pub number: String,
+    /// What the number is of.
+    pub what: String,
+    /// A small chart.
+    pub bars: Vec<Bar>,
+    /// The answer in words.
+    pub sentence: String,
+    /// What to do with it.
+    pub advice: String,
+}
+
+/// A bar of a card.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// What it is of.
+    pub label: String,
+    /// Its length, in the unit of all bars of the card.
+    pub value: f64,
+    /// The same in words.
+    pub text: String,
+}
+
+impl Bar {
+    pub(crate) fn of(
+        label: &str,
+        value: Option<f64>,
+        show: impl Fn(f64) -> String,
+    ) -> Option<Self> {
+        let value = value.filter(|value| *value > 0.0)?;
+        Some(Self { label: label.to_owned(), value, text: show(value) })
+    }
+}
