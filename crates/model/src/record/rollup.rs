@@ -205,10 +205,10 @@ rollup! {
         role: word, cgroup: word, file_system: word, file: word, cause: word, class: word,
         model: word,
     }
-    host: word = "the host; null: this machine, written by an earlier version";
+    host: word = "the host; null: this machine, by an earlier version";
     run: word = "watch: the kernel's boot_id; trace: its run";
-    part: word = "part of a trace rolled up in parts, such as 2/8";
-    level: level = "minute, hour or day: the time that rows are added up for";
+    part: word = "part of a trace, such as 2/8";
+    level: level = "minute, hour or day: what rows are added up by";
     from_unix_ns: signed = "start of the time, by the clock of that moment";
     until_unix_ns: signed =
         "end of the time; requests count where they arrived, calls and waits where they began";
@@ -222,7 +222,7 @@ rollup! {
         "read, write, flush or discard; calls and waits: their kind; disk: also busy and queued; \
          watch: the item";
     role: word = "the role that requested, called, waited or lost; null: all roles";
-    cgroup: word = "cgroup path of the role's processes; null: several, or unknown";
+    cgroup: word = "cgroup path of the role; null: several, or unknown";
     file_system: word = "device of the file system; null: none or unknown";
     file: word = "file: its name";
     cause: word =
@@ -231,20 +231,20 @@ rollup! {
     class: word =
         "class: grouping and group, such as size to 8k or origin writeback; null: all requests";
     model: word = "device model by its manufacturer; null: unknown";
-    count: count = "number of items";
+    count: count = "items";
     bytes: count = "requests: their bytes";
     failed: count = "requests and calls: number of failures";
     sum_ns: count = "sum of the times";
     min_ns: count = "minimum and maximum of the times";
     max_ns: count = "minimum and maximum of the times";
     lost_ns: signed = "lost: time beyond calm, summed over minutes; negative by chance";
-    estimated_ns: later = "the part of lost_ns that is an estimate, without calm to compare with";
+    estimated_ns: later = "the part of lost_ns that is an estimate, for lack of calm";
     lost_us2: later = "variance of lost_ns in µs²; the 95 % interval is ±1.96 times its root";
     calm_count: later = "waits: comparable waits in calm";
     calm_ns: later = "total time of the waits in calm";
     buckets: list =
-        "histogram of the times: buckets that are not empty; rows of hours, days and classes have \
-         one per eighth of an octave";
+        "histogram of the times: buckets that are not empty; of hours, days and classes one per \
+         eighth of an octave";
     counts: list = "number in each bucket";
 }
 
