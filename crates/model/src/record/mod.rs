@@ -122,7 +122,8 @@ mod tests {
         {
             assert!(page.contains(row), "{row}");
         }
-        assert!(page.contains("| latency_counts | list of u64 |"));
+        let counts = "| list of u64 |  | histogram of these: bucket numbers, and counts |";
+        assert!(has_row(&page, "latency_counts", counts));
         assert!(page.contains("Histograms: bucket b covers the nanoseconds from (b − 128·s)·2^s"));
         for (_, name, values) in Code::ALL {
             assert!(has_row(&page, name, &format!("| {} |", values.join(", "))), "{name}");
