@@ -60,7 +60,14 @@ fn escaped(
     is_escaped: impl Fn(char) -> bool,
     escape: impl Fn(char, &mut String),
 ) -> Cow<'_, str> {
-    let Some(first) = text.find(&is_escaped) else { return Cow::Borrowed(text) };
+    // Bytes are quicker to look through than characters, and mostly tell.
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || byte == b'\n';
+    let Some(special) = text.bytes().position(|byte| !is_plain(byte) || is_escaped(byte.into()))
+    else {
+        return Cow::Borrowed(text);
+    };
+    let first = text[special..].find(&is_escaped).map(|first| special + first);
+    let Some(first) = first else { return Cow::Borrowed(text) };
     let mut shown = text[..first].to_owned();
     for character in text[first..].chars() {
         match is_escaped(character) {

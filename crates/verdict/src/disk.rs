@@ -43,9 +43,6 @@ pub(crate) enum Part {
 const STALL_NS: i64 = 50_000_000;
 const STALL_TIMES: f64 = 5.0;
 
-/// Of the work of a request.
-const OCTAVES: usize = u64::BITS as usize;
-
 /// What is less than this is no part of a wait, but rounded.
 const ROUNDED_NS: f64 = 1e-3;
 
@@ -133,7 +130,7 @@ pub(crate) struct Disk<C> {
     since: Since,
     /// How long it took so far until a request was completed next, by its operation and its work's
     /// octave; and how many these were.
-    paces: Vec<[(f64, f64); OCTAVES]>,
+    paces: [Vec<(f64, f64)>; Op::ALL.len()],
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
@@ -166,7 +163,7 @@ impl<C> Disk<C> {
             idle: Recent::default(),
             roles: Vec::new(),
             since: Since::default(),
-            paces: vec![[(0.0, 0.0); OCTAVES]; Op::ALL.len()],
+            paces: Default::default(),
             ends: BinaryHeap::new(),
             open: Vec::new(),
             free: Vec::new(),
@@ -288,7 +285,11 @@ impl<C> Disk<C> {
         let for_ns = now_ns.saturating_sub(self.since.completed_ns);
         let is_long = for_ns >= STALL_NS && !has_flush();
         let octave = (work as u64 | 1).ilog2() as usize;
-        let (sum_ns, count) = &mut self.paces[self.acts[number - ACTS].op as usize][octave];
+        let paces = &mut self.paces[self.acts[number - ACTS].op as usize];
+        if paces.len() <= octave {
+            paces.resize(octave + 1, (0.0, 0.0));
+        }
+        let (sum_ns, count) = &mut paces[octave];
         let is_unusual = for_ns as f64 * *count >= STALL_TIMES * *sum_ns;
         (*sum_ns, *count) = (*sum_ns + for_ns as f64, *count + 1.0);
         if is_long && is_unusual {
