@@ -34,8 +34,17 @@ pub(crate) struct Cell<'a> {
     pub(crate) slice: usize,
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
-    /// In the order of their numbers.
-    pub(crate) parts: &'a [(PartNumber, f64)],
+    /// Its parts in the order of their numbers: these, and how long each took.
+    numbers: &'a [PartNumber],
+    parts_ns: &'a [f64],
+}
+
+impl<'a> Cell<'a> {
+    /// Its parts in the order of their numbers.
+    #[inline]
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (PartNumber, f64)> + use<'a> {
+        self.numbers.iter().copied().zip(self.parts_ns.iter().copied())
+    }
 }
 
 /// The same as a page keeps it.
@@ -55,7 +64,8 @@ pub(crate) struct Page {
     /// In the order of their slices, and the parts of all of them in the same order: cells by the
     /// thousand need no memory of their own each.
     cells: Vec<Kept>,
-    parts: Vec<(PartNumber, f64)>,
+    numbers: Vec<PartNumber>,
+    parts_ns: Vec<f64>,
     /// The last slice's cell while it is added to, but for its parts, which are here by number:
     /// most waits are of it, and many parts are found quickly so.
     open: Option<Kept>,
@@ -71,7 +81,8 @@ impl Page {
         Self {
             class,
             cells: Vec::new(),
-            parts: Vec::new(),
+            numbers: Vec::new(),
+            parts_ns: Vec::new(),
             open: None,
             open_parts: Vec::new(),
             open_numbers: Vec::new(),
@@ -82,8 +93,10 @@ impl Page {
     /// The cells that are settled.
     pub(crate) fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
         self.cells.iter().scan(0, |begin, kept| {
-            let parts = &self.parts[std::mem::replace(begin, kept.parts_end)..kept.parts_end];
-            Some(Cell { slice: kept.slice, count: kept.count, sum_ns: kept.sum_ns, parts })
+            let parts = std::mem::replace(begin, kept.parts_end)..kept.parts_end;
+            let Kept { slice, count, sum_ns, .. } = *kept;
+            let (numbers, parts_ns) = (&self.numbers[parts.clone()], &self.parts_ns[parts]);
+            Some(Cell { slice, count, sum_ns, numbers, parts_ns })
         })
     }
 
@@ -95,7 +108,7 @@ impl Page {
         match &mut self.open {
             Some(open) if open.slice == slice => {
                 (open.count, open.sum_ns) = (open.count + 1, open.sum_ns + took_ns);
-                self.add_to_open(parts);
+                self.add_to_open(parts.iter().copied());
             }
             _ => {
                 parts.sort_unstable_by_key(|(number, _)| *number);
@@ -104,9 +117,9 @@ impl Page {
         }
     }
 
-    fn add_to_open(&mut self, parts: &[(PartNumber, f64)]) {
+    fn add_to_open(&mut self, parts: impl Iterator<Item = (PartNumber, f64)>) {
         for (number, ns) in parts {
-            let number = usize::from(*number);
+            let number = usize::from(number);
             if self.open_parts.len() <= number {
                 self.open_parts.resize(number + 1, 0.0);
                 self.open_numbers.resize(number / BITS + 1, 0);
@@ -129,19 +142,20 @@ impl Page {
             self.cells.insert(place, Kept { slice, parts_end: begin, ..Kept::default() });
             self.bytes += CELL_BYTES;
         }
-        let (mut at, mut end, before) = (begin, self.cells[place].parts_end, self.parts.len());
+        let (mut at, mut end, before) = (begin, self.cells[place].parts_end, self.numbers.len());
         for (number, ns) in parts {
-            while at < end && self.parts[at].0 < *number {
+            while at < end && self.numbers[at] < *number {
                 at += 1;
             }
-            if at < end && self.parts[at].0 == *number {
-                self.parts[at].1 += ns;
+            if at < end && self.numbers[at] == *number {
+                self.parts_ns[at] += ns;
             } else {
-                self.parts.insert(at, (*number, *ns));
+                self.numbers.insert(at, *number);
+                self.parts_ns.insert(at, *ns);
                 end += 1;
             }
         }
-        let more = self.parts.len() - before;
+        let more = self.numbers.len() - before;
         self.cells[place..].iter_mut().for_each(|cell| cell.parts_end += more);
         self.bytes += PART_BYTES * more;
         let cell = &mut self.cells[place];
@@ -156,9 +170,10 @@ impl Page {
         let known = self.cells.pop_if(|cell| cell.slice == slice);
         if known.is_some() {
             let begin = self.cells.last().map_or(0, |last| last.parts_end);
-            let parts = self.parts.split_off(begin);
-            self.bytes -= bytes(parts.len());
-            self.add_to_open(&parts);
+            let (numbers, parts_ns) =
+                (self.numbers.split_off(begin), self.parts_ns.split_off(begin));
+            self.bytes -= bytes(numbers.len());
+            self.add_to_open(numbers.into_iter().zip(parts_ns));
         }
         self.open = Some(known.unwrap_or(Kept { slice, ..Kept::default() }));
     }
@@ -166,7 +181,7 @@ impl Page {
     /// Puts the open cell to the others.
     fn settle(&mut self) {
         let Some(open) = self.open.take() else { return };
-        let before = self.parts.len();
+        let before = self.numbers.len();
         for (word, bits) in self.open_numbers.iter_mut().enumerate() {
             let mut left = std::mem::take(bits);
             while left != 0 {
@@ -174,18 +189,20 @@ impl Page {
                 left &= left - 1;
                 let ns = std::mem::take(&mut self.open_parts[number]);
                 if ns > 0.0 {
-                    self.parts.push((number as PartNumber, ns));
+                    self.numbers.push(number as PartNumber);
+                    self.parts_ns.push(ns);
                 }
             }
         }
-        self.bytes += bytes(self.parts.len() - before);
-        self.cells.push(Kept { parts_end: self.parts.len(), ..open });
+        self.bytes += bytes(self.numbers.len() - before);
+        self.cells.push(Kept { parts_end: self.numbers.len(), ..open });
     }
 
     /// Puts neighbours together.
     fn widen(&mut self) {
         let mut wide = Self::new(self.class);
-        wide.parts.reserve_exact(self.parts.len());
+        wide.numbers.reserve_exact(self.numbers.len());
+        wide.parts_ns.reserve_exact(self.numbers.len());
         std::mem::swap(&mut wide.open_parts, &mut self.open_parts);
         std::mem::swap(&mut wide.open_numbers, &mut self.open_numbers);
         for cell in self.cells() {
@@ -196,7 +213,7 @@ impl Page {
             if let Some(open) = &mut wide.open {
                 (open.count, open.sum_ns) = (open.count + cell.count, open.sum_ns + cell.sum_ns);
             }
-            wide.add_to_open(cell.parts);
+            wide.add_to_open(cell.parts());
         }
         wide.settle();
         *self = wide;
@@ -379,7 +396,7 @@ mod tests {
         let [(_, page)] = book.waits()[..] else { panic!() };
         let cells: Vec<_> = page.cells().collect();
         assert_eq!((cells[0].count, cells[0].sum_ns), (2, 30));
-        assert_eq!(cells[0].parts, [(3, 20.0), (5, 10.0)]);
+        assert!(cells[0].parts().eq([(3, 20.0), (5, 10.0)]));
         assert_eq!(cells.iter().map(|cell| cell.slice).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
@@ -416,7 +433,7 @@ mod tests {
                 prop_assert_eq!(
                     page.bytes, expected.iter().map(|(.., parts)| bytes(parts.len())).sum::<usize>());
                 prop_assert!(page.cells().all(|cell| cell.sum_ns == 10 * cell.count));
-                let told = page.cells().map(|cell| (cell.slice, cell.count, cell.parts.to_vec()));
+                let told = page.cells().map(|cell| (cell.slice, cell.count, cell.parts().collect()));
                 prop_assert_eq!(told.collect::<Vec<_>>(), expected);
                 page.widen();
                 for (slice, (count, parts)) in std::mem::take(&mut cells) {

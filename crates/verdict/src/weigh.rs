@@ -103,8 +103,8 @@ impl<'a> Scene<'a> {
 
     fn own_parts(&self, cell: &Cell<'_>, waiter: RoleId) -> OwnParts {
         let mut parts_ns = OwnParts::default();
-        for (number, ns) in cell.parts {
-            if let Err(own) = self.whose(*number, waiter) {
+        for (number, ns) in cell.parts() {
+            if let Err(own) = self.whose(number, waiter) {
                 parts_ns[own as usize] += ns.round() as u64;
             }
         }
@@ -313,9 +313,9 @@ impl<'a> Weighing<'a> {
             of_class.slices.entry(key).or_default().merge(slices);
             alike.push(key);
             own_parts.push(parts_ns);
-            for (number, ns) in cell.parts {
+            for (number, ns) in cell.parts() {
                 let part = ns / cell.sum_ns.max(1) as f64;
-                self.of_part(*number).part.add(part, cell);
+                self.of_part(number).part.add(part, cell);
             }
         }
         match Calm::of(&of_class.slices, 1).filter(|calm| !calm.is_none()) {
@@ -358,7 +358,7 @@ impl<'a> Weighing<'a> {
         let is_nobodys =
             |number: PartNumber| is_journals(number) || of(number) == Err(OwnPart::Held);
         let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {
-            cell.parts.iter().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
+            cell.parts().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
         };
         let others_ns = sum(&|number| of(number).is_ok());
         let (nobodys_ns, journals_ns) = (sum(&is_nobodys), sum(&is_journals));
@@ -369,18 +369,18 @@ impl<'a> Weighing<'a> {
             self.unknown.above.add(nobodys_ns / cell.sum_ns.max(1) as f64, cell);
             self.lose(Cause::Nobody(Circumstance::Unknown), cell, nobodys_ns);
         }
-        for (number, ns) in cell.parts {
-            let (cause, ns) = match of(*number) {
+        for (number, ns) in cell.parts() {
+            let (cause, ns) = match of(number) {
                 Ok((role, _)) if has_others => {
                     (Some(Cause::Role(role)), ns * (1.0 + nobodys_ns / others_ns))
                 }
-                Ok((role, _)) => (Some(Cause::Role(role)), *ns),
+                Ok((role, _)) => (Some(Cause::Role(role)), ns),
                 // Without others it is the waiter's own affair: his pages, his lock.
-                Err(_) if is_nobodys(*number) => continue,
-                Err(own) => (cause_of(own), *ns),
+                Err(_) if is_nobodys(number) => continue,
+                Err(own) => (cause_of(own), ns),
             };
             let Some(cause) = cause else { continue };
-            self.of_part(*number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
+            self.of_part(number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
             self.lose(cause, cell, ns);
         }
     }
@@ -410,10 +410,10 @@ impl<'a> Weighing<'a> {
     }
 
     fn leave_open(&mut self, cell: &Cell<'_>) {
-        for (number, ns) in cell.parts {
-            let Ok((role, _)) = self.scene.whose(*number, self.class.role) else { continue };
-            self.of_part(*number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
-            self.lose(Cause::Role(role), cell, *ns);
+        for (number, ns) in cell.parts() {
+            let Ok((role, _)) = self.scene.whose(number, self.class.role) else { continue };
+            self.of_part(number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
+            self.lose(Cause::Role(role), cell, ns);
         }
     }
 
@@ -425,10 +425,10 @@ impl<'a> Weighing<'a> {
         let mut longer = std::mem::take(&mut self.longer);
         longer.clear();
         if excess_ns > 0.0 {
-            let each = cell.parts.iter().map(|(part, ns)| (*part, ns - count * calm_ns(*part)));
+            let each = cell.parts().map(|(part, ns)| (part, ns - count * calm_ns(part)));
             longer.extend(each.filter(|(_, ns)| *ns > 0.0));
         } else {
-            longer.extend_from_slice(cell.parts);
+            longer.extend(cell.parts());
         }
         let whole_ns: f64 = longer.iter().map(|(_, ns)| ns).sum();
         if whole_ns > 0.0 && excess_ns != 0.0 {
@@ -492,8 +492,8 @@ impl<'a> Weighing<'a> {
 /// How long each part of a wait is in calm, by its number.
 fn in_calm<'c>(cells: impl Iterator<Item = &'c Cell<'c>>, count: u64) -> Vec<f64> {
     let mut sums: Vec<f64> = Vec::new();
-    for (number, ns) in cells.flat_map(|cell| cell.parts) {
-        let number = usize::from(*number);
+    for (number, ns) in cells.flat_map(Cell::parts) {
+        let number = usize::from(number);
         if sums.len() <= number {
             sums.resize(number + 1, 0.0);
         }
