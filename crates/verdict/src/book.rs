@@ -426,15 +426,15 @@ mod tests {
             }
             page.settle();
             for _ in 0..3 {
-                let expected: Vec<Told> =
-                    cells.iter().map(|(slice, (count, parts))| {
-                        (*slice, *count, parts.iter().map(|(of, ns)| (*of, *ns)).collect())
-                    }).collect();
-                prop_assert_eq!(
-                    page.bytes, expected.iter().map(|(.., parts)| bytes(parts.len())).sum::<usize>());
+                let told = |(slice, (count, parts)): (&usize, &(u64, Parts))| {
+                    (*slice, *count, parts.iter().map(|(of, ns)| (*of, *ns)).collect())
+                };
+                let expected: Vec<Told> = cells.iter().map(told).collect();
+                let taken: usize = expected.iter().map(|(.., parts)| bytes(parts.len())).sum();
+                prop_assert_eq!(page.bytes, taken);
                 prop_assert!(page.cells().all(|cell| cell.sum_ns == 10 * cell.count));
-                let told = page.cells().map(|cell| (cell.slice, cell.count, cell.parts().collect()));
-                prop_assert_eq!(told.collect::<Vec<_>>(), expected);
+                let told = |cell: Cell<'_>| (cell.slice, cell.count, cell.parts().collect());
+                prop_assert_eq!(page.cells().map(told).collect::<Vec<Told>>(), expected);
                 page.widen();
                 for (slice, (count, parts)) in std::mem::take(&mut cells) {
                     let (sum, sums) = cells.entry(slice / 2).or_default();
