@@ -24,6 +24,11 @@ pub trait Store: Default + Clone + std::fmt::Debug {
 
     /// The buckets that hold something, lowest first.
     fn nonzero(&self) -> impl Iterator<Item = (usize, u64)>;
+
+    /// The same in any order, a bucket perhaps several times.
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.nonzero()
+    }
 }
 
 /// All buckets in one array: the quickest, 59 KiB each.
@@ -112,6 +117,11 @@ const COUNT_BITS: u32 = 48;
 const FEW: usize = 32;
 
 impl Coarse {
+    /// An entry's bucket and count.
+    fn told(entry: u64) -> (usize, u64) {
+        ((entry >> COUNT_BITS) as usize, entry & ((1 << COUNT_BITS) - 1))
+    }
+
     fn sort(&mut self) {
         self.counts.sort_unstable();
         self.counts.dedup_by(|next, first| {
@@ -141,8 +151,11 @@ impl Store for Coarse {
     fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> {
         let mut sorted = self.clone();
         sorted.sort();
-        let count = |entry: u64| entry & ((1 << COUNT_BITS) - 1);
-        sorted.counts.into_iter().map(move |e| ((e >> COUNT_BITS) as usize, count(e)))
+        sorted.counts.into_iter().map(Self::told)
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.counts.iter().copied().map(Self::told)
     }
 }
 
@@ -272,7 +285,7 @@ impl<S: Store> Buckets<S> {
 
     /// Adds another histogram's counts: the histogram of both.
     pub fn merge<O: Store>(&mut self, other: &Buckets<O>) {
-        other.counts.nonzero().for_each(|(bucket, count)| self.counts.add(bucket, count));
+        other.counts.counts().for_each(|(bucket, count)| self.counts.add(bucket, count));
         self.count += other.count;
         self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);

@@ -60,7 +60,20 @@ fn escaped(
     is_escaped: impl Fn(char) -> bool,
     escape: impl Fn(char, &mut String),
 ) -> Cow<'_, str> {
-    let Some(first) = text.find(&is_escaped) else { return Cow::Borrowed(text) };
+    // Bytes are quicker to look through than characters, many at once, and mostly tell.
+    let is_line_plain = !is_escaped('\n');
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) || is_line_plain & (*byte == b'\n');
+    let is_all_plain = |bytes: &[u8]| bytes.iter().fold(true, |all, byte| all & is_plain(byte));
+    let mut chunks = text.as_bytes().chunks(64);
+    let Some(special) = chunks.position(|bytes| !is_all_plain(bytes)) else {
+        return Cow::Borrowed(text);
+    };
+    let mut special = 64 * special;
+    while !text.is_char_boundary(special) {
+        special -= 1;
+    }
+    let first = text[special..].find(&is_escaped).map(|first| special + first);
+    let Some(first) = first else { return Cow::Borrowed(text) };
     let mut shown = text[..first].to_owned();
     for character in text[first..].chars() {
         match is_escaped(character) {

@@ -87,6 +87,8 @@ pub struct Actors {
     owners: Learned<FileNumber>,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
+    /// Those of requests that tell neither thread nor command.
+    origins: [Option<RoleId>; ORIGINS.len()],
     /// Which processes have a role of their own, and these roles.
     alone: Option<Who>,
     own: BTreeSet<RoleId>,
@@ -262,6 +264,17 @@ impl Actors {
         }
     }
 
+    /// The role of all requests of such an origin: there are few, and one is looked up for each
+    /// request.
+    fn of_origin(&mut self, origin: Origin) -> RoleId {
+        if let Some(role) = self.origins[origin as usize].filter(|_| !self.has_all()) {
+            return role;
+        }
+        let role = self.number(ORIGINS[origin as usize], false);
+        self.origins[origin as usize] = Some(role);
+        role
+    }
+
     /// The role of all requests that serve those of a device above, whoever asked there.
     pub fn of_devices_above(&mut self) -> RoleId {
         self.number(ABOVE, true)
@@ -277,7 +290,7 @@ impl Actors {
         let role = match row.pid {
             Some(pid) => self.of_thread(pid, name),
             None if row.command.is_some() => self.of_command(&name()),
-            None => self.number(of_origin(row), false),
+            None => self.of_origin(of_origin(row)),
         };
         let Some(FileKey { kind: FileKind::Regular, number }) = row.file else {
             return role;
@@ -298,12 +311,23 @@ fn is_of_kernel(role: &str) -> bool {
 }
 
 /// Who is behind a request of a trace that tells no programs.
-fn of_origin(row: &Request) -> &'static str {
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    Readers,
+    BackgroundWriters,
+    WritersOfMetadata,
+    Writers,
+}
+
+/// What they are called.
+const ORIGINS: [&str; 4] = ["readers", "background writers", "writers of metadata", "writers"];
+
+fn of_origin(row: &Request) -> Origin {
     match row.op {
-        Op::Read => "readers",
-        Op::Write if row.flags.contains(Flags::BACKGROUND) => "background writers",
-        Op::Write if row.flags.contains(Flags::META) => "writers of metadata",
-        _ => "writers",
+        Op::Read => Origin::Readers,
+        Op::Write if row.flags.contains(Flags::BACKGROUND) => Origin::BackgroundWriters,
+        Op::Write if row.flags.contains(Flags::META) => Origin::WritersOfMetadata,
+        _ => Origin::Writers,
     }
 }
 

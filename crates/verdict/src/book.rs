@@ -7,7 +7,7 @@
 use super::actors::RoleId;
 use super::disk::{PartNumber, Waited, Watch};
 use super::waits::Class;
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use std::ops::Range;
 
 /// The narrowest slice, in ns.
@@ -20,101 +20,146 @@ const BYTES_MOST: usize = 20 << 20;
 const CELL_BYTES: usize = 112;
 const PART_BYTES: usize = 24;
 
+/// What a cell of so many parts takes.
+fn bytes(parts: usize) -> usize {
+    CELL_BYTES + PART_BYTES * parts
+}
+
+/// Of a word.
+const BITS: usize = u64::BITS as usize;
+
 /// Waits of a class that began in a slice.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Cell {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cell<'a> {
     pub(crate) slice: usize,
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
-    /// In the order of their numbers.
-    pub(crate) parts: Vec<(PartNumber, f64)>,
+    /// Its parts in the order of their numbers: these, and how long each took.
+    numbers: &'a [PartNumber],
+    parts_ns: &'a [f64],
 }
 
-impl Cell {
-    /// Of a slice, in which none began yet.
-    fn of(slice: usize) -> Self {
-        Self { slice, ..Self::default() }
-    }
-
-    fn bytes(&self) -> usize {
-        CELL_BYTES + PART_BYTES * self.parts.len()
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.sum_ns += other.sum_ns;
-        self.add_parts(&other.parts);
-    }
-
-    /// Adds parts that are in the order of their numbers. Says how many are new.
-    fn add_parts(&mut self, parts: &[(PartNumber, f64)]) -> usize {
-        let (mut place, before) = (0, self.parts.len());
-        for (number, ns) in parts {
-            while self.parts.get(place).is_some_and(|(known, _)| known < number) {
-                place += 1;
-            }
-            match self.parts.get_mut(place) {
-                Some((known, sum)) if known == number => *sum += ns,
-                _ => self.parts.insert(place, (*number, *ns)),
-            }
-        }
-        self.parts.len() - before
+impl<'a> Cell<'a> {
+    /// Its parts in the order of their numbers.
+    #[inline]
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (PartNumber, f64)> + use<'a> {
+        self.numbers.iter().copied().zip(self.parts_ns.iter().copied())
     }
 }
 
-/// The cell of a slice, which is most often one of the last; whether it is new.
-fn cell_of(cells: &mut Vec<Cell>, slice: usize) -> (&mut Cell, bool) {
-    let place = cells.iter().rposition(|cell| cell.slice <= slice);
-    let (place, is_new) = match place {
-        Some(place) if cells[place].slice == slice => (place, false),
-        Some(place) => (place + 1, true),
-        None => (0, true),
-    };
-    if is_new {
-        cells.insert(place, Cell::of(slice));
-    }
-    (&mut cells[place], is_new)
+/// The same as a page keeps it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    slice: usize,
+    count: u64,
+    sum_ns: u64,
+    /// Where its parts end among those of the page.
+    parts_end: usize,
 }
 
 /// The waits of a class.
-#[derive(Debug, Default)]
-struct Page {
-    /// In the order of their slices.
-    cells: Vec<Cell>,
+#[derive(Debug)]
+pub(crate) struct Page {
+    class: Class,
+    /// In the order of their slices, and the parts of all of them in the same order: cells by the
+    /// thousand need no memory of their own each.
+    cells: Vec<Kept>,
+    numbers: Vec<PartNumber>,
+    parts_ns: Vec<f64>,
     /// The last slice's cell while it is added to, but for its parts, which are here by number:
     /// most waits are of it, and many parts are found quickly so.
-    open: Option<Cell>,
+    open: Option<Kept>,
     open_parts: Vec<f64>,
+    /// Which of them there are: a bit each.
+    open_numbers: Vec<u64>,
     /// What the cells take, but for the open one.
     bytes: usize,
 }
 
 impl Page {
+    fn new(class: Class) -> Self {
+        Self {
+            class,
+            cells: Vec::new(),
+            numbers: Vec::new(),
+            parts_ns: Vec::new(),
+            open: None,
+            open_parts: Vec::new(),
+            open_numbers: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The cells that are settled.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        self.cells.iter().scan(0, |begin, kept| {
+            let parts = std::mem::replace(begin, kept.parts_end)..kept.parts_end;
+            let Kept { slice, count, sum_ns, .. } = *kept;
+            let (numbers, parts_ns) = (&self.numbers[parts.clone()], &self.parts_ns[parts]);
+            Some(Cell { slice, count, sum_ns, numbers, parts_ns })
+        })
+    }
+
     fn add(&mut self, slice: usize, took_ns: u64, parts: &mut [(PartNumber, f64)]) {
-        if self.open.as_ref().is_none_or(|open| open.slice < slice) {
+        if self.open.is_none_or(|open| open.slice < slice) {
             self.settle();
             self.open(slice);
         }
         match &mut self.open {
             Some(open) if open.slice == slice => {
                 (open.count, open.sum_ns) = (open.count + 1, open.sum_ns + took_ns);
-                let last = parts.iter().map(|(number, _)| usize::from(*number)).max();
-                let most = last.map_or(0, |last| last + 1);
-                if self.open_parts.len() < most {
-                    self.open_parts.resize(most, 0.0);
-                }
-                for (number, ns) in parts {
-                    self.open_parts[usize::from(*number)] += *ns;
-                }
+                self.add_to_open(parts.iter().copied());
             }
             _ => {
-                let (cell, is_new) = cell_of(&mut self.cells, slice);
-                (cell.count, cell.sum_ns) = (cell.count + 1, cell.sum_ns + took_ns);
                 parts.sort_unstable_by_key(|(number, _)| *number);
-                self.bytes += PART_BYTES * cell.add_parts(parts);
-                self.bytes += if is_new { CELL_BYTES } else { 0 };
+                self.add_late(slice, took_ns, parts);
             }
         }
+    }
+
+    fn add_to_open(&mut self, parts: impl Iterator<Item = (PartNumber, f64)>) {
+        for (number, ns) in parts {
+            let number = usize::from(number);
+            if self.open_parts.len() <= number {
+                self.open_parts.resize(number + 1, 0.0);
+                self.open_numbers.resize(number / BITS + 1, 0);
+            }
+            self.open_parts[number] += ns;
+            self.open_numbers[number / BITS] |= 1 << (number % BITS);
+        }
+    }
+
+    /// Adds to the cell of an earlier slice, which is most often one of the last.
+    fn add_late(&mut self, slice: usize, took_ns: u64, parts: &[(PartNumber, f64)]) {
+        let place = self.cells.iter().rposition(|cell| cell.slice <= slice);
+        let (place, is_new) = match place {
+            Some(place) if self.cells[place].slice == slice => (place, false),
+            Some(place) => (place + 1, true),
+            None => (0, true),
+        };
+        let begin = place.checked_sub(1).map_or(0, |before| self.cells[before].parts_end);
+        if is_new {
+            self.cells.insert(place, Kept { slice, parts_end: begin, ..Kept::default() });
+            self.bytes += CELL_BYTES;
+        }
+        let (mut at, mut end, before) = (begin, self.cells[place].parts_end, self.numbers.len());
+        for (number, ns) in parts {
+            while at < end && self.numbers[at] < *number {
+                at += 1;
+            }
+            if at < end && self.numbers[at] == *number {
+                self.parts_ns[at] += ns;
+            } else {
+                self.numbers.insert(at, *number);
+                self.parts_ns.insert(at, *ns);
+                end += 1;
+            }
+        }
+        let more = self.numbers.len() - before;
+        self.cells[place..].iter_mut().for_each(|cell| cell.parts_end += more);
+        self.bytes += PART_BYTES * more;
+        let cell = &mut self.cells[place];
+        (cell.count, cell.sum_ns) = (cell.count + 1, cell.sum_ns + took_ns);
     }
 
     /// Opens the cell of a slice, if that is the last.
@@ -123,28 +168,55 @@ impl Page {
             return;
         }
         let known = self.cells.pop_if(|cell| cell.slice == slice);
-        self.bytes -= known.as_ref().map_or(0, Cell::bytes);
-        let mut open = known.unwrap_or_else(|| Cell::of(slice));
-        for (number, ns) in open.parts.drain(..) {
-            let number = usize::from(number);
-            if self.open_parts.len() <= number {
-                self.open_parts.resize(number + 1, 0.0);
-            }
-            self.open_parts[number] = ns;
+        if known.is_some() {
+            let begin = self.cells.last().map_or(0, |last| last.parts_end);
+            let (numbers, parts_ns) =
+                (self.numbers.split_off(begin), self.parts_ns.split_off(begin));
+            self.bytes -= bytes(numbers.len());
+            self.add_to_open(numbers.into_iter().zip(parts_ns));
         }
-        self.open = Some(open);
+        self.open = Some(known.unwrap_or(Kept { slice, ..Kept::default() }));
     }
 
     /// Puts the open cell to the others.
     fn settle(&mut self) {
-        let Some(mut open) = self.open.take() else { return };
-        let count = self.open_parts.iter().filter(|ns| **ns > 0.0).count();
-        open.parts.reserve_exact(count);
-        for (number, ns) in self.open_parts.iter_mut().enumerate().filter(|(_, ns)| **ns > 0.0) {
-            open.parts.push((number as PartNumber, std::mem::take(ns)));
+        let Some(open) = self.open.take() else { return };
+        let before = self.numbers.len();
+        for (word, bits) in self.open_numbers.iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                let number = word * BITS + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let ns = std::mem::take(&mut self.open_parts[number]);
+                if ns > 0.0 {
+                    self.numbers.push(number as PartNumber);
+                    self.parts_ns.push(ns);
+                }
+            }
         }
-        self.bytes += open.bytes();
-        self.cells.push(open);
+        self.bytes += bytes(self.numbers.len() - before);
+        self.cells.push(Kept { parts_end: self.numbers.len(), ..open });
+    }
+
+    /// Puts neighbours together.
+    fn widen(&mut self) {
+        let mut wide = Self::new(self.class);
+        wide.numbers.reserve_exact(self.numbers.len());
+        wide.parts_ns.reserve_exact(self.numbers.len());
+        std::mem::swap(&mut wide.open_parts, &mut self.open_parts);
+        std::mem::swap(&mut wide.open_numbers, &mut self.open_numbers);
+        for cell in self.cells() {
+            if wide.open.is_none_or(|open| open.slice < cell.slice / 2) {
+                wide.settle();
+                wide.open = Some(Kept { slice: cell.slice / 2, ..Kept::default() });
+            }
+            if let Some(open) = &mut wide.open {
+                (open.count, open.sum_ns) = (open.count + cell.count, open.sum_ns + cell.sum_ns);
+            }
+            wide.add_to_open(cell.parts());
+        }
+        wide.settle();
+        *self = wide;
     }
 }
 
@@ -155,7 +227,11 @@ pub(crate) struct Book {
     pub(crate) width_ns: i64,
     /// How long roles had requests in flight, by role and slice.
     pub(crate) busy_ns: Vec<Vec<i64>>,
-    waits: HashMap<Class, Page>,
+    pages: Vec<Page>,
+    /// Where the page of a class is.
+    places: HashTable<usize>,
+    /// The slice of the last wait, and its times: most are of the same.
+    last: (Range<i64>, usize),
     /// What the pages take.
     bytes: usize,
     bytes_most: usize,
@@ -168,7 +244,9 @@ impl Book {
             time_ns,
             width_ns: WIDTH_NS,
             busy_ns: Vec::new(),
-            waits: HashMap::new(),
+            pages: Vec::new(),
+            places: HashTable::new(),
+            last: (0..0, 0),
             bytes: 0,
             bytes_most: BYTES_MOST,
         };
@@ -180,17 +258,28 @@ impl Book {
 
     /// Puts what is open to the rest.
     pub(crate) fn settle(&mut self) {
-        self.waits.values_mut().for_each(Page::settle);
-        self.bytes = self.waits.values().map(|page| page.bytes).sum();
+        self.pages.iter_mut().for_each(Page::settle);
+        self.bytes = self.pages.iter().map(|page| page.bytes).sum();
     }
 
-    /// Classes with their cells, in an order that depends on nothing but the classes; of what was
+    /// Classes with their pages, in an order that depends on nothing but the classes; of what was
     /// settled.
-    pub(crate) fn waits(&self) -> Vec<(&Class, &[Cell])> {
-        let pages = self.waits.iter().map(|(class, page)| (class, page.cells.as_slice()));
-        let mut waits: Vec<_> = pages.collect();
+    pub(crate) fn waits(&self) -> Vec<(&Class, &Page)> {
+        let mut waits: Vec<_> = self.pages.iter().map(|page| (&page.class, page)).collect();
         waits.sort_unstable_by_key(|(class, _)| **class);
         waits
+    }
+
+    /// The place of a class's page, which is made if it is new.
+    #[inline]
+    fn place(&mut self, class: Class) -> usize {
+        let (hash, pages) = (class.mixed(), &mut self.pages);
+        if let Some(place) = self.places.find(hash, |place| pages[*place].class == class) {
+            return *place;
+        }
+        pages.push(Page::new(class));
+        let rehash = |place: &usize| pages[*place].class.mixed();
+        *self.places.insert_unique(hash, pages.len() - 1, rehash).get()
     }
 
     /// Slices in which waits can begin.
@@ -205,6 +294,17 @@ impl Book {
         usize::try_from(since_ns / self.width_ns).unwrap_or(usize::MAX)
     }
 
+    /// The slice of a wait's begin.
+    #[inline]
+    fn slice_of_wait(&mut self, begin_ns: i64) -> usize {
+        if !self.last.0.contains(&begin_ns) {
+            let slice = self.slice(begin_ns);
+            self.last = (self.begin_ns(slice)..self.begin_ns(slice.saturating_add(1)), slice);
+            return slice;
+        }
+        self.last.1
+    }
+
     /// When a slice begins.
     pub(crate) fn begin_ns(&self, slice: usize) -> i64 {
         let since_ns = i64::try_from(slice).unwrap_or(i64::MAX).saturating_mul(self.width_ns);
@@ -217,16 +317,9 @@ impl Book {
         for slices in &mut self.busy_ns {
             *slices = slices.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
-        self.bytes = 0;
-        for page in self.waits.values_mut() {
-            let mut wide: Vec<Cell> = Vec::with_capacity(page.cells.len() / 2 + 1);
-            for cell in std::mem::take(&mut page.cells) {
-                cell_of(&mut wide, cell.slice / 2).0.add(&cell);
-            }
-            page.bytes = wide.iter().map(Cell::bytes).sum();
-            self.bytes += page.bytes;
-            page.cells = wide;
-        }
+        self.last = (0..0, 0);
+        self.pages.iter_mut().for_each(Page::widen);
+        self.bytes = self.pages.iter().map(|page| page.bytes).sum();
     }
 }
 
@@ -254,9 +347,10 @@ impl Watch<Class> for Book {
     }
 
     fn waited(&mut self, wait: &mut Waited<Class>) {
-        let slice = self.slice(wait.begin_ns);
+        let slice = self.slice_of_wait(wait.begin_ns);
         let took_ns = wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
-        let page = self.waits.entry(wait.class).or_default();
+        let place = self.place(wait.class);
+        let page = &mut self.pages[place];
         let before = page.bytes;
         page.add(slice, took_ns, &mut wait.parts);
         self.bytes = self.bytes + page.bytes - before;
@@ -272,6 +366,7 @@ mod tests {
     use super::*;
     use crate::waits::Kind;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     fn wait(class: Class, begin_ns: i64, parts: &[PartNumber]) -> Waited<Class> {
         let parts: Vec<_> = parts.iter().map(|part| (*part, 10.0)).collect();
@@ -290,7 +385,7 @@ mod tests {
             book.waited(&mut wait(CLASS, from_ns + slice * WIDTH_NS, parts));
         }
         book.settle();
-        assert_eq!(book.waits()[0].1.len(), 3);
+        assert_eq!(book.waits()[0].1.cells().count(), 3);
         book.bytes_most = 4 * PART_BYTES + 3 * CELL_BYTES;
         book.waited(&mut wait(CLASS, from_ns + 5 * WIDTH_NS, &[4]));
         assert_eq!(book.width_ns, WIDTH_NS, "what is open is not counted");
@@ -298,9 +393,10 @@ mod tests {
         assert_eq!(book.width_ns, 2 * WIDTH_NS);
         assert_eq!(book.busy_ns[3], [WIDTH_NS + 20]);
         book.settle();
-        let [(_, cells)] = book.waits()[..] else { panic!() };
+        let [(_, page)] = book.waits()[..] else { panic!() };
+        let cells: Vec<_> = page.cells().collect();
         assert_eq!((cells[0].count, cells[0].sum_ns), (2, 30));
-        assert_eq!(cells[0].parts, [(3, 20.0), (5, 10.0)]);
+        assert!(cells[0].parts().eq([(3, 20.0), (5, 10.0)]));
         assert_eq!(cells.iter().map(|cell| cell.slice).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
@@ -313,13 +409,15 @@ mod tests {
                 0..80,
             ),
         ) {
-            let (mut page, mut cells) = (Page::default(), Vec::new());
+            type Parts = BTreeMap<PartNumber, f64>;
+            type Told = (usize, u64, Vec<(PartNumber, f64)>);
+            let mut page = Page::new(CLASS);
+            let mut cells: BTreeMap<usize, (u64, Parts)> = BTreeMap::new();
             for (slice, parts, is_looked_at) in waits {
                 let parts: Vec<_> = parts.into_iter().map(|(of, ns)| (of, f64::from(ns))).collect();
-                let (cell, _) = cell_of(&mut cells, slice);
-                cell.count += 1;
-                cell.sum_ns += 10;
-                cell.add_parts(&parts);
+                let (count, sums) = cells.entry(slice).or_default();
+                *count += 1;
+                parts.iter().for_each(|(of, ns)| *sums.entry(*of).or_default() += ns);
                 let mut backwards: Vec<_> = parts.into_iter().rev().collect();
                 page.add(slice, 10, &mut backwards);
                 if is_looked_at {
@@ -327,18 +425,34 @@ mod tests {
                 }
             }
             page.settle();
-            prop_assert_eq!(page.bytes, cells.iter().map(Cell::bytes).sum::<usize>());
-            prop_assert_eq!(page.cells, cells);
+            for _ in 0..3 {
+                let told = |(slice, (count, parts)): (&usize, &(u64, Parts))| {
+                    (*slice, *count, parts.iter().map(|(of, ns)| (*of, *ns)).collect())
+                };
+                let expected: Vec<Told> = cells.iter().map(told).collect();
+                let taken: usize = expected.iter().map(|(.., parts)| bytes(parts.len())).sum();
+                prop_assert_eq!(page.bytes, taken);
+                prop_assert!(page.cells().all(|cell| cell.sum_ns == 10 * cell.count));
+                let told = |cell: Cell<'_>| (cell.slice, cell.count, cell.parts().collect());
+                prop_assert_eq!(page.cells().map(told).collect::<Vec<Told>>(), expected);
+                page.widen();
+                for (slice, (count, parts)) in std::mem::take(&mut cells) {
+                    let (sum, sums) = cells.entry(slice / 2).or_default();
+                    *sum += count;
+                    parts.iter().for_each(|(of, ns)| *sums.entry(*of).or_default() += ns);
+                }
+            }
         }
     }
 
     #[test]
     fn what_ends_late_is_of_the_slice_in_which_it_began() {
-        let mut cells = Vec::new();
+        let mut page = Page::new(CLASS);
         for slice in [4, 2, 3, 2, 9, 0] {
-            cell_of(&mut cells, slice).0.count += 1;
+            page.add(slice, 1, &mut []);
         }
-        let told: Vec<_> = cells.iter().map(|cell| (cell.slice, cell.count)).collect();
+        page.settle();
+        let told: Vec<_> = page.cells().map(|cell| (cell.slice, cell.count)).collect();
         assert_eq!(told, [(0, 1), (2, 2), (3, 1), (4, 1), (9, 1)]);
     }
 

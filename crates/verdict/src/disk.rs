@@ -13,8 +13,6 @@
 
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
-use hashbrown::DefaultHashBuilder;
-use indexmap::IndexSet;
 use model::record::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -44,9 +42,6 @@ pub(crate) enum Part {
 /// does not stand still.
 const STALL_NS: i64 = 50_000_000;
 const STALL_TIMES: f64 = 5.0;
-
-/// Of the work of a request.
-const OCTAVES: usize = u64::BITS as usize;
 
 /// What is less than this is no part of a wait, but rounded.
 const ROUNDED_NS: f64 = 1e-3;
@@ -86,6 +81,8 @@ pub(crate) const HELD: usize = 0;
 pub(crate) const STALLED: usize = 1;
 pub(crate) const THROTTLED: usize = 2;
 const ACTS: usize = 3;
+/// In a table by act: none of it has come yet.
+const NO_ACT: PartNumber = 0;
 
 /// What goes on until a moment: a request in flight, somebody's wait, or both.
 #[derive(Debug)]
@@ -115,7 +112,9 @@ struct Since {
 #[derive(Debug)]
 pub(crate) struct Disk<C> {
     now_ns: i64,
-    acts: IndexSet<Act, DefaultHashBuilder>,
+    /// By their numbers; and these by role and operation, where there are any.
+    acts: Vec<Act>,
+    numbers: Vec<[PartNumber; Op::ALL.len()]>,
     turned: f64,
     /// Work in flight and its requests, by part; of what is no act there is none.
     work: Vec<f64>,
@@ -131,7 +130,7 @@ pub(crate) struct Disk<C> {
     since: Since,
     /// How long it took so far until a request was completed next, by its operation and its work's
     /// octave; and how many these were.
-    paces: Vec<[(f64, f64); OCTAVES]>,
+    paces: [Vec<(f64, f64)>; Op::ALL.len()],
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
@@ -152,7 +151,8 @@ impl<C> Disk<C> {
     pub(crate) fn new() -> Self {
         Self {
             now_ns: i64::MIN,
-            acts: IndexSet::default(),
+            acts: Vec::new(),
+            numbers: Vec::new(),
             turned: 0.0,
             work: vec![0.0; ACTS],
             count: vec![0; ACTS],
@@ -163,7 +163,7 @@ impl<C> Disk<C> {
             idle: Recent::default(),
             roles: Vec::new(),
             since: Since::default(),
-            paces: vec![[(0.0, 0.0); OCTAVES]; Op::ALL.len()],
+            paces: Default::default(),
             ends: BinaryHeap::new(),
             open: Vec::new(),
             free: Vec::new(),
@@ -256,6 +256,7 @@ impl<C> Disk<C> {
     }
 
     /// The time that has belonged to a part so far.
+    #[inline]
     fn time_ns(&self, number: usize) -> f64 {
         self.sums_ns[number] + self.work[number] * self.turned
     }
@@ -284,7 +285,11 @@ impl<C> Disk<C> {
         let for_ns = now_ns.saturating_sub(self.since.completed_ns);
         let is_long = for_ns >= STALL_NS && !has_flush();
         let octave = (work as u64 | 1).ilog2() as usize;
-        let (sum_ns, count) = &mut self.paces[self.acts[number - ACTS].op as usize][octave];
+        let paces = &mut self.paces[self.acts[number - ACTS].op as usize];
+        if paces.len() <= octave {
+            paces.resize(octave + 1, (0.0, 0.0));
+        }
+        let (sum_ns, count) = &mut paces[octave];
         let is_unusual = for_ns as f64 * *count >= STALL_TIMES * *sum_ns;
         (*sum_ns, *count) = (*sum_ns + for_ns as f64, *count + 1.0);
         if is_long && is_unusual {
@@ -322,14 +327,21 @@ impl<C> Disk<C> {
     }
 
     /// The number of an act among the parts of waits.
+    #[inline]
     pub(crate) fn number(&mut self, act: Act) -> usize {
-        let (number, is_new) = self.acts.insert_full(act);
-        if is_new {
+        let role = usize::from(act.role.0);
+        if self.numbers.len() <= role {
+            self.numbers.resize(role + 1, [NO_ACT; Op::ALL.len()]);
+        }
+        let number = &mut self.numbers[role][act.op as usize];
+        if *number == NO_ACT {
+            *number = self.work.len() as PartNumber;
+            self.acts.push(act);
             self.work.push(0.0);
             self.count.push(0);
             self.sums_ns.push(0.0);
         }
-        ACTS + number
+        usize::from(*number)
     }
 
     /// What a number stands for.
@@ -338,7 +350,7 @@ impl<C> Disk<C> {
             HELD => Part::Held,
             STALLED => Part::Stalled,
             THROTTLED => Part::Throttled,
-            number => self.acts.get_index(number - ACTS).map_or(Part::Held, |act| Part::Act(*act)),
+            number => self.acts.get(number - ACTS).map_or(Part::Held, |act| Part::Act(*act)),
         }
     }
 
@@ -402,15 +414,17 @@ impl<C> Disk<C> {
         let Some((class, begin_ns, before, holding)) = wait else { return };
         let mut parts = std::mem::take(&mut self.spare_parts);
         parts.clear();
-        let known = [HELD, STALLED].into_iter().chain(self.active.iter().copied());
-        let numbers = known.chain(self.idle.since(begin_ns));
-        let took = numbers.filter_map(|number| {
+        let mut tell = |number: usize| {
             // Acts that came since had no time before.
             let before_ns = before.get(number).copied().unwrap_or(0.0);
             let took_ns = self.time_ns(number) - before_ns;
-            (took_ns > ROUNDED_NS).then_some((number as PartNumber, took_ns))
-        });
-        parts.extend(took);
+            if took_ns > ROUNDED_NS {
+                parts.push((number as PartNumber, took_ns));
+            }
+        };
+        [HELD, STALLED].into_iter().for_each(&mut tell);
+        self.active.iter().copied().for_each(&mut tell);
+        self.idle.since(begin_ns).for_each(&mut tell);
         if let Some(holding) = holding {
             self.put_to_holders(&mut parts, &holding);
         }

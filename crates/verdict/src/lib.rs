@@ -120,7 +120,7 @@ use weigh::{Scene, weigh};
 
 /// A span on its way to a verdict: the waits that begin in it, with all that is in flight while
 /// they go on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     known: Arc<Known>,
     time_ns: Range<i64>,
@@ -190,19 +190,37 @@ impl Ledger {
         let begun = waits.iter().filter(|wait| time_ns.contains(&wait.begin_ns));
         let of_waits = begun.map(|wait| wait.end_ns).max();
         let loaded_until_ns = of_calls.max(of_waits).unwrap_or(i64::MIN);
+        // Each field by itself: there are minutes by the hundred thousand, and what a default
+        // would be made for is known here.
         Self {
+            known: Arc::clone(known),
             actors: known.actors.clone(),
-            has_calls: known.has_calls,
+            devices: BTreeMap::new(),
+            askers: Open::default(),
+            homes: HashMap::new(),
             calls,
+            begun: 0,
             waits,
+            waits_begun: 0,
             journal_use: known.journal_use.of(&time_ns),
+            has_calls: known.has_calls,
+            in_call: HashMap::new(),
+            asked: HashMap::new(),
+            sleeps: Sleeps::default(),
+            used: HashMap::new(),
+            stalled: Stalled::default(),
             stalled_units: known.units.stalled(),
+            unplaced: BTreeMap::new(),
+            held: BTreeMap::new(),
+            steps: Steps::default(),
+            throttle: Throttle::default(),
+            files: Files::default(),
+            ways: Ways::default(),
             cpus: known.cpus.of(&time_ns),
             time_ns,
+            requests: 0,
             last_ns: i64::MIN,
             loaded_until_ns,
-            known: Arc::clone(known),
-            ..Self::default()
         }
     }
 
@@ -303,6 +321,7 @@ impl Ledger {
         }
     }
 
+    #[inline]
     fn device(&mut self, number: u32) -> &mut Device {
         let new = || Device { disk: Disk::new(), book: Book::new(self.time_ns.clone()) };
         self.devices.entry(number).or_insert_with(new)

@@ -3,53 +3,73 @@
 //!
 //! Non-goals: what the numbers stand for.
 
+/// No number.
+const NONE: u32 = u32::MAX;
+/// Before what is not in the list.
+const NOWHERE: u32 = u32::MAX - 1;
+
 /// Numbers by when they were put first: a list through a table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Recent {
-    first: Option<usize>,
-    links: Vec<Option<Link>>,
+    first: u32,
+    links: Vec<Link>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    before: Option<usize>,
-    behind: Option<usize>,
+    before: u32,
+    behind: u32,
     put_ns: i64,
 }
 
+impl Default for Recent {
+    fn default() -> Self {
+        Self { first: NONE, links: Vec::new() }
+    }
+}
+
 impl Recent {
+    #[inline]
     pub(super) fn remove(&mut self, number: usize) {
-        let link = self.links.get_mut(number).and_then(Option::take);
-        let Some(Link { before, behind, .. }) = link else { return };
-        match before {
-            Some(before) => self.with(Some(before), |link| link.behind = behind),
+        let Some(link) = self.links.get_mut(number) else { return };
+        let Link { before, behind, .. } = *link;
+        if before == NOWHERE {
+            return;
+        }
+        link.before = NOWHERE;
+        match self.links.get_mut(before as usize) {
+            Some(link) => link.behind = behind,
             None => self.first = behind,
         }
-        self.with(behind, |link| link.before = before);
-    }
-
-    fn with(&mut self, number: Option<usize>, change: impl FnOnce(&mut Link)) {
-        let link = number.and_then(|number| self.links.get_mut(number)?.as_mut());
-        if let Some(link) = link {
-            change(link);
+        if let Some(link) = self.links.get_mut(behind as usize) {
+            link.before = before;
         }
     }
 
     /// Puts one first that is not there.
+    #[inline]
     pub(super) fn put_first(&mut self, number: usize, put_ns: i64) {
         if self.links.len() <= number {
-            self.links.resize(number + 1, None);
+            let nowhere = Link { before: NOWHERE, behind: NONE, put_ns: 0 };
+            self.links.resize(number + 1, nowhere);
         }
-        let behind = self.first.replace(number);
-        self.with(behind, |link| link.before = Some(number));
-        self.links[number] = Some(Link { before: None, behind, put_ns });
+        let behind = std::mem::replace(&mut self.first, number as u32);
+        if let Some(link) = self.links.get_mut(behind as usize) {
+            link.before = number as u32;
+        }
+        self.links[number] = Link { before: NONE, behind, put_ns };
     }
 
     /// Those that were put first at a moment or later.
+    #[inline]
     pub(super) fn since(&self, from_ns: i64) -> impl Iterator<Item = usize> + '_ {
-        let link = |number: &usize| self.links.get(*number).copied().flatten();
-        std::iter::successors(self.first, move |number| link(number)?.behind)
-            .take_while(move |number| link(number).is_some_and(|link| link.put_ns >= from_ns))
+        let mut next = self.first;
+        std::iter::from_fn(move || {
+            let number = next as usize;
+            let link = self.links.get(number).filter(|link| link.put_ns >= from_ns)?;
+            next = link.behind;
+            Some(number)
+        })
     }
 }
 

@@ -113,6 +113,25 @@ pub(crate) struct Class {
     pub(crate) size: u8,
 }
 
+impl Class {
+    /// A number for tables by class: others have others, nearly always.
+    #[inline]
+    pub(crate) fn mixed(&self) -> u64 {
+        let kind = match self.kind {
+            Kind::Read => 0,
+            Kind::DirectWrite => 1,
+            Kind::Flush => 2,
+            Kind::Call(kind) => 0x100 | kind as u64,
+            Kind::Wait(kind) => 0x200 | kind as u64,
+            Kind::Thread(role) => 0x1_0000 | u64::from(role.0),
+        };
+        let role = u64::from(self.role.0) << 24 | u64::from(self.size) << 40;
+        // Knuth, The Art of Computer Programming, section 6.4: multiplicative hashing.
+        let mixed = (u64::from(self.device) << 8 ^ role ^ kind).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 32
+    }
+}
+
 /// The size class of a request's length.
 pub(crate) fn size_of(length_bytes: u32) -> u8 {
     let blocks = length_bytes.div_ceil(4096).max(1);

@@ -10,7 +10,7 @@
 //! Non-goals: how much was lost (`super::blame`).
 
 use super::actors::{JOURNAL, RoleId};
-use super::book::{Book, Cell};
+use super::book::{Book, Cell, Page};
 use super::calm::{Alike, Calm, OwnPart, OwnParts, Slices};
 use super::disk::{Part, PartNumber};
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
@@ -84,7 +84,7 @@ impl<'a> Scene<'a> {
 
     /// What of a slice's excess stolen CPU time can explain: each that waited lost as much as was
     /// stolen while it waited.
-    fn stolen_of(&self, cell: &Cell, excess_ns: f64) -> f64 {
+    fn stolen_of(&self, cell: &Cell<'_>, excess_ns: f64) -> f64 {
         let waiting = (cell.sum_ns as f64 / self.book.width_ns as f64).max(1.0);
         let most_ns = self.stolen_ns(cell.slice) * waiting;
         excess_ns.clamp(-most_ns, most_ns)
@@ -101,10 +101,10 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn own_parts(&self, cell: &Cell, waiter: RoleId) -> OwnParts {
+    fn own_parts(&self, cell: &Cell<'_>, waiter: RoleId) -> OwnParts {
         let mut parts_ns = OwnParts::default();
-        for (number, ns) in &cell.parts {
-            if let Err(own) = self.whose(*number, waiter) {
+        for (number, ns) in cell.parts() {
+            if let Err(own) = self.whose(number, waiter) {
                 parts_ns[own as usize] += ns.round() as u64;
             }
         }
@@ -171,7 +171,7 @@ struct PartSum {
 
 impl PartSum {
     /// A part of a cell's waits.
-    fn add(&mut self, part: f64, cell: &Cell) {
+    fn add(&mut self, part: f64, cell: &Cell<'_>) {
         self.ns += part * cell.sum_ns as f64;
         self.count += part * cell.count as f64;
     }
@@ -207,12 +207,12 @@ pub(crate) fn weigh(scene: &Scene<'_>) -> Sums {
 
 fn weigh_each(
     scene: &Scene<'_>,
-    waits: Vec<(&Class, &[Cell])>,
+    waits: Vec<(&Class, &Page)>,
     wakers: &mut Wakers,
     sums: &mut Sums,
 ) {
     let mut of_victim: Option<(Victim, BySlice)> = None;
-    for (class, cells) in waits {
+    for (class, page) in waits {
         let victim = Victim::of(class);
         if of_victim.as_ref().is_none_or(|(known, _)| *known != victim) {
             let last = of_victim.replace((victim, BySlice::default()));
@@ -220,7 +220,8 @@ fn weigh_each(
         }
         let Some((_, by_slice)) = &mut of_victim else { continue };
         let mut weighing = Weighing::new(scene, class, by_slice, wakers);
-        let of_class = weighing.of_class(cells);
+        let cells: Vec<Cell<'_>> = page.cells().collect();
+        let of_class = weighing.of_class(&cells);
         weighing.tell(sums);
         sums.classes.insert(*class, of_class);
     }
@@ -279,7 +280,7 @@ impl<'a> Weighing<'a> {
         Self { scene, class, by_slice, of_parts, stolen, unknown, behind, wakers, longer }
     }
 
-    fn of_class(&mut self, cells: &[Cell]) -> OfClass {
+    fn of_class(&mut self, cells: &[Cell<'_>]) -> OfClass {
         let mut of_class = OfClass {
             count: cells.iter().map(|cell| cell.count).sum(),
             sum_ns: cells.iter().map(|cell| cell.sum_ns).sum(),
@@ -312,9 +313,9 @@ impl<'a> Weighing<'a> {
             of_class.slices.entry(key).or_default().merge(slices);
             alike.push(key);
             own_parts.push(parts_ns);
-            for (number, ns) in &cell.parts {
+            for (number, ns) in cell.parts() {
                 let part = ns / cell.sum_ns.max(1) as f64;
-                self.of_part(*number).part.add(part, cell);
+                self.of_part(number).part.add(part, cell);
             }
         }
         match Calm::of(&of_class.slices, 1).filter(|calm| !calm.is_none()) {
@@ -348,7 +349,7 @@ impl<'a> Weighing<'a> {
     /// wrote, is the doing of those whose requests were in flight, by their shares: it is their
     /// pages that are too many, their commit that is waited for. Where neither others nor the
     /// waiter have any, and somebody must hold what is waited for, it is not known who.
-    fn lose_whole(&mut self, cell: &Cell) {
+    fn lose_whole(&mut self, cell: &Cell<'_>) {
         let of = |number: PartNumber| self.scene.whose(number, self.class.role);
         let is_journals = |number: PartNumber| match (self.scene.part)(number) {
             Part::Act(act) => act.role == JOURNAL,
@@ -357,7 +358,7 @@ impl<'a> Weighing<'a> {
         let is_nobodys =
             |number: PartNumber| is_journals(number) || of(number) == Err(OwnPart::Held);
         let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {
-            cell.parts.iter().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
+            cell.parts().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
         };
         let others_ns = sum(&|number| of(number).is_ok());
         let (nobodys_ns, journals_ns) = (sum(&is_nobodys), sum(&is_journals));
@@ -368,24 +369,24 @@ impl<'a> Weighing<'a> {
             self.unknown.above.add(nobodys_ns / cell.sum_ns.max(1) as f64, cell);
             self.lose(Cause::Nobody(Circumstance::Unknown), cell, nobodys_ns);
         }
-        for (number, ns) in &cell.parts {
-            let (cause, ns) = match of(*number) {
+        for (number, ns) in cell.parts() {
+            let (cause, ns) = match of(number) {
                 Ok((role, _)) if has_others => {
                     (Some(Cause::Role(role)), ns * (1.0 + nobodys_ns / others_ns))
                 }
-                Ok((role, _)) => (Some(Cause::Role(role)), *ns),
+                Ok((role, _)) => (Some(Cause::Role(role)), ns),
                 // Without others it is the waiter's own affair: his pages, his lock.
-                Err(_) if is_nobodys(*number) => continue,
-                Err(own) => (cause_of(own), *ns),
+                Err(_) if is_nobodys(number) => continue,
+                Err(own) => (cause_of(own), ns),
             };
             let Some(cause) = cause else { continue };
-            self.of_part(*number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
+            self.of_part(number).above.add(ns / cell.sum_ns.max(1) as f64, cell);
             self.lose(cause, cell, ns);
         }
     }
 
     /// What of a wait for a thread is lost is what of that one's waits is.
-    fn lose_behind(&mut self, waker: RoleId, cell: &Cell) {
+    fn lose_behind(&mut self, waker: RoleId, cell: &Cell<'_>) {
         let Some(waker) = self.wakers.0.get(&waker) else { return };
         let parts: Vec<(Cause, f64)> = waker.parts(cell.slice).collect();
         for (cause, part) in parts {
@@ -395,7 +396,7 @@ impl<'a> Weighing<'a> {
     }
 
     /// A wait may be of seconds: it was lost while it went on, and not when it began.
-    fn lose(&mut self, cause: Cause, cell: &Cell, ns: f64) {
+    fn lose(&mut self, cause: Cause, cell: &Cell<'_>, ns: f64) {
         let waker = self.wakers.0.get_mut(&self.class.role);
         if let Some(waker) = waker.filter(|_| self.class.kind.waker().is_none()) {
             *waker.lost_ns.entry((cell.slice, cause)).or_default() += ns;
@@ -408,15 +409,15 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    fn leave_open(&mut self, cell: &Cell) {
-        for (number, ns) in &cell.parts {
-            let Ok((role, _)) = self.scene.whose(*number, self.class.role) else { continue };
-            self.of_part(*number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
-            self.lose(Cause::Role(role), cell, *ns);
+    fn leave_open(&mut self, cell: &Cell<'_>) {
+        for (number, ns) in cell.parts() {
+            let Ok((role, _)) = self.scene.whose(number, self.class.role) else { continue };
+            self.of_part(number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
+            self.lose(Cause::Role(role), cell, ns);
         }
     }
 
-    fn against_calm(&mut self, cell: &Cell, mean_ns: f64, in_calm: &[f64]) {
+    fn against_calm(&mut self, cell: &Cell<'_>, mean_ns: f64, in_calm: &[f64]) {
         let count = cell.count as f64;
         let excess_ns = cell.sum_ns as f64 - count * mean_ns;
         let calm_ns = |number: PartNumber| in_calm.get(usize::from(number)).copied().unwrap_or(0.0);
@@ -424,10 +425,10 @@ impl<'a> Weighing<'a> {
         let mut longer = std::mem::take(&mut self.longer);
         longer.clear();
         if excess_ns > 0.0 {
-            let each = cell.parts.iter().map(|(part, ns)| (*part, ns - count * calm_ns(*part)));
+            let each = cell.parts().map(|(part, ns)| (part, ns - count * calm_ns(part)));
             longer.extend(each.filter(|(_, ns)| *ns > 0.0));
         } else {
-            longer.extend_from_slice(&cell.parts);
+            longer.extend(cell.parts());
         }
         let whole_ns: f64 = longer.iter().map(|(_, ns)| ns).sum();
         if whole_ns > 0.0 && excess_ns != 0.0 {
@@ -436,7 +437,13 @@ impl<'a> Weighing<'a> {
         self.longer = longer;
     }
 
-    fn divide(&mut self, cell: &Cell, excess_ns: f64, whole_ns: f64, longer: &[(PartNumber, f64)]) {
+    fn divide(
+        &mut self,
+        cell: &Cell<'_>,
+        excess_ns: f64,
+        whole_ns: f64,
+        longer: &[(PartNumber, f64)],
+    ) {
         let side = |of: &mut OfPart, part: f64| match excess_ns > 0.0 {
             true => of.above.add(part, cell),
             false => of.below.add(part, cell),
@@ -483,10 +490,10 @@ impl<'a> Weighing<'a> {
 }
 
 /// How long each part of a wait is in calm, by its number.
-fn in_calm<'c>(cells: impl Iterator<Item = &'c Cell>, count: u64) -> Vec<f64> {
+fn in_calm<'c>(cells: impl Iterator<Item = &'c Cell<'c>>, count: u64) -> Vec<f64> {
     let mut sums: Vec<f64> = Vec::new();
-    for (number, ns) in cells.flat_map(|cell| &cell.parts) {
-        let number = usize::from(*number);
+    for (number, ns) in cells.flat_map(Cell::parts) {
+        let number = usize::from(number);
         if sums.len() <= number {
             sums.resize(number + 1, 0.0);
         }

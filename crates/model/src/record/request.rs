@@ -87,6 +87,7 @@ impl Flags {
     ];
 
     /// Whether all bits of `other` are set.
+    #[inline]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -100,6 +101,7 @@ impl Flags {
 
 impl std::ops::BitOr for Flags {
     type Output = Self;
+    #[inline]
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -230,6 +232,7 @@ pub struct Request {
 
 impl Request {
     /// The first moment known of it: rows are sorted by it.
+    #[inline]
     pub fn arrival_ns(&self) -> Option<i64> {
         self.queued_ns.or(self.started_ns).or(self.issued_ns).or(self.completed_ns)
     }
@@ -250,11 +253,13 @@ impl Request {
 
     /// Whether somebody asked for it: it is no part of a flush sequence, and serves no request of a
     /// device above.
+    #[inline]
     pub fn is_asked(&self) -> bool {
         self.parent_id.is_none() && self.above_id.is_none()
     }
 
     /// A completion whose request was never seen.
+    #[inline]
     pub fn is_orphan(&self) -> bool {
         self.queued_ns.is_none() && self.started_ns.is_none() && self.issued_ns.is_none()
     }

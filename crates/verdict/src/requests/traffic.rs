@@ -135,16 +135,20 @@ impl Share {
         // What is not known is of no time.
         let scheduler = Step { ns: wait.ns - admission.ns, ..wait }.only_if(is_split);
         let requested = u64::from(is_requested);
-        let parts = [wait, admission, scheduler, device, done];
-        let told = parts.map(|part| u64::from(part.is_known));
         let sums = Sums {
-            ns: parts.map(|part| part.ns as f64),
+            ns: [
+                wait.ns as f64,
+                admission.ns as f64,
+                scheduler.ns as f64,
+                device.ns as f64,
+                done.ns as f64,
+            ],
             counts: [
-                told[WAIT],
-                told[ADMISSION],
-                told[SCHEDULER],
-                told[DEVICE],
-                told[DONE],
+                u64::from(wait.is_known),
+                u64::from(admission.is_known),
+                u64::from(scheduler.is_known),
+                u64::from(device.is_known),
+                u64::from(done.is_known),
                 requested,
                 requested & u64::from(row.completed_ns.is_some()),
                 requested * u64::from(row.length_bytes),

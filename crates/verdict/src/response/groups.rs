@@ -1,24 +1,24 @@
-//! Rows that are alike in all that they are classed by, but for their place: they are put together
-//! first ([`Tally`]) and added to each of their classes many at a time. Rows come from few
-//! processes in few sizes, so that there are few groups in use at once; a new slice of time begins
-//! new ones.
+//! Rows that are alike in what they are classed by, but for their place: they are put together
+//! first ([`Tally`]) and added to each of their classes many at a time. Those of a process are put
+//! together apart from those of the other classes: both tables are small, where one by all of them
+//! would have thousands of groups in use at once.
 //!
 //! Non-goals: figures of a group. All of them are added to their classes ([`super::Response`])
 //! before anything is known.
 
+use super::Totals;
 use super::classes::Combination;
 use super::processes::ProcessId;
 use crate::requests::{Share, Tally};
 use hashbrown::HashTable;
 
-/// Groups that are kept at once: little more than a MiB of them.
-const MOST: usize = 4096;
+/// Groups that are kept at once: less than a MiB of them.
+const MOST: usize = 2048;
 
 /// What the rows of a group have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) combination: Combination,
-    pub(super) process: ProcessId,
     /// The slice of time; none where no arrival is known.
     pub(super) period: Option<u8>,
     /// The class of what it found outstanding, of reads.
@@ -26,7 +26,7 @@ pub(super) struct Key {
 }
 
 /// A key in two numbers, which are quick to compare.
-type Packed = (u64, u64);
+type Packed = (u32, u64);
 
 impl Key {
     #[inline(always)]
@@ -37,15 +37,15 @@ impl Key {
         let what = u64::from(c.flags.0) << 32 | (c.op as u64) << 24 | u64::from(c.size) << 16;
         let what = u64::from(c.is_beneath) << 63 | what;
         let when = or_none(self.period) << 8 | or_none(self.found);
-        (u64::from(c.device) << 32 | u64::from(self.process), what | when)
+        (c.device, what | when)
     }
 }
 
 #[inline(always)]
-fn hash((who, what): Packed) -> u64 {
+fn hash((device, what): Packed) -> u64 {
     // Knuth, The Art of Computer Programming, section 6.4: multiplicative hashing.
-    let mixed =
-        (what.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ who).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (what.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(device))
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ mixed >> 32
 }
 
@@ -61,31 +61,46 @@ struct Group {
 pub(super) struct Groups {
     places: HashTable<usize>,
     all: Vec<Group>,
+    /// By the places of processes.
+    processes: Vec<Tally>,
 }
 
 impl Groups {
-    /// Adds a row's share to its group. A group that is full is settled.
+    /// Adds a row's share to its group, and to its process. What is full is settled.
     #[inline(always)]
-    pub(super) fn add(&mut self, key: Key, share: &Share, mut settle: impl FnMut(&Key, &Tally)) {
+    pub(super) fn add(&mut self, key: Key, process: ProcessId, share: &Share, totals: &mut Totals) {
         let packed = key.pack();
         let is_it =
             |place: &usize| self.all.get(*place).is_some_and(|group| group.packed == packed);
         let place = match self.places.find(hash(packed), is_it) {
             Some(place) => *place,
-            None => self.begin(key, packed, &mut settle),
+            None => self.begin(key, packed, totals),
         };
         if let Some(Group { tally, .. }) = self.all.get_mut(place)
             && tally.add(share)
         {
-            settle(&key, tally);
+            totals.settle(&key, tally);
+            tally.clear();
+        }
+        // Of all devices together each request counts once, at the top of its stack.
+        if key.combination.is_beneath {
+            return;
+        }
+        let place = process as usize;
+        if self.processes.len() <= place {
+            self.processes.resize_with(place + 1, Tally::default);
+        }
+        let tally = &mut self.processes[place];
+        if tally.add(share) {
+            totals.processes.settle(process, tally);
             tally.clear();
         }
     }
 
     #[cold]
-    fn begin(&mut self, key: Key, packed: Packed, settle: impl FnMut(&Key, &Tally)) -> usize {
+    fn begin(&mut self, key: Key, packed: Packed, totals: &mut Totals) -> usize {
         if self.all.len() >= MOST {
-            self.settle(settle);
+            self.settle(totals);
         }
         let place = self.all.len();
         self.all.push(Group { packed, key, tally: Tally::default() });
@@ -96,8 +111,11 @@ impl Groups {
     }
 
     /// Settles all groups, and begins anew.
-    pub(super) fn settle(&mut self, mut settle: impl FnMut(&Key, &Tally)) {
+    pub(super) fn settle(&mut self, totals: &mut Totals) {
         self.places.clear();
-        self.all.drain(..).for_each(|group| settle(&group.key, &group.tally));
+        self.all.drain(..).for_each(|group| totals.settle(&group.key, &group.tally));
+        for (process, tally) in (0..).zip(self.processes.drain(..)) {
+            totals.processes.settle(process, &tally);
+        }
     }
 }

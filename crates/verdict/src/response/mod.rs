@@ -125,7 +125,6 @@ impl Totals {
         if key.combination.is_beneath {
             return;
         }
-        self.processes.settle(key.process, tally);
         if let Some(period) = key.period {
             self.periods.settle_into(period.into(), tally);
         }
@@ -287,12 +286,10 @@ impl Response {
         let is_read = row.op == Op::Read && taken.asked_ns().is_some();
         let key = Key {
             combination: Combination::of(row),
-            process: taken.process,
             period: taken.arrival_ns.map(|ns| self.period(ns, row.completed_ns)),
             found: is_read.then(|| Classes::of(&taken.found)),
         };
-        let totals = &mut self.totals;
-        self.groups.add(key, &taken.share, |key, tally| totals.settle(key, tally));
+        self.groups.add(key, taken.process, &taken.share, &mut self.totals);
         if let (Some(_), Some(response)) = (taken.asked_ns(), taken.share.response) {
             self.ticks.add(response.value_ns());
         }
@@ -336,11 +333,11 @@ impl Response {
         let place = row.arrival_ns().map(|ns| u64::try_from(ns).unwrap_or(0));
         let key = Key {
             combination: Combination::of(row),
-            process: totals.processes.place(row),
             period: place.and_then(|place| totals.periods.slice_of(place)).map(|slice| slice as u8),
             found: None,
         };
-        self.groups.add(key, share, |key, tally| totals.settle(key, tally));
+        let process = totals.processes.place(row);
+        self.groups.add(key, process, share, totals);
         self.areas.add(row, share);
         if let Some(offset) = row.offset_bytes {
             self.devices.of(row.device).regions.add(offset, share);
@@ -357,8 +354,7 @@ impl Response {
     }
 
     fn settle_groups(&mut self) {
-        let totals = &mut self.totals;
-        self.groups.settle(|key, tally| totals.settle(key, tally));
+        self.groups.settle(&mut self.totals);
     }
 
     /// Takes and settles all that was added: before anything is told of it.

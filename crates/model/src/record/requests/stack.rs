@@ -45,6 +45,7 @@ impl DeviceStack {
     }
 
     /// Whether a device lies on others.
+    #[inline]
     pub fn is_upper(&self, device: u32) -> bool {
         self.0.contains_key(&device)
     }

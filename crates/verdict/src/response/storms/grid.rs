@@ -93,6 +93,32 @@ impl Bin {
         }
     }
 
+    /// The same of several, which are in the order of the processes, too.
+    fn blame_all(&mut self, others: &[(ProcessId, u64)]) {
+        let mut more = others.iter().copied().peekable();
+        let mut blamed = SmallVec::with_capacity(self.blamed.len().max(others.len()));
+        for (process, count) in std::mem::take(&mut self.blamed) {
+            while let Some(before) = more.next_if(|(other, _)| *other < process) {
+                blamed.push(before);
+            }
+            let same = more.next_if(|(other, _)| *other == process);
+            blamed.push((process, count + same.map_or(0, |(_, count)| count)));
+        }
+        blamed.extend(more);
+        self.blamed = blamed;
+    }
+
+    /// The same where processes have other places, of which several may be one.
+    fn renumbered(mut self, place: impl Fn(ProcessId) -> ProcessId) -> Self {
+        self.blamed.iter_mut().for_each(|(process, _)| *process = place(*process));
+        self.blamed.sort_unstable_by_key(|(process, _)| *process);
+        self.blamed.dedup_by(|(next, count), (process, sum)| {
+            *sum += if next == process { *count } else { 0 };
+            next == process
+        });
+        self
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         self.requests += other.requests;
         self.held_ns = self.held_ns.saturating_add(other.held_ns);
@@ -101,7 +127,7 @@ impl Bin {
         self.depth_max = self.depth_max.max(other.depth_max);
         self.first_ns = self.first_ns.into_iter().chain(other.first_ns).min();
         self.end_ns = self.end_ns.max(other.end_ns);
-        other.blamed.iter().for_each(|(process, count)| self.blame(*process, *count));
+        self.blame_all(&other.blamed);
         self.behind.merge(&other.behind);
     }
 }
@@ -247,9 +273,15 @@ impl Grid {
         resolution: &mut Resolution,
     ) {
         self.last_ns = 0..0;
-        for (number, mut bin) in other.bins {
-            for (blamed, _) in &mut bin.blamed {
-                *blamed = process.get(*blamed as usize).copied().unwrap_or_default();
+        let place = |theirs: ProcessId| process.get(theirs as usize).copied().unwrap_or_default();
+        for (number, bin) in other.bins {
+            let bin = bin.renumbered(place);
+            // A part that follows has nearly all of its bins to itself.
+            if self.bins.last().is_none_or(|(last, _)| *last < number) {
+                resolution.bins += 1;
+                resolution.blamed += bin.blamed.len();
+                self.bins.push((number, bin));
+                continue;
             }
             let own = self.bin(number, resolution);
             let before = own.blamed.len();
