@@ -91,6 +91,9 @@ fn every_sentence_about_known_traces_stands_in_one_file() {
         told(&lab, &format!("import {name} -o of_{name}"), &mut text);
         told(&lab, &format!("response of_{name}"), &mut text);
     }
+    told(&lab, "rollup of_alibaba.csv -o untimed.parquet", &mut text);
+    told(&lab, "history untimed.parquet", &mut text);
+    told(&lab, "history untimed.parquet --by cause", &mut text);
     golden("sentences.txt", &text);
 }
 

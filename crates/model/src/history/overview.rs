@@ -144,6 +144,8 @@ pub struct Overview {
     pub lines: Vec<Line>,
     /// Who lost to whom, the most first.
     pub losses: Vec<Loss>,
+    /// There are requests, and none tells how long it took.
+    pub tells_no_time: bool,
     /// The line of the longest 99th percentile, and the middle one of all.
     pub slowest: Option<(Line, u64)>,
     /// From when until when there was a watch.

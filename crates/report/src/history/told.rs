@@ -45,6 +45,11 @@ fn at(overview: &Overview, unix_ns: i64) -> String {
 
 fn losses(overview: &Overview) -> Vec<String> {
     let matter: Vec<&Loss> = overview.losses.iter().filter(|loss| loss.matters).collect();
+    if matter.is_empty() && overview.tells_no_time {
+        let unknown = "Unknown whether anybody lost time to others: the requests do not tell when \
+                       they were completed.";
+        return vec![unknown.to_owned()];
+    }
     if matter.is_empty() {
         let most = overview.losses.first().filter(|loss| loss.lost_ns > 0.0);
         let most = most.map_or(String::new(), |loss| {

@@ -13,7 +13,7 @@ use crate::rows::{self, View, plain};
 use crate::words::{first_seen, upper};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};
-use model::units::{show_size, show_time_ns};
+use model::units::{counted, show_size, show_time_ns};
 
 pub(crate) const RATE: &str = "rate_operations_per_s";
 
@@ -91,9 +91,8 @@ fn method(commit: &Commit) -> String {
 /// A row by all that it is of: `append, 4k, 2 writers, fsync`.
 fn named(commit: &Commit) -> String {
     let Commit { pattern, block_bytes, writers, .. } = commit;
-    let several = if *writers == 1 { "" } else { "s" };
     let size = show_size(*block_bytes);
-    format!("{pattern}, {size}, {writers} writer{several}, {}", method(commit))
+    format!("{pattern}, {size}, {}, {}", counted(*writers, "writer{s}"), method(commit))
 }
 
 /// Of each pattern with one writer and the smallest writes: the quickest method, and how much

@@ -6,7 +6,7 @@ use crate::doubt;
 use crate::number::significant;
 use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
-use model::units::{show_change, show_time_ns};
+use model::units::{counted, show_change, show_time_ns};
 
 const BELOW: &str = "--all has more, and the tables of `lbolt response` before and after.";
 
@@ -125,8 +125,8 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
     let of_samples = match samples {
         0 => "no samples".to_owned(),
         n => format!(
-            "{n} paired sample{} of the model's uncertain parameters and of when the trace begins",
-            if n == 1 { "" } else { "s" }
+            "{} of the model's uncertain parameters and of when the trace begins",
+            counted(n, "paired sample{s}")
         ),
     };
     let mut errors: Vec<String> = Vec::new();

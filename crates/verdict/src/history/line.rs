@@ -104,6 +104,8 @@ impl Cell {
             _ => all.ns,
         };
         let busiest_ns = self.busy_ns.values().copied().max();
+        // A trace may tell when requests arrived, and not how long they took.
+        let is_timed = self.disk.is_known || self.responses.count() > 0;
         let mean = |sum: u64| (all.count > 0).then(|| sum as f64 / all.count as f64);
         let step_ns = asked.step_ns.unwrap_or(asked.until_unix_ns - asked.from_unix_ns);
         Line {
@@ -116,8 +118,8 @@ impl Cell {
             written_bytes_per_s: per_s(io.counted[1].bytes),
             discarded_bytes_per_s: per_s(io.counted[2].bytes),
             request_bytes: mean(all.bytes),
-            queued: known(queued_ns as f64 / watched_ns as f64),
-            await_ns: mean(all.ns),
+            queued: known(queued_ns as f64 / watched_ns as f64).filter(|_| is_timed),
+            await_ns: mean(all.ns).filter(|_| is_timed),
             util_percent: busiest_ns.and_then(|ns| known(100.0 * ns as f64 / watched_ns as f64)),
             requests: self.requests,
             failed: self.failed,

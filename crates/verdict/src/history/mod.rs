@@ -144,6 +144,9 @@ pub struct Ledger {
     last: Option<(CellKey, Cell)>,
     losses: Losses,
     watch: Watch,
+    /// Whether there are requests, and whether any tells how long it took.
+    has_requests: bool,
+    has_times: bool,
 }
 
 impl Ledger {
@@ -182,6 +185,8 @@ impl Ledger {
             last: None,
             losses: Losses::default(),
             watch: Watch::default(),
+            has_requests: false,
+            has_times: false,
         }
     }
 
@@ -202,6 +207,10 @@ impl Ledger {
         }
         if !self.asked.takes(row) {
             return;
+        }
+        if matches!(row.counted, Counted::Requests | Counted::Class) {
+            self.has_requests |= row.count > 0;
+            self.has_times |= !row.counts.is_empty();
         }
         match row.counted {
             Counted::Lost => self.losses.lost(&self.asked.named(row)),
@@ -242,11 +251,14 @@ impl Ledger {
         self.cells.merge(other.cells);
         self.losses.merge(other.losses);
         self.watch.merge(other.watch);
+        self.has_requests |= other.has_requests;
+        self.has_times |= other.has_times;
     }
 
     /// What it comes to.
     pub fn finish(mut self) -> Overview {
         self.settle();
+        let tells_no_time = self.has_requests && !self.has_times;
         let Self { asked, cells, losses, watch, .. } = self;
         let by_time =
             if asked.by.has_losses() { losses.by_interval(&asked) } else { BTreeMap::new() };
@@ -284,6 +296,7 @@ impl Ledger {
             slowest: slowest(&lines),
             lines,
             losses: losses.pairs(),
+            tells_no_time,
             watched_unix_ns: watch.span(),
             hosts: watch.hosts(),
             watched_ns: watch.all_ns(),

@@ -124,6 +124,19 @@ fn roles_have_what_was_traced_of_them() {
     assert_eq!(overview(&one, &rows).lines[0].requests, 300);
 }
 
+/// Of a trace that tells when requests arrived alone: no time, and no all-clear.
+#[test]
+fn requests_without_times_have_no_await_and_are_told() {
+    let untimed = Rollup { count: 4, ..requests("a", 0, std::iter::empty()) };
+    let found = overview(&asked(By::Time, None), &[watched(0, 60), untimed.clone()]);
+    let line = &found.lines[0];
+    assert_eq!((line.requests, line.await_ns, line.queued), (4, None, None));
+    assert!(found.tells_no_time);
+    let timed = requests("b", 0, [5_000_000].into_iter());
+    let found = overview(&asked(By::Time, None), &[watched(0, 60), untimed, timed]);
+    assert!(!found.tells_no_time && found.lines[0].await_ns.is_some());
+}
+
 #[test]
 fn cgroups_have_what_their_roles_requested_and_lost() {
     let of = |cgroup: &str, row: Rollup| Rollup { cgroup: Some(cgroup.into()), ..row };
