@@ -208,9 +208,11 @@ fn is_there(need: &str) -> bool {
         || tool("sh", &["-c", "command -v \"$0\"", need]).is_some()
 }
 
+/// Of what only lbolt could have written.
 fn sum(image: &Path) -> String {
     tool("sync", &[]);
-    tool("sha256sum", &[image.to_str().unwrap()]).unwrap()
+    let script = format!("tail -c +{} \"$0\" | sha256sum", SWAP_BYTES + 1);
+    tool("sh", &["-c", &script, image.to_str().unwrap()]).unwrap()
 }
 
 fn blank(lab: &Lab, image: &str) -> (Loop, PathBuf) {
@@ -361,11 +363,15 @@ fn btrfs(lab: &Lab) -> InUse {
 }
 
 /// A swap area; switched off when it is dropped.
+/// The kernel swaps into this area as soon as memory is short, so the area is as small as mkswap
+/// makes it and [`sum`] leaves it out.
+const SWAP_BYTES: u64 = 40 << 10;
+
 struct SwapOn(String);
 
 impl SwapOn {
     fn new(format: &str, by: &str, off: &str) -> Self {
-        assert!(tool("mkswap", &[format]).is_some());
+        assert!(tool("mkswap", &[format, &(SWAP_BYTES / 1024).to_string()]).is_some());
         let on = Self(off.to_owned());
         assert!(tool("swapon", &[by]).is_some());
         on
