@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
 
     /// Requests that have begun and are not completed.
     pub fn outstanding(&self) -> u64 {
-        self.intake.outstanding() as u64
+        self.intake.outstanding() as u64 + self.tracer.as_ref().map_or(0, Tracer::on_way)
     }
 
     /// Says that lbolt's own jobs run meanwhile, and how their threads' names are known.
@@ -239,6 +239,7 @@ impl<'a> Session<'a> {
                 syscalls: session.options.with_syscalls,
                 stacks: session.options.with_stacks,
                 own_process: session.options.own_process,
+                by_steps: devices.stack().iter().next().is_some(),
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let limits = Limits {

@@ -191,6 +191,43 @@ pub struct Event {
     pub step: Step,
 }
 
+/// All steps of a request that took no others than start, issue and completion, told at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// Its start; the extent's length is that of its issue.
+    pub start: Event,
+    /// When it was handed to the driver; none if that was not seen.
+    pub issued_ns: Option<i64>,
+    /// Whether it was longer then than at its start.
+    pub has_grown: bool,
+    /// When it was completed; none of one that is still on its way.
+    pub completed_ns: Option<i64>,
+    /// 0 or errno.
+    pub error: i32,
+}
+
+impl Finished {
+    /// How many steps it tells.
+    pub fn steps(&self) -> u64 {
+        1 + u64::from(self.issued_ns.is_some()) + u64::from(self.completed_ns.is_some())
+    }
+
+    /// The steps one by one, in their order.
+    pub fn each(&self) -> impl Iterator<Item = Event> {
+        let Event { identity, device, cpu, extent, .. } = self.start;
+        let merged = extent.flags.contains(Flags::MERGED) || self.has_grown;
+        let grown = Extent { flags: extent.flags.with(Flags::MERGED, merged), ..extent };
+        let later = move |time_ns, step| Event { time_ns, identity, device, cpu, extent, step };
+        let issue = Step::Issue { serves: None, in_sequence: false, origin: Origin::UNKNOWN };
+        let issue = self.issued_ns.map(|ns| Event { extent: grown, ..later(ns, issue) });
+        let done_bytes = Some(extent.length_bytes);
+        let (error, remaining_bytes, in_sequence) = (self.error, 0, false);
+        let complete = Step::Complete { error, done_bytes, remaining_bytes, in_sequence };
+        let complete = self.completed_ns.map(|ns| later(ns, complete));
+        std::iter::once(self.start).chain(issue).chain(complete)
+    }
+}
+
 /// A stage of a journal's commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {

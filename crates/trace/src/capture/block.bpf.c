@@ -32,6 +32,7 @@
 #include "file.h"
 #include "name.h"
 #include "stack.h"
+#include "flight.h"
 
 /* --- The table of bios ------------------------------------------------------ */
 
@@ -323,6 +324,129 @@ INLINE void tell_above(const void *identity, struct bio *bio, u32 device)
 	commit(&room);
 }
 
+/* --- The course of most requests (flight.h) ----------------------------------- */
+
+#ifdef PLAIN
+INLINE int begin_on_way(struct request *request, u32 device, struct slot *queued,
+			struct whose *whose, void *context)
+{
+	return 0;
+}
+
+INLINE int issue_on_way(struct request *request)
+{
+	return 0;
+}
+
+INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
+{
+	return 0;
+}
+
+INLINE void merge_on_way(struct request *request)
+{
+}
+
+INLINE void leave_way(struct request *request)
+{
+}
+#else
+/* Whether its start is kept until it is complete; else it is to be told. */
+INLINE int begin_on_way(struct request *request, u32 device, struct slot *queued,
+			struct whose *whose, void *context)
+{
+	struct bio *bio = GET(request, bio);
+	struct on_way *way = find_on_way(request);
+	u64 waited_ns;
+
+	/* The end of an earlier one with its address was not seen. */
+	if (way)
+		unfold(way);
+	if (steps_wanted || GET(request, cmd_flags) & sequence_flags || is_flush(request))
+		return 0;
+	if (remaps_seen && own_place(number_of(bio)))
+		return 0;
+	way = take_place(number_of(request));
+	if (!way)
+		return 0;
+	describe(&way->known.step, FINISHED, request, device);
+	waited_ns = way->known.step.time_ns - queued->time_ns;
+	if (waited_ns >> 32) {
+		leave_untold(way);
+		return 0;
+	}
+	way->known.started_after_ns = waited_ns;
+	way->known.queued_ns = queued->time_ns;
+	way->known.tag = 0;
+	sign(&way->known, bio, whose, queued->thread, context);
+	count_begun();
+	return 1;
+}
+
+/* Whether its issue is kept. One that is issued again, and was not given back, is another one. */
+INLINE int issue_on_way(struct request *request)
+{
+	struct on_way *way = find_on_way(request);
+	u32 bytes;
+
+	if (!way)
+		return 0;
+	if (way->known.tag) {
+		unfold(way);
+		return 0;
+	}
+	bytes = GET(request, __data_len);
+	if (bytes > way->known.step.length_bytes)
+		way->known.step.marks |= MARK_GREW;
+	if (bytes)
+		way->known.step.length_bytes = bytes;
+	way->known.step.sector = GET(request, __sector);
+	way->known.step.command_flags |= GET(request, cmd_flags);
+	way->known.tag = bpf_ktime_get_ns();
+	return 1;
+}
+
+/* Whether all of it is told, or lost. */
+INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
+{
+	struct on_way *way = find_on_way(request);
+	struct room room;
+
+	if (!way)
+		return 0;
+	if (done_bytes < GET(request, __data_len)) {
+		unfold(way);
+		return 0;
+	}
+	if (reserve_for(&room, way->known.tag ? 3 : 2)) {
+		room.cell->start = way->known;
+		room.cell->start.status = status;
+		room.cell->start.step.time_ns = bpf_ktime_get_ns();
+		commit(&room);
+	}
+	leave_place(way);
+	return 1;
+}
+
+/* What became a part of another is told of no more. */
+INLINE void merge_on_way(struct request *request)
+{
+	struct on_way *way = find_on_way(request);
+
+	if (way)
+		leave_place(way);
+}
+
+/* From now on it is told by its steps. */
+INLINE void leave_way(struct request *request)
+{
+	struct on_way *way = find_on_way(request);
+
+	if (way)
+		unfold(way);
+}
+#endif
+
 /* --- The steps of a request ------------------------------------------------- */
 
 TRACEPOINT(block_io_start)
@@ -344,6 +468,8 @@ TRACEPOINT(block_io_start)
 			count_missed_time();
 	}
 	whose = whose_is(bio);
+	if (bio && queued.time_ns && begin_on_way(request, device, &queued, &whose, context))
+		return 0;
 	if (!reserve(&room))
 		return 0;
 	start = &room.cell->start;
@@ -475,7 +601,7 @@ TRACEPOINT(block_rq_issue)
 	struct issue *issue;
 	struct room room;
 
-	if (!device)
+	if (!device || issue_on_way(request))
 		return 0;
 	if (is_flush(request))
 		tell_become_served(request, device);
@@ -498,7 +624,7 @@ TRACEPOINT_OF_INTERRUPTS(block_rq_complete)
 	struct complete *complete;
 	struct room room;
 
-	if (!device)
+	if (!device || complete_on_way(request, context[1], context[2]))
 		return 0;
 	tell_become(request, device);
 	if (!reserve(&room))
@@ -530,12 +656,18 @@ INLINE int bare(struct request *request, enum kind kind)
 
 TRACEPOINT(block_rq_requeue)
 {
-	return bare(ARGUMENT(struct request, requeued_request), REQUEUE);
+	struct request *request = ARGUMENT(struct request, requeued_request);
+
+	leave_way(request);
+	return bare(request, REQUEUE);
 }
 
 TRACEPOINT(block_rq_merge)
 {
-	return bare(ARGUMENT(struct request, merged_request), MERGE);
+	struct request *request = ARGUMENT(struct request, merged_request);
+
+	merge_on_way(request);
+	return bare(request, MERGE);
 }
 
 /* --- Bios ------------------------------------------------------------------- */

@@ -3,13 +3,14 @@
 //! Source: block/blk-core.c (`blk_errors`) and include/linux/blk_types.h of Linux 5.10 to 7.2;
 //! which number an operation has and where the flags have their bits, the kernel's types say.
 //!
-//! Non-goals: which events belong together (`pair`). So [`Flags::MERGED`] is not set here: a
-//! request is known to be merged when it is issued with more than it was started with.
+//! Non-goals: which events belong together (`pair`). So [`Flags::MERGED`] is not set here, but
+//! where the programs have compared: a request is known to be merged when it is issued with more
+//! than it was started with.
 
 use super::raw::{self, Complete, Issue, Name, Start, Step as RawStep, Sync, kind};
 use super::syscalls;
 use crate::event::{
-    Durability, DurabilityEvent, Event, Extent, NameEvent, Naming, Origin, Stage, Step,
+    Durability, DurabilityEvent, Event, Extent, Finished, NameEvent, Naming, Origin, Stage, Step,
 };
 use crate::intake::{KERNEL, RowsError, Steps};
 use crate::kernel::Kernel;
@@ -141,6 +142,12 @@ impl Decoder {
                 let start = self.start(&raw, steps);
                 steps.event(start)?;
             }
+            kind::FINISHED => {
+                let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
+                let finished = self.finished(&raw, Some(raw.step.time_ns as i64), steps);
+                steps.finished(&finished)?;
+                return Ok(finished.steps());
+            }
             kind::WHOLE_START => {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
                 let start = self.start(&raw, steps);
@@ -262,6 +269,24 @@ impl Decoder {
         event
     }
 
+    /// A request that waited in the kernel's memory until its end, or still waits there.
+    pub(super) fn finished(
+        &self,
+        raw: &Start,
+        completed_ns: Option<i64>,
+        steps: &mut impl Steps,
+    ) -> Finished {
+        let mut start = self.start(&Start { tag: 0, ..*raw }, steps);
+        start.time_ns = (raw.queued_ns + u64::from(raw.started_after_ns)) as i64;
+        Finished {
+            start,
+            issued_ns: unless_zero(raw.tag).map(|ns| ns as i64),
+            has_grown: raw.step.marks & raw::MARK_GREW != 0,
+            completed_ns,
+            error: errno(raw.status.into()),
+        }
+    }
+
     fn complete(&self, raw: &Complete) -> Event {
         let (done_bytes, remaining_bytes) = match raw.done_bytes {
             raw::ALL_BYTES => (None, 0),
@@ -307,7 +332,8 @@ impl Decoder {
             Op::Read => raw.marks & raw::MARK_ANONYMOUS != 0,
             _ => false,
         };
-        plain.with(Flags::DIRECT, is_direct)
+        let has_grown = raw.kind == kind::ISSUE && raw.marks & raw::MARK_GREW != 0;
+        plain.with(Flags::DIRECT, is_direct).with(Flags::MERGED, has_grown)
     }
 }
 

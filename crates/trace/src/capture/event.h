@@ -48,6 +48,11 @@ enum kind {
 	 * both did, whose transaction until when, and whose sector who that was: tgid << 32 | pid.
 	 */
 	WOKEN = 19,
+	/*
+	 * A request from its start to its completion: a struct start whose step's time is that of its
+	 * completion, whose tag is when it was issued (0: not seen), and whose length is that of the issue.
+	 */
+	FINISHED = 20,
 };
 
 /* What a request's data belongs to; 0: not known. */
@@ -79,6 +84,8 @@ enum stage {
 #define MARK_THROTTLED 16
 /* Of a part of a name: the same component goes on in the next part. */
 #define MARK_MORE 32
+/* Of an issue, and of what is finished: it is longer than at its start. */
+#define MARK_GREW 32
 /* Nothing follows: all parts before it are the name. */
 #define MARK_WHOLE 64
 /* Of what is whole: the file was removed, and has no name any more. */
@@ -117,10 +124,12 @@ struct start {
 	u64 inode;     /* of a regular file; else 0 */
 	u32 generation; /* its; 0 where the file system keeps none */
 	u32 file_system; /* the kernel's dev_t, as stat(2) has it; 0: not known */
-	u32 file_kind;
+	u8 file_kind;
+	u8 status; /* of what is finished: blk_status_t */
+	u16 apart;
 	u32 kernel_stack; /* by number, one more than the kernel's; 0: none */
 	u32 user_stack;
-	u32 apart;
+	u32 started_after_ns; /* of what is finished: after it was queued, which is known */
 	u8 command[16];
 };
 

@@ -42,6 +42,7 @@
 
 mod decode;
 mod filter;
+mod flight;
 mod ftrace;
 mod kernel_ring;
 mod mapping;
@@ -67,6 +68,7 @@ use crate::kernel::waiting::Functions;
 use crate::kernel::{Kernel, NoTypes};
 use aya::maps::{MapError, StackTraceMap};
 use decode::{Decoder, Undecoded};
+use flight::OnWay;
 use kernel_ring::KernelRing;
 use programs::Begun;
 use ring::{CELL_BYTES, Rings};
@@ -142,6 +144,9 @@ pub struct CaptureOptions {
     pub stacks: bool,
     /// Another process whose requests are this program's own; 0: none.
     pub own_process: u32,
+    /// Whether each request is told step by step as it takes them, and not all at its end: where
+    /// requests of one device serve those of another, and it is to be found out which.
+    pub by_steps: bool,
 }
 
 impl Default for CaptureOptions {
@@ -154,6 +159,7 @@ impl Default for CaptureOptions {
             syscalls: false,
             stacks: false,
             own_process: 0,
+            by_steps: false,
         }
     }
 }
@@ -229,6 +235,8 @@ pub struct Capture {
     loaded: Loaded,
     records: Records,
     decoder: Decoder,
+    /// Requests that are told of when they are finished; none where all are told by steps.
+    on_way: Option<OnWay>,
     second: Second,
     attached: Vec<Hook>,
     /// Why it is not the quicker build of the programs; none if it is.
@@ -253,7 +261,7 @@ impl Capture {
         let kernel = Kernel::look()?;
         let functions = if options.calls { Functions::read() } else { Functions::default() };
         let (begun, plain) = programs::load(&kernel, &functions, options)?;
-        let Begun { mut loaded, records, own_tgid, starts, maps } = begun;
+        let Begun { mut loaded, records, own_tgid, starts, maps, on_way } = begun;
         let own_tgids = [own_tgid, options.own_process];
         let decoder = Decoder::new(&kernel, own_tgids);
         // First, for the same reason as completions: what is seen to begin is seen to end.
@@ -275,6 +283,7 @@ impl Capture {
             loaded,
             records,
             decoder,
+            on_way,
             second,
             attached,
             plain,
@@ -296,6 +305,14 @@ impl Capture {
     /// are the quicker ones.
     pub fn why_plain(&self) -> Option<&LoadError> {
         self.plain.as_ref()
+    }
+
+    /// Requests that have begun and are not finished, of those that are told of at their end.
+    pub fn on_way(&self) -> u64 {
+        match &self.records {
+            Records::Own(rings) => rings.on_way(),
+            Records::Kernel(_) => 0,
+        }
     }
 
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond
@@ -320,6 +337,11 @@ impl Capture {
             Ok(())
         })?;
         drained.bytes = records * CELL_BYTES as u64;
+        if self.runs_left_out.is_some()
+            && let Some(on_way) = self.on_way.take()
+        {
+            drained.events += on_way.tell(&self.decoder, steps)?;
+        }
         std::mem::take(&mut self.left).tell(steps);
         Ok(drained)
     }

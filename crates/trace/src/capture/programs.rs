@@ -9,6 +9,7 @@
 //! Non-goals: what the programs do (block.bpf.c); which points exist (`kernel`).
 
 use super::filter::Filter;
+use super::flight::OnWay;
 use super::kernel_ring::KernelRing;
 use super::ring::{Rings, Shape};
 use super::{CaptureError, CaptureOptions, Records, syscalls, wait};
@@ -101,6 +102,8 @@ pub(super) struct Begun {
     pub(super) starts: Starts,
     /// Their descriptors stand in the programs until these are loaded.
     pub(super) maps: Vec<MapData>,
+    /// Requests that are told of when they are finished; none where all are told by steps.
+    pub(super) on_way: Option<OnWay>,
 }
 
 /// Loads the build that this kernel takes; if that is the plain one, with the reason.
@@ -132,6 +135,8 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
         .override_global("cells_cpus", &shape.cpus, true)
         .override_global("cells_each", &shape.each, true)
         .override_global("stores_in_order", &STORES_IN_ORDER, true)
+        .override_global("steps_wanted", &told.steps_wanted, true)
+        .override_global("sequence_flags", &told.sequence_flags, true)
         .map_max_entries("rings", shape.rings)
         .map_max_entries("cells", shape.cells());
     let (mut loaded, own_tgid) = told.load(loader, TYPED)?;
@@ -140,9 +145,11 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
         loaded.verify(hook)?;
     }
     let (rings, cells) = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
+    let on_way = Some(OnWay::new(Map::Array(array(&mut loaded, "flight")?))?);
     let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
     let records = Records::Own(mapped.map_err(CaptureError::Rings)?);
-    Ok(Begun { loaded, records, own_tgid, starts: Starts::Requests, maps: vec![rings, cells] })
+    let (starts, maps) = (Starts::Requests, vec![rings, cells]);
+    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way })
 }
 
 fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun, CaptureError> {
@@ -160,7 +167,7 @@ fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun,
         None => return Err(LoadError::NoProgram("cells").into()),
     };
     let records = Records::Kernel(Box::new(KernelRing::new(ring, counts)));
-    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new() })
+    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way: None })
 }
 
 /// What either build is told: what it is to look for, and what this kernel is.
@@ -176,6 +183,9 @@ struct Told {
     interrupts: [u64; 2],
     stacks_wanted: u32,
     names_wanted: u32,
+    /// Whether requests are told by steps, and the flags of those that are in any case (flight.h).
+    steps_wanted: u32,
+    sequence_flags: u32,
 }
 
 impl Told {
@@ -184,6 +194,8 @@ impl Told {
         functions: &Functions,
         options: &CaptureOptions,
     ) -> Result<Self, CaptureError> {
+        let bit = |name| 1_u32.checked_shl(u32::try_from(kernel.enumerator(name)?).ok()?);
+        let sequence_flags = bit("__REQ_PREFLUSH").zip(bit("__REQ_FUA"));
         Ok(Self {
             filter: Filter::new(&options.devices)?.with_file_systems(&options.file_systems),
             facts: kernel.words(),
@@ -194,6 +206,8 @@ impl Told {
             interrupts: functions.interrupts(),
             stacks_wanted: u32::from(options.stacks),
             names_wanted: u32::from(options.calls),
+            steps_wanted: u32::from(options.by_steps || sequence_flags.is_none()),
+            sequence_flags: sequence_flags.map_or(0, |(preflush, fua)| preflush | fua),
         })
     }
 

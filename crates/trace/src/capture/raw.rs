@@ -41,7 +41,8 @@ record! {
 }
 
 record! {
-    /// A request was allocated, or a bio went to a device without requests.
+    /// A request was allocated, or a bio went to a device without requests; or all of a request
+    /// that is finished.
     Start {
         step: Step,
         queued_ns: u64,
@@ -52,10 +53,12 @@ record! {
         inode: u64,
         generation: u32,
         file_system: u32,
-        file_kind: u32,
+        file_kind: u8,
+        status: u8,
+        apart: u16,
         kernel_stack: u32,
         user_stack: u32,
-        apart: u32,
+        started_after_ns: u32,
         command: [u8; 16],
     }
 }
@@ -134,6 +137,7 @@ pub(super) mod kind {
     pub(in super::super) const WAITED: u8 = 17;
     pub(in super::super) const JOURNALED: u8 = 18;
     pub(in super::super) const WOKEN: u8 = 19;
+    pub(in super::super) const FINISHED: u8 = 20;
 }
 
 /// A read into memory of a program's own.
@@ -148,6 +152,8 @@ pub(super) const MARK_UNTOLD: u8 = 8;
 pub(super) const MARK_THROTTLED: u8 = 16;
 /// A part of a name whose component goes on in the next part.
 pub(super) const MARK_MORE: u8 = 32;
+/// An issue, or what is finished: longer than at its start.
+pub(super) const MARK_GREW: u8 = 32;
 /// What ends a name.
 pub(super) const MARK_WHOLE: u8 = 64;
 /// The same of a file that was removed.
@@ -238,6 +244,7 @@ mod tests {
             ("WAITED", WAITED),
             ("JOURNALED", JOURNALED),
             ("WOKEN", WOKEN),
+            ("FINISHED", FINISHED),
         ] {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }
@@ -248,6 +255,7 @@ mod tests {
             ("UNTOLD", MARK_UNTOLD),
             ("IN_SEQUENCE", MARK_IN_SEQUENCE),
             ("MORE", MARK_MORE),
+            ("GREW", MARK_GREW),
             ("WHOLE", MARK_WHOLE),
             ("DELETED", MARK_DELETED),
             ("FOR_REQUEST", MARK_FOR_REQUEST),

@@ -34,7 +34,9 @@ struct cell {
 /* Of a CPU. What the reader writes has a cache line of its own, and so have the counts of losses. */
 struct ring {
 	u64 taken; /* cells so far */
-	u64 apart[7];
+	u64 begun; /* requests that got a place in flight.h, and that left it */
+	u64 ended;
+	u64 apart[5];
 	u64 given_back; /* by the reader */
 	u64 apart_too[7];
 	/* The words of mod.rs's Losses. */
@@ -91,21 +93,21 @@ INLINE struct ring *ring_here(void)
 	return bpf_map_lookup_elem(&rings, &cpu);
 }
 
-INLINE void count_lost(void)
+INLINE void count_lost(u32 steps)
 {
 	struct ring *ring = ring_here();
 
 	if (ring)
-		__sync_fetch_and_add(&ring->records, 1);
+		__sync_fetch_and_add(&ring->records, steps);
 }
 
 #ifdef PLAIN
-/* Without room it is counted as lost. */
-INLINE int reserve(struct room *room)
+/* Without room that many steps are counted as lost. */
+INLINE int reserve_for(struct room *room, u32 steps)
 {
 	room->cell = bpf_ringbuf_reserve(&cells, sizeof(struct cell), 0);
 	if (!room->cell) {
-		count_lost();
+		count_lost(steps);
 		return 0;
 	}
 	return 1;
@@ -116,8 +118,8 @@ INLINE void commit(struct room *room)
 	bpf_ringbuf_submit(room->cell, NO_WAKEUP);
 }
 #else
-/* Without room it is counted as lost. */
-INLINE int reserve(struct room *room)
+/* Without room that many steps are counted as lost. */
+INLINE int reserve_for(struct room *room, u32 steps)
 {
 	u32 cpu = bpf_get_smp_processor_id(), place;
 	struct ring *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -126,7 +128,7 @@ INLINE int reserve(struct room *room)
 		return 0;
 	if (cpu >= cells_cpus ||
 	    ring->taken - *(volatile u64 *)&ring->given_back + SPARE >= cells_each) {
-		count_lost();
+		count_lost(steps);
 		return 0;
 	}
 	room->number = __sync_fetch_and_add(&ring->taken, 1);
@@ -150,6 +152,27 @@ INLINE void commit(struct room *room)
 	}
 }
 #endif
+
+INLINE int reserve(struct room *room)
+{
+	return reserve_for(room, 1);
+}
+
+INLINE void count_begun(void)
+{
+	struct ring *ring = ring_here();
+
+	if (ring)
+		__sync_fetch_and_add(&ring->begun, 1);
+}
+
+INLINE void count_ended(void)
+{
+	struct ring *ring = ring_here();
+
+	if (ring)
+		__sync_fetch_and_add(&ring->ended, 1);
+}
 
 INLINE void count_missed_time(void)
 {

@@ -140,6 +140,11 @@ impl Tracer {
         self.exact().map_or_else(Vec::new, Capture::run_times)
     }
 
+    /// Requests that have begun and are told of when they end.
+    pub fn on_way(&self) -> u64 {
+        self.exact().map_or(0, Capture::on_way)
+    }
+
     /// Hands over what was recorded.
     /// Errors: what `steps` refuses.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {

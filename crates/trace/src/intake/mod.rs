@@ -18,7 +18,7 @@ pub use names::ToldName;
 pub use rows::{FanOut, ForEach, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
-use crate::event::Event;
+use crate::event::{Event, Finished};
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
@@ -346,6 +346,20 @@ impl<'a> Intake<'a> {
         let Some(events) = &mut self.events else { return self.pair(event) };
         events.push(event);
         self.pair_sorted()
+    }
+
+    /// Takes all steps of one request in.
+    /// Errors: what the output refuses.
+    #[inline]
+    pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
+        let is_row =
+            self.events.is_none() && self.zero_ns.is_some() && self.pairing.finished(finished);
+        if !is_row {
+            return finished.each().try_for_each(|event| self.event(event));
+        }
+        self.provenance.counts.events += finished.steps();
+        self.show_done();
+        self.collect()
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {

@@ -1,7 +1,9 @@
 //! Where the steps of requests go, before they are rows.
 
 use super::{Intake, RowsError};
-use crate::event::{DurabilityEvent, Event, JournaledEvent, NameEvent, WaitEvent, WaitTotals};
+use crate::event::{
+    DurabilityEvent, Event, Finished, JournaledEvent, NameEvent, WaitEvent, WaitTotals,
+};
 use model::record::{CommandId, Commands};
 
 /// Where the steps of requests go, and the names that they carry.
@@ -12,6 +14,12 @@ pub trait Steps {
     /// Takes one event in.
     /// Errors: what the output refuses.
     fn event(&mut self, event: Event) -> Result<(), RowsError>;
+
+    /// Takes all steps of one request in.
+    /// Errors: what the output refuses.
+    fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
+        finished.each().try_for_each(|event| self.event(event))
+    }
 
     /// Takes in what a second source saw, without identity, where the first may be blind.
     /// Errors: what the output refuses.
@@ -47,6 +55,11 @@ impl Steps for Intake<'_> {
     #[inline]
     fn event(&mut self, event: Event) -> Result<(), RowsError> {
         Intake::event(self, event)
+    }
+
+    #[inline]
+    fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
+        Intake::finished(self, finished)
     }
 
     fn second(&mut self, event: Event) -> Result<(), RowsError> {

@@ -12,7 +12,7 @@ use super::layers::Place;
 use super::open::Open;
 use super::second::Kind;
 use super::window::Window;
-use crate::event::{Event, Origin, Step};
+use crate::event::{Event, Finished, Origin, Step};
 use hashbrown::{HashMap, HashSet};
 use model::record::{Flags, Op};
 
@@ -65,6 +65,26 @@ impl Exact {
             Step::Merge { .. } => self.merge(identity, around),
             Step::Complete { .. } => self.complete(identity, &event, around),
         }
+    }
+
+    /// Makes a row of one whose steps are told at once; false if more than these is to be thought
+    /// of: its identity is another's, or a step is missing that a second source may have seen.
+    #[inline]
+    pub(super) fn finished(&mut self, finished: &Finished, window: &mut Window) -> bool {
+        let Finished { start, issued_ns, completed_ns, error, has_grown } = *finished;
+        let Some(identity) = start.identity else { return false };
+        let Step::Start { queued_ns, origin, .. } = start.step else { return false };
+        let is_whole = issued_ns.is_some() && completed_ns.is_some();
+        if !is_whole || self.tracked.contains_key(&identity) {
+            return false;
+        }
+        self.know(identity);
+        let mut open = Open::new(&start, origin, window.open());
+        (open.queued_ns, open.started_ns, open.issued_ns) =
+            (queued_ns, Some(start.time_ns), issued_ns);
+        open.extent.flags = open.extent.flags.with(Flags::MERGED, has_grown);
+        window.done(open.row(completed_ns, error));
+        true
     }
 
     fn start(

@@ -94,6 +94,11 @@ impl Layers {
         !is_known
     }
 
+    /// Whether any device is known to lie on another.
+    pub(super) fn are_there(&self) -> bool {
+        !self.above.is_empty()
+    }
+
     /// A request begins.
     #[inline]
     pub(super) fn begin(&mut self, request: &Open) {

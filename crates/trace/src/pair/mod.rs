@@ -23,7 +23,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use crate::event::Event;
+use crate::event::{Event, Finished};
 use exact::Exact;
 use inexact::Inexact;
 use model::record::Request;
@@ -67,6 +67,17 @@ impl Pairing {
             }
         }
         self.window.layers.count(counts);
+    }
+
+    /// Takes all steps of one request in, if nothing else is known of it and no other request is
+    /// concerned; whether that is so. Else they are to be taken in one by one.
+    #[inline]
+    pub fn finished(&mut self, finished: &Finished) -> bool {
+        if self.window.layers.are_there() {
+            return false;
+        }
+        self.was_exact = true;
+        self.exact.finished(finished, &mut self.window)
     }
 
     /// From this moment on begins are not seen any more: the tracer is being stopped. What comes

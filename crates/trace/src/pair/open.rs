@@ -56,7 +56,7 @@ impl Open {
         }
         let grew = extent.length_bytes > self.extent.length_bytes;
         let flags = self.extent.flags | extent.flags;
-        self.extent.flags = flags.with(Flags::MERGED, grew);
+        self.extent.flags = flags.with(Flags::MERGED, grew || extent.flags.contains(Flags::MERGED));
         if extent.length_bytes > 0 {
             self.extent.length_bytes = extent.length_bytes;
         }

@@ -1,6 +1,7 @@
 //! Known results, each of one peculiarity of a device's life, and any interleaving of what is not
 //! one request's.
 
+mod finished;
 mod flush;
 mod layer;
 mod place;

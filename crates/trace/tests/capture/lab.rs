@@ -29,6 +29,11 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<String> {
 
 /// A capture of these devices; none, with a sentence, where there is no BPF.
 pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
+    capture_by(false, devices, ring_bytes)
+}
+
+/// The same, of requests that are told by their steps, or at once at their end.
+pub(crate) fn capture_by(by_steps: bool, devices: &[u32], ring_bytes: u32) -> Option<Capture> {
     match Capture::load(&CaptureOptions {
         devices: devices.to_vec(),
         file_systems: Vec::new(),
@@ -37,6 +42,7 @@ pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
         syscalls: true,
         stacks: true,
         own_process: 0,
+        by_steps,
     }) {
         Ok(capture) => Some(capture),
         // Anything else is a fault of the program.

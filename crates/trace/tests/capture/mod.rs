@@ -5,11 +5,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod cost;
+mod flight;
 mod lab;
 mod perf;
 
 use lab::{
-    BLOCK_BYTES, Captured, Life, Loop, Zram, capture_of, completed, end, open, read_block, run,
+    BLOCK_BYTES, Captured, Life, Loop, Zram, capture_by, capture_of, completed, end, open,
+    read_block, run,
 };
 use model::record::{Flags, Op};
 use std::os::unix::fs::MetadataExt;
@@ -49,9 +51,18 @@ fn error(event: &Event) -> i32 {
 
 #[test]
 fn every_request_is_seen_from_its_queueing_to_its_completion() {
+    seen_from_queueing_to_completion(false);
+}
+
+#[test]
+fn step_by_step_the_same_is_seen() {
+    seen_from_queueing_to_completion(true);
+}
+
+fn seen_from_queueing_to_completion(by_steps: bool) {
     const TIMES: u64 = 200;
     let Some(disk) = Loop::new(8) else { return };
-    let Some(capture) = capture_of(&[disk.number], RING_BYTES) else { return };
+    let Some(capture) = capture_by(by_steps, &[disk.number], RING_BYTES) else { return };
     let node = disk.node.clone();
     let work = move || {
         let file = open(&node, true);
@@ -76,7 +87,8 @@ fn every_request_is_seen_from_its_queueing_to_its_completion() {
             assert!(start.extent.flags.contains(flags | Flags::OWN), "{start:?}");
             let Step::Start { origin, tag, .. } = start.step else { panic!() };
             assert_eq!(captured.commands.name(origin.command.unwrap()), "worker");
-            assert!(tag.is_some());
+            // Nothing asks for the tag of what is told at its end.
+            assert_eq!(tag.is_some(), by_steps);
         }
         for life in completed(lives) {
             check_life(&life);
