@@ -53,8 +53,9 @@ pub struct Options {
     pub with_syscalls: bool,
     /// Whether stacks are, which is a part of it.
     pub with_stacks: bool,
-    /// Whether what the tracer costs is measured, which costs, too.
-    pub with_cost: bool,
+    /// Whether what the tracer costs is measured, and what it holds is compared with the kernel's
+    /// counts; both cost, too.
+    pub is_checked: bool,
     /// Another process whose requests are lbolt's own; 0: none.
     pub own_process: u32,
 }
@@ -70,7 +71,7 @@ impl Default for Options {
             keep: None,
             with_syscalls: false,
             with_stacks: false,
-            with_cost: true,
+            is_checked: true,
             own_process: 0,
         }
     }
@@ -155,8 +156,10 @@ impl<'a> Session<'a> {
     /// A session that is not in the kernel yet. Its rows go there.
     pub fn new(options: Options, rows: impl Rows + 'a) -> Self {
         let check = Rc::new(RefCell::new(DiskstatsCheck::default()));
-        let checked = check.clone();
-        let checked = ForEach::new(move |row| checked.borrow_mut().add(row));
+        let checked = options.is_checked.then(|| check.clone());
+        let checked = ForEach::new(move |row| {
+            checked.iter().for_each(|checked| checked.borrow_mut().add(row));
+        });
         let witness = options.with_context.then(Rc::<RefCell<Witness>>::default);
         let seen = witness.clone();
         let seen = ForEach::new(move |row| {
@@ -258,7 +261,9 @@ impl<'a> Session<'a> {
             }
             let is_first = session.zero_ns.is_none();
             let zero_ns = session.zero_ns();
-            session.check.borrow_mut().begin(devices, zero_ns);
+            if session.options.is_checked {
+                session.check.borrow_mut().begin(devices, zero_ns);
+            }
             session.presence.begin(devices);
             let stack = devices.stack().iter();
             stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
@@ -363,7 +368,7 @@ impl<'a> Session<'a> {
         }
         match &self.tracer {
             _ if self.refused.is_some() => self.pause(),
-            Some(tracer) if self.options.with_cost => self.cost.poll(tracer),
+            Some(tracer) if self.options.is_checked => self.cost.poll(tracer),
             Some(_) => {}
             None => {}
         }

@@ -88,7 +88,11 @@ impl Alarm {
             self.looked.set(Instant::now());
             session.going_on(LOOK_AT_WAITS).iter().for_each(|wait| self.see_wait(wait));
         }
-        self.see_depth(session.outstanding(), now_ns(ClockId::Monotonic));
+        let of_depth = |trigger: &Trigger| matches!(trigger.condition.bound, Bound::Depth(_));
+        // They are counted one by one.
+        if self.triggers.borrow().iter().any(of_depth) {
+            self.see_depth(session.outstanding(), now_ns(ClockId::Monotonic));
+        }
         self.happened()
     }
 

@@ -160,7 +160,7 @@ pub(crate) fn run(
         keep: Some(options.kept()),
         with_syscalls: options.with_syscalls,
         with_stacks: false,
-        with_cost: false,
+        is_checked: false,
         own_process: options.own_process,
     };
     let mut session = Session::new(session_options, InOrder { losses, spans, last });

@@ -64,7 +64,7 @@ fn of_session(options: &RecordOptions) -> Options {
         keep: options.keep.map(|keep| keep.saturating_add(options.after.unwrap_or_default())),
         with_syscalls: options.capture.syscalls,
         with_stacks: options.stacks,
-        with_cost: true,
+        is_checked: true,
         own_process: 0,
     }
 }

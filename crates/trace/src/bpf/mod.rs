@@ -126,9 +126,19 @@ impl Loaded {
     /// Has the kernel verify a program, which is attached later.
     /// Errors: whatever stands in the way, with its remedy.
     pub(crate) fn verify(&mut self, hook: &Hook) -> Result<(), LoadError> {
+        self.verify_as(hook, hook.program)
+    }
+
+    /// The same of the second program of a point.
+    /// Errors: whatever stands in the way, with its remedy.
+    pub(crate) fn verify_again(&mut self, hook: &Hook) -> Result<(), LoadError> {
+        self.verify_as(hook, &again(hook.program))
+    }
+
+    fn verify_as(&mut self, hook: &Hook, program: &str) -> Result<(), LoadError> {
         let name = hook.program;
         let _lifted = LockedMemory::lift();
-        let program = self.ebpf.program_mut(name).ok_or(LoadError::NoProgram(name))?;
+        let program = self.ebpf.program_mut(program).ok_or(LoadError::NoProgram(name))?;
         load(program, hook, self.types).map_err(|e| LoadError::new(name, &e))
     }
 

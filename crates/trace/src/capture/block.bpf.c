@@ -80,9 +80,9 @@ INLINE int holds(const volatile struct slot *slot, u64 hash)
 }
 
 /* In the slot that it has, if it was never taken out; else in the one that is oldest. */
-INLINE void remember(u64 bio, u64 time_ns, u64 thread)
+INLINE void put(u64 hash, u64 time_ns, u64 thread)
 {
-	u64 hash = hash_of(bio), oldest_ns = ~0ull;
+	u64 oldest_ns = ~0ull;
 	struct set *set = set_of(hash);
 	volatile struct slot *slot, *into;
 
@@ -106,8 +106,103 @@ INLINE void remember(u64 bio, u64 time_ns, u64 thread)
 	into->check = hash ^ time_ns ^ thread;
 }
 
+INLINE void remember(u64 bio, u64 time_ns, u64 thread)
+{
+	put(hash_of(bio), time_ns, thread);
+}
+
 /* What recall forgets. */
 enum forgets { NOTHING, OF_REQUESTS, OF_WHOLES };
+
+/* What a slot has of a bio, which it then forgets if it is to; its time is 0 if that is nothing. */
+INLINE struct slot take(volatile struct slot *slot, u64 hash, enum forgets forgets)
+{
+	struct slot copy = {slot->time_ns, slot->thread, slot->check}, none = {};
+
+	if (!copy.time_ns || !holds(&copy, hash))
+		return none;
+	if (forgets && is_whole(&copy) == (forgets == OF_WHOLES))
+		slot->time_ns = slot->thread = slot->check = 0;
+	return copy;
+}
+
+INLINE struct slot recall_from_table(u64 hash, enum forgets forgets)
+{
+	struct set *set = set_of(hash);
+	struct slot none = {};
+
+	if (!set)
+		return none;
+#pragma unroll
+	for (int way = 0; way < WAYS; way++) {
+		struct slot copy = take(&set->slots[way], hash, forgets);
+
+		if (copy.time_ns)
+			return copy;
+	}
+	return none;
+}
+
+#ifdef PLAIN
+INLINE void remember_last(u64 bio, u64 time_ns, u64 thread)
+{
+	remember(bio, time_ns, thread);
+}
+
+INLINE struct slot recall(u64 bio, enum forgets forgets)
+{
+	return recall_from_table(hash_of(bio), forgets);
+}
+#else
+/*
+ * The bio that was queued last on each CPU, which most often becomes a request there before the
+ * next one is queued: so it stays in this CPU's cache. The next one puts it into the table.
+ */
+struct last {
+	struct slot slot;
+	u64 apart[5];
+};
+
+/* Its size is set before it is loaded. */
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct last);
+} last_queued SEC(".maps");
+
+#define CPUS_MOST 4096
+
+INLINE void remember_last(u64 bio, u64 time_ns, u64 thread)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct last *last = bpf_map_lookup_elem(&last_queued, &cpu);
+	volatile struct slot *slot;
+
+	if (!last)
+		return remember(bio, time_ns, thread);
+	slot = &last->slot;
+	if (slot->time_ns)
+		put(slot->check ^ slot->time_ns ^ slot->thread, slot->time_ns, slot->thread);
+	slot->time_ns = time_ns;
+	slot->thread = thread;
+	slot->check = hash_of(bio) ^ time_ns ^ thread;
+}
+
+/* On which CPU a bio was queued last; CPUS_MOST if on none. Its thread has gone on at another. */
+APART u32 cpu_of_last(u64 hash)
+{
+	for (u32 cpu = 0; cpu < CPUS_MOST; cpu++) {
+		u32 key = cpu;
+		struct last *last = bpf_map_lookup_elem(&last_queued, &key);
+
+		if (!last)
+			break;
+		if (last->slot.time_ns && holds(&last->slot, hash))
+			return cpu;
+	}
+	return CPUS_MOST;
+}
 
 /*
  * What is remembered of a bio; its time is 0 if nothing is. One that was told as a bio is
@@ -116,27 +211,22 @@ enum forgets { NOTHING, OF_REQUESTS, OF_WHOLES };
 INLINE struct slot recall(u64 bio, enum forgets forgets)
 {
 	u64 hash = hash_of(bio);
-	struct set *set = set_of(hash);
+	u32 cpu = bpf_get_smp_processor_id();
+	struct last *last = bpf_map_lookup_elem(&last_queued, &cpu);
 	struct slot copy = {};
-	volatile struct slot *slot;
 
-	if (!set)
+	if (last)
+		copy = take(&last->slot, hash, forgets);
+	if (!copy.time_ns)
+		copy = recall_from_table(hash, forgets);
+	if (copy.time_ns)
 		return copy;
-#pragma unroll
-	for (int way = 0; way < WAYS; way++) {
-		slot = &set->slots[way];
-		copy.time_ns = slot->time_ns;
-		copy.thread = slot->thread;
-		copy.check = slot->check;
-		if (copy.time_ns && holds(&copy, hash)) {
-			if (forgets && is_whole(&copy) == (forgets == OF_WHOLES))
-				slot->time_ns = slot->thread = slot->check = 0;
-			return copy;
-		}
-	}
-	copy.time_ns = copy.thread = 0;
-	return copy;
+	cpu = cpu_of_last(hash);
+	last = bpf_map_lookup_elem(&last_queued, &cpu);
+	/* Put into the table meanwhile, if it is not there. */
+	return last ? take(&last->slot, hash, forgets) : recall_from_table(hash, forgets);
 }
+#endif
 
 #include "above.h"
 
@@ -372,14 +462,13 @@ INLINE int begin_on_way(struct request *request, u32 device, struct slot *queued
 	describe(&way->known.step, FINISHED, request, device);
 	waited_ns = way->known.step.time_ns - queued->time_ns;
 	if (waited_ns >> 32) {
-		leave_untold(way);
+		leave_place(way);
 		return 0;
 	}
 	way->known.started_after_ns = waited_ns;
 	way->known.queued_ns = queued->time_ns;
 	way->known.tag = 0;
 	sign(&way->known, bio, whose, queued->thread, context);
-	count_begun();
 	return 1;
 }
 
@@ -709,7 +798,7 @@ TRACEPOINT(block_bio_queue)
 	if (has_bios_alone(disk_of_bio(bio)))
 		start_whole(bio, device, context);
 	else
-		remember(number_of(bio), bpf_ktime_get_ns(), this_thread(this_task()));
+		remember_last(number_of(bio), bpf_ktime_get_ns(), this_thread(this_task()));
 	return 0;
 }
 
@@ -779,7 +868,7 @@ TRACEPOINT_OF_INTERRUPTS(block_bio_complete)
 
 	if (!wholes_seen)
 		return 0;
-	queued = recall(number_of(bio), OF_WHOLES);
+	queued = recall_from_table(hash_of(number_of(bio)), OF_WHOLES);
 	if (!queued.time_ns || !is_whole(&queued) || !reserve(&room))
 		return 0;
 	complete = &room.cell->complete;

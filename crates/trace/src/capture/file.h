@@ -141,19 +141,27 @@ INLINE u64 first_page(u64 page, u64 word)
 	return word >> 32 == 0xffffffff ? page & word : word - 1;
 }
 
+/* A page's first bytes, as of an inode (6.18: within 32). */
+struct page_head {
+	u64 address;
+	u64 words[4];
+};
+
 /* What a bio's first page is mapped by: an address with two low bits. A bio holds its pages. */
 INLINE u64 mapping_of(struct bio *bio)
 {
 	struct page *page = GET(GET(bio, bi_io_vec), bv_page);
-	u64 number = number_of(page) + base_of_numbers(), word;
+	struct page_head head = {number_of(page) + base_of_numbers()};
+	u64 word;
 
+	bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
 	if (HAS(struct page, compound_head))
-		word = (u64)FIELD_OF(number, struct page, compound_head);
+		word = (u64)IN_COPY(&head, struct page, compound_head);
 	else
-		word = (u64)FIELD_OF(number, struct page___7, compound_info);
+		word = (u64)IN_COPY(&head, struct page___7, compound_info);
 	if (word & 1)
-		number = first_page(number, word);
-	return (u64)FIELD_OF(number, struct page, mapping);
+		return (u64)FIELD_OF(first_page(head.address, word), struct page, mapping);
+	return (u64)IN_COPY(&head, struct page, mapping);
 }
 
 INLINE struct identity file_of(struct bio *bio, u64 mapping)

@@ -36,6 +36,7 @@ struct flight_set {
 #ifndef PLAIN
 struct {
 	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(map_flags, MAPPABLE);
 	MAP_NUMBER(max_entries, 1 << FLIGHT_BITS);
 	MAP_TYPE(key, u32);
 	MAP_TYPE(value, struct flight_set);
@@ -81,7 +82,7 @@ INLINE struct on_way *take_place(u64 number)
 }
 
 /* On no processor may the place be seen as nobody's before it is read. */
-INLINE void leave_untold(struct on_way *way)
+INLINE void leave_place(struct on_way *way)
 {
 	if (stores_in_order) {
 		asm volatile("" ::: "memory");
@@ -89,12 +90,6 @@ INLINE void leave_untold(struct on_way *way)
 	} else {
 		__sync_lock_test_and_set(&way->request, 0);
 	}
-}
-
-INLINE void leave_place(struct on_way *way)
-{
-	leave_untold(way);
-	count_ended();
 }
 
 /* Tells the steps that it has taken, and leaves the place. */

@@ -5,46 +5,73 @@
 
 use super::CaptureError;
 use super::decode::Decoder;
+use super::mapping::Mapping;
 use super::raw::{self, Start};
 use super::ring::RECORD_BYTES;
+use crate::event::Finished;
 use crate::intake::{RowsError, Steps};
-use aya::maps::{Array, Map, MapData, MapError};
+use aya::maps::MapData;
+use rustix::mm::ProtFlags;
+use std::os::fd::AsFd as _;
+use std::sync::atomic::Ordering;
 
-/// `struct on_way` in words: whose it is, and what is known.
-const WORDS: usize = 1 + RECORD_BYTES / 8;
-/// FLIGHT_WAYS.
+/// `struct on_way`: whose it is, and what is known.
+const PLACE_BYTES: usize = 8 + RECORD_BYTES;
+/// FLIGHT_BITS and FLIGHT_WAYS.
+const BITS: u32 = 12;
 const WAYS: usize = 2;
+const PLACES: usize = WAYS << BITS;
 
-pub(super) struct OnWay(Array<MapData, [u64; WAYS * WORDS]>);
+/// The table as the programs write it. The map lives as long as the programs do that use it.
+#[derive(Debug)]
+pub(super) struct OnWay {
+    places: Mapping,
+    _map: MapData,
+}
 
 impl OnWay {
-    /// Errors: a map that is none of these.
-    pub(super) fn new(map: Map) -> Result<Self, CaptureError> {
-        Ok(Self(Array::try_from(map).map_err(CaptureError::Map)?))
+    /// Errors: a map that cannot be mapped.
+    pub(super) fn new(map: MapData) -> Result<Self, CaptureError> {
+        let places = Mapping::new(map.fd().as_fd(), PLACES * PLACE_BYTES, ProtFlags::READ);
+        Ok(Self { places: places.map_err(CaptureError::Rings)?, _map: map })
+    }
+
+    /// How many there are. Each place is looked at.
+    pub(super) fn count(&self) -> u64 {
+        (0..PLACES).filter(|place| self.owner(*place) != 0).count() as u64
+    }
+
+    /// When the first of them was queued. Each place is looked at; one that is taken meanwhile may be
+    /// missed, and is a late one.
+    pub(super) fn first_ns(&self) -> Option<i64> {
+        let taken = (0..PLACES).filter(|place| self.owner(*place) != 0);
+        let known = taken.filter_map(|place| self.known(place));
+        known.map(|start| start.queued_ns as i64).filter(|ns| *ns > 0).min()
+    }
+
+    fn owner(&self, place: usize) -> u64 {
+        self.places.word(place * PLACE_BYTES).load(Ordering::Acquire)
+    }
+
+    fn known(&self, place: usize) -> Option<Start> {
+        let words = (8..PLACE_BYTES).step_by(8).map(|at| place * PLACE_BYTES + at);
+        let words = words.map(|at| self.places.word(at).load(Ordering::Relaxed));
+        let bytes: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
+        raw::whole(&bytes)
     }
 
     /// Tells what they did so far, in the order in which they began; how many steps that was. No
     /// program runs any more.
     /// Errors: what `steps` refuses.
     pub(super) fn tell(self, decoder: &Decoder, steps: &mut impl Steps) -> Result<u64, RowsError> {
-        let sets = self.0.iter().filter_map(Result::<_, MapError>::ok);
-        let ways: Vec<_> = sets.flat_map(|set| own(&set)).collect();
-        let mut told: Vec<_> =
-            ways.iter().map(|start| decoder.finished(start, None, steps)).collect();
+        let taken = (0..PLACES).filter(|place| self.owner(*place) != 0);
+        let known: Vec<Start> = taken.filter_map(|place| self.known(place)).collect();
+        let told = known.iter().map(|start| decoder.finished(start, None, steps));
+        let mut told: Vec<Finished> = told.collect();
         told.sort_by_key(|request| request.start.time_ns);
         told.iter().try_for_each(|request| steps.finished(request))?;
-        Ok(told.iter().map(crate::event::Finished::steps).sum())
+        Ok(told.iter().map(Finished::steps).sum())
     }
-}
-
-/// What is known of the requests of a set.
-fn own(set: &[u64; WAYS * WORDS]) -> Vec<Start> {
-    let start = |way: &[u64]| {
-        let (owner, known) = way.split_first()?;
-        let bytes: Vec<u8> = known.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        (*owner != 0).then(|| raw::whole(&bytes)).flatten()
-    };
-    set.chunks_exact(WORDS).filter_map(start).collect()
 }
 
 #[cfg(test)]
@@ -52,13 +79,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_has_what_the_header_says() {
+    fn the_table_is_that_of_the_header() {
         const HEADER: &str = include_str!("flight.h");
+        assert!(HEADER.contains(&format!("#define FLIGHT_BITS {BITS}\n")));
         assert!(HEADER.contains(&format!("#define FLIGHT_WAYS {WAYS}\n")));
-        let mut set = [0; WAYS * WORDS];
-        assert_eq!(own(&set).len(), 0);
-        (set[WORDS], set[WORDS + 2]) = (7, 0xabcd);
-        let starts = own(&set);
-        assert_eq!(starts.iter().map(|start| start.step.identity).collect::<Vec<_>>(), [0xabcd]);
     }
 }

@@ -12,9 +12,9 @@
 //!
 //! Non-goals: what a record says (`perf::decode`), which process, and why (`second`).
 
-use super::CaptureOptions;
 use super::perf::{Decoder, DeviceSelection, Kind, PerfError, Seen, Tracefs, tracepoints};
 use super::ring_page::{Record, records};
+use super::{CaptureOptions, bios};
 use crate::event::{Event, Step};
 use crate::intake::Steps;
 use crate::process;
@@ -37,6 +37,8 @@ const TRACEPOINTS: [(&str, Kind); 5] = [
     ("block_rq_issue", Kind::Issue),
     ("block_bio_queue", Kind::Queue),
 ];
+/// Those that tell something of disks whose bios never become requests.
+const OF_BIOS: [&str; 2] = ["block_bio_complete", "block_bio_queue"];
 /// Those of a start are not in the table: the first that the kernel has is taken.
 const STARTS: [&str; 2] = ["block_io_start", "block_getrq"];
 
@@ -101,8 +103,11 @@ impl Instance {
             let file = openat(&self.directory, path, flags, Mode::empty())?;
             self.cpus.push((cpu as u16, file.into()));
         }
+        let with_bios = bios::are_alone_anywhere();
+        let is_wanted = |name: &&&str| with_bios || !OF_BIOS.contains(name);
         let start = STARTS.iter().find(|name| self.has(name));
-        for name in TRACEPOINTS.iter().map(|(name, _)| name).chain(start) {
+        let names = TRACEPOINTS.iter().map(|(name, _)| name).filter(is_wanted);
+        for name in names.chain(start) {
             if !self.has(name) {
                 continue;
             }

@@ -34,9 +34,7 @@ struct cell {
 /* Of a CPU. What the reader writes has a cache line of its own, and so have the counts of losses. */
 struct ring {
 	u64 taken; /* cells so far */
-	u64 begun; /* requests that got a place in flight.h, and that left it */
-	u64 ended;
-	u64 apart[5];
+	u64 apart[7];
 	u64 given_back; /* by the reader */
 	u64 apart_too[7];
 	/* The words of mod.rs's Losses. */
@@ -156,22 +154,6 @@ INLINE void commit(struct room *room)
 INLINE int reserve(struct room *room)
 {
 	return reserve_for(room, 1);
-}
-
-INLINE void count_begun(void)
-{
-	struct ring *ring = ring_here();
-
-	if (ring)
-		__sync_fetch_and_add(&ring->begun, 1);
-}
-
-INLINE void count_ended(void)
-{
-	struct ring *ring = ring_here();
-
-	if (ring)
-		__sync_fetch_and_add(&ring->ended, 1);
 }
 
 INLINE void count_missed_time(void)

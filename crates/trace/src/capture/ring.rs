@@ -27,8 +27,6 @@ pub(super) const RECORD_BYTES: usize = 120;
 /// `struct ring` in words: what was taken, what was given back, and what was lost.
 pub(super) const RING_BYTES: usize = 192;
 const TAKEN: usize = 0;
-const BEGUN: usize = 8;
-const ENDED: usize = 16;
 const GIVEN_BACK: usize = 64;
 pub(super) const LOST: usize = 128;
 
@@ -131,15 +129,6 @@ impl Rings {
     pub(super) fn lost(&self) -> impl Iterator<Item = (u64, u64)> {
         let at = |cpu, place| self.rings.word(cpu * RING_BYTES + place).load(Ordering::Relaxed);
         (0..self.shape.rings as usize).map(move |cpu| (at(cpu, LOST), at(cpu, LOST + 8)))
-    }
-
-    /// Requests that have begun and have not ended (flight.h).
-    pub(super) fn on_way(&self) -> u64 {
-        let at = |cpu, place| self.rings.word(cpu * RING_BYTES + place).load(Ordering::Relaxed);
-        let sum = |place| (0..self.shape.rings as usize).map(|cpu| at(cpu, place)).sum::<u64>();
-        // The ends first: what begins meanwhile is on its way.
-        let ended = sum(ENDED);
-        sum(BEGUN).saturating_sub(ended)
     }
 
     /// Hands over what is there in the order of time, and gives back how many these are. Once
@@ -376,8 +365,6 @@ mod tests {
         assert_eq!(offset, RING_BYTES);
         let wanted = [
             ("taken", TAKEN),
-            ("begun", BEGUN),
-            ("ended", ENDED),
             ("given_back", GIVEN_BACK),
             ("records", LOST),
             ("queue_times", LOST + 8),

@@ -352,14 +352,14 @@ impl<'a> Intake<'a> {
     /// Errors: what the output refuses.
     #[inline]
     pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
-        let is_row =
-            self.events.is_none() && self.zero_ns.is_some() && self.pairing.finished(finished);
-        if !is_row {
+        let is_alone = self.events.is_none() && self.zero_ns.is_some();
+        let row = is_alone.then(|| self.pairing.finished(finished)).flatten();
+        let Some(row) = row else {
             return finished.each().try_for_each(|event| self.event(event));
-        }
+        };
         self.provenance.counts.events += finished.steps();
-        self.show_done();
-        self.collect()
+        self.show(&row);
+        self.put_in_order(row)
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
@@ -380,12 +380,15 @@ impl<'a> Intake<'a> {
         if self.watch.is_none() && self.done.is_none() {
             return;
         }
-        let rows = self.pairing.take_watched();
+        self.pairing.take_watched().iter().for_each(|row| self.show(row));
+    }
+
+    fn show(&mut self, row: &Request) {
         if let Some(watch) = &mut self.watch {
-            rows.iter().for_each(|row| watch(row, &self.commands));
+            watch(row, &self.commands);
         }
         if let Some(done) = &mut self.done {
-            done.extend(rows);
+            done.push(*row);
         }
     }
 
@@ -425,7 +428,9 @@ impl<'a> Intake<'a> {
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
-            *row = row.counted_from(self.zero_ns.unwrap_or(0));
+            if let Some(zero_ns) = self.zero_ns.filter(|zero_ns| *zero_ns != 0) {
+                *row = row.counted_from(zero_ns);
+            }
             let name = row.command.map_or("", |command| self.commands.name(command));
             if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name)) {
                 row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;

@@ -14,42 +14,83 @@ pub(super) trait Ordered {
 pub(super) struct ReorderBuffer<T: Ordered> {
     /// How many are kept at the least.
     span: usize,
-    kept: VecDeque<T>,
-    /// How many of the first are in order, and may go.
+    /// Those that are kept by their keys, and where they lie: so that what is put in its place does
+    /// not move the items, which are long.
+    order: VecDeque<(T::Key, u32)>,
+    items: Vec<T>,
+    /// Where nothing lies any more.
+    vacant: Vec<u32>,
+    /// How many of the first may go.
     free: usize,
-    /// The greatest key that is kept, as long as they are in order: most streams are, and need no
-    /// sorting.
-    greatest: Option<T::Key>,
-    is_in_order: bool,
+    /// What is not before it stays for now.
+    until: Option<T::Key>,
     last: Option<T::Key>,
     late: u64,
 }
 
-impl<T: Ordered> ReorderBuffer<T> {
+/// How many times the span is kept at the most, whatever is still to come.
+const HELD: usize = 8;
+
+impl<T: Ordered + Copy> ReorderBuffer<T> {
     pub(super) fn new(span: usize) -> Self {
         Self {
             span,
-            kept: VecDeque::new(),
+            order: VecDeque::new(),
+            items: Vec::new(),
+            vacant: Vec::new(),
             free: 0,
-            greatest: None,
-            is_in_order: true,
+            until: None,
             last: None,
             late: 0,
         }
     }
 
-    /// Takes one in; then those that are let go are to be taken out.
+    /// Takes one in; then those that are let go are to be taken out. What is equal stays in the
+    /// order in which it came.
     #[inline]
     pub(super) fn push(&mut self, item: T) {
         let key = item.key();
-        match self.greatest {
-            Some(greatest) if greatest > key => self.is_in_order = false,
-            _ => self.greatest = Some(key),
+        let place = self.put_away(item);
+        match self.order.back() {
+            Some((last, _)) if *last > key => {
+                let place_in_order = self.order.partition_point(|(known, _)| *known <= key);
+                self.order.insert(place_in_order, (key, place));
+                // One that is before those that may go already may go with them.
+                self.free += usize::from(place_in_order < self.free);
+            }
+            _ => self.order.push_back((key, place)),
         }
-        self.kept.push_back(item);
-        if self.kept.len() >= 2 * self.span {
+        if self.order.len() >= 2 * self.span {
             self.let_go(self.span);
         }
+    }
+
+    fn put_away(&mut self, item: T) -> u32 {
+        if let Some(place) = self.vacant.pop()
+            && let Some(vacant) = self.items.get_mut(place as usize)
+        {
+            *vacant = item;
+            return place;
+        }
+        self.items.push(item);
+        self.items.len() as u32 - 1
+    }
+
+    fn let_go(&mut self, count: usize) {
+        let is_before = |until: T::Key| self.order.partition_point(|(key, _)| *key < until);
+        let held = self.until.filter(|_| self.order.len() < HELD * self.span);
+        self.free = held.map_or(count, |until| count.min(is_before(until)));
+    }
+
+    /// What is not before this key stays, as long as there is not too much of it: something that
+    /// belongs before it is still to come.
+    pub(super) fn hold_from(&mut self, key: Option<T::Key>) {
+        self.until = key;
+    }
+
+    /// Whether some are let go soon.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.order.len() >= self.span + self.span / 2
     }
 
     /// The next one that is let go, where it lies; then [`Self::drop_first`].
@@ -58,42 +99,41 @@ impl<T: Ordered> ReorderBuffer<T> {
         if self.free == 0 {
             return None;
         }
-        let first = self.kept.front_mut()?;
-        let this = first.key();
+        let (this, place) = *self.order.front()?;
         match self.last {
             Some(last) if last > this => self.late += 1,
             _ => self.last = Some(this),
         }
-        Some(first)
+        self.items.get_mut(place as usize)
     }
 
     /// Lets the first one go.
     #[inline]
     pub(super) fn drop_first(&mut self) {
         self.free = self.free.saturating_sub(1);
-        self.kept.pop_front();
+        self.vacant.extend(self.order.pop_front().map(|(_, place)| place));
     }
 
     /// The next one that is let go.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<T> {
-        self.first()?;
-        self.free -= 1;
-        self.kept.pop_front()
+        let first = *self.first()?;
+        self.drop_first();
+        Some(first)
     }
 
     /// Whether none is kept.
     pub(super) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.order.is_empty()
     }
 
     /// Lets all go.
     pub(super) fn flush(&mut self) {
-        self.let_go(self.kept.len());
+        self.free = self.order.len();
     }
 
     pub(super) fn len(&self) -> usize {
-        self.kept.len()
+        self.order.len()
     }
 
     /// How many were let go after one with a greater key.
@@ -103,18 +143,7 @@ impl<T: Ordered> ReorderBuffer<T> {
 
     /// Lets those go whose keys are below one.
     pub(super) fn let_go_below(&mut self, key: &T::Key) {
-        self.let_go(0);
-        self.free = self.kept.partition_point(|item| item.key() < *key);
-    }
-
-    /// The sort is stable: what is equal stays in the order in which it came.
-    fn let_go(&mut self, count: usize) {
-        if !self.is_in_order {
-            self.kept.make_contiguous().sort_by_key(T::key);
-            self.is_in_order = true;
-            self.greatest = self.kept.back().map(T::key);
-        }
-        self.free = count;
+        self.free = self.order.partition_point(|(known, _)| known < key);
     }
 }
 
@@ -157,6 +186,21 @@ mod tests {
     #[test]
     fn what_comes_too_late_is_counted_and_not_lost() {
         assert_eq!(sorted(2, &[5, 6, 7, 8, 1, 9]), (vec![5, 6, 1, 7, 8, 9], 1));
+    }
+
+    #[test]
+    fn what_is_behind_something_that_is_still_to_come_stays_up_to_a_bound() {
+        let mut buffer = ReorderBuffer::new(2);
+        buffer.hold_from(Some(3));
+        let mut out = Vec::new();
+        for item in 1..20 {
+            buffer.push(item);
+            out.extend(std::iter::from_fn(|| buffer.pop()));
+            if item == 10 {
+                assert_eq!(out, [1, 2]);
+            }
+        }
+        assert_eq!(out[..4], [1, 2, 3, 4], "there were too many");
     }
 
     proptest! {

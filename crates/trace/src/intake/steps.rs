@@ -21,6 +21,10 @@ pub trait Steps {
         finished.each().try_for_each(|event| self.event(event))
     }
 
+    /// Is told, after events were handed over, when the first of those began whose steps are still
+    /// to be told at once; none if there are none. To ask costs something.
+    fn still_to_come(&mut self, _began_ns: impl FnOnce() -> Option<i64>) {}
+
     /// Takes in what a second source saw, without identity, where the first may be blind.
     /// Errors: what the output refuses.
     fn second(&mut self, event: Event) -> Result<(), RowsError>;
@@ -60,6 +64,12 @@ impl Steps for Intake<'_> {
     #[inline]
     fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
         Intake::finished(self, finished)
+    }
+
+    fn still_to_come(&mut self, began_ns: impl FnOnce() -> Option<i64>) {
+        if self.in_order.is_nearly_full() {
+            self.in_order.hold_from(began_ns().map(|ns| (ns, 0)));
+        }
     }
 
     fn second(&mut self, event: Event) -> Result<(), RowsError> {

@@ -14,7 +14,7 @@ use super::second::Kind;
 use super::window::Window;
 use crate::event::{Event, Finished, Origin, Step};
 use hashbrown::{HashMap, HashSet};
-use model::record::{Flags, Op};
+use model::record::{Flags, Op, Request};
 
 /// Identities that are remembered at the most. Those of requests are as many as devices have tags;
 /// those of bios come from the kernel's memory, and are more.
@@ -67,24 +67,23 @@ impl Exact {
         }
     }
 
-    /// Makes a row of one whose steps are told at once; false if more than these is to be thought
-    /// of: its identity is another's, or a step is missing that a second source may have seen.
+    /// The row of one whose steps are told at once; none if more than these is to be thought of:
+    /// its identity is another's, or a step is missing that a second source may have seen.
     #[inline]
-    pub(super) fn finished(&mut self, finished: &Finished, window: &mut Window) -> bool {
+    pub(super) fn finished(&mut self, finished: &Finished, window: &mut Window) -> Option<Request> {
         let Finished { start, issued_ns, completed_ns, error, has_grown } = *finished;
-        let Some(identity) = start.identity else { return false };
-        let Step::Start { queued_ns, origin, .. } = start.step else { return false };
+        let Step::Start { queued_ns, origin, .. } = start.step else { return None };
+        let identity = start.identity?;
         let is_whole = issued_ns.is_some() && completed_ns.is_some();
         if !is_whole || self.tracked.contains_key(&identity) {
-            return false;
+            return None;
         }
         self.know(identity);
-        let mut open = Open::new(&start, origin, window.open());
+        let mut open = Open::new(&start, origin, window.next_id_of_a_whole_one());
         (open.queued_ns, open.started_ns, open.issued_ns) =
             (queued_ns, Some(start.time_ns), issued_ns);
         open.extent.flags = open.extent.flags.with(Flags::MERGED, has_grown);
-        window.done(open.row(completed_ns, error));
-        true
+        Some(open.row(completed_ns, error))
     }
 
     fn start(

@@ -69,12 +69,13 @@ impl Pairing {
         self.window.layers.count(counts);
     }
 
-    /// Takes all steps of one request in, if nothing else is known of it and no other request is
-    /// concerned; whether that is so. Else they are to be taken in one by one.
+    /// The row of a request whose steps are told at once, if nothing else is known of it and no
+    /// other request is concerned: one that is pushed back by nobody. Else none: its steps are to
+    /// be taken in one by one.
     #[inline]
-    pub fn finished(&mut self, finished: &Finished) -> bool {
+    pub fn finished(&mut self, finished: &Finished) -> Option<Request> {
         if self.window.layers.are_there() {
-            return false;
+            return None;
         }
         self.was_exact = true;
         self.exact.finished(finished, &mut self.window)

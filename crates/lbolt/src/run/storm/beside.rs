@@ -65,7 +65,7 @@ impl Beside {
             // Calls are counted as they end; nobody asks for them later.
             keep: Some(Duration::from_secs(1)),
             with_syscalls: is_xfs(Path::new(&self.target)),
-            with_cost: false,
+            is_checked: false,
             ..Options::default()
         };
         let mut session = Session::new(options, ForEach::new(|_: &Request| ()));
