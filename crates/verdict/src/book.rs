@@ -232,6 +232,8 @@ pub(crate) struct Book {
     places: HashTable<usize>,
     /// The slice of the last wait, and its times: most are of the same.
     last: (Range<i64>, usize),
+    /// The page of the last wait.
+    last_place: usize,
     /// What the pages take.
     bytes: usize,
     bytes_most: usize,
@@ -247,6 +249,7 @@ impl Book {
             pages: Vec::new(),
             places: HashTable::new(),
             last: (0..0, 0),
+            last_place: 0,
             bytes: 0,
             bytes_most: BYTES_MOST,
         };
@@ -273,6 +276,14 @@ impl Book {
     /// The place of a class's page, which is made if it is new.
     #[inline]
     fn place(&mut self, class: Class) -> usize {
+        if self.pages.get(self.last_place).is_some_and(|page| page.class == class) {
+            return self.last_place;
+        }
+        self.last_place = self.look_up(class);
+        self.last_place
+    }
+
+    fn look_up(&mut self, class: Class) -> usize {
         let (hash, pages) = (class.mixed(), &mut self.pages);
         if let Some(place) = self.places.find(hash, |place| pages[*place].class == class) {
             return *place;

@@ -147,6 +147,7 @@ pub(crate) struct Ledger {
     sleeps: Sleeps,
     /// On which device a role had its last request, call or wait.
     used: HashMap<RoleId, u32>,
+    used_last: Option<(RoleId, u32)>,
     /// What of the time some thread waited for a request.
     stalled: Stalled,
     /// The same by cgroup.
@@ -208,6 +209,7 @@ impl Ledger {
             asked: HashMap::new(),
             sleeps: Sleeps::default(),
             used: HashMap::new(),
+            used_last: None,
             stalled: Stalled::default(),
             stalled_units: known.units.stalled(),
             unplaced: BTreeMap::new(),
@@ -365,7 +367,16 @@ impl Ledger {
                 false => asked.until_ns = end_ns.max(asked.until_ns),
             }
         }
-        self.used.insert(role, row.device);
+        self.use_device(role, row.device);
+    }
+
+    /// A role has something to do with a device; most often with the last one, again.
+    #[inline]
+    fn use_device(&mut self, role: RoleId, device: u32) {
+        if self.used_last != Some((role, device)) {
+            self.used.insert(role, device);
+            self.used_last = Some((role, device));
+        }
     }
 
     /// What a thread reads ahead that waits since a moment.
@@ -514,7 +525,7 @@ impl Ledger {
     /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath
     /// it.
     fn wait_for(&mut self, (begin_ns, end_ns): (i64, i64), class: Class, holding: Option<Holding>) {
-        self.used.insert(class.role, class.device);
+        self.use_device(class.role, class.device);
         if !self.time_ns.contains(&begin_ns) {
             return;
         }

@@ -101,8 +101,9 @@ pub struct Tally {
     sums: HashMap<Key, Sum>,
     /// Requests by all that they are classed by.
     classes: HashMap<(u64, Combination), Sum>,
-    /// The last one added to: requests come in runs.
+    /// The last ones added to: requests come in runs.
     last: Option<(Key, Sum)>,
+    last_class: Option<((u64, Combination), Sum)>,
     with_files: bool,
     files: Heaviest<(u32, FileKey, What), OfFile>,
     /// On which device a file system lies.
@@ -129,6 +130,7 @@ impl Tally {
             sums: HashMap::new(),
             classes: HashMap::new(),
             last: None,
+            last_class: None,
             with_files,
             files: Heaviest::new(FILES_MOST),
             homes: HashMap::new(),
@@ -192,7 +194,7 @@ impl Tally {
         let key = Key { span: span.number, device: row.device, what, role, file_system };
         let share = Share::of(row);
         self.of(key).add(&share);
-        self.classes.entry((span.number, Combination::of(row))).or_default().add(&share);
+        self.of_class((span.number, Combination::of(row))).add(&share);
         if let Some(file) = row.file.filter(|_| self.with_files && row.above_id.is_none()) {
             let took_ns = share.response.map_or(0, |response| response.value_ns());
             let of = (share.bytes(), took_ns);
@@ -231,9 +233,24 @@ impl Tally {
         &mut self.last.get_or_insert_with(|| (key, Sum::default())).1
     }
 
+    fn of_class(&mut self, key: (u64, Combination)) -> &mut Sum {
+        if self.last_class.as_ref().is_none_or(|(last, _)| *last != key) {
+            self.settle_class();
+            let sum = self.classes.remove(&key).unwrap_or_default();
+            self.last_class = Some((key, sum));
+        }
+        &mut self.last_class.get_or_insert_with(|| (key, Sum::default())).1
+    }
+
     fn settle(&mut self) {
         if let Some((key, sum)) = self.last.take() {
             self.sums.insert(key, sum);
+        }
+    }
+
+    fn settle_class(&mut self) {
+        if let Some((key, sum)) = self.last_class.take() {
+            self.classes.insert(key, sum);
         }
     }
 
@@ -270,6 +287,7 @@ impl Tally {
     /// What was counted since the last taking, as rows.
     pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
         self.settle();
+        self.settle_class();
         let mut sums: Vec<(Key, Sum)> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
         let mut rows: Vec<Rollup> =
