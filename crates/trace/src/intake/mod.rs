@@ -200,7 +200,7 @@ impl<'a> Intake<'a> {
     pub fn keep(&mut self) -> Result<(), RowsError> {
         let Some(mut done) = self.done.take() else { return Ok(()) };
         let zero_ns = self.zero_ns.unwrap_or(0);
-        done.iter_mut().for_each(|row| *row = row.counted_from(zero_ns));
+        done.iter_mut().for_each(|row| row.count_from(zero_ns));
         let mut known = self.provenance.clone();
         self.say_what_the_rows_are(&mut known);
         let kept = self.rows.keep(&done, &self.commands, &known);
@@ -411,9 +411,9 @@ impl<'a> Intake<'a> {
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
-            *row = row.counted_from(self.zero_ns.unwrap_or(0));
-            let name = row.command.map_or("", |command| self.commands.name(command));
-            if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name)) {
+            row.count_from(self.zero_ns.unwrap_or(0));
+            let name = || row.command.map_or("", |command| self.commands.name(command));
+            if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name())) {
                 row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;
             }
             let put_away = self.rows.push(row, &self.commands);

@@ -14,13 +14,14 @@ pub(super) trait Ordered {
 pub(super) struct ReorderBuffer<T: Ordered> {
     /// How many are kept at the least.
     span: usize,
+    /// Those that came in order, as nearly all do: they are never moved.
     kept: VecDeque<T>,
-    /// How many of the first are in order, and may go.
+    /// Those that came behind one with a greater key, in order as soon as any may go.
+    behind: VecDeque<T>,
+    /// How many of the first of all may go.
     free: usize,
-    /// The greatest key that is kept, as long as they are in order: most streams are, and need no
-    /// sorting.
-    greatest: Option<T::Key>,
-    is_in_order: bool,
+    /// Whether the first of all is one of those behind.
+    is_first_behind: bool,
     last: Option<T::Key>,
     late: u64,
 }
@@ -30,9 +31,9 @@ impl<T: Ordered> ReorderBuffer<T> {
         Self {
             span,
             kept: VecDeque::new(),
+            behind: VecDeque::new(),
             free: 0,
-            greatest: None,
-            is_in_order: true,
+            is_first_behind: false,
             last: None,
             late: 0,
         }
@@ -41,13 +42,9 @@ impl<T: Ordered> ReorderBuffer<T> {
     /// Takes one in; then those that are let go are to be taken out.
     #[inline]
     pub(super) fn push(&mut self, item: T) {
-        let key = item.key();
-        match self.greatest {
-            Some(greatest) if greatest > key => self.is_in_order = false,
-            _ => self.greatest = Some(key),
-        }
-        self.kept.push_back(item);
-        if self.kept.len() >= 2 * self.span {
+        let is_behind = self.kept.back().is_some_and(|last| last.key() > item.key());
+        if is_behind { &mut self.behind } else { &mut self.kept }.push_back(item);
+        if self.len() >= 2 * self.span {
             self.let_go(self.span);
         }
     }
@@ -58,20 +55,30 @@ impl<T: Ordered> ReorderBuffer<T> {
         if self.free == 0 {
             return None;
         }
-        let first = self.kept.front_mut()?;
-        let this = first.key();
+        // Of equals the one that came first, which lies among those that came in order.
+        self.is_first_behind = match (self.kept.front(), self.behind.front()) {
+            (Some(kept), Some(behind)) => behind.key() < kept.key(),
+            (kept, _) => kept.is_none(),
+        };
+        let this = self.queue().front()?.key();
         match self.last {
             Some(last) if last > this => self.late += 1,
             _ => self.last = Some(this),
         }
-        Some(first)
+        self.queue().front_mut()
     }
 
     /// Lets the first one go.
     #[inline]
     pub(super) fn drop_first(&mut self) {
         self.free = self.free.saturating_sub(1);
-        self.kept.pop_front();
+        self.queue().pop_front();
+    }
+
+    /// Where the first one lies.
+    #[inline]
+    fn queue(&mut self) -> &mut VecDeque<T> {
+        if self.is_first_behind { &mut self.behind } else { &mut self.kept }
     }
 
     /// The next one that is let go.
@@ -79,21 +86,21 @@ impl<T: Ordered> ReorderBuffer<T> {
     pub(super) fn pop(&mut self) -> Option<T> {
         self.first()?;
         self.free -= 1;
-        self.kept.pop_front()
+        self.queue().pop_front()
     }
 
     /// Whether none is kept.
     pub(super) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.len() == 0
     }
 
     /// Lets all go.
     pub(super) fn flush(&mut self) {
-        self.let_go(self.kept.len());
+        self.let_go(self.len());
     }
 
     pub(super) fn len(&self) -> usize {
-        self.kept.len()
+        self.kept.len() + self.behind.len()
     }
 
     /// How many were let go after one with a greater key.
@@ -104,16 +111,13 @@ impl<T: Ordered> ReorderBuffer<T> {
     /// Lets those go whose keys are below one.
     pub(super) fn let_go_below(&mut self, key: &T::Key) {
         self.let_go(0);
-        self.free = self.kept.partition_point(|item| item.key() < *key);
+        let below = |item: &T| item.key() < *key;
+        self.free = self.kept.partition_point(below) + self.behind.partition_point(below);
     }
 
     /// The sort is stable: what is equal stays in the order in which it came.
     fn let_go(&mut self, count: usize) {
-        if !self.is_in_order {
-            self.kept.make_contiguous().sort_by_key(T::key);
-            self.is_in_order = true;
-            self.greatest = self.kept.back().map(T::key);
-        }
+        self.behind.make_contiguous().sort_by_key(T::key);
         self.free = count;
     }
 }
