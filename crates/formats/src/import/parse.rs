@@ -38,19 +38,13 @@ pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The value of so few digits that it cannot overflow: eight at a time, then four, then one by
-/// one. None is 0.
+/// The value of so few digits that it cannot overflow: eight at a time, then one by one. None is 0.
 #[inline]
 fn at_most_18_digits(text: &[u8]) -> Option<u64> {
     let (eights, rest) = text.as_chunks::<8>();
     let mut sum = 0;
     for eight in eights {
         sum = sum * 100_000_000 + eight_digits(u64::from_le_bytes(*eight))?;
-    }
-    let (fours, rest) = rest.as_chunks::<4>();
-    for four in fours {
-        let eight = u64::from(u32::from_le_bytes(*four)) << 32 | ZEROES >> 32;
-        sum = sum * 10_000 + eight_digits(eight)?;
     }
     for byte in rest {
         let digit = byte.wrapping_sub(b'0');
@@ -62,12 +56,11 @@ fn at_most_18_digits(text: &[u8]) -> Option<u64> {
     Some(sum)
 }
 
-const ZEROES: u64 = u64::from_ne_bytes([b'0'; 8]);
-
 /// The value of eight digits, of which the first is the lowest byte: neighbours are put together to
 /// pairs, fours and eights, all at once (the way of Lemire's fast_float).
 #[inline]
 fn eight_digits(text: u64) -> Option<u64> {
+    const ZEROES: u64 = u64::from_ne_bytes([b'0'; 8]);
     // A byte below 0 borrows, and one above 9 carries, into its high half.
     let above = text.wrapping_add(u64::from_ne_bytes([0x46; 8]));
     let digits = text.wrapping_sub(ZEROES);

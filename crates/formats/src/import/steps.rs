@@ -43,9 +43,7 @@ pub(super) fn lettered(letters: &[u8]) -> Option<Kind> {
     if letters == b"m" {
         return Some(Kind::Nothing);
     }
-    // Most differ in the first letter, which costs no call to tell.
-    let is_it = |known: &[u8]| known.first() == letters.first() && known == letters;
-    ACTIONS.iter().find(|(known, _)| is_it(known)).map(|(_, kind)| *kind)
+    ACTIONS.iter().find(|(known, _)| *known == letters).map(|(_, kind)| *kind)
 }
 
 /// The kernel's tracepoints `block:block_…`, without that. Those that are not here are no steps.

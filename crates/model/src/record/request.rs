@@ -247,9 +247,10 @@ impl Request {
     /// The same where the row lies.
     #[inline]
     pub fn count_from(&mut self, zero_ns: i64) {
-        let steps = [&mut self.queued_ns, &mut self.started_ns, &mut self.issued_ns];
-        let ends = [&mut self.completed_ns, &mut self.completed_by_ns];
-        steps.into_iter().chain(ends).flatten().for_each(|ns| *ns = ns.saturating_sub(zero_ns));
+        let Self { queued_ns, started_ns, issued_ns, completed_ns, completed_by_ns, .. } = self;
+        for time in [queued_ns, started_ns, issued_ns, completed_ns, completed_by_ns] {
+            *time = time.map(|ns| ns.saturating_sub(zero_ns));
+        }
     }
 
     /// Whether somebody asked for it: it is no part of a flush sequence, and serves no request of a

@@ -343,19 +343,19 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
-        let Some(events) = &mut self.events else { return self.pair(event) };
-        events.push(event);
+        let Some(events) = &mut self.events else { return self.pair(&event) };
+        events.push(&event);
         self.pair_sorted()
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
         while let Some(event) = self.events.as_mut().and_then(ReorderBuffer::pop) {
-            self.pair(event)?;
+            self.pair(&event)?;
         }
         Ok(())
     }
 
-    fn pair(&mut self, event: Event) -> Result<(), RowsError> {
+    fn pair(&mut self, event: &Event) -> Result<(), RowsError> {
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
         self.show_done();
@@ -387,19 +387,19 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         row.request_id = self.pairing.next_id();
-        self.put_in_order(row)
+        self.put_in_order(&row)
     }
 
     /// Rows that the pairing has let go, on to the next stage.
     fn collect(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.pairing.pop() {
-            self.put_in_order(row)?;
+            self.put_in_order(&row)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
+    fn put_in_order(&mut self, row: &Request) -> Result<(), RowsError> {
         self.in_order.push(row);
         self.let_go()
     }

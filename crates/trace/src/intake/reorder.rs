@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-pub(super) trait Ordered {
+pub(super) trait Ordered: Copy {
     type Key: Ord + Copy + std::fmt::Debug;
     fn key(&self) -> Self::Key;
 }
@@ -39,11 +39,11 @@ impl<T: Ordered> ReorderBuffer<T> {
         }
     }
 
-    /// Takes one in; then those that are let go are to be taken out.
+    /// Takes one in, which is copied once; then those that are let go are to be taken out.
     #[inline]
-    pub(super) fn push(&mut self, item: T) {
+    pub(super) fn push(&mut self, item: &T) {
         let is_behind = self.kept.back().is_some_and(|last| last.key() > item.key());
-        if is_behind { &mut self.behind } else { &mut self.kept }.push_back(item);
+        if is_behind { &mut self.behind } else { &mut self.kept }.push_back(*item);
         if self.len() >= 2 * self.span {
             self.let_go(self.span);
         }
@@ -138,7 +138,7 @@ mod tests {
         let mut buffer = ReorderBuffer::new(span);
         let mut out = Vec::new();
         for item in items {
-            buffer.push(*item);
+            buffer.push(item);
             out.extend(std::iter::from_fn(|| buffer.pop()));
         }
         buffer.flush();
@@ -149,10 +149,10 @@ mod tests {
     #[test]
     fn those_below_a_key_can_be_let_go_before_their_turn() {
         let mut buffer = ReorderBuffer::new(100);
-        [5, 3, 9, 4].into_iter().for_each(|item| buffer.push(item));
+        [5, 3, 9, 4].iter().for_each(|item| buffer.push(item));
         buffer.let_go_below(&5);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(3), Some(4), None));
-        buffer.push(1);
+        buffer.push(&1);
         buffer.let_go_below(&6);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(1), Some(5), None));
         assert_eq!((buffer.late(), buffer.len()), (1, 1));

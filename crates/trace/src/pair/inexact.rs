@@ -78,33 +78,31 @@ impl Inexact {
         self.outstanding
     }
 
-    pub(super) fn event(&mut self, event: Event, window: &mut Window, counts: &mut Counts) {
+    pub(super) fn event(&mut self, event: &Event, window: &mut Window, counts: &mut Counts) {
         let place = ExtentKey::of(event.device, &event.extent);
         match event.step {
             Step::Queue(origin) => {
-                let open = Open {
-                    queued_ns: Some(event.time_ns),
-                    ..Open::new(&event, origin, window.open())
-                };
-                self.add(place, open, window);
+                let mut open = Open::new(event, origin, window.open());
+                open.queued_ns = Some(event.time_ns);
+                self.add(place, &open, window);
             }
             Step::Start { queued_ns, origin, .. } => {
-                self.start(place, &event, queued_ns, origin, window);
+                self.start(place, event, queued_ns, origin, window);
             }
             Step::Above { device, offset_bytes } => {
                 if let Some(waiting) = self.waiting.get(&place).and_then(|there| there.last()) {
                     window.layers.tell(&waiting.open, (device, offset_bytes));
                 }
             }
-            Step::Issue { origin, .. } => self.issue(place, &event, origin, window),
+            Step::Issue { origin, .. } => self.issue(place, event, origin, window),
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
                     waiting.open.is_requeued = true;
                 }
             }
-            Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
-            Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
+            Step::Merge { in_front } => self.merge(place, event, in_front, window, counts),
+            Step::Complete { error, .. } => self.complete(place, event, error, window, counts),
             // Of tracers that know identities.
             Step::Became { .. } => {}
         }
@@ -134,20 +132,20 @@ impl Inexact {
         Some(self.remove(place, |there| there.iter().position(Waiting::is_unissued))?.open)
     }
 
-    fn add(&mut self, place: ExtentKey, open: Open, window: &mut Window) {
+    fn add(&mut self, place: ExtentKey, open: &Open, window: &mut Window) {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
-        window.layers.begin(&open);
-        self.put(place, Waiting { open, completed_bytes: 0, data_ns: None }, window);
+        window.layers.begin(open);
+        self.put(place, &Waiting { open: *open, completed_bytes: 0, data_ns: None }, window);
     }
 
     /// Among those at a place, by age.
-    fn put(&mut self, place: ExtentKey, waiting: Waiting, window: &mut Window) {
+    fn put(&mut self, place: ExtentKey, waiting: &Waiting, window: &mut Window) {
         self.outstanding += 1;
         let there = self.waiting.entry(place).or_default();
         let older = there.partition_point(|w| w.open.id < waiting.open.id);
-        there.insert(older, waiting);
+        there.insert(older, *waiting);
         if there.len() > OUTSTANDING_AT_A_PLACE {
             let mut oldest = there.remove(0);
             self.outstanding -= 1;
@@ -196,7 +194,7 @@ impl Inexact {
                 let mut open = Open::new(event, origin, window.open());
                 open.queued_ns = queued_ns;
                 open.started_ns = Some(event.time_ns);
-                self.add(place, open, window);
+                self.add(place, &open, window);
             }
         }
     }
@@ -210,7 +208,7 @@ impl Inexact {
                 let origin = if is_requested { origin } else { Origin::default() };
                 let mut open = Open::new(event, origin, window.open());
                 open.issued_ns = Some(event.time_ns);
-                self.add(place, open, window);
+                self.add(place, &open, window);
             }
         }
     }
@@ -242,7 +240,7 @@ impl Inexact {
         if let Some(mut grown) = grown {
             grown.open.extent.offset_bytes = Some(offset);
             grown.open.extent.flags |= Flags::MERGED;
-            self.put(place, grown, window);
+            self.put(place, &grown, window);
         }
     }
 
@@ -278,13 +276,13 @@ impl Inexact {
             chosen.completed_bytes += bytes;
             chosen.open.complete_a_part(error);
             let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
-            return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, &chosen, window);
         }
         if bytes > 0 && place.op == Op::Write && chosen.open.extent.flags.contains(Flags::PREFLUSH)
         {
             chosen.data_ns = Some(event.time_ns);
             let offset_bytes = chosen.open.extent.offset_bytes;
-            return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, &chosen, window);
         }
         close(&mut chosen, Some(event.time_ns), error, window);
     }

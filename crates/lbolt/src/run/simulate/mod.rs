@@ -187,9 +187,10 @@ fn beginning_ns(draw: u64, variant: usize) -> i64 {
 
 /// Lets a row come so much later.
 fn delay(row: &mut Request, late_ns: i64) {
-    let begins = [&mut row.queued_ns, &mut row.started_ns, &mut row.issued_ns];
-    let times = begins.into_iter().chain([&mut row.completed_ns]);
-    times.flatten().for_each(|ns| *ns += late_ns);
+    let Request { queued_ns, started_ns, issued_ns, completed_ns, .. } = row;
+    for time in [queued_ns, started_ns, issued_ns, completed_ns] {
+        *time = time.map(|ns| ns + late_ns);
+    }
 }
 
 /// Rows after which it is told how many there were.
