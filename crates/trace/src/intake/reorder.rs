@@ -16,6 +16,8 @@ pub(super) struct ReorderBuffer<T: Ordered> {
     span: usize,
     /// Those that came in order, as nearly all do: they are never moved.
     kept: VecDeque<T>,
+    /// The greatest key of these: to read it where it was just written would wait for that.
+    greatest: Option<T::Key>,
     /// Those that came behind one with a greater key, in order as soon as any may go.
     behind: VecDeque<T>,
     /// How many of the first of all may go.
@@ -31,6 +33,7 @@ impl<T: Ordered> ReorderBuffer<T> {
         Self {
             span,
             kept: VecDeque::new(),
+            greatest: None,
             behind: VecDeque::new(),
             free: 0,
             is_first_behind: false,
@@ -42,11 +45,22 @@ impl<T: Ordered> ReorderBuffer<T> {
     /// Takes one in, which is copied once; then those that are let go are to be taken out.
     #[inline]
     pub(super) fn push(&mut self, item: &T) {
-        let is_behind = self.kept.back().is_some_and(|last| last.key() > item.key());
-        if is_behind { &mut self.behind } else { &mut self.kept }.push_back(*item);
+        let key = item.key();
+        match self.greatest {
+            Some(greatest) if greatest > key => self.put_behind(item),
+            _ => {
+                self.greatest = Some(key);
+                self.kept.push_back(*item);
+            }
+        }
         if self.len() >= 2 * self.span {
             self.let_go(self.span);
         }
+    }
+
+    #[cold]
+    fn put_behind(&mut self, item: &T) {
+        self.behind.push_back(*item);
     }
 
     /// The next one that is let go, where it lies; then [`Self::drop_first`].
