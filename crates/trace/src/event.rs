@@ -113,6 +113,7 @@ pub enum Step {
 
 impl Step {
     /// Which comes first of steps with the same time.
+    #[inline]
     pub fn rank(&self) -> u8 {
         match self {
             Self::Queue(_) => 0,

@@ -32,7 +32,7 @@ fn paired(flags: Flags, steps: &[(Step, Option<u64>, u32)]) -> (Vec<Request>, Co
         };
         let time_ns = number as i64 + 1;
         let event = Event { time_ns, identity: None, device: 8, cpu: Some(0), extent, step: *step };
-        pairing.event(event, &mut counts);
+        pairing.event(&event, &mut counts);
     }
     pairing.finish(&mut counts);
     (std::iter::from_fn(|| pairing.pop()).collect(), counts)

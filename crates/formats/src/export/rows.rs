@@ -59,18 +59,6 @@ impl FileRows {
         Ok(Self { reader, provenance, batch: None, chunk, made: 0, next: 0, place: 0, order })
     }
 
-    /// Refuses a row that comes too late, where nothing tells that there are any.
-    fn check_order(&mut self, row: &Request) -> Result<(), RowsError> {
-        let Some(last_ns) = &mut self.order else { return Ok(()) };
-        let arrival_ns = row.arrival_ns();
-        if arrival_ns.is_some() && arrival_ns < *last_ns {
-            let id = row.request_id;
-            return Err(RowsError(Box::new(Disorder(id))));
-        }
-        *last_ns = (*last_ns).max(arrival_ns);
-        Ok(())
-    }
-
     /// Makes the next rows; tells whether there are any.
     fn refill(&mut self) -> Result<bool, RowsError> {
         loop {
@@ -96,9 +84,16 @@ impl Source for FileRows {
             return Ok(None);
         }
         self.next += 1;
-        let row = self.chunk.get(self.next - 1).copied();
-        row.map_or(Ok(()), |row| self.check_order(&row))?;
-        Ok(row)
+        let row = self.chunk.get(self.next - 1);
+        // A row that comes too late is refused, where nothing tells that there are any.
+        if let (Some(row), Some(last_ns)) = (row, &mut self.order) {
+            let arrival_ns = row.arrival_ns();
+            if arrival_ns.is_some() && arrival_ns < *last_ns {
+                return Err(RowsError(Box::new(Disorder(row.request_id))));
+            }
+            *last_ns = (*last_ns).max(arrival_ns);
+        }
+        Ok(row.copied())
     }
 
     fn commands(&self) -> &Commands {

@@ -29,20 +29,19 @@ enum Version {
 const VERSIONS: [(&[u8], Version); 2] =
     [(b"fio version 2 iolog", Version::Second), (b"fio version 3 iolog", Version::Third)];
 
-/// What actions are as requests.
-const ACTIONS: [(&[u8], Op); 7] = [
-    (b"read", Op::Read),
-    (b"write", Op::Write),
-    (b"trim", Op::Discard),
-    (b"sync", Op::Flush),
-    (b"datasync", Op::Flush),
-    (b"syncfs", Op::Flush),
-    // It starts writing back, and makes nothing durable.
-    (b"sync_file_range", Op::Other),
-];
-
-/// Actions on files.
-const ON_FILES: [&[u8]; 4] = [b"add", b"open", b"close", b"unlink"];
+/// What an action is as a request.
+#[inline]
+fn op(action: &[u8]) -> Option<Op> {
+    Some(match action {
+        b"read" => Op::Read,
+        b"write" => Op::Write,
+        b"trim" => Op::Discard,
+        b"sync" | b"datasync" | b"syncfs" => Op::Flush,
+        // It starts writing back, and makes nothing durable.
+        b"sync_file_range" => Op::Other,
+        _ => return None,
+    })
+}
 
 pub(super) const FORMAT: Format =
     Format { name: "fio-iolog", meaning: "fio's I/O logs, versions 2 and 3", guess, import };
@@ -104,7 +103,8 @@ impl Log {
         if action.is_empty() {
             return Err("no action");
         }
-        if ON_FILES.contains(&action) {
+        // Actions on files.
+        if let b"add" | b"open" | b"close" | b"unlink" = action {
             return Ok(None);
         }
         let offset = words.number().ok_or("no offset")?;
@@ -114,13 +114,12 @@ impl Log {
             return Ok(None);
         }
         let length_bytes = words.number().and_then(length).ok_or("no length")?;
-        let found = ACTIONS.iter().find(|(name, _)| *name == action);
-        let (_, op) = found.ok_or("an action that is not known")?;
+        let op = op(action).ok_or("an action that is not known")?;
         let ns = time_us.checked_mul(1000).and_then(|ns| i64::try_from(ns).ok());
-        let is_flush = *op == Op::Flush;
+        let is_flush = op == Op::Flush;
         Ok(Some(Request {
             device: devices.number(&[file]),
-            op: *op,
+            op,
             offset_bytes: (!is_flush).then_some(offset),
             length_bytes: if is_flush { 0 } else { length_bytes },
             queued_ns: Some(ns.ok_or("a time beyond all years")?),

@@ -200,7 +200,7 @@ impl<'a> Intake<'a> {
     pub fn keep(&mut self) -> Result<(), RowsError> {
         let Some(mut done) = self.done.take() else { return Ok(()) };
         let zero_ns = self.zero_ns.unwrap_or(0);
-        done.iter_mut().for_each(|row| *row = row.counted_from(zero_ns));
+        done.iter_mut().for_each(|row| row.count_from(zero_ns));
         let mut known = self.provenance.clone();
         self.say_what_the_rows_are(&mut known);
         let kept = self.rows.keep(&done, &self.commands, &known);
@@ -343,8 +343,8 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
-        let Some(events) = &mut self.events else { return self.pair(event) };
-        events.push(event);
+        let Some(events) = &mut self.events else { return self.pair(&event) };
+        events.push(&event);
         self.pair_sorted()
     }
 
@@ -359,17 +359,17 @@ impl<'a> Intake<'a> {
         };
         self.provenance.counts.events += finished.steps();
         self.show(&row);
-        self.put_in_order(row)
+        self.put_in_order(&row)
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
         while let Some(event) = self.events.as_mut().and_then(ReorderBuffer::pop) {
-            self.pair(event)?;
+            self.pair(&event)?;
         }
         Ok(())
     }
 
-    fn pair(&mut self, event: Event) -> Result<(), RowsError> {
+    fn pair(&mut self, event: &Event) -> Result<(), RowsError> {
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
         self.show_done();
@@ -404,19 +404,19 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         row.request_id = self.pairing.next_id();
-        self.put_in_order(row)
+        self.put_in_order(&row)
     }
 
     /// Rows that the pairing has let go, on to the next stage.
     fn collect(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.pairing.pop() {
-            self.put_in_order(row)?;
+            self.put_in_order(&row)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn put_in_order(&mut self, row: Request) -> Result<(), RowsError> {
+    fn put_in_order(&mut self, row: &Request) -> Result<(), RowsError> {
         self.in_order.push(row);
         self.let_go()
     }
@@ -429,10 +429,10 @@ impl<'a> Intake<'a> {
                 self.zero_ns = row.arrival_ns();
             }
             if let Some(zero_ns) = self.zero_ns.filter(|zero_ns| *zero_ns != 0) {
-                *row = row.counted_from(zero_ns);
+                row.count_from(zero_ns);
             }
-            let name = row.command.map_or("", |command| self.commands.name(command));
-            if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name)) {
+            let name = || row.command.map_or("", |command| self.commands.name(command));
+            if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name())) {
                 row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;
             }
             let put_away = self.rows.push(row, &self.commands);

@@ -5,23 +5,57 @@
 
 use std::collections::VecDeque;
 
-pub(super) trait Ordered {
+pub(super) trait Ordered: Copy {
     type Key: Ord + Copy + std::fmt::Debug;
     fn key(&self) -> Self::Key;
+}
+
+/// Items that came behind one with a greater key, in order by their keys. Those and where they lie
+/// are put in order, and the items, which are long, are not moved.
+#[derive(Debug)]
+struct Behind<T: Ordered> {
+    order: VecDeque<(T::Key, u32)>,
+    items: Vec<T>,
+    /// Where nothing lies any more.
+    vacant: Vec<u32>,
+}
+
+impl<T: Ordered> Behind<T> {
+    fn put(&mut self, item: &T) {
+        let key = item.key();
+        let lies = self.vacant.pop().unwrap_or(self.items.len() as u32);
+        match self.items.get_mut(lies as usize) {
+            Some(vacant) => *vacant = *item,
+            None => self.items.push(*item),
+        }
+        // What is equal stays in the order in which it came.
+        let place = self.order.partition_point(|(known, _)| *known <= key);
+        self.order.insert(place, (key, lies));
+    }
+
+    fn first(&mut self) -> Option<&mut T> {
+        let (_, lies) = self.order.front()?;
+        self.items.get_mut(*lies as usize)
+    }
+
+    fn drop_first(&mut self) {
+        self.vacant.extend(self.order.pop_front().map(|(_, lies)| lies));
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct ReorderBuffer<T: Ordered> {
     /// How many are kept at the least.
     span: usize,
-    /// Those that are kept by their keys, and where they lie: so that what is put in its place does
-    /// not move the items, which are long.
-    order: VecDeque<(T::Key, u32)>,
-    items: Vec<T>,
-    /// Where nothing lies any more.
-    vacant: Vec<u32>,
-    /// How many of the first may go.
+    /// Those that came in order, as nearly all of most streams do.
+    kept: VecDeque<T>,
+    /// The greatest key of these: to read it where it was just written would wait for that.
+    greatest: Option<T::Key>,
+    behind: Behind<T>,
+    /// How many of the first of all may go.
     free: usize,
+    /// Whether the first of all is one of those behind.
+    is_first_behind: bool,
     /// What is not before it stays for now.
     until: Option<T::Key>,
     last: Option<T::Key>,
@@ -31,55 +65,47 @@ pub(super) struct ReorderBuffer<T: Ordered> {
 /// How many times the span is kept at the most, whatever is still to come.
 const HELD: usize = 8;
 
-impl<T: Ordered + Copy> ReorderBuffer<T> {
+impl<T: Ordered> ReorderBuffer<T> {
     pub(super) fn new(span: usize) -> Self {
+        let behind = Behind { order: VecDeque::new(), items: Vec::new(), vacant: Vec::new() };
         Self {
             span,
-            order: VecDeque::new(),
-            items: Vec::new(),
-            vacant: Vec::new(),
+            kept: VecDeque::new(),
+            greatest: None,
+            behind,
             free: 0,
+            is_first_behind: false,
             until: None,
             last: None,
             late: 0,
         }
     }
 
-    /// Takes one in; then those that are let go are to be taken out. What is equal stays in the
-    /// order in which it came.
+    /// Takes one in, which is copied once; then those that are let go are to be taken out.
     #[inline]
-    pub(super) fn push(&mut self, item: T) {
+    pub(super) fn push(&mut self, item: &T) {
         let key = item.key();
-        let place = self.put_away(item);
-        match self.order.back() {
-            Some((last, _)) if *last > key => {
-                let place_in_order = self.order.partition_point(|(known, _)| *known <= key);
-                self.order.insert(place_in_order, (key, place));
-                // One that is before those that may go already may go with them.
-                self.free += usize::from(place_in_order < self.free);
+        match self.greatest {
+            Some(greatest) if greatest > key => self.behind.put(item),
+            _ => {
+                self.greatest = Some(key);
+                self.kept.push_back(*item);
             }
-            _ => self.order.push_back((key, place)),
         }
-        if self.order.len() >= 2 * self.span {
+        if self.len() >= 2 * self.span {
             self.let_go(self.span);
         }
     }
 
-    fn put_away(&mut self, item: T) -> u32 {
-        if let Some(place) = self.vacant.pop()
-            && let Some(vacant) = self.items.get_mut(place as usize)
-        {
-            *vacant = item;
-            return place;
-        }
-        self.items.push(item);
-        self.items.len() as u32 - 1
+    fn let_go(&mut self, count: usize) {
+        let held = self.until.filter(|_| self.len() < HELD * self.span);
+        self.free = held.map_or(count, |until| count.min(self.below(&until)));
     }
 
-    fn let_go(&mut self, count: usize) {
-        let is_before = |until: T::Key| self.order.partition_point(|(key, _)| *key < until);
-        let held = self.until.filter(|_| self.order.len() < HELD * self.span);
-        self.free = held.map_or(count, |until| count.min(is_before(until)));
+    /// How many have keys below one.
+    fn below(&self, key: &T::Key) -> usize {
+        self.kept.partition_point(|item| item.key() < *key)
+            + self.behind.order.partition_point(|(known, _)| known < key)
     }
 
     /// What is not before this key stays, as long as there is not too much of it: something that
@@ -90,7 +116,7 @@ impl<T: Ordered + Copy> ReorderBuffer<T> {
 
     /// Whether some are let go soon.
     pub(super) fn is_nearly_full(&self) -> bool {
-        self.order.len() >= self.span + self.span / 2
+        self.len() >= self.span + self.span / 2
     }
 
     /// The next one that is let go, where it lies; then [`Self::drop_first`].
@@ -99,19 +125,26 @@ impl<T: Ordered + Copy> ReorderBuffer<T> {
         if self.free == 0 {
             return None;
         }
-        let (this, place) = *self.order.front()?;
+        // Of equals the one that came first, which lies among those that came in order.
+        let kept = self.kept.front().map(T::key);
+        let behind = self.behind.order.front().map(|(key, _)| *key);
+        self.is_first_behind = behind.is_some_and(|behind| kept.is_none_or(|kept| behind < kept));
+        let this = if self.is_first_behind { behind? } else { kept? };
         match self.last {
             Some(last) if last > this => self.late += 1,
             _ => self.last = Some(this),
         }
-        self.items.get_mut(place as usize)
+        if self.is_first_behind { self.behind.first() } else { self.kept.front_mut() }
     }
 
     /// Lets the first one go.
     #[inline]
     pub(super) fn drop_first(&mut self) {
         self.free = self.free.saturating_sub(1);
-        self.vacant.extend(self.order.pop_front().map(|(_, place)| place));
+        match self.is_first_behind {
+            true => self.behind.drop_first(),
+            false => _ = self.kept.pop_front(),
+        }
     }
 
     /// The next one that is let go.
@@ -124,16 +157,16 @@ impl<T: Ordered + Copy> ReorderBuffer<T> {
 
     /// Whether none is kept.
     pub(super) fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.len() == 0
     }
 
     /// Lets all go.
     pub(super) fn flush(&mut self) {
-        self.free = self.order.len();
+        self.free = self.len();
     }
 
     pub(super) fn len(&self) -> usize {
-        self.order.len()
+        self.kept.len() + self.behind.order.len()
     }
 
     /// How many were let go after one with a greater key.
@@ -143,7 +176,7 @@ impl<T: Ordered + Copy> ReorderBuffer<T> {
 
     /// Lets those go whose keys are below one.
     pub(super) fn let_go_below(&mut self, key: &T::Key) {
-        self.free = self.order.partition_point(|(known, _)| known < key);
+        self.free = self.below(key);
     }
 }
 
@@ -163,7 +196,7 @@ mod tests {
         let mut buffer = ReorderBuffer::new(span);
         let mut out = Vec::new();
         for item in items {
-            buffer.push(*item);
+            buffer.push(item);
             out.extend(std::iter::from_fn(|| buffer.pop()));
         }
         buffer.flush();
@@ -174,10 +207,10 @@ mod tests {
     #[test]
     fn those_below_a_key_can_be_let_go_before_their_turn() {
         let mut buffer = ReorderBuffer::new(100);
-        [5, 3, 9, 4].into_iter().for_each(|item| buffer.push(item));
+        [5, 3, 9, 4].into_iter().for_each(|item| buffer.push(&item));
         buffer.let_go_below(&5);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(3), Some(4), None));
-        buffer.push(1);
+        buffer.push(&1);
         buffer.let_go_below(&6);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(1), Some(5), None));
         assert_eq!((buffer.late(), buffer.len()), (1, 1));
@@ -194,7 +227,7 @@ mod tests {
         buffer.hold_from(Some(3));
         let mut out = Vec::new();
         for item in 1..20 {
-            buffer.push(item);
+            buffer.push(&item);
             out.extend(std::iter::from_fn(|| buffer.pop()));
             if item == 10 {
                 assert_eq!(out, [1, 2]);

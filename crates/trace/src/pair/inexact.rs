@@ -16,6 +16,7 @@ use super::open::Open;
 use super::window::Window;
 use crate::event::{Event, Extent, Origin, Step};
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use model::record::requests::Counts;
 use model::record::{Flags, Op};
 use smallvec::SmallVec;
@@ -77,33 +78,31 @@ impl Inexact {
         self.outstanding
     }
 
-    pub(super) fn event(&mut self, event: Event, window: &mut Window, counts: &mut Counts) {
+    pub(super) fn event(&mut self, event: &Event, window: &mut Window, counts: &mut Counts) {
         let place = ExtentKey::of(event.device, &event.extent);
         match event.step {
             Step::Queue(origin) => {
-                let open = Open {
-                    queued_ns: Some(event.time_ns),
-                    ..Open::new(&event, origin, window.open())
-                };
-                self.add(place, open, window);
+                let mut open = Open::new(event, origin, window.open());
+                open.queued_ns = Some(event.time_ns);
+                self.add(place, &open, window);
             }
             Step::Start { queued_ns, origin, .. } => {
-                self.start(place, &event, queued_ns, origin, window);
+                self.start(place, event, queued_ns, origin, window);
             }
             Step::Above { device, offset_bytes } => {
                 if let Some(waiting) = self.waiting.get(&place).and_then(|there| there.last()) {
                     window.layers.tell(&waiting.open, (device, offset_bytes));
                 }
             }
-            Step::Issue { origin, .. } => self.issue(place, &event, origin, window),
+            Step::Issue { origin, .. } => self.issue(place, event, origin, window),
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
                     waiting.open.is_requeued = true;
                 }
             }
-            Step::Merge { in_front } => self.merge(place, &event, in_front, window, counts),
-            Step::Complete { error, .. } => self.complete(place, &event, error, window, counts),
+            Step::Merge { in_front } => self.merge(place, event, in_front, window, counts),
+            Step::Complete { error, .. } => self.complete(place, event, error, window, counts),
             // Of tracers that know identities.
             Step::Became { .. } => {}
         }
@@ -119,7 +118,10 @@ impl Inexact {
             Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
             Step::Requeue => is_there(|w| !w.is_unissued()),
             Step::Above { .. } | Step::Became { .. } => false,
-            Step::Complete { .. } => self.choose(place, event.extent.length_bytes).is_some(),
+            Step::Complete { .. } => self
+                .waiting
+                .get(&place)
+                .is_some_and(|there| choose(there, place.op, event.extent.length_bytes).is_some()),
         }
     }
 
@@ -127,28 +129,27 @@ impl Inexact {
     /// better.
     pub(super) fn take_unissued(&mut self, event: &Event) -> Option<Open> {
         let place = ExtentKey::of(event.device, &event.extent);
-        let position = self.waiting.get(&place)?.iter().position(Waiting::is_unissued)?;
-        Some(self.remove(place, position)?.open)
+        Some(self.remove(place, |there| there.iter().position(Waiting::is_unissued))?.open)
     }
 
-    fn add(&mut self, place: ExtentKey, open: Open, window: &mut Window) {
+    fn add(&mut self, place: ExtentKey, open: &Open, window: &mut Window) {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
-        window.layers.begin(&open);
-        self.put(place, Waiting { open, completed_bytes: 0, data_ns: None }, window);
+        window.layers.begin(open);
+        self.put(place, &Waiting { open: *open, completed_bytes: 0, data_ns: None }, window);
     }
 
     /// Among those at a place, by age.
-    fn put(&mut self, place: ExtentKey, waiting: Waiting, window: &mut Window) {
+    fn put(&mut self, place: ExtentKey, waiting: &Waiting, window: &mut Window) {
         self.outstanding += 1;
         let there = self.waiting.entry(place).or_default();
         let older = there.partition_point(|w| w.open.id < waiting.open.id);
-        there.insert(older, waiting);
+        there.insert(older, *waiting);
         if there.len() > OUTSTANDING_AT_A_PLACE {
-            let oldest = there.remove(0);
+            let mut oldest = there.remove(0);
             self.outstanding -= 1;
-            close(&oldest, None, 0, window);
+            close(&mut oldest, None, 0, window);
         }
     }
 
@@ -157,11 +158,16 @@ impl Inexact {
         self.waiting.get_mut(&place)?.iter_mut().find(|w| is_it(w))
     }
 
-    fn remove(&mut self, place: ExtentKey, position: usize) -> Option<Waiting> {
-        let there = self.waiting.get_mut(&place)?;
-        let removed = (position < there.len()).then(|| there.remove(position))?;
-        if there.is_empty() {
-            self.waiting.remove(&place);
+    /// Takes one of those at a place out.
+    fn remove(
+        &mut self,
+        place: ExtentKey,
+        which: impl FnOnce(&[Waiting]) -> Option<usize>,
+    ) -> Option<Waiting> {
+        let Entry::Occupied(mut there) = self.waiting.entry(place) else { return None };
+        let removed = which(there.get()).map(|position| there.get_mut().remove(position))?;
+        if there.get().is_empty() {
+            there.remove();
         }
         self.outstanding -= 1;
         Some(removed)
@@ -188,7 +194,7 @@ impl Inexact {
                 let mut open = Open::new(event, origin, window.open());
                 open.queued_ns = queued_ns;
                 open.started_ns = Some(event.time_ns);
-                self.add(place, open, window);
+                self.add(place, &open, window);
             }
         }
     }
@@ -202,7 +208,7 @@ impl Inexact {
                 let origin = if is_requested { origin } else { Origin::default() };
                 let mut open = Open::new(event, origin, window.open());
                 open.issued_ns = Some(event.time_ns);
-                self.add(place, open, window);
+                self.add(place, &open, window);
             }
         }
     }
@@ -218,12 +224,11 @@ impl Inexact {
         counts: &mut Counts,
     ) {
         counts.merged += 1;
-        let there = self.waiting.get(&place);
-        let position = there.and_then(|w| {
-            let bio = w.iter().rposition(Waiting::is_queued_only);
-            bio.or_else(|| w.iter().rposition(Waiting::is_unissued))
+        let part = self.remove(place, |there| {
+            let bio = there.iter().rposition(Waiting::is_queued_only);
+            bio.or_else(|| there.iter().rposition(Waiting::is_unissued))
         });
-        if let Some(part) = position.and_then(|p| self.remove(place, p)) {
+        if let Some(part) = part {
             window.drop(part.open.id);
         }
         let Some(offset) = event.extent.offset_bytes.filter(|_| in_front) else { return };
@@ -231,12 +236,11 @@ impl Inexact {
             offset_bytes: offset.checked_add(u64::from(event.extent.length_bytes)),
             ..place
         };
-        let there = self.waiting.get(&behind);
-        let position = there.and_then(|w| w.iter().position(Waiting::is_unissued));
-        if let Some(mut grown) = position.and_then(|p| self.remove(behind, p)) {
+        let grown = self.remove(behind, |there| there.iter().position(Waiting::is_unissued));
+        if let Some(mut grown) = grown {
             grown.open.extent.offset_bytes = Some(offset);
             grown.open.extent.flags |= Flags::MERGED;
-            self.put(place, grown, window);
+            self.put(place, &grown, window);
         }
     }
 
@@ -250,59 +254,37 @@ impl Inexact {
     ) {
         let bytes = event.extent.length_bytes;
         let mut place = place;
-        let mut chosen = self.choose(place, bytes);
+        let mut take = |place: ExtentKey| {
+            self.remove(place, |there| {
+                let (position, is_ambiguous) = choose(there, place.op, bytes)?;
+                counts.ambiguous += u64::from(is_ambiguous);
+                Some(position)
+            })
+        };
+        let mut chosen = take(place);
         if chosen.is_none() && bytes == 0 {
             // Of an empty request; its completion may have a place, at sector 0.
             place.offset_bytes = None;
-            chosen = self.choose(place, bytes);
+            chosen = take(place);
         }
-        let Some((position, is_ambiguous)) = chosen else {
+        let Some(mut chosen) = chosen else {
             counts.orphaned += 1;
             return window.orphan(event, error);
         };
-        counts.ambiguous += u64::from(is_ambiguous);
-        let Some(mut chosen) = self.remove(place, position) else { return };
         if bytes > 0 && bytes < chosen.remaining_bytes() {
             counts.partially_completed += 1;
             chosen.completed_bytes += bytes;
             chosen.open.complete_a_part(error);
             let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
-            return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, &chosen, window);
         }
         if bytes > 0 && place.op == Op::Write && chosen.open.extent.flags.contains(Flags::PREFLUSH)
         {
             chosen.data_ns = Some(event.time_ns);
             let offset_bytes = chosen.open.extent.offset_bytes;
-            return self.put(ExtentKey { offset_bytes, ..place }, chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, &chosen, window);
         }
-        close(&chosen, Some(event.time_ns), error, window);
-    }
-
-    /// Which request a completion is for, and whether another would have fitted as well.
-    fn choose(&self, place: ExtentKey, bytes: u32) -> Option<(usize, bool)> {
-        let there = self.waiting.get(&place)?;
-        if bytes == 0 && place.op == Op::Write {
-            // The end of a flush sequence, with data or without.
-            let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
-            let position = there.iter().position(ends)?;
-            return Some((position, there[position + 1..].iter().any(ends)));
-        }
-        let awaits = |w: &Waiting| w.data_ns.is_none();
-        let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
-        let is_part = |w: &Waiting| awaits(w) && w.remaining_bytes() > bytes;
-        // What was issued goes first; a stream may tell of queueing alone.
-        let is_issued = |w: &Waiting| !w.is_unissued();
-        let classes: [&dyn Fn(&Waiting) -> bool; 5] = [
-            &|w| fits(w) && is_issued(w),
-            &|w| is_part(w) && is_issued(w),
-            &|w| fits(w),
-            &|w| awaits(w) && is_issued(w),
-            &|w| is_part(w),
-        ];
-        classes.iter().find_map(|is_in| {
-            let position = there.iter().position(is_in)?;
-            Some((position, there[position + 1..].iter().any(is_in)))
-        })
+        close(&mut chosen, Some(event.time_ns), error, window);
     }
 
     /// So that a stream of requests that nobody completes does not fill the memory.
@@ -326,15 +308,41 @@ impl Inexact {
     pub(super) fn finish(&mut self, window: &mut Window) {
         let mut rest: Vec<Waiting> = self.waiting.drain().flat_map(|(_, there)| there).collect();
         rest.sort_by_key(|w| w.open.id);
-        rest.iter().for_each(|w| close(w, None, 0, window));
+        rest.iter_mut().for_each(|w| close(w, None, 0, window));
         self.outstanding = 0;
     }
 }
 
+/// Which request a completion is for, and whether another would have fitted as well.
+fn choose(there: &[Waiting], op: Op, bytes: u32) -> Option<(usize, bool)> {
+    if bytes == 0 && op == Op::Write {
+        // The end of a flush sequence, with data or without.
+        let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
+        let position = there.iter().position(ends)?;
+        return Some((position, there[position + 1..].iter().any(ends)));
+    }
+    let awaits = |w: &Waiting| w.data_ns.is_none();
+    let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
+    let is_part = |w: &Waiting| awaits(w) && w.remaining_bytes() > bytes;
+    // What was issued goes first; a stream may tell of queueing alone.
+    let is_issued = |w: &Waiting| !w.is_unissued();
+    let classes: [&dyn Fn(&Waiting) -> bool; 5] = [
+        &|w| fits(w) && is_issued(w),
+        &|w| is_part(w) && is_issued(w),
+        &|w| fits(w),
+        &|w| awaits(w) && is_issued(w),
+        &|w| is_part(w),
+    ];
+    classes.iter().find_map(|is_in| {
+        let position = there.iter().position(is_in)?;
+        Some((position, there[position + 1..].iter().any(is_in)))
+    })
+}
+
 /// The row of a request that is done with. Of a flush sequence: one for what was requested, and one
 /// for its data; without an end to the sequence the completion of the data is all that is known.
-fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
-    let mut whole = waiting.open;
+fn close(waiting: &mut Waiting, completed_ns: Option<i64>, error: i32, window: &mut Window) {
+    let whole = &mut waiting.open;
     let requested = &mut whole.extent;
     if requested.op == Op::Write
         && requested.length_bytes == 0
@@ -345,7 +353,7 @@ fn close(waiting: &Waiting, completed_ns: Option<i64>, error: i32, window: &mut 
     }
     match (waiting.data_ns, completed_ns) {
         (Some(data_ns), Some(_)) => {
-            let mut data = whole;
+            let mut data = *whole;
             data.id = window.open();
             data.parent_id = Some(whole.id);
             (data.queued_ns, data.started_ns) = (None, None);

@@ -53,13 +53,13 @@ pub struct Pairing {
 impl Pairing {
     /// Takes an event in; then [`Self::pop`] until there is none.
     #[inline]
-    pub fn event(&mut self, event: Event, counts: &mut Counts) {
+    pub fn event(&mut self, event: &Event, counts: &mut Counts) {
         self.window.layers.look(event.time_ns);
         match event.identity {
             Some(identity) => {
                 self.was_exact = true;
                 let Self { exact, second, window, .. } = self;
-                exact.event(identity, event, &mut Around { window, counts, second });
+                exact.event(identity, *event, &mut Around { window, counts, second });
             }
             None => {
                 self.was_inexact = true;

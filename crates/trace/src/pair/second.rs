@@ -64,7 +64,7 @@ impl Second {
     pub(super) fn event(&mut self, event: Event, window: &mut Window, counts: &mut Counts) {
         if self.begun.awaits(&event) {
             counts.recovered += 1;
-            return self.begun.event(event, window, counts);
+            return self.begun.event(&event, window, counts);
         }
         if Kind::of(&event.step).is_some() {
             self.hold(event);
@@ -104,7 +104,7 @@ impl Second {
     ) -> bool {
         let is_there = self.begun.awaits(event);
         if is_there {
-            self.begun.event(*event, window, counts);
+            self.begun.event(event, window, counts);
         }
         is_there
     }

@@ -45,7 +45,7 @@ fn told(time_ns: i64, offset: u64, length: u32, step: Step) -> Event {
 fn pair(events: impl IntoIterator<Item = Event>) -> (Vec<Request>, Counts) {
     let (mut pairing, mut counts, mut rows) = (Pairing::default(), Counts::default(), vec![]);
     for event in events {
-        pairing.event(event, &mut counts);
+        pairing.event(&event, &mut counts);
         rows.extend(std::iter::from_fn(|| pairing.pop()));
     }
     pairing.finish(&mut counts);
@@ -126,7 +126,7 @@ fn what_begins_while_the_tracer_is_stopped_is_of_no_request() {
     let mut counts = Counts::default();
     let mut add = |event: Event| {
         pairing.begins_end((event.time_ns >= 10).then_some(10));
-        pairing.event(event, &mut counts);
+        pairing.event(&event, &mut counts);
     };
     // The second one's begin was not seen any more; its completion was, and a third one's issue.
     [read(1, 7, START), read(2, 7, ISSUE), read(11, 7, DONE)].into_iter().for_each(&mut add);
@@ -272,7 +272,7 @@ fn by_place_what_nobody_completes_does_not_fill_the_memory() {
     // All over the disk, and then at one place.
     for n in 0..40_000 {
         let place = if n < 20_000 { n as u64 } else { 0 };
-        pairing.event(told(n, place * 512, 512, QUEUE), &mut counts);
+        pairing.event(&told(n, place * 512, 512, QUEUE), &mut counts);
         rows += std::iter::from_fn(|| pairing.pop()).count();
         assert!(pairing.outstanding() <= 1 << 12);
     }

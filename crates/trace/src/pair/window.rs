@@ -65,7 +65,10 @@ impl Window {
         if let Some(watched) = &mut self.watched {
             watched.push(request);
         }
-        self.set(request.request_id, Slot::Done(request));
+        match self.slot(request.request_id) {
+            Some(slot) => *slot = Slot::Done(request),
+            None => self.late.push_back(request),
+        }
     }
 
     /// The row of a completion whose request was never seen.
@@ -99,7 +102,7 @@ impl Window {
     /// A request is seen no more, and is no row.
     pub(super) fn drop(&mut self, id: u64) {
         self.layers.forget(id);
-        self.set(id, Slot::Gone);
+        self.slot(id).into_iter().for_each(|slot| *slot = Slot::Gone);
     }
 
     /// The next one to let go.
@@ -162,13 +165,8 @@ impl Window {
     }
 
     #[inline]
-    fn set(&mut self, id: u64, slot: Slot) {
-        let place = id.checked_sub(self.first);
-        match (place.and_then(|p| self.slots.get_mut(p as usize)), slot) {
-            (Some(kept), slot) => *kept = slot,
-            (None, Slot::Done(request)) => self.late.push_back(request),
-            (None, _) => {}
-        }
+    fn slot(&mut self, id: u64) -> Option<&mut Slot> {
+        self.slots.get_mut(id.checked_sub(self.first)? as usize)
     }
 }
 

@@ -63,16 +63,13 @@ fn merge(
     found: &mut Found,
     mut take: impl FnMut(&Head, &mut Found) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
-    let mut heads = Vec::with_capacity(streams.len());
-    for stream in streams.iter_mut() {
-        heads.push(stream.next(found)?);
-    }
+    streams.iter_mut().try_for_each(|stream| stream.advance(found))?;
     loop {
         // The first of all, and the key up to which it stays the first.
         let mut first: Option<(usize, _)> = None;
         let mut second = None;
-        for (place, head) in heads.iter().enumerate() {
-            let Some(key) = head.as_ref().map(Head::key) else { continue };
+        for (place, stream) in streams.iter().enumerate() {
+            let Some(key) = stream.head.as_ref().map(Head::key) else { continue };
             match first {
                 Some((_, least)) if least <= key => {
                     second = Some(second.map_or(key, |s| key.min(s)));
@@ -84,12 +81,13 @@ fn merge(
             }
         }
         let Some((place, _)) = first else { return Ok(()) };
-        while let Some(head) = &heads[place] {
+        let stream = &mut streams[place];
+        while let Some(head) = &stream.head {
             if second.is_some_and(|second| head.key() > second) {
                 break;
             }
             take(head, found)?;
-            heads[place] = streams[place].next(found)?;
+            stream.advance(found)?;
         }
     }
 }

@@ -5,8 +5,9 @@
 /// What every record begins with, but for its version.
 const MAGIC: u32 = 0x6561_7400;
 
-/// The longest that a record can be.
-pub(super) const RECORD_BYTES_MAX: usize = 64 + u16::MAX as usize;
+/// The longest that a record can be without what follows it, and with that.
+pub(super) const HEADER_BYTES_MAX: usize = 64;
+pub(super) const RECORD_BYTES_MAX: usize = HEADER_BYTES_MAX + u16::MAX as usize;
 
 /// That the cgroup's id stands before everything else behind the record.
 const CGROUP: u64 = 1 << 8;
@@ -139,12 +140,11 @@ impl Record {
     }
 }
 
-/// `N` bytes from there on. The places are constants, so that nothing is left of the checks.
+/// `N` bytes from there on. The places are constants, so that nothing is left of the checks, and no
+/// call to copy.
 #[inline(always)]
 fn at<const N: usize>(bytes: &[u8], place: usize) -> [u8; N] {
-    let mut found = [0; N];
-    found.copy_from_slice(&bytes[place..place + N]);
-    found
+    bytes.get(place..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }
 
 #[cfg(test)]

@@ -4,15 +4,15 @@
 //! Records are read where they lie in the buffer. What is no record is passed over up to the next
 //! magic number; ftrace puts such text in where its buffer overran: `CPU:1 [LOST 6384 EVENTS]`.
 
-use super::record::{Layout, RECORD_BYTES_MAX, Record};
+use super::record::{HEADER_BYTES_MAX, Layout, RECORD_BYTES_MAX, Record};
 use crate::import::steps::{Kind, ftrace_lost, numbered};
 use crate::import::{Input, InputError};
 use memchr::memmem;
 use std::io::Read;
 use trace::event::Step;
 
-/// Bytes that are read at once.
-const BUFFER_BYTES: usize = 256 * 1024;
+/// Bytes that are read at once: so many that no buffer beneath copies them.
+const BUFFER_BYTES: usize = 512 * 1024;
 /// So much of the name of a process is kept (the kernel's `TASK_COMM_LEN`).
 const NOTE_BYTES: usize = 16;
 
@@ -76,12 +76,15 @@ pub(super) struct Stream<'a> {
     number: u64,
     /// How much was passed over.
     passed_bytes: u64,
+    /// The next record that tells something; none at the end, and before the first.
+    pub(super) head: Option<Head>,
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(input: &'a mut Input) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
-        Self { input, buffer, start: 0, end: 0, is_at_end: false, number: 0, passed_bytes: 0 }
+        let (start, end, number, passed_bytes) = (0, 0, 0, 0);
+        Self { input, buffer, start, end, is_at_end: false, number, passed_bytes, head: None }
     }
 
     /// So much of the file at the least, from here on, unless it ends before.
@@ -105,15 +108,16 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// The next record that tells something; none at the end.
+    /// Goes on to the next record that tells something.
     #[inline]
-    pub(super) fn next(&mut self, found: &mut Found) -> Result<Option<Head>, InputError> {
+    pub(super) fn advance(&mut self, found: &mut Found) -> Result<(), InputError> {
         loop {
-            self.fill(RECORD_BYTES_MAX)?;
+            self.fill(HEADER_BYTES_MAX)?;
             let rest = &self.buffer[self.start..self.end];
             let Some(layout) = rest.first_chunk().and_then(|first| Layout::of(*first)) else {
                 if rest.is_empty() {
-                    return Ok(None);
+                    self.head = None;
+                    return Ok(());
                 }
                 if !self.pass_over(found)? {
                     found.rejected.push((self.number + 1, "bytes that are no record"));
@@ -121,23 +125,25 @@ impl<'a> Stream<'a> {
                 continue;
             };
             self.number += 1;
+            let record = Record::read(layout, rest);
             let header_bytes = layout.header_bytes();
-            let whole = Record::read(layout, rest).and_then(|record| {
-                let pdu = rest.get(header_bytes..header_bytes + usize::from(record.pdu_length))?;
-                Some((record, pdu))
-            });
-            let Some((record, pdu)) = whole else {
+            let bytes = header_bytes + record.as_ref().map_or(0, |r| usize::from(r.pdu_length));
+            self.fill(bytes)?;
+            let pdu = self.buffer[self.start..self.end].get(header_bytes..bytes);
+            let (Some(record), Some(pdu)) = (record, pdu) else {
                 // The file ends here, or what looked like a record was none.
                 found.rejected.push((self.number, "a record that is cut off"));
                 self.start += 4;
                 self.pass_over(found)?;
                 continue;
             };
-            self.start += header_bytes + pdu.len();
-            match head(layout, record, pdu, self.number) {
-                Some(head) => return Ok(Some(head)),
-                None if is_known(&record) => {}
-                None => found.rejected.push((self.number, "an action that is not known")),
+            self.start += bytes;
+            self.head = head(layout, record, pdu, self.number);
+            if self.head.is_some() {
+                return Ok(());
+            }
+            if !is_known(&record) {
+                found.rejected.push((self.number, "an action that is not known"));
             }
         }
     }

@@ -185,15 +185,11 @@ fn beginning_ns(draw: u64, variant: usize) -> i64 {
     Random::new(seed).below(1_000_000_000) as i64
 }
 
-/// A row that comes so much later.
-fn later(row: Request, late_ns: i64) -> Request {
-    let moved = |at_ns: Option<i64>| at_ns.map(|ns| ns + late_ns);
-    Request {
-        queued_ns: moved(row.queued_ns),
-        started_ns: moved(row.started_ns),
-        issued_ns: moved(row.issued_ns),
-        completed_ns: moved(row.completed_ns),
-        ..row
+/// Lets a row come so much later.
+fn delay(row: &mut Request, late_ns: i64) {
+    let Request { queued_ns, started_ns, issued_ns, completed_ns, .. } = row;
+    for time in [queued_ns, started_ns, issued_ns, completed_ns] {
+        *time = time.map(|ns| ns + late_ns);
     }
 }
 
@@ -224,25 +220,27 @@ fn replay_one(
     let most_bytes = calibrated.as_ref().and_then(|range| range.request_bytes_max);
     let is_large =
         |row: &Request| most_bytes.is_some_and(|most| u64::from(row.length_bytes) > most);
-    let source_rows = std::iter::from_fn(|| match source.borrow_mut().next_row() {
-        Ok(row) if !requested.control.stop.load(Ordering::Relaxed) => row.inspect(|row| {
-            if replay::is_served(row) {
-                traced.as_mut().into_iter().for_each(|traced| traced.add(row));
+    let late_ns = match requested.compares {
+        true => beginning_ns(draw_number(requested.seed, draw), variant),
+        false => 0,
+    };
+    let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
+        Ok(Some(mut row)) if !requested.control.stop.load(Ordering::Relaxed) => {
+            if replay::is_served(&row) {
+                traced.as_mut().into_iter().for_each(|traced| traced.add(row.device, &row));
                 large.0 += 1;
-                large.1 += u64::from(is_large(row));
+                large.1 += u64::from(is_large(&row));
             }
-        }),
+            delay(&mut row, late_ns);
+            striping.spread(&mut row);
+            Some(row)
+        }
         Ok(_) => None,
         Err(error) => {
             broken = Some(error);
             None
         }
     });
-    let late_ns = match requested.compares {
-        true => beginning_ns(draw_number(requested.seed, draw), variant),
-        false => 0,
-    };
-    let input = source_rows.map(|row| striping.spread(later(row, late_ns)));
     let mut refusal: Option<RowsError> = None;
     let mut untold = 0;
     let sink = |row: &Request| {
@@ -250,7 +248,7 @@ fn replay_one(
         if untold == TOLD_ROWS {
             requested.completed.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
         }
-        times.add(&Request { device: striping.owner(row.device).0, ..*row });
+        times.add(striping.owner(row.device).0, row);
         if let (Some(run), None) = (&mut run, &refusal) {
             refusal = run.push(row, source.borrow().commands()).err();
         }

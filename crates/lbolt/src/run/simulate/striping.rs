@@ -23,13 +23,13 @@ impl Striping {
         Self { drives, ..Self::default() }
     }
 
-    /// The row as its drive gets it.
-    pub(super) fn spread(&self, row: Request) -> Request {
-        let Some(offset_bytes) = row.offset_bytes.filter(|_| self.drives > 1) else { return row };
+    /// Makes of a row what its drive gets.
+    pub(super) fn spread(&self, row: &mut Request) {
+        let Some(offset_bytes) = row.offset_bytes.filter(|_| self.drives > 1) else { return };
         let (chunk, drives) = (offset_bytes / CHUNK_BYTES, u64::from(self.drives));
         let place = chunk / drives * CHUNK_BYTES + offset_bytes % CHUNK_BYTES;
-        let device = self.number(row.device, (chunk % drives) as u32);
-        Request { device, offset_bytes: Some(place), ..row }
+        row.device = self.number(row.device, (chunk % drives) as u32);
+        row.offset_bytes = Some(place);
     }
 
     fn number(&self, device: u32, drive: u32) -> u32 {
@@ -76,7 +76,8 @@ mod tests {
             for chunk in chunks {
                 let offset_bytes = Some(chunk * CHUNK_BYTES + within);
                 let row = Request { device: 7, offset_bytes, ..Request::default() };
-                let spread = striping.spread(row);
+                let mut spread = row;
+                striping.spread(&mut spread);
                 prop_assert!(seen.insert((spread.device, spread.offset_bytes)));
                 let (device, drive) = striping.owner(spread.device);
                 prop_assert_eq!(device, 7);

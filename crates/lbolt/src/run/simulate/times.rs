@@ -135,8 +135,7 @@ impl Tally {
     /// Adds a request that was completed.
     fn add(&mut self, row: &Request) {
         let Some(completed_ns) = row.completed_ns else { return };
-        // Whatever step of it is the first that is known: there it arrives, as in the replay.
-        self.all.add(&Request { queued_ns: row.arrival_ns(), ..*row });
+        self.all.add(row);
         self.class(row.device, row.op).add(row, completed_ns);
     }
 
@@ -258,8 +257,10 @@ impl Times {
         Self { stretches: Some(BTreeMap::new()), ..self }
     }
 
-    /// Adds a request that was completed.
-    pub(super) fn add(&mut self, row: &Request) {
+    /// Adds a request of a device that was completed.
+    pub(super) fn add(&mut self, device: u32, row: &Request) {
+        // Whatever step of it is the first that is known: there it arrives, as in the replay.
+        let row = &Request { device, queued_ns: row.arrival_ns(), ..*row };
         self.whole.add(row);
         let is_async = usize::from(row.flags.contains(Flags::BACKGROUND));
         if let (Op::Write, Some(writes)) = (row.op, &mut self.writes) {

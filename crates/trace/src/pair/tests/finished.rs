@@ -19,7 +19,7 @@ fn pair_finished(all: &[Finished]) -> (Vec<Request>, Counts) {
     for finished in all {
         match pairing.finished(finished) {
             Some(row) => rows.push(row),
-            None => finished.each().for_each(|event| pairing.event(event, &mut counts)),
+            None => finished.each().for_each(|event| pairing.event(&event, &mut counts)),
         }
         rows.extend(std::iter::from_fn(|| pairing.pop()));
     }
@@ -70,11 +70,11 @@ fn what_grew_until_its_issue_was_merged() {
 fn one_whose_identity_is_still_anothers_ends_that_one() {
     let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
     let read = |time_ns, step| event(time_ns, Some(7), extent(Op::Read, 4096, 4096), step);
-    pairing.event(read(1, START), &mut counts);
-    pairing.event(read(2, ISSUE), &mut counts);
+    pairing.event(&read(1, START), &mut counts);
+    pairing.event(&read(2, ISSUE), &mut counts);
     let later = finished(7, 4, [1, 1], extent(Op::Read, 0, 512));
     assert_eq!(pairing.finished(&later), None);
-    later.each().for_each(|event| pairing.event(event, &mut counts));
+    later.each().for_each(|event| pairing.event(&event, &mut counts));
     let rows: Vec<Request> = std::iter::from_fn(|| pairing.pop()).collect();
     let ends: Vec<_> = rows.iter().map(|row| (row.completed_ns, row.completed_by_ns)).collect();
     assert_eq!(ends, [(None, Some(4)), (Some(6), None)]);

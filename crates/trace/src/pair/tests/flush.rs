@@ -43,7 +43,7 @@ fn flush(time_ns: i64, step: Step) -> Event {
 
 fn pair(events: &[Event]) -> (Vec<Request>, Counts) {
     let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
-    events.iter().for_each(|event| pairing.event(*event, &mut counts));
+    events.iter().for_each(|event| pairing.event(event, &mut counts));
     pairing.finish(&mut counts);
     assert_eq!(pairing.outstanding(), 0);
     let mut rows: Vec<Request> = std::iter::from_fn(|| pairing.pop()).collect();

@@ -57,7 +57,7 @@ fn paired(
     events: impl IntoIterator<Item = Event>,
 ) -> (Vec<Request>, (u64, u64, u64)) {
     let mut counts = Counts::default();
-    events.into_iter().for_each(|event| pairing.event(event, &mut counts));
+    events.into_iter().for_each(|event| pairing.event(&event, &mut counts));
     pairing.finish(&mut counts);
     let mut rows: Vec<Request> = std::iter::from_fn(|| pairing.pop()).collect();
     rows.sort_by_key(|row| row.request_id);

@@ -23,7 +23,7 @@ fn at(time_ns: i64, offset: u64, length_bytes: u32, step: Step) -> Event {
 
 fn pair(events: &[Event]) -> (Vec<Request>, Counts) {
     let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
-    events.iter().for_each(|event| pairing.event(*event, &mut counts));
+    events.iter().for_each(|event| pairing.event(event, &mut counts));
     pairing.finish(&mut counts);
     let mut rows: Vec<Request> = std::iter::from_fn(|| pairing.pop()).collect();
     rows.sort_by_key(|row| row.request_id);
@@ -149,11 +149,11 @@ fn of_too_many_the_older_half_is_given_up_and_no_more() {
     let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
     let all = OUTSTANDING + 1;
     for n in 0..all {
-        pairing.event(at(n, n as u64 * 512, 512, ISSUE), &mut counts);
+        pairing.event(&at(n, n as u64 * 512, 512, ISSUE), &mut counts);
     }
     assert_eq!(pairing.outstanding(), OUTSTANDING as usize / 2 + 1);
     for n in 0..all {
-        pairing.event(at(all + n, n as u64 * 512, 512, DONE), &mut counts);
+        pairing.event(&at(all + n, n as u64 * 512, 512, DONE), &mut counts);
     }
     pairing.finish(&mut counts);
     let rows: Vec<Request> = std::iter::from_fn(|| pairing.pop()).collect();
@@ -183,7 +183,7 @@ fn how_events_were_matched_is_told() {
         (vec![known, at(1, 0, 512, ISSUE)], Some("by identity and by place (inexact)")),
     ] {
         let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
-        events.iter().for_each(|event| pairing.event(*event, &mut counts));
+        events.iter().for_each(|event| pairing.event(event, &mut counts));
         assert_eq!(pairing.matching(), words);
         assert_eq!((pairing.outstanding(), pairing.seen()), (events.len(), events.len() as u64));
         assert_eq!(pairing.held(), events.len());

@@ -39,7 +39,7 @@ fn pair(steps: &[(Source, Event)]) -> (Vec<Request>, Counts) {
     let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
     for (source, event) in steps {
         match source {
-            First(_) => pairing.event(*event, &mut counts),
+            First(_) => pairing.event(event, &mut counts),
             Second => pairing.second(*event, &mut counts),
         }
     }
