@@ -1,6 +1,6 @@
 //! Requests that are told of at their end, and have none while the capture goes on.
 
-use super::lab::{BLOCK_BYTES, Loop, capture_of, end, open, run, wait_for, write_block};
+use super::lab::{BLOCK_BYTES, Loop, Zram, capture_of, end, open, run, wait_for, write_block};
 use super::{RING_BYTES, of};
 use model::record::Op;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,6 +8,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use trace::capture::device_number;
+use trace::event::Event;
+use trace::intake::Collected;
 
 /// A device over a file of a file system that is frozen until this is dropped: what is written to
 /// it is on its way until then.
@@ -75,4 +77,27 @@ fn what_was_completed_is_on_its_way_no_more() {
     (0..100).for_each(|number| write_block(&file, number));
     wait_for("all to be completed", || capture.on_way() == 0);
     assert_eq!(of(&end(capture), Op::Write).len(), 100);
+}
+
+/// Nobody pays for the ends of bios before there is a disk that needs them.
+#[test]
+fn the_ends_of_bios_are_told_of_a_disk_that_comes_later() {
+    let Some(mut capture) = capture_of(&[], RING_BYTES) else { return };
+    let Some(disk) = Zram::new() else { return };
+    let file = open(&disk.node, true);
+    let is_of = |device: u32| move |event: &Event| event.device == device;
+    let mut steps = Collected::default();
+    write_block(&file, 0);
+    wait_for("its first bio to be told", || {
+        capture.drain(&mut steps).unwrap();
+        steps.events.iter().any(is_of(disk.number))
+    });
+    (1..=20).for_each(|number| write_block(&file, number));
+    drop(file);
+    let captured = end(capture);
+    let lives = of(&captured, Op::Write).into_iter();
+    let lives: Vec<_> =
+        lives.filter(|life| life.start.as_ref().is_some_and(is_of(disk.number))).collect();
+    let ended = lives.iter().filter(|life| life.complete.is_some()).count();
+    assert!(lives.len() >= 20 && ended * 20 >= lives.len() * 19, "{ended} of {}", lives.len());
 }
