@@ -1,5 +1,6 @@
-//! Disks whose bios never become requests (device mapper, md, zram), and whether there are any: what
-//! is told of the ends of bios costs every bio of the machine, and tells something of these alone.
+//! Disks whose bios never become requests (device mapper, md, zram), and whether there are any:
+//! what is told of the ends of bios costs every bio of the machine, and tells something of these
+//! alone.
 //!
 //! Source: block/blk-mq-sysfs.c: a disk with requests has a directory `mq`.
 //!
@@ -20,8 +21,8 @@ pub(super) struct EndsOfBios {
 }
 
 impl EndsOfBios {
-    /// As programs were attached at the begin of a capture. Those that are not are loaded now: later
-    /// the kernel would not find their maps.
+    /// As programs were attached at the begin of a capture. Those that are not are loaded now:
+    /// later the kernel would not find their maps.
     /// Errors: a kernel that refuses.
     pub(super) fn of(attached: &[Hook], loaded: &mut Loaded) -> Result<Self, LoadError> {
         let is_one = |hook: &Hook| hook.program == ENDS_OF_BIOS.program;

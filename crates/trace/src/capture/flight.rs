@@ -1,5 +1,5 @@
-//! Requests on their way, as flight.h keeps them in the kernel: those that are told of at their end,
-//! and had none yet when the capture stopped.
+//! Requests on their way, as flight.h keeps them in the kernel: those that are told of at their
+//! end, and had none yet when the capture stopped.
 //!
 //! Non-goals: those that are finished (`ring`).
 
@@ -41,8 +41,8 @@ impl OnWay {
         (0..PLACES).filter(|place| self.owner(*place) != 0).count() as u64
     }
 
-    /// When the first of them was queued. Each place is looked at; one that is taken meanwhile may be
-    /// missed, and is a late one.
+    /// When the first of them was queued. Each place is looked at; one that is taken meanwhile may
+    /// be missed, and is a late one.
     pub(super) fn first_ns(&self) -> Option<i64> {
         let taken = (0..PLACES).filter(|place| self.owner(*place) != 0);
         let known = taken.filter_map(|place| self.known(place));
