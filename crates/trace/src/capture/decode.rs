@@ -277,7 +277,7 @@ impl Decoder {
         steps: &mut impl Steps,
     ) -> Finished {
         let mut start = self.start(&Start { tag: 0, ..*raw }, steps);
-        start.time_ns = (raw.queued_ns + u64::from(raw.started_after_ns)) as i64;
+        start.time_ns = raw.queued_ns.wrapping_add(raw.started_after_ns.into()) as i64;
         Finished {
             start,
             issued_ns: unless_zero(raw.tag).map(|ns| ns as i64),
