@@ -36,6 +36,11 @@
 
 /* --- The table of bios ------------------------------------------------------ */
 
+INLINE u64 this_thread(struct task_struct *task)
+{
+	return (u64)(u32)GET(task, tgid) << 32 | (u32)GET(task, pid);
+}
+
 #define SETS (1 << 14)
 #define WAYS 4
 
@@ -79,7 +84,10 @@ INLINE int holds(const volatile struct slot *slot, u64 hash)
 	return (slot->check ^ slot->time_ns ^ slot->thread) == hash;
 }
 
-/* In the slot that it has, if it was never taken out; else in the one that is oldest. */
+/*
+ * In the slot that it has, if it was never taken out; else in the one that is oldest. What is there
+ * of a later bio with the same address stays.
+ */
 INLINE void put(u64 hash, u64 time_ns, u64 thread)
 {
 	u64 oldest_ns = ~0ull;
@@ -93,6 +101,8 @@ INLINE void put(u64 hash, u64 time_ns, u64 thread)
 	for (int way = 0; way < WAYS; way++) {
 		slot = &set->slots[way];
 		if (holds(slot, hash)) {
+			if (slot->time_ns > time_ns)
+				return;
 			into = slot;
 			break;
 		}
@@ -171,7 +181,8 @@ struct {
 	MAP_TYPE(value, struct last);
 } last_queued SEC(".maps");
 
-#define CPUS_MOST 4096
+/* As many as the verifier follows; what was queued on another one is looked for in the table. */
+#define CPUS_MOST 1024
 
 INLINE void remember_last(u64 bio, u64 time_ns, u64 thread)
 {
@@ -192,16 +203,21 @@ INLINE void remember_last(u64 bio, u64 time_ns, u64 thread)
 /* On which CPU a bio was queued last; CPUS_MOST if on none. Its thread has gone on at another. */
 APART u32 cpu_of_last(u64 hash)
 {
+	u32 found = CPUS_MOST;
+	u64 latest_ns = 0;
+
 	for (u32 cpu = 0; cpu < CPUS_MOST; cpu++) {
 		u32 key = cpu;
 		struct last *last = bpf_map_lookup_elem(&last_queued, &key);
 
 		if (!last)
 			break;
-		if (last->slot.time_ns && holds(&last->slot, hash))
-			return cpu;
+		if (last->slot.time_ns > latest_ns && holds(&last->slot, hash)) {
+			latest_ns = last->slot.time_ns;
+			found = cpu;
+		}
 	}
-	return CPUS_MOST;
+	return found;
 }
 
 /*
@@ -213,18 +229,20 @@ INLINE struct slot recall(u64 bio, enum forgets forgets)
 	u64 hash = hash_of(bio);
 	u32 cpu = bpf_get_smp_processor_id();
 	struct last *last = bpf_map_lookup_elem(&last_queued, &cpu);
-	struct slot copy = {};
+	struct slot copy = {}, kept;
 
-	if (last)
+	/* A bio that was merged is there for good: its address may be another thread's by now. */
+	if (last && last->slot.thread == this_thread(this_task()))
 		copy = take(&last->slot, hash, forgets);
-	if (!copy.time_ns)
-		copy = recall_from_table(hash, forgets);
 	if (copy.time_ns)
 		return copy;
 	cpu = cpu_of_last(hash);
 	last = bpf_map_lookup_elem(&last_queued, &cpu);
-	/* Put into the table meanwhile, if it is not there. */
-	return last ? take(&last->slot, hash, forgets) : recall_from_table(hash, forgets);
+	if (last)
+		copy = take(&last->slot, hash, forgets);
+	/* Looked at later than the slots: what left one meanwhile is there. The later one is the bio's. */
+	kept = recall_from_table(hash, forgets);
+	return copy.time_ns > kept.time_ns ? copy : kept;
 }
 #endif
 
@@ -279,11 +297,6 @@ INLINE u8 is_in_sequence(struct request *request)
 			       facts.mq_flush_data_end_io ?
 		       MARK_IN_SEQUENCE :
 		       0;
-}
-
-INLINE u64 this_thread(struct task_struct *task)
-{
-	return (u64)(u32)GET(task, tgid) << 32 | (u32)GET(task, pid);
 }
 
 /*
