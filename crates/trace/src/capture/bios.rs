@@ -47,8 +47,9 @@ impl EndsOfBios {
         if self.are_attached || !self.are_wanted {
             return Ok(None);
         }
-        self.are_attached = loaded.attach(&ENDS_OF_BIOS)?;
+        loaded.attach(&ENDS_OF_BIOS)?;
         loaded.attach_again(&ENDS_OF_BIOS)?;
+        self.are_attached = true;
         Ok(Some(ENDS_OF_BIOS))
     }
 

@@ -124,7 +124,7 @@ impl Decoder {
 
     /// `value` tells what an enumerator is.
     fn by(value: impl Fn(&str) -> Option<u64>, own_tgids: [u32; 2]) -> Self {
-        let mask = |name| 1u32.checked_shl(u32::try_from(value(name)?).ok()?);
+        let mask = |name| mask(value(name)?);
         Self {
             masks: BITS.map(|name| mask(name).unwrap_or(0)),
             operations: OPERATIONS.map(|(name, _)| value(name)),
@@ -335,6 +335,11 @@ impl Decoder {
         let has_grown = raw.kind == kind::ISSUE && raw.marks & raw::MARK_GREW != 0;
         plain.with(Flags::DIRECT, is_direct).with(Flags::MERGED, has_grown)
     }
+}
+
+/// A bit of the command flags by its number in the kernel.
+pub(super) fn mask(bit: u64) -> Option<u32> {
+    1u32.checked_shl(u32::try_from(bit).ok()?)
 }
 
 /// The number of a thread's name.

@@ -191,7 +191,7 @@ pub struct Drained {
 /// What the capture could not keep, since it was loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Records for which the ring had no space, by CPU.
+    /// Steps for which the ring had no space, by CPU: a record may be of several.
     pub records: Vec<u64>,
     /// Requests whose time of queueing was not found any more, by CPU.
     pub queue_times: Vec<u64>,

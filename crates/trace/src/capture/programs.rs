@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::flight::OnWay;
 use super::kernel_ring::KernelRing;
 use super::ring::{Rings, Shape};
-use super::{CaptureError, CaptureOptions, Records, bios, syscalls, wait};
+use super::{CaptureError, CaptureOptions, Records, bios, decode, syscalls, wait};
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
 use crate::kernel::waiting::{Functions, OwnRequests};
 use crate::kernel::{Kernel, Words};
@@ -197,7 +197,7 @@ impl Told {
         functions: &Functions,
         options: &CaptureOptions,
     ) -> Result<Self, CaptureError> {
-        let bit = |name| 1_u32.checked_shl(u32::try_from(kernel.enumerator(name)?).ok()?);
+        let bit = |name| decode::mask(kernel.enumerator(name)?);
         let sequence_flags = bit("__REQ_PREFLUSH").zip(bit("__REQ_FUA"));
         Ok(Self {
             filter: Filter::new(&options.devices)?.with_file_systems(&options.file_systems),

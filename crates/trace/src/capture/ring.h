@@ -38,7 +38,7 @@ struct ring {
 	u64 given_back; /* by the reader */
 	u64 apart_too[7];
 	/* The words of mod.rs's Losses. */
-	u64 records;	 /* the ring was full */
+	u64 records;	 /* steps for which the ring was full */
 	u64 queue_times; /* not found any more */
 	u64 apart_as_well[6];
 };

@@ -83,6 +83,34 @@ impl Sum {
     }
 }
 
+/// Sums by key. Requests come in runs, so the last one added to is at hand.
+#[derive(Debug)]
+struct Runs<K> {
+    last: Option<(K, Sum)>,
+    others: HashMap<K, Sum>,
+}
+
+impl<K> Default for Runs<K> {
+    fn default() -> Self {
+        Self { last: None, others: HashMap::new() }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Runs<K> {
+    fn of(&mut self, key: K) -> &mut Sum {
+        if self.last.as_ref().is_none_or(|(last, _)| *last != key) {
+            self.others.extend(self.last.take());
+            let sum = self.others.remove(&key).unwrap_or_default();
+            self.last = Some((key, sum));
+        }
+        &mut self.last.get_or_insert_with(|| (key, Sum::default())).1
+    }
+
+    fn drain(&mut self) -> impl Iterator<Item = (K, Sum)> {
+        self.last.take().into_iter().chain(self.others.drain())
+    }
+}
+
 /// What was requested of a file, or called for it.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfFile {
@@ -98,12 +126,9 @@ struct OfFile {
 #[derive(Debug)]
 pub struct Tally {
     actors: Actors,
-    sums: HashMap<Key, Sum>,
+    sums: Runs<Key>,
     /// Requests by all that they are classed by.
-    classes: HashMap<(u64, Combination), Sum>,
-    /// The last ones added to: requests come in runs.
-    last: Option<(Key, Sum)>,
-    last_class: Option<((u64, Combination), Sum)>,
+    classes: Runs<(u64, Combination)>,
     with_files: bool,
     files: Heaviest<(u32, FileKey, What), OfFile>,
     /// On which device a file system lies.
@@ -127,10 +152,8 @@ impl Tally {
     pub fn new(with_files: bool) -> Self {
         Self {
             actors: Actors::new(&Context::default(), None),
-            sums: HashMap::new(),
-            classes: HashMap::new(),
-            last: None,
-            last_class: None,
+            sums: Runs::default(),
+            classes: Runs::default(),
             with_files,
             files: Heaviest::new(FILES_MOST),
             homes: HashMap::new(),
@@ -193,8 +216,8 @@ impl Tally {
         let what = What::Requests(row.op);
         let key = Key { span: span.number, device: row.device, what, role, file_system };
         let share = Share::of(row);
-        self.of(key).add(&share);
-        self.of_class((span.number, Combination::of(row))).add(&share);
+        self.sums.of(key).add(&share);
+        self.classes.of((span.number, Combination::of(row))).add(&share);
         if let Some(file) = row.file.filter(|_| self.with_files && row.above_id.is_none()) {
             let took_ns = share.response.map_or(0, |response| response.value_ns());
             let of = (share.bytes(), took_ns);
@@ -214,43 +237,14 @@ impl Tally {
         let device = self.homes.get(&file_system).copied().unwrap_or(file_system);
         let what = What::Calls(call.kind);
         let took_ns = call.end_ns.map(|end_ns| (end_ns - call.begin_ns).max(0).unsigned_abs());
-        let sum = self.of(Key { span: span.number, device, what, role, file_system });
+        let key = Key { span: span.number, device, what, role, file_system };
+        let sum = self.sums.of(key);
         sum.count += 1;
         sum.failed += u64::from(call.error != 0);
         took_ns.into_iter().for_each(|ns| sum.responses.record(ns));
         if self.with_files {
             let file = FileKey { kind: FileKind::Regular, number: call.file() };
             self.of_file((device, file, what), (0, took_ns.unwrap_or(0)), call.pid as u32);
-        }
-    }
-
-    fn of(&mut self, key: Key) -> &mut Sum {
-        if self.last.as_ref().is_none_or(|(last, _)| *last != key) {
-            self.settle();
-            let sum = self.sums.remove(&key).unwrap_or_default();
-            self.last = Some((key, sum));
-        }
-        &mut self.last.get_or_insert_with(|| (key, Sum::default())).1
-    }
-
-    fn of_class(&mut self, key: (u64, Combination)) -> &mut Sum {
-        if self.last_class.as_ref().is_none_or(|(last, _)| *last != key) {
-            self.settle_class();
-            let sum = self.classes.remove(&key).unwrap_or_default();
-            self.last_class = Some((key, sum));
-        }
-        &mut self.last_class.get_or_insert_with(|| (key, Sum::default())).1
-    }
-
-    fn settle(&mut self) {
-        if let Some((key, sum)) = self.last.take() {
-            self.sums.insert(key, sum);
-        }
-    }
-
-    fn settle_class(&mut self) {
-        if let Some((key, sum)) = self.last_class.take() {
-            self.classes.insert(key, sum);
         }
     }
 
@@ -286,8 +280,6 @@ impl Tally {
 
     /// What was counted since the last taking, as rows.
     pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
-        self.settle();
-        self.settle_class();
         let mut sums: Vec<(Key, Sum)> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
         let mut rows: Vec<Rollup> =
