@@ -8,7 +8,7 @@ use crate::trace::{REJECTED, TraceFile, device_name, open_requests, parquet_of};
 use crate::{density, verdict};
 use ::verdict::layers::Layers;
 use ::verdict::parts::in_order;
-use ::verdict::requests::{RowCounts, count_findings};
+use ::verdict::requests::{RowCounts, count_findings, summed_findings};
 use ::verdict::response::{AreaMaps, InFlight, Names, Response, doubt};
 use ::verdict::selection::Selection;
 use ::verdict::{Known, Minutes, Told, Verdict};
@@ -52,6 +52,8 @@ pub struct Analysed {
     devices: Vec<(usize, u32)>,
     /// What was selected, as findings.
     selected: Vec<Finding>,
+    /// Of requests that have no rows.
+    summed: Vec<Finding>,
 }
 
 /// What is told of a trace by itself.
@@ -80,7 +82,8 @@ impl Analysed {
         let Part { response, commands, .. } = part;
         let source = Source { label: None, provenance: provenance.clone(), verdict, layers };
         let (sources, devices) = (vec![source], Vec::new());
-        Self { response, provenance, commands, sources, devices, selected: Vec::new() }
+        let (selected, summed) = (Vec::new(), Vec::new());
+        Self { response, provenance, commands, sources, devices, selected, summed }
     }
 
     /// What the traces count, and what was found.
@@ -108,6 +111,7 @@ impl Analysed {
         }
         doubt(&mut analysed, &provenance.counts, response.late());
         let mut findings = count_findings(provenance);
+        findings.extend(self.summed.iter().cloned());
         findings.extend(analysed);
         findings.extend(self.selected.iter().cloned());
         findings
@@ -127,6 +131,7 @@ impl Analysed {
             sources: Vec::new(),
             devices: Vec::new(),
             selected: Vec::new(),
+            summed: Vec::new(),
         }
     }
 
@@ -148,6 +153,7 @@ impl Analysed {
             }) as u32
         };
         self.response.beside(other.response, &number, &device);
+        self.summed.extend(other.summed);
         self.devices = devices.into_inner();
         match self.sources.is_empty() {
             true => self.provenance = other.provenance,
@@ -287,6 +293,7 @@ fn of_file(
     begun: &(dyn Fn() -> Response + Sync),
     gate: &Gate,
 ) -> anyhow::Result<Analysed> {
+    let summed = summed_findings(&file.provenance(), &context.summed);
     let (known, layers) = verdict::known_of(file, context, selection.clone(), gate)?;
     let known = Arc::new(known);
     let parts = parts(file, &selection, PARTS);
@@ -317,7 +324,8 @@ fn of_file(
         whole.counts.tell_instead(&mut provenance);
     }
     provenance.tell("unsorted", whole.response.late());
-    Ok(Analysed::of(whole, provenance, verdict, layers))
+    let analysed = Analysed::of(whole, provenance, verdict, layers);
+    Ok(Analysed { summed, ..analysed })
 }
 
 /// What is done on all cores.

@@ -13,6 +13,7 @@ use cli::Part;
 use messages::fault::{Fault, failure};
 use model::record::requests::{Provenance, RequestFile};
 use model::record::{Commands, Context, Request, Rollup};
+use model::units::show_time_ns;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,6 +47,14 @@ pub fn roll_up(
     let end_ns = trace.end_ns()?;
     let (file, context, _held) = trace.into_parts();
     let provenance = file.provenance();
+    if let Some(slower_than_ns) = provenance.slower_than_ns() {
+        let sentence = format!(
+            "failed to roll up: the trace has only the requests that took {} or longer, and \
+             minutes need all; record without --slower-than, or use lbolt watch",
+            show_time_ns(slower_than_ns as f64)
+        );
+        return Err(failure(Fault::Usage, sentence));
+    }
     let Some(started_unix_ns) = provenance.started_unix_ns.or(started_unix_ns) else {
         let sentence = "failed to roll up: the trace does not record its start time, which the \
                         minutes need; give --started";

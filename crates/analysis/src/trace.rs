@@ -15,7 +15,7 @@ use messages::output::note;
 use model::record::Context;
 use model::record::requests::{Provenance, RequestFile, STEPS};
 use model::run::RunDirectory;
-use model::units::counted;
+use model::units::{counted, show_time_ns};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
@@ -128,6 +128,18 @@ pub fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
     Ok(file)
 }
 
+/// Says of a trace whose quick requests have no rows that nothing is known of each of them: for
+/// those whose result does not say so.
+fn note_only_slow(file: &RequestFile, path: &Path) {
+    if let Some(slower_than_ns) = file.provenance().slower_than_ns() {
+        note(&format!(
+            "{} has only the requests that took {} or longer (record --slower-than)",
+            path.display(),
+            show_time_ns(slower_than_ns as f64)
+        ));
+    }
+}
+
 /// A trace whose rows can be read again and again: a file of ours, or what a foreign trace was
 /// turned into, which has no name and goes when this does, or when the process does.
 pub struct TraceFile {
@@ -147,6 +159,7 @@ impl TraceFile {
     ) -> anyhow::Result<Self> {
         if let Some(path) = parquet_of(trace)? {
             let (file, context) = (open_requests(&path)?, context_of(&path)?);
+            note_only_slow(&file, &path);
             return Ok(Self { file, context, _held: None });
         }
         let held = imported(trace, held_in, control)?;

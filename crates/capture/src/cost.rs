@@ -5,7 +5,6 @@
 
 use super::now_ns;
 use model::doubt::{Code, Doubt, Judgement};
-use model::record::requests::Counts;
 use model::record::{Finding, Subject};
 use rustix::time::ClockId;
 use std::time::{Duration, Instant};
@@ -88,13 +87,12 @@ impl Cost {
         self.consumer_ns = now_ns(ClockId::ThreadCPUTime) - self.consumer_ns;
     }
 
-    /// The findings: of the kernel's programs, and of lbolt's own thread.
-    pub(super) fn findings(&self, counts: &Counts) -> Vec<Finding> {
+    /// The findings, of so many requests: of the kernel's programs, and of lbolt's own thread.
+    pub(super) fn findings(&self, requests: u64) -> Vec<Finding> {
         let runs = self.runs;
         let each = (runs > 0).then(|| self.programs_ns as f64 / runs as f64);
         let counted_ns = self.counted.as_nanos() as f64;
         let share = (runs > 0).then(|| 100.0 * self.programs_ns as f64 / counted_ns);
-        let requests = counts.requests;
         let consumer = (requests > 0).then(|| self.consumer_ns as f64 / requests as f64);
         let kernel = "the kernel's own count (bpf_stats) in one sixteenth of the time; it includes \
             some 20 ns of counting";

@@ -7,18 +7,15 @@
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
-use super::presence::{CHANGED, DEVICE_CHANGED, Presence};
+use super::presence::Presence;
+use super::quick::{QuickSums, Slow};
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
-use super::{Devices, areas, resolve};
-use host::device::Tree;
-use model::record::requests::Provenance;
-use model::record::{
-    Call, Commands, Context, CpuTime, FileNumber, Finding, JournalUse, Request, Wait,
-};
+use super::{Devices, Ended, SoFar, resolve};
+use model::record::requests::SLOWER_THAN;
+use model::record::{Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Wait};
 use rustix::time::ClockId;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +24,7 @@ use trace::capture::{
     CaptureError, CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes,
 };
 use trace::event::GoingOn;
-use trace::intake::{Durable, Epoch, FanOut, ForEach, Intake, Rows, RowsError};
+use trace::intake::{Epoch, FanOut, ForEach, Intake, Rows, RowsError};
 
 /// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
 /// comes meanwhile.
@@ -58,6 +55,8 @@ pub struct Options {
     pub is_checked: bool,
     /// Another process whose requests are lbolt's own; 0: none.
     pub own_process: u32,
+    /// Requests that take less are summed up and have no rows; none: all have.
+    pub slower_than: Option<Duration>,
 }
 
 impl Default for Options {
@@ -73,6 +72,7 @@ impl Default for Options {
             with_stacks: false,
             is_checked: true,
             own_process: 0,
+            slower_than: None,
         }
     }
 }
@@ -103,6 +103,7 @@ pub struct Session<'a> {
     presence: Presence,
     witness: Option<Rc<RefCell<Witness>>>,
     stack_names: StackNames,
+    quick: Option<Rc<RefCell<QuickSums>>>,
     live: Option<Arc<Live>>,
     /// When it was kept for the case of a kill.
     kept: Instant,
@@ -132,26 +133,6 @@ impl Limits {
     }
 }
 
-/// What a session leaves besides the rows.
-pub struct Ended {
-    /// Where the rows come from, and what was lost.
-    pub provenance: Provenance,
-    /// The names of processes.
-    pub commands: Commands,
-    /// All devices that were captured.
-    pub devices: Devices,
-    /// What it cost.
-    pub costs: Vec<Finding>,
-    /// How its rows compare with the kernel's own counts.
-    pub checks: Vec<Finding>,
-    /// Calls, processes and files, where they were requested.
-    pub context: Context,
-    /// Why the output took no more.
-    pub refused: Option<RowsError>,
-    /// Whether it was ever in the kernel.
-    pub has_begun: bool,
-}
-
 impl<'a> Session<'a> {
     /// A session that is not in the kernel yet. Its rows go there.
     pub fn new(options: Options, rows: impl Rows + 'a) -> Self {
@@ -165,6 +146,8 @@ impl<'a> Session<'a> {
         let seen = ForEach::new(move |row| {
             seen.iter().for_each(|witness| witness.borrow_mut().add(row));
         });
+        let quick = options.slower_than.map(|slower| Rc::new(RefCell::new(QuickSums::new(slower))));
+        let rows = Slow { rows, sums: quick.clone() };
         Self {
             options,
             intake: Intake::new(FanOut(rows, FanOut(checked, seen)), "capture"),
@@ -177,6 +160,7 @@ impl<'a> Session<'a> {
             presence: Presence::default(),
             witness,
             stack_names: StackNames::default(),
+            quick,
             live: None,
             kept: Instant::now(),
             refused: None,
@@ -243,6 +227,7 @@ impl<'a> Session<'a> {
                 stacks: session.options.with_stacks,
                 own_process: session.options.own_process,
                 by_steps: devices.stack().iter().next().is_some(),
+                slower_than: session.options.slower_than,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let limits = Limits {
@@ -251,6 +236,9 @@ impl<'a> Session<'a> {
             };
             session.intake.note("method", tracer.name().to_owned());
             session.note_limits(&limits);
+            if let Some(slower) = session.options.slower_than {
+                session.intake.note(SLOWER_THAN, slower.as_nanos().to_string());
+            }
             let refused = why_not_bpf.as_ref().and_then(CaptureError::log);
             let refused = refused.or_else(|| tracer.refused_log());
             if let Some(log) = refused {
@@ -262,8 +250,10 @@ impl<'a> Session<'a> {
             let is_first = session.zero_ns.is_none();
             let zero_ns = session.zero_ns();
             if session.options.is_checked {
-                session.check.borrow_mut().begin(devices, zero_ns);
+                session.check.borrow_mut().begin(devices, zero_ns, || tracer.quick());
             }
+            let now_ns = now_ns(ClockId::Monotonic) - zero_ns;
+            session.quick.iter().for_each(|quick| quick.borrow_mut().begin(now_ns));
             session.presence.begin(devices);
             let stack = devices.stack().iter();
             stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
@@ -272,6 +262,18 @@ impl<'a> Session<'a> {
             session.tracer = Some(tracer);
             Ok(if is_first { limits } else { Limits::default() })
         })
+    }
+
+    /// What the kernel has summed up until now.
+    fn sum_up(&self) {
+        if let (Some(quick), Some(tracer)) = (&self.quick, &self.tracer) {
+            let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
+            quick.borrow_mut().reach(now_ns, tracer.quick());
+        }
+    }
+
+    fn summed(&self) -> u64 {
+        self.quick.as_ref().map_or(0, |quick| quick.borrow().count())
     }
 
     fn note_limits(&mut self, limits: &Limits) {
@@ -356,6 +358,7 @@ impl<'a> Session<'a> {
         self.drain();
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
+            self.sum_up();
             self.refused = self.intake.keep().err();
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
@@ -364,7 +367,7 @@ impl<'a> Session<'a> {
             self.live.iter().for_each(|live| live.lost.store(self.lost(), Ordering::Relaxed));
         }
         if let Some(live) = &self.live {
-            live.requests.store(self.intake.seen(), Ordering::Relaxed);
+            live.requests.store(self.intake.seen() + self.summed(), Ordering::Relaxed);
         }
         match &self.tracer {
             _ if self.refused.is_some() => self.pause(),
@@ -404,7 +407,7 @@ impl<'a> Session<'a> {
     pub fn pause(&mut self) {
         let Some(tracer) = &self.tracer else { return };
         self.cost.end(tracer);
-        self.check.borrow_mut().end();
+        self.check.borrow_mut().end(|| tracer.quick());
         self.presence.end(&self.devices);
         if let Some(second) = tracer.second_source() {
             self.intake.note("second_source", second);
@@ -413,6 +416,7 @@ impl<'a> Session<'a> {
         self.intake.begins_end(Some(now_ns(ClockId::Monotonic)));
         let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
         self.drain();
+        self.sum_up();
         if let Some(tracer) = &self.tracer {
             self.stack_names.name_those_of_the_kernel(|stack| tracer.frames(stack));
         }
@@ -497,86 +501,35 @@ impl<'a> Session<'a> {
     pub fn end(mut self) -> Ended {
         self.pause();
         let durable = self.intake.take_durable();
-        let (provenance, commands, refused) = self.intake.end(self.refused);
+        let (mut provenance, commands, refused) = self.intake.end(self.refused);
         let context = self.witness.map(|witness| witness.take().conclude(durable));
         let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
+        let mut context = context.unwrap_or_default();
+        let mut requests = provenance.counts.requests;
+        if let Some(quick) = self.quick {
+            let quick = &mut *quick.borrow_mut();
+            provenance.counts.requests -= quick.told_count();
+            requests = requests.max(provenance.counts.requests + quick.count());
+            context.summed = quick.take();
+        }
         self.cost.written();
         // A device may have been made meanwhile.
         self.devices.learn(resolve(&[]).unwrap_or_default());
         Ended {
-            costs: self.cost.findings(&provenance.counts),
+            costs: self.cost.findings(requests),
             checks: [
                 self.check.borrow().findings(&self.devices, provenance.counts.lost),
                 self.presence.findings(&self.devices),
             ]
             .concat(),
             has_begun: self.zero_ns.is_some(),
-            context: context.unwrap_or_default(),
+            context,
             provenance,
             commands,
             devices: self.devices,
             refused,
         }
     }
-}
-
-/// What a session knows while it goes on.
-pub struct SoFar {
-    /// Where the rows come from, and what was lost.
-    pub provenance: Provenance,
-    /// The names of processes.
-    pub commands: Commands,
-    /// All devices that were captured.
-    pub devices: Devices,
-    witness: Option<Witness>,
-    durable: Durable,
-}
-
-impl SoFar {
-    /// Calls, processes and files: their names are looked for, which takes up to some seconds.
-    pub fn context(&mut self) -> Context {
-        let durable = std::mem::take(&mut self.durable);
-        self.witness.take().map(|witness| witness.conclude(durable)).unwrap_or_default()
-    }
-}
-
-impl Ended {
-    /// Notes the costs, and the names of devices and of the cgroups that requested anything, with
-    /// the trace.
-    pub fn note(&mut self, cgroups: &BTreeSet<u64>) {
-        note_cgroups(&mut self.provenance, cgroups);
-        let notes = &mut self.provenance.notes;
-        for cost in &self.costs {
-            if let Some(value) = cost.value {
-                notes.insert(format!("cost.{}", cost.quantity), value.to_string());
-            }
-        }
-        note_devices(&mut self.provenance, &self.devices);
-        let changed = self.checks.iter().filter(|f| f.quantity == DEVICE_CHANGED);
-        for finding in changed {
-            let device = finding.subject.get("device").unwrap_or_default();
-            let sentence = report::doubt::sentences(&finding.doubts);
-            self.provenance.notes.insert(format!("{CHANGED}{device}"), sentence);
-        }
-    }
-}
-
-/// Notes what the cgroups are called that requested anything.
-pub fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
-    if !cgroups.is_empty() {
-        let paths = host::cgroup::paths(&Tree::system()).into_iter();
-        let paths = paths.filter(|(number, _)| cgroups.contains(number));
-        let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), path));
-        provenance.notes.extend(notes);
-    }
-}
-
-/// Notes what the devices are called, and what lies where on them.
-pub fn note_devices(provenance: &mut Provenance, devices: &Devices) {
-    let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
-    provenance.notes.extend(names);
-    provenance.note_stack(devices.stack());
-    areas::note(provenance, devices);
 }
 
 /// Tells who changed a file, again and again: nothing is missing where one change is not seen.

@@ -108,6 +108,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("show-model", ""),
     ("simulate", ""),
     ("size", "SIZE"),
+    ("slower-than", "TIME"),
     ("stacks", ""),
     ("started", "MOMENT"),
     ("steady", "PERCENT"),

@@ -4,6 +4,7 @@ use super::help::RECORD_HELP;
 use super::{CaptureOptions, Condition, OutputOptions, size, time};
 use clap::Args;
 use std::time::Duration;
+use trace::capture::SLOWER_THAN_NS_MOST;
 
 /// `lbolt record`.
 #[derive(Debug, Clone, Args)]
@@ -19,6 +20,11 @@ pub struct RecordOptions {
     /// for flame graphs (`response --folded`). Costs about 1 µs per request.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
+    /// Keep only requests that take TIME or longer, from queued to completed. The others are summed
+    /// by device and operation (summed.parquet), most of them in the kernel, which costs less.
+    #[arg(long, value_name = "TIME", value_parser = threshold, help_heading = "Capture",
+        conflicts_with = "keep")]
+    pub slower_than: Option<Duration>,
     /// First compare the request rate with and without the tracer, in interleaved pairs of half a
     /// second.
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
@@ -55,6 +61,13 @@ pub struct RecordOptions {
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,
+}
+
+/// A response time that separates slow requests from quick ones.
+fn threshold(text: &str) -> Result<Duration, String> {
+    let most = Duration::from_nanos(SLOWER_THAN_NS_MOST);
+    let fits = Some(time(text)?).filter(|time| (Duration::from_micros(1)..=most).contains(time));
+    fits.ok_or_else(|| format!("\"{text}\" is not a time from 1us to {} s", most.as_secs()))
 }
 
 /// A size that the kernel's buffers can have.

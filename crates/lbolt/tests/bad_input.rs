@@ -76,6 +76,10 @@ pub(crate) const NONSENSE: &[(&str, &[&str])] = &[
     ("throughput d --rw read --io_depth 4", &["use '--iodepth'"]),
     ("throughput d --rw read --ioengine aio", &["use the value 'libaio'"]),
     ("record -d nowhere", &["\"nowhere\"", "Name a device, its node in /dev"]),
+    ("record --slower-than 500ns", &["--slower-than", "from 1us to 100 s"]),
+    ("record --slower-than 1h", &["--slower-than", "from 1us to 100 s"]),
+    ("record --slower-than 1", &["--slower-than", "\"1\""]),
+    ("record --slower-than 1ms --keep 10s", &["--slower-than", "--keep"]),
     ("throughput d --programs /dev/zero", &["--programs /dev/zero", "larger than 16 MiB"]),
     ("runs show nothing", &["nothing", "lbolt runs list"]),
 ];

@@ -3,7 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Loop, Running, reason, tool, wait_for};
+use crate::common::{Ended, Lab, Loop, Running, key, reason, tool, wait_for};
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
 use std::path::Path;
@@ -93,6 +93,54 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
     let reason = reason(finding("kernel_completed_count"));
     assert!(counted == held + lost, "{counted} by the kernel, {held} in the trace: {reason}");
     assert_eq!(value("reused_count"), lost);
+    drop(device);
+    lab.assert_clean();
+}
+
+/// Whether a request is a row or in a sum, each is one of them and none is both.
+#[test]
+fn root_quick_requests_are_sums_and_slow_ones_rows_and_the_kernel_counts_as_many() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    for (run, threshold) in [("all", "1us"), ("some", "150us"), ("none", "100s")] {
+        let words = format!("record -d {} -o {run} --format json --slower-than", device.node);
+        let mut command = lab.lbolt(&format!("{words} {threshold} --"));
+        command.args(["sh", "-c", &readers(&device.node, 500)]);
+        let ended = lab.start(command).wait();
+        if !is_captured(&ended) {
+            return;
+        }
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let report = ended.report();
+        let finding = |quantity: &str| {
+            report.findings().iter().find(|f| f["quantity"] == quantity).unwrap().clone()
+        };
+        let value = |quantity: &str| finding(quantity)["value"].as_u64_or_f64();
+        let counted = value("kernel_completed_count");
+        let held = finding("kernel_completed_count")["count"].as_u64_or_f64();
+        let reason = reason(&finding("kernel_completed_count"));
+        assert_eq!(counted, held + value("lost_count"), "{threshold}: {reason}");
+        assert_eq!(value("kernel_completed_bytes"), 4096 * counted, "{threshold}");
+        let (rows, sums) = (value("requests_count"), value("summed_count"));
+        println!("{threshold}: {rows} rows, {sums} in sums; {counted} by the kernel");
+        assert_eq!(4096 * sums, value("summed_bytes"), "{threshold}");
+        assert!(rows + sums >= counted, "{threshold}: {rows} {sums} {counted}");
+        let file = RequestFile::open(&lab.path(&format!("{run}/requests.parquet"))).unwrap();
+        assert_eq!(file.provenance().counts.requests, rows);
+        // The table of devices and operations has all.
+        let is_reads =
+            |f: &&serde_json::Value| f["quantity"] == "requested_count" && key(f, "op") == "read";
+        let reads = report.findings().iter().find(is_reads).unwrap()["value"].as_u64_or_f64();
+        assert!(reads >= counted - value("lost_count") && reads <= rows + sums, "{reads}");
+        match run {
+            "all" => assert_eq!(sums, 0),
+            "none" => assert!(sums >= 4000, "{sums}"),
+            _ => {}
+        }
+        let ended = lab.run(&format!("response {run} --all"));
+        assert!(ended.out.contains("are traced one by one"), "{}", ended.out);
+        lab.run(&format!("rollup {run} -o rolled")).assert_refused(2, &["--slower-than"]);
+    }
     drop(device);
     lab.assert_clean();
 }

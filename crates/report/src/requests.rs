@@ -71,6 +71,7 @@ pub(crate) const PARTS_LEGEND: [(&str, &str); 4] = [
 /// What is said of a whole trace: always, or only if it is not 0.
 const COUNTS: &[(&str, &str, bool)] = &[
     ("requests_count", "request{s}", true),
+    ("summed_count", "quicker request{s} as sums", false),
     ("events_count", "event{s}", true),
     ("lost_count", "event{s} lost", true),
     ("unwritten_count", "request{s} for which there was no space on the disk", false),
@@ -196,6 +197,23 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
 /// What a capture says of itself, for a terminal of `width` columns.
 pub fn capture_text(findings: &[Finding], width: Option<u16>) -> String {
     said(findings).iter().map(|line| hang("", line, width)).collect()
+}
+
+/// Of a trace whose quick requests have no rows (`record --slower-than`): what its figures are of.
+/// `value` is that of a quantity of the run.
+pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
+    let threshold = show_time_ns(value("slower_than_ns")?);
+    let (slow, quick) = (value("requests_count")?, value("summed_count")?);
+    let of = format!("Only requests of {threshold} or longer are traced one by one");
+    Some(match quick {
+        // Of a capture that was killed, say.
+        0.0 => format!("{of} (--slower-than); there are no sums of the others."),
+        _ => format!(
+            "{of} (--slower-than): {} of {}. The others are sums by device and operation.",
+            show_count(slow),
+            show_count(slow + quick),
+        ),
+    })
 }
 
 /// Lines on the whole trace: what is in it, and what it cost to take.

@@ -162,6 +162,7 @@ pub(crate) fn run(
         with_stacks: false,
         is_checked: false,
         own_process: options.own_process,
+        slower_than: None,
     };
     let mut session = Session::new(session_options, InOrder { losses, spans, last });
     session.watch(|row, commands| {

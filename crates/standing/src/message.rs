@@ -6,7 +6,7 @@ use ::verdict::watched::Span;
 use messages::fault::Failure;
 use model::record::{
     Call, Context, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Rollup, Stack,
-    Wait,
+    Summed, Wait,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub struct Incident {
     pub context: Context,
 }
 
-/// How a context is sent: without stacks, which a watch does not capture.
+/// How a context is sent: without stacks and sums of quick requests, which a watch has none of.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Context")]
 struct OfContext {
@@ -76,6 +76,8 @@ struct OfContext {
     cpu_times: Vec<CpuTime>,
     #[serde(with = "rows")]
     pressure: Vec<Pressure>,
+    #[serde(skip)]
+    summed: Vec<Summed>,
 }
 
 /// Rows as the table of their columns writes them.

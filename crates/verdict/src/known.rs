@@ -85,6 +85,8 @@ impl Known {
             stacks,
             cpu_times,
             pressure,
+            // They are in nobody's way for longer than the trace's threshold.
+            summed: _,
         } = context;
         let mut waited_ns: BTreeMap<String, u64> = BTreeMap::new();
         for process in &processes {

@@ -55,6 +55,12 @@ pub(super) struct Guest {
     /// For the kernel's command line.
     #[serde(default)]
     pub(super) parameters: String,
+    #[serde(default = "two")]
+    pub(super) cpus: u16,
+}
+
+fn two() -> u16 {
+    2
 }
 
 /// Devices upon devices.

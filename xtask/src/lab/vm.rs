@@ -6,7 +6,7 @@
 
 use super::cache::Boot;
 use super::plan::{Case, Plan};
-use super::table::Machine;
+use super::table::{Guest, Machine};
 use crate::command::Child;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -73,11 +73,11 @@ impl Place {
         &self,
         boot: &Boot,
         machine: &Machine,
-        parameters: &str,
+        of: &Guest,
         is_stopped: &dyn Fn() -> bool,
         look: &mut dyn FnMut() -> bool,
     ) -> anyhow::Result<End> {
-        let mut command = self.command(boot, machine, parameters)?;
+        let mut command = self.command(boot, machine, of)?;
         let mut guest = Child::start("QEMU", &mut command, &self.at.join("qemu"))?;
         let (mut last, mut end) = (Instant::now(), None);
         let status = guest.until(|| {
@@ -115,10 +115,11 @@ impl Place {
         }
     }
 
-    fn command(&self, boot: &Boot, machine: &Machine, more: &str) -> anyhow::Result<Command> {
+    fn command(&self, boot: &Boot, machine: &Machine, of: &Guest) -> anyhow::Result<Command> {
         let mut command = Command::new("qemu-system-x86_64");
         let memory = machine.memory_mib.to_string();
-        command.args(["-accel", "tcg,thread=single,tb-size=512", "-cpu", "max", "-smp", "2"]);
+        command.args(["-accel", "tcg,thread=single,tb-size=512", "-cpu", "max"]);
+        command.arg("-smp").arg(of.cpus.to_string());
         command.args(["-m", &memory, "-nographic", "-no-reboot", "-nodefaults", "-net", "none"]);
         command.arg("-serial").arg(format!("file:{}", self.at.join("console").display()));
         command.arg("-kernel").arg(&boot.kernel).arg("-initrd").arg(&boot.initramfs);
@@ -141,7 +142,7 @@ impl Place {
             File::create(&file)?.set_len(machine.disk_mib << 20)?;
             command.args(disk.replace("FILE", &file.display().to_string()).split_whitespace());
         }
-        command.arg("-append").arg(format!("{line} {more}"));
+        command.arg("-append").arg(format!("{line} {}", of.parameters));
         command.stdout(Stdio::null());
         Ok(command)
     }

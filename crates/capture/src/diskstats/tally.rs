@@ -155,6 +155,25 @@ impl Held {
         kinds.iter().any(|tally| tally.between.bytes > 0)
     }
 
+    /// Adds requests of which no row is known. None has failed, and none is of a flush sequence.
+    pub(super) fn take_summed(&mut self, op: Op, amount: Amount, time: Time) {
+        let tally = match op {
+            Op::Read => &mut self.reads,
+            Op::Write | Op::Flush => &mut self.writes,
+            Op::Discard => &mut self.discards,
+            Op::Other => &mut self.commands,
+        };
+        match time {
+            Time::Between => tally.between += amount,
+            Time::During => tally.during += amount,
+            Time::Outside => tally.outside += amount.requests,
+            Time::Lost => tally.lost += amount,
+        }
+        if matches!(time, Time::Between | Time::During) {
+            tally.parts += (amount.bytes / SECTOR_BYTES).saturating_sub(amount.requests);
+        }
+    }
+
     /// Adds a row. The parts of a flush sequence are counted with it, but for its commands.
     pub(super) fn take(&mut self, row: &Request, driver: Driver, time: Time) {
         let is_command = row.op == Op::Flush && row.issued_ns.is_some();

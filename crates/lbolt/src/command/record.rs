@@ -66,6 +66,7 @@ fn of_session(options: &RecordOptions) -> Options {
         with_stacks: options.stacks,
         is_checked: true,
         own_process: 0,
+        slower_than: options.slower_than,
     }
 }
 
@@ -267,6 +268,7 @@ fn describe(options: &RecordOptions, devices: &Devices) -> Value {
         "duration_ns": options.capture.duration.map(|d| d.as_nanos() as u64),
         "method": method.map(|method| method.get_name().to_owned()),
         "ring_bytes": options.ring_size.unwrap_or_else(default_ring_bytes),
+        "slower_than_ns": options.slower_than.map(|d| d.as_nanos() as u64),
         "keep_ns": options.keep.map(|d| d.as_nanos() as u64),
     })
 }

@@ -3,7 +3,7 @@
 
 use crate::run::directory::RunPlace;
 use crate::run::session::run_info;
-use ::verdict::requests::TraceSummary;
+use ::verdict::requests::{TraceSummary, summed_findings};
 use capture::gate::Gate;
 use capture::outcome::refused;
 use messages::fault::of_records;
@@ -98,7 +98,9 @@ impl RequestsRun {
         more: Vec<Finding>,
     ) -> anyhow::Result<Taken> {
         state.clone_into(&mut self.info.state);
+        self.summary.add_summed(&self.context.summed);
         let mut findings = self.summary.findings(provenance, name);
+        findings.extend(summed_findings(provenance, &self.context.summed));
         findings.extend(more);
         let (run, mut info, rows) = (self.run, self.info, self.file.rows());
         let kept = match self.file.finish(commands, provenance, &footer(&info)) {

@@ -5,7 +5,7 @@
 
 use super::{
     Call, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Record, RecordError,
-    Stack, Wait, read, write,
+    Stack, Summed, Wait, read, write,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// The context: each record's name, type, how its moments are shifted, and meaning.
 macro_rules! context {
     ($($name:ident: $record:ty $(, $counted_from:ident)? = $meaning:literal;)*) => {
-        /// The nine records, each in a file of its own next to `requests.parquet`.
+        /// The ten records, each in a file of its own next to `requests.parquet`.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Context {
             $(#[doc = $meaning] pub $name: Vec<$record>,)*
@@ -21,7 +21,7 @@ macro_rules! context {
 
         impl Context {
             /// The names of its files.
-            pub const FILE_NAMES: [&str; 9] = [$(concat!(stringify!($name), ".parquet")),*];
+            pub const FILE_NAMES: [&str; 10] = [$(concat!(stringify!($name), ".parquet")),*];
 
             /// Writes what there is into a run's directory; `footer` is added to each file's own.
             /// Errors: what the file system or Parquet refuses.
@@ -67,6 +67,8 @@ context! {
     cpu_times: CpuTime, counted_from = "What the CPUs did, in the order of time.";
     pressure: Pressure, counted_from =
         "What the kernel counted of cgroups, each in the order of time.";
+    summed: Summed, counted_from =
+        "Requests that have no rows because they were quick, in the order of time.";
 }
 
 impl Context {
@@ -178,6 +180,7 @@ mod tests {
                 stolen_ns: 40,
                 io_stalled_ns: Some(7),
             }],
+            summed: vec![Summed { buckets: vec![7, 300], ..Summed::default() }],
         };
         context.write(directory.path(), &BTreeMap::new()).unwrap();
         assert_eq!(read(), context);
@@ -189,6 +192,7 @@ mod tests {
         assert_eq!([&shifted.files[0], &shifted.files[1]].map(|f| f.since_ns), [Some(3), None]);
         let of_commit = (shifted.commits[0].started_ns, shifted.commits[0].logging_ns);
         assert_eq!((of_commit, shifted.cpu_times[0].until_ns), ((-1, Some(2)), 97));
+        assert_eq!(shifted.summed[0].until_ns, -2);
         std::fs::write(directory.path().join("calls.parquet"), "PAR1").unwrap();
         assert!(Context::read(directory.path()).is_err());
     }

@@ -22,6 +22,7 @@ mod rollup;
 mod sample;
 mod stack;
 pub mod subject;
+mod summed;
 mod wait;
 
 pub use crate::doubt::{Doubt, Judgement, Verdict};
@@ -46,6 +47,7 @@ pub use rollup::{
 pub use sample::{Cold, Overhead, Role, Sample};
 pub use stack::Stack;
 pub use subject::{Experiment, Subject};
+pub use summed::Summed;
 pub use wait::{WAIT_FOR_THREAD, WAIT_LEAST_NS, Wait, WaitKind, waited_for};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
@@ -80,6 +82,11 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
     column::describe::<CpuTime>(&mut page, "cpu_times", "one row per 0.1 s of the run");
     column::describe::<Pressure>(&mut page, "pressure", "one row per cgroup and second of the run");
+    column::describe::<Summed>(
+        &mut page,
+        "summed",
+        "one row per device, operation and interval, with `record --slower-than`",
+    );
     column::describe::<Rollup>(&mut page, "rollup", "one row per key and time");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");
     crate::doubt::describe(&mut page);

@@ -24,7 +24,12 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
         Some(device) => Some(storm(classes, device)),
         None => calm(classes),
     };
-    doubts(classes).into_iter().chain(matters).collect()
+    only_slow(classes).into_iter().chain(doubts(classes)).chain(matters).collect()
+}
+
+/// Which requests the figures are of, where these are not all.
+fn only_slow(classes: &Classes) -> Option<String> {
+    crate::requests::only_slow(|quantity| classes.of_run(quantity))
 }
 
 /// What makes every figure doubtful.

@@ -68,11 +68,18 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
             false => calm(told, &most),
         });
     }
+    lines.extend(only_slow(told));
     lines.extend(remedy(told, shown));
     lines.extend(pressure(told));
     lines.extend(busy_cpus(told));
     lines.extend(doubts(told));
     lines
+}
+
+/// Which requests were compared, where these are not all.
+fn only_slow(told: &Told<'_>) -> Option<String> {
+    let sentence = crate::requests::only_slow(|quantity| told.run.get(quantity))?;
+    Some(format!("{sentence} Time lost is underestimated: no quicker waits were compared."))
 }
 
 /// What makes every figure doubtful.

@@ -33,6 +33,7 @@
 #include "name.h"
 #include "stack.h"
 #include "flight.h"
+#include "summed.h"
 
 /* --- The table of bios ------------------------------------------------------ */
 
@@ -519,6 +520,10 @@ INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
 	if (done_bytes < GET(request, __data_len)) {
 		unfold(way);
 		return 0;
+	}
+	if (slower_than_ns && sum_up(&way->known, status)) {
+		leave_place(way);
+		return 1;
 	}
 	if (reserve_for(&room, way->known.tag ? 3 : 2)) {
 		room.cell->start = way->known;

@@ -308,10 +308,15 @@ impl Decoder {
         }
     }
 
-    fn extent(&self, raw: &RawStep) -> Extent {
-        let number = Some(u64::from(raw.command_flags & OPERATION));
+    /// What the kernel's number of an operation stands for, flags beside it.
+    pub(super) fn operation(&self, command_flags: u32) -> Op {
+        let number = Some(u64::from(command_flags & OPERATION));
         let op = self.operations.iter().position(|known| *known == number);
-        let op = op.map_or(Op::Other, |place| OPERATIONS[place].1);
+        op.map_or(Op::Other, |place| OPERATIONS[place].1)
+    }
+
+    fn extent(&self, raw: &RawStep) -> Extent {
+        let op = self.operation(raw.command_flags);
         // What fsync asks for where there is nothing to write: a write of nothing that flushes
         // first.
         let is_empty = raw.length_bytes == 0 && raw.command_flags & self.masks[PREFLUSH] != 0;

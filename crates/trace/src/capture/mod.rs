@@ -53,6 +53,7 @@ mod raw;
 mod ring;
 mod ring_page;
 mod second;
+mod summed;
 mod syscalls;
 mod threads;
 mod tracer;
@@ -60,6 +61,7 @@ mod wait;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
 pub use ftrace::{abandoned, remove_abandoned};
+pub use summed::{Quick, QuickRequests, SLOWER_THAN_NS_MOST};
 pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime};
@@ -77,6 +79,8 @@ use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
 use std::collections::BTreeMap;
+use std::time::Duration;
+use summed::Sums;
 use threads::{Left, Threads};
 use wait::Waits;
 
@@ -149,6 +153,9 @@ pub struct CaptureOptions {
     /// Whether each request is told step by step as it takes them, and not all at its end: where
     /// requests of one device serve those of another, and it is to be found out which.
     pub by_steps: bool,
+    /// Requests that take less, from queued to completed, are summed up in the kernel where they
+    /// can be ([`Tracer::quick`]); none: all are told.
+    pub slower_than: Option<Duration>,
 }
 
 impl Default for CaptureOptions {
@@ -162,6 +169,7 @@ impl Default for CaptureOptions {
             stacks: false,
             own_process: 0,
             by_steps: false,
+            slower_than: None,
         }
     }
 }
@@ -239,6 +247,8 @@ pub struct Capture {
     decoder: Decoder,
     /// Requests that are told of when they are finished; none where all are told by steps.
     on_way: Option<OnWay>,
+    /// Sums of quick requests; none where all are told.
+    sums: Option<Sums>,
     ends_of_bios: EndsOfBios,
     second: Second,
     attached: Vec<Hook>,
@@ -264,9 +274,12 @@ impl Capture {
         let kernel = Kernel::look()?;
         let functions = if options.calls { Functions::read() } else { Functions::default() };
         let (begun, plain) = programs::load(&kernel, &functions, options)?;
-        let Begun { mut loaded, records, own_tgid, starts, maps, on_way } = begun;
+        let Begun { mut loaded, records, own_tgid, starts, maps, on_way, sums } = begun;
         let own_tgids = [own_tgid, options.own_process];
         let decoder = Decoder::new(&kernel, own_tgids);
+        if sums.is_some() {
+            summed::leave_out(&mut loaded, own_tgids)?;
+        }
         // First, for the same reason as completions: what is seen to begin is seen to end.
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;
@@ -288,6 +301,7 @@ impl Capture {
             records,
             decoder,
             on_way,
+            sums,
             ends_of_bios,
             second,
             attached,
@@ -315,6 +329,12 @@ impl Capture {
     /// Requests that have begun and are not finished, of those that are told of at their end.
     pub fn on_way(&self) -> u64 {
         self.on_way.as_ref().map_or(0, OnWay::count)
+    }
+
+    /// Requests that were quicker than [`CaptureOptions::slower_than`] and are told as sums, since
+    /// the capture began.
+    pub fn quick(&self) -> QuickRequests {
+        self.sums.as_ref().map_or_else(QuickRequests::new, |sums| sums.read(&self.decoder))
     }
 
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond

@@ -12,7 +12,8 @@ use super::filter::Filter;
 use super::flight::OnWay;
 use super::kernel_ring::KernelRing;
 use super::ring::{Rings, Shape};
-use super::{CaptureError, CaptureOptions, Records, bios, decode, syscalls, wait};
+use super::summed::{Sizes, Sums};
+use super::{CaptureError, CaptureOptions, Records, bios, decode, summed, syscalls, wait};
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
 use crate::kernel::waiting::{Functions, OwnRequests};
 use crate::kernel::{Kernel, Words};
@@ -106,6 +107,8 @@ pub(super) struct Begun {
     pub(super) maps: Vec<MapData>,
     /// Requests that are told of when they are finished; none where all are told by steps.
     pub(super) on_way: Option<OnWay>,
+    /// Sums of quick requests; none where all are told.
+    pub(super) sums: Option<Sums>,
 }
 
 /// Loads the build that this kernel takes; if that is the plain one, with the reason.
@@ -132,8 +135,13 @@ pub(super) fn load(
 
 fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     let shape = Shape::new(super::cpus(), possible_cpus(), options.ring_bytes);
+    let sizes = Sizes::new(shape.cpus, told.slower_than_ns);
     let mut loader = EbpfLoader::new();
     loader
+        .override_global("slower_than_ns", &told.slower_than_ns, true)
+        .override_global("summed_buckets", &sizes.buckets, true)
+        .map_max_entries("summed", sizes.places)
+        .map_max_entries("summed_counts", sizes.counts())
         .override_global("cells_cpus", &shape.cpus, true)
         .override_global("cells_each", &shape.each, true)
         .override_global("stores_in_order", &STORES_IN_ORDER, true)
@@ -149,10 +157,17 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     }
     let (rings, cells) = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
     let on_way = Some(OnWay::new(array(&mut loaded, "flight")?)?);
+    let sums = match told.slower_than_ns {
+        0 => None,
+        ns => {
+            let maps = [array(&mut loaded, "summed")?, array(&mut loaded, "summed_counts")?];
+            Some(Sums::new(maps, sizes, ns)?)
+        }
+    };
     let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
     let records = Records::Own(mapped.map_err(CaptureError::Rings)?);
     let (starts, maps) = (Starts::Requests, vec![rings, cells]);
-    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way })
+    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way, sums })
 }
 
 fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun, CaptureError> {
@@ -170,7 +185,7 @@ fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun,
         None => return Err(LoadError::NoProgram("cells").into()),
     };
     let records = Records::Kernel(Box::new(KernelRing::new(ring, counts)));
-    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way: None })
+    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way: None, sums: None })
 }
 
 /// What either build is told: what it is to look for, and what this kernel is.
@@ -189,6 +204,8 @@ struct Told {
     /// Whether requests are told by steps, and the flags of those that are in any case (flight.h).
     steps_wanted: u32,
     sequence_flags: u32,
+    /// Below which requests are summed up; 0: none are.
+    slower_than_ns: u64,
 }
 
 impl Told {
@@ -211,6 +228,7 @@ impl Told {
             names_wanted: u32::from(options.calls),
             steps_wanted: u32::from(options.by_steps || sequence_flags.is_none()),
             sequence_flags: sequence_flags.map_or(0, |(preflush, fua)| preflush | fua),
+            slower_than_ns: summed::threshold_ns(options),
         })
     }
 

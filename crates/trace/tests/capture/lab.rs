@@ -43,6 +43,7 @@ pub(crate) fn capture_by(by_steps: bool, devices: &[u32], ring_bytes: u32) -> Op
         stacks: true,
         own_process: 0,
         by_steps,
+        slower_than: None,
     }) {
         Ok(capture) => Some(capture),
         // Anything else is a fault of the program.

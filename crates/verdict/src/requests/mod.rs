@@ -11,10 +11,12 @@ mod by_class;
 mod counts;
 pub(crate) mod sequences;
 mod summary;
+mod summed;
 mod traffic;
 
 pub(crate) use by_class::ByClass;
 pub use by_class::{ByOperation, Figures};
 pub use counts::{RowCounts, count_findings};
 pub use summary::TraceSummary;
+pub use summed::summed_findings;
 pub(crate) use traffic::{Share, SmallTraffic, Tally, Traffic, at_quantile, found};

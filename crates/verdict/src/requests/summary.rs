@@ -11,7 +11,7 @@ use super::counts::count_findings;
 use super::sequences::Sequences;
 use super::traffic::found;
 use model::record::requests::Provenance;
-use model::record::{Finding, Flags, Request, Subject};
+use model::record::{Finding, Flags, Request, Subject, Summed};
 use std::collections::BTreeSet;
 
 /// What the rows so far amount to.
@@ -36,14 +36,28 @@ impl TraceSummary {
             self.cgroups.extend(row.cgroup);
             self.last_cgroup = row.cgroup;
         }
-        for time_ns in [row.arrival_ns(), row.completed_ns].into_iter().flatten() {
-            self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
-            self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
-        }
+        let times_ns = [row.arrival_ns(), row.completed_ns].into_iter().flatten();
+        times_ns.for_each(|time_ns| self.reach(time_ns));
         self.operations.add(row);
         if let Some((sequence, share)) = self.sequences.see(row) {
             self.operations.0.of((sequence.device, sequence.op)).add(&share);
         }
+    }
+
+    /// Adds quick requests that have no rows.
+    pub fn add_summed(&mut self, summed: &[Summed]) {
+        for of in summed {
+            let Ok(device) = u32::try_from(of.device) else { continue };
+            if self.operations.0.of((device, of.op)).add_summed(of).is_some() {
+                self.reach(of.from_ns);
+                self.reach(of.until_ns);
+            }
+        }
+    }
+
+    fn reach(&mut self, time_ns: i64) {
+        self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
+        self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
     }
 
     /// The cgroups that requested anything.
@@ -71,6 +85,7 @@ impl TraceSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::histogram::SparseHistogram;
     use model::record::{Op, quantity};
 
     fn row(op: Op, queued_ns: i64, response_ns: i64) -> Request {
@@ -126,6 +141,38 @@ mod tests {
         assert_eq!(value(&findings, "flush", "device_mean_ns"), None);
         assert_eq!(value(&findings, "flush", "done_mean_ns"), Some(370.0));
         assert_eq!(value(&findings, "flush", "trace_span_ns"), Some(1000.0));
+    }
+
+    /// Whether requests come as rows or as sums, their table is the same.
+    #[test]
+    fn quick_requests_without_rows_are_counted_with_the_others() {
+        let rows: Vec<Request> = (0..300).map(|n| row(Op::Read, n * 50, 100 + n * n)).collect();
+        let mut all = TraceSummary::default();
+        rows.iter().for_each(|row| all.add(row));
+        let mut parted = TraceSummary::default();
+        let (mut quick, mut responses) = (Summed::default(), SparseHistogram::default());
+        for (n, row) in rows.iter().enumerate() {
+            if n % 3 == 0 {
+                parted.add(row);
+                continue;
+            }
+            let response_ns = row.completed_ns.unwrap() - row.queued_ns.unwrap();
+            responses.record(response_ns as u64);
+            quick.bytes += 4096;
+            (quick.admission_ns, quick.queue_ns) = (quick.admission_ns + 10, quick.queue_ns + 30);
+            quick.from_ns = quick.from_ns.min(row.completed_ns.unwrap());
+            quick.until_ns = quick.until_ns.max(row.completed_ns.unwrap());
+        }
+        parted.add_summed(&[quick.with_responses(&responses)]);
+        let findings = |summary: &TraceSummary| -> Vec<(String, Option<f64>)> {
+            let found = summary.findings(&Provenance::default(), |d| d.to_string());
+            found.into_iter().map(|f| (f.quantity, f.value)).collect()
+        };
+        assert_eq!(findings(&parted), findings(&all));
+        // What is damaged is none.
+        let damaged = Summed { buckets: vec![1], ..Summed::default() };
+        parted.add_summed(&[damaged]);
+        assert_eq!(findings(&parted), findings(&all));
     }
 
     #[test]

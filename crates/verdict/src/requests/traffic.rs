@@ -16,7 +16,7 @@
 use analyze::statistics::NORMAL_95;
 use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::{Binned, Buckets, ByOctave, Store};
-use model::record::{Finding, Interval, Request, Subject};
+use model::record::{Finding, Interval, Request, Subject, Summed};
 
 /// The parts of a response time, and what the device did: their places in what is summed.
 const WAIT: usize = 0;
@@ -300,6 +300,21 @@ impl<S: Store> Traffic<S> {
             self.response.get_or_insert_default().merge(response);
         }
         self.sums.add(&other.sums);
+    }
+
+    /// Adds quick requests that have no rows; how many they are. None where their columns
+    /// contradict each other.
+    pub(crate) fn add_summed(&mut self, summed: &Summed) -> Option<u64> {
+        let mut responses = Buckets::<S>::default();
+        let count = summed.add_responses(&mut responses).then(|| responses.count())?;
+        let scheduler_ns = summed.queue_ns.saturating_sub(summed.admission_ns);
+        let device_ns = summed.sum_ns.saturating_sub(summed.queue_ns);
+        let ns = [summed.queue_ns, summed.admission_ns, scheduler_ns, device_ns, device_ns];
+        let mut counts = [count; COUNTS];
+        (counts[BYTES], counts[ERRORS]) = (summed.bytes, 0);
+        self.sums.add(&Sums { ns: ns.map(|ns| ns as f64), counts });
+        self.response.get_or_insert_default().merge(&responses);
+        Some(count)
     }
 
     /// The sum of their responses.

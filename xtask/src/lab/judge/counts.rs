@@ -37,7 +37,7 @@ fn counted_bytes(row: &Request) -> u64 {
     if row.op == Op::Other { bytes & !511 } else { bytes }
 }
 
-/// What was requested of a device and completed.
+/// What was requested of a device and completed, in rows and in sums.
 fn requested(run: &Run, device: u32, op: Op) -> Sum {
     let is_of = |row: &&Request| {
         row.device == device
@@ -45,7 +45,12 @@ fn requested(run: &Run, device: u32, op: Op) -> Sum {
             && row.parent_id.is_none()
             && row.completed_ns.is_some()
     };
-    sum(run.requests.iter().map(|(row, _)| row).filter(is_of))
+    let quick = run.context.summed.iter();
+    let quick = quick.filter(|of| of.device == u64::from(device) && of.op == op);
+    quick.fold(sum(run.requests.iter().map(|(row, _)| row).filter(is_of)), |sum, of| Sum {
+        requests: sum.requests + of.count,
+        bytes: sum.bytes + of.bytes,
+    })
 }
 
 /// Flushes that the device was given.

@@ -22,6 +22,9 @@ quantities! {
     }
 
     traced "trace_span_ns" "ns" "from the first arrival to the last arrival or completion";
+    traced "slower_than_ns" "ns" "response time below which requests have no rows (--slower-than)";
+    traced "summed_count" "1" "requests without rows, because they were quick: in summed.parquet";
+    traced "summed_bytes" "B" "bytes of the requests of summed_count";
     traced "tracer_ns_per_event" "ns"
         "CPU time of the BPF programs per block-layer event that they saw";
     traced "tracer_percent" "%" "CPU time of the BPF programs as a share of one CPU";

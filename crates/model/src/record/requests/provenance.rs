@@ -102,7 +102,15 @@ pub struct Provenance {
     pub notes: BTreeMap<String, String>,
 }
 
+/// The note of a trace's threshold in ns: requests that took less have no rows (`summed`).
+pub const SLOWER_THAN: &str = "slower_than_ns";
+
 impl Provenance {
+    /// The response time below which requests have no rows, in ns; none where all have.
+    pub fn slower_than_ns(&self) -> Option<u64> {
+        self.notes.get(SLOWER_THAN)?.parse().ok()
+    }
+
     /// As key-value pairs of a footer.
     pub fn to_footer(&self) -> BTreeMap<String, String> {
         let mut footer = BTreeMap::from([

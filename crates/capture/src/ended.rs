@@ -1,0 +1,92 @@
+//! What a session leaves besides its rows, at its end and while it goes on, and what is noted of it
+//! with them.
+//!
+//! Non-goals: how it is captured (`session`).
+
+use super::presence::{CHANGED, DEVICE_CHANGED};
+use super::witness::Witness;
+use super::{Devices, areas};
+use host::device::Tree;
+use model::record::requests::Provenance;
+use model::record::{Commands, Context, Finding};
+use std::collections::BTreeSet;
+use trace::intake::{Durable, RowsError};
+
+/// What a session leaves besides the rows.
+pub struct Ended {
+    /// Where the rows come from, and what was lost.
+    pub provenance: Provenance,
+    /// The names of processes.
+    pub commands: Commands,
+    /// All devices that were captured.
+    pub devices: Devices,
+    /// What it cost.
+    pub costs: Vec<Finding>,
+    /// How its rows compare with the kernel's own counts.
+    pub checks: Vec<Finding>,
+    /// Calls, processes and files, where they were requested.
+    pub context: Context,
+    /// Why the output took no more.
+    pub refused: Option<RowsError>,
+    /// Whether it was ever in the kernel.
+    pub has_begun: bool,
+}
+
+/// What a session knows while it goes on.
+pub struct SoFar {
+    /// Where the rows come from, and what was lost.
+    pub provenance: Provenance,
+    /// The names of processes.
+    pub commands: Commands,
+    /// All devices that were captured.
+    pub devices: Devices,
+    pub(super) witness: Option<Witness>,
+    pub(super) durable: Durable,
+}
+
+impl SoFar {
+    /// Calls, processes and files: their names are looked for, which takes up to some seconds.
+    pub fn context(&mut self) -> Context {
+        let durable = std::mem::take(&mut self.durable);
+        self.witness.take().map(|witness| witness.conclude(durable)).unwrap_or_default()
+    }
+}
+
+impl Ended {
+    /// Notes the costs, and the names of devices and of the cgroups that requested anything, with
+    /// the trace.
+    pub fn note(&mut self, cgroups: &BTreeSet<u64>) {
+        note_cgroups(&mut self.provenance, cgroups);
+        let notes = &mut self.provenance.notes;
+        for cost in &self.costs {
+            if let Some(value) = cost.value {
+                notes.insert(format!("cost.{}", cost.quantity), value.to_string());
+            }
+        }
+        note_devices(&mut self.provenance, &self.devices);
+        let changed = self.checks.iter().filter(|f| f.quantity == DEVICE_CHANGED);
+        for finding in changed {
+            let device = finding.subject.get("device").unwrap_or_default();
+            let sentence = report::doubt::sentences(&finding.doubts);
+            self.provenance.notes.insert(format!("{CHANGED}{device}"), sentence);
+        }
+    }
+}
+
+/// Notes what the cgroups are called that requested anything.
+pub fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
+    if !cgroups.is_empty() {
+        let paths = host::cgroup::paths(&Tree::system()).into_iter();
+        let paths = paths.filter(|(number, _)| cgroups.contains(number));
+        let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), path));
+        provenance.notes.extend(notes);
+    }
+}
+
+/// Notes what the devices are called, and what lies where on them.
+pub fn note_devices(provenance: &mut Provenance, devices: &Devices) {
+    let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
+    provenance.notes.extend(names);
+    provenance.note_stack(devices.stack());
+    areas::note(provenance, devices);
+}

@@ -1,0 +1,152 @@
+/*
+ * Requests that were quicker than a threshold, as sums: they make no record (record --slower-than).
+ * By CPU, device and operation: how many they are, their bytes and times, and a histogram of their
+ * response times, whose buckets are those of model::histogram. User space maps the sums (summed.rs).
+ *
+ * What is told singly all the same: what failed, what lbolt itself requested, what is told by its
+ * steps, and what finds no place here: more devices and operations than there are places.
+ *
+ * Two programs on one CPU may add at once, where one interrupts the other: all additions are
+ * atomic.
+ *
+ * Non-goals: sums by anything else; kernels without atomic operations with a result (PLAIN).
+ */
+#ifndef LBOLT_SUMMED_H
+#define LBOLT_SUMMED_H
+
+/* Written before the programs are loaded: 0 if all requests are told. */
+volatile const u64 slower_than_ns;
+/* How many buckets there are below it. */
+volatile const u32 summed_buckets = 1;
+
+#ifndef PLAIN
+/* Places of each CPU, and those of them that a device and operation can have. */
+#define SUMMED_BITS 4
+#define SUMMED_WAYS 4
+
+struct summed {
+	u64 key; /* operation << 32 | device, and bit 63; 0: nobody's place */
+	u64 bytes;
+	u64 admission_ns; /* queued to started */
+	u64 queue_ns;	  /* queued to issued */
+	u64 response_ns;  /* queued to completed */
+	u64 most_ns;
+	u64 below_ns; /* by how much the quickest one was quicker than the threshold */
+	u64 apart;
+};
+
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(map_flags, MAPPABLE);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct summed);
+} summed SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(map_flags, MAPPABLE);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u64);
+} summed_counts SEC(".maps");
+
+/* Our own processes in the first PID namespace, which are known when the programs are loaded. */
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u64); /* one << 32 | the other; 0: none */
+} summed_not SEC(".maps");
+
+/* One more than the place that a device and operation have; 0: none. */
+INLINE u32 summed_place(u32 cpu, u64 key)
+{
+	u32 first = hash_of(key) >> (64 - SUMMED_BITS);
+
+#pragma unroll
+	for (u32 way = 0; way < SUMMED_WAYS; way++) {
+		u32 place = (cpu << SUMMED_BITS) + ((first + way) & ((1 << SUMMED_BITS) - 1));
+		struct summed *at = bpf_map_lookup_elem(&summed, &place);
+		u64 owner;
+
+		if (!at)
+			return 0;
+		owner = *(volatile u64 *)&at->key;
+		if (!owner)
+			owner = __sync_val_compare_and_swap(&at->key, 0, key) ?: key;
+		if (owner == key)
+			return place + 1;
+	}
+	return 0;
+}
+
+/* The bucket of a time: 128 to the octave. */
+INLINE u32 bucket_of(u64 ns)
+{
+	u64 rest = ns >> 8;
+	u32 shift = 0;
+
+#pragma unroll
+	for (u32 bits = 32; bits; bits /= 2)
+		if (rest >> bits) {
+			shift += bits;
+			rest >>= bits;
+		}
+	shift += rest != 0;
+	return (shift << 7) + (u32)(ns >> shift);
+}
+
+/* Once more at the most: only what interrupts this may have been between. */
+INLINE void raise(u64 *most, u64 value)
+{
+#pragma unroll
+	for (int time = 0; time < 2; time++) {
+		u64 now = *(volatile u64 *)most;
+
+		if (now >= value || __sync_val_compare_and_swap(most, now, value) == now)
+			return;
+	}
+}
+
+INLINE int is_own(u32 tgid)
+{
+	u32 zero = 0;
+	u64 *own = bpf_map_lookup_elem(&summed_not, &zero);
+
+	return !own || (tgid && (tgid == (u32)*own || tgid == *own >> 32));
+}
+
+/* Whether it is added to the sums; else it is to be told. */
+static APART int sum_up(struct start *known, u32 status)
+{
+	u64 took_ns = bpf_ktime_get_ns() - known->queued_ns;
+	u64 key = 1ull << 63 | (u64)(known->step.command_flags & OPERATION) << 32 |
+		  known->step.device;
+	u32 cpu = bpf_get_smp_processor_id(), place, bucket;
+	struct summed *sum;
+	u64 *count;
+
+	if (status || took_ns >= slower_than_ns || cpu >= cells_cpus || is_own(known->tgid))
+		return 0;
+	place = summed_place(cpu, key);
+	if (!place--)
+		return 0;
+	sum = bpf_map_lookup_elem(&summed, &place);
+	bucket = place * summed_buckets + bucket_of(took_ns);
+	count = bpf_map_lookup_elem(&summed_counts, &bucket);
+	if (!sum || !count)
+		return 0;
+	__sync_fetch_and_add(&sum->bytes, known->step.length_bytes);
+	__sync_fetch_and_add(&sum->admission_ns, known->started_after_ns);
+	if (known->tag)
+		__sync_fetch_and_add(&sum->queue_ns, known->tag - known->queued_ns);
+	__sync_fetch_and_add(&sum->response_ns, took_ns);
+	raise(&sum->most_ns, took_ns);
+	raise(&sum->below_ns, slower_than_ns - took_ns);
+	__sync_fetch_and_add(count, 1);
+	return 1;
+}
+#endif
+
+#endif
