@@ -116,7 +116,7 @@ impl Place {
 }
 
 /// A record that a run may have beside its requests.
-const BESIDES: [&str; 5] = ["calls", "waits", "stacks", "processes", "files"];
+const BESIDES: [&str; 6] = ["calls", "waits", "stacks", "processes", "files", "summed"];
 
 /// Text as SQL has it.
 fn quoted(text: &str) -> String {
