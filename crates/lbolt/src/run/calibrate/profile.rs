@@ -5,6 +5,7 @@
 use crate::resolve::calibrate::ResolvedCalibration;
 use analyze::calibrate::{Direction, Fit, Judged, Load, Path, Range};
 use experiment::calibrate::{LARGE_BYTES, Plan};
+use model::calibration::Pass;
 use model::text::visible;
 use std::fmt::Write as _;
 
@@ -41,14 +42,16 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn of(resolved: &'a ResolvedCalibration, fit: &Fit) -> Self {
-        let loads = fit.read.random.loads.iter().map(|load| load.outstanding);
+    /// Of passes, some of which the fit may have left out.
+    pub(super) fn of(resolved: &'a ResolvedCalibration, passes: &[Pass]) -> Self {
+        let of_fit = passes.iter().filter(|pass| !pass.cell.is_held_out);
+        let depths = of_fit.map(|pass| pass.cell.class.depth);
         Self {
             device: &resolved.name,
             how: rounds_of(&resolved.plan),
             capacity: (resolved.capacity_bytes, ("published", "by the device")),
             request_bytes_max: LARGE_BYTES,
-            outstanding_max: loads.max().unwrap_or(1),
+            outstanding_max: depths.max().unwrap_or(1),
         }
     }
 }
