@@ -89,7 +89,9 @@ fn a_volume_of_a_cloud_is_refined() {
     assert!(predicted.parse::<u32>().unwrap() >= 24, "{}", ended.out);
     assert!(!ended.out.contains("write buffer"), "{}", ended.out);
     let profile = std::fs::read_to_string(lab.path("p.toml")).unwrap();
-    assert!(profile.contains("requests_per_s = 3000") && profile.contains("depth = 64"));
+    for kept in ["requests_per_s = 3000", "depth = 64", "window = { value"] {
+        assert!(profile.contains(kept), "{kept}: {profile}");
+    }
 }
 
 /// A write buffer is found with its draining; its profile would meet the waits for it twice.

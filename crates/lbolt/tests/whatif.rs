@@ -87,7 +87,7 @@ fn a_move_to_a_volume_of_a_cloud_has_an_interval_and_says_what_is_not_known() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for told in [
-        "3000 IOPS, 125 MiB/s, reads take 0.2 ms to 9.9 ms",
+        "3000 IOPS, 125 MiB/s, reads take 200 µs to 9.90 ms",
         "16000 IOPS, 500 MiB/s",
         "no figure is published for the latency distribution",
         "`lbolt calibrate` on such a volume measures its times",

@@ -6,9 +6,9 @@
 //! Non-goals: replaying (`run::simulate`); other parts of a machine (`change`).
 
 use crate::resolve::modelled::load;
-use model::units::parse_size_above_zero;
+use model::units::{parse_size_above_zero, show_time_ns};
 use sim::drive::{Capacity, Limits};
-use sim::profile::{Leaf, Profile, Source, plain};
+use sim::profile::{Leaf, Profile, Source, Value, plain};
 use std::collections::BTreeSet;
 
 /// A word for a key of the model.
@@ -21,6 +21,9 @@ struct Word {
     /// What to do where it cannot be set.
     otherwise: &'static str,
 }
+
+/// The key of what a read takes at the least.
+const LATENCY: &str = "drive.read.random";
 
 const FOLLOWS: &str = "the provider does not sell it separately; give size= or another volume";
 
@@ -164,10 +167,17 @@ fn bounded(profile: &Profile) -> impl Iterator<Item = (&str, &Leaf)> {
     profile.leaves().filter(move |(key, leaf)| key.starts_with("drive.") && is_bounded(leaf))
 }
 
-/// `reads take 0.2 ms to 9.9 ms`; none where the latency is known.
+/// `reads take 200 µs to 9.90 ms`; none where the latency is known.
 fn latency(profile: &Profile) -> Option<String> {
-    let (_, leaf) = bounded(profile).find(|(key, _)| *key == "drive.read.random")?;
-    Some(format!("reads take {} to {}", plain(leaf.low.as_ref()?), plain(leaf.high.as_ref()?)))
+    let (_, leaf) = bounded(profile).find(|(key, _)| *key == LATENCY)?;
+    // A bound is read as the value is, in whatever unit it stands.
+    let shown = |bound: &Option<Value>| {
+        let mut profile = profile.clone();
+        profile.set(LATENCY, &plain(bound.as_ref()?)).ok()?;
+        let time_ns = profile.reader().below("drive").below("read").time_ns("random").ok()?;
+        Some(show_time_ns(time_ns))
+    };
+    Some(format!("reads take {} to {}", shown(&leaf.low)?, shown(&leaf.high)?))
 }
 
 /// What is not published of a volume; none where every number is known.
@@ -215,7 +225,7 @@ mod tests {
     #[test]
     fn what_is_not_published_is_named_unless_it_is_set() {
         let told = notes("aws-gp3");
-        for unknown in ["reads take 0.2 ms to 9.9 ms", "latency distribution", "are averaged"] {
+        for unknown in ["reads take 200 µs to 9.90 ms", "latency distribution", "are averaged"] {
             assert!(told.contains(unknown), "{told}");
         }
         let known = notes("aws-gp3,drive.read.variation=10 %,drive.write.variation=10 %");

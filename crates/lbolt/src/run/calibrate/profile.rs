@@ -12,6 +12,11 @@ use std::fmt::Write as _;
 /// What measured the numbers of a fit.
 pub(super) const OWN: &str = "lbolt calibrate";
 
+/// How much a volume lets through at once is neither measured nor published: without it every two
+/// requests would be held apart, and a prediction would be sure of that.
+const WINDOW: &str = "window = { value = \"100 ms\", low = \"0 ms\", high = \"1000 ms\", assumed = \
+                      \"the time over which limits are averaged\" }\n";
+
 /// How a number is known, and from where, as profiles say it.
 pub(super) type Source = (&'static str, &'static str);
 
@@ -95,6 +100,7 @@ pub(super) fn text(
     if !limits.is_empty() {
         text.push_str("\n[limit]\nassumed = \"given by --limit\"\n");
         limits.iter().for_each(|(key, value)| _ = writeln!(text, "{key} = {value:?}"));
+        text.push_str(WINDOW);
     }
     text
 }
