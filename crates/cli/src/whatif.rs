@@ -10,8 +10,9 @@ pub struct WhatifOptions {
     /// The trace.
     #[command(flatten)]
     pub trace: TraceOptions,
-    /// Change to predict: reads-first, dribble=WRITES/s, scheduler=NAME, drives=N, drive=MODEL,
-    /// cache=SIZE|on|off; join several with +. Repeat --change to compare alternatives.
+    /// Change to predict: reads-first, dribble=WRITES/s, scheduler=NAME, drives=N,
+    /// drive=MODEL[,iops=N][,throughput=SIZE][,size=SIZE][,credits=PERCENT], cache=SIZE|on|off;
+    /// join several with +. Repeat --change to compare alternatives.
     #[arg(long, value_name = "CHANGE", required = true)]
     pub change: Vec<String>,
     /// Model: a name of `lbolt simulate --list-models`, or the path of a profile (.toml) [default:
@@ -33,6 +34,7 @@ pub struct WhatifOptions {
 const WHATIF_HELP: &str = "\
 lbolt whatif week.srt --model hp-9000-845 --change reads-first --change dribble=10/s
 lbolt whatif RUN --model generic-7200rpm --change drives=2+scheduler=mq-deadline
+lbolt whatif RUN --model my.toml --change drive=aws-gp3 --change drive=aws-gp3,iops=16000
 
 Before is the model without the change, not the trace. The intervals cover paired samples of the
 model's uncertain parameters and of the start of the trace. If the trace has response times, they

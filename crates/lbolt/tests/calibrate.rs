@@ -75,6 +75,25 @@ fn a_modelled_device_is_calibrated_in_virtual_time() {
     assert!(page.contains("What the device is like"));
 }
 
+/// With the provider's limits the times of a cloud's volume are found, although most passes are at
+/// a limit.
+#[test]
+fn a_volume_of_a_cloud_is_refined() {
+    let lab = Lab::new();
+    let words = "calibrate model:aws-gp3,drive.limit.merged=0% -o p.toml --runs 3 --runtime 100ms";
+    let limits = "--limit requests_per_s=3000 --limit bytes_per_s=131072000";
+    let ended = lab.run(&format!("{words} {limits}"));
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("The true value lies in 4 of 4 intervals."), "{}", ended.out);
+    let predicted = ended.out.split("predicts ").nth(1).unwrap().split(' ').next().unwrap();
+    assert!(predicted.parse::<u32>().unwrap() >= 24, "{}", ended.out);
+    assert!(!ended.out.contains("write buffer"), "{}", ended.out);
+    let profile = std::fs::read_to_string(lab.path("p.toml")).unwrap();
+    for kept in ["requests_per_s = 3000", "depth = 64", "window = { value"] {
+        assert!(profile.contains(kept), "{kept}: {profile}");
+    }
+}
+
 /// A write buffer is found with its draining; its profile would meet the waits for it twice.
 #[test]
 fn a_write_buffer_is_found() {

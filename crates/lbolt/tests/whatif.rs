@@ -75,6 +75,55 @@ fn what_changes_nothing_has_a_ratio_of_one() {
     }
 }
 
+/// A move to a cloud's volume: an interval about each number, and what no vendor publishes. The
+/// screen says it for all volumes together once.
+#[test]
+fn a_move_to_a_volume_of_a_cloud_has_an_interval_and_says_what_is_not_known() {
+    let lab = Lab::new();
+    mixed(&lab);
+    let moves = "--change drive=aws-gp3 --change drive=aws-gp3,iops=16000,throughput=500m";
+    let words = format!("whatif t.log --model flash-sata-2021 {moves}");
+    let ended = lab.run(&format!("{words} -o out"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in [
+        "3000 IOPS, 125 MiB/s, reads take 200 µs to 9.90 ms",
+        "16000 IOPS, 500 MiB/s",
+        "no figure is published for the latency distribution",
+        "`lbolt calibrate` on such a volume measures its times",
+    ] {
+        assert_eq!(text.matches(told).count(), 1, "{told}: {}", ended.out);
+    }
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 100), "{}", ended.out);
+    let report = lab.measure(&format!("{words} -o again"));
+    // 1 ms within 0.2 ms to 9.9 ms, over some 0.1 ms of the drive before.
+    for quantity in ["change_mean_ratio", "change_p99_ratio"] {
+        let keys = [("change", "drive=aws-gp3"), ("op", "read")];
+        let [low, value, high] = ratio(&report, &keys, quantity);
+        assert!(low < value && value < high && high / low > 4.0, "{low} {value} {high}");
+    }
+}
+
+/// A load of 1,000 requests a second: gp2 of 100 GiB serves them from its credits, and 300 of them
+/// when these are spent.
+#[test]
+fn credits_hide_a_limit_until_they_are_spent() {
+    let lab = Lab::new();
+    let one = |n: u64| format!("{} /dev/x read {} 4096\n", n * 1000, n * 7919 % 100_000 * 4096);
+    lab.file("t.log", TRACE.to_owned() + &(0..3000).map(one).collect::<String>());
+    let moves = "--change drive=aws-gp2,size=100g --change drive=aws-gp2,size=100g,credits=0%";
+    let words = format!("whatif t.log --model flash-sata-2021 --arrivals open {moves} --draws 0");
+    let report = lab.measure(&format!("{words} -o out"));
+    let mean_ms = |change: &str| {
+        ratio(&report, &[("change", change), ("op", "read")], "after_mean_ns")[1] / 1e6
+    };
+    let (full, spent) =
+        (mean_ms("drive=aws-gp2,size=100g"), mean_ms("drive=aws-gp2,size=100g,credits=0%"));
+    assert!((0.9..1.2).contains(&full), "{full}");
+    // 3,000 requests at 300 a second are late by 3.5 s on average.
+    assert!((3400.0..3600.0).contains(&spent), "{spent}");
+}
+
 #[test]
 fn bad_words_are_refused_and_leave_nothing() {
     let lab = Lab::new();
@@ -87,6 +136,9 @@ fn bad_words_are_refused_and_leave_nothing() {
         ("--model atlas10k --change dribble=5", "dribble=20/s"),
         ("--model atlas10k --change drives=99", "from 1 to 64"),
         ("--model atlas10 --change reads-first", "did you mean"),
+        ("--model atlas10k --change drive=aws-gp3,iops=90000", "3000 IOPS to 80000 IOPS"),
+        ("--model atlas10k --change drive=aws-gp2,iops=9000", "cannot be set for aws-gp2"),
+        ("--model atlas10k --change drive=aws-gp3,iops=", "is not KEY=VALUE; the keys are iops"),
         ("--model atlas10k --change reads-first --draws x", "--draws"),
         ("--model atlas10k --change reads-first --arrivals never", "--arrivals"),
         ("--model vax-11-780 --change reads-first", "vax-11-780"),

@@ -406,6 +406,33 @@ pub fn throttled(passes: &[Pass]) -> Option<f64> {
     is_throttled.then(|| slow.iter().sum::<f64>() / slow.len() as f64)
 }
 
+/// From this share of a limit on, requests wait for it.
+const NEAR_LIMIT: f64 = 0.9;
+
+/// Whether so many requests and bytes a second are well below the provider's limits.
+pub fn stays_below(limits: &[(String, f64)], rates: [f64; 2]) -> bool {
+    let limit = |key: &str| limits.iter().find(|(name, _)| name == key).map(|(_, limit)| *limit);
+    let limits = ["requests_per_s", "bytes_per_s"].map(limit);
+    rates.iter().zip(limits).all(|(rate, of)| of.is_none_or(|of| *rate < NEAR_LIMIT * of))
+}
+
+/// The passes of the classes that stay below the provider's limits. The others tell the limit and
+/// not the device: a profile with their times and the limit would have requests wait twice.
+pub fn unthrottled(passes: &[Pass], limits: &[(String, f64)]) -> Vec<Pass> {
+    let mut by_class: BTreeMap<Class, Vec<&Pass>> = BTreeMap::new();
+    for pass in passes {
+        by_class.entry(pass.cell.class).or_default().push(pass);
+    }
+    let is_below = |(class, all): &(&Class, &Vec<&Pass>)| {
+        let mut rates: Vec<f64> = all.iter().map(|pass| pass.met.rate()).collect();
+        rates.sort_by(f64::total_cmp);
+        let rate = rates.get(rates.len() / 2).copied().unwrap_or(0.0);
+        stays_below(limits, [rate, rate * class.block_bytes as f64])
+    };
+    let below = by_class.iter().filter(is_below).flat_map(|(_, all)| all);
+    below.map(|pass| (*pass).clone()).collect()
+}
+
 /// As many outstanding show a limit.
 const LIMITED_DEPTH: u32 = 8;
 /// Rates are the same within this share.

@@ -124,6 +124,24 @@ fn a_limit_of_requests_is_seen_where_its_bucket_is_empty() {
     assert_eq!(limited(&passes), None);
 }
 
+/// 3,000 IOPS hold the small requests at some depths back, 100 MB/s the large ones at all.
+#[test]
+fn classes_at_a_limit_tell_nothing_of_the_device() {
+    let truth = Truth { fixed_ns: 1e6, byte_ns: 0.0, servers: 64.0, noise: 0.0 };
+    let mut passes = passes(truth, 1);
+    for pass in &mut passes {
+        let class = pass.cell.class;
+        let rate = (1000 * u64::from(class.depth)).min(3000).min(100_000_000 / class.block_bytes);
+        pass.met.halves = [rate / 2, rate - rate / 2];
+    }
+    let limits = [("requests_per_s".to_owned(), 3000.0), ("bytes_per_s".to_owned(), 1e8)];
+    let free = unthrottled(&passes, &limits);
+    assert!(!free.is_empty() && free.len() < passes.len());
+    let is_small = |pass: &Pass| pass.cell.class.block_bytes == 4096 && pass.cell.class.depth < 3;
+    assert!(free.iter().all(is_small));
+    assert_eq!(unthrottled(&passes, &[]).len(), passes.len());
+}
+
 #[test]
 fn a_class_holds_by_its_mean_its_tail_and_its_rate() {
     let of = |predicted, count| Judged {

@@ -6,7 +6,8 @@
 //!
 //! Non-goals: replaying (`run::simulate`).
 
-use crate::resolve::modelled::{load, refused};
+use crate::resolve::modelled::refused;
+use crate::resolve::volume::Volume;
 use messages::fault::{Fault, failure};
 use model::units::{parse_size, show_size};
 use sim::profile::{Profile, plain};
@@ -20,8 +21,8 @@ pub(crate) const CHUNK_BYTES: u64 = 64 * 1024;
 enum Edit {
     /// Another value for a key.
     Set(String, String),
-    /// The drive of another profile, by its name.
-    Drive(String),
+    /// The drive of another profile.
+    Drive(Volume),
     /// Nothing.
     Without(&'static str),
 }
@@ -53,7 +54,7 @@ const KNOWN: [Known; 6] = [
     Known { name: "dribble", value: "WRITES/s", make: dribble },
     Known { name: "scheduler", value: "NAME", make: scheduler },
     Known { name: "drives", value: "N", make: drives },
-    Known { name: "drive", value: "MODEL", make: drive },
+    Known { name: "drive", value: "MODEL[,KEY=VALUE]...", make: drive },
     Known { name: "cache", value: "SIZE|on|off", make: cache },
 ];
 
@@ -88,8 +89,8 @@ impl Change {
             match edit {
                 Edit::Set(key, value) => profile.set(key, value).map_err(refused)?,
                 Edit::Without(part) => profile.replace(part, None),
-                Edit::Drive(name) => {
-                    profile.replace("drive", Some(&load(name, &[])?.drawn(draw)));
+                Edit::Drive(volume) => {
+                    profile.replace("drive", Some(&volume.load()?.drawn(draw)));
                 }
             }
         }
@@ -279,17 +280,9 @@ fn drives(value: &str, _: &Profile) -> Result<Change, String> {
 }
 
 fn drive(value: &str, _: &Profile) -> Result<Change, String> {
-    let other = load(value, &[]).map_err(|error| error.to_string())?;
-    let has_drive = other.reader().below("drive").has_any();
-    if !has_drive {
-        return Err(format!(
-            "{value} has no drive; choose a drive from lbolt simulate \
-                            --list-models"
-        ));
-    }
-    let title = if other.title.is_empty() { value.to_owned() } else { other.title };
-    Ok(Change { edits: vec![Edit::Drive(value.to_owned())], ..Change::default() }
-        .noted(format!("drive: {title}, behind the same queue, controller and bus")))
+    let (volume, profile) = Volume::parse(value)?;
+    let notes = volume.notes(&profile);
+    Ok(Change { edits: vec![Edit::Drive(volume)], notes, ..Change::default() })
 }
 
 /// The cache of a rotating drive, by its segments; the buffer of a flash drive.
@@ -341,6 +334,7 @@ fn sized(size: &str, profile: &Profile) -> Result<Change, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolve::modelled::load;
     use papers::CATALOG;
 
     fn parse(text: &str, model: &str) -> Result<Change, String> {

@@ -28,3 +28,4 @@ pub(crate) trait Resolved {
     /// What is going to happen, where somebody may wait for it.
     fn announcement(&self) -> String;
 }
+pub(crate) mod volume;

@@ -7,6 +7,7 @@ use crate::number::significant;
 use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
 use model::units::{counted, show_change, show_time_ns};
+use std::collections::BTreeSet;
 
 const BELOW: &str = "--all has more, and the tables of `lbolt response` before and after.";
 
@@ -76,8 +77,10 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
 }
 
 fn led(lead: &str, texts: &[String]) -> Option<String> {
-    let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    texts.dedup();
+    // What two alternatives have in common is told once.
+    let mut seen = BTreeSet::new();
+    let texts: Vec<&str> =
+        texts.iter().map(String::as_str).filter(|text| seen.insert(*text)).collect();
     (!texts.is_empty()).then(|| format!("{lead}{}.", texts.join("; ")))
 }
 

@@ -23,7 +23,7 @@ pub use rules::{After, BusTimes, CacheRules, ExtraDisconnect, Overheads, ReadAhe
 pub use seek::SeekCurve;
 pub use serve::{CachedDrive, PastEnd};
 pub use speed_matching::SpeedMatching;
-pub use virtual_drive::VirtualDrive;
+pub use virtual_drive::{Allowance, Limits, VirtualDrive};
 
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};

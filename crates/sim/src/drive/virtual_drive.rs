@@ -1,10 +1,8 @@
 //! A drive of which only its times are known: a cloud's volume, a loop device, memory. A request
 //! takes a time by its direction, and whether it continues the one before, and its bytes by a rate;
-//! so many at once; all within limits of requests and bytes a second, with bursts.
+//! so many at once; all within limits of requests and bytes a second, with bursts (see `limit`).
 //!
-//! The limits are token buckets (as a cloud's volumes have them), kept as the moment at which the
-//! bucket would be full: the virtual scheduling of ITU-T I.371. Non-goals: anything within the
-//! drive.
+//! Non-goals: anything within the drive.
 //!
 //! Writes may have a `buffer`: they are taken at their own times while it has room, and then as
 //! fast as it drains, which is a bucket again; a flush waits until it is empty.
@@ -12,47 +10,17 @@
 //! What was measured at several depths is given by `load` (see `load`): how much longer a request
 //! takes by how many are outstanding when it comes, and how its times are spread.
 
+mod limit;
 mod load;
+
+pub use limit::{Allowance, Limits};
 
 use super::{Access, Capacity, Drive, Operation};
 use crate::bus::Bus;
 use crate::profile::{ProfileError, Reader};
 use crate::random::Random;
+use limit::Bucket;
 use load::Service;
-
-/// A limit of requests or bytes a second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Limit {
-    /// What one takes, ns; none where there is no limit.
-    one_ns: f64,
-    /// What a burst of as many as may be takes, ns.
-    burst_ns: f64,
-    /// When the bucket would be full, ns.
-    full_ns: f64,
-}
-
-impl Limit {
-    /// So many a second, none for no limit; and a burst of so many.
-    fn of(rate: f64, burst: f64) -> Self {
-        let one_ns = if rate > 0.0 { 1e9 / rate } else { 0.0 };
-        Self { one_ns, burst_ns: burst * one_ns, full_ns: 0.0 }
-    }
-
-    /// Nothing was taken yet.
-    fn fresh(self) -> Self {
-        Self { full_ns: 0.0, ..self }
-    }
-
-    /// Takes so many from some time on; returns when they may be had.
-    fn take(&mut self, from_ns: f64, count: f64) -> f64 {
-        let cost_ns = count * self.one_ns;
-        let full_ns = self.full_ns.max(from_ns) + cost_ns;
-        // More than a burst has an empty bucket to itself.
-        let begin_ns = from_ns.max(full_ns - self.burst_ns.max(cost_ns));
-        self.full_ns = full_ns;
-        begin_ns
-    }
-}
 
 /// Between parts times are whole nanoseconds.
 const ROUNDED_NS: f64 = 1.0;
@@ -65,10 +33,9 @@ pub struct VirtualDrive {
     /// Reads and writes.
     services: [Service; 2],
     flush_ns: f64,
-    /// Of requests and of bytes.
-    limits: [Limit; 2],
+    limits: Limits,
     /// What has been written drains from it; without limit where there is none.
-    buffer: Limit,
+    buffer: Bucket,
     /// The ends of the last read and of the last write.
     ends: [Option<u64>; 2],
     /// When what is outstanding completes, ns.
@@ -81,11 +48,8 @@ impl VirtualDrive {
     /// Reads `capacity`, `service`, `read`, `write` and, where they are given, `limit` and
     /// `buffer`.
     pub fn read(drive: &Reader) -> Result<Self, ProfileError> {
-        let (service, limit) = (drive.below("service"), drive.below("limit"));
-        let of = |rate: &str, burst: &str| {
-            let number = |key: &str| limit.or(key, 0.0, |limit, key| limit.number_from(key, 1.0));
-            Ok(Limit::of(number(rate)?, number(burst)?))
-        };
+        let service = drive.below("service");
+        let capacity = Capacity::read(&drive.below("capacity"))?;
         let buffer = drive.below("buffer");
         let drain = buffer.or("drain", 0.0, Reader::rate_bytes_per_s)?;
         let buffer_bytes = buffer.or("size", 0, Reader::size_bytes)?;
@@ -93,12 +57,12 @@ impl VirtualDrive {
             return Err(buffer.error("size", "and `drain` are given together"));
         }
         Ok(Self {
-            capacity: Capacity::read(&drive.below("capacity"))?,
+            capacity,
             depth: service.count_in("depth", 1..=65_536)? as usize,
             services: [Service::read(&drive.below("read"))?, Service::read(&drive.below("write"))?],
             flush_ns: service.time_ns("flush")?,
-            limits: [of("requests_per_s", "burst_requests")?, of("bytes_per_s", "burst_bytes")?],
-            buffer: Limit::of(drain, buffer_bytes as f64),
+            limits: Limits::read(drive, capacity.bytes())?,
+            buffer: Bucket::of(drain, buffer_bytes as f64),
             ends: [None; 2],
             outstanding_ns: vec![],
             served: 0,
@@ -118,16 +82,15 @@ impl Drive for VirtualDrive {
 
     fn serve(&mut self, given_ns: f64, access: Access, _: &mut Bus) -> f64 {
         if access.operation == Operation::Flush {
-            return (given_ns + self.flush_ns).max(self.buffer.full_ns);
+            return (given_ns + self.flush_ns).max(self.buffer.full_ns());
         }
         let bytes = access.blocks as f64 * f64::from(self.capacity.sector_bytes);
-        let [requests, of_bytes] = &mut self.limits;
-        let mut begin_ns = requests.take(given_ns, 1.0).max(of_bytes.take(given_ns, bytes));
+        let direction = usize::from(access.is_write());
+        let is_next = self.ends[direction].replace(access.end()) == Some(access.block);
+        let mut begin_ns = self.limits.take(given_ns, (direction, is_next), bytes);
         if access.is_write() {
             begin_ns = begin_ns.max(self.buffer.take(given_ns, bytes));
         }
-        let direction = usize::from(access.is_write());
-        let is_next = self.ends[direction].replace(access.end()) == Some(access.block);
         let durable_ns = match access.operation {
             Operation::Write { fua: true } => self.flush_ns,
             _ => 0.0,
@@ -144,7 +107,7 @@ impl Drive for VirtualDrive {
     }
 
     fn fresh(&self) -> Box<dyn Drive> {
-        let (limits, buffer) = (self.limits.map(Limit::fresh), self.buffer.fresh());
+        let (limits, buffer) = (self.limits.fresh(), self.buffer.fresh());
         let (ends, outstanding_ns, rest) = ([None; 2], vec![], self.clone());
         Box::new(Self { ends, limits, buffer, outstanding_ns, served: 0, ..rest })
     }
@@ -237,5 +200,50 @@ mod tests {
         let mut drive = drive("[limit]\nassumed = 'x'\nbytes_per_s = 4096000\n");
         let mut at = || (serve(&mut *drive, 0.0, Access::read(80, 8)) - 508.0).round();
         assert_eq!([at(), at(), at()], [0.0, 1e3, 2e3]);
+    }
+
+    /// The volumes of clouds: each published number with its page and its year, and a latency that
+    /// lies between bounds.
+    #[test]
+    fn volumes_of_clouds_say_where_their_numbers_are_from_and_what_is_not_known() {
+        let is_volume =
+            |name: &str| ["aws-", "azure-", "gcp-"].iter().any(|of| name.starts_with(of));
+        let volumes: Vec<_> = CATALOG.profiles().filter(|known| is_volume(known.name)).collect();
+        assert!(volumes.len() >= 10);
+        for known in volumes {
+            let profile = CATALOG.load(known.name).unwrap();
+            let reader = profile.reader();
+            let drive = reader.below("drive");
+            crate::drive::read(&drive).unwrap();
+            assert_eq!(reader.finish(), Ok(()), "{}", known.name);
+            let bytes = drive.below("capacity").size_bytes("size").unwrap();
+            let limits = Limits::read(&drive, bytes).unwrap();
+            assert!(limits.iops.rate > 0.0 && limits.throughput.rate > 0.0, "{}", known.name);
+            for (key, leaf) in profile.leaves().filter(|(key, _)| key.starts_with("drive.")) {
+                let Some(crate::profile::Source::Published(text)) = &leaf.source else { continue };
+                let is_dated = text.contains(".com/") && text.contains(" 202");
+                assert!(is_dated, "{}: {key}: {text}", known.name);
+            }
+            for key in ["drive.read.random", "drive.write.random", "drive.read.variation"] {
+                let leaf = profile.leaves().find(|(name, _)| *name == key).unwrap().1;
+                assert!(leaf.low.is_some() && leaf.high.is_some(), "{}: {key}", known.name);
+            }
+        }
+    }
+
+    #[test]
+    fn times_vary_about_their_mean_as_the_profile_says() {
+        let text = VOLUME.replace("rate = '512 MB/s'", "rate = '512 GB/s'\nvariation = '50 %'");
+        let profile = CATALOG.load_text("v", "v.toml", &text).unwrap();
+        let drive = crate::drive::read(&profile.reader().below("drive")).unwrap();
+        let mut drive = drive.fresh();
+        let mut times: Vec<f64> =
+            (0..100_000).map(|_| serve(&mut *drive, 0.0, Access::read(80, 8))).collect();
+        times.sort_by(f64::total_cmp);
+        let mean = times.iter().sum::<f64>() / 1e5;
+        let variance = times.iter().map(|us| (us - mean).powi(2)).sum::<f64>() / 1e5;
+        assert!((mean / 500.0 - 1.0).abs() < 0.01, "{mean}");
+        assert!((variance.sqrt() / mean - 0.5).abs() < 0.01, "{variance}");
+        assert!(times[0] > 249.0 && (times[99_000] / 500.0 - 2.8).abs() < 0.1, "{}", times[0]);
     }
 }

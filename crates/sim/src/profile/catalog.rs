@@ -33,9 +33,11 @@ macro_rules! catalogued {
 
 /// The profiles of this crate: what traces are replayed on.
 pub const PROFILES: &[Catalogued] = catalogued! {
-    "drives": "819", "atlas-iii", "atlas10k", "barracuda", "cheetah4lp", "cheetah9lp", "dd-19",
-        "dec-rz26", "eagle", "flash-nvme-2020", "flash-sata-2018", "flash-sata-2021",
-        "generic-7200rpm", "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a",
+    "drives": "819", "atlas-iii", "atlas10k", "aws-gp2", "aws-gp3", "aws-io2", "aws-st1",
+        "azure-premium-ssd-p20", "azure-premium-ssd-p30", "azure-premium-ssd-v2", "barracuda",
+        "cheetah4lp", "cheetah9lp", "cloud-volume", "dd-19", "dec-rz26", "eagle", "flash-nvme-2020",
+        "flash-sata-2018", "flash-sata-2021", "gcp-hyperdisk-balanced", "gcp-pd-balanced",
+        "gcp-pd-ssd", "generic-7200rpm", "hp-c2200a", "hp-c2247a", "hp-c2490a", "hp-c3323a",
         "ibm18es", "ra81", "st41601n";
     "machines": "hp-9000-845";
 };

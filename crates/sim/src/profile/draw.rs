@@ -1,5 +1,6 @@
 //! Draws of a profile: every number that is known only to lie between two others is drawn evenly
-//! from there, so that runs of several draws tell how far a prediction can be trusted.
+//! from there (with `log = true` evenly by its logarithm), so that runs of several draws tell how
+//! far a prediction can be trusted.
 
 use super::ProfileError;
 use super::leaf::{Leaf, Source};
@@ -43,6 +44,9 @@ fn bounds(leaf: &Leaf) -> Option<Result<(f64, f64, &str), &'static str>> {
     if !(low.number <= value.number && value.number <= high.number) {
         return Some(Err("the value is not between low and high"));
     }
+    if leaf.log && low.number <= 0.0 {
+        return Some(Err("log needs a low above zero"));
+    }
     Some(Ok((low.number, high.number, value.unit)))
 }
 
@@ -74,10 +78,14 @@ impl Profile {
         for (_, leaf) in drawn.leaves_mut() {
             let Some(Ok((low, high, unit))) = bounds(leaf) else { continue };
             let share = random.unit();
+            let number = match leaf.log {
+                true => low * (high / low).powf(share),
+                false => low + share * (high - low),
+            };
             let value = match &leaf.value {
-                Value::Integer(_) => Value::Integer((low + share * (high - low)).round() as i64),
-                Value::Float(_) => Value::Float(low + share * (high - low)),
-                _ => Value::String(format!("{} {unit}", low + share * (high - low))),
+                Value::Integer(_) => Value::Integer(number.round() as i64),
+                Value::Float(_) => Value::Float(number),
+                _ => Value::String(format!("{number} {unit}")),
             };
             leaf.value = value;
             leaf.source = leaf.source.clone().or(Some(Source::Set));
@@ -119,12 +127,26 @@ mod tests {
     }
 
     #[test]
+    fn draws_by_logarithm_are_even_in_each_octave() {
+        let text =
+            TEXT.replace("low = '4 ms', high = '7 ms'", "low = '1 ms', high = '16 ms', log = true");
+        let profile = CATALOG.load_text("d", "d.toml", &text).unwrap();
+        let of = |number| {
+            let drawn = profile.drawn(number);
+            drawn.reader().below("drive").below("seek").time_ns("minimum").unwrap()
+        };
+        let below = (1..2000).map(of).filter(|ns| *ns < 4e6).count();
+        assert!((below as f64 / 2000.0 - 0.5).abs() < 0.05, "{below}");
+    }
+
+    #[test]
     fn intervals_that_cannot_be_are_refused() {
         for (bad, sentence) in [
             ("low = '4 us', high = '7 ms'", "the unit of the value"),
             ("low = '6 ms', high = '7 ms'", "not between"),
             ("low = true, high = '7 ms'", "numbers like the value"),
             ("low = '4 ms'", "must be given together"),
+            ("low = '0 ms', high = '7 ms', log = true", "above zero"),
         ] {
             let text = TEXT.replace("low = '4 ms', high = '7 ms'", bad);
             let error = CATALOG.load_text("d", "d.toml", &text).unwrap_err();

@@ -53,6 +53,9 @@ pub struct Leaf {
     pub low: Option<Value>,
     /// The most.
     pub high: Option<Value>,
+    /// Whether samples between the two are even by their logarithm: for a number of which little
+    /// more than the order of magnitude is known.
+    pub log: bool,
     /// Where it comes from.
     pub source: Option<Source>,
     /// In which file it stands.
@@ -119,6 +122,7 @@ pub(super) fn flatten(
                     value: value.clone(),
                     low: None,
                     high: None,
+                    log: false,
                     source: source.cloned(),
                     file: file.clone(),
                 };
@@ -136,18 +140,19 @@ pub(super) fn join(prefix: &str, key: &str) -> String {
 /// `{ value = …, published = … }`.
 fn explicit(file: &Arc<str>, path: &str, table: &Table) -> Result<Leaf, ProfileError> {
     let known = |key: &str| {
-        matches!(key, "value" | "low" | "high")
+        matches!(key, "value" | "low" | "high" | "log")
             || Source::KINDS.iter().any(|(kind, _)| *kind == key)
     };
     if let Some(key) = table.keys().find(|key| !known(key)) {
-        let reason = "is unknown next to a value; known are published, fitted, assumed, low and \
-                      high";
+        let reason = "is unknown next to a value; known are published, fitted, assumed, low, high \
+                      and log";
         return Err(ProfileError::new(file, &join(path, key), reason));
     }
     Ok(Leaf {
         value: table.get("value").cloned().unwrap_or(Value::Boolean(false)),
         low: table.get("low").cloned(),
         high: table.get("high").cloned(),
+        log: table.get("log").and_then(Value::as_bool).unwrap_or(false),
         source: source_of(file, path, table)?,
         file: file.clone(),
     })

@@ -9,6 +9,9 @@
 //! speed = "3961 rpm"
 //! head_switch = { value = "0.3 ms", fitted = "Table 2", low = "0.2 ms", high = "0.4 ms" }
 //! ```
+//! With `low` and `high` a sample is even between the two; with `log = true` it is even by its
+//! logarithm.
+//!
 //! A machine names the parts that it is made of, which are profiles too, and may change their
 //! numbers:
 //! ```toml

@@ -11,7 +11,9 @@ use crate::run::session::control;
 use crate::run::subject::SystemSubject;
 use crate::run::tracing::tracer;
 use analyze::calibrate::buffer::NoBuffer;
-use analyze::calibrate::{Fit, Judged, compare, fit, foreign_share, judge, limited, throttled};
+use analyze::calibrate::{
+    Fit, Judged, compare, fit, foreign_share, judge, limited, stays_below, throttled, unthrottled,
+};
 use capture::leftover::Kept;
 use experiment::calibrate::disk::{Inside, inside};
 use host::clock::HostClock;
@@ -56,7 +58,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<Calibration> {
     let Measured { passes, bursts, inside } = measure(resolved)?;
     let mut doubts = doubts(&passes, limits)?;
-    let fit = fit(&passes, &bursts).ok_or_else(|| {
+    let fit = fit_below(&passes, &bursts, limits).ok_or_else(|| {
         let sentence = "one class completed no request in a pass; give a longer --runtime";
         failure(Fault::Usage, sentence)
     })?;
@@ -79,7 +81,7 @@ pub(crate) fn run(
             (judged, text)
         }
         Err(what) => {
-            let frame = Frame::of(resolved, &fit);
+            let frame = Frame::of(resolved, &passes);
             let (fit, said) = with_buffer_or_without(&frame, &fit, limits, &passes)?;
             doubts.extend(said);
             let text = |judged: &[Judged]| profile::text(&frame, &fit, limits, judged);
@@ -104,6 +106,22 @@ pub(crate) fn run(
         None => known::of_fit(&fit, truth),
     };
     Ok(Calibration { fit, known, judged, text, doubts })
+}
+
+/// The fit of what no limit held back. How much the device does at the most, the limits decide.
+fn fit_below(passes: &[Pass], bursts: &[Burst], limits: &[(String, f64)]) -> Option<Fit> {
+    let whole = fit(passes, bursts)?;
+    let Some(mut below) = fit(&unthrottled(passes, limits), bursts) else { return Some(whole) };
+    below.read.ceiling = whole.read.ceiling;
+    if let (Some(below), Some(whole)) = (&mut below.write, whole.write) {
+        below.ceiling = whole.ceiling;
+    }
+    // Writes that go on at the limit look like a buffer that drains at it.
+    let is_limit = |drain: f64| !stays_below(limits, [0.0, drain]);
+    if below.buffer.as_ref().is_ok_and(|buffer| is_limit(buffer.drain_bytes_per_s.value)) {
+        below.buffer = Err(NoBuffer::NotSeen);
+    }
+    Some(below)
 }
 
 fn loaded(text: &str) -> anyhow::Result<Profile> {

@@ -5,11 +5,17 @@
 use crate::resolve::calibrate::ResolvedCalibration;
 use analyze::calibrate::{Direction, Fit, Judged, Load, Path, Range};
 use experiment::calibrate::{LARGE_BYTES, Plan};
+use model::calibration::Pass;
 use model::text::visible;
 use std::fmt::Write as _;
 
 /// What measured the numbers of a fit.
 pub(super) const OWN: &str = "lbolt calibrate";
+
+/// How much a volume lets through at once is neither measured nor published: without it every two
+/// requests would be held apart, and a prediction would be sure of that.
+const WINDOW: &str = "window = { value = \"100 ms\", low = \"0 ms\", high = \"1000 ms\", assumed = \
+                      \"the time over which limits are averaged\" }\n";
 
 /// How a number is known, and from where, as profiles say it.
 pub(super) type Source = (&'static str, &'static str);
@@ -41,14 +47,16 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn of(resolved: &'a ResolvedCalibration, fit: &Fit) -> Self {
-        let loads = fit.read.random.loads.iter().map(|load| load.outstanding);
+    /// Of passes, some of which the fit may have left out.
+    pub(super) fn of(resolved: &'a ResolvedCalibration, passes: &[Pass]) -> Self {
+        let of_fit = passes.iter().filter(|pass| !pass.cell.is_held_out);
+        let depths = of_fit.map(|pass| pass.cell.class.depth);
         Self {
             device: &resolved.name,
             how: rounds_of(&resolved.plan),
             capacity: (resolved.capacity_bytes, ("published", "by the device")),
             request_bytes_max: LARGE_BYTES,
-            outstanding_max: loads.max().unwrap_or(1),
+            outstanding_max: depths.max().unwrap_or(1),
         }
     }
 }
@@ -92,6 +100,7 @@ pub(super) fn text(
     if !limits.is_empty() {
         text.push_str("\n[limit]\nassumed = \"given by --limit\"\n");
         limits.iter().for_each(|(key, value)| _ = writeln!(text, "{key} = {value:?}"));
+        text.push_str(WINDOW);
     }
     text
 }

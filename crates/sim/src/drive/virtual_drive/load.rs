@@ -12,6 +12,9 @@
 //! # Where a line through the sizes is not what they take: size, outstanding, factor over that
 //! # line, then the size's own times over their mean.
 //! by_size = [[4096, 1, 1.02, 0.8, …], [4096, 64, 0.97, 0.5, …], [65536, 1, …], …]
+//! # Where nobody measured `load`: the standard deviation over the mean, of an exponential that
+//! # begins late (0 %: all take the same, 100 %: exponential).
+//! variation = "50 %"
 //! ```
 //! Non-goals: why it is so.
 
@@ -92,6 +95,8 @@ struct Path {
     loads: Vec<Load>,
     /// By `bytes`, rising; none where the line is all that is known.
     sizes: Vec<OfSize>,
+    /// Standard deviation over mean where `loads` tell nothing: 0 to 1.
+    variation: f64,
 }
 
 impl Path {
@@ -138,7 +143,12 @@ impl Path {
         let mean_ns = self.fixed_ns * factor(0) + bytes * self.byte_ns * factor(1);
         let of_all = || (1.0, between(low.spread_at(share), high.spread_at(share), part));
         let (factor, spread) = self.by_size(outstanding, bytes, share).unwrap_or_else(of_all);
-        mean_ns * factor * spread
+        // A mean of 1, none below 1 - variation, and above that exponential.
+        let late = match self.variation > 0.0 {
+            true => 1.0 + self.variation * (-(1.0 - share).ln() - 1.0),
+            false => 1.0,
+        };
+        mean_ns * factor * spread * late
     }
 }
 
@@ -158,13 +168,17 @@ impl Service {
         let byte_ns = 1e9 / reader.rate_bytes_per_s("rate")?;
         let loads = reader.or("load", vec![Load::NONE], loads_of)?;
         let sizes = reader.or("by_size", vec![], sizes_of)?;
-        let random = Path { fixed_ns, byte_ns, loads, sizes };
+        let variation = reader.or("variation", 0.0, |reader, key| reader.fraction_to(key, 1.0))?;
+        // What was measured has its own spread.
+        let variation = if reader.has("load") { 0.0 } else { variation };
+        let random = Path { fixed_ns, byte_ns, loads, sizes, variation };
         let rate = |reader: &Reader, key: &str| Ok(1e9 / reader.rate_bytes_per_s(key)?);
         let sequential = Path {
             fixed_ns: reader.time_ns_or("sequential", fixed_ns)?,
             byte_ns: reader.or("sequential_rate", byte_ns, rate)?,
             loads: reader.or("sequential_load", random.loads.clone(), loads_of)?,
             sizes: reader.or("sequential_by_size", random.sizes.clone(), sizes_of)?,
+            variation,
         };
         Ok(Self { paths: [random, sequential] })
     }
@@ -228,7 +242,7 @@ mod tests {
             Load { outstanding: 9.0, factors: [3.0, 5.0], spread: [1.0; SHARES.len()] },
             Load { outstanding: 64.0, factors: [30.0, 50.0], spread },
         ];
-        Path { fixed_ns: 100.0, byte_ns: 1.0, loads, sizes: vec![] }
+        Path { fixed_ns: 100.0, byte_ns: 1.0, loads, sizes: vec![], variation: 0.0 }
     }
 
     #[test]
@@ -247,7 +261,7 @@ mod tests {
             ..Load::NONE
         };
         let loads = [1.0, 8.0, 12.0, 24.0, 32.0].map(load).to_vec();
-        let path = Path { fixed_ns: 100.0, byte_ns: 1.0, loads, sizes: vec![] };
+        let path = Path { fixed_ns: 100.0, byte_ns: 1.0, loads, sizes: vec![], variation: 0.0 };
         let at = |outstanding| path.time_ns(outstanding, 0.0, 0.5);
         assert_eq!((at(12), at(16), at(20), at(24), at(28)), (100.0, 100.0, 125.0, 150.0, 175.0));
     }
@@ -260,7 +274,8 @@ mod tests {
             loads: vec![Load { factors: [factor; 2], spread: [times; SHARES.len()], ..Load::NONE }],
         };
         let sizes = vec![of(100.0, 1.0, 1.0), of(10_000.0, 3.0, 2.0)];
-        let path = Path { fixed_ns: 0.0, byte_ns: 1.0, loads: vec![Load::NONE], sizes };
+        let path =
+            Path { fixed_ns: 0.0, byte_ns: 1.0, loads: vec![Load::NONE], sizes, variation: 0.0 };
         let at = |bytes| path.time_ns(1, bytes, 0.5) / bytes;
         assert_eq!((at(10.0), at(100.0), at(10_000.0), at(1e6)), (1.0, 1.0, 6.0, 6.0));
         assert!((at(1000.0) - 2.0 * 1.5).abs() < 1e-9);
