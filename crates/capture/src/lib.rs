@@ -37,7 +37,7 @@ mod until;
 pub mod wire;
 mod witness;
 
-pub use devices::{Devices, kernel_number, models, resolve};
+pub use devices::{Devices, host_facts, kernel_number, models, resolve};
 pub use last_seconds::LastSeconds;
 pub use passes::PassCapture;
 pub use presence::CHANGED;

@@ -1,0 +1,117 @@
+//! Storms: hours in which many hosts lost much to one cause at once, more than chance brings
+//! together; and those of one host alone.
+//!
+//! Hosts are independent unless something hits them together: in an hour so many of them have a
+//! storm as a Poisson number has it. What is far above is one event.
+//!
+//! Non-goals: which minute of an hour.
+
+use super::{Storms, Sums};
+use crate::merge::Merge as _;
+use model::fleet::{FleetStorm, Found};
+use model::history::HOUR_NS;
+use statrs::distribution::{DiscreteCDF, Poisson};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer hosts at once are none that were hit together,
+const HOSTS_LEAST: usize = 3;
+/// with this chance of a mistake over all hours and causes.
+const MISTAKE: f64 = 0.05;
+/// Less lost is none of a host alone.
+const LEAST_NS: i64 = 1_000_000_000;
+
+/// The hosts with storms of a cause in an hour.
+type ByHour<'a> = BTreeMap<i64, Vec<(&'a str, Storms)>>;
+
+/// All of them: those of many hosts first, the most lost first.
+pub(super) fn storms(fleet: &Sums) -> Vec<FleetStorm> {
+    let mut causes: BTreeMap<&str, ByHour<'_>> = BTreeMap::new();
+    for (host, of) in &fleet.hosts {
+        for ((cause, hour), storms) in &of.storms {
+            let hosts = causes.entry(cause).or_default().entry(*hour).or_default();
+            hosts.push((host, *storms));
+        }
+    }
+    let begin = fleet.asked.from_unix_ns.div_euclid(HOUR_NS);
+    let end = fleet.asked.until_unix_ns.saturating_sub(1).div_euclid(HOUR_NS);
+    let hours = (end.saturating_sub(begin).saturating_add(1)).max(1) as f64;
+    let tests = hours * causes.len().max(1) as f64;
+    let (mut of_many, mut alone) = (Vec::new(), Vec::new());
+    for (cause, by_hour) in &causes {
+        let least = hosts_at_once(by_hour, hours, tests);
+        let (together, others): (Vec<_>, Vec<_>) =
+            by_hour.iter().partition(|(_, hosts)| hosts.len() >= least);
+        of_many.extend(of_hosts(fleet, cause, &together));
+        alone.extend(of_single_hosts(fleet, cause, &others));
+    }
+    for all in [&mut of_many, &mut alone] {
+        all.sort_by(|a: &FleetStorm, b| b.lost_ns.total_cmp(&a.lost_ns));
+    }
+    of_many.into_iter().chain(alone).collect()
+}
+
+/// How many hosts in an hour are more than chance.
+fn hosts_at_once(by_hour: &ByHour<'_>, hours: f64, tests: f64) -> usize {
+    // The middle hour is not moved by what is looked for, and most of many hours are not.
+    let mut counts: Vec<usize> = by_hour.values().map(Vec::len).collect();
+    counts.sort_unstable();
+    let silent = (hours - counts.len() as f64).max(0.0);
+    let place = (0.9 * hours - silent).max(0.0) as usize;
+    let usual: f64 = counts.iter().take(place).map(|count| *count as f64).sum();
+    let mean = usual / (0.9 * hours).max(1.0);
+    let mean = mean.max(1.0 / hours);
+    let rare = Poisson::new(mean).map(|usual| usual.inverse_cdf(1.0 - MISTAKE / tests));
+    usize::try_from(rare.unwrap_or(0)).unwrap_or(usize::MAX).saturating_add(1).max(HOSTS_LEAST)
+}
+
+/// What hit many hosts at once.
+fn of_hosts(
+    fleet: &Sums,
+    cause: &str,
+    hours: &[(&i64, &Vec<(&str, Storms)>)],
+) -> Option<FleetStorm> {
+    let (first, last) = (hours.first()?, hours.last()?);
+    let mut by_host: BTreeMap<&str, Storms> = BTreeMap::new();
+    for (host, storms) in hours.iter().flat_map(|(_, hosts)| hosts.iter()) {
+        by_host.entry(host).or_default().merge(*storms);
+    }
+    let worst = by_host.iter().max_by_key(|(_, storms)| storms.lost_ns)?.0;
+    Some(FleetStorm {
+        cause: cause.to_owned(),
+        from_unix_ns: first.0 * HOUR_NS,
+        until_unix_ns: (last.0 + 1) * HOUR_NS,
+        hours: hours.len(),
+        hosts: hours.iter().map(|(_, hosts)| hosts.len()).max()?,
+        storms: by_host.values().map(|storms| storms.count).sum(),
+        lost_ns: by_host.values().map(|storms| storms.lost_ns as f64).sum(),
+        worst: Found { host: (*worst).to_owned(), source: fleet.source_of(worst) },
+    })
+}
+
+/// What single hosts had.
+fn of_single_hosts(
+    fleet: &Sums,
+    cause: &str,
+    hours: &[(&i64, &Vec<(&str, Storms)>)],
+) -> Vec<FleetStorm> {
+    let mut by_host: BTreeMap<&str, (BTreeSet<i64>, Storms)> = BTreeMap::new();
+    for (hour, hosts) in hours {
+        for (host, storms) in *hosts {
+            let of = by_host.entry(host).or_default();
+            of.0.insert(**hour);
+            of.1.merge(*storms);
+        }
+    }
+    by_host.retain(|_, (_, storms)| storms.lost_ns >= LEAST_NS);
+    let storm = |(host, (hours, storms)): (&str, (BTreeSet<i64>, Storms))| FleetStorm {
+        cause: cause.to_owned(),
+        from_unix_ns: hours.first().map_or(0, |hour| hour * HOUR_NS),
+        until_unix_ns: hours.last().map_or(0, |hour| (hour + 1) * HOUR_NS),
+        hours: hours.len(),
+        hosts: 1,
+        storms: storms.count,
+        lost_ns: storms.lost_ns as f64,
+        worst: Found { host: host.to_owned(), source: fleet.source_of(host) },
+    };
+    by_host.into_iter().map(storm).collect()
+}
