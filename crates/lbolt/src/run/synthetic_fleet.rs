@@ -103,3 +103,6 @@ fn rollup(host: &Host) -> anyhow::Result<Vec<u8>> {
     }
     Ok(folder.finish("")?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ fn subject(found: &FleetFinding) -> String {
     };
     match found.common {
         Common::Host if found.device.is_empty() => format!("Host {key}"),
-        Common::Host => format!("Host {key}, {}", short(&clean(&found.device))),
+        Common::Host => format!("Host {key} ({})", short(&clean(&found.device))),
         Common::Model => format!("Device model {key}: {}", of(found.of_hosts)),
         Common::Firmware => {
             let model = short(&clean(&found.model));
@@ -93,32 +93,27 @@ fn subject(found: &FleetFinding) -> String {
         }
         Common::Kernel => format!("Kernel {key}: {}", of(found.of_hosts)),
         Common::Cause => match Circumstance::of_marked(&found.key) {
-            Some(_) => format!("{} hosts", found.hosts),
-            None => format!("Role {key}: {} hosts wait for it and", found.hosts),
+            Some(_) => upper(&of(found.of_hosts)),
+            None => format!("Role {key}: {}", of(found.of_hosts)),
         },
         Common::All => "All hosts".to_owned(),
     }
 }
 
-/// `1. Firmware A2.0 of Sim NVMe A: all 125 hosts lost 300 h ± 3 h to the device itself (5.7 % of
-/// their waiting), throughout. Worst: sim-0023. Next: lbolt history fleet/sim-0023.parquet`
+/// `1. Firmware A2.0 of Sim NVMe A: all 125 hosts lost 300 h ± 3 h because the device itself stood
+/// still (5.7 % of their waiting), throughout. Worst: sim-0023. Next: lbolt history fleet/…`
 fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) -> String {
-    let to = short(&clean(cause(&found.cause)));
-    let to = if found.common == Common::Cause && found.key == found.cause {
-        match Circumstance::of_marked(&found.key) {
-            Some(_) => format!(" to {to}"),
-            None => String::new(),
-        }
-    } else {
-        format!(" to {to}")
-    };
+    let to = Circumstance::of_marked(&found.cause).map_or_else(
+        || format!("to {}", short(&clean(&found.cause))),
+        |circumstance| circumstance.clause().to_owned(),
+    );
     let more = if fleet.change_unix_ns.is_some() { " more" } else { "" };
     let worst = match found.common {
         Common::Host => String::new(),
         _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
     };
     format!(
-        "{place}. {} lost {}{more} ± {}{to} ({} % of {} waiting){}.{worst} Next: {}",
+        "{place}. {} lost {}{more} ± {} {to} ({} % of {} waiting){}.{worst} Next: {}",
         subject(found),
         time(found.lost_ns),
         time(found.half_ns),
@@ -135,7 +130,7 @@ fn when(found: &FleetFinding) -> String {
         .since_unix_ns
         .map_or(String::new(), |at| format!(", since {}", stamp(at, "%Y-%m-%d")));
     let hours = found.hours.map_or(String::new(), |(first, count)| {
-        format!(", from {first:02}:00Z to {:02}:00Z", (first + count) % 24)
+        format!(", {first:02}:00Z to {:02}:00Z each day", (first + count) % 24)
     });
     match (since.as_str(), hours.as_str()) {
         ("", "") => ", throughout".into(),

@@ -36,6 +36,8 @@ const HOSTS_LEAST: usize = 3;
 /// part of the others that is.
 const INSIDE: f64 = 0.6;
 const TIMES_OUTSIDE: f64 = 2.0;
+/// Of so many units of a group one may be apart from the others.
+const APART_MOST: usize = 3;
 /// The chance of a mistake over all that could be in common.
 const MISTAKE: f64 = 0.05;
 
@@ -168,8 +170,11 @@ struct Explained<'a> {
 
 impl Explained<'_> {
     /// Those that lost more than others.
-    fn affected<'c>(&self, of: &[&'c Candidate<'c>]) -> Vec<&'c Candidate<'c>> {
-        let (base, spread) = base(of);
+    fn affected<'c>(
+        &self,
+        of: &[&'c Candidate<'c>],
+        (base, spread): (f64, f64),
+    ) -> Vec<&'c Candidate<'c>> {
         let is_affected = |candidate: &&&Candidate<'_>| {
             let more_ns = candidate.lost_ns - base * candidate.waited_ns;
             let chance_ns = candidate.chance_ns.hypot(spread * candidate.waited_ns);
@@ -182,33 +187,40 @@ impl Explained<'_> {
 
     fn findings<'c>(&self, candidates: &'c [Candidate<'c>]) -> Vec<FleetFinding> {
         let all: Vec<&Candidate<'_>> = candidates.iter().collect();
-        let mut left = self.affected(&all);
+        let base = base(&all);
+        let mut left = self.affected(&all, base);
         let mut found = Vec::new();
-        if base(&all).0 >= LEAST_SHARE {
-            found.push(self.finding(Common::All, "", &all, all.len()));
+        if base.0 >= LEAST_SHARE {
+            found.push(self.finding(Common::All, "", &all, hosts(&all)));
         }
         let mut singles = Vec::new();
         while let Some((common, name, group)) = in_common(&all, &left) {
-            let is_of = |of: &&Candidate<'_>| group.iter().any(|one| std::ptr::eq(*one, *of));
-            let inside: Vec<&Candidate<'_>> = left.iter().copied().filter(|of| is_of(of)).collect();
-            singles.extend(self.apart(&group, &inside));
-            found.push(self.finding(common, name, &inside, group.len()));
-            left.retain(|of| !is_of(of));
+            let outside = without(&left, &group);
+            let inside = without(&left, &outside);
+            let apart = self.apart(&group, &inside);
+            let others = without(&inside, &apart);
+            found.push(self.finding(common, name, &others, hosts(&group)));
+            singles.extend(apart);
+            left = outside;
         }
         if hosts(&left) >= HOSTS_LEAST {
             let apart = self.apart(&left, &left);
-            let is_apart = |of: &&Candidate<'_>| apart.iter().any(|one| std::ptr::eq(*one, *of));
-            let others: Vec<&Candidate<'_>> =
-                left.iter().copied().filter(|of| !is_apart(of)).collect();
+            let others = without(&left, &apart);
             // What has no name of its own is not one thing because many lose to it.
             let is_one = Circumstance::of_marked(self.cause).is_none();
             if is_one || hosts(&others) >= 2 * HOSTS_LEAST {
-                found.push(self.finding(Common::Cause, self.cause, &others, candidates.len()));
+                found.push(self.finding(Common::Cause, self.cause, &others, hosts(&all)));
                 left = apart;
             }
         }
-        let alone = left.into_iter().chain(singles);
-        found.extend(alone.map(|of| self.finding(Common::Host, of.host(), &[of], 1)));
+        // A host's device is one thing under all of its kernels.
+        let device = |of: &Candidate<'c>| (of.key[0].as_str(), of.key[1].as_str());
+        let alone: BTreeSet<_> = left.iter().chain(&singles).map(|of| device(of)).collect();
+        for one in alone {
+            let of: Vec<&Candidate<'_>> =
+                all.iter().copied().filter(|of| device(of) == one).collect();
+            found.push(self.finding(Common::Host, one.0, &of, 1));
+        }
         found
     }
 
@@ -218,14 +230,18 @@ impl Explained<'_> {
         group: &[&'c Candidate<'c>],
         inside: &[&'c Candidate<'c>],
     ) -> Vec<&'c Candidate<'c>> {
-        let most = self.affected(group);
-        let (base, _) = base(group);
+        // Of a few the least affected one is how the group is.
+        let (base, spread) = match group.len() < UNITS_LEAST {
+            true => (group.iter().map(|of| of.share()).fold(f64::INFINITY, f64::min), 0.0),
+            false => base(group),
+        };
+        let most = self.affected(group, (base, spread));
         let is_more = |of: &&Candidate<'_>| {
             of.share() > TIMES_OUTSIDE * base && inside.iter().any(|one| std::ptr::eq(*one, *of))
         };
         let found: Vec<&Candidate<'_>> = most.into_iter().filter(is_more).collect();
         // Where many do, it is how the group is.
-        if found.len() * UNITS_LEAST > group.len() { Vec::new() } else { found }
+        if found.len() * APART_MOST > group.len() { Vec::new() } else { found }
     }
 
     fn finding(
@@ -233,7 +249,7 @@ impl Explained<'_> {
         common: Common,
         key: &str,
         of: &[&Candidate<'_>],
-        of_units: usize,
+        of_hosts: usize,
     ) -> FleetFinding {
         let mut series = Series::default();
         let (mut victims, mut by_host) = (BTreeMap::new(), BTreeMap::new());
@@ -258,7 +274,7 @@ impl Explained<'_> {
             victim: most(&victims).to_owned(),
             device: if common == Common::Host { name(1) } else { String::new() },
             hosts: by_host.len(),
-            of_hosts: of_units.max(by_host.len()),
+            of_hosts,
             lost_ns,
             half_ns: self.wide * chance_ns,
             percent: 100.0 * lost_ns / waited_ns.max(1.0),
@@ -276,6 +292,12 @@ impl Explained<'_> {
             days.fold((i64::MAX, i64::MIN), |all, day| (all.0.min(day), all.1.max(day)));
         (first <= last).then_some((first, last))
     }
+}
+
+/// Those that are not among others.
+fn without<'c>(of: &[&'c Candidate<'c>], others: &[&Candidate<'c>]) -> Vec<&'c Candidate<'c>> {
+    let is_other = |of: &&Candidate<'_>| others.iter().any(|one| std::ptr::eq(*one, *of));
+    of.iter().copied().filter(|of| !is_other(of)).collect()
 }
 
 /// The name with the most.

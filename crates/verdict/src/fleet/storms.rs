@@ -6,6 +6,7 @@
 //!
 //! Non-goals: which minute of an hour.
 
+use super::series::middle;
 use super::{Storms, Sums};
 use crate::merge::Merge as _;
 use model::fleet::{FleetStorm, Found};
@@ -17,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const HOSTS_LEAST: usize = 3;
 /// with this chance of a mistake over all hours and causes.
 const MISTAKE: f64 = 0.05;
-/// Less lost is none of a host alone.
+/// With fewer silent hours the middle one tells what is usual.
+const SILENT_LEAST: f64 = 0.05;
+/// Less lost is none.
 const LEAST_NS: i64 = 1_000_000_000;
 
 /// The hosts with storms of a cause in an hour.
@@ -41,7 +44,8 @@ pub(super) fn storms(fleet: &Sums) -> Vec<FleetStorm> {
         let least = hosts_at_once(by_hour, hours, tests);
         let (together, others): (Vec<_>, Vec<_>) =
             by_hour.iter().partition(|(_, hosts)| hosts.len() >= least);
-        of_many.extend(of_hosts(fleet, cause, &together));
+        let many = of_hosts(fleet, cause, &together);
+        of_many.extend(many.filter(|storm| storm.lost_ns >= LEAST_NS as f64));
         alone.extend(of_single_hosts(fleet, cause, &others));
     }
     for all in [&mut of_many, &mut alone] {
@@ -52,13 +56,14 @@ pub(super) fn storms(fleet: &Sums) -> Vec<FleetStorm> {
 
 /// How many hosts in an hour are more than chance.
 fn hosts_at_once(by_hour: &ByHour<'_>, hours: f64, tests: f64) -> usize {
-    // The middle hour is not moved by what is looked for, and most of many hours are not.
-    let mut counts: Vec<usize> = by_hour.values().map(Vec::len).collect();
-    counts.sort_unstable();
-    let silent = (hours - counts.len() as f64).max(0.0);
-    let place = (0.9 * hours - silent).max(0.0) as usize;
-    let usual: f64 = counts.iter().take(place).map(|count| *count as f64).sum();
-    let mean = usual / (0.9 * hours).max(1.0);
+    // What is looked for moves neither the number of silent hours much nor the middle one: a
+    // Poisson number's mean follows from either.
+    let silent = (hours - by_hour.len() as f64) / hours;
+    let counts = by_hour.values().map(|hosts| hosts.len() as f64).collect();
+    let mean = match silent > SILENT_LEAST {
+        true => -silent.ln(),
+        false => middle(counts),
+    };
     let mean = mean.max(1.0 / hours);
     let rare = Poisson::new(mean).map(|usual| usual.inverse_cdf(1.0 - MISTAKE / tests));
     usize::try_from(rare.unwrap_or(0)).unwrap_or(usize::MAX).saturating_add(1).max(HOSTS_LEAST)
