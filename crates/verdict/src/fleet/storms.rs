@@ -18,8 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const HOSTS_LEAST: usize = 3;
 /// with this chance of a mistake over all hours and causes.
 const MISTAKE: f64 = 0.05;
-/// With fewer silent hours the middle one tells what is usual.
+/// Of fewer silent places the middle one tells what is usual.
 const SILENT_LEAST: f64 = 0.05;
+/// Of fewer hosts nobody knows what is usual.
+const OTHERS_LEAST: f64 = 4.0;
 /// Less lost is none.
 const LEAST_NS: i64 = 1_000_000_000;
 
@@ -41,7 +43,8 @@ pub(super) fn storms(fleet: &Sums) -> Vec<FleetStorm> {
     let tests = hours * causes.len().max(1) as f64;
     let (mut of_many, mut alone) = (Vec::new(), Vec::new());
     for (cause, by_hour) in &causes {
-        let least = hosts_at_once(by_hour, hours, tests);
+        let hosts_each = by_hour.values().map(|hosts| hosts.len() as f64).collect();
+        let least = beyond_chance(hosts_each, hours, tests).max(HOSTS_LEAST);
         let (together, others): (Vec<_>, Vec<_>) =
             by_hour.iter().partition(|(_, hosts)| hosts.len() >= least);
         let many = of_hosts(fleet, cause, &together);
@@ -54,19 +57,15 @@ pub(super) fn storms(fleet: &Sums) -> Vec<FleetStorm> {
     of_many.into_iter().chain(alone).collect()
 }
 
-/// How many hosts in an hour are more than chance.
-fn hosts_at_once(by_hour: &ByHour<'_>, hours: f64, tests: f64) -> usize {
-    // What is looked for moves neither the number of silent hours much nor the middle one: a
+/// How many are more than chance brings to one of `all` places, of which those that are not silent
+/// have so many each.
+fn beyond_chance(counts: Vec<f64>, all: f64, tests: f64) -> usize {
+    // What is looked for moves neither the number of silent places much nor the middle one: a
     // Poisson number's mean follows from either.
-    let silent = (hours - by_hour.len() as f64) / hours;
-    let counts = by_hour.values().map(|hosts| hosts.len() as f64).collect();
-    let mean = match silent > SILENT_LEAST {
-        true => -silent.ln(),
-        false => middle(counts),
-    };
-    let mean = mean.max(1.0 / hours);
-    let rare = Poisson::new(mean).map(|usual| usual.inverse_cdf(1.0 - MISTAKE / tests));
-    usize::try_from(rare.unwrap_or(0)).unwrap_or(usize::MAX).saturating_add(1).max(HOSTS_LEAST)
+    let silent = (all - counts.len() as f64) / all;
+    let mean = if silent > SILENT_LEAST { -silent.ln() } else { middle(counts) };
+    let rare = Poisson::new(mean.max(1.0 / all)).map(|of| of.inverse_cdf(1.0 - MISTAKE / tests));
+    usize::try_from(rare.unwrap_or(0)).unwrap_or(usize::MAX).saturating_add(1)
 }
 
 /// What hit many hosts at once.
@@ -107,7 +106,11 @@ fn of_single_hosts(
             of.1.merge(*storms);
         }
     }
-    by_host.retain(|_, (_, storms)| storms.lost_ns >= LEAST_NS);
+    // Among many hosts some have a few by chance.
+    let hours_each = by_host.values().map(|(hours, _)| hours.len() as f64).collect();
+    let all = fleet.hosts.len() as f64;
+    let least = if all < OTHERS_LEAST { 1 } else { beyond_chance(hours_each, all, all) };
+    by_host.retain(|_, (hours, storms)| storms.lost_ns >= LEAST_NS && hours.len() >= least);
     let storm = |(host, (hours, storms)): (&str, (BTreeSet<i64>, Storms))| FleetStorm {
         cause: cause.to_owned(),
         from_unix_ns: hours.first().map_or(0, |hour| hour * HOUR_NS),
