@@ -100,6 +100,54 @@ fn is_history(path: &Path) -> bool {
     entries(path).iter().any(|file| is_of_history(file))
 }
 
+/// What a path names: itself, if it is there or is a list; else all paths that match it, where a
+/// part of it has `*` or `?` (which a shell leaves as they are in quotes). By their names.
+pub fn matching(path: &Path) -> Vec<PathBuf> {
+    let is_list = path.to_str().is_some_and(|text| text.starts_with(LIST));
+    if is_list || path.exists() {
+        return vec![path.to_owned()];
+    }
+    let mut found = vec![PathBuf::new()];
+    for part in path.components() {
+        let pattern = part.as_os_str().to_string_lossy().into_owned();
+        let within = |above: PathBuf| match pattern.contains(['*', '?']) {
+            false => vec![above.join(part)],
+            true => {
+                let directory =
+                    if above.as_os_str().is_empty() { ".".into() } else { above.clone() };
+                let names = entries(&directory).into_iter();
+                let names = names.filter_map(|entry| Some(entry.file_name()?.to_owned()));
+                let is_shown = |name: &str| !name.starts_with('.') || pattern.starts_with('.');
+                names
+                    .filter(|name| {
+                        let name = name.to_string_lossy();
+                        is_shown(&name) && matches(pattern.as_bytes(), name.as_bytes())
+                    })
+                    .map(|name| above.join(name))
+                    .collect()
+            }
+        };
+        found = found.into_iter().flat_map(within).collect();
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
+/// Whether a name matches a pattern, in which `?` is any character and `*` any number of them.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some((b'*', rest)), _) => {
+            matches(rest, name)
+                || name.split_first().is_some_and(|(_, left)| matches(pattern, left))
+        }
+        (Some((wanted, rest)), Some((found, left))) => {
+            (*wanted == b'?' || wanted == found) && matches(rest, left)
+        }
+        _ => false,
+    }
+}
+
 /// Histories and rollups: what is named, lists and directories of these in full.
 /// Errors: a list that cannot be read, or is empty.
 pub fn rollups_in(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
@@ -203,6 +251,24 @@ pub(crate) fn labels(traces: &[PathBuf]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_in_quotes_names_what_matches_it() {
+        let held = tempfile::tempdir().unwrap();
+        for name in ["web1/history", "web22/history", "db/history", ".web3/history"] {
+            std::fs::create_dir_all(held.path().join(name)).unwrap();
+        }
+        let found = |pattern: &str| {
+            let found = matching(&held.path().join(pattern)).into_iter();
+            let found = found.map(|path| path.strip_prefix(held.path()).unwrap().to_owned());
+            found.map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("*/history"), ["db/history", "web1/history", "web22/history"]);
+        assert_eq!(found("web?/hist*"), ["web1/history"]);
+        assert_eq!(found("web*2*/history"), ["web22/history"]);
+        assert!(found("x*").is_empty() && found("db/no").is_empty());
+        assert_eq!(matching(Path::new("@list")), [PathBuf::from("@list")]);
+    }
 
     #[test]
     fn labels_are_the_names_of_runs_where_these_tell_them_apart() {

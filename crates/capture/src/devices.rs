@@ -4,7 +4,7 @@
 use host::device::{DeviceNumber, Tree};
 use messages::fault::{Fault, failure};
 use messages::output::note;
-use model::history::Models;
+use model::history::{HostFacts, Models};
 use model::record::major_minor;
 use model::record::requests::{DeviceStack, LAYERS_MOST};
 use serde_json::{Value, json};
@@ -156,6 +156,15 @@ pub fn models() -> Models {
     names.filter_map(|(device, name)| Some((name, tree.model(device).ok()??))).collect()
 }
 
+/// What is known of this host besides its rows.
+pub fn host_facts() -> HostFacts {
+    let tree = Tree::system();
+    let names = tree.shown_names().unwrap_or_default().into_iter();
+    let firmware = names.filter_map(|(device, name)| Some((name, tree.firmware(device).ok()??)));
+    let kernel = Some(host::machine::kernel_release());
+    HostFacts { kernel, firmware: firmware.collect(), ..HostFacts::default() }
+}
+
 /// The kernel's dev_t of a device.
 pub fn kernel_number(device: DeviceNumber) -> u32 {
     // The kernel tells no number that it could not have itself.
@@ -176,6 +185,7 @@ fn describe(tree: &Tree, number: u32, name: &str) -> Value {
         "scheduler": tree.scheduler(device).ok().flatten(),
         "whole_disk": tree.whole_disk(device).ok().map(kernel_number),
         "model": tree.model(device).ok().flatten(),
+        "firmware": tree.firmware(device).ok().flatten(),
     })
 }
 

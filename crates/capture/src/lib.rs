@@ -39,7 +39,7 @@ mod until;
 pub mod wire;
 mod witness;
 
-pub use devices::{Devices, kernel_number, models, resolve};
+pub use devices::{Devices, host_facts, kernel_number, models, resolve};
 pub use ended::{Ended, SoFar, note_cgroups, note_devices};
 pub use last_seconds::LastSeconds;
 pub use passes::PassCapture;

@@ -10,6 +10,7 @@ mod device;
 mod exit_codes;
 mod explore;
 pub mod fio;
+mod fleet;
 mod help;
 mod history;
 mod measure;
@@ -46,6 +47,7 @@ pub use curve::CurveOptions;
 pub use device::DeviceOptions;
 pub use explore::ExploreOptions;
 use fio::zero_or_one;
+pub use fleet::FleetOptions;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
 pub use measure::MeasureOptions;
@@ -115,6 +117,8 @@ pub enum Command {
     Response(ResponseOptions),
     /// Minutes of many runs, watches or hosts in one file.
     Rollup(RollupOptions),
+    /// Many hosts: which lost most time, to what, and since when.
+    Fleet(FleetOptions),
     /// Views of traces and rollups, for DuckDB and Spark.
     Sql(SqlOptions),
     /// Replay a trace on a modelled disk subsystem.

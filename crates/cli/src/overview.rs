@@ -31,6 +31,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "lbolt compare RUN1 RUN2",
             "lbolt runs",
             "lbolt rollup RUN1 RUN2 -o FILE",
+            "lbolt fleet HISTORY1 HISTORY2",
             "lbolt sql --requests RUN",
         ],
     ),

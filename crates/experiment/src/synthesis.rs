@@ -7,6 +7,8 @@
 //!
 //! Non-goals: which requests come together, and everything else that a profile does not hold.
 
+pub mod fleet;
+
 use crate::sequence::mix;
 use model::mix::{Profile, Traffic};
 use model::record::{Flags, Op, Request};
@@ -36,6 +38,11 @@ impl Random {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
+    /// Nearly normal: the sum of twelve, less six.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    }
+
     /// Below a number, which is not 0.
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.word()) * u128::from(bound.max(1))) >> 64) as u64
@@ -46,8 +53,7 @@ impl Random {
         if count <= FEW {
             return (0..count).map(|_| u64::from(self.unit() < chance)).sum();
         }
-        // The sum of twelve, less six, is nearly normal.
-        let normal: f64 = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
+        let normal = self.normal();
         let (mean, variance) = (count as f64 * chance, count as f64 * chance * (1.0 - chance));
         (mean + normal * variance.sqrt()).round().clamp(0.0, count as f64) as u64
     }

@@ -67,6 +67,8 @@ pub struct DeviceFacts {
     pub logical_block_bytes: Option<u64>,
     /// The vendor's name for it.
     pub model: Option<String>,
+    /// The revision of its firmware.
+    pub firmware: Option<String>,
     /// The scheduler in use.
     pub scheduler: Option<String>,
     /// Whether it turns.
@@ -102,6 +104,11 @@ pub fn look() -> io::Result<Machine> {
 /// What this host is called.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The release of its kernel, as `uname -r` prints it.
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
 /// The kernel's name of the time since it began; nothing where it does not say.
@@ -163,6 +170,7 @@ fn devices() -> Vec<DeviceFacts> {
             size_bytes,
             logical_block_bytes: tree.logical_block_bytes(number).ok(),
             model: tree.model(number).ok().flatten(),
+            firmware: tree.firmware(number).ok().flatten(),
             scheduler: tree.scheduler(number).ok().flatten(),
             rotational: tree.rotational(number).ok().flatten(),
             write_cache: tree.queue_setting(number, "write_cache").ok().flatten(),

@@ -10,6 +10,7 @@ mod curve;
 mod device;
 mod doctor;
 mod explore;
+mod fleet;
 mod foreign;
 mod fresh;
 mod guard;

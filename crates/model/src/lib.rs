@@ -11,6 +11,7 @@ pub mod circumstance;
 pub mod comparison;
 pub mod doubt;
 pub mod engine;
+pub mod fleet;
 pub mod heaviest;
 pub mod held;
 pub mod histogram;

@@ -248,6 +248,11 @@ impl RunDirectory {
                 gone.map_err(io("remove", part.path()))?;
             }
         }
+        for name in self.held.names().unwrap_or_default() {
+            if name.to_str().is_some_and(is_of_fleet) {
+                self.held.remove(&name).map_err(io("remove", &self.path().join(&name)))?;
+            }
+        }
         for name in FILES.iter().chain(&Context::FILE_NAMES) {
             for name in [(*name).to_owned(), format!("{name}.partial")] {
                 self.held.remove(&name).map_err(io("remove", &self.path().join(name)))?;
@@ -255,6 +260,12 @@ impl RunDirectory {
         }
         Ok(())
     }
+}
+
+/// Whether a file is of a simulated fleet: what was planted, or a host's rollup.
+fn is_of_fleet(name: &str) -> bool {
+    let name = name.strip_suffix(".partial").unwrap_or(name);
+    name == "planted.json" || name.starts_with("sim-") && name.ends_with(".parquet")
 }
 
 /// Whether a run within a run is a part of it: of `whatif`, before a change and after it.

@@ -16,6 +16,7 @@ pub mod doubt;
 mod experiments;
 mod export;
 mod figure;
+pub mod fleet;
 pub mod fold;
 mod footnote;
 mod grid;

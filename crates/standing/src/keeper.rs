@@ -7,7 +7,7 @@
 //! Non-goals: how the history is kept (`model::history`).
 
 use super::Second;
-use ::capture::models;
+use ::capture::{host_facts, models};
 use ::verdict::watched::Span;
 use model::history::Store;
 use model::record::{Counted, Rollup, RollupKey, operations};
@@ -77,6 +77,7 @@ impl Keeper {
             return None;
         }
         self.store.know_models(models());
+        self.store.know_host(host_facts());
         match self.store.add(&rows, span.from_unix_ns, span.until_unix_ns) {
             Ok(notes) => {
                 let notes = notes.iter().map(ToString::to_string);

@@ -53,6 +53,7 @@ mod disk;
 mod ends;
 mod files;
 mod findings;
+pub mod fleet;
 mod held;
 pub mod history;
 mod holders;

@@ -190,6 +190,15 @@ impl Tree {
         self.text(&self.folder(self.whole_disk(device)?)?.join("device/model"))
     }
 
+    /// The revision of its firmware, as its maker calls it (NVMe, SCSI, ATA).
+    /// Errors: no such device.
+    pub fn firmware(&self, device: DeviceNumber) -> Result<Option<String>, DeviceError> {
+        let folder = self.folder(self.whole_disk(device)?)?.join("device");
+        let found = [folder.join("firmware_rev"), folder.join("rev")].map(|path| self.text(&path));
+        let [of_nvme, of_scsi] = found;
+        Ok(of_nvme?.or(of_scsi?).filter(|text| !text.is_empty()))
+    }
+
     /// The scheduler in force, such as `none` or `mq-deadline`.
     /// Errors: no such device.
     pub fn scheduler(&self, device: DeviceNumber) -> Result<Option<String>, DeviceError> {
@@ -457,6 +466,7 @@ mod tests {
             .attribute("sda", "queue/rotational", "1\n")
             .attribute("sda", "queue/write_cache", "write back\n")
             .attribute("sda", "device/model", "RP06    \n")
+            .attribute("sda", "device/rev", "3B2Q\n")
             .attribute("sda", "stat", "1 0 8 0 0 0 0 0 0 0 0\n")
             .tree();
         assert_eq!(tree.name(SDA1).unwrap(), "sda1");
@@ -466,6 +476,8 @@ mod tests {
         assert_eq!(tree.rotational(SDA1).unwrap(), Some(true));
         assert_eq!(tree.queue_setting(SDA, "write_cache").unwrap().as_deref(), Some("write back"));
         assert_eq!(tree.model(SDA1).unwrap().as_deref(), Some("RP06"));
+        assert_eq!(tree.firmware(SDA1).unwrap().as_deref(), Some("3B2Q"));
+        assert_eq!(tree.firmware(SDB).unwrap(), None);
         assert_eq!(tree.stat(SDA).unwrap().read_bytes, 4096);
         assert_eq!(tree.scheduler(SDB).unwrap(), None);
         assert_eq!(tree.all().unwrap(), [SDA, SDA1, SDB]);

@@ -6,6 +6,7 @@ mod device;
 mod doctor;
 mod explore;
 mod export;
+mod fleet;
 mod history;
 mod import;
 mod measure;
@@ -83,6 +84,7 @@ fn done(command: &Command) -> anyhow::Result<()> {
         Command::CaretakerPart => caretaker_part::run(),
         Command::Response(options) => response::run(options),
         Command::Rollup(options) => rollup::run(options),
+        Command::Fleet(options) => fleet::run(options),
         Command::Sql(options) => sql::run(options),
         Command::Simulate(options) => simulate::run(options),
         Command::Whatif(options) => whatif::run(options),

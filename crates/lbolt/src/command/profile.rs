@@ -8,15 +8,20 @@ use crate::run::directory::RunPlace;
 use crate::run::profile::profile;
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
+use crate::run::synthetic_fleet::make;
 use analysis::trace::TraceFile;
 use capture::gate::Gate;
 use capture::outcome::outcome;
 use cli::{ProfileOptions, SynthesizeOptions};
-use experiment::synthesis::{Extent, Synthesis};
+use experiment::synthesis::fleet::Load;
+use experiment::synthesis::{self, Extent, Synthesis};
+use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
+use model::history::DAY_NS;
 use model::mix::Profile;
 use model::record::Commands;
 use model::record::requests::Provenance;
+use model::text::visible;
 use model::whole_file::write_new;
 use std::io::Read as _;
 use std::path::Path;
@@ -60,11 +65,46 @@ fn read(path: &Path) -> anyhow::Result<Profile> {
         .map_err(|e| failure(Fault::Usage, format!("{}: failed to {e}", path.display())))
 }
 
+/// Makes a simulated fleet.
+/// Errors: a profile at fault; too few hosts; what the file system refuses; interruption.
+fn fleet(options: &SynthesizeOptions, hosts: u32, control: &Control) -> anyhow::Result<()> {
+    let profile = options.profile.as_deref().map(read).transpose()?;
+    let load = profile.map_or_else(Load::default, |profile| Load::of(&profile));
+    let days = i64::from(options.days);
+    let today = jiff::Timestamp::now().as_second().div_euclid(86_400);
+    let extent = synthesis::fleet::Extent {
+        hosts: usize::try_from(hosts)?,
+        days,
+        from_unix_ns: (today - days) * DAY_NS,
+        seed: options.seed,
+        is_calm: options.calm,
+    };
+    let place = RunPlace::of(&options.output, "synthesize");
+    let made = make(&place, load, extent, control)?;
+    let path = made.path.display().to_string();
+    let path = visible(&path);
+    let planted = match made.planted.len() {
+        0 => "nothing is planted".to_owned(),
+        _ => {
+            let keys = made.planted.iter().map(|of| format!("{} {}", of.common, of.key));
+            format!("planted: {}", keys.collect::<Vec<_>>().join(", "))
+        }
+    };
+    print(&format!(
+        "{path}: a simulated fleet of {hosts} hosts, {days} days by hours. Nobody watched these \
+         hosts.\n{planted} ({path}/planted.json).\nNext: lbolt fleet {path}\n"
+    ))
+}
+
 /// Runs `lbolt synthesize`.
 /// Errors: a profile at fault; records that cannot be written; interruption.
 pub(super) fn synthesize(options: &SynthesizeOptions) -> anyhow::Result<()> {
-    let profile = read(&options.profile)?;
     let control = control()?;
+    if let Some(hosts) = options.hosts {
+        return fleet(options, hosts, &control);
+    }
+    let path = options.profile.as_deref().unwrap_or(Path::new(""));
+    let profile = read(path)?;
     let lengths = match (options.runtime, options.number_ios) {
         (Some(runtime), _) => runtime.as_secs_f64() / profile.length_s,
         (_, Some(requests)) => requests as f64 / profile.requests as f64,

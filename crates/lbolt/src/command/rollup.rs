@@ -12,10 +12,13 @@ use cli::RollupOptions;
 use formats::export::{self, Destination, ExportError};
 use messages::fault::{Fault, failure, of_records};
 use messages::output::print;
-use model::history::{Folder, History, HistoryError, Models, Note, Origin, Query, Twice};
+use model::history::{
+    Folder, History, HistoryError, HostFacts, Models, Note, Origin, Query, Twice,
+};
 use model::run::{RunDirectory, RunInfo, parent_of};
 use report::show_bytes;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What is rolled up.
@@ -47,6 +50,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
             Source::Trace(traces, origin) => {
                 let models = traces.first().map_or_else(Models::new, |path| models_of(path));
                 folder.begin_source(origin, models).map_err(twice)?;
+                folder.know_host(traces.first().map_or_else(HostFacts::default, |p| facts_of(p)));
                 rolled(traces, options, &mut folder, &gate)?;
             }
             Source::Rows(path) => {
@@ -127,12 +131,26 @@ fn host_of(path: &Path) -> Option<String> {
 
 /// The models of the devices that a run captured, as far as they have one.
 fn models_of(path: &Path) -> Models {
-    let devices = info_of(path).and_then(|info| info.plan.get("devices")?.as_array().cloned());
+    of_devices(info_of(path).as_ref(), "model")
+}
+
+/// What a run says of each of its devices under a key, by their names.
+fn of_devices(info: Option<&RunInfo>, key: &str) -> BTreeMap<String, String> {
+    let devices = info.and_then(|info| info.plan.get("devices")?.as_array());
     let of = |device: &Value| {
         let text = |key| device.get(key)?.as_str().map(str::to_owned);
-        Some((text("name")?, text("model")?))
+        Some((text("name")?, text(key)?))
     };
-    devices.unwrap_or_default().iter().filter_map(of).collect()
+    devices.into_iter().flatten().filter_map(of).collect()
+}
+
+/// What is known besides of the host that a run was recorded on.
+fn facts_of(path: &Path) -> HostFacts {
+    let info = info_of(path);
+    let kernel = info.as_ref().and_then(|info| info.machine.get("kernel")?.as_str());
+    let release = kernel.and_then(|kernel| kernel.split_whitespace().next());
+    let firmware = of_devices(info.as_ref(), "firmware");
+    HostFacts { kernel: release.map(str::to_owned), firmware, ..HostFacts::default() }
 }
 
 /// Rolls a trace up.
@@ -161,6 +179,7 @@ fn copied(path: &Path, folder: &mut Folder<Vec<u8>>) -> anyhow::Result<()> {
     let of_history = |error: HistoryError| failure(Fault::Usage, format!("failed to {error}"));
     let history = History::open(path).map_err(of_history)?;
     history.notes().iter().for_each(|said| note(&format!("{said}.")));
+    folder.know_hosts(history.hosts().clone());
     let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     for part in history.parts(&query) {
         let read = history.each(&part, &query, |row| folder.push(row));

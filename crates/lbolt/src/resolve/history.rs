@@ -57,7 +57,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    fn place_ns(&self, point: Point) -> i64 {
+    /// The moment that is typed.
+    pub(crate) fn place_ns(&self, point: Point) -> i64 {
         let end = self.span_unix_ns.1;
         match point {
             Point::At(at) => unix_ns(at),

@@ -1,5 +1,6 @@
 //! Rows of several files as those of one: put in order, and added up where they become coarser.
 
+use super::facts::{HostFacts, Hosts};
 use super::name::{DAY_NS, HOUR_NS};
 use super::origin::{Origin, Origins, Twice};
 use crate::record::{Counted, Rollup, RollupKey, RollupLevel, RollupRow, RollupWriter};
@@ -29,6 +30,8 @@ pub(super) mod footer {
     pub(in crate::history) const LEVEL: &str = "lbolt.rollup.level";
     /// Of which hosts and runs it is, and from when until when: a JSON list.
     pub(in crate::history) const ORIGINS: &str = "lbolt.rollup.origins";
+    /// What is known of these hosts besides: a JSON list.
+    pub(in crate::history) const HOSTS: &str = "lbolt.rollup.hosts";
 }
 
 /// Models of devices by their names.
@@ -43,6 +46,7 @@ pub struct Folder<W: Write + Send> {
     /// Of the source whose rows come, and of those before it.
     of_source: Origins,
     origins: Origins,
+    hosts: Hosts,
     /// The models of a source's devices, by name.
     models: Models,
     /// By key, and then by time: what is alike stands together, and is smaller so.
@@ -62,6 +66,7 @@ impl<W: Write + Send> Folder<W> {
             origin: origin.clone(),
             of_source: Origins::default(),
             origins: Origins::default(),
+            hosts: Hosts::default(),
             models: Models::new(),
             rows: BTreeMap::new(),
             numbers: 0,
@@ -81,6 +86,16 @@ impl<W: Write + Send> Folder<W> {
         self.origin = origin.clone();
         self.models = models;
         self.origins.add_apart(&std::mem::take(&mut self.of_source))
+    }
+
+    /// What is known of the host of the source that has begun.
+    pub fn know_host(&mut self, facts: HostFacts) {
+        self.hosts.know(&self.origin, facts);
+    }
+
+    /// What a file says of the hosts of its rows.
+    pub fn know_hosts(&mut self, hosts: Hosts) {
+        self.hosts.merge(hosts);
     }
 
     /// Whose rows it has, of sources that have ended.
@@ -158,7 +173,9 @@ impl<W: Write + Send> Folder<W> {
             (footer::LEVEL, self.level.name().to_owned()),
             (footer::ORIGINS, self.origins.told()),
         ];
-        let told = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let hosts = self.hosts.told().map(|hosts| (footer::HOSTS, hosts));
+        let told = told.into_iter().chain(hosts);
+        let told = told.map(|(key, value)| (key.to_owned(), value)).collect();
         self.writer.finish(told)
     }
 }

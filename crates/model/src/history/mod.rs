@@ -11,6 +11,7 @@
 //! Non-goals: what the rows say (crate `analyze`); the runs of incidents (`crate::run`).
 
 mod disk;
+mod facts;
 mod incident;
 mod merge;
 mod name;
@@ -23,6 +24,7 @@ mod store;
 mod tests;
 
 pub use disk::PARTIAL;
+pub use facts::{HostFacts, Hosts};
 pub use incident::{INCIDENTS, Incident, incidents, make_incidents};
 pub use merge::{Folder, Models};
 pub use name::{DAY_NS, FileName, HOUR_NS, Level, MINUTE_NS};

@@ -112,6 +112,16 @@ impl Origins {
         hosts.into_iter().cloned().collect()
     }
 
+    /// Each, from when until when.
+    pub fn iter(&self) -> impl Iterator<Item = (&Origin, &(i64, i64))> {
+        self.0.iter()
+    }
+
+    /// Whether any of them is a part of a run.
+    pub fn has_parts(&self) -> bool {
+        self.0.keys().any(|origin| origin.part.is_some())
+    }
+
     /// Parts of runs that are not there: the run, which parts, and of how many.
     pub fn missing_parts(&self) -> Vec<(Origin, Vec<u64>, u64)> {
         let mut runs: BTreeMap<(Origin, u64), BTreeSet<u64>> = BTreeMap::new();

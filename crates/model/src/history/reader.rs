@@ -4,6 +4,7 @@
 //! All files are open before one is read. If one is gone between its listing and its opening, it is
 //! in another that was put together meanwhile: then the directory is listed again.
 
+use super::facts::Hosts;
 use super::merge::footer;
 use super::name::FileName;
 use super::origin::Origins;
@@ -48,6 +49,7 @@ pub struct History {
     files: Vec<Opened>,
     notes: Vec<Note>,
     origins: Origins,
+    hosts: Hosts,
 }
 
 #[derive(Debug)]
@@ -110,6 +112,7 @@ impl History {
                 }
             }
             all.origins.merge(&one.origins);
+            all.hosts.merge(one.hosts);
             all.files.extend(one.files);
             all.notes.extend(one.notes);
             before.push((path, one.origins));
@@ -122,7 +125,9 @@ impl History {
     fn of_files(files: Vec<Opened>, notes: Vec<Note>) -> Self {
         let mut origins = Origins::default();
         files.iter().for_each(|opened| origins.merge(&opened.origins()));
-        Self { files, notes, origins }
+        let mut hosts = Hosts::default();
+        files.iter().for_each(|opened| hosts.merge(hosts_of(&opened.file)));
+        Self { files, notes, origins, hosts }
     }
 
     /// All files as they are listed; none where one has gone since.
@@ -166,6 +171,11 @@ impl History {
     /// Whose rows it has.
     pub fn origins(&self) -> &Origins {
         &self.origins
+    }
+
+    /// What is known of these hosts besides.
+    pub fn hosts(&self) -> &Hosts {
+        &self.hosts
     }
 
     /// From when until when it has rows; none where it has none.
@@ -241,6 +251,12 @@ fn listed(path: &Path) -> Result<BTreeSet<FileName>, HistoryError> {
         names.extend(name.to_str().and_then(FileName::parse));
     }
     Ok(names)
+}
+
+/// What a file says of the hosts of its rows.
+pub(super) fn hosts_of(file: &RollupFile) -> Hosts {
+    let told = file.footer().remove(footer::HOSTS);
+    told.and_then(|told| Hosts::of_told(&told)).unwrap_or_default()
 }
 
 /// From when until when a file has rows: as its footer says, or as its name does.

@@ -5,6 +5,7 @@
 //! footer: whoever finds both takes the whole alone.
 
 use super::disk::{Disk, PARTIAL};
+use super::facts::HostFacts;
 use super::merge::{Folder, Models, footer};
 use super::name::FileName;
 use super::origin::Origin;
@@ -38,6 +39,7 @@ pub struct Store {
     notes: Vec<Note>,
     origin: Origin,
     models: Models,
+    facts: HostFacts,
 }
 
 impl std::fmt::Debug for Store {
@@ -63,6 +65,11 @@ impl Store {
         self.models = models;
     }
 
+    /// What else is known of the host, from now on.
+    pub fn know_host(&mut self, facts: HostFacts) {
+        self.facts = facts;
+    }
+
     pub(super) fn of_disk(mut disk: Disk, keep_bytes: u64) -> Result<Self, HistoryError> {
         let mut files = BTreeMap::new();
         let mut notes = Vec::new();
@@ -81,8 +88,8 @@ impl Store {
             }
         }
         let now_unix_ns = files.values().map(|known| known.span.1).max().unwrap_or(0);
-        let (origin, models) = (Origin::default(), Models::new());
-        let mut store = Self { disk, keep_bytes, files, now_unix_ns, notes, origin, models };
+        let (origin, models, facts) = (Origin::default(), Models::new(), HostFacts::default());
+        let mut store = Self { disk, keep_bytes, files, now_unix_ns, notes, origin, models, facts };
         store.sweep()?;
         // It may have been allowed more before.
         store.make_room(0, &[])?;
@@ -125,6 +132,7 @@ impl Store {
         let level = RollupLevel::Minute;
         let made = Folder::new(&mut encoded, level, &self.origin).and_then(|folder| {
             let mut folder = folder.with_models(self.models.clone());
+            folder.know_host(self.facts.clone());
             rows.iter().for_each(|row| folder.push(&row.lent()));
             folder.finish("").map(|_| ())
         });
@@ -312,6 +320,7 @@ fn taken<W: std::io::Write + Send>(
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };
+    folder.know_hosts(super::reader::hosts_of(&file));
     for group in 0..file.groups() {
         if let Err(error) = file.each(group..group + 1, &[], |row| folder.push(row)) {
             return Ok(Err(error));

@@ -314,6 +314,11 @@ impl Rollup {
 
     /// Adds a row of the same key: its span, its counts and its times.
     pub fn merge(&mut self, other: &Self) {
+        self.add(&other.lent());
+    }
+
+    /// The same of a row that is lent, whatever its key.
+    pub fn add(&mut self, other: &RollupRow<'_>) {
         self.from_unix_ns = self.from_unix_ns.min(other.from_unix_ns);
         self.until_unix_ns = self.until_unix_ns.max(other.until_unix_ns);
         self.min_ns = match (self.counts.is_empty(), other.counts.is_empty()) {
@@ -331,9 +336,41 @@ impl Rollup {
         self.lost_us2 = self.lost_us2.saturating_add(other.lost_us2);
         self.calm_count = self.calm_count.saturating_add(other.calm_count);
         self.calm_ns = self.calm_ns.saturating_add(other.calm_ns);
-        let mine = self.buckets.iter().copied().zip(self.counts.iter().copied());
         let theirs = other.buckets.iter().copied().zip(other.counts.iter().copied());
+        if self.counted(theirs.clone()) {
+            return;
+        }
+        let mine = self.buckets.iter().copied().zip(self.counts.iter().copied());
         (self.buckets, self.counts) = added(mine.collect(), theirs.collect()).into_iter().unzip();
+    }
+
+    /// Counts what falls into buckets that are there: of a sum of many rows most do. False, and
+    /// nothing is counted, where one is not there.
+    fn counted(&mut self, theirs: impl Iterator<Item = (u64, u64)> + Clone) -> bool {
+        let place = |from: usize, bucket: u64| {
+            let left = self.buckets.get(from..)?;
+            Some(from + left.iter().position(|known| *known >= bucket)?)
+                .filter(|place| self.buckets[*place] == bucket)
+        };
+        let mut from = 0;
+        let are_there = theirs.clone().all(|(bucket, _)| {
+            let found = place(from, bucket);
+            from = found.unwrap_or(from);
+            found.is_some()
+        });
+        if !are_there {
+            return false;
+        }
+        from = 0;
+        for (bucket, count) in theirs {
+            while self.buckets.get(from).is_some_and(|known| *known < bucket) {
+                from += 1;
+            }
+            if let Some(sum) = self.counts.get_mut(from) {
+                *sum = sum.saturating_add(count);
+            }
+        }
+        true
     }
 }
 

@@ -232,7 +232,7 @@ fn moment(unix_ns: i64) -> String {
     stamp(unix_ns, if is_minute { "%Y-%m-%d %H:%MZ" } else { "%Y-%m-%d %H:%M:%SZ" })
 }
 
-fn stamp(unix_ns: i64, format: &str) -> String {
+pub(crate) fn stamp(unix_ns: i64, format: &str) -> String {
     Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default().strftime(format).to_string()
 }
 

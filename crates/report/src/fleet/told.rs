@@ -1,0 +1,184 @@
+//! The answer: what was lost, what stands out, what hit many hosts at once, and what changed.
+
+use super::{About, STORMS, stamp, time};
+use crate::number::significant;
+use crate::screen::short;
+use crate::words::{clean, upper};
+use model::circumstance::{Circumstance, cause};
+use model::fleet::{Common, Fleet, FleetFinding, FleetStorm};
+use model::units::{counted, show_time_ns};
+
+/// Findings on a first screen.
+const FINDINGS: usize = 5;
+
+/// All sentences.
+pub(super) fn sentences(fleet: &Fleet, about: &About) -> Vec<String> {
+    let mut told = vec![head(fleet)];
+    told.extend(change(fleet));
+    let most = if about.shows_all { usize::MAX } else { FINDINGS };
+    let findings = fleet.findings.iter().take(most).enumerate();
+    told.extend(findings.map(|(place, found)| of_finding(place + 1, found, fleet, about)));
+    if fleet.findings.len() > most {
+        told.push(format!("{} more: --all.", counted_of(fleet.findings.len() - most, "finding")));
+    }
+    if fleet.findings.is_empty() {
+        told.push(nothing(fleet));
+    }
+    told.extend(storms(fleet));
+    told.extend(about.notes.iter().map(|note| upper(note)));
+    told
+}
+
+fn counted_of(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        _ => counted(count as u64, &format!("{word}s")),
+    }
+}
+
+/// `1,000 hosts, 2026-11-01 to 2026-12-01: 812 h lost, 3.1 % of their waiting.`
+fn head(fleet: &Fleet) -> String {
+    let (from, until) = fleet.span_unix_ns;
+    let simulated = match fleet.simulated {
+        0 => String::new(),
+        all if all == fleet.hosts => " (simulated, nobody watched them)".into(),
+        some => format!(" ({some} of them simulated)"),
+    };
+    let percent = match fleet.waited_ns {
+        0 => String::new(),
+        waited => {
+            let percent = 100.0 * fleet.lost_ns.max(0.0) / waited as f64;
+            format!(", {} % of their waiting", significant(percent))
+        }
+    };
+    format!(
+        "{}{simulated}, {} to {}: {} lost{percent}.",
+        counted_of(fleet.hosts, "host"),
+        stamp(from, "%Y-%m-%d %H:%MZ"),
+        stamp(until, "%Y-%m-%d %H:%MZ"),
+        time(fleet.lost_ns),
+    )
+}
+
+/// What differs after a moment.
+fn change(fleet: &Fleet) -> Option<String> {
+    let (before, after) = fleet.before_after?;
+    let at = stamp(fleet.change_unix_ns?, "%Y-%m-%d %H:%MZ");
+    let times = match before > 0.0 && after > 0.0 {
+        true => format!(" ({}×)", significant(after / before)),
+        false => String::new(),
+    };
+    Some(format!(
+        "Lost per host and day: {} before {at}, {} after{times}. What follows is what hosts lost \
+         after it beyond what they lost before.",
+        show_time_ns(before.max(0.0)),
+        show_time_ns(after.max(0.0)),
+    ))
+}
+
+/// What the hosts of a finding are.
+fn subject(found: &FleetFinding) -> String {
+    let key = short(&clean(&found.key));
+    let of = |of: usize| match found.hosts == of {
+        true => format!("all {}", counted_of(of, "host")),
+        false => format!("{} of {}", found.hosts, counted_of(of, "host")),
+    };
+    match found.common {
+        Common::Host if found.device.is_empty() => format!("Host {key}"),
+        Common::Host => format!("Host {key} ({})", short(&clean(&found.device))),
+        Common::Model => format!("Device model {key}: {}", of(found.of_hosts)),
+        Common::Firmware => {
+            let model = short(&clean(&found.model));
+            format!("Firmware {key} of {model}: {}", of(found.of_hosts))
+        }
+        Common::Kernel => format!("Kernel {key}: {}", of(found.of_hosts)),
+        Common::Cause => match Circumstance::of_marked(&found.key) {
+            Some(_) => upper(&of(found.of_hosts)),
+            None => format!("Role {key}: {}", of(found.of_hosts)),
+        },
+        Common::All => "All hosts".to_owned(),
+    }
+}
+
+/// `1. Firmware A2.0 of Sim NVMe A: all 125 hosts lost 300 h ± 3 h because the device itself stood
+/// still (5.7 % of their waiting), throughout. Worst: sim-0023. Next: lbolt history fleet/…`
+fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) -> String {
+    let to = Circumstance::of_marked(&found.cause).map_or_else(
+        || format!("to {}", short(&clean(&found.cause))),
+        |circumstance| circumstance.clause().to_owned(),
+    );
+    let more = if fleet.change_unix_ns.is_some() { " more" } else { "" };
+    let worst = match found.common {
+        Common::Host => String::new(),
+        _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
+    };
+    format!(
+        "{place}. {} lost {}{more} ± {} {to} ({} % of {} waiting){}.{worst} Next: {}",
+        subject(found),
+        time(found.lost_ns),
+        time(found.half_ns),
+        significant(found.percent.max(0.0)),
+        if found.hosts == 1 { "its" } else { "their" },
+        when(found),
+        about.open(&found.worst),
+    )
+}
+
+/// `, since 2026-11-20, 02:00Z to 04:00Z`.
+fn when(found: &FleetFinding) -> String {
+    let since = found
+        .since_unix_ns
+        .map_or(String::new(), |at| format!(", since {}", stamp(at, "%Y-%m-%d")));
+    let hours = found.hours.map_or(String::new(), |(first, count)| {
+        format!(", {first:02}:00Z to {:02}:00Z each day", (first + count) % 24)
+    });
+    match (since.as_str(), hours.as_str()) {
+        ("", "") => ", throughout".into(),
+        _ => format!("{since}{hours}"),
+    }
+}
+
+fn nothing(fleet: &Fleet) -> String {
+    format!(
+        "Nothing stands out: no host, device model, firmware, kernel or role lost more than the \
+         others beyond chance and 1 % of its waiting ({} compared).",
+        counted_of(fleet.hosts, "host")
+    )
+}
+
+/// Storms in two sentences: many hosts at once, and single hosts.
+fn storms(fleet: &Fleet) -> Vec<String> {
+    let (many, alone): (Vec<_>, Vec<_>) = fleet.storms.iter().partition(|storm| storm.hosts > 1);
+    let of_many = |storm: &&FleetStorm| {
+        format!(
+            "{} on up to {} hosts ({}, {} lost, {} to {})",
+            short(&clean(cause(&storm.cause))),
+            storm.hosts,
+            counted_of(storm.hours, "hour"),
+            time(storm.lost_ns),
+            stamp(storm.from_unix_ns, "%m-%d %H:%MZ"),
+            stamp(storm.until_unix_ns, "%m-%d %H:%MZ"),
+        )
+    };
+    let of_one = |storm: &&FleetStorm| {
+        let host = short(&clean(&storm.worst.host));
+        let to = short(&clean(cause(&storm.cause)));
+        format!(
+            "{host} to {to} ({}, {} lost)",
+            counted_of(storm.hours, "hour"),
+            time(storm.lost_ns)
+        )
+    };
+    let listed = |head: &str, all: Vec<String>, count: usize| {
+        let more = count.saturating_sub(all.len());
+        let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
+        (!all.is_empty()).then(|| format!("{head}: {}{more}.", all.join("; ")))
+    };
+    let many_told = many.iter().take(STORMS).map(of_many).collect();
+    let alone_told = alone.iter().take(STORMS / 2).map(of_one).collect();
+    let told = [
+        listed("Storms on many hosts at once", many_told, many.len()),
+        listed("Storms on one host alone", alone_told, alone.len()),
+    ];
+    told.into_iter().flatten().collect()
+}
