@@ -152,7 +152,7 @@ impl Turn<'_> {
         };
         let Self { runner, plan, boot, .. } = self;
         let is_stopped = || runner.is_stopped();
-        let end = place.run(boot, runner.machine, &plan.guest, &is_stopped, &mut look)?;
+        let end = place.run(boot, runner.machine, plan.guest, &is_stopped, &mut look)?;
         look();
         Ok(end)
     }
