@@ -5,11 +5,11 @@
 
 use super::print;
 use ::verdict::response::sql::VIEWS;
-use analysis::inputs::is_rollup;
+use analysis::inputs::{is_rollup, matching, rollups_in};
 use analysis::trace::parquet_of;
 use cli::{SqlEngine, SqlOptions, TraceOptions};
 use messages::fault::{Fault, failure, of_records};
-use model::history::History;
+use model::history::{History, HostFacts, Hosts, Origin};
 use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
 
@@ -42,14 +42,22 @@ fn of_requests(options: &SqlOptions) -> anyhow::Result<Vec<String>> {
     Ok(parts)
 }
 
-/// The statements that make the views `rollup` and `rollup_buckets`.
+/// The statements that make the views `rollup`, `rollup_buckets` and `hosts`.
 fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> {
-    let mut places = Vec::new();
-    for path in paths {
-        match readable(path)? {
+    let (mut places, mut hosts) = (Vec::new(), Hosts::default());
+    for path in paths.iter().flat_map(|path| matching_or_self(path)) {
+        match readable(&path)? {
             Readable::Elsewhere(text) => places.push(text),
-            Readable::Here(_) if is_rollup(path) => places.extend(files_of(path)?),
-            Readable::Here(_) => return Err(refused(path, "is neither a rollup nor a history")),
+            Readable::Here(_) => {
+                for input in rollups_in(&[path])? {
+                    if !is_rollup(&input) {
+                        return Err(refused(&input, "is neither a rollup nor a history"));
+                    }
+                    let history = History::open(&input).map_err(of_records)?;
+                    places.extend(files_of(&input, &history)?);
+                    hosts.merge(history.hosts().clone());
+                }
+            }
         }
     }
     let rows = match engine {
@@ -76,12 +84,60 @@ fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> 
     };
     let view =
         |name: &str, rows: &str| format!("CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{rows};\n");
-    Ok(view("rollup", &rows) + "\n" + &view("rollup_buckets", buckets))
+    let views = [view("rollup", &rows), view("rollup_buckets", buckets), hosts_view(&hosts)];
+    Ok(views.join("\n"))
+}
+
+/// All that match a pattern here; else the path itself.
+fn matching_or_self(path: &Path) -> Vec<PathBuf> {
+    let found = matching(path);
+    if found.is_empty() { vec![path.to_owned()] } else { found }
+}
+
+/// The statement that makes the view `hosts`: what rollups that lie here tell of each host and run
+/// besides its rows, a row for each device whose firmware is known.
+fn hosts_view(hosts: &Hosts) -> String {
+    let text = |text: Option<&str>| text.map_or_else(|| "NULL".to_owned(), quoted);
+    let row = |(origin, facts): (&Origin, &HostFacts)| {
+        let origin = [&origin.host, &origin.run].map(|name| text(name.as_deref()));
+        let of = [origin.join(", "), text(facts.kernel.as_deref())].join(", ");
+        let device = |(device, firmware): (&String, &String)| {
+            format!("({of}, {}, {})", quoted(device), quoted(firmware))
+        };
+        let devices: Vec<String> = facts.firmware.iter().map(device).collect();
+        if devices.is_empty() { vec![format!("({of}, NULL, NULL)")] } else { devices }
+    };
+    named_rows("hosts", &HOSTS, hosts.iter().flat_map(row).collect())
+}
+
+/// The columns of the view `hosts`.
+const HOSTS: [(&str, &str); 5] = [
+    ("host", "STRING"),
+    ("run", "STRING"),
+    ("kernel", "STRING"),
+    ("device", "STRING"),
+    ("firmware", "STRING"),
+];
+
+/// The statement that makes a view of rows that are written out.
+fn named_rows(view: &str, columns: &[(&str, &str)], rows: Vec<String>) -> String {
+    let rows = match rows.is_empty() {
+        true => {
+            let nothing =
+                columns.iter().map(|(name, kind)| format!("CAST(NULL AS {kind}) AS {name}"));
+            format!("SELECT {} WHERE 1 = 0", nothing.collect::<Vec<_>>().join(", "))
+        }
+        false => {
+            let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+            let (rows, names) = (rows.join(",\n"), names.join(", "));
+            format!("SELECT * FROM (VALUES\n{rows}) AS named ({names})")
+        }
+    };
+    format!("CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{rows};\n")
 }
 
 /// The files of a history or a rollup: each row once.
-fn files_of(path: &Path) -> anyhow::Result<Vec<String>> {
-    let history = History::open(path).map_err(of_records)?;
+fn files_of(path: &Path, history: &History) -> anyhow::Result<Vec<String>> {
     let files = history.paths().map(|file| file.to_str().map(str::to_owned));
     files
         .collect::<Option<_>>()
@@ -130,16 +186,8 @@ fn devices_view(places: &[Place]) -> String {
         .flat_map(|place| place.names.iter().map(|(device, name)| (&place.text, device, name)))
         .map(|(run, device, name)| format!("({}, {device}, {})", quoted(run), quoted(name)))
         .collect();
-    let rows = match rows.is_empty() {
-        true => "SELECT CAST(NULL AS STRING) AS run, CAST(NULL AS BIGINT) AS device, CAST(NULL AS \
-                 STRING) AS device_name WHERE 1 = 0"
-            .to_owned(),
-        false => format!(
-            "SELECT * FROM (VALUES\n{}) AS named (run, device, device_name)",
-            rows.join(",\n")
-        ),
-    };
-    format!("CREATE OR REPLACE TEMPORARY VIEW devices AS\n{rows};\n")
+    let columns = [("run", "STRING"), ("device", "BIGINT"), ("device_name", "STRING")];
+    named_rows("devices", &columns, rows)
 }
 
 /// The statement that makes a view of what runs that lie here have beside their requests.

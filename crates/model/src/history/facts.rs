@@ -39,6 +39,11 @@ impl Hosts {
         self.0.get(&Origin { host, run, part: None })
     }
 
+    /// All that is known, by host and run.
+    pub fn iter(&self) -> impl Iterator<Item = (&Origin, &HostFacts)> {
+        self.0.iter()
+    }
+
     /// Adds what a later file says.
     pub fn merge(&mut self, other: Self) {
         self.0.extend(other.0);
