@@ -117,7 +117,7 @@ pub enum Command {
     Response(ResponseOptions),
     /// Minutes of many runs, watches or hosts in one file.
     Rollup(RollupOptions),
-    /// Many hosts: which lost most time, to what, and since when.
+    /// Many hosts: which lost most, to what, since when.
     Fleet(FleetOptions),
     /// Views of traces and rollups, for DuckDB and Spark.
     Sql(SqlOptions),

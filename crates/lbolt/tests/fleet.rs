@@ -15,10 +15,10 @@ fn fine(lab: &Lab, words: &str) -> Ended {
     ended
 }
 
-/// Two dozen hosts with a week of hours.
+/// Some dozens of hosts with their hours.
 fn lab(more: &str) -> Lab {
     let lab = Lab::new();
-    fine(&lab, &format!("synthesize --hosts 24 --days 7 --seed 5 {more} -o fleet"));
+    fine(&lab, &format!("synthesize {more} --seed 5 -o fleet"));
     lab
 }
 
@@ -66,16 +66,25 @@ fn minutes(lab: &Lab, name: &str, origin: (&str, &str), from: i64, lost_ns: i64)
 }
 
 #[test]
-fn what_was_planted_is_on_the_first_screen_and_each_host_with_its_command() {
-    let lab = lab("");
+fn what_was_planted_is_told_by_whatever_is_asked_and_however_hosts_are_stored() {
+    let lab = lab("--hosts 40 --days 6");
+    first_screen(&lab);
+    lines_and_times(&lab);
+    one_file(&lab);
+    fine(&lab, "runs rm fleet");
+    assert!(!lab.path("fleet").exists());
+}
+
+/// What was planted is on the first screen, and each host with its command.
+fn first_screen(lab: &Lab) {
     let made = std::fs::read_to_string(lab.path("fleet/planted.json")).unwrap();
-    assert!(made.contains("nobody watched these hosts") && made.contains("sim-0001"), "{made}");
-    let screen = fine(&lab, "fleet fleet").out;
+    assert!(made.contains("nobody watched these hosts") && made.contains("6.12.9-sim"), "{made}");
+    let screen = fine(lab, "fleet fleet").out;
     assert!(screen.lines().count() <= 40, "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
     let screen = words(&screen);
     for told in [
-        "24 hosts (simulated, nobody watched them)",
+        "40 hosts (simulated, nobody watched them)",
         "Kernel 6.12.9-sim: all ",
         "Firmware A2.0 of Sim NVMe A: ",
         "Role backup: ",
@@ -86,18 +95,15 @@ fn what_was_planted_is_on_the_first_screen_and_each_host_with_its_command() {
     ] {
         assert!(screen.contains(told), "no \"{told}\" in: {screen}");
     }
-    let all = json(&lab, "fleet");
-    assert_eq!((all["schema"].as_str(), all["hosts"].as_u64()), (Some("lbolt.fleet/1"), Some(24)));
+    let all = json(lab, "fleet");
+    assert_eq!((all["schema"].as_str(), all["hosts"].as_u64()), (Some("lbolt.fleet/1"), Some(40)));
     let path = all["findings"][0]["path"].as_str().unwrap();
-    let opened = fine(&lab, &format!("history {path} --last 7d"));
+    let opened = fine(lab, &format!("history {path} --last 7d"));
     assert!(opened.out.contains("db lost"), "{}", opened.out);
-    fine(&lab, "runs rm fleet");
-    assert!(!lab.path("fleet").exists());
 }
 
-#[test]
-fn lines_are_of_whatever_is_asked_and_times_are_selected() {
-    let lab = lab("");
+/// Lines are of whatever is asked, and times are selected.
+fn lines_and_times(lab: &Lab) {
     for (by, group) in [
         ("model", "Sim NVMe A"),
         ("firmware", "Sim NVMe A A2.0"),
@@ -106,35 +112,34 @@ fn lines_are_of_whatever_is_asked_and_times_are_selected() {
         ("cause", "held back before the device"),
         ("hour", "02:00Z"),
     ] {
-        let table = fine(&lab, &format!("fleet fleet --by {by} --all")).out;
+        let table = fine(lab, &format!("fleet fleet --by {by} --all")).out;
         assert!(table.contains(group), "{by}: {table}");
-        let rows = json(&lab, &format!("fleet --by {by}"));
+        let rows = json(lab, &format!("fleet --by {by}"));
         assert_eq!(rows["by"], by);
         assert!(rows["rows"][0][by].is_string(), "{rows}");
     }
-    let csv = fine(&lab, "fleet fleet --format csv").out;
-    assert_eq!(csv.lines().count(), 25, "{csv}");
+    let csv = fine(lab, "fleet fleet --format csv").out;
+    assert_eq!(csv.lines().count(), 41, "{csv}");
     assert!(csv.starts_with("subject,group,hosts,watched_s,lost_ns,lost_low_ns"), "{csv}");
-    assert!(fine(&lab, "fleet fleet --format markdown").out.contains("| sim-0001 |"));
+    assert!(fine(lab, "fleet fleet --format markdown").out.contains("| sim-0001 |"));
     let hours = |rows: &Value| {
         let row = rows["rows"].as_array().unwrap().iter().find(|row| row["host"] == "sim-0001");
         row.unwrap()["watched_s"].as_f64().unwrap() / 3_600.0
     };
-    let all = json(&lab, "fleet");
-    assert_eq!(hours(&all), 24.0 * 7.0);
-    assert_eq!(hours(&json(&lab, "fleet --from 2d")), 48.0);
+    let all = json(lab, "fleet");
+    assert_eq!(hours(&all), 24.0 * 6.0);
+    assert_eq!(hours(&json(lab, "fleet --from 2d")), 48.0);
     let kernel = all["findings"].as_array().unwrap().iter().find(|of| of["common"] == "kernel");
     let since = kernel.unwrap()["since"].as_str().unwrap();
-    let changed = fine(&lab, &format!("fleet fleet --before-after {since}")).out;
+    let changed = fine(lab, &format!("fleet fleet --before-after {since}")).out;
     assert!(words(&changed).contains("Lost per host and day: "), "{changed}");
     assert!(changed.contains("lost a day"), "{changed}");
 }
 
-#[test]
-fn a_rollup_of_all_hosts_says_the_same_as_a_file_for_each() {
-    let lab = lab("");
-    fine(&lab, "rollup fleet -o one.parquet --level hour");
-    let (each, one) = (json(&lab, "fleet"), json(&lab, "one.parquet"));
+/// A rollup of all hosts says the same as a file for each.
+fn one_file(lab: &Lab) {
+    fine(lab, "rollup fleet -o one.parquet --level hour");
+    let (each, one) = (json(lab, "fleet"), json(lab, "one.parquet"));
     let told = |all: &Value| -> Vec<(String, String, f64)> {
         let of = |of: &Value| {
             let text = |name: &str| of[name].as_str().unwrap().to_owned();
@@ -144,7 +149,7 @@ fn a_rollup_of_all_hosts_says_the_same_as_a_file_for_each() {
     };
     assert_eq!(told(&each), told(&one));
     assert!(told(&one).len() >= 3);
-    assert!(fine(&lab, "fleet one.parquet").out.contains("--device sim-00"));
+    assert!(fine(lab, "fleet one.parquet").out.contains("--device sim-00"));
     let history = History::open(&lab.path("one.parquet")).unwrap();
     let facts = history.hosts().of(Some("sim-0001"), Some("sim-0001-boot-1")).unwrap();
     assert!(facts.kernel.is_some() && facts.firmware.contains_key("sim0"));
@@ -201,7 +206,7 @@ fn what_cannot_be_read_is_said_in_a_sentence_and_the_rest_is_read() {
 
 #[test]
 fn a_calm_fleet_has_no_finding_and_one_too_small_is_refused() {
-    let lab = lab("--calm");
+    let lab = lab("--hosts 24 --days 3 --calm");
     let told = json(&lab, "fleet");
     assert_eq!(told["findings"], Value::Array(Vec::new()));
     assert!(fine(&lab, "fleet fleet").out.contains("Nothing stands out"));

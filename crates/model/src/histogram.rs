@@ -273,17 +273,6 @@ impl<S: Store> Buckets<S> {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
-    /// Counts one value so many times.
-    pub fn record_times(&mut self, value_ns: u64, times: u64) {
-        if times > 0 {
-            self.counts.add(index(value_ns), times);
-            self.count += times;
-            self.sum_ns = self.sum_ns.wrapping_add(value_ns.wrapping_mul(times));
-            self.min_ns = self.min_ns.min(value_ns);
-            self.max_ns = self.max_ns.max(value_ns);
-        }
-    }
-
     /// Counts values by their buckets, of which the sum, the least and the greatest are known.
     pub fn record_all(&mut self, buckets: &[u16], (sum_ns, min_ns, max_ns): (u64, u64, u64)) {
         buckets.iter().for_each(|bucket| self.counts.add(usize::from(*bucket), 1));

@@ -144,9 +144,10 @@ fn of_devices(info: Option<&RunInfo>, key: &str) -> BTreeMap<String, String> {
     devices.into_iter().flatten().filter_map(of).collect()
 }
 
-/// What is known besides of the host that a run was recorded on.
+/// What is known besides of the host that a run captured: of an imported trace, which names no
+/// devices of this machine, nothing.
 fn facts_of(path: &Path) -> HostFacts {
-    let info = info_of(path);
+    let info = info_of(path).filter(|info| info.plan.get("devices").is_some());
     let kernel = info.as_ref().and_then(|info| info.machine.get("kernel")?.as_str());
     let release = kernel.and_then(|kernel| kernel.split_whitespace().next());
     let firmware = of_devices(info.as_ref(), "firmware");

@@ -3,7 +3,7 @@
 use super::{BACKUP_HOURS, Made, SyntheticFleet};
 use crate::sequence::mix;
 use crate::synthesis::Random;
-use model::histogram::SparseHistogram;
+use model::histogram::{Binned, Buckets, SparseHistogram};
 use model::history::HOUR_NS;
 use model::record::{Counted, Rollup, RollupKey, operations};
 use std::ops::Range;
@@ -190,7 +190,8 @@ fn storm(from: i64, cause: &str, count: u64, lost_ns: f64) -> Rollup {
 
 /// Response times of so many requests; the slowest hundredth is so many times slower.
 fn drawn(shares: &[(f64, f64)], count: f64, slow: f64, random: &mut Random) -> SparseHistogram {
-    let mut all = SparseHistogram::default();
+    let (mut buckets, mut counts) = (Vec::new(), Vec::new());
+    let (mut sum_ns, mut min_ns, mut max_ns) = (0, u64::MAX, 0);
     // All times of an hour are a little longer or shorter.
     let longer = 0.9 + 0.2 * random.unit();
     let mut above = 1.0;
@@ -199,7 +200,13 @@ fn drawn(shares: &[(f64, f64)], count: f64, slow: f64, random: &mut Random) -> S
         let times = wanted.floor() as u64 + u64::from(random.unit() < wanted.fract());
         let ns = ns * longer * if above <= 0.011 { slow } else { 1.0 };
         above -= share;
-        all.record_times(ns as u64, times);
+        if times > 0 {
+            buckets.push(u64::from(Binned::new(ns as u64).bucket()));
+            counts.push(times);
+            sum_ns += ns as u64 * times;
+            (min_ns, max_ns) = (min_ns.min(ns as u64), max_ns.max(ns as u64));
+        }
     }
-    all
+    let all = Buckets::from_parts(&buckets, &counts, sum_ns, min_ns, max_ns);
+    all.unwrap_or_default()
 }
