@@ -11,6 +11,7 @@ mod device;
 mod doctor;
 mod explore;
 mod fleet;
+mod fleet_sql;
 mod foreign;
 mod fresh;
 mod guard;
