@@ -1,15 +1,13 @@
 """lbolt on your own Spark: traces into rollups on all executors, and who lost most time.
 
-    rows = lbolt_spark.rollup(spark, ["s3://traces/web1/run1", "/data/web2/requests.parquet"])
-    lbolt_spark.write(rows, "s3://fleet/rollup")
+    lbolt_spark.write(lbolt_spark.rollup(spark, ["s3://traces/web1/run1"]), "s3://fleet/rollup")
     lbolt_spark.fleet(spark.read.parquet("s3://fleet/rollup")).show()
 
 A task is one trace, or a part of the minutes of a large one. Spark ships the static program to
 the executors (addFile); the task runs `lbolt rollup` and returns Arrow. Paths are local to the
 executors, or URLs that pyarrow knows (s3, gs, abfs, hdfs), copied to the executor's disk meanwhile.
-Rows name their run and part, so a part that was written twice counts once.
-
-Columns: the rollup of docs/records.md, and `date` (UTC). Needs Spark 3.4, pandas and pyarrow.
+Rows name their run and part, so a part that was written twice counts once. The columns are those
+of docs/records.md (rollup), and `date` (UTC). Needs Spark 3.4, pandas and pyarrow.
 """
 
 from __future__ import annotations
@@ -34,17 +32,13 @@ WORDS = """host run part level counted device operation role cgroup file_system 
 NUMBERS = """from_unix_ns until_unix_ns count bytes failed sum_ns min_ns max_ns lost_ns
     estimated_ns lost_us2 calm_count calm_ns""".split()
 LISTS = ["buckets", "counts"]
-COLUMNS = pa.schema(
-    [(name, pa.string()) for name in WORDS]
-    + [(name, pa.int64()) for name in NUMBERS]
-    + [(name, pa.list_(pa.int64())) for name in LISTS]
-)
-SCHEMA = ", ".join(
-    [f"{name} string" for name in WORDS]
-    + [f"{name} bigint" for name in NUMBERS]
-    + [f"{name} array<bigint>" for name in LISTS]
-)
-NOEXEC = "lbolt does not run on this executor ({}): {}; give binary=, the program for it"
+KINDS = [
+    (WORDS, pa.string(), "string"),
+    (NUMBERS, pa.int64(), "bigint"),
+    (LISTS, pa.list_(pa.int64()), "array<bigint>"),
+]
+COLUMNS = pa.schema([(name, kind) for names, kind, _ in KINDS for name in names])
+SCHEMA = ", ".join(f"{name} {kind}" for names, _, kind in KINDS for name in names)
 
 
 def rollup(
@@ -54,19 +48,19 @@ def rollup(
     binary: str | None = None,
     part_bytes: int = 256 << 20,
 ) -> DataFrame:
-    """The rows of all traces; a trace larger than `part_bytes` is several tasks.
-    Raises RuntimeError with one sentence for a trace that cannot be read."""
+    """The rows of all traces; a trace larger than `part_bytes` is several tasks. A trace that
+    cannot be read ends it with lbolt's sentence."""
     program = binary or shutil.which("lbolt")
     if not program or not os.path.isfile(program):
         raise RuntimeError("lbolt is not in PATH; give binary=, the static program")
+    name = os.path.basename(program)
     spark.sparkContext.addFile(program)
     spark.sparkContext.addPyFile(__file__)
-    name = os.path.basename(program)
     tasks: list[tuple[str, str]] = []
     for path in paths:
-        parts = max(1, -(-sum(file.size or 0 for file in _files(path)) // part_bytes))
+        parts = sum(file.size or 0 for file in _files(path)) // part_bytes + 1
         tasks += [(path, f"{number}/{parts}") for number in range(1, parts + 1)]
-    asked = spark.sparkContext.parallelize(tasks, max(1, len(tasks)))
+    asked = spark.sparkContext.parallelize(tasks, len(tasks) or 1)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -109,12 +103,10 @@ def _files(path: str) -> list[pafs.FileInfo]:
     system, inner = _system(path)
     try:
         info = system.get_file_info(inner)
-        if info.type == pafs.FileType.NotFound:
-            raise FileNotFoundError("there is no such file")
         found = [info] if info.is_file else system.get_file_info(pafs.FileSelector(inner))
-        return [file for file in found if file.is_file]
     except OSError as error:
         raise RuntimeError(f"failed to read {path}: {error}") from error
+    return [file for file in found if file.is_file]
 
 
 @contextlib.contextmanager
@@ -126,8 +118,8 @@ def _local(path: str) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory() as at:
         for file in _files(path):
-            to = os.path.join(at, file.base_name)
-            pafs.copy_files(file.path, to, system, pafs.LocalFileSystem())
+            here = os.path.join(at, file.base_name)
+            pafs.copy_files(file.path, here, system, pafs.LocalFileSystem())
         yield at if len(os.listdir(at)) > 1 else os.path.join(at, os.listdir(at)[0])
 
 
@@ -135,7 +127,7 @@ def _roll_up(program: str, path: str, part: str, level: str) -> Iterator[pa.Reco
     with _local(path) as trace, tempfile.TemporaryDirectory() as at:
         output = os.path.join(at, "rollup.parquet")
         words = ["rollup", trace, "-o", output, "--level", level]
-        ended = _run(program, words if part.endswith("/1") else [*words, "--part", part])
+        ended = _run(program, words if part == "1/1" else [*words, "--part", part])
         if ended.returncode != 0:
             raise RuntimeError(f"{path}: {ended.stderr.strip() or ended.returncode}")
         for batch in pq.ParquetFile(output).iter_batches(columns=COLUMNS.names):
@@ -145,14 +137,14 @@ def _roll_up(program: str, path: str, part: str, level: str) -> Iterator[pa.Reco
 def _run(program: str, words: list[str]) -> subprocess.CompletedProcess[str]:
     """Runs it from memory, so that folders without leave to run programs (noexec) do no harm."""
     written = os.memfd_create("lbolt", 0)
-    with open(program, "rb") as file, os.fdopen(written, "wb") as copy:
+    with open(program, "rb") as file, os.fdopen(written, "wb", 0) as copy:
         shutil.copyfileobj(file, copy)
-        copy.flush()
         memory = os.open(f"/proc/self/fd/{written}", os.O_RDONLY)
     line = [f"/proc/self/fd/{memory}", *words]
     try:
         return subprocess.run(line, capture_output=True, text=True, pass_fds=[memory], check=False)
     except OSError as error:
-        raise RuntimeError(NOEXEC.format(os.uname().machine, error.strerror)) from error
+        why = f"{error.strerror}; give binary= for {os.uname().machine}"
+        raise RuntimeError(f"failed to run lbolt: {why}") from error
     finally:
         os.close(memory)

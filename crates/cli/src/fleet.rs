@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub struct FleetOptions {
     /// History directories of `lbolt watch`, rollups (`lbolt rollup`), directories of these, or
     /// @FILE with one path per line.
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "spark_script")]
     pub paths: Vec<PathBuf>,
     /// Start: a date, a time (UTC), an age (3h), today or yesterday [default: the start of the
     /// earliest rows].
@@ -26,6 +26,10 @@ pub struct FleetOptions {
     /// Compare the time before MOMENT with the time after it, for example the date of a rollout.
     #[arg(long, value_name = "MOMENT", allow_hyphen_values = true)]
     pub before_after: Option<Point>,
+    /// Print lbolt_spark.py: traces into rollups on the executors of your own Spark, and the fleet
+    /// in Spark SQL.
+    #[arg(long, exclusive = true)]
+    pub spark_script: bool,
     /// Print all lines, all findings and all storms.
     #[arg(long)]
     pub all: bool,
@@ -42,6 +46,7 @@ lbolt fleet fleet/ --before-after 2026-11-20
                                             what a rollout changed, on which hosts
 lbolt fleet 'web*/history' --from 2026-11-01 --to 2026-12-01
 lbolt fleet @hosts.txt --format json        one path per line in hosts.txt
+lbolt fleet --spark-script > lbolt_spark.py  for traces on a Spark cluster
 lbolt synthesize --hosts 1000 --days 30 -o fleet
                                             a simulated fleet with known outliers, to try it on
 

@@ -1,11 +1,15 @@
 //! The ten questions of docs/guide/fleet-queries.md, each asked of a fleet with planted outliers:
-//! DuckDB answers what was planted, and counts what `lbolt fleet` counts.
+//! DuckDB answers what was planted, and counts what `lbolt fleet` counts. And the script for Spark:
+//! it knows the columns, and on a Spark that is there it counts what lbolt counts.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::Lab;
+use crate::common::{Lab, tool};
+use crate::rollup::{rows as rows_of, sums};
+use crate::several::make_run;
 use crate::sql::python;
+use model::record::{Counted, Kind, Record, Rollup, from_json};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/guide/fleet-queries.md");
@@ -63,4 +67,76 @@ fn ten_questions_to_a_fleet_are_answered_by_duckdb() {
     let p99 = |row: &Value| row["p99_ms"].as_f64().unwrap();
     assert!(answers[8].windows(2).all(|pair| p99(&pair[0]) >= p99(&pair[1])));
     lab.assert_clean();
+}
+
+#[test]
+fn the_script_for_spark_knows_the_columns_of_a_rollup() {
+    let lab = Lab::new();
+    let ended = lab.run("fleet --spark-script");
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    assert!(ended.out.lines().count() <= 150, "a file to be read");
+    let declared = |name: &str| -> Vec<String> {
+        let (_, from) = ended.out.split_once(&format!("\n{name} = ")).unwrap();
+        let end = [".split()", "]"].iter().filter_map(|end| from.find(end)).min().unwrap();
+        let names = from[..end].split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    };
+    let of = |wanted: &[Kind]| -> Vec<String> {
+        let columns = Rollup::columns().into_iter();
+        let columns = columns.filter(|column| wanted.contains(&column.kind));
+        columns.map(|column| column.name.to_owned()).collect()
+    };
+    let sorted = |mut names: Vec<String>| {
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(declared("WORDS")), sorted(of(&[Kind::Text])));
+    assert_eq!(sorted(declared("NUMBERS")), sorted(of(&[Kind::U64, Kind::I64])));
+    assert_eq!(sorted(declared("LISTS")), sorted(of(&[Kind::List])));
+    let refused = lab.run("fleet --spark-script fleet");
+    assert_eq!(refused.code, 2, "{}", refused.out);
+}
+
+/// A Python with Spark, where there is a Java to run it.
+fn with_spark() -> Option<String> {
+    let python = python()?;
+    let has_both = tool("java", &["-version"]).is_some()
+        && tool(&python, &["-c", "import pyspark, pandas, pyarrow"]).is_some();
+    if !has_both {
+        println!("skipped: needs java, and python3 with the modules pyspark, pandas and pyarrow");
+    }
+    has_both.then_some(python)
+}
+
+#[test]
+fn a_rollup_by_spark_is_that_of_one_machine_however_often_it_is_written() {
+    let Some(python) = with_spark() else { return };
+    let lab = Lab::new();
+    make_run(&lab.path("host1"), 190, 1, Some(1000));
+    make_run(&lab.path("host2"), 65, 2, Some(1030));
+    let script = lab.run("fleet --spark-script");
+    lab.file("lbolt_spark.py", script.out);
+    let mut command = lab.command(&python);
+    command.args(["-c", include_str!("common/spark.py"), env!("CARGO_BIN_EXE_lbolt"), "rows.json"]);
+    command.args([lab.path("host1"), lab.path("host2")]).env("PYSPARK_PYTHON", &python);
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let ended = lab.run("rollup host1 host2 -o all.parquet");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+
+    let spark: Vec<Value> =
+        serde_json::from_slice(&std::fs::read(lab.path("rows.json")).unwrap()).unwrap();
+    assert!(spark.iter().any(|row| row["part"].is_string()), "a trace was several tasks");
+    let columns = Rollup::columns();
+    let as_list = |row: &Value| columns.iter().map(|of| row[of.name].clone()).collect();
+    let rows: Value = spark.iter().map(as_list).collect::<Vec<Value>>().into();
+    let rows: Vec<Rollup> = from_json(&rows).unwrap();
+    assert_eq!(sums(&rows), sums(&rows_of(&lab, "all.parquet")));
+    let lost: Vec<Value> =
+        serde_json::from_slice(&std::fs::read(lab.path("lost.json")).unwrap()).unwrap();
+    for of in &lost {
+        let host = of["host"].as_str().map(str::to_owned);
+        let all = rows.iter().filter(|row| row.counted == Counted::Lost && row.host == host);
+        assert_eq!(Some(all.map(|row| row.lost_ns).sum::<i64>()), of["lost_ns"].as_i64());
+    }
 }

@@ -43,7 +43,7 @@ fn fine(lab: &Lab, words: &str) -> Ended {
     ended
 }
 
-fn rows(lab: &Lab, file: &str) -> Vec<Rollup> {
+pub(crate) fn rows(lab: &Lab, file: &str) -> Vec<Rollup> {
     let history = History::open(&lab.path(file)).unwrap();
     let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     let (rows, notes) = history.read(&query);
@@ -52,7 +52,7 @@ fn rows(lab: &Lab, file: &str) -> Vec<Rollup> {
 }
 
 /// Rows without what says where they come from, by key and time.
-fn sums(rows: &[Rollup]) -> BTreeMap<(RollupKey, i64), Rollup> {
+pub(crate) fn sums(rows: &[Rollup]) -> BTreeMap<(RollupKey, i64), Rollup> {
     let mut sums: BTreeMap<(RollupKey, i64), Rollup> = BTreeMap::new();
     for row in rows {
         let row = Rollup { part: None, level: RollupLevel::Minute, ..row.clone() };

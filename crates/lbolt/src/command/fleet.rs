@@ -10,9 +10,15 @@ use messages::fault::{Fault, failure};
 use messages::output::{note, terminal_width};
 use report::fleet::About;
 
+/// For users' own Spark.
+const SPARK_SCRIPT: &str = include_str!("../../../../packaging/lbolt_spark.py");
+
 /// Runs the command.
 /// Errors: nothing that can be read; a time that is none; interruption.
 pub(super) fn run(options: &FleetOptions) -> anyhow::Result<()> {
+    if options.spark_script {
+        return print(SPARK_SCRIPT);
+    }
     host::memory::keep_freed();
     let control = control()?;
     let inputs = Inputs::open(&options.paths, &control)?;
