@@ -6,8 +6,8 @@
 A task is one trace, or a part of the minutes of a large one. Spark ships the static program to
 the executors (addFile); the task runs `lbolt rollup` and returns Arrow. Paths are local to the
 executors, or URLs that pyarrow knows (s3, gs, abfs, hdfs), copied to the executor's disk meanwhile.
-Rows name their run and part, so a part that was written twice counts once. The columns are those
-of docs/records.md (rollup), and `date` (UTC). Needs Spark 3.4, pandas and pyarrow.
+Rows name their run and part, so a part that was written twice counts once. Columns: those of
+docs/records.md (rollup), and `date` (UTC). Needs Spark 3.4, pandas and pyarrow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from statistics import NormalDist
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from pyspark import SparkFiles
+from pyspark import SparkFiles, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -56,10 +56,10 @@ def rollup(
     name = os.path.basename(program)
     spark.sparkContext.addFile(program)
     spark.sparkContext.addPyFile(__file__)
-    tasks: list[tuple[str, str]] = []
+    tasks = []
     for path in paths:
-        parts = sum(file.size or 0 for file in _files(path)) // part_bytes + 1
-        tasks += [(path, f"{number}/{parts}") for number in range(1, parts + 1)]
+        all = sum(file.size or 0 for file in _files(path)) // part_bytes + 1
+        tasks += [(path, f"{part}/{all}") for part in range(1, all + 1)]
     asked = spark.sparkContext.parallelize(tasks, len(tasks) or 1)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -89,8 +89,8 @@ def fleet(rows: DataFrame, by: str = "host") -> DataFrame:
         F.min("from_unix_ns").alias("from_unix_ns"),
         F.max("until_unix_ns").alias("until_unix_ns"),
     )
-    deviations = NormalDist().inv_cdf(1 - 0.025 / max(1, sums.count()))
-    half_ns = F.sqrt(F.greatest(F.col("lost_us2"), F.lit(0))) * 1000.0 * deviations
+    wide = 1000.0 * NormalDist().inv_cdf(1 - 0.025 / max(1, sums.count()))
+    half_ns = F.sqrt(F.greatest(F.col("lost_us2"), F.lit(0))) * wide
     return sums.withColumn("half_ns", half_ns.cast("bigint")).orderBy(F.desc("lost_ns"), by)
 
 
@@ -130,8 +130,8 @@ def _roll_up(program: str, path: str, part: str, level: str) -> Iterator[pa.Reco
         ended = _run(program, words if part == "1/1" else [*words, "--part", part])
         if ended.returncode != 0:
             raise RuntimeError(f"{path}: {ended.stderr.strip() or ended.returncode}")
-        for batch in pq.ParquetFile(output).iter_batches(columns=COLUMNS.names):
-            yield batch.select(COLUMNS.names).cast(COLUMNS)
+        batches = pq.ParquetFile(output).iter_batches(columns=COLUMNS.names)
+        yield from (batch.select(COLUMNS.names).cast(COLUMNS) for batch in batches)
 
 
 def _run(program: str, words: list[str]) -> subprocess.CompletedProcess[str]:
@@ -141,8 +141,9 @@ def _run(program: str, words: list[str]) -> subprocess.CompletedProcess[str]:
         shutil.copyfileobj(file, copy)
         memory = os.open(f"/proc/self/fd/{written}", os.O_RDONLY)
     line = [f"/proc/self/fd/{memory}", *words]
+    own = {**os.environ, "RAYON_NUM_THREADS": str(TaskContext.get().cpus())}
     try:
-        return subprocess.run(line, capture_output=True, text=True, pass_fds=[memory], check=False)
+        return subprocess.run(line, capture_output=True, text=True, pass_fds=[memory], env=own)
     except OSError as error:
         why = f"{error.strerror}; give binary= for {os.uname().machine}"
         raise RuntimeError(f"failed to run lbolt: {why}") from error

@@ -6,6 +6,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
+/// By its name in the crate rayon, which whoever gives a program some of the cores sets (schedulers
+/// of clusters).
+const THREADS: &str = "RAYON_NUM_THREADS";
+
+/// As many as are to be used: all, unless [`THREADS`] says how many.
+fn cores() -> usize {
+    let given = std::env::var(THREADS).ok().and_then(|text| text.trim().parse().ok());
+    let given = given.filter(|threads| *threads > 0);
+    given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Does parts 0 to `count`, each into what a core has begun with; gives what each core came to.
 /// Which core does which part is chance.
 pub fn in_parts<T: Send>(
@@ -13,7 +24,7 @@ pub fn in_parts<T: Send>(
     begin: impl Fn() -> T + Sync,
     work: impl Fn(&mut T, usize) + Sync,
 ) -> Vec<T> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(count.max(1));
+    let cores = cores().min(count.max(1));
     let next = AtomicUsize::new(0);
     let of_core = || {
         let mut own = begin();
@@ -43,7 +54,7 @@ pub fn in_order<T: Send, E: Send>(
     work: impl Fn(usize) -> Result<T, E> + Sync,
     take: &mut impl FnMut(T),
 ) -> Result<(), E> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores();
     let next = AtomicUsize::new(0);
     let (done, results) = mpsc::channel();
     std::thread::scope(|scope| {
