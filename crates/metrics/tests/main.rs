@@ -3,6 +3,7 @@
 
 mod documents;
 mod http;
+mod otlp;
 mod planted;
 mod prometheus;
 mod unit;

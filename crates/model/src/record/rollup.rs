@@ -89,6 +89,8 @@ pub mod operations {
     pub const OUTSTANDING: &str = "outstanding";
     /// Of the watch: times that could not be kept (`count` of rows, `sum_ns`).
     pub const NOT_KEPT: &str = "not kept";
+    /// Of the watch: exports of metrics that failed (`count`).
+    pub const NOT_EXPORTED: &str = "not exported";
     /// Of a device: time with requests at it (`sum_ns`).
     pub const BUSY: &str = "busy";
     /// Of a device: the sum over its requests of their time at it (`sum_ns`).
