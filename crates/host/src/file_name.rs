@@ -10,6 +10,7 @@
 
 use crate::device::{Mount, Tree};
 use crate::generation::generation;
+use crate::pod::on_volume;
 use crate::process::numbers;
 use model::record::{FileNumber, device_number};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,14 +39,15 @@ pub struct Mounted(BTreeMap<u32, Vec<Mount>>);
 
 impl Mounted {
     /// A path within a file system as it is seen: where a directory above it is mounted, in our
-    /// own namespace if it is, and at the whole file system's mount rather than at a part's. Of
-    /// what is mounted nowhere it is left as it is.
+    /// own namespace if it is, and at the whole file system's mount rather than at a part's. A
+    /// volume of a pod is called by its name. Of what is mounted nowhere it is left as it is.
     pub fn seen(&mut self, tree: &Tree, file_system: u32, path: &str) -> String {
         let mounts = self.0.entry(file_system).or_insert_with(|| {
             let mut mounts = tree.mounts().unwrap_or_default();
             mounts.retain(|mount| number_of(mount) == Some(file_system));
             mounts.sort_by_key(|mount| {
-                (mount.pid_seen_in.is_some(), mount.root.components().count())
+                let is_volume = on_volume(&mount.mount_point.to_string_lossy()).is_some();
+                (!is_volume, mount.pid_seen_in.is_some(), mount.root.components().count())
             });
             mounts
         });
@@ -57,7 +59,8 @@ impl Mounted {
             })
         };
         let seen = mounts.iter().find_map(at);
-        seen.map_or_else(|| path.to_owned(), |seen| seen.to_string_lossy().into_owned())
+        let seen = seen.map_or_else(|| path.to_owned(), |seen| seen.to_string_lossy().into_owned());
+        on_volume(&seen).unwrap_or(seen)
     }
 }
 

@@ -224,7 +224,7 @@ rollup! {
         "read, write, flush or discard; calls and waits: their kind; disk: also busy and queued; \
          watch: the item";
     role: word = "the role that requested, called, waited or lost; null: all roles";
-    cgroup: word = "cgroup path of the role; null: several, or unknown";
+    cgroup: word = "cgroup of the role, as unit in processes; null: several, or unknown";
     file_system: word = "device of the file system; null: none or unknown";
     file: word = "file: its name";
     cause: word =
