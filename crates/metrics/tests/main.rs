@@ -3,6 +3,7 @@
 
 mod documents;
 mod http;
+mod kubernetes;
 mod otlp;
 mod planted;
 mod prometheus;
