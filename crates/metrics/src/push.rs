@@ -99,6 +99,8 @@ impl Default for Pace {
 enum Failure {
     #[error("{0}")]
     Http(#[from] Error),
+    #[error("{0}")]
+    Network(io::Error),
     #[error("no answer")]
     Silence,
     #[error("the receiver answered with status {0}")]
@@ -204,6 +206,7 @@ impl Exporter {
         let post = self.agent.post(&self.to.0).content_type("application/x-protobuf");
         let mut answer = post.send(&body.encode_to_vec()).map_err(|error| match error {
             Error::Timeout(_) => Failure::Silence,
+            Error::Io(error) => Failure::Network(error),
             other => other.into(),
         })?;
         if !answer.status().is_success() {
