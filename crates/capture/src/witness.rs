@@ -355,8 +355,8 @@ impl Witness {
     }
 }
 
-/// What the machine tells of a thread's process, and the path of its cgroup; of one that is gone its
-/// number alone.
+/// What the machine tells of a thread's process, and the path of its cgroup; of one that is gone
+/// its number alone.
 fn asked(pid: u32, process: u32, pods: &mut PodNames) -> (Process, Option<String>) {
     let seen = process::seen(process);
     let is_there = seen.is_some();

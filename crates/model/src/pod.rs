@@ -109,6 +109,7 @@ mod tests {
             ("0f5e9bcf-4a5b-4a6c-9d35-8c0e3cf5a1b2", "0f5e9bcf_4a5b_4a6c_9d35_8c0e3cf5a1b2");
         let hash = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
         let slice = format!("kubepods-burstable-pod{bars}.slice");
+        let kind = "/kubelet.slice/kubelet-kubepods.slice";
         for (path, uid, has_container) in [
             // systemd: containerd, CRI-O and its monitor, cri-dockerd, guaranteed, a static pod.
             (
@@ -151,13 +152,7 @@ mod tests {
             (format!("/system.slice/containerd.service/{slice}:cri-containerd:{id}"), bars, true),
             // kind: a node in a container; the innermost counts.
             (format!("/docker/{id}/kubelet/kubepods/pod{dashes}/{id}"), dashes, true),
-            (
-                format!(
-                    "/kubelet.slice/kubelet-kubepods.slice/kubelet-{slice}/cri-containerd-{id}.scope"
-                ),
-                bars,
-                true,
-            ),
+            (format!("{kind}/kubelet-{slice}/cri-containerd-{id}.scope"), bars, true),
             // From a container's own namespace of cgroups.
             (format!("/../../{slice}/cri-containerd-{id}.scope"), bars, true),
         ] {

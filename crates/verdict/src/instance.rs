@@ -2,9 +2,10 @@
 //! roles, and one may be the victim of the other.
 //!
 //! A container, a pod and an instance of a service (`postgresql@15-main.service`) are known by the
-//! path of the cgroup, or by the pod's name in its place. Others are told apart where a role has several instances in one trace: by
-//! their cgroups, else by the main process, if that has workers, and if two of them were there at
-//! the same time; so many at most, for a program that is run again and again (make) is one role.
+//! path of the cgroup, or by the pod's name in its place. Others are told apart where a role has
+//! several instances in one trace: by their cgroups, else by the main process, if that has workers,
+//! and if two of them were there at the same time; so many at most, for a program that is run again
+//! and again (make) is one role.
 //!
 //! Source: systemd.unit(5), systemd.syntax(7).
 //!
