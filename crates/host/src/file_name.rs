@@ -188,7 +188,10 @@ mod tests {
         let other = "9 0 8:0 / /hidden rw - ext4 /dev/sda rw\n\
             9 0 8:16 /part /part rw - xfs /dev/sdb rw\n\
             9 0 8:16 / /there rw - xfs /dev/sdb rw\n\
-            9 0 0:40 /@sub /sub rw - btrfs /dev/sdc rw\n";
+            9 0 0:40 /@sub /sub rw - btrfs /dev/sdc rw\n\
+            9 0 8:48 / /var/lib/kubelet/plugins/x/globalmount rw - ext4 /dev/sdd rw\n\
+            9 0 8:48 / /var/lib/kubelet/pods/u/volumes/kubernetes.io~csi/pvc-1/mount rw - ext4 \
+            /dev/sdd rw\n";
         let tree = Fixture::new()
             .process("self", "mnt:[1]", "/")
             .mount(8, 0, "/mnt\\040a", "ext4", "/dev/sda")
@@ -203,6 +206,7 @@ mod tests {
         assert_eq!(seen(number(8, 16), deleted), format!("/there{deleted}"), "by the whole one");
         assert_eq!(seen(number(0, 40), "/@sub/f"), "/sub/f");
         assert_eq!(seen(number(0, 40), "/@subs/f"), "/@subs/f", "of another part");
+        assert_eq!(seen(number(8, 48), "/base/1"), "pvc-1:/base/1", "on a pod's volume");
         assert_eq!(seen(number(8, 32), "/f"), "/f", "nowhere");
     }
 
