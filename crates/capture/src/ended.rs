@@ -7,6 +7,7 @@ use super::presence::{CHANGED, DEVICE_CHANGED};
 use super::witness::Witness;
 use super::{Devices, areas};
 use host::device::Tree;
+use host::pod::PodNames;
 use model::record::requests::Provenance;
 use model::record::{Commands, Context, Finding};
 use std::collections::BTreeSet;
@@ -78,7 +79,8 @@ pub fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
     if !cgroups.is_empty() {
         let paths = host::cgroup::paths(&Tree::system()).into_iter();
         let paths = paths.filter(|(number, _)| cgroups.contains(number));
-        let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), path));
+        let mut pods = PodNames::default();
+        let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), pods.named(path)));
         provenance.notes.extend(notes);
     }
 }

@@ -17,15 +17,18 @@ const UNITS_MOST: usize = 64;
 pub(super) struct PressureWatch {
     /// Of each cgroup when it was read, and what it was then, if there is such a file.
     last: BTreeMap<String, Option<(i64, u64)>>,
+    /// What each is called.
+    names: BTreeMap<String, String>,
     due: Option<Instant>,
     intervals: Vec<Pressure>,
 }
 
 impl PressureWatch {
-    /// A thread of this cgroup was seen.
-    pub(super) fn follow(&mut self, unit: &str) {
-        if self.last.len() < UNITS_MOST && !self.last.contains_key(unit) {
-            self.last.insert(unit.to_owned(), None);
+    /// A thread of the cgroup of this path was seen, which is called so.
+    pub(super) fn follow(&mut self, path: &str, name: &str) {
+        if self.last.len() < UNITS_MOST && !self.last.contains_key(path) {
+            self.last.insert(path.to_owned(), None);
+            self.names.insert(path.to_owned(), name.to_owned());
             self.due = None;
         }
     }
@@ -35,11 +38,11 @@ impl PressureWatch {
         if !is_last && self.due.is_some_and(|due| Instant::now() < due) {
             return;
         }
-        for (unit, last) in &mut self.last {
-            let now = io_stalled_of_unit_ns(unit).map(|stalled_ns| (now_ns, stalled_ns));
+        for (path, last) in &mut self.last {
+            let now = io_stalled_of_unit_ns(path).map(|stalled_ns| (now_ns, stalled_ns));
             if let (Some((from_ns, before_ns)), Some((until_ns, stalled_ns))) = (*last, now) {
                 self.intervals.push(Pressure {
-                    unit: unit.clone(),
+                    unit: self.names.get(path).unwrap_or(path).clone(),
                     from_ns,
                     until_ns,
                     io_stalled_ns: stalled_ns.saturating_sub(before_ns),
@@ -57,6 +60,7 @@ impl PressureWatch {
         self.intervals.retain(|interval| interval.until_ns >= since_ns);
         // Those that are gone make room for others.
         self.last.retain(|_, last| last.is_some());
+        self.names.retain(|path, _| self.last.contains_key(path));
     }
 
     /// What comes until it is looked again belongs to no interval.
@@ -78,7 +82,7 @@ mod tests {
     #[test]
     fn a_cgroup_that_is_none_has_no_interval_and_no_more_are_followed_than_there_is_room_for() {
         let mut watch = PressureWatch::default();
-        (0..2 * UNITS_MOST).for_each(|n| watch.follow(&format!("/lbolt-no-such/{n}")));
+        (0..2 * UNITS_MOST).for_each(|n| watch.follow(&format!("/lbolt-no-such/{n}"), "x"));
         assert_eq!(watch.last.len(), UNITS_MOST);
         (0..3).for_each(|now_ns| watch.look(now_ns, true));
         assert_eq!(watch.clone().take(), []);

@@ -11,6 +11,7 @@ use super::cpu_watch::CpuWatch;
 use super::pressure_watch::PressureWatch;
 use host::device::Tree;
 use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
+use host::pod::PodNames;
 use host::process;
 use model::heaviest::Heaviest;
 use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait};
@@ -72,6 +73,7 @@ pub(super) struct Witness {
     mounted: Mounted,
     /// What files were found to be called of which nothing was told.
     names: Names,
+    pods: PodNames,
     pub(super) cpu_watch: CpuWatch,
     pub(super) pressure_watch: PressureWatch,
 }
@@ -94,6 +96,7 @@ impl Default for Witness {
             told_count: 0,
             mounted: Mounted::default(),
             names: Names::new(),
+            pods: PodNames::default(),
             cpu_watch: CpuWatch::default(),
             pressure_watch: PressureWatch::default(),
         }
@@ -173,8 +176,10 @@ impl Witness {
     pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
         for (pid, process) in threads {
             let started = model::process::started(pid);
-            let asked = self.among_others(asked(pid, process));
-            asked.unit.iter().for_each(|unit| self.pressure_watch.follow(unit));
+            let (asked, path) = asked(pid, process, &mut self.pods);
+            let asked = self.among_others(asked);
+            let unit = path.as_ref().zip(asked.unit.as_ref());
+            unit.iter().for_each(|(path, unit)| self.pressure_watch.follow(path, unit));
             self.young.push_back((Instant::now(), pid, process));
             if let Some(new) = &mut self.new {
                 new.push(NewThread { process: asked.clone(), started });
@@ -230,7 +235,8 @@ impl Witness {
         let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
         while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
             let started = model::process::started(pid);
-            let again = self.among_others(asked(pid, process));
+            let (again, _) = asked(pid, process, &mut self.pods);
+            let again = self.among_others(again);
             if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
                 if let Some(new) = &mut self.new {
                     new.push(NewThread { process: again.clone(), started });
@@ -337,7 +343,7 @@ impl Witness {
         for (pid, process) in &mut self.processes {
             let main_processes = process.main_processes;
             let of = process.process.and_then(|of| u32::try_from(of).ok());
-            let again = of.map(|of| asked(*pid, of));
+            let again = of.map(|of| asked(*pid, of, &mut self.pods).0);
             let is_it = |again: &Process| {
                 again.command == process.command
                     && (again.title.is_some() || process.title.is_none())
@@ -349,23 +355,26 @@ impl Witness {
     }
 }
 
-/// What the machine tells of a thread's process; of one that is gone its number alone.
-fn asked(pid: u32, process: u32) -> Process {
+/// What the machine tells of a thread's process, and the path of its cgroup; of one that is gone
+/// its number alone.
+fn asked(pid: u32, process: u32, pods: &mut PodNames) -> (Process, Option<String>) {
     let seen = process::seen(process);
     let is_there = seen.is_some();
     let main_process = seen.as_ref().map(|seen| u64::from(seen.main_process));
     let seen = seen.unwrap_or_default();
     let thread = (pid != process).then(|| process::thread_name(process, pid, &seen.command));
-    Process {
+    let path = seen.unit;
+    let asked = Process {
         pid: u64::from(pid),
         process: is_there.then_some(u64::from(process)),
         thread: thread.flatten(),
         command: seen.command,
         title: seen.title,
-        unit: seen.unit,
+        unit: path.clone().map(|path| pods.named(path)),
         main_process,
         ..Process::default()
-    }
+    };
+    (asked, path)
 }
 
 #[cfg(test)]
@@ -406,14 +415,18 @@ mod tests {
     #[test]
     fn a_thread_is_asked_again_soon_and_keeps_what_it_was_when_it_is_gone() {
         let own = std::process::id();
-        let before = Process { title: Some("perl".to_owned()), ..asked(own, own) };
+        let before = Process {
+            title: Some("perl".to_owned()),
+            ..asked(own, own, &mut PodNames::default()).0
+        };
         let gone = Process { pid: 9, process: Some(9), title: Some("dd".into()), ..before.clone() };
         let processes = BTreeMap::from([(own, before), (9, gone.clone())]);
         let mut witness = Witness { processes, ..Witness::default() };
         let seen = Instant::now().checked_sub(YOUNG).unwrap();
         witness.young.push_back((seen, own, own));
         witness.look(vec![(9, 9)], Vec::new());
-        let expected = Process { main_processes: Some(1), ..asked(own, own) };
+        let expected =
+            Process { main_processes: Some(1), ..asked(own, own, &mut PodNames::default()).0 };
         assert_eq!(witness.processes[&own], expected);
         // A worker of another one of its name, which is there, too.
         let of_init = Process { main_process: Some(1), ..expected };

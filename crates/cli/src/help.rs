@@ -43,7 +43,8 @@ each disk. `lbolt history` shows the minutes, `lbolt history --incidents` the in
 
 lbolt watch                              all devices, until stopped, in /var/lib/lbolt/history
 lbolt watch --when 'p99(fsync)>20ms'     also keep the seconds around each such second, as a run
-lbolt watch --prometheus 127.0.0.1:9184  also serve histograms for Prometheus";
+lbolt watch --prometheus 127.0.0.1:9184  also serve histograms for Prometheus
+lbolt watch --otlp http://127.0.0.1:4318 also export metrics to an OpenTelemetry Collector";
 
 /// Help with each paragraph as one line, which clap wraps to the terminal. Examples and lists keep
 /// their lines: they have columns, or begin with a command or a space.

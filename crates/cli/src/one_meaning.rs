@@ -77,6 +77,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("numjobs", "N"),
     ("on", "TARGET"),
     ("open", ""),
+    ("otlp", "URL"),
     ("output", "PATH"),
     ("output-format", "FORMAT"),
     ("overlap", "0|1"),

@@ -56,6 +56,11 @@ pub struct WatchOptions {
     #[arg(long, requires = "prometheus", help_heading = "Prometheus")]
     pub listen_public: bool,
 
+    /// Export metrics by OTLP (HTTP, protobuf) to this receiver once a minute, for example
+    /// http://127.0.0.1:4318, with response times as exponential histograms.
+    #[arg(long, value_name = "URL", help_heading = "OpenTelemetry")]
+    pub otlp: Option<String>,
+
     /// Command to run during the watch, without privileges, as the owner of the history; the watch
     /// ends with it.
     #[arg(last = true, value_name = "COMMAND")]

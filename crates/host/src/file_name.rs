@@ -10,6 +10,7 @@
 
 use crate::device::{Mount, Tree};
 use crate::generation::generation;
+use crate::pod::on_volume;
 use crate::process::numbers;
 use model::record::{FileNumber, device_number};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,14 +39,15 @@ pub struct Mounted(BTreeMap<u32, Vec<Mount>>);
 
 impl Mounted {
     /// A path within a file system as it is seen: where a directory above it is mounted, in our
-    /// own namespace if it is, and at the whole file system's mount rather than at a part's. Of
-    /// what is mounted nowhere it is left as it is.
+    /// own namespace if it is, and at the whole file system's mount rather than at a part's. A
+    /// volume of a pod is called by its name. Of what is mounted nowhere it is left as it is.
     pub fn seen(&mut self, tree: &Tree, file_system: u32, path: &str) -> String {
         let mounts = self.0.entry(file_system).or_insert_with(|| {
             let mut mounts = tree.mounts().unwrap_or_default();
             mounts.retain(|mount| number_of(mount) == Some(file_system));
             mounts.sort_by_key(|mount| {
-                (mount.pid_seen_in.is_some(), mount.root.components().count())
+                let is_volume = on_volume(&mount.mount_point.to_string_lossy()).is_some();
+                (!is_volume, mount.pid_seen_in.is_some(), mount.root.components().count())
             });
             mounts
         });
@@ -57,7 +59,8 @@ impl Mounted {
             })
         };
         let seen = mounts.iter().find_map(at);
-        seen.map_or_else(|| path.to_owned(), |seen| seen.to_string_lossy().into_owned())
+        let seen = seen.map_or_else(|| path.to_owned(), |seen| seen.to_string_lossy().into_owned());
+        on_volume(&seen).unwrap_or(seen)
     }
 }
 
@@ -185,7 +188,10 @@ mod tests {
         let other = "9 0 8:0 / /hidden rw - ext4 /dev/sda rw\n\
             9 0 8:16 /part /part rw - xfs /dev/sdb rw\n\
             9 0 8:16 / /there rw - xfs /dev/sdb rw\n\
-            9 0 0:40 /@sub /sub rw - btrfs /dev/sdc rw\n";
+            9 0 0:40 /@sub /sub rw - btrfs /dev/sdc rw\n\
+            9 0 8:48 / /var/lib/kubelet/plugins/x/globalmount rw - ext4 /dev/sdd rw\n\
+            9 0 8:48 / /var/lib/kubelet/pods/u/volumes/kubernetes.io~csi/pvc-1/mount rw - ext4 \
+            /dev/sdd rw\n";
         let tree = Fixture::new()
             .process("self", "mnt:[1]", "/")
             .mount(8, 0, "/mnt\\040a", "ext4", "/dev/sda")
@@ -200,6 +206,7 @@ mod tests {
         assert_eq!(seen(number(8, 16), deleted), format!("/there{deleted}"), "by the whole one");
         assert_eq!(seen(number(0, 40), "/@sub/f"), "/sub/f");
         assert_eq!(seen(number(0, 40), "/@subs/f"), "/@subs/f", "of another part");
+        assert_eq!(seen(number(8, 48), "/base/1"), "pvc-1:/base/1", "on a pod's volume");
         assert_eq!(seen(number(8, 32), "/f"), "/f", "nowhere");
     }
 

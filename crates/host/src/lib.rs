@@ -23,6 +23,7 @@ pub mod guard;
 pub mod kernel_notes;
 pub mod machine;
 pub mod memory;
+pub mod pod;
 pub mod privilege;
 pub mod process;
 mod process_tree;

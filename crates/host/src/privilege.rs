@@ -62,9 +62,15 @@ pub fn give_up_user(
         let is_itself = |(at, _): &(PathBuf, _)| {
             !at.is_symlink() && directory.canonicalize().is_ok_and(|direct| direct == *at)
         };
-        let held = other.filter(is_itself).map(|_| Held::open(directory)).transpose()?;
+        let held = other.filter(is_itself).map(|_| Held::open(directory));
         give_up(directory)?;
-        return Ok(held);
+        // In a container the administrator may lack the right to what only that user may open. The
+        // way there is all root's, so it leads to the same directory.
+        let again = |error: std::io::Error| match error.kind() {
+            ErrorKind::PermissionDenied => Held::open(directory),
+            _ => Err(error),
+        };
+        return held.map(|held| held.or_else(again)).transpose();
     }
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let held = Held::open(directory)?;
@@ -233,6 +239,16 @@ mod tests {
             geteuid().as_raw()
         });
         assert_eq!(again, user);
+        // In a container root may only change users: the way must be open to that user then.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(above.path(), open).unwrap();
+        let contained = in_a_thread(|| {
+            keep(CapabilitySet::SETUID.union(CapabilitySet::SETGID)).unwrap();
+            let held = give_up_user(&path, |_| true).unwrap().unwrap();
+            std::fs::write(held.at("new"), "newest").unwrap();
+            geteuid().as_raw()
+        });
+        assert_eq!(contained, user);
     }
 
     #[test]

@@ -394,6 +394,7 @@ fn bad_input_is_refused_in_a_sentence() {
     let lab = Lab::new();
     lab.run("top --format csv").assert_refused(2, &["--format table, or json"]);
     lab.run("watch history --when p98>1s").assert_refused_by_usage("p999");
+    lab.run("watch history --otlp nowhere").assert_refused(2, &["http://127.0.0.1:4318"]);
     lab.run("watch history --prometheus nowhere").assert_refused_by_usage("nowhere");
     lab.run("watch history --history-size 1m").assert_refused(2, &["16 MiB", "--history-size"]);
     lab.run("watch history --history-size lots").assert_refused_by_usage("lots");

@@ -173,6 +173,8 @@ metrics! {
         "Number of times the wall clock was set, by direction.";
     NotKept Counter None "lbolt_history_rows_not_kept" [] Watch count [operations::NOT_KEPT],
         "History rows that could not be written.";
+    NotExported Counter None "lbolt_otlp_exports_failed" []
+        Watch count [operations::NOT_EXPORTED], "Exports by OTLP that failed.";
 }
 
 #[cfg(test)]

@@ -151,7 +151,8 @@ impl Totals {
         self.texts[format as usize].get_or_init(text).clone()
     }
 
-    fn families(&self) -> Vec<Family<'_>> {
+    /// All series by their metrics.
+    pub(crate) fn families(&self) -> Vec<Family<'_>> {
         let mut families: Vec<Family<'_>> = Vec::new();
         for ((id, labels), sum) in &self.sums {
             let metric = id.metric();

@@ -3,6 +3,8 @@
 
 mod documents;
 mod http;
+mod kubernetes;
+mod otlp;
 mod planted;
 mod prometheus;
 mod unit;

@@ -20,6 +20,7 @@ pub mod job_role;
 pub mod mix;
 pub mod named;
 pub mod plan;
+pub mod pod;
 pub mod process;
 pub mod record;
 pub mod run;

@@ -2,25 +2,24 @@
 //! roles, and one may be the victim of the other.
 //!
 //! A container, a pod and an instance of a service (`postgresql@15-main.service`) are known by the
-//! path of the cgroup. Others are told apart where a role has several instances in one trace: by
-//! their cgroups, else by the main process, if that has workers, and if two of them were there at
-//! the same time; so many at most, for a program that is run again and again (make) is one role.
+//! path of the cgroup, or by the pod's name in its place. Others are told apart where a role has
+//! several instances in one trace: by their cgroups, else by the main process, if that has workers,
+//! and if two of them were there at the same time; so many at most, for a program that is run again
+//! and again (make) is one role.
 //!
-//! Source: systemd.unit(5), systemd.syntax(7); the cgroup paths of Kubernetes' kubelet (both
-//! drivers), Docker, containerd, CRI-O and Podman.
+//! Source: systemd.unit(5), systemd.syntax(7).
 //!
-//! Non-goals: names of pods and containers, which their managers alone know.
+//! Non-goals: pods in paths (`model::pod`) and their names (`host::pod`).
 
 use super::role::role;
 use model::job_role::JobRole;
+use model::pod::{self, InPod};
 use model::record::Process;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Characters of an identifier that are enough to tell it from others.
 const OF_POD: usize = 8;
 const OF_CONTAINER: usize = 12;
-/// A container's identifier has so many hexadecimal digits.
-const DIGITS: usize = 64;
 /// Characters of a cgroup's name that are shown.
 const NAME_CHARS: usize = 20;
 /// More of a role are not told apart.
@@ -43,36 +42,18 @@ pub(crate) fn role_of(process: &Process) -> String {
 
 /// What a cgroup's path tells of the instance; none where it tells none.
 fn of_unit(path: &str) -> Option<String> {
-    let parts = || path.rsplit('/').filter(|part| !part.is_empty());
-    if let Some(pod) = parts().find_map(pod) {
-        return Some(format!("pod {pod}"));
+    if pod::is_named(path) {
+        return Some(path.to_owned());
     }
-    if let Some(container) = parts().find_map(container) {
-        return Some(format!("container {container}"));
+    if let Some(InPod { uid, .. }) = pod::of_cgroup(path) {
+        return Some(format!("pod {}", uid.get(..OF_POD)?));
     }
-    let (_, instance) = parts().next()?.strip_suffix(".service")?.split_once('@')?;
+    if let Some(container) = pod::container(path) {
+        return Some(format!("container {}", container.get(..OF_CONTAINER)?));
+    }
+    let last = path.rsplit('/').find(|part| !part.is_empty())?;
+    let (_, instance) = last.strip_suffix(".service")?.split_once('@')?;
     (!instance.is_empty()).then(|| instance.to_owned())
-}
-
-/// `kubepods-burstable-pod3f2a91c4_….slice`, or `pod3f2a91c4-…` below `kubepods`.
-fn pod(part: &str) -> Option<&str> {
-    let part = part.strip_suffix(".slice").unwrap_or(part);
-    let (before, identifier) = part.rsplit_once("pod")?;
-    let is_pod = before.is_empty() || before.starts_with("kubepods") && before.ends_with('-');
-    let first = identifier.get(..OF_POD)?;
-    (is_pod && is_hexadecimal(first)).then_some(first)
-}
-
-/// `docker-9c1d….scope`, `cri-containerd-9c1d….scope`, or the identifier alone.
-fn container(part: &str) -> Option<&str> {
-    let part = part.strip_suffix(".scope").unwrap_or(part);
-    let identifier = part.rsplit('-').next()?;
-    let is_identifier = identifier.len() == DIGITS && is_hexadecimal(identifier);
-    is_identifier.then(|| identifier.get(..OF_CONTAINER)).flatten()
-}
-
-fn is_hexadecimal(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Roles whose processes are of several cgroups; else of several main processes with workers.
@@ -150,7 +131,7 @@ mod tests {
     #[test]
     fn a_cgroups_path_tells_pods_containers_and_instances_of_services() {
         let id = "9c1d2e3f4a5b6c7d8e9f".repeat(4);
-        let id = &id[..DIGITS];
+        let id = &id[..64];
         for (path, expected) in [
             ("/system.slice/postgresql@15-main.service", Some("15-main")),
             ("/system.slice/system-postgresql.slice/postgresql@16-main.service", Some("16-main")),
@@ -168,6 +149,7 @@ mod tests {
             ),
             (&format!("/kubepods/besteffort/pod3f2a91c4-01ab/{id}"), Some("pod 3f2a91c4")),
             ("/kubepods.slice/kubepods-besteffort.slice", None),
+            ("shop/db-0/postgres", Some("shop/db-0/postgres")),
             ("/podman", None),
             ("/", None),
             ("", None),

@@ -10,7 +10,7 @@ use ::capture::condition::Bound;
 use ::capture::load::Load;
 use cli::WatchOptions;
 use messages::fault::{Fault, failure, unable};
-use metrics::{Server, Shared, Totals, hosts, serve};
+use metrics::{Endpoint, Export, Pace, Server, Shared, Totals, hosts, serve};
 use model::history::{FileName, INCIDENTS, Origin, PARTIAL, Store, make_incidents};
 use signal_hook::consts::SIGUSR1;
 use standing::keeper::Keeper;
@@ -44,6 +44,8 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     if let Some(address) = options.prometheus {
         hosts(address, options.listen_public).map_err(of_usage)?;
     }
+    let endpoint = options.otlp.as_deref().map(str::parse::<Endpoint>).transpose();
+    let endpoint = endpoint.map_err(of_usage)?;
     // While there are privileges to put things in order with.
     caretaker::begun()?;
     let give_up = || host::privilege::give_up_user(&history, is_of_history);
@@ -54,7 +56,7 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
         let path = history.join(INCIDENTS);
         failure(Fault::Io, format!("failed to create the directory {}: {error}", path.display()))
     })?;
-    let kept = Kept::begin(options, &own)?;
+    let kept = Kept::begin(options, &own, endpoint)?;
     watch(options, &history, watching, kept)
 }
 
@@ -111,17 +113,24 @@ fn watch(
 struct Kept {
     keeper: Keeper,
     incidents: Writer,
-    /// While they are served.
-    totals: Option<(Shared, Server)>,
+    /// While they are served or exported.
+    totals: Option<Shared>,
+    _server: Option<Server>,
+    _export: Option<Export>,
     watchdog: Option<Watchdog>,
 }
 
 impl Kept {
     /// Errors: a history that another lbolt keeps, or that cannot be written; an address that
     /// cannot be had.
-    fn begin(options: &WatchOptions, history: &Path) -> anyhow::Result<Self> {
-        let (host, run) = (Some(host::machine::host_name()), Some(host::machine::boot_id()));
-        let origin = Origin { host, run, part: None };
+    fn begin(
+        options: &WatchOptions,
+        history: &Path,
+        endpoint: Option<Endpoint>,
+    ) -> anyhow::Result<Self> {
+        let host = host::machine::host_name();
+        let run = Some(host::machine::boot_id());
+        let origin = Origin { host: Some(host.clone()), run, part: None };
         let store = Store::open(history, options.history_size).map_err(of_usage)?.of(origin);
         let limits = Limits {
             history: history.to_owned(),
@@ -129,22 +138,34 @@ impl Kept {
             bytes_most: options.incidents_size,
         };
         let incidents = Writer::begin(limits, note).map_err(unable("start a thread"))?;
+        let totals = Shared::new(Mutex::new(Totals::new(metrics::Limits::default())));
         let serving = |address| {
-            let totals = Shared::new(Mutex::new(Totals::new(metrics::Limits::default())));
             let hosts = hosts(address, options.listen_public).map_err(of_usage)?;
-            let server = serve(address, hosts, totals.clone()).map_err(of_usage)?;
-            anyhow::Ok((totals, server))
+            serve(address, hosts, totals.clone()).map_err(of_usage)
         };
-        let totals = options.prometheus.map(serving).transpose()?;
+        let server = options.prometheus.map(serving).transpose()?;
+        let exporting = |to| {
+            let export = Export::begin(to, host, totals.clone(), Pace::default(), note);
+            export.map_err(unable("start a thread"))
+        };
+        let export = endpoint.map(exporting).transpose()?;
+        let is_wanted = server.is_some() || export.is_some();
         let wants_usual = options.when.iter().any(|condition| condition.bound == Bound::Usual);
         let watchdog = wants_usual.then(|| Watchdog::new(history));
-        Ok(Self { keeper: Keeper::new(store), incidents, totals, watchdog })
+        Ok(Self {
+            keeper: Keeper::new(store),
+            incidents,
+            totals: is_wanted.then_some(totals),
+            _server: server,
+            _export: export,
+            watchdog,
+        })
     }
 
     /// Takes what has come. Says why the last seconds are worth keeping, if they are.
     fn take(&mut self, second: &Second) -> Option<String> {
         let (said, not_kept) = self.keeper.take(second);
-        if let Some((totals, _)) = &self.totals {
+        if let Some(totals) = &self.totals {
             let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
             totals.add(&second.rows);
             totals.add(not_kept.as_slice());

@@ -3,8 +3,23 @@
 //! Non-goals: reckoning it (`verdict::history`), printing it (`report::history`).
 
 use crate::named::named;
+use crate::pod::{namespace_of, pod_of};
 
 impl By {
+    /// Whether lines are made of the cgroups of roles.
+    pub fn is_of_cgroups(self) -> bool {
+        matches!(self, Self::Cgroup | Self::Pod | Self::Namespace)
+    }
+
+    /// What lines of a cgroup are of, where they are made of cgroups: the empty name of no pod.
+    pub fn of_cgroup(self, cgroup: &str) -> &str {
+        match self {
+            Self::Pod => pod_of(cgroup).unwrap_or_default(),
+            Self::Namespace => namespace_of(cgroup).unwrap_or_default(),
+            _ => cgroup,
+        }
+    }
+
     /// Whether time lost can be told of its lines: it is counted by roles, devices and operations.
     pub fn has_losses(self) -> bool {
         !matches!(self, Self::FileSystem | Self::Size | Self::Origin)
@@ -28,6 +43,10 @@ named! {
         Role = "role",
         /// A cgroup: a service, a container.
         Cgroup = "cgroup",
+        /// A pod of Kubernetes.
+        Pod = "pod",
+        /// A namespace of Kubernetes.
+        Namespace = "namespace",
         /// A file system.
         FileSystem = "file-system",
         /// A class of sizes.

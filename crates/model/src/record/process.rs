@@ -18,7 +18,9 @@ record! {
             "arguments of the process, which some programs replace by a status; null: a kernel \
              thread, or gone";
         thread: Option<String> = "the thread's own name; null: same as its process's";
-        unit: Option<String> = "cgroup path: a service or a container; null: the root cgroup";
+        unit: Option<String> =
+            "cgroup path: a service or a container; of a Kubernetes pod with logs on the node \
+             NAMESPACE/POD/CONTAINER; null: the root cgroup";
         main_process: Option<u64> =
             "outermost ancestor reached through processes of the same name, else the process \
              itself; null: gone";

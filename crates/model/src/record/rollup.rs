@@ -89,6 +89,8 @@ pub mod operations {
     pub const OUTSTANDING: &str = "outstanding";
     /// Of the watch: times that could not be kept (`count` of rows, `sum_ns`).
     pub const NOT_KEPT: &str = "not kept";
+    /// Of the watch: exports of metrics that failed (`count`).
+    pub const NOT_EXPORTED: &str = "not exported";
     /// Of a device: time with requests at it (`sum_ns`).
     pub const BUSY: &str = "busy";
     /// Of a device: the sum over its requests of their time at it (`sum_ns`).
@@ -222,7 +224,7 @@ rollup! {
         "read, write, flush or discard; calls and waits: their kind; disk: also busy and queued; \
          watch: the item";
     role: word = "the role that requested, called, waited or lost; null: all roles";
-    cgroup: word = "cgroup path of the role; null: several, or unknown";
+    cgroup: word = "cgroup of the role, as unit in processes; null: several, or unknown";
     file_system: word = "device of the file system; null: none or unknown";
     file: word = "file: its name";
     cause: word =

@@ -146,7 +146,7 @@ impl Losses {
                 By::Device | By::Model => device,
                 By::Operation => operation,
                 By::Role => victim,
-                By::Cgroup => cgroup,
+                By::Cgroup | By::Pod | By::Namespace => cgroup,
                 By::Cause => cause,
                 By::Host => host,
             };

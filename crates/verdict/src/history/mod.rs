@@ -91,7 +91,9 @@ impl Asked {
             By::Model => row.model.or(row.device),
             By::Operation => Some(row.operation),
             By::Role => Some(row.role.unwrap_or("")),
-            By::Cgroup => Some(row.cgroup.unwrap_or("")),
+            By::Cgroup | By::Pod | By::Namespace => {
+                Some(self.by.of_cgroup(row.cgroup.unwrap_or("")))
+            }
             By::FileSystem => Some(row.file_system.unwrap_or("")),
             By::Host => Some(row.host.unwrap_or("")),
             By::Size => row.class?.strip_prefix("size "),
@@ -103,14 +105,14 @@ impl Asked {
     /// The row of a loss, with what is to be told apart.
     fn named<'a>(&self, row: &RollupRow<'a>) -> RollupRow<'a> {
         let device = if self.by == By::Model { row.model.or(row.device) } else { row.device };
-        let cgroup = row.cgroup.filter(|_| self.by == By::Cgroup);
+        let cgroup = row.cgroup.filter(|_| self.by.is_of_cgroups()).map(|of| self.by.of_cgroup(of));
         RollupRow { device, cgroup, ..*row }
     }
 
     /// Whether lines are of what the kernel does not count.
     fn is_of_traced(&self) -> bool {
-        let is_of_traced = matches!(self.by, By::Role | By::Cgroup | By::FileSystem);
-        self.role.is_some() || is_of_traced || self.is_of_classes()
+        let is_of_traced = matches!(self.by, By::Role | By::FileSystem);
+        self.role.is_some() || is_of_traced || self.by.is_of_cgroups() || self.is_of_classes()
     }
 
     fn is_of_classes(&self) -> bool {
@@ -164,7 +166,7 @@ impl Ledger {
     pub fn without(by: By, hosts: usize) -> Vec<&'static str> {
         let never = ["file", "run", "part", "level", "calm_count", "calm_ns"];
         let unless = [
-            ("cgroup", by == By::Cgroup),
+            ("cgroup", by.is_of_cgroups()),
             ("file_system", by == By::FileSystem),
             ("model", by == By::Model),
             ("host", hosts >= 2),

@@ -159,6 +159,36 @@ fn cgroups_have_what_their_roles_requested_and_lost() {
 }
 
 #[test]
+fn pods_and_namespaces_have_what_their_containers_requested() {
+    let of = |cgroup: &str, row: Rollup| Rollup { cgroup: Some(cgroup.into()), ..row };
+    let times = |count| std::iter::repeat_n(5_000_000, count);
+    let rows = [
+        watched(0, 60),
+        of("shop/db-0/postgres", requests("postgres", 0, times(300))),
+        of("shop/db-0/exporter", requests("exporter", 0, times(20))),
+        of("shop/web-0/nginx", requests("nginx", 0, times(7))),
+        of("/kubepods/pod0f5e9bcf-4a5b/x", requests("sh", 0, times(5))),
+        of("/system.slice/cron.service", requests("cron", 0, times(3))),
+        of("shop/db-0/exporter", lost(("exporter", "postgres"), 0, 3e9)),
+        of("shop/web-0/nginx", lost(("nginx", "postgres"), 0, 2e9)),
+    ];
+    let lines = |by| {
+        let lines = overview(&asked(by, None), &rows).lines.into_iter();
+        lines.map(|line| (line.group, line.requests, line.lost_ns)).collect::<Vec<_>>()
+    };
+    let path = || "/kubepods/pod0f5e9bcf-4a5b/x".to_owned();
+    let expected = [
+        ("shop/db-0".to_owned(), 320, 3e9),
+        ("shop/web-0".to_owned(), 7, 2e9),
+        (path(), 5, 0.0),
+        (String::new(), 3, 0.0),
+    ];
+    assert_eq!(lines(By::Pod), expected);
+    let expected = [("shop".to_owned(), 327, 5e9), (path(), 5, 0.0), (String::new(), 3, 0.0)];
+    assert_eq!(lines(By::Namespace), expected);
+}
+
+#[test]
 fn a_loss_is_told_with_the_time_in_which_most_of_it_was() {
     let mut rows = vec![];
     for minute in 0..120 {
