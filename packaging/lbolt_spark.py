@@ -50,8 +50,8 @@ def rollup(
 ) -> DataFrame:
     """The rows of all traces; a trace larger than `part_bytes` is several tasks. A trace that
     cannot be read ends it with lbolt's sentence."""
-    program = binary or shutil.which("lbolt")
-    if not program or not os.path.isfile(program):
+    program = binary or shutil.which("lbolt") or ""
+    if not os.path.isfile(program):
         raise RuntimeError("lbolt is not in PATH; give binary=, the static program")
     name = os.path.basename(program)
     spark.sparkContext.addFile(program)
@@ -60,14 +60,14 @@ def rollup(
     for path in paths:
         all = sum(file.size or 0 for file in _files(path)) // part_bytes + 1
         tasks += [(path, f"{part}/{all}") for part in range(1, all + 1)]
-    asked = spark.sparkContext.parallelize(tasks, len(tasks) or 1)
+    asked = spark.sparkContext.parallelize(tasks, len(tasks) or 1).toDF("path string, part string")
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for task in batch.to_pylist():
                 yield from _roll_up(SparkFiles.get(name), task["path"], task["part"], level)
 
-    return asked.toDF("path string, part string").mapInArrow(run, SCHEMA)
+    return asked.mapInArrow(run, SCHEMA)
 
 
 def write(rows: DataFrame, table: str, format: str = "parquet") -> None:
@@ -118,8 +118,7 @@ def _local(path: str) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory() as at:
         for file in _files(path):
-            here = os.path.join(at, file.base_name)
-            pafs.copy_files(file.path, here, system, pafs.LocalFileSystem())
+            pafs.copy_files(file.path, f"{at}/{file.base_name}", system, pafs.LocalFileSystem())
         yield at if len(os.listdir(at)) > 1 else os.path.join(at, os.listdir(at)[0])
 
 

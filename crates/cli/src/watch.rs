@@ -18,6 +18,10 @@ pub struct WatchOptions {
     #[command(flatten)]
     pub capture: CaptureOptions,
 
+    /// Host name in the history and the metrics [default: the machine's own; in a container the
+    /// node's name is better].
+    #[arg(long, value_name = "NAME", help_heading = "History")]
+    pub host: Option<String>,
     /// Maximum size of the history at any time. Old minutes are first made coarser, then removed.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1g",
         help_heading = "History")]

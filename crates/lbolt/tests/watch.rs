@@ -278,7 +278,7 @@ fn get(address: &str) -> String {
 fn root_a_watch_ends_with_its_command_and_tells_of_its_files() {
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };
-    let mut command = lab.lbolt(&format!("watch history -d {} --", device.node));
+    let mut command = lab.lbolt(&format!("watch history --host node-7 -d {} --", device.node));
     let reader =
         format!("dd if={} of=/dev/null bs=64k count=50 iflag=direct status=none", device.node);
     command.args(["sh", "-c", &format!("{reader}; exec sleep 1")]);
@@ -303,6 +303,8 @@ fn root_a_watch_ends_with_its_command_and_tells_of_its_files() {
     assert!(by_role.out.contains("dd"), "{}", by_role.out);
     let by_device = lab.run("history history --by device");
     assert!(by_device.out.contains(name), "{}", by_device.out);
+    let by_host = lab.run("history history --by host");
+    assert!(by_host.out.contains("node-7"), "{}", by_host.out);
     drop(device);
     lab.assert_clean();
 }

@@ -128,7 +128,7 @@ impl Kept {
         history: &Path,
         endpoint: Option<Endpoint>,
     ) -> anyhow::Result<Self> {
-        let host = host::machine::host_name();
+        let host = options.host.clone().unwrap_or_else(host::machine::host_name);
         let run = Some(host::machine::boot_id());
         let origin = Origin { host: Some(host.clone()), run, part: None };
         let store = Store::open(history, options.history_size).map_err(of_usage)?.of(origin);
