@@ -48,7 +48,7 @@ fn fleet() -> (Fleet, About) {
         storms: vec![storm],
         ..Fleet::default()
     };
-    let places = vec![Place { path: "fleet/web\x1b1".into(), hosts: 1 }];
+    let places = vec![Place { path: "fleet/web\x1b1".into(), hosts: 1, page: String::new() }];
     (fleet, About { places, ..About::default() })
 }
 

@@ -146,7 +146,9 @@ mod tests {
     #[test]
     fn days_are_counted_from_a_moment_and_added_up() {
         let mut one = Series::default();
-        [5, 3, 5].map(|day| one.add(day * DAY_NS + 1, 4 * DAY_NS, Sum { ns: 1, us2: 0 }));
+        for day in [5, 3, 5] {
+            one.add(day * DAY_NS + 1, 4 * DAY_NS, Sum { ns: 1, us2: 0 });
+        }
         let mut two = one.clone();
         two.merge(one);
         let days: Vec<(i64, i64)> = two.days(Side::All).map(|(day, sum)| (day, sum.ns)).collect();
