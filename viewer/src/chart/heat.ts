@@ -44,8 +44,7 @@ export function heat(chart: Chart, width: number): Drawing {
     x: wide.scale,
     // The image is even in the units of its scale: of a logarithmic one these are logarithms.
     y: { type: "linear", domain: [at(y, from), at(y, until)], label: null },
-    color: { type: "log", domain: [1, Math.max(most, 2)], range: isDark() ? DARK : LIGHT,
-      interpolate: "rgb" },
+    color: { ...shades(chart, most), range: isDark() ? DARK : LIGHT, interpolate: "rgb" },
     marks: [
       raster(counts, {
         width: across,
@@ -79,6 +78,14 @@ export function heat(chart: Chart, width: number): Drawing {
   return { element: bare(drawn), stops };
 }
 
+/** Counts differ by powers; of times, which mostly are of one size, roots are told apart better. */
+function shades(chart: Chart, most: number) {
+  const isTime = (chart.columns[0]?.unit ?? "") in TIMES;
+  return isTime
+    ? { type: "sqrt" as const, domain: [0, most] }
+    : { type: "log" as const, domain: [1, Math.max(most, 2)] };
+}
+
 /** Where a value of an axis stands in the image. */
 function at(axis: Axis, value: number): number {
   return axis.scale === "log" ? Math.log(value) : value;
@@ -108,7 +115,7 @@ function names(y: Axis, all: string[], high: number, left: number) {
 const EACH_NAME = 11;
 
 /** Units of times, in ns. */
-const TIMES: Record<string, number> = { "µs": 1e3, ms: 1e6, s: 1e9 };
+const TIMES: Record<string, number> = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
 
 function sentence(chart: Chart, column: number, line: number, place: number): string {
   const { x, y } = chart;

@@ -31,8 +31,12 @@ export function multiples(chart: Chart, width: number): Drawing {
   const wide = ((width - LEFT - RIGHT) / columns) * (1 - APART.across);
   const high = ((chart.height - TOP - BOTTOM) / lines) * (1 - APART.down);
   const each = binWidth(chart);
-  const x = within(chart.x, wide, 64);
-  const y = ranged(chart.y, data.map((row) => row.y), high, 24);
+  const x = within(chart.x, wide, 46);
+  const most = Math.max(...data.map((row) => row.y), 0) || 1;
+  // Up to the highest bar: little room is left for more.
+  const y = ranged(chart.y, [most], high, 16);
+  y.scale.domain = [0, most];
+  y.ticks = y.ticks.filter((tick) => tick <= most);
   const order = (count: number) => Array.from({ length: count }, (_, place) => place);
   const drawn = plot({
     ...common(width, chart.height, chart.title),

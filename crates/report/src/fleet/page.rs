@@ -5,10 +5,10 @@
 //! Non-goals: reckoning a figure (`verdict::fleet`), drawing (`viewer/`).
 
 use super::{About, columns, pictures, remark, storms, told};
+use crate::number::short_count;
 use crate::page::table::Table;
 use crate::page::{Page, RunFacts, Section, first};
-use crate::words::clean;
-use model::fleet::{Fleet, FleetLine};
+use model::fleet::{Fleet, FleetBy, FleetLine};
 use model::units::counted;
 
 /// Findings that are cards.
@@ -34,7 +34,7 @@ fn facts(fleet: &Fleet, about: &About, command: &[String]) -> RunFacts {
         ("Hosts", counted(fleet.hosts as u64, "")),
         ("Watched, all hosts", watched),
         ("Waited, all hosts", super::hours(fleet.waited_ns as f64)),
-        ("Rows of rollups", counted(fleet.rows, "")),
+        ("Rows of rollups", short_count(fleet.rows as f64)),
     ];
     let fact = |(label, text): (&str, String)| (label.to_owned(), text.trim().to_owned());
     RunFacts {
@@ -52,15 +52,12 @@ fn facts(fleet: &Fleet, about: &About, command: &[String]) -> RunFacts {
 fn lines(fleet: &Fleet, about: &About) -> Section {
     let shown = fleet.lines.get(..LINES).unwrap_or(&fleet.lines);
     let address = |line: &FleetLine| about.page(&line.worst).to_owned();
-    let open = |line: &FleetLine| match about.page(&line.worst) {
-        "" => about.open(&line.worst),
-        _ => format!("page of {}", clean(&line.worst.host)),
-    };
+    let open = |line: &FleetLine| about.open(&line.worst);
     let (head, text) = remark(fleet.by);
     let listing = columns(fleet, shown).label(head, text).remark("open", open);
     let links: Vec<String> = shown.iter().map(address).collect();
     let mut tables = Table::of_sheet(&listing.sheet(super::title(fleet)));
-    let has_links = links.iter().any(|link| !link.is_empty());
+    let has_links = fleet.by == FleetBy::Host && links.iter().any(|link| !link.is_empty());
     if let Some(table) = tables.last_mut().filter(|_| has_links) {
         table.links = links;
     }

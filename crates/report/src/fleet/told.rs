@@ -59,7 +59,7 @@ pub(super) fn card(place: usize, found: &FleetFinding, fleet: &Fleet, about: &Ab
         number: format!("{} lost{more}", time(found.lost_ns)),
         what: format!("± {}; {percent} % of {whose} waiting", time(found.half_ns)),
         bars: vec![],
-        sentence: format!("Lost {}{}.{worst}", to(found), when(found)),
+        sentence: format!("{}{}.{worst}", upper(&to(found)), when(found)),
         advice: about.open(&found.worst),
     }
 }

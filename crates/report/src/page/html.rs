@@ -359,7 +359,7 @@ fn of_table(table: &Table) -> String {
     let heads: String = cells.heads.iter().enumerate().map(head).collect();
     let row = |(place, row): (usize, &Vec<String>)| {
         let link = table.links.get(place).filter(|link| !link.is_empty());
-        let cell = |(column, cell): (usize, &String)| match link.filter(|_| column == last) {
+        let cell = |(column, cell): (usize, &String)| match link.filter(|_| column == 0) {
             Some(link) => {
                 format!("<td{}><a href=\"{}\">{}</a></td>", class(column), text(link), name(cell))
             }

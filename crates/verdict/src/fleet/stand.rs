@@ -1,7 +1,7 @@
 //! Who lost more than others, and what these have in common.
 //!
-//! For each cause a unit's loss is held against what the least affected quarter of all units lost of
-//! their waiting. It stands out where it is beyond chance and beyond how far these differ, with
+//! For each cause a unit's loss is held against what the least affected quarter of all units lost
+//! of their waiting. It stands out where it is beyond chance and beyond how far these differ, with
 //! intervals that hold for all units and causes together, and beyond 1 % of what it waited. Of a
 //! moment that is compared, what is held against others is what was lost after it beyond what was
 //! lost before.
