@@ -36,7 +36,7 @@ impl Bins {
     pub(super) fn of(asked: &Asked) -> Self {
         let span_ns = asked.until_unix_ns.saturating_sub(asked.from_unix_ns).max(1);
         let hours = span_ns / HOUR_NS + 1;
-        let fits = |width: &i64| hours / width < BINS;
+        let fits = |width: &i64| hours / width <= BINS;
         let days = hours / (24 * (BINS - 1)) + 1;
         let width_ns = HOUR_NS * HOURS.into_iter().find(fits).unwrap_or(24 * days);
         let from_unix_ns = asked.from_unix_ns.div_euclid(width_ns).saturating_mul(width_ns);
