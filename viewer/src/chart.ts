@@ -9,6 +9,8 @@ export interface Axis {
   /** Where its bins begin and end, and how many there are. */
   domain?: [number, number];
   bins?: number;
+  /** What each bin is, where bins have names. */
+  names?: string[];
 }
 
 /** What a column is to the drawing; a note is a doubt of its row. */
@@ -55,7 +57,8 @@ export interface Fit {
   points: [number, number][];
 }
 
-export type Kind = "bars" | "stack" | "dots" | "boxes" | "lines" | "points" | "heat" | "over";
+export type Kind = "bars" | "stack" | "dots" | "boxes" | "lines" | "points" | "heat" | "over"
+  | "multiples";
 
 export interface Chart {
   id: string;

@@ -80,6 +80,11 @@ function roundStep(unit: string, least: number): number {
   if (unit === "B") return 2 ** Math.ceil(Math.log2(Math.max(1, least)));
   const ten = 10 ** Math.floor(Math.log10(least));
   const plain = [1, 2, 5, 10].map((step) => step * ten).find((step) => step >= least * 0.999);
+  if (unit === "date") {
+    const hour = OF_TIME.filter((step) => step >= HOUR).map((step) => step / SECOND);
+    const days = 86400 * 2 ** Math.ceil(Math.log2(Math.max(1, least / 86400)));
+    return hour.find((step) => step >= least) ?? days;
+  }
   const long = unit === "ns" && least > SECOND ? OF_TIME.find((step) => step >= least) : undefined;
   return long ?? plain ?? least;
 }

@@ -48,10 +48,23 @@ function digitsFor(size: number, apart: number): number {
 /** `1.5 ms`, `4 KiB`, `12 %`; with as many digits as tell it from neighbours so far away. */
 export function show(value: number, unit: string, apart = 0): string {
   if (!Number.isFinite(value)) return "not measured";
+  if (unit === "date") return moment(value, apart);
   const steps = STEPS[unit];
   if (steps === undefined) return [digits(value), unit === "1" ? "" : unit].join(" ").trim();
   return told(value, stepOf(steps, Math.abs(value), apart), apart);
 }
+
+/** A moment in seconds since 1970, UTC; the date alone where neighbours are whole days apart. */
+function moment(value: number, apart: number): string {
+  const isKnown = Math.abs(value) < LAST_SECOND;
+  const text = new Date(isKnown ? value * 1000 : 0).toISOString();
+  const isDay = apart > 0 && apart % DAY === 0 && value % DAY === 0;
+  return isDay ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 16)}Z`;
+}
+
+const DAY = 86400;
+/** The end of what a `Date` holds. */
+const LAST_SECOND = 8e12;
 
 function told(value: number, [from, name]: Step, apart: number): string {
   const each = WHOLE[name] ?? from;
@@ -60,7 +73,7 @@ function told(value: number, [from, name]: Step, apart: number): string {
 
 /** The unit that is not on each number of an axis stands in its label. */
 export function label(text: string, unit: string): string {
-  return unit in STEPS || unit === "1" || unit === "" ? text : `${text} (${unit})`;
+  return unit in STEPS || ["1", "", "date"].includes(unit) ? text : `${text} (${unit})`;
 }
 
 /** A number at a tick of an axis. Of evenly divided long times all ticks have one unit. */
@@ -71,6 +84,8 @@ export function tick(unit: string, { scale, ticks }: Ranged): (value: number) =>
   const step = stepOf(STEPS[unit] ?? [], greatest, apart);
   const isLong = even && step[1] in WHOLE;
   return (value) => {
+    // The year is the same for most, and stands in the chart's sentences.
+    if (unit === "date") return moment(value, apart).slice(5);
     if (value === 0) return "0";
     if (isLong) return told(value, step, apart);
     if (unit in STEPS) return show(value, unit, apart);

@@ -33,6 +33,9 @@ pub struct FleetOptions {
     /// Print all lines, all findings and all storms.
     #[arg(long)]
     pub all: bool,
+    /// Also write the results as one HTML page, with charts of the worst hosts.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
     /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -47,6 +50,7 @@ lbolt fleet fleet/ --before-after 2026-11-20
 lbolt fleet 'web*/history' --from 2026-11-01 --to 2026-12-01
 lbolt fleet @hosts.txt --format json        one path per line in hosts.txt
 lbolt fleet --spark-script > lbolt_spark.py  for traces on a Spark cluster
+lbolt fleet fleet/ --page fleet.html         one page: the worst hosts, hour by hour
 lbolt synthesize --hosts 1000 --days 30 -o fleet
                                             a simulated fleet with known outliers, to try it on
 

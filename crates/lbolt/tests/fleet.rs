@@ -217,3 +217,55 @@ fn a_calm_fleet_has_no_finding_and_one_too_small_is_refused() {
     fine(&lab, "synthesize --hosts 3 --days 2 --calm -o few");
     assert_eq!(json(&lab, "few")["hosts"], 3);
 }
+
+#[test]
+fn a_page_has_the_worst_hosts_hour_by_hour_and_leads_to_their_own_pages() {
+    let lab = Lab::new();
+    fine(&lab, "synthesize --hosts 150 --days 8 --seed 5 -o fleet");
+    lab.file("fleet/sim-0001.html", "a page of this host's own");
+    let ended = fine(&lab, "fleet fleet --page fleet.html");
+    assert!(ended.err.contains("page: fleet.html ("), "{}", ended.err);
+    assert!(ended.out.contains("Hosts by time lost"), "{}", ended.out);
+    let html = std::fs::read_to_string(lab.path("fleet.html")).unwrap();
+    assert!(html.len() < 1_500_000, "{}", html.len());
+    for told in [
+        "<h1>A fleet of 150 hosts</h1>",
+        "simulated, nobody watched them",
+        "Time lost per day: the worst 24 hosts",
+        "Time lost by hour: the worst ",
+        "Sim NVMe A",
+        "<a href=\"./fleet/sim-0001.html\">",
+        "<bdi>lbolt history fleet/sim-0002.parquet</bdi>",
+        "lbolt fleet fleet --page fleet.html</pre>",
+    ] {
+        assert!(html.contains(told), "no {told}");
+    }
+    let json = html.split("id=\"charts\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let charts: Value = serde_json::from_str(json).unwrap();
+    let kinds: Vec<&str> =
+        charts.as_array().unwrap().iter().map(|chart| chart["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["multiples", "heat", "dots", "lines"]);
+    // What a heat map has of a host is what the table says of it.
+    let heat = &charts[1];
+    let names = heat["y"]["names"].as_array().unwrap();
+    let (hosts, hours, worst) = (names.len(), 8 * 24, names.last().unwrap());
+    let values = heat["columns"][0]["values"].as_array().unwrap();
+    assert_eq!(values.len(), hosts * hours);
+    let sum: f64 = values[(hosts - 1) * hours..].iter().filter_map(Value::as_f64).sum();
+    let each = if heat["columns"][0]["unit"] == "ms" { 1e6 } else { 1e3 };
+    let rows = self::json(&lab, "fleet");
+    let row = rows["rows"].as_array().unwrap().iter().find(|row| &row["host"] == worst).unwrap();
+    let lost_ns = row["lost_ns"].as_f64().unwrap();
+    assert!((sum * each / lost_ns - 1.0).abs() < 0.03, "{} {lost_ns}", sum * each);
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_in_a_sentence() {
+    let lab = lab("--calm");
+    lab.run("fleet fleet --page no/where.html").assert_refused(1, &["failed to write no/where"]);
+    lab.run("fleet fleet --page d").assert_refused(1, &["failed to write d"]);
+    lab.file("old.html", "an earlier page");
+    fine(&lab, "fleet fleet --page old.html");
+    let html = std::fs::read_to_string(lab.path("old.html")).unwrap();
+    assert!(html.contains("Nothing stands out"), "as other pages, it replaces an earlier one");
+}

@@ -356,6 +356,15 @@ fn a_capture_that_was_killed_has_a_page_of_what_it_kept() {
     assert_eq!(html.matches("<script").count(), 3);
 }
 
+/// The page of a simulated fleet.
+fn fleet(lab: &Lab) -> PathBuf {
+    for words in ["synthesize --hosts 30 --days 14 -o fleet", "fleet fleet --page fleet.html"] {
+        let ended = lab.run(words);
+        assert_eq!(ended.code, 0, "{}", ended.err);
+    }
+    lab.path("fleet.html")
+}
+
 /// Pages of every kind of run, in the browser.
 #[test]
 fn pages_hold_in_a_browser() {
@@ -382,6 +391,7 @@ fn pages_hold_in_a_browser() {
         .to_vec();
     pages.push(page(&lab, "throughput hostile sync", "several.html"));
     pages.push(page(&lab, "trace stormy", "traces.html"));
+    pages.push(fleet(&lab));
     let pages: Vec<String> = pages.iter().map(|path| path.display().to_string()).collect();
     let mut node = Command::new("node");
     let tests = ["test/page.test.mjs", "test/chart.test.mjs"];

@@ -143,6 +143,44 @@ pub struct FleetStorm {
     pub worst: Found,
 }
 
+/// What a host lost over time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetTrack {
+    /// Which host.
+    pub host: Found,
+    /// What it lost in each bin; none where it was not watched.
+    pub lost_ns: Vec<Option<i64>>,
+}
+
+/// Response times of a device model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetModel {
+    /// Its name; empty where it is not known.
+    pub model: String,
+    /// Hosts with a device of the model.
+    pub hosts: usize,
+    /// Requests that were traced.
+    pub requests: u64,
+    /// Percentiles of the merged histograms: a share of the requests, and the time of the slowest
+    /// one of this share.
+    pub quantiles_ns: Vec<(f64, u64)>,
+}
+
+/// What a page draws.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetPictures {
+    /// When the first bin begins.
+    pub from_unix_ns: i64,
+    /// How long a bin is: an hour, or longer for a long time.
+    pub bin_ns: i64,
+    /// Whether some rows span several bins, and were divided evenly among these.
+    pub is_spread: bool,
+    /// The hosts that lost most, the worst first.
+    pub hosts: Vec<FleetTrack>,
+    /// Device models, the most requests first.
+    pub models: Vec<FleetModel>,
+}
+
 /// All that is told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fleet {
@@ -172,4 +210,6 @@ pub struct Fleet {
     pub change_unix_ns: Option<i64>,
     /// Lost in a watched day before it and after it.
     pub before_after: Option<(f64, f64)>,
+    /// What a page draws; none where none was asked for.
+    pub pictures: Option<FleetPictures>,
 }

@@ -28,6 +28,8 @@ pub enum Kind {
     Heat,
     /// Numbers of bins of time.
     Over,
+    /// Bars over time, a small plane for each category.
+    Multiples,
 }
 
 /// How an axis is divided.
@@ -69,6 +71,9 @@ pub struct Axis {
     /// How many bins there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<usize>,
+    /// What each bin is, where bins have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 impl Axis {
@@ -393,6 +398,9 @@ impl Chart {
         let Values::Numbers(counts) = &self.columns.first()?.values else { return None };
         let lines: Vec<f64> =
             counts.chunks(across.max(1)).map(|line| line.iter().flatten().sum()).collect();
+        if !self.y.names.is_empty() {
+            return Some(self.named_lines(&lines));
+        }
         let edge = |place: usize| {
             let share = place as f64 / lines.len() as f64;
             match self.y.scale {
@@ -406,6 +414,15 @@ impl Chart {
             .numbers(Role::Extra, &format!("{} from", self.y.label), &self.y.unit, edges(0))
             .numbers(Role::Extra, "to", &self.y.unit, edges(1));
         Some(table.numbers(Role::Value, "requests", "", lines.iter().map(|count| Some(*count))))
+    }
+
+    /// Lines of bins that have names, from above.
+    fn named_lines(&self, lines: &[f64]) -> Self {
+        let empty = Self { columns: vec![], ..self.clone() };
+        let names = self.y.names.iter().rev().cloned();
+        let (name, unit) = self.columns.first().map_or(("", ""), |of| (&of.name, &of.unit));
+        let lines = lines.iter().rev().map(|sum| Some(*sum));
+        empty.texts(Role::Category, &self.y.label, names).numbers(Role::Value, name, unit, lines)
     }
 
     /// How many rows its data has.

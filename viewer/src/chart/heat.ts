@@ -1,11 +1,11 @@
 // A heat map: how many fell into each bin of two axes, as one image whose shades are logarithms.
 // Never an element for each bin: there can be many thousands. Its only column has the counts, line
-// by line from below.
+// by line from below. Times, in place of counts, come in a unit that keeps them short.
 import { axisX, axisY, plot, raster } from "@observablehq/plot";
 import type { Scale } from "@observablehq/plot";
 import { bands, marginTop, marked, span } from "./bands";
 import type { Drawing, Stop } from "../drawing";
-import { bare, common } from "../drawing";
+import { bare, common, cut, labelMargin } from "../drawing";
 import { rows, type Axis, type Chart } from "../chart";
 import { within } from "../scale";
 import { isDark } from "../theme";
@@ -28,23 +28,23 @@ export function heat(chart: Chart, width: number): Drawing {
   });
   const most = counts.reduce((most, count) => (count > most ? count : most), 1);
   const [from, until] = y.domain ?? [0, 1];
+  const left = y.names === undefined ? LEFT : labelMargin(y.names, width);
   const plane = {
-    wide: width - LEFT - RIGHT,
+    wide: width - left - RIGHT,
     high: chart.height - marginTop(chart) - BOTTOM,
   };
   const wide = within(x, plane.wide);
   const high = within(y, plane.high, 36);
   const drawn = plot({
     ...common(width, chart.height, chart.title),
-    marginLeft: LEFT,
+    marginLeft: left,
     marginRight: RIGHT,
     marginTop: marginTop(chart),
     marginBottom: BOTTOM,
     x: wide.scale,
     // The image is even in the units of its scale: of a logarithmic one these are logarithms.
     y: { type: "linear", domain: [at(y, from), at(y, until)], label: null },
-    color: { type: "log", domain: [1, Math.max(most, 2)], range: isDark() ? DARK : LIGHT,
-      interpolate: "rgb" },
+    color: { ...shades(chart, most), range: isDark() ? DARK : LIGHT, interpolate: "rgb" },
     marks: [
       raster(counts, {
         width: across,
@@ -56,10 +56,12 @@ export function heat(chart: Chart, width: number): Drawing {
         imageRendering: "pixelated",
       }),
       axisX({ text: tick(x.unit, wide), label: label(x.label, x.unit), ticks: wide.ticks }),
-      axisY(high.ticks.map((value) => at(y, value)), {
-        text: (_: number, place: number) => tick(y.unit, high)(high.ticks[place] ?? 0),
-        label: label(y.label, y.unit),
-      }),
+      y.names === undefined
+        ? axisY(high.ticks.map((value) => at(y, value)), {
+            text: (_: number, place: number) => tick(y.unit, high)(high.ticks[place] ?? 0),
+            label: label(y.label, y.unit),
+          })
+        : names(y, y.names, plane.high, left),
       ...bands(chart, plane),
     ],
   });
@@ -67,13 +69,21 @@ export function heat(chart: Chart, width: number): Drawing {
   const stop = (column: number, line: number): Stop => ({
     x: px.apply(edge(x, column + 0.5)),
     y: py.apply(at(y, edge(y, line + 0.5))),
-    text: () => sentence(chart, column, line, counts[line * across + column] ?? NaN),
+    text: () => sentence(chart, column, line, line * across + column),
   });
   const stops: Stop[][] = [];
   for (let line = up - 1; line >= 0; line--) {
     stops.push(Array.from({ length: across }, (_, column) => stop(column, line)));
   }
   return { element: bare(drawn), stops };
+}
+
+/** Counts differ by powers; of times, which mostly are of one size, roots are told apart better. */
+function shades(chart: Chart, most: number) {
+  const isTime = (chart.columns[0]?.unit ?? "") in TIMES;
+  return isTime
+    ? { type: "sqrt" as const, domain: [0, most] }
+    : { type: "log" as const, domain: [1, Math.max(most, 2)] };
 }
 
 /** Where a value of an axis stands in the image. */
@@ -88,11 +98,38 @@ export function edge(axis: Axis, place: number): number {
   return axis.scale === "log" ? from * (until / from) ** share : from + (until - from) * share;
 }
 
-function sentence(chart: Chart, column: number, line: number, count: number): string {
+/** Names of lines: as many of them as can be read. */
+function names(y: Axis, all: string[], high: number, left: number) {
+  const every = Math.max(1, Math.ceil((all.length * EACH_NAME) / high));
+  // From above, where the first name is.
+  const shown = [...all.keys()].filter((place) => (all.length - 1 - place) % every === 0);
+  return axisY(shown.map((place) => edge(y, place + 0.5)), {
+    text: (_: number, place: number) => cut(all[shown[place] ?? 0] ?? "", left),
+    label: null,
+    tickSize: 0,
+    fontSize: 10,
+  });
+}
+
+/** Pixels that a name needs. */
+const EACH_NAME = 11;
+
+/** Units of times, in ns. */
+const TIMES: Record<string, number> = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
+
+function sentence(chart: Chart, column: number, line: number, place: number): string {
   const { x, y } = chart;
   const [from, until] = [edge(x, column), edge(x, column + 1)];
-  const range = `${show(edge(y, line), y.unit)} to ${show(edge(y, line + 1), y.unit)}`;
-  const number = Number.isFinite(count) ? digits(count) : "none";
+  const range = `${y.label} ${show(edge(y, line), y.unit)} to ${show(edge(y, line + 1), y.unit)}`;
   const storms = marked(chart, from, until);
-  return `${span(chart, from, until)}, ${y.label} ${range}: ${number}${storms}`;
+  const value = chart.columns[0]?.values[place];
+  const number = amount(chart.columns[0]?.unit ?? "", value);
+  return `${span(chart, from, until)}, ${y.names?.[line] ?? range}: ${number}${storms}`;
+}
+
+function amount(unit: string, value: number | string | null | undefined): string {
+  if (typeof value !== "number") return "not measured";
+  if (!(value > 0)) return "none";
+  const each = TIMES[unit];
+  return each === undefined ? digits(value) : show(value * each, "ns");
 }

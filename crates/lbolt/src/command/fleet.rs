@@ -1,6 +1,7 @@
 //! `lbolt fleet`: which of many hosts lost most, to what, and since when.
 
 use super::print;
+use super::report::put;
 use crate::resolve::history::Known;
 use crate::run::fleet::{Inputs, gather};
 use crate::run::session::control;
@@ -8,7 +9,11 @@ use ::verdict::fleet::Asked;
 use cli::{FleetOptions, Format};
 use messages::fault::{Fault, failure};
 use messages::output::{note, terminal_width};
+use model::run::REPORT_FILE;
 use report::fleet::About;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 /// For users' own Spark.
 const SPARK_SCRIPT: &str = include_str!("../../../../packaging/lbolt_spark.py");
@@ -41,11 +46,15 @@ pub(super) fn run(options: &FleetOptions) -> anyhow::Result<()> {
     if change_unix_ns.is_some_and(|at| at <= from_unix_ns || at >= until_unix_ns) {
         return Err(refused("--before-after is not within the time that was watched"));
     }
-    let asked = Asked { from_unix_ns, until_unix_ns, by: options.by, change_unix_ns };
-    let (fleet, places, notes) = gather(&inputs, asked, &control)?;
+    let (by, is_drawn) = (options.by, options.page.is_some());
+    let asked = Asked { from_unix_ns, until_unix_ns, by, change_unix_ns, is_drawn };
+    let (fleet, mut places, notes) = gather(&inputs, asked, &control)?;
+    if let Some(path) = &options.page {
+        places.iter_mut().for_each(|place| place.page = address(Path::new(&place.path), path));
+    }
     let width = terminal_width();
     let about = About { places, notes, shows_all: options.all, width };
-    print(&match options.format {
+    let printed = print(&match options.format {
         Format::Table => report::fleet::table(&fleet, &about),
         Format::Json => report::fleet::json(&fleet, &about)?,
         Format::Markdown => report::fleet::markdown(&fleet, &about),
@@ -53,5 +62,39 @@ pub(super) fn run(options: &FleetOptions) -> anyhow::Result<()> {
             about.notes.iter().for_each(|said| note(said));
             report::fleet::csv(&fleet, &about)
         }
-    })
+    });
+    let paged = options.page.as_ref().map_or(Ok(()), |path| {
+        let words: Vec<String> = std::env::args_os().map(|word| shown(&word)).collect();
+        put(&report::fleet::page(&fleet, &about, &words), path)
+    });
+    printed.and(paged)
+}
+
+fn shown(word: &OsStr) -> String {
+    word.to_string_lossy().into_owned()
+}
+
+/// The address of a host's own page, as the fleet's page at `page` names it; empty where none lies
+/// in the history, or beside the rollup under its name.
+fn address(host: &Path, page: &Path) -> String {
+    let own = if host.is_dir() { host.join(REPORT_FILE) } else { host.with_extension("html") };
+    let whole = |path: &Path| std::fs::canonicalize(path).ok();
+    let (Some(own), true) = (whole(&own), own.is_file()) else { return String::new() };
+    let directory = page.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let Some(directory) = whole(directory.unwrap_or(Path::new("."))) else { return String::new() };
+    match own.strip_prefix(&directory) {
+        Ok(below) => format!("./{}", escaped(below)),
+        Err(_) => format!("file://{}", escaped(&own)),
+    }
+}
+
+/// A path in an address: all but plain characters by their numbers.
+fn escaped(path: &Path) -> String {
+    let of = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
+            char::from(*byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    path.as_os_str().as_bytes().iter().map(of).collect()
 }

@@ -208,6 +208,7 @@ pub(crate) fn gather(
     let place = |known: &Known| Place {
         path: known.path.display().to_string(),
         hosts: known.origins.hosts().len().max(1),
+        page: String::new(),
     };
     let places = inputs.known.iter().map(place).collect();
     let known: BTreeSet<&String> = inputs.notes.iter().collect();

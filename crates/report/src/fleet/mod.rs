@@ -4,9 +4,12 @@
 //! Non-goals: reckoning a figure (`verdict::fleet`).
 
 mod export;
+mod page;
+mod pictures;
 mod told;
 
 pub use export::{csv, json};
+pub use page::page;
 
 use crate::history::stamp;
 use crate::listing::Listing;
@@ -20,6 +23,7 @@ use model::units::show_time_ns;
 
 /// Rows of storms on a first screen.
 const STORMS: usize = 4;
+const STORMS_TITLE: &str = "Storms of many hosts at once, and of one";
 /// Characters of a cause in a table.
 const CAUSE_CHARS: usize = 24;
 /// What is left out first where a terminal is narrow.
@@ -32,6 +36,8 @@ pub struct Place {
     pub path: String,
     /// Hosts with rows in it.
     pub hosts: usize,
+    /// Address of its page beside the fleet's page; empty where there is none.
+    pub page: String,
 }
 
 /// What is said beside the figures.
@@ -48,6 +54,12 @@ pub struct About {
 }
 
 impl About {
+    /// The address of a host's page; empty where there is none.
+    fn page(&self, found: &Found) -> &str {
+        let place = self.places.get(found.source).filter(|place| place.hosts == 1);
+        place.map_or("", |place| place.page.as_str())
+    }
+
     /// The command that opens a host.
     fn open(&self, found: &Found) -> String {
         let place = self.places.get(found.source);
@@ -63,7 +75,7 @@ impl About {
 pub fn table(fleet: &Fleet, about: &About) -> String {
     let limit = limited(about.width);
     let sentences = told::sentences(fleet, about);
-    let storms = storms(fleet, about);
+    let storms = storms(&fleet.storms, about);
     let lines = lines(fleet);
     if about.shows_all {
         let sheets = storms.into_iter().chain([lines]).map(|sheet| sheet.text(limit));
@@ -86,7 +98,7 @@ pub fn table(fleet: &Fleet, about: &About) -> String {
 pub fn markdown(fleet: &Fleet, about: &About) -> String {
     let sentences = told::sentences(fleet, about).into_iter();
     let text = sentences.map(|text| crate::grid::escape_markdown(&text) + "\n\n");
-    let sheets = storms(fleet, about).into_iter().chain([lines(fleet)]);
+    let sheets = storms(&fleet.storms, about).into_iter().chain([lines(fleet)]);
     let tables: Vec<String> = sheets.map(|sheet| sheet.markdown()).collect();
     text.collect::<String>() + &tables.join("\n")
 }
@@ -105,6 +117,33 @@ fn hours(ns: f64) -> String {
 }
 
 fn lines(fleet: &Fleet) -> Sheet {
+    let (head, text) = remark(fleet.by);
+    columns(fleet, &fleet.lines).remark(head, text).sheet(title(fleet))
+}
+
+/// The column of words: its heading, and what it says of a line.
+fn remark(by: FleetBy) -> (&'static str, fn(&FleetLine) -> String) {
+    match by {
+        FleetBy::Cause => ("worst host", |line| short(&line.worst.host)),
+        _ => ("most to", |line| {
+            let of = line.cause.as_ref();
+            of.map_or_else(String::new, |(of, _)| crate::words::elided(cause(of), CAUSE_CHARS))
+        }),
+    }
+}
+
+fn title(fleet: &Fleet) -> String {
+    let (from, until) = fleet.span_unix_ns;
+    format!(
+        "{}s by time lost, {} to {}",
+        upper(fleet.by.name()),
+        stamp(from, "%Y-%m-%d %H:%MZ"),
+        stamp(until, "%Y-%m-%d %H:%MZ"),
+    )
+}
+
+/// The columns of lines, without that of words.
+fn columns<'a>(fleet: &Fleet, lines: &'a [FleetLine]) -> Listing<'a, FleetLine> {
     let by = fleet.by;
     let group = |line: &FleetLine| match (by, line.group.as_str()) {
         (_, "") => "(unknown)".to_owned(),
@@ -113,17 +152,17 @@ fn lines(fleet: &Fleet) -> Sheet {
     };
     let percent = |line: &FleetLine| line.percent.map_or("-".into(), |p| significant(p.max(0.0)));
     let response = |ns: Option<u64>| ns.map_or("-".into(), |ns| show_time_ns(ns as f64));
-    let mut listing = Listing::of(&fleet.lines).label(by.name(), group);
+    let mut listing = Listing::of(lines).label(by.name(), group);
     if by != FleetBy::Host {
         listing = listing.figure("", "hosts", |line| line.hosts.to_string());
     }
     listing = listing
         .figure("", "lost", |line| time(line.lost_ns))
         .figure("", "±", |line| if line.half_ns > 0.0 { time(line.half_ns) } else { "-".into() });
-    if fleet.lines.iter().any(|line| line.percent.is_some()) {
+    if lines.iter().any(|line| line.percent.is_some()) {
         listing = listing.figure("", "% of waiting", percent);
     }
-    if fleet.lines.iter().any(|line| line.before_after.is_some()) {
+    if lines.iter().any(|line| line.before_after.is_some()) {
         let side = |place: usize| {
             move |line: &FleetLine| {
                 line.before_after.map_or("-".into(), |of| time([of.0, of.1][place]))
@@ -137,35 +176,20 @@ fn lines(fleet: &Fleet) -> Sheet {
             .figure("response", "p50", |line| response(line.p50_ns))
             .figure("response", "p99", |line| response(line.p99_ns))
             .figure("response", "max", |line| response(line.max_ns));
-        if fleet.lines.iter().any(|line| line.failed > 0) {
+        if lines.iter().any(|line| line.failed > 0) {
             listing = listing.figure("", "failed", |line| short_count(line.failed as f64));
         }
     }
-    let most = |line: &FleetLine| {
-        let of = line.cause.as_ref().map(|(of, _)| crate::words::elided(cause(of), CAUSE_CHARS));
-        of.unwrap_or_default()
-    };
-    if by != FleetBy::Cause {
-        listing = listing.remark("most to", most);
-    } else {
-        listing = listing.remark("worst host", |line| short(&line.worst.host));
-    }
-    let (from, until) = fleet.span_unix_ns;
-    listing.sheet(format!(
-        "{}s by time lost, {} to {}",
-        upper(by.name()),
-        stamp(from, "%Y-%m-%d %H:%MZ"),
-        stamp(until, "%Y-%m-%d %H:%MZ"),
-    ))
+    listing
 }
 
 /// Storms as a table; none where there was none.
-fn storms(fleet: &Fleet, about: &About) -> Option<Sheet> {
+fn storms(storms: &[FleetStorm], about: &About) -> Option<Sheet> {
     let hosts = |storm: &FleetStorm| match storm.hosts {
         1 => short(&storm.worst.host),
         hosts => format!("{hosts} at once"),
     };
-    let listing = Listing::of(&fleet.storms)
+    let listing = Listing::of(storms)
         .label("hosts", hosts)
         .label("lost to", |storm| cause(&storm.cause).to_owned())
         .figure("", "hours", |storm| storm.hours.to_string())
@@ -174,7 +198,7 @@ fn storms(fleet: &Fleet, about: &About) -> Option<Sheet> {
         .figure("", "first", |storm| stamp(storm.from_unix_ns, "%m-%d %H:%MZ"))
         .figure("", "last until", |storm| stamp(storm.until_unix_ns, "%m-%d %H:%MZ"))
         .remark("open", |storm| about.open(&storm.worst));
-    (!fleet.storms.is_empty()).then(|| listing.sheet("Storms of many hosts at once, and of one"))
+    (!storms.is_empty()).then(|| listing.sheet(STORMS_TITLE))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The answer: what was lost, what stands out, what hit many hosts at once, and what changed.
 
 use super::{About, STORMS, stamp, time};
+use crate::answer::Card;
 use crate::number::significant;
 use crate::screen::short;
 use crate::words::{clean, upper};
@@ -10,6 +11,8 @@ use model::units::{counted, show_time_ns};
 
 /// Findings on a first screen.
 const FINDINGS: usize = 5;
+/// Findings of a page beside its cards.
+const MORE: usize = 20;
 
 /// All sentences.
 pub(super) fn sentences(fleet: &Fleet, about: &About) -> Vec<String> {
@@ -24,12 +27,52 @@ pub(super) fn sentences(fleet: &Fleet, about: &About) -> Vec<String> {
     if fleet.findings.is_empty() {
         told.push(nothing(fleet));
     }
-    told.extend(storms(fleet));
+    told.extend(storms(fleet, "with --all"));
     told.extend(about.notes.iter().map(|note| upper(note)));
     told
 }
 
-fn counted_of(count: usize, word: &str) -> String {
+/// What a page says beside the cards of its findings: of the first `cards` of them it says nothing.
+pub(super) fn beside_cards(fleet: &Fleet, about: &About, cards: usize) -> Vec<String> {
+    let mut told = vec![head(fleet)];
+    told.extend(change(fleet));
+    let more = fleet.findings.iter().enumerate().skip(cards).take(MORE);
+    told.extend(more.map(|(place, found)| of_finding(place + 1, found, fleet, about)));
+    let left = fleet.findings.len().saturating_sub(cards + MORE);
+    told.extend((left > 0).then(|| format!("{} more: --all.", counted_of(left, "finding"))));
+    told.extend(fleet.findings.is_empty().then(|| nothing(fleet)));
+    told.extend(storms(fleet, "in the table"));
+    told
+}
+
+/// A finding as a card of a page.
+pub(super) fn card(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) -> Card {
+    let whose = if found.hosts == 1 { "its" } else { "their" };
+    let more = if fleet.change_unix_ns.is_some() { " more" } else { "" };
+    let percent = significant(found.percent.max(0.0));
+    let worst = match found.common {
+        Common::Host => String::new(),
+        _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
+    };
+    Card {
+        word: format!("{place}. {}", subject(found)),
+        number: format!("{} lost{more}", time(found.lost_ns)),
+        what: format!("± {}; {percent} % of {whose} waiting", time(found.half_ns)),
+        bars: vec![],
+        sentence: format!("{}{}.{worst}", upper(&to(found)), when(found)),
+        advice: about.open(&found.worst),
+    }
+}
+
+/// What a finding lost its time to: `to backup`.
+fn to(found: &FleetFinding) -> String {
+    Circumstance::of_marked(&found.cause).map_or_else(
+        || format!("to {}", short(&clean(&found.cause))),
+        |circumstance| circumstance.clause().to_owned(),
+    )
+}
+
+pub(super) fn counted_of(count: usize, word: &str) -> String {
     match count {
         1 => format!("1 {word}"),
         _ => counted(count as u64, &format!("{word}s")),
@@ -103,20 +146,17 @@ fn subject(found: &FleetFinding) -> String {
 /// `1. Firmware A2.0 of Sim NVMe A: all 125 hosts lost 300 h ± 3 h because the device itself stood
 /// still (5.7 % of their waiting), throughout. Worst: sim-0023. Next: lbolt history fleet/…`
 fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) -> String {
-    let to = Circumstance::of_marked(&found.cause).map_or_else(
-        || format!("to {}", short(&clean(&found.cause))),
-        |circumstance| circumstance.clause().to_owned(),
-    );
     let more = if fleet.change_unix_ns.is_some() { " more" } else { "" };
     let worst = match found.common {
         Common::Host => String::new(),
         _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
     };
     format!(
-        "{place}. {} lost {}{more} ± {} {to} ({} % of {} waiting){}.{worst} Next: {}",
+        "{place}. {} lost {}{more} ± {} {} ({} % of {} waiting){}.{worst} Next: {}",
         subject(found),
         time(found.lost_ns),
         time(found.half_ns),
+        to(found),
         significant(found.percent.max(0.0)),
         if found.hosts == 1 { "its" } else { "their" },
         when(found),
@@ -147,7 +187,7 @@ fn nothing(fleet: &Fleet) -> String {
 }
 
 /// Storms in two sentences: many hosts at once, and single hosts.
-fn storms(fleet: &Fleet) -> Vec<String> {
+fn storms(fleet: &Fleet, elsewhere: &str) -> Vec<String> {
     let (many, alone): (Vec<_>, Vec<_>) = fleet.storms.iter().partition(|storm| storm.hosts > 1);
     let of_many = |storm: &&FleetStorm| {
         format!(
@@ -171,7 +211,7 @@ fn storms(fleet: &Fleet) -> Vec<String> {
     };
     let listed = |head: &str, all: Vec<String>, count: usize| {
         let more = count.saturating_sub(all.len());
-        let more = if more > 0 { format!("; {more} more with --all") } else { String::new() };
+        let more = if more > 0 { format!("; {more} more {elsewhere}") } else { String::new() };
         (!all.is_empty()).then(|| format!("{head}: {}{more}.", all.join("; ")))
     };
     let many_told = many.iter().take(STORMS).map(of_many).collect();

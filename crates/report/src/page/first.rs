@@ -225,7 +225,7 @@ fn significant_size(bytes: f64) -> String {
 }
 
 /// The command line as a shell takes it, without the directory of its program.
-fn command(words: &[String]) -> String {
+pub(crate) fn command(words: &[String]) -> String {
     let quoted = |(place, word): (usize, &String)| {
         let word = match place {
             0 => word.rsplit('/').next().unwrap_or(word),

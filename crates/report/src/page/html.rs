@@ -274,6 +274,7 @@ fn data(chart: &Chart) -> String {
     let head = |column: &Column| {
         let unit = match column.unit.as_str() {
             "" | "1" => String::new(),
+            DATE => String::new(),
             unit => format!(" ({unit})"),
         };
         let class = match column.values {
@@ -301,10 +302,21 @@ fn data(chart: &Chart) -> String {
     )
 }
 
+/// The unit of moments: seconds since 1970.
+const DATE: &str = "date";
+
+fn date(unix_s: f64) -> String {
+    crate::history::stamp((unix_s * 1e9) as i64, "%Y-%m-%d %H:%MZ")
+}
+
 fn cell(column: &Column, place: usize) -> String {
     match &column.values {
         Values::Numbers(values) => {
-            let number = values.get(place).copied().flatten().map(significant);
+            let shown = |value: f64| match column.unit.as_str() {
+                DATE => date(value),
+                _ => significant(value),
+            };
+            let number = values.get(place).copied().flatten().map(shown);
             format!("<td class=\"number\">{}</td>", text(&number.unwrap_or_default()))
         }
         Values::Texts(values) => {
@@ -345,13 +357,18 @@ fn of_table(table: &Table) -> String {
         head => format!("<th scope=\"col\"{}>{}</th>", class(column), text(head)),
     };
     let heads: String = cells.heads.iter().enumerate().map(head).collect();
-    let row = |row: &Vec<String>| {
-        let cell =
-            |(column, cell): (usize, &String)| format!("<td{}>{}</td>", class(column), name(cell));
+    let row = |(place, row): (usize, &Vec<String>)| {
+        let link = table.links.get(place).filter(|link| !link.is_empty());
+        let cell = |(column, cell): (usize, &String)| match link.filter(|_| column == 0) {
+            Some(link) => {
+                format!("<td{}><a href=\"{}\">{}</a></td>", class(column), text(link), name(cell))
+            }
+            None => format!("<td{}>{}</td>", class(column), name(cell)),
+        };
         let cells: String = row.iter().enumerate().map(cell).collect();
         format!("<tr>{cells}</tr>")
     };
-    let rows: String = cells.rows.iter().map(row).collect();
+    let rows: String = cells.rows.iter().enumerate().map(row).collect();
     let tall = if cells.rows.len() > TALL { " tall" } else { "" };
     let heading = match table.heading.as_str() {
         "" => String::new(),

@@ -6,7 +6,7 @@
 
 mod compared;
 pub mod density;
-mod first;
+pub(crate) mod first;
 mod html;
 pub mod over_time;
 mod published;

@@ -16,6 +16,9 @@ pub struct Table {
     /// The headings and the rows.
     #[serde(flatten)]
     pub(crate) cells: Cells,
+    /// Where the first column's texts lead, row by row; an empty text leads nowhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// What the columns mean.
     pub legend: Vec<(String, String)>,
     /// Marks and their reasons.

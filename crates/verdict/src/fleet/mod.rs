@@ -6,6 +6,7 @@
 //! - `when`: since when, and in which hours of the day.
 //! - `storms`: many hosts at once, or one alone.
 //! - `lines`: tables, with the percentiles of merged histograms.
+//! - `pictures`: what a page draws.
 //!
 //! What is compared is a *unit*: a device of a host under one kernel. Every interval is as wide as
 //! the number of those beside it needs (Bonferroni), so that among a thousand hosts none stands out
@@ -14,6 +15,7 @@
 //! Non-goals: reading files (`model::history`), words (`report::fleet`).
 
 mod lines;
+mod pictures;
 mod series;
 mod stand;
 mod storms;
@@ -25,6 +27,7 @@ use indexmap::IndexMap;
 use model::fleet::{Fleet, FleetBy};
 use model::history::{DAY_NS, HOUR_NS, Hosts};
 use model::record::{Counted, Rollup, RollupRow, operations};
+use pictures::{Bins, Track};
 use series::{Series, Side, Sum};
 use std::collections::BTreeMap;
 
@@ -39,6 +42,8 @@ pub struct Asked {
     pub by: FleetBy,
     /// What is before this moment is compared with what is after it.
     pub change_unix_ns: Option<i64>,
+    /// Whether a page is to be drawn.
+    pub is_drawn: bool,
 }
 
 /// Where rows come from.
@@ -108,6 +113,8 @@ struct OfHost {
     watched: BTreeMap<String, Series>,
     /// By cause and hour.
     storms: BTreeMap<(String, i64), Storms>,
+    /// By bins of a page.
+    track: Track,
 }
 
 /// Rows of a fleet, as they come.
@@ -118,6 +125,10 @@ pub struct Ledger {
     hosts: IndexMap<String, OfHost>,
     /// Requests of each line, added up.
     requests: IndexMap<String, Rollup>,
+    /// Requests of each device model, where a page is drawn.
+    models: IndexMap<String, Rollup>,
+    /// The bins of a page, where one is drawn.
+    bins: Option<Bins>,
     /// The line of each unit, where lines are of units.
     groups: HashMap<usize, usize>,
     rows: u64,
@@ -154,8 +165,9 @@ impl Ledger {
     /// Of no rows yet.
     pub fn new(asked: Asked) -> Self {
         let (units, hosts, requests) = (IndexMap::new(), IndexMap::new(), IndexMap::new());
-        let groups = HashMap::new();
-        Self { asked, units, hosts, requests, groups, rows: 0, last: None }
+        let (models, groups) = (IndexMap::new(), HashMap::new());
+        let bins = asked.is_drawn.then(|| Bins::of(&asked));
+        Self { asked, units, hosts, requests, models, bins, groups, rows: 0, last: None }
     }
 
     /// Takes a row.
@@ -171,6 +183,9 @@ impl Ledger {
             return;
         }
         self.rows += 1;
+        if let Some(bins) = self.bins {
+            self.draw(row, source, bins);
+        }
         let anchor_ns = self.anchor_ns();
         let from_ns = row.from_unix_ns;
         match row.counted {
@@ -195,6 +210,20 @@ impl Ledger {
                 storms.merge(Storms { count: row.count, lost_ns: row.lost_ns });
             }
             Counted::Requests => self.requested(row, source),
+            _ => {}
+        }
+    }
+
+    /// Keeps what a page draws of a row.
+    fn draw(&mut self, row: &RollupRow<'_>, source: &Source<'_>, bins: Bins) {
+        match row.counted {
+            Counted::Watch if row.operation == operations::WATCHED => {
+                self.host(row, source).track.watched(row, bins);
+            }
+            Counted::Lost => self.host(row, source).track.lost(row, bins),
+            Counted::Requests => {
+                summed(&mut self.models, row.model.unwrap_or_default()).add(row);
+            }
             _ => {}
         }
     }
@@ -270,8 +299,7 @@ impl Ledger {
         if let Some(place) = self.requests.get_index_of(name) {
             return place;
         }
-        let none = Rollup { from_unix_ns: i64::MAX, ..Rollup::default() };
-        self.requests.insert_full(name.to_owned(), none).0
+        self.requests.insert_full(name.to_owned(), nothing()).0
     }
 
     /// Adds what another took of other rows.
@@ -288,12 +316,12 @@ impl Ledger {
             });
             Merge::merge(&mut own.watched, host.watched);
             Merge::merge(&mut own.storms, host.storms);
+            own.track.merge(host.track);
         }
-        for (group, sum) in other.requests {
-            match self.requests.entry(group) {
-                indexmap::map::Entry::Occupied(mut own) => own.get_mut().merge(&sum),
-                indexmap::map::Entry::Vacant(new) => drop(new.insert(sum)),
-            }
+        for (own, theirs) in
+            [(&mut self.requests, other.requests), (&mut self.models, other.models)]
+        {
+            theirs.into_iter().for_each(|(name, sum)| summed(own, &name).merge(&sum));
         }
         // Places of units are those of before.
         self.last = None;
@@ -301,7 +329,7 @@ impl Ledger {
 
     /// What it comes to.
     pub fn finish(self) -> Fleet {
-        let Self { asked, units, hosts, requests, rows, .. } = self;
+        let Self { asked, units, hosts, requests, models, bins, rows, .. } = self;
         let fleet = Sums { asked, units, hosts, requests };
         let sum = |of: &dyn Fn(&Unit) -> f64| fleet.units.values().map(of).sum::<f64>();
         let lost_ns = |side: Side| {
@@ -326,8 +354,22 @@ impl Ledger {
             storms: storms::storms(&fleet),
             change_unix_ns: asked.change_unix_ns,
             before_after: asked.change_unix_ns.map(|_| (a_day(Side::Before), a_day(Side::After))),
+            pictures: bins.map(|bins| pictures::pictures(&fleet, bins, &models)),
         }
     }
+}
+
+/// Requests of no row yet.
+fn nothing() -> Rollup {
+    Rollup { from_unix_ns: i64::MAX, ..Rollup::default() }
+}
+
+/// The sum of a name.
+fn summed<'a>(all: &'a mut IndexMap<String, Rollup>, name: &str) -> &'a mut Rollup {
+    if !all.contains_key(name) {
+        all.insert(name.to_owned(), nothing());
+    }
+    &mut all[name]
 }
 
 /// All rows, added up.

@@ -48,7 +48,7 @@ fn synthetic(seed: u64, is_calm: bool) -> SyntheticFleet {
 fn told(fleet: &SyntheticFleet, change_unix_ns: Option<i64>) -> Fleet {
     let until_unix_ns = FROM_NS + DAYS * DAY_NS;
     let by = FleetBy::Host;
-    let asked = Asked { from_unix_ns: FROM_NS, until_unix_ns, by, change_unix_ns };
+    let asked = Asked { from_unix_ns: FROM_NS, until_unix_ns, by, change_unix_ns, is_drawn: false };
     let mut ledger = Ledger::new(asked);
     for (number, host) in (0..HOSTS).filter_map(|number| fleet.host(number)).enumerate() {
         let mut hosts = Hosts::default();
