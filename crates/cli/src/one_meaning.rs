@@ -114,6 +114,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("simulate", ""),
     ("size", "SIZE"),
     ("slower-than", "TIME"),
+    ("spark-script", ""),
     ("stacks", ""),
     ("started", "MOMENT"),
     ("steady", "PERCENT"),

@@ -261,7 +261,7 @@ fn a_page_has_the_worst_hosts_hour_by_hour_and_leads_to_their_own_pages() {
 
 #[test]
 fn a_page_that_cannot_be_written_is_refused_in_a_sentence() {
-    let lab = lab("--calm");
+    let lab = lab("--hosts 24 --days 7 --calm");
     lab.run("fleet fleet --page no/where.html").assert_refused(1, &["failed to write no/where"]);
     lab.run("fleet fleet --page d").assert_refused(1, &["failed to write d"]);
     lab.file("old.html", "an earlier page");
