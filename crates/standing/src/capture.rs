@@ -226,8 +226,6 @@ struct Watcher<'a, O> {
     disks: Disks,
     ticked: Instant,
     ticks: u32,
-    /// The most requests that the last seconds held since memory was given back.
-    kept_most: u64,
     /// Until when it was told of what was watched, and of CPUs.
     watched_ns: i64,
     cpus_ns: i64,
@@ -263,7 +261,6 @@ impl<'a, O: Output> Watcher<'a, O> {
             disks,
             ticked: Instant::now(),
             ticks: 0,
-            kept_most: 0,
             watched_ns: now_ns,
             cpus_ns: now_ns,
             lost: 0,
@@ -344,7 +341,6 @@ impl<'a, O: Output> Watcher<'a, O> {
         if self.ticks.is_multiple_of(SELDOM) || self.is_over {
             rows.extend(self.of_losses(session, &span));
             self.refresh();
-            self.give_back();
         }
         drop(spans);
         let going_on = session.going_on(HANGS);
@@ -395,28 +391,12 @@ impl<'a, O: Output> Watcher<'a, O> {
         (count > 0).then(|| Rollup { count, ..row(operations::EVENTS_LOST, span) })
     }
 
-    /// Gives the kernel the memory of a burst that is over: the allocator keeps it else.
-    fn give_back(&mut self) {
-        let kept = self.shared.last.borrow().count();
-        self.kept_most = self.kept_most.max(kept);
-        if is_much_less(kept, self.kept_most) {
-            host::memory::give_back();
-            self.kept_most = kept;
-        }
-    }
-
     /// Devices come and go.
     fn refresh(&mut self) {
         if let Ok(all) = resolve(&[]) {
             self.devices.rename(all);
         }
     }
-}
-
-/// Whether so few requests are held now, of so many once, that memory is worth giving back.
-fn is_much_less(kept: u64, kept_most: u64) -> bool {
-    const WORTH: u64 = 50_000;
-    kept < kept_most / 2 && kept_most - kept > WORTH
 }
 
 fn row(operation: &str, span: &Span) -> Rollup {
@@ -447,13 +427,6 @@ fn of_clock(set: ClockSet, span: &Span) -> Rollup {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_is_given_back_after_a_burst_and_not_for_little() {
-        assert!(is_much_less(150_000, 600_000) && is_much_less(0, 60_000));
-        assert!(!is_much_less(400_000, 600_000), "it goes on");
-        assert!(!is_much_less(0, 40_000) && !is_much_less(7, 7));
-    }
 
     #[test]
     fn what_was_watched_is_told_by_span() {

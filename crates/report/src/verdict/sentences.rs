@@ -333,6 +333,13 @@ fn calm(told: &Told<'_>, most: &str) -> String {
     if told.tells_no_completion() {
         return format!("{UNKNOWN}: the trace does not tell when its requests were completed.");
     }
+    if let Some(threshold_ns) = told.run.get("slower_than_ns") {
+        return format!(
+            "{UNKNOWN}: requests of less than {} are not traced one by one, so a usual wait is not \
+             known{most}.",
+            show_time_ns(threshold_ns)
+        );
+    }
     if count == 0.0 {
         return "Nobody waited: no thread waited for a read, a direct write, a flush or an fsync."
             .to_owned();
