@@ -89,6 +89,8 @@ pub(crate) struct Loop {
     pub(crate) node: PathBuf,
     pub(crate) number: u32,
     pub(crate) image: PathBuf,
+    /// Attributes and what they were: a loop device keeps them for the next user of its number.
+    changed: Vec<(PathBuf, String)>,
     _open: File,
     _folder: tempfile::TempDir,
 }
@@ -112,12 +114,24 @@ impl Loop {
         let open = File::open(&node).unwrap();
         run("losetup", &["--detach", &node]);
         let number = device_number(open.metadata().unwrap().rdev());
-        Some(Self { node: node.into(), number, image, _open: open, _folder: folder })
+        let changed = Vec::new();
+        Some(Self { node: node.into(), number, image, changed, _open: open, _folder: folder })
     }
 
     /// A file of the device's directory in sysfs.
     pub(crate) fn attribute(&self, name: &str) -> PathBuf {
         Path::new("/sys/block").join(self.node.file_name().unwrap()).join(name)
+    }
+
+    /// Sets an attribute, such as a scheduler, until this is dropped. Without the right, nothing.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        let path = self.attribute(name);
+        let was = std::fs::read_to_string(&path).unwrap_or_default();
+        // Of a choice, the one in brackets.
+        let was = was.split_once('[').map_or(&was[..], |(_, rest)| rest.split(']').next().unwrap());
+        if std::fs::write(&path, value).is_ok() {
+            self.changed.push((path.clone(), was.trim().to_owned()));
+        }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -142,6 +156,9 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        for (path, was) in self.changed.drain(..).rev() {
+            let _ = std::fs::write(path, was);
+        }
         run("delpart", &[self.text(), "1"]);
     }
 }

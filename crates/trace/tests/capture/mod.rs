@@ -127,10 +127,9 @@ fn check_life(life: &Life) {
 #[test]
 fn readers_without_a_tag_wait_before_their_request_is_started() {
     const READERS: u64 = 256;
-    let Some(disk) = Loop::new(8) else { return };
-    // A loop device keeps what an earlier user of its number set.
-    std::fs::write(disk.attribute("queue/scheduler"), "none").ok();
-    std::fs::write(disk.attribute("queue/nr_requests"), "4").ok();
+    let Some(mut disk) = Loop::new(8) else { return };
+    disk.set("queue/scheduler", "none");
+    disk.set("queue/nr_requests", "4");
     let Some(capture) = capture_of(&[disk.number], 256 << 20) else { return };
     let until = Instant::now() + Duration::from_millis(1500);
     std::thread::scope(|scope| {

@@ -15,7 +15,7 @@ use std::path::Path;
 
 const SECTOR_BYTES: u64 = 512;
 /// The kernel takes no longer filter than a page.
-const FILTER_BYTES: usize = 4000;
+const FILTER_BYTES: usize = 3000;
 
 /// A whole disk or a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
