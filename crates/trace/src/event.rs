@@ -108,10 +108,29 @@ pub enum Step {
         remaining_bytes: u32,
         /// Whether this is the data of a flush sequence that goes on.
         in_sequence: bool,
+        /// What else is known of it, should its begin not have been seen.
+        unseen: Option<Unseen>,
     },
 }
 
+/// What a tracer that does not see all begins knows of a request that is completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unseen {
+    /// When it was started, which was within the trace.
+    pub started_ns: i64,
+    /// When it was handed to the driver.
+    pub issued_ns: Option<i64>,
+    /// Who requested it, if the tracer did not see it.
+    pub origin: Origin,
+}
+
 impl Step {
+    /// The completion of all of it, of which nothing else is told. `error` is 0 or an errno.
+    pub const fn completion(error: i32) -> Self {
+        let (done_bytes, remaining_bytes) = (None, 0);
+        Self::Complete { error, done_bytes, remaining_bytes, in_sequence: false, unseen: None }
+    }
+
     /// Which comes first of steps with the same time.
     #[inline]
     pub fn rank(&self) -> u8 {
@@ -167,9 +186,7 @@ impl Kind {
             Self::Requeue => Step::Requeue,
             Self::BackMerge => Step::Merge { in_front: false },
             Self::FrontMerge => Step::Merge { in_front: true },
-            Self::Complete | Self::BioComplete => {
-                Step::Complete { error, done_bytes: None, remaining_bytes: 0, in_sequence: false }
-            }
+            Self::Complete | Self::BioComplete => Step::completion(error),
             Self::Nothing => return None,
         })
     }
@@ -222,8 +239,8 @@ impl Finished {
         let issue = Step::Issue { serves: None, in_sequence: false, origin: Origin::UNKNOWN };
         let issue = self.issued_ns.map(|ns| Event { extent: grown, ..later(ns, issue) });
         let done_bytes = Some(extent.length_bytes);
-        let (error, remaining_bytes, in_sequence) = (self.error, 0, false);
-        let complete = Step::Complete { error, done_bytes, remaining_bytes, in_sequence };
+        let (error, remaining_bytes, in_sequence, unseen) = (self.error, 0, false, None);
+        let complete = Step::Complete { error, done_bytes, remaining_bytes, in_sequence, unseen };
         let complete = self.completed_ns.map(|ns| later(ns, complete));
         std::iter::once(self.start).chain(issue).chain(complete)
     }

@@ -16,8 +16,7 @@ const ISSUE: Step = Step::Issue {
     origin: Origin { pid: Some(3), ..Origin::UNKNOWN },
 };
 const MERGE: Step = Step::Merge { in_front: false };
-const COMPLETE: Step =
-    Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
+const COMPLETE: Step = Step::completion(0);
 
 /// Rows and counts of steps: each with its sector, none for nowhere, and its sectors; one each ns,
 /// from 1 on.

@@ -70,6 +70,7 @@ impl Record {
             done_bytes: Some(length_bytes),
             remaining_bytes: 0,
             in_sequence: false,
+            unseen: None,
         };
         Event {
             time_ns: ticks.ns(self.tick),

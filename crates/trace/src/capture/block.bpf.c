@@ -509,6 +509,16 @@ INLINE int issue_on_way(struct request *request)
 	return 1;
 }
 
+/* When the kernel says that it was issued, where no program ran then; 0: it does not say. */
+INLINE u64 issued_unseen(struct request *request, struct start *known)
+{
+	u64 issued_ns = GET(request, io_start_time_ns);
+	u64 started_ns = known->queued_ns + known->started_after_ns;
+
+	/* It may have read its clock before that (blk_time_get_ns). */
+	return issued_ns && issued_ns < started_ns ? started_ns : issued_ns;
+}
+
 /* Whether all of it is told, or lost. */
 INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
 {
@@ -521,6 +531,8 @@ INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
 		unfold(way);
 		return 0;
 	}
+	if (!way->known.tag)
+		way->known.tag = issued_unseen(request, &way->known);
 	if (slower_than_ns && sum_up(&way->known, status)) {
 		leave_place(way);
 		return 1;
@@ -741,6 +753,8 @@ TRACEPOINT_OF_INTERRUPTS(block_rq_complete)
 	complete->step.marks = is_in_sequence(request);
 	complete->status = (int)context[1];
 	complete->done_bytes = (u32)context[2];
+	complete->started_ns = GET(request, start_time_ns);
+	complete->issued_ns = GET(request, io_start_time_ns);
 	commit(&room);
 	return 0;
 }
@@ -894,6 +908,7 @@ TRACEPOINT_OF_INTERRUPTS(block_bio_complete)
 	complete->step.time_ns = bpf_ktime_get_ns();
 	complete->status = GET(bio, bi_status);
 	complete->done_bytes = ALL_BYTES;
+	complete->started_ns = complete->issued_ns = 0;
 	commit(&room);
 	return 0;
 }

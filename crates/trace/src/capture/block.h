@@ -107,6 +107,8 @@ struct request {
 	struct bio *bio;
 	struct block_device *part;
 	void *end_io;
+	u64 start_time_ns;    /* 0: not taken */
+	u64 io_start_time_ns; /* 0: not taken */
 } RELOCATED;
 
 struct request___5_10 { /* before 5.17 */

@@ -11,6 +11,7 @@ use super::raw::{self, Complete, Issue, Name, Start, Step as RawStep, Sync, kind
 use super::syscalls;
 use crate::event::{
     Durability, DurabilityEvent, Event, Extent, Finished, NameEvent, Naming, Origin, Stage, Step,
+    Unseen,
 };
 use crate::intake::{KERNEL, RowsError, Steps};
 use crate::kernel::Kernel;
@@ -114,6 +115,17 @@ pub(super) struct Decoder {
     operations: [Option<u64>; OPERATIONS.len()],
     /// Our processes in the first PID namespace; 0 is none.
     own_tgids: [u32; 2],
+    /// Who may begin requests without being seen.
+    unseen: Option<UnseenBegins>,
+}
+
+/// A process in which no program runs.
+#[derive(Debug, Clone, Copy)]
+struct UnseenBegins {
+    pid: u32,
+    command: [u8; 16],
+    /// From then on, all else is seen to begin.
+    from_ns: i64,
 }
 
 impl Decoder {
@@ -129,7 +141,15 @@ impl Decoder {
             masks: BITS.map(|name| mask(name).unwrap_or(0)),
             operations: OPERATIONS.map(|(name, _)| value(name)),
             own_tgids,
+            unseen: None,
         }
+    }
+
+    /// From this moment on, what is not seen to begin was requested by this process.
+    pub(super) fn see_no_begins_of(&mut self, pid: u32, command: &[u8], from_ns: i64) {
+        let mut name = [0; 16];
+        name.iter_mut().zip(command).for_each(|(into, byte)| *into = *byte);
+        self.unseen = Some(UnseenBegins { pid, command: name, from_ns });
     }
 
     /// The events of a record, in their order; how many they are.
@@ -187,7 +207,8 @@ impl Decoder {
             }
             kind::COMPLETE => {
                 let raw: Complete = raw::whole(bytes).ok_or(Malformed)?;
-                steps.event(self.complete(&raw))?;
+                let complete = self.complete(&raw, steps);
+                steps.event(complete)?;
             }
             kind::SYNC_BEGIN
             | kind::SYNC_END
@@ -287,14 +308,32 @@ impl Decoder {
         }
     }
 
-    fn complete(&self, raw: &Complete) -> Event {
+    fn complete(&self, raw: &Complete, steps: &mut impl Steps) -> Event {
         let (done_bytes, remaining_bytes) = match raw.done_bytes {
             raw::ALL_BYTES => (None, 0),
             done => (Some(done), raw.step.length_bytes.saturating_sub(done)),
         };
         let error = errno(raw.status);
         let in_sequence = is_in_sequence(&raw.step);
-        self.event(&raw.step, Step::Complete { error, done_bytes, remaining_bytes, in_sequence })
+        let unseen = self.unseen_begin(raw, steps);
+        let step = Step::Complete { error, done_bytes, remaining_bytes, in_sequence, unseen };
+        self.event(&raw.step, step)
+    }
+
+    /// What the kernel has noted of a request, should nobody have seen it begin.
+    fn unseen_begin(&self, raw: &Complete, steps: &mut impl Steps) -> Option<Unseen> {
+        let by = self.unseen?;
+        let (started_ns, completed_ns) = (raw.started_ns as i64, raw.step.time_ns as i64);
+        if !(by.from_ns..=completed_ns).contains(&started_ns) {
+            return None;
+        }
+        let command = command(&by.command, steps);
+        steps.thread(by.pid, by.pid, command);
+        let origin = Origin { pid: Some(by.pid), command, ..Origin::UNKNOWN };
+        // The kernel may have read its clock some time before either (blk_time_get_ns).
+        let issued_ns =
+            unless_zero(raw.issued_ns).map(|ns| (ns as i64).clamp(started_ns, completed_ns));
+        Some(Unseen { started_ns, issued_ns, origin })
     }
 
     fn event(&self, raw: &RawStep, step: Step) -> Event {

@@ -142,6 +142,8 @@ struct complete {
 	struct step step;
 	u32 done_bytes;
 	int status; /* blk_status_t; below 0 an errno */
+	u64 started_ns; /* as the kernel itself has noted it; 0: it has not */
+	u64 issued_ns;	/* the same */
 };
 
 /*

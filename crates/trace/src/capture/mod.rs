@@ -276,7 +276,7 @@ impl Capture {
         let (begun, plain) = programs::load(&kernel, &functions, options)?;
         let Begun { mut loaded, records, own_tgid, starts, maps, on_way, sums } = begun;
         let own_tgids = [own_tgid, options.own_process];
-        let decoder = Decoder::new(&kernel, own_tgids);
+        let mut decoder = Decoder::new(&kernel, own_tgids);
         if sums.is_some() {
             summed::leave_out(&mut loaded, own_tgids)?;
         }
@@ -292,6 +292,7 @@ impl Capture {
                 waits_refused = Some(refused);
             }
         }
+        second.tell(&mut decoder);
         let ends_of_bios = EndsOfBios::of(&attached, &mut loaded)?;
         drop(maps);
         let threads = Threads::of(&mut loaded, options.calls);

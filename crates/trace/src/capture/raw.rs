@@ -77,6 +77,8 @@ record! {
         step: Step,
         done_bytes: u32,
         status: i32,
+        started_ns: u64,
+        issued_ns: u64,
     }
 }
 
@@ -283,6 +285,6 @@ mod tests {
         assert_eq!(least(|b| whole::<Name>(b).is_some()), Some(RECORD_BYTES), "as long");
         assert_eq!(least(|b| whole::<Frames>(b).is_some()), Some(RECORD_BYTES), "as long");
         assert_eq!(least(|b| whole::<Issue>(b).is_some()), Some(48));
-        assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(48));
+        assert_eq!(least(|b| whole::<Complete>(b).is_some()), Some(64));
     }
 }

@@ -12,8 +12,9 @@ use super::layers::Place;
 use super::open::Open;
 use super::second::Kind;
 use super::window::Window;
-use crate::event::{Event, Finished, Origin, Step};
+use crate::event::{Event, Finished, Origin, Step, Unseen};
 use hashbrown::{HashMap, HashSet};
+use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 
 /// Identities that are remembered at the most. Those of requests are as many as devices have tags;
@@ -26,6 +27,8 @@ struct Tracked {
     open: Open,
     tag: Option<u64>,
     data: Option<Open>,
+    /// It was counted as one from before the trace.
+    is_from_before: bool,
 }
 
 /// What is outstanding, by identity.
@@ -100,7 +103,8 @@ impl Exact {
             self.tagged.insert(tag, identity);
         }
         around.window.layers.begin(&open);
-        self.track(identity, Tracked { open, tag, data: None }, event.time_ns, around);
+        let tracked = Tracked { open, tag, data: None, is_from_before: false };
+        self.track(identity, tracked, event.time_ns, around);
     }
 
     /// The kernel tells from where on the device above it was sent on.
@@ -169,8 +173,10 @@ impl Exact {
             }
             _ if is_after => {}
             _ => {
+                let counted = around.counts.before_start;
                 let open = self.unstarted(identity, event, serves, around);
-                let tracked = Tracked { open, tag: None, data: None };
+                let is_from_before = around.counts.before_start > counted;
+                let tracked = Tracked { open, tag: None, data: None, is_from_before };
                 self.track(identity, tracked, event.time_ns, around);
             }
         }
@@ -223,7 +229,9 @@ impl Exact {
     }
 
     fn complete(&mut self, identity: u64, event: &Event, around: &mut Around<'_>) {
-        let Step::Complete { error, remaining_bytes, in_sequence, .. } = event.step else { return };
+        let Step::Complete { error, remaining_bytes, in_sequence, unseen, .. } = event.step else {
+            return;
+        };
         if remaining_bytes > 0 {
             around.counts.partially_completed += 1;
             if let Some(tracked) = self.tracked.get_mut(&identity) {
@@ -238,11 +246,23 @@ impl Exact {
         match self.tracked.remove(&identity) {
             Some(mut tracked) => {
                 self.forget_tag(tracked.tag, identity);
-                tracked.find_unseen_steps(event.time_ns, around);
+                if let Some(unseen) = &unseen {
+                    tracked.learn(unseen, around.counts);
+                }
+                tracked.find_unseen_data(event.time_ns, around);
                 close(&tracked, Some(event.time_ns), error, around.window);
             }
             None if around.second.complete(event, around.window, around.counts) => {}
             None if self.is_after(event) => {}
+            None if let Some(unseen) = &unseen => {
+                let open = Open::new(event, unseen.origin, around.window.open());
+                // Where it was completed says nothing of where it was to go.
+                let open = Open { cpu: None, ..open };
+                let (tag, data, is_from_before) = (None, None, false);
+                let mut tracked = Tracked { open, tag, data, is_from_before };
+                tracked.learn(unseen, around.counts);
+                close(&tracked, Some(event.time_ns), error, around.window);
+            }
             None => {
                 let is_new = self.know(identity);
                 around.counts.before_start += u64::from(is_new);
@@ -293,25 +313,34 @@ impl Tracked {
         }
     }
 
-    /// Steps before its completion that the second source alone saw: the completion of its data,
-    /// and its issue.
-    fn find_unseen_steps(&mut self, until_ns: i64, around: &mut Around<'_>) {
+    /// What the tracer knows of it at its end, where it did not see it begin, or issued.
+    fn learn(&mut self, unseen: &Unseen, counts: &mut Counts) {
+        let open = &mut self.open;
+        // A flush, and what was requested by a flush sequence, have one of the two.
+        let flags = open.extent.flags;
+        let is_sequence = flags.contains(Flags::PREFLUSH) || flags.contains(Flags::FUA);
+        if open.extent.op == Op::Flush || is_sequence {
+            return;
+        }
+        if open.started_ns.is_none() {
+            (open.started_ns, open.origin) = (Some(unseen.started_ns), unseen.origin);
+            counts.recovered += 1;
+            counts.before_start -= u64::from(std::mem::take(&mut self.is_from_before));
+        }
+        if open.issued_ns.is_none() && unseen.issued_ns.is_some() {
+            open.issued_ns = unseen.issued_ns;
+            counts.recovered += 1;
+        }
+    }
+
+    /// The completion of its data, if the second source alone saw that.
+    fn find_unseen_data(&mut self, until_ns: i64, around: &mut Around<'_>) {
         let Around { window, counts, second } = around;
         if let Some(data) = self.data
             && let from_ns = data.issued_ns.unwrap_or(i64::MIN)
             && let Some(completion) = second.take(&data, Kind::Complete, from_ns, until_ns, counts)
         {
             self.end_data(completion.time_ns, error(&completion), window);
-        }
-        // What was requested by a flush sequence is never issued.
-        let flags = self.open.extent.flags;
-        let is_sequence = flags.contains(Flags::PREFLUSH) || flags.contains(Flags::FUA);
-        if self.open.issued_ns.is_none()
-            && !is_sequence
-            && let from_ns = self.open.started_ns.unwrap_or(i64::MIN)
-            && let Some(issue) = second.take(&self.open, Kind::Issue, from_ns, until_ns, counts)
-        {
-            self.open.issue(issue.time_ns, issue.extent);
         }
     }
 }
@@ -321,7 +350,7 @@ impl Tracked {
 /// identity came again, its completion is lost.
 fn end_unseen(mut tracked: Tracked, again_ns: Option<i64>, around: &mut Around<'_>) {
     let until_ns = again_ns.unwrap_or(i64::MAX);
-    tracked.find_unseen_steps(until_ns, around);
+    tracked.find_unseen_data(until_ns, around);
     let open = tracked.open;
     let from_ns = open.issued_ns.or(open.started_ns).unwrap_or(i64::MIN);
     if around.second.take(&open, Kind::Merge, from_ns, until_ns, around.counts).is_some() {

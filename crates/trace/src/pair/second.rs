@@ -26,7 +26,6 @@ const HELD: usize = 1 << 16;
 /// The kinds of steps that are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    Issue,
     Merge,
     Complete,
 }
@@ -34,13 +33,13 @@ pub(super) enum Kind {
 impl Kind {
     fn of(step: &Step) -> Option<Self> {
         match step {
-            Step::Issue { .. } => Some(Self::Issue),
             Step::Merge { .. } => Some(Self::Merge),
             Step::Complete { .. } => Some(Self::Complete),
             Step::Queue(_)
             | Step::Start { .. }
             | Step::Above { .. }
             | Step::Became { .. }
+            | Step::Issue { .. }
             | Step::Requeue => None,
         }
     }

@@ -17,8 +17,7 @@ const START: Step = Step::Start { queued_ns: None, origin: Origin::UNKNOWN, tag:
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
 const NOBODY: Origin = Origin::UNKNOWN;
 const QUEUE: Step = Step::Queue(Origin::UNKNOWN);
-const DONE: Step =
-    Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
+const DONE: Step = Step::completion(0);
 
 fn extent(op: Op, offset: u64, length: u32) -> Extent {
     Extent {
@@ -102,6 +101,7 @@ fn a_completion_in_part_is_not_the_end() {
         done_bytes: Some(512),
         remaining_bytes: 3584,
         in_sequence: false,
+        unseen: None,
     };
     let (rows, counts) =
         pair([read(1, 7, START), read(2, 7, ISSUE), read(3, 7, part), read(4, 7, DONE)]);
@@ -155,8 +155,7 @@ fn a_request_that_went_into_another_is_no_row_and_the_other_is_merged() {
 
 #[test]
 fn errors_stand_with_their_request() {
-    let failed =
-        Step::Complete { error: 5, done_bytes: None, remaining_bytes: 0, in_sequence: false };
+    let failed = Step::completion(5);
     let (rows, _) = pair([read(1, 7, START), read(2, 7, ISSUE), read(3, 7, failed)]);
     assert_eq!(rows[0].error, 5);
 }
@@ -171,8 +170,13 @@ fn a_flush_sequence_is_one_object_with_who_asked_for_it() {
     requested.flags = Flags::PREFLUSH | Flags::FUA;
     let flush = Step::Issue { serves: Some(5), in_sequence: false, origin: NOBODY };
     let data = Step::Issue { serves: None, in_sequence: true, origin: NOBODY };
-    let data_done =
-        Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: true };
+    let data_done = Step::Complete {
+        error: 0,
+        done_bytes: None,
+        remaining_bytes: 0,
+        in_sequence: true,
+        unseen: None,
+    };
     let whole = |time, step| event(time, Some(7), requested, step);
     let flushes = |time, step| event(time, Some(1000), extent(Op::Flush, 0, 0), step);
     let (rows, counts) = pair([
@@ -378,7 +382,9 @@ proptest! {
     ) {
         let steps = [
             QUEUE, START, ISSUE, Step::Requeue, Step::Merge { in_front: true }, DONE,
-            Step::Complete { error: 5, done_bytes: Some(1), remaining_bytes: 9, in_sequence: true },
+            Step::Complete {
+                error: 5, done_bytes: Some(1), remaining_bytes: 9, in_sequence: true, unseen: None
+            },
         ];
         let events = events.into_iter().map(|(time, identity, place, step)| {
             event(time, identity, extent(Op::ALL[place as usize], place * 512, 512), steps[step])

@@ -118,6 +118,7 @@ fn check_life(life: &Life) {
         done_bytes: Some(BLOCK_BYTES as u32),
         remaining_bytes: 0,
         in_sequence: false,
+        unseen: None,
     };
     assert_eq!(complete.step, whole);
 }

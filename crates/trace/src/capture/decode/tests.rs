@@ -65,8 +65,13 @@ fn complete(done_bytes: u32, status: i32) -> Vec<u8> {
     let mut bytes = step(kind::COMPLETE, 8, 0, 0);
     bytes.extend(done_bytes.to_ne_bytes());
     bytes.extend(status.to_ne_bytes());
+    bytes.extend([STARTED_NS, ISSUED_NS].map(u64::to_ne_bytes).concat());
     bytes
 }
+
+/// What the kernel has noted of a request that is completed at 1000.
+const STARTED_NS: u64 = 700;
+const ISSUED_NS: u64 = 800;
 
 /// The bytes of a record of an issue, or of those that are like it.
 fn issue(kind: u8, sector: u64, command_flags: u32, serves: u64) -> Vec<u8> {
@@ -217,11 +222,30 @@ fn a_completion_tells_what_is_still_to_come() {
         done_bytes,
         remaining_bytes,
         in_sequence: false,
+        unseen: None,
     };
     assert_eq!(of(4096, 0), step(0, Some(4096), 0));
     assert_eq!(of(512, 0), step(0, Some(512), 3584));
     assert_eq!(of(u32::MAX - 1, 0), step(0, Some(u32::MAX - 1), 0));
     assert_eq!(of(u32::MAX, 10), step(5, None, 0));
+}
+
+#[test]
+fn what_the_kernel_noted_stands_in_for_a_begin_that_may_not_have_been_seen() {
+    let unseen = |began_ns| {
+        let mut decoder = decoder();
+        decoder.see_no_begins_of(42, b"init", began_ns);
+        let mut steps = Collected::default();
+        decoder.decode(&complete(4096, 0), &mut steps).unwrap();
+        match steps.events[0].step {
+            Step::Complete { unseen, .. } => unseen,
+            _ => panic!(),
+        }
+    };
+    let of = unseen(700).unwrap();
+    assert_eq!((of.started_ns, of.issued_ns, of.origin.pid), (700, Some(800), Some(42)));
+    // It may have begun before the trace.
+    assert_eq!(unseen(701), None);
 }
 
 #[test]

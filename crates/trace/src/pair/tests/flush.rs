@@ -12,7 +12,7 @@ const DATA: Step = Step::Issue { serves: None, in_sequence: true, origin: NOBODY
 const FLUSH: Step = Step::Issue { serves: Some(5), in_sequence: false, origin: NOBODY };
 
 const fn done(error: i32, remaining_bytes: u32, in_sequence: bool) -> Step {
-    Step::Complete { error, done_bytes: None, remaining_bytes, in_sequence }
+    Step::Complete { error, done_bytes: None, remaining_bytes, in_sequence, unseen: None }
 }
 
 fn start(pid: u32, tag: u64) -> Step {

@@ -17,8 +17,7 @@ const MS: i64 = 1_000_000;
 
 const START: Step = Step::Start { queued_ns: None, origin: Origin::UNKNOWN, tag: None };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: Origin::UNKNOWN };
-const DONE: Step =
-    Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
+const DONE: Step = Step::completion(0);
 
 fn above(device: u32, offset: u64) -> Step {
     Step::Above { device, offset_bytes: Some(offset) }

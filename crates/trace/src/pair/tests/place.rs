@@ -12,7 +12,7 @@ const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: SOME
 const DONE: Step = done(0);
 
 const fn done(error: i32) -> Step {
-    Step::Complete { error, done_bytes: None, remaining_bytes: 0, in_sequence: false }
+    Step::completion(error)
 }
 
 fn at(time_ns: i64, offset: u64, length_bytes: u32, step: Step) -> Event {

@@ -2,7 +2,7 @@
 //! not and knows places.
 
 use super::Pairing;
-use crate::event::{Event, Extent, Origin, Step};
+use crate::event::{Event, Extent, Origin, Step, Unseen};
 use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 use proptest::prelude::*;
@@ -12,8 +12,7 @@ const START: Step = Step::Start { queued_ns: None, origin: NOBODY, tag: None };
 const ISSUE: Step = Step::Issue { serves: None, in_sequence: false, origin: NOBODY };
 const DATA: Step = Step::Issue { serves: None, in_sequence: true, origin: NOBODY };
 const MERGE: Step = Step::Merge { in_front: false };
-const DONE: Step =
-    Step::Complete { error: 0, done_bytes: None, remaining_bytes: 0, in_sequence: false };
+const DONE: Step = Step::completion(0);
 
 #[derive(Debug, Clone, Copy)]
 enum Source {
@@ -116,18 +115,55 @@ fn a_request_that_the_second_source_saw_begin_is_one_row() {
 }
 
 #[test]
-fn an_issue_and_a_merge_that_were_not_seen_are_found() {
+fn a_merge_that_was_not_seen_is_found() {
     let (rows, counts) = pair(&[
-        step(First(7), 1, 3, START),
-        step(Second, 2, 3, ISSUE),
-        step(First(7), 5, 3, DONE),
         step(First(8), 6, 4, START),
         step(Second, 7, 4, MERGE),
         step(First(8), 8, 5, START),
         step(First(8), 9, 5, DONE),
     ]);
-    assert_eq!(served(&rows), [(Some(2), Some(5)), (None, Some(9))]);
-    assert_eq!((counts.merged, counts.recovered, counts.lost), (1, 2, 0));
+    assert_eq!(served(&rows), [(None, Some(9))]);
+    assert_eq!((counts.merged, counts.recovered, counts.lost), (1, 1, 0));
+}
+
+/// Whatever of its begin was not seen stands in its completion.
+#[test]
+fn what_began_unseen_is_a_row_with_its_times_and_who_asked() {
+    let origin = Origin { pid: Some(1), ..NOBODY };
+    let unseen = Some(Unseen { started_ns: 2, issued_ns: Some(4), origin });
+    let told = |unseen| Step::Complete {
+        error: 0,
+        done_bytes: None,
+        remaining_bytes: 0,
+        in_sequence: false,
+        unseen,
+    };
+    let done = step(First(7), 9, 3, told(unseen));
+    let times = |steps: &[(Source, Event)]| {
+        let (rows, counts) = pair(steps);
+        let [row] = rows[..] else { panic!("{rows:?}") };
+        assert_eq!((row.completed_ns, counts.before_start, counts.orphaned), (Some(9), 0, 0));
+        ((row.started_ns, row.issued_ns, row.pid), counts.recovered)
+    };
+    assert_eq!(times(&[done]), ((Some(2), Some(4), Some(1)), 2));
+    let issued = step(First(7), 5, 3, ISSUE);
+    assert_eq!(times(&[issued, done]), ((Some(2), Some(5), Some(1)), 1));
+    let begun = step(First(7), 3, 3, START);
+    assert_eq!(times(&[begun, done]), ((Some(3), Some(4), None), 1));
+    assert_eq!(times(&[begun, issued, done]), ((Some(3), Some(5), None), 0));
+}
+
+/// The request of a flush sequence is never issued, and a flush never started.
+#[test]
+fn what_is_never_taken_is_not_made_up() {
+    let unseen = Some(Unseen { started_ns: 2, issued_ns: Some(4), origin: NOBODY });
+    let (_, mut begun) = step(First(7), 1, 3, START);
+    begun.extent.flags = Flags::PREFLUSH;
+    let (_, mut done) = step(First(7), 9, 3, Step::completion(0));
+    let Step::Complete { unseen: of_done, .. } = &mut done.step else { panic!() };
+    *of_done = unseen;
+    let (rows, counts) = pair(&[(First(7), begun), (First(7), done)]);
+    assert_eq!((rows[0].issued_ns, counts.recovered), (None, 0));
 }
 
 #[test]
