@@ -6,7 +6,8 @@
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
 TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk chromium
 FUZZ_PACKAGES := g++ util-linux
-BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf postgresql
+BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf postgresql \
+	bpftrace libbpf-tools
 PLANTED_PACKAGES := $(SURVEY_PACKAGES) fio postgresql python3
 
 # Where cargo puts what it builds.

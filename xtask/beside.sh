@@ -1,0 +1,20 @@
+#!/bin/sh
+# A tracer that runs no command itself: beside.sh READY TRACER... -- COMMAND...
+# COMMAND is run when the tracer has printed a line with READY in it.
+ready=$1
+shift
+tracer=
+while [ "$1" != -- ]; do
+	tracer="$tracer $1"
+	shift
+done
+shift
+# shellcheck disable=SC2086 # its words have no spaces
+stdbuf -oL $tracer | while read -r line; do
+	case $line in
+	*"$ready"*)
+		sleep 0.5
+		"$@" &
+		;;
+	esac
+done
