@@ -453,6 +453,7 @@ impl Capture {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Step, Unseen};
 
     fn are_loaded(ids: &[u32]) -> usize {
         let loaded = aya::programs::loaded_programs().filter_map(Result::ok);
@@ -488,5 +489,41 @@ mod tests {
             are_loaded(&ids) == 0
         };
         assert!((0..500).any(|time| is_gone(&time)));
+    }
+
+    /// As of a request that process 1 requests, where no program runs in it.
+    #[test]
+    fn root_what_the_kernel_notes_tells_of_a_request_that_was_not_seen_to_begin() {
+        let mut capture = match Capture::load(&CaptureOptions::default()) {
+            Ok(capture) => capture,
+            Err(e) => return println!("skipped: failed to {e}"),
+        };
+        let is_unseen = |hook: &Hook| ["block_io_start", "block_rq_issue"].contains(&hook.program);
+        for hook in capture.attached.extract_if(.., |hook| is_unseen(hook)) {
+            if hook.is_twice {
+                capture.loaded.remove_again(&hook).unwrap();
+            }
+            capture.loaded.remove(&hook).unwrap();
+        }
+        let began_ns = ring::now_ns() as i64;
+        capture.decoder.see_no_begins_of(1, b"init", began_ns);
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        std::io::Write::write_all(&mut file, &[1; 4096]).unwrap();
+        file.sync_all().unwrap();
+        capture.stop().unwrap();
+        let mut steps = crate::intake::Collected::default();
+        capture.drain(&mut steps).unwrap();
+        let told = steps.events.iter().filter_map(|event| match event.step {
+            Step::Complete { unseen: Some(unseen), .. } => Some((event.time_ns, unseen)),
+            _ => None,
+        });
+        let told: Vec<_> = told.collect();
+        println!("{told:?}");
+        assert!(!told.is_empty());
+        for (completed_ns, Unseen { started_ns, issued_ns, origin }) in told {
+            let issued_ns = issued_ns.unwrap_or(started_ns);
+            assert!([began_ns, started_ns, issued_ns, completed_ns].is_sorted());
+            assert_eq!(origin.pid, Some(1));
+        }
     }
 }
