@@ -322,40 +322,27 @@ INLINE u64 cgroup_of(struct bio *bio, struct task_struct *task)
 	return GET(cgroup, level) > 0 ? GET(GET(cgroup, kn), id) : 0;
 }
 
-/* Which file a bio is of, and what its first page is mapped by. */
-struct whose {
-	struct identity file;
-	u64 mapping;
-};
-
-static APART int find_file(struct bio *bio, struct whose *whose)
-{
-	whose->mapping = mapping_of(bio);
-	whose->file = file_of(bio, whose->mapping);
-	return 0;
-}
-
-/* The same, and the file's name is told. */
+/* Of which file a bio is, whose name is told. */
 INLINE struct whose whose_is(struct bio *bio)
 {
 	struct whose whose = {};
 
 	if (bio) {
-		find_file(bio, &whose);
+		find_whose(bio, &whose);
 		tell_name(&whose.file, 0);
 	}
 	return whose;
 }
 
-/* Which file it is of, and whether its first page is a process's own. */
+/* Which file it is of; and of a read, whose flags do not tell, whether it is direct. */
 INLINE void describe_file(struct start *start, struct bio *bio, struct whose *whose)
 {
 	start->inode = whose->file.inode;
 	start->generation = whose->file.generation;
 	start->file_system = whose->file.file_system;
 	start->file_kind = whose->file.kind;
-	if ((GET(bio, bi_opf) & OPERATION) == facts.op_read && whose->mapping & PAGE_MAPPING_ANON)
-		start->step.marks |= MARK_ANONYMOUS;
+	if ((GET(bio, bi_opf) & OPERATION) == facts.op_read && whose->is_direct)
+		start->step.marks |= MARK_DIRECT;
 }
 
 /* Two words; a name that changes meanwhile may be of both halves. */
@@ -455,21 +442,28 @@ INLINE void leave_way(struct request *request)
 {
 }
 #else
+/* From now on it is told by its steps. */
+INLINE void leave_way(struct request *request)
+{
+	struct on_way *way = find_on_way(request);
+
+	if (way)
+		unfold(way);
+}
+
 /* Whether its start is kept until it is complete; else it is to be told. */
 INLINE int begin_on_way(struct request *request, u32 device, struct slot *queued,
 			struct whose *whose, void *context)
 {
 	struct bio *bio = GET(request, bio);
-	struct on_way *way = find_on_way(request);
+	struct on_way *way;
 	u64 waited_ns;
 
-	/* The end of an earlier one with its address was not seen. */
-	if (way)
-		unfold(way);
-	if (steps_wanted || GET(request, cmd_flags) & sequence_flags || is_flush(request))
+	if (steps_wanted || GET(request, cmd_flags) & sequence_flags || is_flush(request) ||
+	    (remaps_seen && own_place(number_of(bio)))) {
+		leave_way(request);
 		return 0;
-	if (remaps_seen && own_place(number_of(bio)))
-		return 0;
+	}
 	way = take_place(number_of(request));
 	if (!way)
 		return 0;
@@ -554,15 +548,6 @@ INLINE void merge_on_way(struct request *request)
 
 	if (way)
 		leave_place(way);
-}
-
-/* From now on it is told by its steps. */
-INLINE void leave_way(struct request *request)
-{
-	struct on_way *way = find_on_way(request);
-
-	if (way)
-		unfold(way);
 }
 #endif
 

@@ -153,6 +153,8 @@ volatile const struct facts {
 	u64 requeued_request;
 	/* who is told of the end of a bio or a request (file.h, is_in_sequence) */
 	u64 iomap_dio_bio_end_io;
+	u64 blkdev_bio_end_io;
+	u64 blkdev_bio_end_io_async;
 	u64 end_bio_bh_io_sync;
 	u64 journal_end_buffer_io_sync;
 	u64 xlog_bio_end_io;

@@ -373,7 +373,7 @@ impl Decoder {
         // A journal's writes have the same bits as a program's, and are marked as meta.
         let is_direct = match op {
             Op::Write => has(SYNC) && has(IDLE) && !has(META),
-            Op::Read => raw.marks & raw::MARK_ANONYMOUS != 0,
+            Op::Read => raw.marks & raw::MARK_DIRECT != 0,
             _ => false,
         };
         let has_grown = raw.kind == kind::ISSUE && raw.marks & raw::MARK_GREW != 0;

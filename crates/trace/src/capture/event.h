@@ -72,8 +72,8 @@ enum stage {
 	STAGE_ENDED = 4,
 };
 
-/* Whether a read goes to memory of a program's own. */
-#define MARK_ANONYMOUS 1
+/* Whether a read goes past the page cache. */
+#define MARK_DIRECT 1
 /* A step of the data of a flush sequence, which goes on after it. */
 #define MARK_IN_SEQUENCE 2
 /* Of a call: metadata that nobody needs to read the data is not asked for. */

@@ -1,15 +1,15 @@
 /*
  * To which file a bio's data belongs, by who is told of its end.
  *
- * - Direct: the bio belongs to a struct iomap_dio, which has the file. The page is the
- *   program's own buffer and says nothing.
+ * - Direct: the bio belongs to a struct iomap_dio, which has the file, or is a block device's. The
+ *   page is the program's own buffer and says nothing; to look at it costs 80 ns.
  * - Of a bio that was split, the parts are linked to the whole.
  * - A journal's: its end is the log's (xfs), or the journal's (jbd2), or its buffer's is
  *   (before 7.0).
  * - Else the first page's mapping has its host. What has no such page, as a flush or a
  *   driver's buffer, is found by the inode not having that mapping, and has no file.
  *
- * Source: fs/iomap/direct-io.c, fs/buffer.c, fs/jbd2/commit.c, fs/xfs/xfs_log.c,
+ * Source: block/fops.c, fs/iomap/direct-io.c, fs/buffer.c, fs/jbd2/commit.c, fs/xfs/xfs_log.c,
  * xfs_buf.c, include/linux/fs.h, page-flags.h of Linux 5.10 to 7.2. Where the functions
  * are, user space says (facts); what is not known is never found.
  *
@@ -164,14 +164,18 @@ INLINE u64 mapping_of(struct bio *bio)
 	return (u64)IN_COPY(&head, struct page, mapping);
 }
 
-INLINE struct identity file_of(struct bio *bio, u64 mapping)
+/* Which file a bio is of, and whether its data goes past the page cache, as far as it tells. */
+struct whose {
+	struct identity file;
+	u64 is_direct;
+};
+
+/* `whose` is all zeroes before. */
+static APART int find_whose(struct bio *bio, struct whose *whose)
 {
-	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private);
-	struct identity found = {};
+	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping;
 	struct head head;
 
-	if (!end)
-		return found;
 	/* What was split off from a bio is linked to it, which knows whose it is. */
 	if (end == facts.bio_chain_endio) {
 		u64 whole = own;
@@ -179,32 +183,40 @@ INLINE struct identity file_of(struct bio *bio, u64 mapping)
 		end = (u64)FIELD_OF(whole, struct bio, bi_end_io);
 		own = (u64)FIELD_OF(whole, struct bio, bi_private);
 	}
+	if (end == facts.blkdev_bio_end_io_async || end == facts.blkdev_bio_end_io) {
+		whose->is_direct = 1;
+		return 0;
+	}
 	if (end == facts.iomap_dio_bio_end_io) {
 		u64 iocb = (u64)FIELD_OF(own, struct iomap_dio, iocb);
 		u64 file = (u64)FIELD_OF(iocb, struct kiocb, ki_filp);
 
 		head = head_of((u64)FIELD_OF(file, struct file, f_inode));
-		identify(&found, &head);
-		return found;
+		identify(&whose->file, &head);
+		whose->is_direct = 1;
+		return 0;
 	}
 	if (end == facts.xlog_bio_end_io)
-		found.kind = FILE_JOURNAL;
+		whose->file.kind = FILE_JOURNAL;
 	if (end == facts.xfs_buf_bio_end_io)
-		found.kind = FILE_METADATA;
+		whose->file.kind = FILE_METADATA;
 	if (end == facts.journal_end_buffer_io_sync ||
 	    (end == facts.end_bio_bh_io_sync &&
 	     (u64)FIELD_OF(own, struct buffer_head, b_end_io) == facts.journal_end_buffer_io_sync))
-		found.kind = FILE_JOURNAL;
-	if (found.kind) {
-		found.file_system = part_of_bio(bio);
-		return found;
+		whose->file.kind = FILE_JOURNAL;
+	if (whose->file.kind) {
+		whose->file.file_system = part_of_bio(bio);
+		return 0;
 	}
-	if (!mapping || mapping & PAGE_MAPPING_FLAGS)
-		return found;
+	mapping = mapping_of(bio);
+	if (mapping & PAGE_MAPPING_ANON)
+		whose->is_direct = 1;
+	if (!end || !mapping || mapping & PAGE_MAPPING_FLAGS)
+		return 0;
 	head = head_of((u64)FIELD_OF(mapping, struct address_space, host));
 	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
-		identify(&found, &head);
-	return found;
+		identify(&whose->file, &head);
+	return 0;
 }
 
 #endif

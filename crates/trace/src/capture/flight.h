@@ -64,21 +64,32 @@ INLINE struct on_way *find_on_way(struct request *request)
 	return 0;
 }
 
-/* A place for it; 0 if there is none. */
+static APART int unfold(struct on_way *way);
+
+/*
+ * A place for it; 0 if there is none. An earlier one with its address, whose end was not seen, is
+ * told. To look at a place before it is asked for would bring it twice from the cache of the CPU
+ * that left it.
+ */
 INLINE struct on_way *take_place(u64 number)
 {
 	struct flight_set *set = flight_set_of(number);
+	struct on_way *taken = 0;
 
 	if (!set)
 		return 0;
 #pragma unroll
 	for (int way = 0; way < FLIGHT_WAYS; way++) {
-		u64 *owner = &set->ways[way].request;
+		u64 *owner = &set->ways[way].request, was;
 
-		if (!*(volatile u64 *)owner && !__sync_val_compare_and_swap(owner, 0, number))
-			return &set->ways[way];
+		was = taken ? *(volatile u64 *)owner :
+			      __sync_val_compare_and_swap(owner, 0, number);
+		if (was == number)
+			unfold(&set->ways[way]);
+		else if (!was && !taken)
+			taken = &set->ways[way];
 	}
-	return 0;
+	return taken;
 }
 
 /* On no processor may the place be seen as nobody's before it is read. */

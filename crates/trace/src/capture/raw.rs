@@ -142,8 +142,8 @@ pub(super) mod kind {
     pub(in super::super) const FINISHED: u8 = 20;
 }
 
-/// A read into memory of a program's own.
-pub(super) const MARK_ANONYMOUS: u8 = 1;
+/// A read that goes past the page cache.
+pub(super) const MARK_DIRECT: u8 = 1;
 /// A step of the data of a flush sequence.
 pub(super) const MARK_IN_SEQUENCE: u8 = 2;
 /// A call that does not ask for all metadata.
@@ -251,7 +251,7 @@ mod tests {
             assert!(HEADER.contains(&format!("\t{name} = {value},")), "{name}");
         }
         for (name, mark) in [
-            ("ANONYMOUS", MARK_ANONYMOUS),
+            ("DIRECT", MARK_DIRECT),
             ("DATASYNC", MARK_DATASYNC),
             ("THROTTLED", MARK_THROTTLED),
             ("UNTOLD", MARK_UNTOLD),

@@ -30,7 +30,7 @@ pub(crate) enum Fact {
 }
 
 /// `struct facts`: the words' names, and how each is found.
-pub(crate) const FACTS: [(&str, Fact); 25] = [
+pub(crate) const FACTS: [(&str, Fact); 27] = [
     ("op_read", Fact::Value("REQ_OP_READ")),
     ("op_flush", Fact::Value("REQ_OP_FLUSH")),
     ("in_flush_sequence", Fact::Mask(&["__RQF_FLUSH_SEQ"])),
@@ -44,6 +44,8 @@ pub(crate) const FACTS: [(&str, Fact); 25] = [
     ("merged_request", Fact::Argument("block_rq_merge", "request")),
     ("requeued_request", Fact::Argument("block_rq_requeue", "request")),
     ("iomap_dio_bio_end_io", Fact::Function("iomap_dio_bio_end_io")),
+    ("blkdev_bio_end_io", Fact::Function("blkdev_bio_end_io")),
+    ("blkdev_bio_end_io_async", Fact::Function("blkdev_bio_end_io_async")),
     ("end_bio_bh_io_sync", Fact::Function("end_bio_bh_io_sync")),
     ("journal_end_buffer_io_sync", Fact::Function("journal_end_buffer_io_sync")),
     ("xlog_bio_end_io", Fact::Function("xlog_bio_end_io")),

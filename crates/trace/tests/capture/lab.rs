@@ -5,9 +5,10 @@ use model::record::{Commands, Op};
 use rustix::fs::OFlags;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use trace::bpf::LoadError;
 use trace::capture::{Capture, CaptureError, CaptureOptions, device_number};
@@ -160,6 +161,44 @@ impl Drop for Loop {
             let _ = std::fs::write(path, was);
         }
         run("delpart", &[self.text(), "1"]);
+    }
+}
+
+/// A file of 4 MiB in an ext4 on a device. The mount is in a namespace of a shell's own, and goes with
+/// it.
+pub(crate) struct Mounted {
+    shell: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Mounted {
+    pub(crate) fn over(disk: &Loop) -> Option<Self> {
+        const LINES: &str = "mount \"$0\" \"$1\" &&
+            dd if=/dev/zero of=\"$1/file\" bs=1M count=4 conv=fsync status=none && echo there
+            read -r line";
+        run("mkfs.ext4", &["-q", "-F", disk.text()])?;
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let mut shell = Command::new("unshare");
+        shell.args(["-m", "sh", "-c", LINES, disk.text()]).arg(folder.path());
+        let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut mounted = Self { shell, folder };
+        let mut line = String::new();
+        BufReader::new(mounted.shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        (line.trim() == "there").then_some(mounted)
+    }
+
+    /// As it is seen from outside of the namespace.
+    pub(crate) fn file(&self) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.shell.id()));
+        let folder = self.folder.path();
+        root.join(folder.strip_prefix("/").unwrap_or(folder)).join("file")
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
     }
 }
 

@@ -10,7 +10,7 @@ mod lab;
 mod perf;
 
 use lab::{
-    BLOCK_BYTES, Captured, Life, Loop, Zram, capture_by, capture_of, completed, end, open,
+    BLOCK_BYTES, Captured, Life, Loop, Mounted, Zram, capture_by, capture_of, completed, end, open,
     read_block, run,
 };
 use model::record::{Flags, Op};
@@ -306,6 +306,27 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     let seen = kept + captured.records_lost;
     // Other programs' reads are few, and so are completions that no program saw.
     assert!(seen > 3 * TIMES - TIMES / 20 && seen < 3 * TIMES + 100, "{seen}");
+}
+
+/// What is spliced is read into pages of the kernel's own, which are as little a program's memory as
+/// those of the page cache are.
+#[test]
+fn a_direct_read_is_marked_as_direct_wherever_it_goes() {
+    let Some(disk) = Loop::new(32) else { return };
+    let Some(mounted) = Mounted::over(&disk) else {
+        return println!("skipped: needs mkfs.ext4 and unshare");
+    };
+    let Some(capture) = capture_of(&[disk.number], RING_BYTES) else { return };
+    let file = open(&mounted.file(), false);
+    let nowhere = std::fs::File::options().write(true).open("/dev/null").unwrap();
+    while rustix::fs::sendfile(&nowhere, &file, None, 1 << 20).unwrap() > 0 {}
+    let captured = end(capture);
+    drop((file, mounted));
+    let mut reads = completed(of(&captured, Op::Read));
+    reads.retain(|life| life.start.is_some_and(|event| event.extent.length_bytes >= 64 << 10));
+    let is_direct =
+        |life: &Life| life.start.is_some_and(|event| event.extent.flags.contains(Flags::DIRECT));
+    assert!(!reads.is_empty() && reads.iter().all(is_direct), "{reads:?}");
 }
 
 /// Parts of one bio that is larger than a request may be: all were queued when it was.

@@ -269,8 +269,8 @@ fn flags_are_where_the_kernel_has_them() {
     }
     // A journal's write is synchronous and idle too.
     assert_eq!(flags(1 | 1 << 11 | 1 << 15 | 1 << 12, 0), Flags::SYNC | Flags::META);
-    assert_eq!(flags(0, raw::MARK_ANONYMOUS), Flags::DIRECT);
-    assert_eq!(flags(1, raw::MARK_ANONYMOUS), Flags::default());
+    assert_eq!(flags(0, raw::MARK_DIRECT), Flags::DIRECT);
+    assert_eq!(flags(1, raw::MARK_DIRECT), Flags::default());
     // A kernel that known nonsense gives no flags.
     let lost = Decoder::by(|name| of_6_18(name).filter(|_| !name.starts_with("__")), [OWN, 0]);
     let mut seen = Collected::default();
