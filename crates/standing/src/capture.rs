@@ -189,6 +189,7 @@ pub(crate) fn run(
     if session.tells_waits() {
         losses.borrow_mut().tells_waits();
     }
+    trace::bpf::forget_types();
     host::memory::give_back();
     let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.learn(&mut session);
