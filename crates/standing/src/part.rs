@@ -27,6 +27,7 @@ pub fn run() -> anyhow::Result<()> {
     let conditions: Result<Vec<Condition>, _> =
         conditions.iter().map(|text| text.parse()).collect();
     let conditions = conditions.map_err(unable("understand the conditions"))?;
+    host::memory::return_freed();
     host::privilege::keep_what_captures().map_err(unable("drop privileges"))?;
     let (give, orders) = channel();
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
