@@ -65,7 +65,7 @@ pub struct LastSeconds {
     count: usize,
     keep_ns: i64,
     rows_most: usize,
-    /// The last arrival.
+    /// The last arrival, or the moment that was reached without one.
     last_ns: i64,
     /// Rows that had to go for others: the part of time in which they arrived, and how many.
     crowded_out: VecDeque<(i64, u64)>,
@@ -97,14 +97,30 @@ impl LastSeconds {
         self.crowded_out.iter().filter(|(part, _)| is_kept(*part)).map(|(_, count)| count).sum()
     }
 
-    /// When the first one of those that are kept arrived.
+    /// When the first one of those that are kept arrived; of none, when the time that is kept
+    /// begins.
     pub fn since_ns(&self) -> i64 {
-        self.kept.iter().find_map(Request::arrival_ns).unwrap_or(i64::MIN)
+        let first_ns = self.rows().find_map(Request::arrival_ns);
+        first_ns.unwrap_or_else(|| self.last_ns.saturating_sub(self.keep_ns))
     }
 
     /// What is kept, in order.
+    pub fn rows(&self) -> impl Iterator<Item = &Request> {
+        self.kept.iter()
+    }
+
+    /// The same, whose memory goes with them.
     pub fn into_rows(self) -> impl Iterator<Item = Request> {
         self.kept.into_rows()
+    }
+
+    /// Nothing comes any more that arrived before a moment: what is too old by then goes, whether
+    /// others come or not.
+    pub fn reach(&mut self, time_ns: i64) {
+        self.last_ns = self.last_ns.max(time_ns);
+        while self.kept.front().is_some_and(|oldest| self.is_old(oldest)) {
+            self.count -= usize::from(self.kept.pop_front().is_some());
+        }
     }
 
     fn is_old(&self, row: &Request) -> bool {
@@ -131,10 +147,7 @@ impl LastSeconds {
 
 impl Rows for LastSeconds {
     fn push(&mut self, row: &Request, _: &Commands) -> Result<(), RowsError> {
-        self.last_ns = self.last_ns.max(row.arrival_ns().unwrap_or(i64::MIN));
-        while self.kept.front().is_some_and(|oldest| self.is_old(oldest)) {
-            self.count -= usize::from(self.kept.pop_front().is_some());
-        }
+        self.reach(row.arrival_ns().unwrap_or(i64::MIN));
         if self.count >= self.rows_most
             && let Some(oldest) = self.kept.pop_front()
         {
@@ -161,7 +174,7 @@ mod tests {
             let row = Request { request_id: number as u64, queued_ns, ..Request::default() };
             last.push(&row, &Commands::default()).unwrap();
         }
-        assert_eq!(last.count, last.kept.iter().count());
+        assert_eq!(last.count, last.rows().count());
         let capacity = last.kept.chunks.iter().map(Vec::capacity).sum();
         let crowded_out = last.crowded_out();
         (last.into_rows().map(|row| row.request_id).collect(), crowded_out, capacity)
@@ -192,6 +205,16 @@ mod tests {
             assert_eq!(found.len() as u64, rows);
             assert!(capacity as u64 <= rows + 2 * CHUNK_ROWS as u64, "{capacity} for {rows}");
         }
+        // Nothing comes after a burst.
+        let mut last = LastSeconds::new(Duration::from_secs(2), 1_000_000 * ROW_BYTES);
+        let row = Request { queued_ns: Some(5_000_000_000), ..Request::default() };
+        (0..100_000).for_each(|_| last.push(&row, &Commands::default()).unwrap());
+        last.reach(7_000_000_000);
+        assert_eq!(last.count(), 100_000, "they are not too old yet");
+        last.reach(7_000_000_001);
+        let capacity: usize = last.kept.chunks.iter().map(Vec::capacity).sum();
+        assert_eq!((last.count(), capacity <= CHUNK_ROWS), (0, true));
+        assert_eq!(last.since_ns(), 5_000_000_001, "what else is known of the time is kept");
         // Hours of a row a second, in room for a million.
         let seconds: Vec<i64> = (0..20_000).collect();
         let (found, _, capacity) = kept(&seconds, 1_000_000 * ROW_BYTES);

@@ -10,6 +10,10 @@ const BUFFER_BYTES: libc::c_int = 32 << 20;
 /// As much freed memory is kept.
 #[cfg(target_env = "gnu")]
 const KEPT_BYTES: libc::c_int = 128 << 20;
+/// What a process that goes on gives back: the size at which the library begins, and other C
+/// libraries stay.
+#[cfg(target_env = "gnu")]
+const RETURNED_BYTES: libc::c_int = 128 << 10;
 
 /// Gives what was freed back to the kernel, as far as the C library can: it would keep it for
 /// later. To be called after what needs much memory once, such as reading the kernel's types.
@@ -20,6 +24,20 @@ pub fn give_back() {
     unsafe {
         libc::malloc_trim(0);
     }
+}
+
+/// Gives back what is freed now, and from now on each buffer of 128 KiB and more when it is freed:
+/// for a process that goes on for good. The library does so by itself only until it frees the first
+/// one. Then it takes buffers of that size from its heap, where one small piece keeps all that lies
+/// before it.
+pub fn return_freed() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: mallopt takes plain numbers, locks the allocator itself, and changes nothing of
+    // memory that is in use. What it refuses stays as it was.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, RETURNED_BYTES);
+    }
+    give_back();
 }
 
 /// From now on freed memory is kept, within bounds: for a process that reads and ends. What reads

@@ -11,7 +11,7 @@ fn resident_bytes() -> u64 {
     pages * rustix::param::page_size() as u64
 }
 
-/// One test, since both change the whole process.
+/// One test, since all of them change the whole process.
 #[test]
 #[cfg(target_env = "gnu")]
 fn a_buffer_stays_where_it_is_to_and_all_goes_back_when_it_is_asked_for() {
@@ -21,6 +21,21 @@ fn a_buffer_stays_where_it_is_to_and_all_goes_back_when_it_is_asked_for() {
         resident_bytes().saturating_sub(before)
     };
     assert!(stays_bytes() < 12 << 20, "a buffer of its own is unmapped");
+
+    // Buffers of the same kind as those that were freed before, and small pieces among them.
+    host::memory::return_freed();
+    let before = resident_bytes();
+    let (mut buffers, mut pieces) = (Vec::new(), Vec::new());
+    for _ in 0..100 {
+        buffers.push(vec![1_u8; 240 << 10]);
+        pieces.push(vec![1_u8; 100]);
+    }
+    assert!(resident_bytes() > before + (20 << 20));
+    drop(buffers);
+    let stay = resident_bytes().saturating_sub(before);
+    assert!(stay < 4 << 20, "{stay}: a piece keeps the buffers before it");
+    drop(pieces);
+
     host::memory::keep_freed();
     assert!(stays_bytes() > 12 << 20, "it is kept");
 

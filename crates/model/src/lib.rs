@@ -23,6 +23,7 @@ pub mod plan;
 pub mod pod;
 pub mod process;
 pub mod record;
+pub mod room;
 pub mod run;
 pub mod seam;
 pub mod text;

@@ -17,7 +17,7 @@ use messages::fault::of_records;
 use model::record::{Commands, Counted, Request, Rollup, operations};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -105,11 +105,7 @@ pub(crate) trait Output {
 pub(crate) struct LastMoments {
     /// What happened.
     pub(crate) why: String,
-    pub(crate) rows: Vec<Request>,
-    /// Requests for which there was no memory.
-    pub(crate) crowded_out: u64,
-    /// When the first of them arrived.
-    pub(crate) since_ns: i64,
+    pub(crate) last: LastSeconds,
     /// What else is known.
     pub(crate) so_far: SoFar,
 }
@@ -134,6 +130,8 @@ struct Shared {
     tally: RefCell<Tally>,
     losses: RefCell<Losses>,
     last: RefCell<LastSeconds>,
+    /// When the last request arrived of those that were shown, in order or not yet.
+    arrived_ns: Cell<i64>,
 }
 
 /// Captures until it is told to stop, or nobody takes what it sends.
@@ -150,8 +148,9 @@ pub(crate) fn run(
         tally: RefCell::new(Tally::new(options.with_files)),
         losses: RefCell::new(Losses::default()),
         last: RefCell::new(options.last_seconds()),
+        arrived_ns: Cell::new(i64::MIN),
     };
-    let Shared { spans, tally, losses, last } = &shared;
+    let Shared { spans, tally, losses, last, arrived_ns } = &shared;
     let session_options = capture::Options {
         method: options.method.into(),
         ring_bytes: options.ring_bytes,
@@ -167,7 +166,8 @@ pub(crate) fn run(
     let mut session = Session::new(session_options, InOrder { losses, spans, last });
     session.watch(|row, commands| {
         alarm.see(row);
-        spans.borrow_mut().reach(row.arrival_ns().unwrap_or(i64::MIN));
+        arrived_ns.set(arrived_ns.get().max(row.arrival_ns().unwrap_or(i64::MIN)));
+        spans.borrow_mut().reach(arrived_ns.get());
         tally.borrow_mut().request(row, commands, &spans.borrow());
     });
     session.watch_calls(|call| {
@@ -189,6 +189,7 @@ pub(crate) fn run(
     if session.tells_waits() {
         losses.borrow_mut().tells_waits();
     }
+    trace::bpf::forget_types();
     host::memory::give_back();
     let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.learn(&mut session);
@@ -297,10 +298,7 @@ impl<'a, O: Output> Watcher<'a, O> {
     fn write(&mut self, session: &mut Session<'_>, why: String) {
         session.let_go_before(i64::MAX);
         let last = self.shared.last.replace(self.options.last_seconds());
-        let (crowded_out, since_ns) = (last.crowded_out(), last.since_ns());
-        let rows = last.into_rows().collect();
-        let so_far = session.so_far();
-        let moments = LastMoments { why, rows, crowded_out, since_ns, so_far };
+        let moments = LastMoments { why, last, so_far: session.so_far() };
         self.is_over |= !self.output.send(Told::Incident(Box::new(moments)));
         self.alarm.rearm();
     }
@@ -315,6 +313,9 @@ impl<'a, O: Output> Watcher<'a, O> {
             false => monotonic_ns - self.options.delay.as_nanos() as i64,
         };
         session.let_go_before(shown_ns);
+        // An incident has the time before the last arrival, and what is older is of no use: whether
+        // later requests are in order yet, and whether any has come since.
+        self.shared.last.borrow_mut().reach(self.shared.arrived_ns.get().max(shown_ns));
         if self.output.waiting() > WAITING_MOST && !self.is_over {
             return;
         }

@@ -27,6 +27,7 @@ pub fn run() -> anyhow::Result<()> {
     let conditions: Result<Vec<Condition>, _> =
         conditions.iter().map(|text| text.parse()).collect();
     let conditions = conditions.map_err(unable("understand the conditions"))?;
+    host::memory::return_freed();
     host::privilege::keep_what_captures().map_err(unable("drop privileges"))?;
     let (give, orders) = channel();
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
@@ -100,32 +101,27 @@ fn send(
 }
 
 /// The last moments as a file of requests, with what else is known, times from the first of them.
-fn incident(mut moments: LastMoments) -> io::Result<Incident> {
-    let zero_ns = moments.since_ns;
-    let context = moments.so_far.context().since(zero_ns).counted_from(zero_ns);
-    let (commands, devices) = (&moments.so_far.commands, &moments.so_far.devices);
-    let mut provenance = moments.so_far.provenance.clone();
+fn incident(LastMoments { why, last, mut so_far }: LastMoments) -> io::Result<Incident> {
+    let (zero_ns, crowded_out) = (last.since_ns(), last.crowded_out());
+    let context = so_far.context().since(zero_ns).counted_from(zero_ns);
+    let (commands, devices) = (&so_far.commands, &so_far.devices);
+    let mut provenance = so_far.provenance.clone();
     let started = &mut provenance.started_unix_ns;
     *started = started.map(|unix_ns| unix_ns.saturating_add(zero_ns));
-    provenance.counts.requests = moments.rows.len() as u64;
+    provenance.counts.requests = last.count();
     let notes = &mut provenance.notes;
-    notes.insert("trigger".to_owned(), moments.why.clone());
+    notes.insert("trigger".to_owned(), why.clone());
     notes.insert("counts".to_owned(), "of the whole watch, but for the rows".to_owned());
-    if moments.crowded_out > 0 {
-        notes.insert("crowded_out".to_owned(), moments.crowded_out.to_string());
+    if crowded_out > 0 {
+        notes.insert("crowded_out".to_owned(), crowded_out.to_string());
     }
     note_devices(&mut provenance, devices);
-    let cgroups: BTreeSet<u64> = moments.rows.iter().filter_map(|row| row.cgroup).collect();
+    let cgroups: BTreeSet<u64> = last.rows().filter_map(|row| row.cgroup).collect();
     note_cgroups(&mut provenance, &cgroups);
     let mut writer = RequestWriter::new(Vec::new()).map_err(io::Error::other)?;
-    for row in &moments.rows {
+    for row in last.rows() {
         writer.push(&row.counted_from(zero_ns), commands).map_err(io::Error::other)?;
     }
     let requests = writer.finish(commands, &provenance, &std::collections::BTreeMap::new());
-    Ok(Incident {
-        why: moments.why,
-        crowded_out: moments.crowded_out,
-        requests: requests.map_err(io::Error::other)?,
-        context,
-    })
+    Ok(Incident { why, crowded_out, requests: requests.map_err(io::Error::other)?, context })
 }

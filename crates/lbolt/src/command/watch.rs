@@ -46,6 +46,7 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     }
     let endpoint = options.otlp.as_deref().map(str::parse::<Endpoint>).transpose();
     let endpoint = endpoint.map_err(of_usage)?;
+    host::memory::return_freed();
     // While there are privileges to put things in order with.
     caretaker::begun()?;
     let give_up = || host::privilege::give_up_user(&history, is_of_history);

@@ -14,13 +14,13 @@ pub(crate) mod whoami;
 pub use cost::{RunCounting, RunTime};
 pub use error::LoadError;
 
-use crate::kernel::{self, NoTypes};
+use crate::kernel::{self, Kept, NoTypes};
 use again::again;
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, Endianness};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CapabilitySet;
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a program is waited for that runs at a switch of threads.
@@ -65,7 +65,6 @@ impl Hook {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) ebpf: Ebpf,
-    types: &'static Btf,
 }
 
 impl Loaded {
@@ -77,15 +76,16 @@ impl Loaded {
 
     /// The same with maps of other sizes and constants of other values than the object's own.
     /// Errors: whatever stands in the way, with its remedy.
-    pub(crate) fn with(object: &[u8], mut loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
+    pub(crate) fn with(object: &[u8], loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
         let types = own_types()?;
+        let mut loader = loader;
         let _lifted = LockedMemory::lift();
         // A task storage is not read from here, and aya has no type for it.
         loader.allow_unsupported_maps();
-        let ebpf = loader.btf(Some(types)).load(object);
+        let ebpf = loader.btf(Some(&types)).load(object);
         let ebpf = ebpf.map_err(|e| LoadError::new("the object", &e))?;
-        Ok(Self { ebpf, types })
+        Ok(Self { ebpf })
     }
 
     /// Attaches one program; false if it is optional and the kernel has no such tracepoint.
@@ -103,10 +103,9 @@ impl Loaded {
 
     fn attach_as(&mut self, hook: &Hook, program: &str) -> Result<bool, LoadError> {
         let name = hook.program;
-        let types = self.types;
         let program = self.ebpf.program_mut(program).ok_or(LoadError::NoProgram(name))?;
         let _lifted = LockedMemory::lift();
-        let loaded = load(program, hook, types);
+        let loaded = load(program, hook)?;
         let attached = loaded.and_then(|()| match program {
             Program::BtfTracePoint(program) => program.attach().map(drop),
             Program::RawTracePoint(program) => program.attach(hook.tracepoint).map(drop),
@@ -139,7 +138,7 @@ impl Loaded {
         let name = hook.program;
         let _lifted = LockedMemory::lift();
         let program = self.ebpf.program_mut(program).ok_or(LoadError::NoProgram(name))?;
-        load(program, hook, self.types).map_err(|e| LoadError::new(name, &e))
+        load(program, hook)?.map_err(|e| LoadError::new(name, &e))
     }
 
     /// Lets a program run at switches of threads, of this one too, until it has done what it is
@@ -190,26 +189,33 @@ impl Loaded {
 }
 
 /// The kernel's types as the loader reads them, once for all objects: they do not change.
-fn own_types() -> Result<&'static Btf, NoTypes> {
-    static OWN: OnceLock<Btf> = OnceLock::new();
-    if let Some(types) = OWN.get() {
-        return Ok(types);
-    }
-    let types = Btf::parse(kernel::own_types()?.bytes(), Endianness::default());
-    let types = types.map_err(|e| NoTypes::Absent(e.to_string()))?;
-    Ok(OWN.get_or_init(|| types))
+static TYPES: Kept<Btf> = Kept::nothing();
+
+fn own_types() -> Result<Arc<Btf>, NoTypes> {
+    TYPES.get_or(|| {
+        let types = Btf::parse(kernel::own_types()?.bytes(), Endianness::default());
+        types.map_err(|e| NoTypes::Absent(e.to_string()))
+    })
 }
 
-/// Has the kernel verify a program and keep it, if it has not yet.
-fn load(program: &mut Program, hook: &Hook, types: &Btf) -> Result<(), ProgramError> {
-    match program {
+/// Frees what was read of the kernel's types: 16 MB that nobody needs once all programs are loaded.
+/// Whoever loads another one reads them anew.
+pub fn forget_types() {
+    TYPES.forget();
+    kernel::forget_types();
+}
+
+/// Has the kernel verify a program and keep it, if it has not yet; what the kernel said.
+/// Errors: a kernel that shows no types.
+fn load(program: &mut Program, hook: &Hook) -> Result<Result<(), ProgramError>, NoTypes> {
+    Ok(match program {
         Program::BtfTracePoint(program) if program.fd().is_err() => {
-            program.load(hook.tracepoint, types)
+            program.load(hook.tracepoint, &*own_types()?)
         }
         Program::RawTracePoint(program) if program.fd().is_err() => program.load(),
         Program::BtfTracePoint(_) | Program::RawTracePoint(_) => Ok(()),
         _ => Err(ProgramError::UnexpectedProgramType),
-    }
+    })
 }
 
 /// Whether a program could not be attached because there is nothing to attach it to.

@@ -6,6 +6,7 @@
 use crate::event::{Durability, DurabilityEvent, JournaledEvent, Stage, WaitEvent, WaitTotals};
 use lru::LruCache;
 use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit, JournalUse, Wait};
+use model::room::Room as _;
 use std::collections::HashMap;
 
 /// Calls that are kept; more are counted.
@@ -239,6 +240,10 @@ impl Durable {
         self.waits.retain(|wait| wait.end_ns >= since_ns);
         self.journal_use.retain(|one| one.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
+        self.calls.give_room_back();
+        self.waits.give_room_back();
+        self.journal_use.give_room_back();
+        self.commits.give_room_back();
     }
 
     /// Times from the run's start, with the calls whose end was not seen.
@@ -331,6 +336,9 @@ mod tests {
         let calls: Vec<_> = durable.calls.iter().map(|call| (call.pid, call.end_ns)).collect();
         assert_eq!(calls, [(3, None), (2, Some(190))]);
         assert_eq!(durable.commits.iter().map(|c| c.started_ns).collect::<Vec<_>>(), [200]);
+        durable.calls.reserve(1 << 20);
+        durable.keep_last(20);
+        assert!(durable.calls.capacity() < 1 << 15, "room of a burst");
     }
 
     #[test]

@@ -271,10 +271,13 @@ impl<'a> Intake<'a> {
         durable
     }
 
-    /// Of calls and commits only those of the last time are kept from now on: drops the others.
+    /// Of calls and commits only those of the last time are kept from now on: drops the others, and
+    /// gives the room of a burst back.
     pub fn keep_last(&mut self, keep_ns: i64) {
         self.durable.keep_last(keep_ns);
         self.threads.forget_many();
+        self.pairing.give_room_back();
+        self.in_order.give_room_back();
     }
 
     /// Threads that were seen for the first time since this was last asked, with their processes.

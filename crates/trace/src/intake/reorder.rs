@@ -3,6 +3,7 @@
 //!
 //! An item that comes later than that leaves out of order, and is counted.
 
+use model::room::Room as _;
 use std::collections::VecDeque;
 
 pub(super) trait Ordered: Copy {
@@ -40,6 +41,17 @@ impl<T: Ordered> Behind<T> {
 
     fn drop_first(&mut self) {
         self.vacant.extend(self.order.pop_front().map(|(_, lies)| lies));
+    }
+
+    /// As far as none of the items is moved: if there are any, all stay.
+    fn give_room_back(&mut self) {
+        if self.order.is_empty() {
+            self.items.clear();
+            self.vacant.clear();
+        }
+        self.order.give_room_back();
+        self.items.give_room_back();
+        self.vacant.give_room_back();
     }
 }
 
@@ -174,6 +186,12 @@ impl<T: Ordered> ReorderBuffer<T> {
         self.late
     }
 
+    /// Gives the room of a burst back.
+    pub(super) fn give_room_back(&mut self) {
+        self.kept.give_room_back();
+        self.behind.give_room_back();
+    }
+
     /// Lets those go whose keys are below one.
     pub(super) fn let_go_below(&mut self, key: &T::Key) {
         self.free = self.below(key);
@@ -214,6 +232,31 @@ mod tests {
         buffer.let_go_below(&6);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(1), Some(5), None));
         assert_eq!((buffer.late(), buffer.len()), (1, 1));
+    }
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back_and_nothing_is_lost() {
+        let mut buffer = ReorderBuffer::new(1 << 16);
+        // Pairs, the later one first.
+        let burst: Vec<i64> = (0..1 << 16).map(|item| item ^ 1).collect();
+        burst.iter().for_each(|item| buffer.push(item));
+        buffer.let_go_below(&60_000);
+        let first = std::iter::from_fn(|| buffer.pop());
+        assert!(first.eq(0..60_000));
+        let room = |buffer: &ReorderBuffer<i64>| {
+            let Behind { order, items, vacant } = &buffer.behind;
+            buffer.kept.capacity() + order.capacity() + items.capacity() + vacant.capacity()
+        };
+        let most = room(&buffer);
+        buffer.give_room_back();
+        buffer.flush();
+        assert!(std::iter::from_fn(|| buffer.pop()).eq(60_000..1 << 16));
+        buffer.give_room_back();
+        assert!(room(&buffer) * 2 < most, "{} of {most}", room(&buffer));
+        [7, 9, 8].iter().for_each(|item| buffer.push(&(item + 100_000)));
+        buffer.flush();
+        let after: Vec<i64> = std::iter::from_fn(|| buffer.pop()).collect();
+        assert_eq!(after, [100_007, 100_008, 100_009]);
     }
 
     #[test]

@@ -9,6 +9,8 @@
 //!
 //! Non-goals: bit fields; fields of types that have no name, but those that are in line.
 
+use std::sync::Arc;
+
 /// What a file begins with.
 const MAGIC: u16 = 0xeb9f;
 /// Bytes of a type before what its kind adds.
@@ -38,8 +40,8 @@ mod kind {
 pub(crate) struct BtfError(&'static str);
 
 /// The types of a kernel, or those that a module adds to them.
-pub(crate) struct Types<'a> {
-    base: Option<&'a Types<'a>>,
+pub(crate) struct Types {
+    base: Option<Arc<Types>>,
     bytes: Vec<u8>,
     /// Where each type begins in `bytes`.
     places: Vec<usize>,
@@ -47,7 +49,7 @@ pub(crate) struct Types<'a> {
     strings: std::ops::Range<usize>,
 }
 
-shows!(Types<'_>);
+shows!(Types);
 
 /// A type as it stands in the file.
 #[derive(Debug, Clone, Copy)]
@@ -61,10 +63,10 @@ struct Type<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Types<'a> {
+impl Types {
     /// Reads a file; `base` are the kernel's types if it is a module's.
     /// Errors: bytes that are no types.
-    pub(crate) fn new(bytes: Vec<u8>, base: Option<&'a Types<'a>>) -> Result<Self, BtfError> {
+    pub(crate) fn new(bytes: Vec<u8>, base: Option<Arc<Types>>) -> Result<Self, BtfError> {
         let short = BtfError("the file is too short");
         let magic = bytes.first_chunk().map(|first| u16::from_ne_bytes(*first));
         if magic != Some(MAGIC) {
@@ -183,11 +185,11 @@ impl<'a> Types<'a> {
     /// A type by its number, which counts from 1 on and first through the kernel's.
     fn number(&self, number: u32) -> Option<Type<'_>> {
         let number = number as usize;
-        let before = self.base.map_or(0, |base| base.places.len());
+        let before = self.base.as_ref().map_or(0, |base| base.places.len());
         match number.checked_sub(before + 1) {
             Some(own) => type_at(&self.bytes, *self.places.get(own)?),
             None => {
-                let types = self.base.unwrap_or(self);
+                let types = self.base.as_deref().unwrap_or(self);
                 type_at(&types.bytes, *types.places.get(number.checked_sub(1)?)?)
             }
         }
@@ -195,13 +197,13 @@ impl<'a> Types<'a> {
 
     /// Where a string is: first in the kernel's strings, then in the module's own behind them.
     fn string(&self, text: &str) -> Option<u32> {
-        if let Some(found) = self.base.and_then(|base| base.string(text)) {
+        if let Some(found) = self.base.as_ref().and_then(|base| base.string(text)) {
             return Some(found);
         }
         let wanted = [&[0], text.as_bytes(), &[0]].concat();
         let strings = self.bytes.get(self.strings.clone())?;
         let found = memchr::memmem::find(strings, &wanted)? + 1;
-        let before = self.base.map_or(0, |base| base.strings.len());
+        let before = self.base.as_ref().map_or(0, |base| base.strings.len());
         u32::try_from(before + found).ok()
     }
 }
@@ -347,8 +349,8 @@ pub(crate) mod tests {
         // The pointer to a bio is the kernel's sixth type.
         module.tracepoint("of_module", &[0, 6]);
         module.a_struct("ext4_inode_info", &[("i_sync_tid", 0, 40)]);
-        let base = Types::new(kernel.bytes(), None).unwrap();
-        let types = Types::new(module.bytes(), Some(&base)).unwrap();
+        let base = Arc::new(Types::new(kernel.bytes(), None).unwrap());
+        let types = Types::new(module.bytes(), Some(base.clone())).unwrap();
         assert_eq!(types.offset("ext4_inode_info", "i_sync_tid"), Some(40));
         assert_eq!(types.argument("of_module", "bio"), Some(0));
         assert_eq!(base.argument("of_module", "bio"), None);

@@ -12,12 +12,14 @@ mod btf;
 mod capability;
 mod facts;
 mod functions;
+mod kept;
 mod tested;
 mod tracefs;
 pub(crate) mod waiting;
 
 pub use capability::{Capability, Status};
 pub(crate) use facts::Words;
+pub(crate) use kept::Kept;
 pub use tested::{Standing, Tried, oldest, standing};
 pub(crate) use tracefs::Tracefs;
 
@@ -25,7 +27,7 @@ use btf::Types;
 use rustix::io::Errno;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 /// Where the kernel shows its types and its modules'.
 const TYPES: &str = "/sys/kernel/btf";
@@ -66,8 +68,8 @@ impl NoTypes {
 
 /// The running kernel.
 pub struct Kernel {
-    types: &'static Types<'static>,
-    modules: Vec<Types<'static>>,
+    types: Arc<Types>,
+    modules: Vec<Types>,
     functions: HashMap<&'static str, u64>,
     tracefs: Option<Tracefs>,
 }
@@ -81,14 +83,11 @@ impl Kernel {
         let types = own_types()?;
         let of_module = |name: &&str| {
             let bytes = std::fs::read(Path::new(TYPES).join(name)).ok()?;
-            Types::new(bytes, Some(types)).ok()
+            Types::new(bytes, Some(types.clone())).ok()
         };
-        let mut kernel = Self {
-            types,
-            modules: MODULES.iter().filter_map(of_module).collect(),
-            functions: HashMap::new(),
-            tracefs: Tracefs::open().ok(),
-        };
+        let modules = MODULES.iter().filter_map(of_module).collect();
+        let mut kernel =
+            Self { types, modules, functions: HashMap::new(), tracefs: Tracefs::open().ok() };
         let may_be_there = |name: &&str| kernel.may_have(name);
         let guard = Some(TRACEPOINTS_GUARD).filter(|_| kernel.guards_tracepoints());
         kernel.functions = functions::read(facts::functions().filter(may_be_there).chain(guard));
@@ -138,8 +137,8 @@ impl Kernel {
         self.offset("tracepoint_ext", "regfunc").is_some()
     }
 
-    fn all_types(&self) -> impl Iterator<Item = &Types<'static>> {
-        std::iter::once(self.types).chain(&self.modules)
+    fn all_types(&self) -> impl Iterator<Item = &Types> {
+        std::iter::once(&*self.types).chain(&self.modules)
     }
 }
 
@@ -151,16 +150,21 @@ fn has_silent_modules() -> bool {
     })
 }
 
-/// The kernel's own types, which are read once: they do not change while it runs.
-pub(crate) fn own_types() -> Result<&'static Types<'static>, NoTypes> {
-    static OWN: OnceLock<Types<'static>> = OnceLock::new();
-    if let Some(types) = OWN.get() {
-        return Ok(types);
-    }
-    let path = Path::new(TYPES).join("vmlinux");
-    let bytes = std::fs::read(path).map_err(|e| NoTypes::of(&e))?;
-    let types = Types::new(bytes, None).map_err(|e| NoTypes::Absent(e.to_string()))?;
-    Ok(OWN.get_or_init(|| types))
+/// The kernel's own types, which do not change while it runs.
+static OWN: Kept<Types> = Kept::nothing();
+
+/// The kernel's own types.
+pub(crate) fn own_types() -> Result<Arc<Types>, NoTypes> {
+    OWN.get_or(|| {
+        let path = Path::new(TYPES).join("vmlinux");
+        let bytes = std::fs::read(path).map_err(|e| NoTypes::of(&e))?;
+        Types::new(bytes, None).map_err(|e| NoTypes::Absent(e.to_string()))
+    })
+}
+
+/// Frees the kernel's own types, which take some MiB.
+pub(crate) fn forget_types() {
+    OWN.forget();
 }
 
 #[cfg(test)]

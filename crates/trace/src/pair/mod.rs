@@ -108,6 +108,11 @@ impl Pairing {
         self.window.let_go_before(time_ns);
     }
 
+    /// Gives the room of a burst back.
+    pub fn give_room_back(&mut self) {
+        self.window.give_room_back();
+    }
+
     /// A number for a request that needs no pairing.
     #[inline]
     pub fn next_id(&mut self) -> u64 {

@@ -8,6 +8,7 @@ use super::layers::Layers;
 use super::open::Open;
 use crate::event::{Event, Origin};
 use model::record::Request;
+use model::room::Room as _;
 use std::collections::VecDeque;
 
 /// Slots at the most: each takes some 200 bytes.
@@ -151,6 +152,12 @@ impl Window {
         }
     }
 
+    /// Gives the room of a burst back.
+    pub(super) fn give_room_back(&mut self) {
+        [&mut self.late, &mut self.ready].into_iter().for_each(|rows| rows.give_room_back());
+        self.slots.give_room_back();
+    }
+
     fn advance(&mut self) {
         self.slots.pop_front();
         self.first += 1;
@@ -206,6 +213,9 @@ mod tests {
         assert_eq!(left, SLOTS + 10);
         window.done(request(stuck));
         assert_eq!(window.pop().unwrap().request_id, stuck);
+        window.give_room_back();
+        let room = window.slots.capacity() + window.late.capacity() + window.ready.capacity();
+        assert!(room < SLOTS / 100, "{room}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use model::circumstance::Circumstance;
 use model::record::{
     Call, Commands, Counted, CpuTime, JournalUse, Process, Request, Rollup, RollupKey, Wait,
 };
+use model::room::Room as _;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -239,11 +240,12 @@ impl Losses {
     }
 }
 
-/// Lets the first ones go that are over.
+/// Lets the first ones go that are over, and the room that they had.
 fn let_go<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
     while queue.front().is_some_and(&is_over) {
         queue.pop_front();
     }
+    queue.give_room_back();
 }
 
 impl Open {
