@@ -38,6 +38,22 @@ pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
     })
 }
 
+/// The number before the first blank or the end, and how many bytes it has.
+#[inline]
+pub(super) fn number_before_blank(text: &[u8]) -> Option<(u64, usize)> {
+    // Most are so short that one look at eight bytes tells both.
+    if let Some(eight) = text.first_chunk::<8>() {
+        let eight = u64::from_le_bytes(*eight);
+        let bits = (places(eight, b' ') | places(eight, b'\t')).trailing_zeros() & !7;
+        if let 8..64 = bits {
+            let number = eight_digits(eight << (64 - bits) | ZEROES >> bits)?;
+            return Some((number, bits as usize / 8));
+        }
+    }
+    let length = blank(text);
+    Some((unsigned(&text[..length])?, length))
+}
+
 /// The value of so few digits that it cannot overflow, eight at a time. None is 0.
 #[inline]
 fn at_most_18_digits(text: &[u8]) -> Option<u64> {
@@ -325,6 +341,13 @@ mod tests {
             prop_assert_eq!(find(&text, mark), text.iter().position(|b| *b == mark));
             let end = text.iter().position(|b| matches!(b, b' ' | b'\t'));
             prop_assert_eq!(blank(&text), end.unwrap_or(text.len()));
+        }
+
+        #[test]
+        fn a_number_ends_before_a_blank(text in "[0-9]{0,12}[ \t/a]{0,2}[0-9 ]{0,9}") {
+            let text = text.as_bytes();
+            let wanted = unsigned(&text[..blank(text)]).map(|number| (number, blank(text)));
+            prop_assert_eq!(number_before_blank(text), wanted);
         }
 
         #[test]
