@@ -399,8 +399,8 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes a whole request in, and gives it its number. Its times are the source's. One that would
-    /// end beyond all bytes is no request of any device, whatever format says so.
+    /// Takes a whole request in, and gives it its number. Its times are the source's. One that
+    /// would end beyond all bytes is no request of any device, whatever format says so.
     /// Errors: what the output refuses.
     #[inline]
     pub fn request(&mut self, row: &mut Request) -> Result<(), RowsError> {
