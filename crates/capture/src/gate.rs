@@ -4,7 +4,7 @@ use host::drive::Control;
 use model::record::{Commands, Request};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trace::intake::{Rows, RowsError};
+use trace::intake::{Refused, Rows, RowsError};
 
 /// The user stopped it.
 #[derive(Debug)]
@@ -62,5 +62,9 @@ impl Gate {
 impl Rows for Gate {
     fn push(&mut self, _: &Request, _: &Commands) -> Result<(), RowsError> {
         Ok(self.pass(1)?)
+    }
+
+    fn push_all(&mut self, rows: &[Request], _: &Commands) -> Result<(), Refused> {
+        self.pass(rows.len()).map_err(|why| Refused { taken: 0, why: why.into() })
     }
 }

@@ -1,37 +1,65 @@
 //! The event queue: what is to happen when. Events of one moment happen in the order in which they
 //! were scheduled, so that a simulation is the same each time.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 /// Events by their time.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
-    /// By time, and then by how many were scheduled before.
-    events: BTreeMap<(u64, u64), E>,
+    events: BinaryHeap<Scheduled<E>>,
     scheduled: u64,
 }
 
+/// An event: by its time, and then by how many were scheduled before, which no two share.
+#[derive(Debug, Clone)]
+struct Scheduled<E> {
+    key: (u64, u64),
+    event: E,
+}
+
+/// The earliest is the greatest, which a heap gives first.
+impl<E> Ord for Scheduled<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl<E> PartialOrd for Scheduled<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> PartialEq for Scheduled<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl<E> Eq for Scheduled<E> {}
+
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { events: BTreeMap::new(), scheduled: 0 }
+        Self { events: BinaryHeap::new(), scheduled: 0 }
     }
 }
 
 impl<E> EventQueue<E> {
     /// Adds an event.
     pub fn schedule(&mut self, at_ns: u64, event: E) {
-        self.events.insert((at_ns, self.scheduled), event);
+        self.events.push(Scheduled { key: (at_ns, self.scheduled), event });
         self.scheduled += 1;
     }
 
     /// Takes the earliest event with its time.
     pub fn pop(&mut self) -> Option<(u64, E)> {
-        self.events.pop_first().map(|((at_ns, _), event)| (at_ns, event))
+        self.events.pop().map(|Scheduled { key: (at_ns, _), event }| (at_ns, event))
     }
 
     /// When the earliest event happens.
     pub fn next_ns(&self) -> Option<u64> {
-        self.events.first_key_value().map(|((at_ns, _), _)| *at_ns)
+        self.events.peek().map(|scheduled| scheduled.key.0)
     }
 
     /// Whether nothing is to happen.

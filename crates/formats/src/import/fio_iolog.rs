@@ -59,7 +59,7 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
         let mut log = Log { version: None, waited_us: 0 };
         each_line(input, intake, |number, line, intake| {
             match log.line(line, &mut devices) {
-                Ok(Some(row)) => intake.request(row)?,
+                Ok(Some(ref mut row)) => intake.request(row)?,
                 Ok(None) => {}
                 Err(why) => intake.reject(number, why),
             }

@@ -40,7 +40,7 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
     for input in inputs {
         let torn = each_record::<8>(input, intake, |number, record, intake| {
             match row(record, &mut ticks) {
-                Some(row) => intake.request(row)?,
+                Some(mut row) => intake.request(&mut row)?,
                 None => intake.reject(number, "an unused place in the buffer"),
             }
             Ok(())

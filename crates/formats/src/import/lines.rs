@@ -96,7 +96,7 @@ pub(super) fn each_row(
     for input in inputs {
         each_line(input, intake, |number, line, intake| {
             match row(line, intake) {
-                Ok(Some(row)) => intake.request(row)?,
+                Ok(Some(ref mut row)) => intake.request(row)?,
                 Ok(None) => {}
                 // A blank line says nothing, and nothing wrong.
                 Err(_) if line.trim_ascii().is_empty() => {}
@@ -117,10 +117,17 @@ pub(super) fn each_line_under(
     intake: &mut Intake,
     mut row: impl FnMut(&[u8]) -> Result<Request, &'static str>,
 ) -> Result<(), ImportError> {
-    each_row(inputs, intake, |line, _| match row(line) {
-        Err(_) if line == head => Ok(None),
-        row => row.map(Some),
-    })
+    for input in inputs {
+        each_line(input, intake, |number, line, intake| {
+            match row(line) {
+                Ok(ref mut row) => intake.request(row)?,
+                Err(_) if line == head || line.trim_ascii().is_empty() => {}
+                Err(why) => intake.reject(number, why),
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn extend(line: &mut Vec<u8>, more: &[u8]) {

@@ -218,7 +218,7 @@ impl Listing<'_> {
                 let why = match self.columns.read(line, &mut devices) {
                     Ok((mut row, command)) => {
                         row.command = (!command.is_empty()).then(|| intake.command(command));
-                        return Ok(intake.request(row)?);
+                        return Ok(intake.request(&mut row)?);
                     }
                     Err(why) => why,
                 };

@@ -38,29 +38,68 @@ pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The value of so few digits that it cannot overflow: eight at a time, then one by one. None is 0.
+/// The number before the first blank or the end, and how many bytes it has.
+#[inline]
+pub(super) fn number_before_blank(text: &[u8]) -> Option<(u64, usize)> {
+    // Most are so short that one look at eight bytes tells both.
+    if let Some(eight) = text.first_chunk::<8>() {
+        let eight = u64::from_le_bytes(*eight);
+        let bits = (places(eight, b' ') | places(eight, b'\t')).trailing_zeros() & !7;
+        if let 8..64 = bits {
+            let number = eight_digits(eight << (64 - bits) | ZEROES >> bits)?;
+            return Some((number, bits as usize / 8));
+        }
+    }
+    let length = blank(text);
+    Some((unsigned(&text[..length])?, length))
+}
+
+/// The value of so few digits that it cannot overflow, eight at a time. None is 0.
 #[inline]
 fn at_most_18_digits(text: &[u8]) -> Option<u64> {
+    if text.len() < 4 {
+        return few_digits(text);
+    }
     let (eights, rest) = text.as_chunks::<8>();
     let mut sum = 0;
     for eight in eights {
         sum = sum * 100_000_000 + eight_digits(u64::from_le_bytes(*eight))?;
     }
-    for byte in rest {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        sum = sum * 10 + u64::from(digit);
+    if rest.is_empty() {
+        return Some(sum);
     }
-    Some(sum)
+    // Those that were counted already become zeroes before the rest.
+    let bits = 8 * rest.len() as u32;
+    let rest_alone = last_bytes(text)? & u64::MAX << (64 - bits) | ZEROES >> bits;
+    Some(sum * power_of_ten(rest.len() as u32)? as u64 + eight_digits(rest_alone)?)
 }
+
+/// The same of fewer than four, of which each costs less by itself.
+#[inline]
+fn few_digits(text: &[u8]) -> Option<u64> {
+    text.iter().try_fold(0, |sum, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit <= 9).then(|| sum * 10 + u64::from(digit))
+    })
+}
+
+/// The last eight of at least four bytes, of which the last is the highest; of fewer, these.
+#[inline]
+fn last_bytes(text: &[u8]) -> Option<u64> {
+    if let Some(last) = text.last_chunk::<8>() {
+        return Some(u64::from_le_bytes(*last));
+    }
+    let (first, last) = (text.first_chunk::<4>()?, text.last_chunk::<4>()?);
+    let first = u64::from(u32::from_le_bytes(*first)) << (8 * (8 - text.len()));
+    Some(first | u64::from(u32::from_le_bytes(*last)) << 32)
+}
+
+const ZEROES: u64 = u64::from_ne_bytes([b'0'; 8]);
 
 /// The value of eight digits, of which the first is the lowest byte: neighbours are put together to
 /// pairs, fours and eights, all at once (the way of Lemire's fast_float).
 #[inline]
 fn eight_digits(text: u64) -> Option<u64> {
-    const ZEROES: u64 = u64::from_ne_bytes([b'0'; 8]);
     // A byte below 0 borrows, and one above 9 carries, into its high half.
     let above = text.wrapping_add(u64::from_ne_bytes([0x46; 8]));
     let digits = text.wrapping_sub(ZEROES);
@@ -302,6 +341,13 @@ mod tests {
             prop_assert_eq!(find(&text, mark), text.iter().position(|b| *b == mark));
             let end = text.iter().position(|b| matches!(b, b' ' | b'\t'));
             prop_assert_eq!(blank(&text), end.unwrap_or(text.len()));
+        }
+
+        #[test]
+        fn a_number_ends_before_a_blank(text in "[0-9]{0,12}[ \t/a]{0,2}[0-9 ]{0,9}") {
+            let text = text.as_bytes();
+            let wanted = unsigned(&text[..blank(text)]).map(|number| (number, blank(text)));
+            prop_assert_eq!(number_before_blank(text), wanted);
         }
 
         #[test]

@@ -106,7 +106,7 @@ fn records(input: &mut Input, intake: &mut Intake) -> Result<(), ImportError> {
             break;
         }
         match row(&record) {
-            Ok(row) => intake.request(row)?,
+            Ok(ref mut row) => intake.request(row)?,
             Err(why) => intake.reject(number, why),
         }
     }

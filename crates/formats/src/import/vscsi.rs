@@ -136,7 +136,7 @@ fn hand_over(
     intake: &mut Intake,
 ) -> Result<(), ImportError> {
     match record.and_then(|record| row(&record, device)) {
-        Ok(row) => intake.request(row)?,
+        Ok(ref mut row) => intake.request(row)?,
         Err(why) => intake.reject(number, why),
     }
     Ok(())

@@ -4,7 +4,7 @@
 //!
 //! Everything is done on bytes and nothing is copied.
 
-use super::parse::{blank, unsigned};
+use super::parse::{blank, number_before_blank, unsigned};
 use super::steps::Kind;
 use model::record::{Op, device_number};
 use trace::event::Extent;
@@ -24,12 +24,12 @@ impl<'a> Words<'a> {
         word
     }
 
-    /// A number, if that is next; else nothing is taken.
+    /// A number, if that is next; else nothing but spaces is taken.
     #[inline]
     pub(super) fn number(&mut self) -> Option<u64> {
-        let mut ahead = *self;
-        let number = unsigned(ahead.next())?;
-        *self = ahead;
+        self.skip_spaces();
+        let (number, length) = number_before_blank(self.0)?;
+        self.0 = &self.0[length..];
         Some(number)
     }
 

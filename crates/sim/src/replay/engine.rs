@@ -139,11 +139,12 @@ impl Engine {
 
     /// A row's request comes.
     pub(super) fn arrive(&mut self, number: u64, now_ns: u64) {
-        let Some(row) = self.row_mut(number) else { return };
-        row.request.queued_ns = Some(now_ns as i64);
-        row.request.started_ns = None;
-        (row.request.issued_ns, row.request.completed_ns) = (None, None);
-        let (request, index) = (row.request, row.station);
+        let row = self.rows.get_mut((number - self.first) as usize);
+        let Some(Some(Row { request, station: index, .. })) = row else { return };
+        request.queued_ns = Some(now_ns as i64);
+        request.started_ns = None;
+        (request.issued_ns, request.completed_ns) = (None, None);
+        let index = *index;
         if self.outcome.requests == 0 {
             self.outcome.began_ns = now_ns;
         }
@@ -151,15 +152,15 @@ impl Engine {
         self.came.push_back(number);
         let interval_ns = self.machine.write_interval_ns;
         let station = &mut self.stations[index];
-        let Accesses { flushes_first, main } = Accesses::of(&request, station.capacity);
-        let (block, is_write) = (main.block, main.is_write());
+        let Accesses { flushes_first, main } = Accesses::of(request, station.capacity);
+        let (block, is_write, is_held) = (main.block, main.is_write(), is_held(request));
         let cylinder = station.drive.cylinder(block);
         let is_flush = flushes_first || main.operation == Operation::Flush;
         let waiting = Waiting { number, block, cylinder, is_write, arrived_ns: now_ns };
         station.outstanding += 1;
         let outcome = &mut station.outcome;
         outcome.most_outstanding = outcome.most_outstanding.max(station.outstanding);
-        if interval_ns > 0 && is_held(&request) {
+        if interval_ns > 0 && is_held {
             if station.held.is_empty() {
                 self.events.schedule(station.next_release_ns.max(now_ns), Event::Release(index));
             }
@@ -288,11 +289,11 @@ impl Engine {
     /// Gives out the rows that are completed, up to the first that is not.
     pub(super) fn give(&mut self, sink: &mut impl FnMut(&Request)) {
         while let Some(number) = self.came.front() {
-            let place = self.rows.get_mut((number - self.first) as usize);
-            let completed = place.and_then(|row| row.take_if(|row| row.step == Step::Completed));
-            let Some(row) = completed else { break };
-            self.came.pop_front();
+            let Some(place) = self.rows.get_mut((number - self.first) as usize) else { break };
+            let Some(row) = place.as_ref().filter(|row| row.step == Step::Completed) else { break };
             sink(&row.request);
+            *place = None;
+            self.came.pop_front();
         }
         while self.rows.front().is_some_and(Option::is_none) {
             self.rows.pop_front();

@@ -15,7 +15,7 @@ mod threads;
 
 pub use durable::Durable;
 pub use names::ToldName;
-pub use rows::{FanOut, ForEach, Rows, RowsError};
+pub use rows::{FanOut, ForEach, Refused, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
 use crate::event::{Event, Finished};
@@ -28,6 +28,8 @@ use threads::Threads;
 
 /// Rows that are kept to be sorted by arrival.
 const ROWS_SPAN: usize = 32 * 1024;
+/// Rows that go on together: as many as the nearest cache holds.
+const ROWS_TOGETHER: usize = 64;
 /// Events that are kept to be sorted by time, where the source says that they are in disorder.
 const EVENTS_SPAN: usize = 32 * 1024;
 /// Complaints that are kept as text; all are counted.
@@ -366,10 +368,15 @@ impl<'a> Intake<'a> {
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
-        while let Some(event) = self.events.as_mut().and_then(ReorderBuffer::pop) {
-            self.pair(&event)?;
+        loop {
+            let Some(events) = &mut self.events else { return Ok(()) };
+            let Some(event) = events.first(1).first() else { return Ok(()) };
+            self.zero_ns.get_or_insert(event.time_ns);
+            self.pairing.event(event, &mut self.provenance.counts);
+            events.drop_first(1);
+            self.show_done();
+            self.collect()?;
         }
-        Ok(())
     }
 
     fn pair(&mut self, event: &Event) -> Result<(), RowsError> {
@@ -395,11 +402,11 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes a whole request in, whose number is given here. Its times are the source's. One that
+    /// Takes a whole request in, and gives it its number. Its times are the source's. One that
     /// would end beyond all bytes is no request of any device, whatever format says so.
     /// Errors: what the output refuses.
     #[inline]
-    pub fn request(&mut self, mut row: Request) -> Result<(), RowsError> {
+    pub fn request(&mut self, row: &mut Request) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
         let end = row.offset_bytes.unwrap_or(0).checked_add(u64::from(row.length_bytes));
         if end.is_none() {
@@ -407,13 +414,15 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         row.request_id = self.pairing.next_id();
-        self.put_in_order(&row)
+        self.put_in_order(row)
     }
 
     /// Rows that the pairing has let go, on to the next stage.
     fn collect(&mut self) -> Result<(), RowsError> {
-        while let Some(row) = self.pairing.pop() {
-            self.put_in_order(&row)?;
+        while let Some(row) = self.pairing.first() {
+            self.in_order.push(row);
+            self.pairing.drop_first();
+            self.let_go()?;
         }
         Ok(())
     }
@@ -424,8 +433,17 @@ impl<'a> Intake<'a> {
         self.let_go()
     }
 
+    #[inline]
     fn let_go(&mut self) -> Result<(), RowsError> {
-        while let Some(row) = self.in_order.first() {
+        while self.in_order.is_any_free() {
+            self.let_some_go()?;
+        }
+        Ok(())
+    }
+
+    fn let_some_go(&mut self) -> Result<(), RowsError> {
+        let rows = self.in_order.first(ROWS_TOGETHER);
+        for row in rows.iter_mut() {
             // Of whole requests the first that was made, and not the first that is listed: that may
             // be the first completed.
             if self.zero_ns.is_none() {
@@ -438,17 +456,20 @@ impl<'a> Intake<'a> {
             if row.flags.contains(Flags::OWN) && self.is_job.is_some_and(|is_job| is_job(name())) {
                 row.flags = Flags(row.flags.0 & !Flags::OWN.0) | Flags::JOB;
             }
-            let put_away = self.rows.push(row, &self.commands);
-            let counts = &mut self.provenance.counts;
-            if put_away.is_ok() {
-                counts.requests += 1;
-                counts.own += u64::from(row.flags.contains(Flags::OWN));
-                counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
-            }
-            self.in_order.drop_first();
-            put_away?;
         }
-        Ok(())
+        let (taken, refused) = match self.rows.push_all(rows, &self.commands) {
+            Ok(()) => (rows.len(), None),
+            Err(Refused { taken, why }) => (taken, Some(why)),
+        };
+        let counts = &mut self.provenance.counts;
+        for row in rows.iter().take(taken) {
+            counts.requests += 1;
+            counts.own += u64::from(row.flags.contains(Flags::OWN));
+            counts.unanswered += u64::from(row.completed_ns.is_none() && !self.is_one_sided);
+        }
+        // The one that was refused goes too.
+        self.in_order.drop_first(taken + usize::from(refused.is_some()));
+        refused.map_or(Ok(()), Err)
     }
 
     /// Says that the source does not tell completions at all: that a request has none is then no
@@ -520,9 +541,9 @@ mod tests {
         let mut rows: Vec<Request> = Vec::new();
         let mut intake = Intake::new(&mut rows, "test");
         for offset in [u64::MAX - 4096, u64::MAX - 4095] {
-            let row =
+            let mut row =
                 Request { offset_bytes: Some(offset), length_bytes: 4096, ..Request::default() };
-            intake.request(row).unwrap();
+            intake.request(&mut row).unwrap();
         }
         assert_eq!(intake.complaints(), ["2: an end beyond all bytes"]);
         let (provenance, _) = intake.finish().unwrap();

@@ -131,40 +131,52 @@ impl<T: Ordered> ReorderBuffer<T> {
         self.len() >= self.span + self.span / 2
     }
 
-    /// The next one that is let go, where it lies; then [`Self::drop_first`].
+    /// Whether any is let go.
     #[inline]
-    pub(super) fn first(&mut self) -> Option<&mut T> {
-        if self.free == 0 {
-            return None;
+    pub(super) fn is_any_free(&self) -> bool {
+        self.free > 0
+    }
+
+    /// The next ones that are let go, where they lie, as many as lie together and at most so many;
+    /// then [`Self::drop_first`].
+    #[inline]
+    pub(super) fn first(&mut self, most: usize) -> &mut [T] {
+        let most = most.min(self.free);
+        if most == 0 {
+            return &mut [];
         }
         // Of equals the one that came first, which lies among those that came in order.
         let kept = self.kept.front().map(T::key);
         let behind = self.behind.order.front().map(|(key, _)| *key);
         self.is_first_behind = behind.is_some_and(|behind| kept.is_none_or(|kept| behind < kept));
-        let this = if self.is_first_behind { behind? } else { kept? };
-        match self.last {
-            Some(last) if last > this => self.late += 1,
-            _ => self.last = Some(this),
+        let first = match self.is_first_behind {
+            true => self.behind.first().map(std::slice::from_mut).unwrap_or_default(),
+            false => {
+                let (front, _) = self.kept.as_mut_slices();
+                let front = front.split_at_mut(most.min(front.len())).0;
+                let before = |item: &T| behind.is_none_or(|behind| item.key() <= behind);
+                let count = front.iter().take_while(|item| before(item)).count();
+                front.split_at_mut(count).0
+            }
+        };
+        for item in first.iter() {
+            let this = item.key();
+            match self.last {
+                Some(last) if last > this => self.late += 1,
+                _ => self.last = Some(this),
+            }
         }
-        if self.is_first_behind { self.behind.first() } else { self.kept.front_mut() }
+        first
     }
 
-    /// Lets the first one go.
+    /// Lets so many of these go.
     #[inline]
-    pub(super) fn drop_first(&mut self) {
-        self.free = self.free.saturating_sub(1);
+    pub(super) fn drop_first(&mut self, count: usize) {
+        self.free = self.free.saturating_sub(count);
         match self.is_first_behind {
             true => self.behind.drop_first(),
-            false => _ = self.kept.pop_front(),
+            false => _ = self.kept.drain(..count.min(self.kept.len())),
         }
-    }
-
-    /// The next one that is let go.
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<T> {
-        let first = *self.first()?;
-        self.drop_first();
-        Some(first)
     }
 
     /// Whether none is kept.
@@ -207,6 +219,14 @@ mod tests {
         type Key = Self;
         fn key(&self) -> Self {
             *self
+        }
+    }
+
+    impl<T: Ordered> ReorderBuffer<T> {
+        fn pop(&mut self) -> Option<T> {
+            let first = *self.first(1).first()?;
+            self.drop_first(1);
+            Some(first)
         }
     }
 

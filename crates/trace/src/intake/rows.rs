@@ -8,11 +8,28 @@ use model::record::{Commands, Request};
 #[error(transparent)]
 pub struct RowsError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
 
+/// Why not all of some rows could be put away.
+#[derive(Debug)]
+pub struct Refused {
+    /// How many were put away before the one that was refused.
+    pub taken: usize,
+    /// Why it was.
+    pub why: RowsError,
+}
+
 /// Where rows go: a file, a flight recorder, an analysis.
 pub trait Rows {
     /// Puts a row away.
     /// Errors: what the output refuses.
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError>;
+
+    /// Puts rows away that lie together: what is to be done once and not for each is.
+    /// Errors: as of each; those behind the one that is refused are not put away.
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        rows.iter().enumerate().try_for_each(|(taken, row)| {
+            self.push(row, commands).map_err(|why| Refused { taken, why })
+        })
+    }
 
     /// Keeps what is to be left if the process is killed: rows that were done with since the last
     /// time, which come by `push` in their turn, and what is known of the trace so far. Most
@@ -38,6 +55,10 @@ impl Rows for Vec<Request> {
 impl<R: Rows + ?Sized> Rows for &mut R {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         (**self).push(row, commands)
+    }
+
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        (**self).push_all(rows, commands)
     }
 
     fn keep(
@@ -78,6 +99,13 @@ impl<A: Rows, B: Rows> Rows for FanOut<A, B> {
         self.1.push(row, commands)
     }
 
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        let first = self.0.push_all(rows, commands);
+        let taken = first.as_ref().map_or_else(|refused| refused.taken, |()| rows.len());
+        self.1.push_all(rows.get(..taken).unwrap_or_default(), commands)?;
+        first
+    }
+
     fn keep(
         &mut self,
         done: &[Request],
@@ -111,5 +139,10 @@ mod tests {
             rows.push(&row, &Commands::default()).is_ok()
         });
         assert_eq!((taken, seen), ([true, true, false], 2));
+        let mut seen = 0;
+        let mut rows = FanOut(Until(3), ForEach::new(|_| seen += 1));
+        let together = [1, 2, 3, 4].map(|request_id| Request { request_id, ..Request::default() });
+        let refused = rows.push_all(&together, &Commands::default()).unwrap_err();
+        assert_eq!((refused.taken, refused.why.to_string(), seen), (2, "full".into(), 2));
     }
 }

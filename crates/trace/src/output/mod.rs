@@ -18,7 +18,7 @@ pub use direct::DirectFile;
 pub use salvage::Left;
 pub use survival::LEFT_BY_A_KILL;
 
-use crate::intake::{Rows, RowsError};
+use crate::intake::{Refused, Rows, RowsError};
 use model::held::shown;
 use model::record::requests::{BATCH_ROWS, Provenance, RequestWriter};
 use model::record::{Commands, Request};
@@ -206,6 +206,24 @@ impl Rows for RequestsFile {
         self.last = self.last.max(Some((row.arrival_ns().unwrap_or(0), row.request_id)));
         let pushed = self.writer.push(row, commands);
         Ok(pushed.map_err(|e| OutputError::refused(&self.path, e))?)
+    }
+
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        let mut taken = 0;
+        while let Some(rest) = rows.get(taken..).filter(|rest| !rest.is_empty()) {
+            let refused = |why: OutputError| Refused { taken, why: why.into() };
+            let room = BATCH_ROWS - (self.writer.rows() % BATCH_ROWS as u64) as usize;
+            if self.is_full || room == BATCH_ROWS {
+                self.make_room().map_err(refused)?;
+            }
+            let these = rest.get(..room).unwrap_or(rest);
+            let arrivals = these.iter().map(|row| (row.arrival_ns().unwrap_or(0), row.request_id));
+            self.last = self.last.max(arrivals.max());
+            let pushed = self.writer.push_all(these, commands);
+            pushed.map_err(|e| refused(OutputError::refused(&self.path, e)))?;
+            taken += these.len();
+        }
+        Ok(())
     }
 
     fn keep(

@@ -66,12 +66,20 @@ impl Waiting {
     }
 }
 
-/// What is outstanding, by place, the oldest first.
+/// What is outstanding. Requests stay where they lie until they are done with: they are long, and
+/// places come and go.
 #[derive(Debug, Default)]
 pub(super) struct Inexact {
-    waiting: HashMap<ExtentKey, SmallVec<[Waiting; 1]>>,
+    requests: Vec<Waiting>,
+    /// Where nothing lies any more.
+    vacant: Vec<u32>,
+    /// Those at each place, the oldest first.
+    waiting: HashMap<ExtentKey, There>,
     outstanding: usize,
 }
+
+/// Where the requests of a place lie.
+type There = SmallVec<[u32; 2]>;
 
 impl Inexact {
     pub(super) fn outstanding(&self) -> usize {
@@ -90,7 +98,8 @@ impl Inexact {
                 self.start(place, event, queued_ns, origin, window);
             }
             Step::Above { device, offset_bytes } => {
-                if let Some(waiting) = self.waiting.get(&place).and_then(|there| there.last()) {
+                if let Some(lies) = self.waiting.get(&place).and_then(|there| there.last()) {
+                    let waiting = &self.requests[*lies as usize];
                     window.layers.tell(&waiting.open, (device, offset_bytes));
                 }
             }
@@ -111,17 +120,18 @@ impl Inexact {
     /// Whether there is a request that a step can belong to.
     pub(super) fn awaits(&self, event: &Event) -> bool {
         let place = ExtentKey::of(event.device, &event.extent);
-        let is_there =
-            |is: fn(&Waiting) -> bool| self.waiting.get(&place).is_some_and(|w| w.iter().any(is));
+        let is_there = |is: fn(&Waiting) -> bool| {
+            let there = self.waiting.get(&place);
+            there.is_some_and(|there| position(&self.requests, there, is).is_some())
+        };
         match event.step {
             Step::Queue(_) | Step::Start { .. } => true,
             Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
             Step::Requeue => is_there(|w| !w.is_unissued()),
             Step::Above { .. } | Step::Became { .. } => false,
-            Step::Complete { .. } => self
-                .waiting
-                .get(&place)
-                .is_some_and(|there| choose(there, place.op, event.extent.length_bytes).is_some()),
+            Step::Complete { .. } => self.waiting.get(&place).is_some_and(|there| {
+                choose(&self.requests, there, place.op, event.extent.length_bytes).is_some()
+            }),
         }
     }
 
@@ -129,7 +139,9 @@ impl Inexact {
     /// better.
     pub(super) fn take_unissued(&mut self, event: &Event) -> Option<Open> {
         let place = ExtentKey::of(event.device, &event.extent);
-        Some(self.remove(place, |there| there.iter().position(Waiting::is_unissued))?.open)
+        let lies = self.remove(place, |all, there| position(all, there, Waiting::is_unissued))?;
+        self.vacant.push(lies);
+        Some(self.requests[lies as usize].open)
     }
 
     fn add(&mut self, place: ExtentKey, open: &Open, window: &mut Window) {
@@ -137,35 +149,51 @@ impl Inexact {
             self.give_up_the_older_half(window);
         }
         window.layers.begin(open);
-        self.put(place, &Waiting { open: *open, completed_bytes: 0, data_ns: None }, window);
+        let waiting = Waiting { open: *open, completed_bytes: 0, data_ns: None };
+        let lies = self.vacant.pop().unwrap_or(self.requests.len() as u32);
+        match self.requests.get_mut(lies as usize) {
+            Some(vacant) => *vacant = waiting,
+            None => self.requests.push(waiting),
+        }
+        self.put(place, lies, window);
     }
 
     /// Among those at a place, by age.
-    fn put(&mut self, place: ExtentKey, waiting: &Waiting, window: &mut Window) {
+    fn put(&mut self, place: ExtentKey, lies: u32, window: &mut Window) {
         self.outstanding += 1;
+        let id = |lies: u32| self.requests[lies as usize].open.id;
         let there = self.waiting.entry(place).or_default();
-        let older = there.partition_point(|w| w.open.id < waiting.open.id);
-        there.insert(older, *waiting);
+        let older = there.partition_point(|other| id(*other) < id(lies));
+        there.insert(older, lies);
         if there.len() > OUTSTANDING_AT_A_PLACE {
-            let mut oldest = there.remove(0);
+            let oldest = there.remove(0);
             self.outstanding -= 1;
-            close(&mut oldest, None, 0, window);
+            self.close(oldest, None, 0, window);
         }
+    }
+
+    /// A request that is at no place any more is done with.
+    fn close(&mut self, lies: u32, completed_ns: Option<i64>, error: i32, window: &mut Window) {
+        close(&mut self.requests[lies as usize], completed_ns, error, window);
+        self.vacant.push(lies);
     }
 
     /// The oldest request there of which a condition holds.
     fn find(&mut self, place: ExtentKey, is_it: impl Fn(&Waiting) -> bool) -> Option<&mut Waiting> {
-        self.waiting.get_mut(&place)?.iter_mut().find(|w| is_it(w))
+        let there = self.waiting.get(&place)?;
+        let lies = there.get(position(&self.requests, there, is_it)?)?;
+        self.requests.get_mut(*lies as usize)
     }
 
-    /// Takes one of those at a place out.
+    /// Takes one of those at a place away from there; returns where it lies.
     fn remove(
         &mut self,
         place: ExtentKey,
-        which: impl FnOnce(&[Waiting]) -> Option<usize>,
-    ) -> Option<Waiting> {
+        which: impl FnOnce(&[Waiting], &[u32]) -> Option<usize>,
+    ) -> Option<u32> {
         let Entry::Occupied(mut there) = self.waiting.entry(place) else { return None };
-        let removed = which(there.get()).map(|position| there.get_mut().remove(position))?;
+        let position = which(&self.requests, there.get())?;
+        let removed = there.get_mut().remove(position);
         if there.get().is_empty() {
             there.remove();
         }
@@ -224,23 +252,26 @@ impl Inexact {
         counts: &mut Counts,
     ) {
         counts.merged += 1;
-        let part = self.remove(place, |there| {
-            let bio = there.iter().rposition(Waiting::is_queued_only);
-            bio.or_else(|| there.iter().rposition(Waiting::is_unissued))
+        let part = self.remove(place, |all, there| {
+            let last =
+                |is: fn(&Waiting) -> bool| there.iter().rposition(|lies| is(&all[*lies as usize]));
+            last(Waiting::is_queued_only).or_else(|| last(Waiting::is_unissued))
         });
         if let Some(part) = part {
-            window.drop(part.open.id);
+            window.drop(self.requests[part as usize].open.id);
+            self.vacant.push(part);
         }
         let Some(offset) = event.extent.offset_bytes.filter(|_| in_front) else { return };
         let behind = ExtentKey {
             offset_bytes: offset.checked_add(u64::from(event.extent.length_bytes)),
             ..place
         };
-        let grown = self.remove(behind, |there| there.iter().position(Waiting::is_unissued));
-        if let Some(mut grown) = grown {
-            grown.open.extent.offset_bytes = Some(offset);
-            grown.open.extent.flags |= Flags::MERGED;
-            self.put(place, &grown, window);
+        let grown = self.remove(behind, |all, there| position(all, there, Waiting::is_unissued));
+        if let Some(grown) = grown {
+            let extent = &mut self.requests[grown as usize].open.extent;
+            extent.offset_bytes = Some(offset);
+            extent.flags |= Flags::MERGED;
+            self.put(place, grown, window);
         }
     }
 
@@ -255,71 +286,85 @@ impl Inexact {
         let bytes = event.extent.length_bytes;
         let mut place = place;
         let mut take = |place: ExtentKey| {
-            self.remove(place, |there| {
-                let (position, is_ambiguous) = choose(there, place.op, bytes)?;
+            self.remove(place, |all, there| {
+                let (position, is_ambiguous) = choose(all, there, place.op, bytes)?;
                 counts.ambiguous += u64::from(is_ambiguous);
                 Some(position)
             })
         };
-        let mut chosen = take(place);
-        if chosen.is_none() && bytes == 0 {
+        let mut lies = take(place);
+        if lies.is_none() && bytes == 0 {
             // Of an empty request; its completion may have a place, at sector 0.
             place.offset_bytes = None;
-            chosen = take(place);
+            lies = take(place);
         }
-        let Some(mut chosen) = chosen else {
+        let Some(lies) = lies else {
             counts.orphaned += 1;
             return window.orphan(event, error);
         };
+        let chosen = &mut self.requests[lies as usize];
         if bytes > 0 && bytes < chosen.remaining_bytes() {
             counts.partially_completed += 1;
             chosen.completed_bytes += bytes;
             chosen.open.complete_a_part(error);
             let offset_bytes = place.offset_bytes.and_then(|o| o.checked_add(u64::from(bytes)));
-            return self.put(ExtentKey { offset_bytes, ..place }, &chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, lies, window);
         }
         if bytes > 0 && place.op == Op::Write && chosen.open.extent.flags.contains(Flags::PREFLUSH)
         {
             chosen.data_ns = Some(event.time_ns);
             let offset_bytes = chosen.open.extent.offset_bytes;
-            return self.put(ExtentKey { offset_bytes, ..place }, &chosen, window);
+            return self.put(ExtentKey { offset_bytes, ..place }, lies, window);
         }
-        close(&mut chosen, Some(event.time_ns), error, window);
+        self.close(lies, Some(event.time_ns), error, window);
     }
 
     /// So that a stream of requests that nobody completes does not fill the memory.
     fn give_up_the_older_half(&mut self, window: &mut Window) {
-        let mut ids: Vec<u64> = self.waiting.values().flatten().map(|w| w.open.id).collect();
+        let all = &mut self.requests;
+        let there = self.waiting.values().flatten();
+        let mut ids: Vec<u64> = there.map(|lies| all[*lies as usize].open.id).collect();
         let middle = ids.len() / 2;
         let (_, &mut median, _) = ids.select_nth_unstable(middle);
         self.waiting.retain(|_, there| {
-            there.retain(|w| {
-                let stays = w.open.id >= median;
+            there.retain(|lies| {
+                let waiting = &mut all[*lies as usize];
+                let stays = waiting.open.id >= median;
                 if !stays {
-                    close(w, None, 0, window);
+                    close(waiting, None, 0, window);
+                    self.vacant.push(*lies);
                 }
                 stays
             });
             !there.is_empty()
         });
-        self.outstanding = self.waiting.values().map(SmallVec::len).sum();
+        self.outstanding = self.waiting.values().map(There::len).sum();
     }
 
     pub(super) fn finish(&mut self, window: &mut Window) {
-        let mut rest: Vec<Waiting> = self.waiting.drain().flat_map(|(_, there)| there).collect();
-        rest.sort_by_key(|w| w.open.id);
-        rest.iter_mut().for_each(|w| close(w, None, 0, window));
+        let mut rest: Vec<u32> = self.waiting.drain().flat_map(|(_, there)| there).collect();
+        rest.sort_by_key(|lies| self.requests[*lies as usize].open.id);
+        rest.into_iter().for_each(|lies| self.close(lies, None, 0, window));
         self.outstanding = 0;
     }
 }
 
-/// Which request a completion is for, and whether another would have fitted as well.
-fn choose(there: &[Waiting], op: Op, bytes: u32) -> Option<(usize, bool)> {
+/// The oldest at a place of which a condition holds: which of those there.
+fn position(all: &[Waiting], there: &[u32], is_it: impl Fn(&Waiting) -> bool) -> Option<usize> {
+    there.iter().position(|lies| is_it(&all[*lies as usize]))
+}
+
+/// Which request of those at a place a completion is for, and whether another would have fitted as
+/// well.
+fn choose(all: &[Waiting], there: &[u32], op: Op, bytes: u32) -> Option<(usize, bool)> {
+    let first = |is_in: &dyn Fn(&Waiting) -> bool| {
+        let found = position(all, there, is_in)?;
+        Some((found, position(all, &there[found + 1..], is_in).is_some()))
+    };
     if bytes == 0 && op == Op::Write {
         // The end of a flush sequence, with data or without.
         let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
-        let position = there.iter().position(ends)?;
-        return Some((position, there[position + 1..].iter().any(ends)));
+        return first(&ends);
     }
     let awaits = |w: &Waiting| w.data_ns.is_none();
     let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
@@ -333,10 +378,7 @@ fn choose(there: &[Waiting], op: Op, bytes: u32) -> Option<(usize, bool)> {
         &|w| awaits(w) && is_issued(w),
         &|w| is_part(w),
     ];
-    classes.iter().find_map(|is_in| {
-        let position = there.iter().position(is_in)?;
-        Some((position, there[position + 1..].iter().any(is_in)))
-    })
+    classes.into_iter().find_map(first)
 }
 
 /// The row of a request that is done with. Of a flush sequence: one for what was requested, and one

@@ -97,10 +97,17 @@ impl Pairing {
         self.second.event(event, &mut self.window, counts);
     }
 
-    /// The next request that is done with, in the order in which they were first seen.
+    /// The next request that is done with, in the order in which they were first seen; then
+    /// [`Self::drop_first`].
     #[inline]
-    pub fn pop(&mut self) -> Option<Request> {
-        self.window.pop()
+    pub fn first(&mut self) -> Option<&Request> {
+        self.window.first()
+    }
+
+    /// Lets that one go.
+    #[inline]
+    pub fn drop_first(&mut self) {
+        self.window.drop_first();
     }
 
     /// What is outstanding holds no request back any more that arrived before a moment.

@@ -41,6 +41,14 @@ fn told(time_ns: i64, offset: u64, length: u32, step: Step) -> Event {
     event(time_ns, None, extent(Op::Read, offset, length), step)
 }
 
+impl Pairing {
+    fn pop(&mut self) -> Option<Request> {
+        let first = *self.first()?;
+        self.drop_first();
+        Some(first)
+    }
+}
+
 fn pair(events: impl IntoIterator<Item = Event>) -> (Vec<Request>, Counts) {
     let (mut pairing, mut counts, mut rows) = (Pairing::default(), Counts::default(), vec![]);
     for event in events {

@@ -106,25 +106,26 @@ impl Window {
         self.slot(id).into_iter().for_each(|slot| *slot = Slot::Gone);
     }
 
-    /// The next one to let go.
+    /// The next one to let go, where it lies; then [`Self::drop_first`].
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Request> {
-        if let Some(request) = self.ready.pop_front() {
-            return Some(request);
-        }
-        if let Some(request) = self.late.pop_front() {
-            return Some(request);
-        }
-        loop {
-            match self.slots.front()? {
-                Slot::Outstanding => return None,
-                Slot::Gone => self.advance(),
-                Slot::Done(request) => {
-                    let request = *request;
-                    self.advance();
-                    return Some(request);
-                }
+    pub(super) fn first(&mut self) -> Option<&Request> {
+        if self.ready.is_empty() && self.late.is_empty() {
+            while let Some(Slot::Gone) = self.slots.front() {
+                self.advance();
             }
+        }
+        let done = match self.slots.front() {
+            Some(Slot::Done(request)) => Some(request),
+            _ => None,
+        };
+        self.ready.front().or(self.late.front()).or(done)
+    }
+
+    /// Lets that one go.
+    #[inline]
+    pub(super) fn drop_first(&mut self) {
+        if self.ready.pop_front().is_none() && self.late.pop_front().is_none() {
+            self.advance();
         }
     }
 
@@ -180,6 +181,14 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Window {
+        fn pop(&mut self) -> Option<Request> {
+            let first = *self.first()?;
+            self.drop_first();
+            Some(first)
+        }
+    }
 
     fn request(request_id: u64) -> Request {
         Request { request_id, ..Request::default() }

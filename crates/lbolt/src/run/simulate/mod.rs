@@ -196,6 +196,36 @@ fn delay(row: &mut Request, late_ns: i64) {
 /// Rows after which it is told how many there were.
 const TOLD_ROWS: u64 = 1024;
 
+/// Where a replay's rows go, a few together; nowhere without a run.
+struct Written<R> {
+    run: Option<R>,
+    together: Vec<Request>,
+    refusal: Option<RowsError>,
+}
+
+impl<R: Rows> Written<R> {
+    /// Rows that are written together.
+    const ROWS: usize = 64;
+
+    fn push(&mut self, row: &Request, commands: &Commands) {
+        if self.run.is_none() {
+            return;
+        }
+        self.together.push(*row);
+        if self.together.len() == Self::ROWS {
+            self.write(commands);
+        }
+    }
+
+    /// Writes those that are not written yet; none after a refusal.
+    fn write(&mut self, commands: &Commands) {
+        if let (Some(run), None) = (&mut self.run, &self.refusal) {
+            self.refusal = run.push_all(&self.together, commands).err().map(|refused| refused.why);
+        }
+        self.together.clear();
+    }
+}
+
 fn replay_one(
     requested: &SimulationRequest<'_>,
     variant: usize,
@@ -212,7 +242,7 @@ fn replay_one(
     if is_first && requested.compares {
         times = times.by_stretches();
     }
-    let (mut run, mut traced) = match &mut recording {
+    let (run, mut traced) = match &mut recording {
         Some(Recording { run, traced }) => (Some(run.rows()), traced.as_mut()),
         None => (None, None),
     };
@@ -241,7 +271,7 @@ fn replay_one(
             None
         }
     });
-    let mut refusal: Option<RowsError> = None;
+    let mut written = Written { run, together: vec![], refusal: None };
     let mut untold = 0;
     let sink = |row: &Request| {
         untold += 1;
@@ -249,19 +279,18 @@ fn replay_one(
             requested.completed.fetch_add(std::mem::take(&mut untold), Ordering::Relaxed);
         }
         times.add(striping.owner(row.device).0, row);
-        if let (Some(run), None) = (&mut run, &refusal) {
-            refusal = run.push(row, source.borrow().commands()).err();
-        }
+        written.push(row, source.borrow().commands());
     };
     let outcome = match requested.arrivals {
         Arrivals::Open => replay::open(machine, input, sink),
         Arrivals::Closed => replay::closed(machine, input, sink),
         Arrivals::Dependent => replay::dependent(machine, input, sink),
     };
+    written.write(source.borrow().commands());
     if requested.control.stop.load(Ordering::Relaxed) {
         return Err(failure(Fault::Interrupted, "interrupted; no simulation was completed"));
     }
-    if let Some(error) = broken.or(refusal) {
+    if let Some(error) = broken.or(written.refusal) {
         return Err(of_records(error));
     }
     let outcome = outcome.map_err(of_replay)?;

@@ -14,6 +14,7 @@
 mod areas;
 mod batch;
 mod columns;
+mod growing;
 mod provenance;
 mod reader;
 mod salvage;

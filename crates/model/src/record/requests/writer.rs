@@ -1,15 +1,10 @@
 //! Rows of requests to Parquet, as a stream.
 
 use super::columns::{COLUMNS, SCHEMA, schema};
+use super::growing::{GrowingColumns, TOGETHER};
 use super::provenance::Provenance;
 use crate::record::file::key_values;
-use crate::record::request::{Commands, FileKind, Op, Request};
-use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{
-    ArrayRef, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
-    UInt32Array, UInt64Array,
-};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use crate::record::request::{Commands, Request};
 use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -22,8 +17,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows that are turned into columns at once: so many as a core's own cache holds while each column
-/// passes over them.
+/// Rows that are handed to Parquet at once: so many as a core's own cache holds as columns.
 pub const BATCH_ROWS: usize = 2 * 1024;
 
 /// Rows after which a row group ends: what a reader must hold, and what is lost if a disk is full.
@@ -38,7 +32,9 @@ const FEW: [&str; 5] = ["device", "op", "length_bytes", "command", "file_kind"];
 pub struct RequestWriter<W: Write + Send> {
     parquet: ArrowWriter<W>,
     schema: Arc<Schema>,
+    /// Rows that are not in the columns yet.
     rows: Vec<Request>,
+    columns: GrowingColumns,
     written: u64,
     /// Rows in groups that were ended.
     closed: u64,
@@ -52,19 +48,48 @@ impl<W: Write + Send> RequestWriter<W> {
     pub fn new(output: W) -> Result<Self, ParquetError> {
         let schema = Arc::new(schema());
         let parquet = ArrowWriter::try_new(output, schema.clone(), Some(properties()))?;
-        let rows = Vec::with_capacity(BATCH_ROWS);
-        Ok(Self { parquet, schema, rows, written: 0, closed: 0, described: 0 })
+        let (rows, columns) = (Vec::with_capacity(TOGETHER), GrowingColumns::new(BATCH_ROWS));
+        Ok(Self { parquet, schema, rows, columns, written: 0, closed: 0, described: 0 })
     }
 
     /// Adds a row.
     /// Errors: what the output or Parquet refuses.
     pub fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), ParquetError> {
         self.rows.push(*row);
-        if self.rows.len() < BATCH_ROWS {
-            return Ok(());
+        if self.rows.len() < TOGETHER { Ok(()) } else { self.add_rest(commands) }
+    }
+
+    /// Adds rows that lie together: they are copied into columns alone.
+    /// Errors: what the output or Parquet refuses.
+    pub fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), ParquetError> {
+        self.add_rest(commands)?;
+        self.add(rows, commands)
+    }
+
+    /// Puts the rows into columns that are in none.
+    fn add_rest(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        let mut rows = std::mem::take(&mut self.rows);
+        self.add(&rows, commands)?;
+        rows.clear();
+        self.rows = rows;
+        Ok(())
+    }
+
+    fn add(&mut self, rows: &[Request], commands: &Commands) -> Result<(), ParquetError> {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let room = TOGETHER.min(BATCH_ROWS - self.columns.rows());
+            let (these, others) = rest.split_at(room.min(rest.len()));
+            self.columns.add(these);
+            if self.columns.rows() == BATCH_ROWS {
+                self.write_batch(commands)?;
+                if self.rows_in_group() >= GROUP_ROWS as u64 {
+                    self.end_group(commands)?;
+                }
+            }
+            rest = others;
         }
-        self.write_batch(commands)?;
-        if self.rows_in_group() >= GROUP_ROWS as u64 { self.end_group(commands) } else { Ok(()) }
+        Ok(())
     }
 
     /// How many rows are in no group that was ended.
@@ -75,9 +100,7 @@ impl<W: Write + Send> RequestWriter<W> {
     /// Ends the group of rows: it is in the output then.
     /// Errors: what the output or Parquet refuses.
     pub fn end_group(&mut self, commands: &Commands) -> Result<(), ParquetError> {
-        if !self.rows.is_empty() {
-            self.write_batch(commands)?;
-        }
+        self.write_rest(commands)?;
         self.parquet.flush()?;
         self.parquet.sync()?;
         self.closed = self.written;
@@ -96,14 +119,19 @@ impl<W: Write + Send> RequestWriter<W> {
 
     /// How many rows were added.
     pub fn rows(&self) -> u64 {
-        self.written + self.rows.len() as u64
+        self.written + self.pending() as u64
+    }
+
+    /// How many rows are in no batch yet.
+    fn pending(&self) -> usize {
+        self.columns.rows() + self.rows.len()
     }
 
     /// How long the file will be with all that was added so far; the footer comes on top. Rows that
     /// are not a batch yet count in full.
     pub fn anticipated_bytes(&self) -> u64 {
         let encoded = self.parquet.bytes_written() + self.parquet.in_progress_size();
-        (encoded + self.rows.len() * std::mem::size_of::<Request>()) as u64
+        (encoded + self.pending() * std::mem::size_of::<Request>()) as u64
     }
 
     /// The output. Nothing is to be written to it.
@@ -112,10 +140,15 @@ impl<W: Write + Send> RequestWriter<W> {
     }
 
     fn write_batch(&mut self, commands: &Commands) -> Result<(), ParquetError> {
-        let batch = batch(&self.schema, &self.rows, commands)?;
-        self.written += self.rows.len() as u64;
-        self.rows.clear();
+        self.written += self.columns.rows() as u64;
+        let batch = self.columns.take(&self.schema, commands)?;
         self.parquet.write(&batch)
+    }
+
+    /// Writes what is not a whole batch.
+    fn write_rest(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        self.add_rest(commands)?;
+        if self.columns.rows() > 0 { self.write_batch(commands) } else { Ok(()) }
     }
 
     /// Ends the file with its footer and gives the output back. `more` is added to the footer.
@@ -126,9 +159,7 @@ impl<W: Write + Send> RequestWriter<W> {
         provenance: &Provenance,
         more: &BTreeMap<String, String>,
     ) -> Result<W, ParquetError> {
-        if !self.rows.is_empty() {
-            self.write_batch(commands)?;
-        }
+        self.write_rest(commands)?;
         let mut footer = provenance.to_footer();
         // By it a reader knows that all of them are there, and the other counts are of them.
         footer.insert("lbolt.count.requests".into(), self.written.to_string());
@@ -169,75 +200,4 @@ fn properties() -> WriterProperties {
             .set_column_encoding(column.name.into(), Encoding::DELTA_BINARY_PACKED);
     }
     properties.build()
-}
-
-/// A column of values that can be null. Most have no null, or nothing else, which costs no bits to
-/// be looked at.
-fn optional<T: ArrowPrimitiveType>(
-    rows: &[Request],
-    get: impl Fn(&Request) -> Option<T::Native>,
-) -> PrimitiveArray<T> {
-    let known = rows.iter().filter(|row| get(row).is_some()).count();
-    let nulls = match known {
-        0 => Some(NullBuffer::new_null(rows.len())),
-        all if all == rows.len() => None,
-        _ => {
-            let is_known = |n: usize| rows.get(n).is_some_and(|row| get(row).is_some());
-            Some(NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), is_known)))
-        }
-    };
-    let values = match known {
-        0 => vec![T::Native::default(); rows.len()],
-        _ => rows.iter().map(|row| get(row).unwrap_or_default()).collect(),
-    };
-    PrimitiveArray::new(values.into(), nulls)
-}
-
-/// A column of words: keys into a dictionary.
-fn words(keys: Int32Array, names: StringArray) -> Result<ArrayRef, ParquetError> {
-    Ok(Arc::new(DictionaryArray::try_new(keys, Arc::new(names))?))
-}
-
-/// Rows as columns, in the order of the table.
-fn batch(
-    schema: &Arc<Schema>,
-    rows: &[Request],
-    commands: &Commands,
-) -> Result<RecordBatch, ParquetError> {
-    use arrow_array::types::{Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
-    let ops = StringArray::from_iter_values(Op::ALL.map(Op::name));
-    let names = StringArray::from_iter_values(commands.names());
-    let kinds = StringArray::from_iter_values(FileKind::ALL.map(FileKind::name));
-    let stack = |number: u32| (number != 0).then_some(number);
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(UInt64Array::from_iter_values(rows.iter().map(|r| r.request_id))),
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.device))),
-        words(Int32Array::from_iter_values(rows.iter().map(|r| r.op as i32)), ops)?,
-        Arc::new(UInt16Array::from_iter_values(rows.iter().map(|r| r.flags.0))),
-        Arc::new(optional::<UInt64Type>(rows, |r| r.offset_bytes)),
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(|r| r.length_bytes))),
-        Arc::new(optional::<Int64Type>(rows, |r| r.queued_ns)),
-        Arc::new(optional::<Int64Type>(rows, |r| r.started_ns)),
-        Arc::new(optional::<Int64Type>(rows, |r| r.issued_ns)),
-        Arc::new(optional::<Int64Type>(rows, |r| r.completed_ns)),
-        Arc::new(optional::<Int64Type>(rows, |r| r.completed_by_ns)),
-        Arc::new(Int32Array::from_iter_values(rows.iter().map(|r| r.error))),
-        Arc::new(optional::<UInt16Type>(rows, |r| r.cpu)),
-        Arc::new(optional::<UInt32Type>(rows, |r| r.pid)),
-        Arc::new(optional::<UInt64Type>(rows, |r| r.cgroup)),
-        words(optional::<Int32Type>(rows, |r| r.command.map(|c| c.0 as i32)), names)?,
-        Arc::new(optional::<UInt64Type>(rows, |r| r.parent_id)),
-        words(optional::<Int32Type>(rows, |r| r.file.map(|file| file.kind as i32)), kinds)?,
-        Arc::new(optional::<UInt32Type>(rows, |r| r.file.map(|file| file.number.file_system))),
-        Arc::new(optional::<UInt64Type>(rows, |r| {
-            r.file.map(|file| file.number.inode).filter(|inode| *inode != 0)
-        })),
-        Arc::new(optional::<UInt32Type>(rows, |r| {
-            r.file.map(|file| file.number.generation).filter(|generation| *generation != 0)
-        })),
-        Arc::new(optional::<UInt32Type>(rows, |r| stack(r.stacks.kernel))),
-        Arc::new(optional::<UInt32Type>(rows, |r| stack(r.stacks.user))),
-        Arc::new(optional::<UInt64Type>(rows, |r| r.above_id)),
-    ];
-    Ok(RecordBatch::try_new(schema.clone(), columns)?)
 }

@@ -167,3 +167,31 @@ proptest! {
         prop_assert_eq!(round_trip(&rows, &commands).0, rows);
     }
 }
+
+#[test]
+fn rows_that_come_together_make_the_same_file_as_rows_that_come_alone() {
+    let mut commands = Commands::default();
+    let rows: Vec<Request> = (0..5000)
+        .map(|number| match number % 7 < number / 1000 {
+            true => full(number, &mut commands),
+            false => Request { request_id: number, ..Request::default() },
+        })
+        .collect();
+    let file = |together: &[usize]| {
+        let mut writer = RequestWriter::new(Vec::new()).unwrap();
+        let (mut rest, mut together) = (&rows[..], together.iter().cycle());
+        while !rest.is_empty() {
+            let (these, others) = rest.split_at(rest.len().min(*together.next().unwrap()));
+            match these {
+                [row] => writer.push(row, &commands).unwrap(),
+                _ => writer.push_all(these, &commands).unwrap(),
+            }
+            rest = others;
+        }
+        writer.finish(&commands, &Provenance::default(), &BTreeMap::new()).unwrap()
+    };
+    let alone = file(&[1]);
+    for together in [&[64][..], &[1, 1, 3, 200], &[63, 65, 7, 2048], &[5000]] {
+        assert!(file(together) == alone, "{together:?}");
+    }
+}
