@@ -34,7 +34,12 @@ fn paired(flags: Flags, steps: &[(Step, Option<u64>, u32)]) -> (Vec<Request>, Co
         pairing.event(&event, &mut counts);
     }
     pairing.finish(&mut counts);
-    (std::iter::from_fn(|| pairing.pop()).collect(), counts)
+    let next = || {
+        let first = *pairing.first()?;
+        pairing.drop_first();
+        Some(first)
+    };
+    (std::iter::from_fn(next).collect(), counts)
 }
 
 /// When a row was queued, started, issued and completed.
