@@ -85,7 +85,7 @@ const COUNTS: &[(&str, &str, bool)] = &[
     ),
     ("ambiguous_count", "paired ambiguously", false),
     ("reused_count", "completion{s} lost (identities came again before them)", false),
-    ("recovered_count", "step{s} known from the second source", false),
+    ("recovered_count", "step{s} recovered that no program saw", false),
     ("requeued_count", "requeued", false),
     ("partially_completed_count", "completed in part", false),
     ("merged_count", "merged", false),

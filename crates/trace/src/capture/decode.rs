@@ -119,11 +119,11 @@ pub(super) struct Decoder {
     unseen: Option<UnseenBegins>,
 }
 
-/// A process in which no program runs.
+/// Begins that no program sees.
 #[derive(Debug, Clone, Copy)]
 struct UnseenBegins {
-    pid: u32,
-    command: [u8; 16],
+    /// The process in which no program runs, and its name; none: it may be others, too.
+    by: Option<(u32, [u8; 16])>,
     /// From then on, all else is seen to begin.
     from_ns: i64,
 }
@@ -149,7 +149,12 @@ impl Decoder {
     pub(super) fn see_no_begins_of(&mut self, pid: u32, command: &[u8], from_ns: i64) {
         let mut name = [0; 16];
         name.iter_mut().zip(command).for_each(|(into, byte)| *into = *byte);
-        self.unseen = Some(UnseenBegins { pid, command: name, from_ns });
+        self.unseen = Some(UnseenBegins { by: Some((pid, name)), from_ns });
+    }
+
+    /// What is not seen to begin may be anybody's from now on: steps were lost.
+    pub(super) fn forget_who_is_unseen(&mut self) {
+        self.unseen.iter_mut().for_each(|unseen| unseen.by = None);
     }
 
     /// The events of a record, in their order; how many they are.
@@ -322,14 +327,16 @@ impl Decoder {
 
     /// What the kernel has noted of a request, should nobody have seen it begin.
     fn unseen_begin(&self, raw: &Complete, steps: &mut impl Steps) -> Option<Unseen> {
-        let by = self.unseen?;
+        let UnseenBegins { by, from_ns } = self.unseen?;
         let (started_ns, completed_ns) = (raw.started_ns as i64, raw.step.time_ns as i64);
-        if !(by.from_ns..=completed_ns).contains(&started_ns) {
+        if !(from_ns..=completed_ns).contains(&started_ns) {
             return None;
         }
-        let command = command(&by.command, steps);
-        steps.thread(by.pid, by.pid, command);
-        let origin = Origin { pid: Some(by.pid), command, ..Origin::UNKNOWN };
+        let origin = by.map_or(Origin::UNKNOWN, |(pid, name)| {
+            let command = command(&name, steps);
+            steps.thread(pid, pid, command);
+            Origin { pid: Some(pid), command, ..Origin::UNKNOWN }
+        });
         // The kernel may have read its clock some time before either (blk_time_get_ns).
         let issued_ns =
             unless_zero(raw.issued_ns).map(|ns| (ns as i64).clamp(started_ns, completed_ns));

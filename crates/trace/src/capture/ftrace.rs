@@ -5,9 +5,9 @@
 //! removes them. It outlives its maker, if that is killed; so its name says who made it, and
 //! [`abandoned`] finds those of the dead.
 //!
-//! The threads are chosen by the filter of each tracepoint: `set_event_pid` would look at each switch
-//! and each wakeup of the machine. It is for processes of more threads than a filter should have
-//! terms.
+//! The threads are chosen by the filter of each tracepoint: `set_event_pid` would look at each
+//! switch and each wakeup of the machine. It is for processes of more threads than a filter should
+//! have terms.
 //!
 //! Source: Documentation/trace/ftrace.rst, sections "set_event_pid" and "Instances", events.rst,
 //! "Event filtering"; the buffer's pages, include/linux/ring_buffer.h and events/header_page,
@@ -315,7 +315,7 @@ mod tests {
 
     const START: &str = "block_io_start";
 
-    /// Whether starts are recorded of this thread, and of another process; each makes a file durable.
+    /// Whether starts are recorded of this thread, and of another process: each syncs a file.
     fn recorded(instance: &Instance) -> [bool; 2] {
         instance.write("trace", "").unwrap();
         let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();

@@ -19,8 +19,9 @@
 //! its CPU up. Where programs run, there is no second source, and nothing that it costs.
 //!
 //! Non-goals: a request that process 1 requests, and that is completed while it is on the CPU: no
-//! program sees anything of it; which request a step belongs to (`pair`); other processes, of which no such thing is
-//! known: a completion that is lost elsewhere is counted when the request's identity is used again.
+//! program sees anything of it; which request a step belongs to (`pair`); other processes, of which
+//! no such thing is known: a completion that is lost elsewhere is counted when the request's
+//! identity is used again.
 
 use super::ftrace::Instance;
 use super::{CaptureError, CaptureOptions, Decoder};

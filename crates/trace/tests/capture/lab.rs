@@ -164,8 +164,8 @@ impl Drop for Loop {
     }
 }
 
-/// A file of 4 MiB in an ext4 on a device. The mount is in a namespace of a shell's own, and goes with
-/// it.
+/// A file of 4 MiB in an ext4 on a device. The mount is in a namespace of a shell's own, and goes
+/// with it.
 pub(crate) struct Mounted {
     shell: Child,
     folder: tempfile::TempDir,

@@ -308,8 +308,8 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     assert!(seen > 3 * TIMES - TIMES / 20 && seen < 3 * TIMES + 100, "{seen}");
 }
 
-/// What is spliced is read into pages of the kernel's own, which are as little a program's memory as
-/// those of the page cache are.
+/// What is spliced is read into pages of the kernel's own, which are as little a program's memory
+/// as those of the page cache are.
 #[test]
 fn a_direct_read_is_marked_as_direct_wherever_it_goes() {
     let Some(disk) = Loop::new(32) else { return };

@@ -52,7 +52,7 @@ counts! {
         "identities used again before their completion was seen, which is lost: completed_by_ns \
          bounds it";
     recovered
-        "steps that the tracer's programs missed and a second source saw (process 1, by ftrace)";
+        "steps that no program saw, known from ftrace or from what the kernel notes (process 1)";
     joined_by_bio "rows joined to the device above by the kernel's own event (block_bio_remap)";
     joined_by_place "rows joined to the device above by operation, place and time alone";
     not_joined

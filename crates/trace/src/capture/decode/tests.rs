@@ -232,9 +232,12 @@ fn a_completion_tells_what_is_still_to_come() {
 
 #[test]
 fn what_the_kernel_noted_stands_in_for_a_begin_that_may_not_have_been_seen() {
-    let unseen = |began_ns| {
+    let unseen = |began_ns, is_lost: bool| {
         let mut decoder = decoder();
         decoder.see_no_begins_of(42, b"init", began_ns);
+        if is_lost {
+            decoder.forget_who_is_unseen();
+        }
         let mut steps = Collected::default();
         decoder.decode(&complete(4096, 0), &mut steps).unwrap();
         match steps.events[0].step {
@@ -242,10 +245,13 @@ fn what_the_kernel_noted_stands_in_for_a_begin_that_may_not_have_been_seen() {
             _ => panic!(),
         }
     };
-    let of = unseen(700).unwrap();
+    let of = unseen(700, false).unwrap();
     assert_eq!((of.started_ns, of.issued_ns, of.origin.pid), (700, Some(800), Some(42)));
+    // Its start may be one of those that were lost.
+    let of = unseen(700, true).unwrap();
+    assert_eq!((of.started_ns, of.origin), (700, Origin::UNKNOWN));
     // It may have begun before the trace.
-    assert_eq!(unseen(701), None);
+    assert_eq!(unseen(701, false), None);
 }
 
 #[test]
