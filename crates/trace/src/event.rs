@@ -90,7 +90,6 @@ pub enum Step {
         origin: Origin,
     },
     /// The driver gave it back; it will be issued again.
-    /// The driver gave it back.
     Requeue,
     /// It became a part of another request, and is seen no more (of a queued bio: blktrace's M, and
     /// F if it is in front of that request).

@@ -79,6 +79,7 @@ impl Loaded {
     pub(crate) fn with(object: &[u8], loader: EbpfLoader<'_>) -> Result<Self, LoadError> {
         check_permission()?;
         let types = own_types()?;
+        // It borrows the types, and has to go before them.
         let mut loader = loader;
         let _lifted = LockedMemory::lift();
         // A task storage is not read from here, and aya has no type for it.

@@ -343,12 +343,13 @@ impl Capture {
     /// Errors: what `steps` refuses; the rest stays in the rings.
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let mut drained = Drained::default();
+        // What the rings hand over is no younger than what the second source handed over before,
+        // and what is lost of it is counted by now.
+        let until_ns = self.runs_left_out.is_none().then(ring::now_ns);
         if self.records.lost().0.iter().any(|lost| *lost > 0) {
             self.decoder.forget_who_is_unseen();
         }
         let (decoder, waits, ends) = (self.decoder, &mut self.waits, &mut self.ends_of_bios);
-        // What the rings hand over is no younger than what the second source handed over before.
-        let until_ns = self.runs_left_out.is_none().then(ring::now_ns);
         drained.events += self.second.drain(steps)?;
         let records = self.records.drain(until_ns, |record| {
             ends.see(record);

@@ -138,7 +138,6 @@ impl Exact {
         }
     }
 
-    /// Whether an identity is seen for the first time.
     /// From this moment on begins are not seen any more; none: they are.
     pub(super) fn begins_end(&mut self, time_ns: Option<i64>) {
         self.begins_end_ns = time_ns;
@@ -149,6 +148,7 @@ impl Exact {
         self.begins_end_ns.is_some_and(|end_ns| event.time_ns >= end_ns)
     }
 
+    /// Whether an identity is seen for the first time.
     fn know(&mut self, identity: u64) -> bool {
         match self.known.len() < KNOWN {
             true => self.known.insert(identity),

@@ -124,15 +124,17 @@ impl Loop {
         Path::new("/sys/block").join(self.node.file_name().unwrap()).join(name)
     }
 
-    /// Sets an attribute, such as a scheduler, until this is dropped. Without the right, nothing.
-    pub(crate) fn set(&mut self, name: &str, value: &str) {
+    /// Sets an attribute, such as a scheduler, until this is dropped; whether the kernel took it.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> bool {
         let path = self.attribute(name);
         let was = std::fs::read_to_string(&path).unwrap_or_default();
         // Of a choice, the one in brackets.
         let was = was.split_once('[').map_or(&was[..], |(_, rest)| rest.split(']').next().unwrap());
-        if std::fs::write(&path, value).is_ok() {
-            self.changed.push((path.clone(), was.trim().to_owned()));
+        let is_taken = std::fs::write(&path, value).is_ok();
+        if is_taken {
+            self.changed.push((path, was.trim().to_owned()));
         }
+        is_taken
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -181,12 +181,12 @@ fn given_flushes(captured: &Captured) -> Vec<Life> {
 
 #[test]
 fn a_flush_names_the_request_that_it_is_for() {
-    let Some(disk) = Loop::new(8) else { return };
+    let Some(mut disk) = Loop::new(8) else { return };
     if capture_of(&[], RING_BYTES).is_none() {
         return;
     }
     for scheduler in ["none", "mq-deadline"] {
-        if std::fs::write(disk.attribute("queue/scheduler"), scheduler).is_err() {
+        if !disk.set("queue/scheduler", scheduler) {
             println!("skipped: there is no scheduler {scheduler}");
             continue;
         }
@@ -332,8 +332,8 @@ fn a_direct_read_is_marked_as_direct_wherever_it_goes() {
 /// Parts of one bio that is larger than a request may be: all were queued when it was.
 #[test]
 fn a_bio_that_is_split_was_queued_once() {
-    let Some(disk) = Loop::new(16) else { return };
-    std::fs::write(disk.attribute("queue/max_sectors_kb"), "64").unwrap();
+    let Some(mut disk) = Loop::new(16) else { return };
+    assert!(disk.set("queue/max_sectors_kb", "64"));
     let Some(capture) = capture_of(&[disk.number], RING_BYTES) else { return };
     let file = open(&disk.node, false);
     let mut blocks = vec![lab::Block([0; BLOCK_BYTES]); 256];
