@@ -1,6 +1,8 @@
 #!/bin/sh
 # A tracer that runs no command itself: beside.sh READY TRACER... -- COMMAND...
 # COMMAND is run when the tracer has printed a line with READY in it.
+# It ends when its tracer has: what is measured next is measured without it.
+trap : TERM
 ready=$1
 shift
 tracer=
