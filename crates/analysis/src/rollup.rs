@@ -47,6 +47,11 @@ pub fn roll_up(
     let end_ns = trace.end_ns()?;
     let (file, context, _held) = trace.into_parts();
     let provenance = file.provenance();
+    if provenance.summed_count() > 0 {
+        let sentence = "failed to roll up: the watch had summed up some of the trace's requests, \
+                        and minutes need all; its history has them";
+        return Err(failure(Fault::Usage, sentence));
+    }
     if let Some(slower_than_ns) = provenance.slower_than_ns() {
         let sentence = format!(
             "failed to roll up: the trace has only the requests that took {} or longer, and \

@@ -131,6 +131,14 @@ pub fn open_requests(path: &Path) -> anyhow::Result<RequestFile> {
 /// Says of a trace whose quick requests have no rows that nothing is known of each of them: for
 /// those whose result does not say so.
 fn note_only_slow(file: &RequestFile, path: &Path) {
+    let summed = file.provenance().summed_count();
+    if summed > 0 {
+        note(&format!(
+            "{} has no rows of {} that the watch had summed up",
+            path.display(),
+            counted(summed, "request{s}")
+        ));
+    }
     if let Some(slower_than_ns) = file.provenance().slower_than_ns() {
         note(&format!(
             "{} has only the requests that took {} or longer (record --slower-than)",

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trace::capture::{
-    CaptureError, CaptureOptions, Losses, Method, Tracer, TracerError, default_ring_bytes,
+    CaptureError, CaptureOptions, Losses, Method, Quick, Tracer, TracerError, default_ring_bytes,
 };
-use trace::event::GoingOn;
+use trace::event::{GoingOn, Repeated};
 use trace::intake::{Epoch, FanOut, ForEach, Intake, Rows, RowsError};
 
 /// How often the rings are emptied: seldom enough to cost little, often enough that they hold what
@@ -57,6 +57,8 @@ pub struct Options {
     pub own_process: u32,
     /// Requests that take less are summed up and have no rows; none: all have.
     pub slower_than: Option<Duration>,
+    /// Whether those that repeat can be summed up ([`Session::sum_up`]).
+    pub repeats: bool,
 }
 
 impl Default for Options {
@@ -73,6 +75,7 @@ impl Default for Options {
             is_checked: true,
             own_process: 0,
             slower_than: None,
+            repeats: false,
         }
     }
 }
@@ -104,6 +107,8 @@ pub struct Session<'a> {
     witness: Option<Rc<RefCell<Witness>>>,
     stack_names: StackNames,
     quick: Option<Rc<RefCell<QuickSums>>>,
+    /// Sums of those that repeat, which nobody has asked for yet.
+    summed: Vec<(Repeated, Quick)>,
     live: Option<Arc<Live>>,
     /// When it was kept for the case of a kill.
     kept: Instant,
@@ -161,6 +166,7 @@ impl<'a> Session<'a> {
             witness,
             stack_names: StackNames::default(),
             quick,
+            summed: Vec::new(),
             live: None,
             kept: Instant::now(),
             refused: None,
@@ -228,6 +234,7 @@ impl<'a> Session<'a> {
                 own_process: session.options.own_process,
                 by_steps: devices.stack().iter().next().is_some(),
                 slower_than: session.options.slower_than,
+                repeats: session.options.repeats,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let limits = Limits {
@@ -265,7 +272,7 @@ impl<'a> Session<'a> {
     }
 
     /// What the kernel has summed up until now.
-    fn sum_up(&self) {
+    fn read_quick(&self) {
         if let (Some(quick), Some(tracer)) = (&self.quick, &self.tracer) {
             let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
             quick.borrow_mut().reach(now_ns, tracer.quick());
@@ -358,7 +365,7 @@ impl<'a> Session<'a> {
         self.drain();
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
-            self.sum_up();
+            self.read_quick();
             self.refused = self.intake.keep().err();
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
@@ -416,7 +423,8 @@ impl<'a> Session<'a> {
         self.intake.begins_end(Some(now_ns(ClockId::Monotonic)));
         let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
         self.drain();
-        self.sum_up();
+        self.read_quick();
+        self.summed.extend(self.tracer.iter_mut().flat_map(Tracer::take_summed));
         if let Some(tracer) = &self.tracer {
             self.stack_names.name_those_of_the_kernel(|stack| tracer.frames(stack));
         }
@@ -457,6 +465,34 @@ impl<'a> Session<'a> {
         if self.refused.is_none() {
             self.refused = self.intake.let_go_before(time_ns).err();
         }
+    }
+
+    /// Requests that have come often since this was last asked, each kind with one of them.
+    pub fn take_repeats(&mut self) -> Vec<(Repeated, Request)> {
+        self.intake.take_repeats()
+    }
+
+    /// Sums them up that are queued until a moment; see [`Tracer::sum_up`].
+    pub fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
+        self.tracer.as_mut().is_some_and(|tracer| tracer.sum_up(of, until_ns))
+    }
+
+    /// Tells them singly from now on.
+    pub fn tell_singly(&mut self, of: Repeated) {
+        self.tracer.iter_mut().for_each(|tracer| tracer.tell_singly(of));
+    }
+
+    /// Sums of those that repeat, since this was last asked.
+    pub fn take_summed(&mut self) -> Vec<(Repeated, Quick)> {
+        let now = self.tracer.as_mut().map_or_else(Vec::new, Tracer::take_summed);
+        let mut all = std::mem::take(&mut self.summed);
+        all.extend(now);
+        all
+    }
+
+    /// The names of commands.
+    pub fn commands(&self) -> &Commands {
+        self.intake.commands()
     }
 
     /// Threads of which it is known since this was last asked what they are.

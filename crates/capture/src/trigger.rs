@@ -3,8 +3,8 @@
 
 use super::{Session, now_ns};
 use crate::condition::{Bound, Condition, Of};
-use model::histogram::Histogram;
-use model::record::{Call, Flags, Request, Wait};
+use model::histogram::{Histogram, SparseHistogram};
+use model::record::{Call, Flags, Op, Request, Wait};
 use model::units::show_time_ns;
 use rustix::time::ClockId;
 use signal_hook::consts::SIGUSR1;
@@ -64,6 +64,14 @@ impl Alarm {
         if row.is_asked() && !row.flags.contains(Flags::OWN) {
             self.took(Of::Requests(row.op), from, to);
         }
+    }
+
+    /// Takes requests that were completed within a time and are told as a sum.
+    pub fn see_many(&self, op: Op, responses: &SparseHistogram, until_ns: i64) {
+        self.ask(|trigger| {
+            let gather = |window: &mut Histogram| window.merge(responses);
+            trigger.gather(Of::Requests(op), until_ns, gather)
+        });
     }
 
     /// Takes a call that has ended.
@@ -175,6 +183,17 @@ impl Trigger {
 
     /// Takes a time. Says what happened if that was waited for.
     fn see(&mut self, of: Of, from_ns: i64, to_ns: i64) -> Option<String> {
+        let took_ns = u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0);
+        self.gather(of, to_ns, |window| window.record(took_ns))
+    }
+
+    /// Takes some that have ended by a moment.
+    fn gather(
+        &mut self,
+        of: Of,
+        to_ns: i64,
+        gather: impl FnOnce(&mut Histogram),
+    ) -> Option<String> {
         let Bound::Time { of: wanted, quantile, bound_ns } = self.condition.bound else {
             return None;
         };
@@ -186,7 +205,7 @@ impl Trigger {
         let silent_ns = self.last_ns.replace(to_ns).map_or(0, |ns| to_ns.saturating_sub(ns));
         self.rest.take_if(|rest| silent_ns >= rest.over_ns);
         let began_ns = *self.began_ns.get_or_insert(to_ns);
-        self.window.record(u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0));
+        gather(&mut self.window);
         let (for_ns, count) = (to_ns.saturating_sub(began_ns), self.window.count());
         let is_enough = quantile >= 1.0 || count >= FEWEST || for_ns >= WINDOW_NS_MOST;
         if for_ns < WINDOW_NS || !is_enough {
@@ -312,6 +331,23 @@ mod tests {
         assert!(fires("max > 50ms", 500).is_some());
         assert!(fires("max>90ms", 20).is_none());
         assert!(fires("p50>1ms", 20).is_none());
+    }
+
+    #[test]
+    fn requests_that_are_told_as_a_sum_are_judged_with_those_that_are_told_singly() {
+        let fires = |condition: &str, quick: u64| {
+            let alarm = alarm(condition);
+            (1..=60).any(|poll| {
+                let mut responses = SparseHistogram::default();
+                (0..quick).for_each(|_| responses.record(100_000));
+                alarm.see_many(Op::Read, &responses, 20 * poll * MS);
+                alarm.see(&row(Op::Read, 20 * poll * MS, 80 * MS));
+                alarm.happened().is_some()
+            })
+        };
+        assert!(fires("p99(read)>50ms", 20));
+        assert!(!fires("p99(read)>50ms", 200), "1 of 200 is slow");
+        assert!(fires("max>50ms", 200));
     }
 
     /// A request every 100 ms: those of 80 ms begin at these places.

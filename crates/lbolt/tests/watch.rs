@@ -7,7 +7,7 @@ use crate::common::{Lab, Loop, Running, tool, wait_for};
 use model::histogram::SparseHistogram;
 use model::history::{History, Query, incidents};
 use model::record::requests::RequestFile;
-use model::record::{Counted, Request, Rollup, operations};
+use model::record::{Context, Counted, Op, Request, Rollup, operations};
 use rustix::process::Signal;
 use std::path::Path;
 use std::time::Duration;
@@ -94,14 +94,23 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
     assert_eq!(watched.iter().map(|row| row.count).sum::<u64>(), 12_000);
     assert_eq!(watched.iter().map(|row| row.bytes).sum::<u64>(), 4096 * 12_000);
     // Two tracers stamp a request one after the other: only the watch's own rows have its times.
+    // Its incident has a row of each, or a sum of those that came often while nobody else did.
     let own = responses_of(&kept.0.join("requests.parquet"));
-    assert_eq!(own.len(), 12_000);
+    let sums = Context::read(&kept.0).unwrap().summed;
+    let mut of_incident = SparseHistogram::default();
+    own.iter().for_each(|ns| of_incident.record(*ns as u64));
+    assert!(sums.iter().all(|sum| sum.op == Op::Read && sum.add_responses(&mut of_incident)));
+    println!("{} rows, {} sums", own.len(), sums.len());
+    assert_eq!(of_incident.count(), 12_000);
     let mut responses = SparseHistogram::default();
     for row in &watched {
         let of_row: Option<SparseHistogram> = row.responses();
         responses.merge(&of_row.unwrap());
     }
-    for quantile in [0.5, 0.9, 0.99, 1.0] {
+    assert!(responses.nonzero().eq(of_incident.nonzero()));
+    assert_eq!(responses.sum_ns(), of_incident.sum_ns());
+    // Of all that have rows, the quantiles are those of the rows.
+    for quantile in [0.5, 0.9, 0.99, 1.0].into_iter().filter(|_| sums.is_empty()) {
         let rank = (quantile * own.len() as f64).ceil() as usize - 1;
         let ratio = responses.quantile_ns(quantile).unwrap() as f64 / own[rank] as f64;
         assert!((ratio - 1.0).abs() <= 0.004, "{quantile}: {ratio}");

@@ -202,8 +202,16 @@ pub fn capture_text(findings: &[Finding], width: Option<u16>) -> String {
 /// Of a trace whose quick requests have no rows (`record --slower-than`): what its figures are of.
 /// `value` is that of a quantity of the run.
 pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
-    let threshold = show_time_ns(value("slower_than_ns")?);
     let (slow, quick) = (value("requests_count")?, value("summed_count")?);
+    let Some(threshold_ns) = value("slower_than_ns") else {
+        return Some(format!(
+            "{} of {} requests were told as sums, while one role alone used their device: their \
+             depth and their course in time are not known.",
+            show_count(quick),
+            show_count(slow + quick),
+        ));
+    };
+    let threshold = show_time_ns(threshold_ns);
     let of = format!("Only requests of {threshold} or longer are traced one by one");
     Some(match quick {
         // Of a capture that was killed, say.

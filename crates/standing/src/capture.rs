@@ -9,12 +9,13 @@
 
 use super::disks::Disks;
 use super::lives::{Changes, Lives};
+use super::repeats::{Repeats, Sinks};
 use super::{Message, Order, Second};
 use ::capture::{self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve};
 use ::verdict::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
 use cli::CaptureMethod;
 use messages::fault::of_records;
-use model::record::{Commands, Counted, Request, Rollup, operations};
+use model::record::{Commands, Counted, Request, Rollup, Summed, operations};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
@@ -106,6 +107,8 @@ pub(crate) struct LastMoments {
     /// What happened.
     pub(crate) why: String,
     pub(crate) last: LastSeconds,
+    /// The requests of that time that have no row.
+    pub(crate) summed: Vec<Summed>,
     /// What else is known.
     pub(crate) so_far: SoFar,
 }
@@ -162,6 +165,7 @@ pub(crate) fn run(
         is_checked: false,
         own_process: options.own_process,
         slower_than: None,
+        repeats: true,
     };
     let mut session = Session::new(session_options, InOrder { losses, spans, last });
     session.watch(|row, commands| {
@@ -205,12 +209,14 @@ pub(crate) fn run(
             Err(RecvTimeoutError::Timeout) => {}
         }
         watcher.is_over |= session.is_refused();
+        watcher.look_at_sums(session);
         watcher.look(session);
         watcher.is_over.then_some(())
     });
     // Out of the kernel, nobody tells it any more.
     let lost = session.lost();
     session.pause();
+    watcher.look_at_sums(&mut session);
     session.let_go_before(i64::MAX);
     watcher.lost_at_end = lost;
     watcher.tick(&mut session);
@@ -233,6 +239,7 @@ struct Watcher<'a, O> {
     lost: u64,
     lost_at_end: u64,
     lives: Lives,
+    repeats: Repeats,
     /// What happened, and when.
     happened: Option<(String, Instant)>,
     /// Why the last seconds are wanted.
@@ -267,6 +274,7 @@ impl<'a, O: Output> Watcher<'a, O> {
             lost: 0,
             lost_at_end: 0,
             lives: Lives::default(),
+            repeats: Repeats::new(options.kept()),
             happened: None,
             requested: None,
             is_over: false,
@@ -294,11 +302,18 @@ impl<'a, O: Output> Watcher<'a, O> {
         }
     }
 
+    /// What the kernel has summed up.
+    fn look_at_sums(&mut self, session: &mut Session<'_>) {
+        let Shared { spans, tally, losses, .. } = self.shared;
+        self.repeats.look(session, &Sinks { tally, losses, spans, alarm: self.alarm });
+    }
+
     /// The last seconds, with what is still held back; then they are gathered anew.
     fn write(&mut self, session: &mut Session<'_>, why: String) {
         session.let_go_before(i64::MAX);
         let last = self.shared.last.replace(self.options.last_seconds());
-        let moments = LastMoments { why, last, so_far: session.so_far() };
+        let summed = self.repeats.take_last();
+        let moments = LastMoments { why, last, summed, so_far: session.so_far() };
         self.is_over |= !self.output.send(Told::Incident(Box::new(moments)));
         self.alarm.rearm();
     }
@@ -330,7 +345,9 @@ impl<'a, O: Output> Watcher<'a, O> {
         let names =
             Names { device: &|number| devices.name(number), file: &|file| session.file_name(file) };
         let mut rows = shared.tally.borrow_mut().take(&spans, &names);
-        rows.extend(shared.losses.borrow_mut().take(shown_ns, &spans, &names));
+        let mut losses = shared.losses.borrow_mut();
+        rows.extend(losses.take(shown_ns, (&spans, session.commands()), &names));
+        drop(losses);
         if shared.tally.borrow().has_all_roles() {
             shared.tally.borrow_mut().forget_roles(shared.losses.borrow().processes());
         }

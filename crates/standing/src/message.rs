@@ -76,7 +76,7 @@ struct OfContext {
     cpu_times: Vec<CpuTime>,
     #[serde(with = "rows")]
     pressure: Vec<Pressure>,
-    #[serde(skip)]
+    #[serde(with = "rows")]
     summed: Vec<Summed>,
 }
 

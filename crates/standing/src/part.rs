@@ -11,7 +11,8 @@ use ::capture::wire::{read_frame, write_frame};
 use ::capture::{Alarm, note_cgroups, note_devices};
 use cli::Condition;
 use messages::fault::{of_error, unable};
-use model::record::requests::RequestWriter;
+use model::record::Context;
+use model::record::requests::{RequestWriter, SUMMED};
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter};
 use std::os::unix::net::UnixStream;
@@ -101,9 +102,12 @@ fn send(
 }
 
 /// The last moments as a file of requests, with what else is known, times from the first of them.
-fn incident(LastMoments { why, last, mut so_far }: LastMoments) -> io::Result<Incident> {
-    let (zero_ns, crowded_out) = (last.since_ns(), last.crowded_out());
-    let context = so_far.context().since(zero_ns).counted_from(zero_ns);
+fn incident(LastMoments { why, last, summed, mut so_far }: LastMoments) -> io::Result<Incident> {
+    let summed_ns = summed.iter().map(|sum| sum.from_ns).min().unwrap_or(i64::MAX);
+    let (zero_ns, crowded_out) = (last.since_ns().min(summed_ns), last.crowded_out());
+    let count_summed: u64 = summed.iter().map(|sum| sum.count).sum();
+    let context = Context { summed, ..so_far.context() };
+    let context = context.since(zero_ns).counted_from(zero_ns);
     let (commands, devices) = (&so_far.commands, &so_far.devices);
     let mut provenance = so_far.provenance.clone();
     let started = &mut provenance.started_unix_ns;
@@ -112,6 +116,9 @@ fn incident(LastMoments { why, last, mut so_far }: LastMoments) -> io::Result<In
     let notes = &mut provenance.notes;
     notes.insert("trigger".to_owned(), why.clone());
     notes.insert("counts".to_owned(), "of the whole watch, but for the rows".to_owned());
+    if count_summed > 0 {
+        notes.insert(SUMMED.to_owned(), count_summed.to_string());
+    }
     if crowded_out > 0 {
         notes.insert("crowded_out".to_owned(), crowded_out.to_string());
     }

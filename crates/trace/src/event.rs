@@ -97,6 +97,8 @@ pub enum Step {
         /// Whether the other now begins where this one did.
         in_front: bool,
     },
+    /// It is over, and its completion was not seen: its identity is another's from now on.
+    Over,
     /// A completion (blktrace's C; the paper's "R").
     Complete {
         /// 0 or errno.
@@ -141,6 +143,7 @@ impl Step {
             Self::Issue { .. } => 4,
             Self::Requeue => 5,
             Self::Complete { .. } => 6,
+            Self::Over => 7,
         }
     }
 }
@@ -207,6 +210,10 @@ pub struct Event {
     /// Which step.
     pub step: Step,
 }
+
+/// What requests have in common that repeat: a hash of all but their times and places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Repeated(pub(crate) u64);
 
 /// All steps of a request that took no others than start, issue and completion, told at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -100,19 +100,20 @@ impl Page {
         })
     }
 
-    fn add(&mut self, slice: usize, took_ns: u64, parts: &mut [(PartNumber, f64)]) {
+    /// Adds so many waits, which took so long together.
+    fn add(&mut self, slice: usize, (count, took_ns): (u64, u64), parts: &mut [(PartNumber, f64)]) {
         if self.open.is_none_or(|open| open.slice < slice) {
             self.settle();
             self.open(slice);
         }
         match &mut self.open {
             Some(open) if open.slice == slice => {
-                (open.count, open.sum_ns) = (open.count + 1, open.sum_ns + took_ns);
+                (open.count, open.sum_ns) = (open.count + count, open.sum_ns + took_ns);
                 self.add_to_open(parts.iter().copied());
             }
             _ => {
                 parts.sort_unstable_by_key(|(number, _)| *number);
-                self.add_late(slice, took_ns, parts);
+                self.add_late(slice, (count, took_ns), parts);
             }
         }
     }
@@ -130,7 +131,12 @@ impl Page {
     }
 
     /// Adds to the cell of an earlier slice, which is most often one of the last.
-    fn add_late(&mut self, slice: usize, took_ns: u64, parts: &[(PartNumber, f64)]) {
+    fn add_late(
+        &mut self,
+        slice: usize,
+        (count, took_ns): (u64, u64),
+        parts: &[(PartNumber, f64)],
+    ) {
         let place = self.cells.iter().rposition(|cell| cell.slice <= slice);
         let (place, is_new) = match place {
             Some(place) if self.cells[place].slice == slice => (place, false),
@@ -159,7 +165,7 @@ impl Page {
         self.cells[place..].iter_mut().for_each(|cell| cell.parts_end += more);
         self.bytes += PART_BYTES * more;
         let cell = &mut self.cells[place];
-        (cell.count, cell.sum_ns) = (cell.count + 1, cell.sum_ns + took_ns);
+        (cell.count, cell.sum_ns) = (cell.count + count, cell.sum_ns + took_ns);
     }
 
     /// Opens the cell of a slice, if that is the last.
@@ -358,12 +364,25 @@ impl Watch<Class> for Book {
     }
 
     fn waited(&mut self, wait: &mut Waited<Class>) {
-        let slice = self.slice_of_wait(wait.begin_ns);
         let took_ns = wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
-        let place = self.place(wait.class);
+        self.add((wait.class, wait.begin_ns), (1, took_ns), &mut wait.parts);
+    }
+}
+
+impl Book {
+    /// So many waits of a class that began in the slice of a moment, how long they took together,
+    /// and the parts of that.
+    pub(crate) fn add(
+        &mut self,
+        (class, begin_ns): (Class, i64),
+        (count, took_ns): (u64, u64),
+        parts: &mut [(PartNumber, f64)],
+    ) {
+        let slice = self.slice_of_wait(begin_ns);
+        let place = self.place(class);
         let page = &mut self.pages[place];
         let before = page.bytes;
-        page.add(slice, took_ns, &mut wait.parts);
+        page.add(slice, (count, took_ns), parts);
         self.bytes = self.bytes + page.bytes - before;
         // Of one slice nothing more can be put together.
         while self.bytes > self.bytes_most && self.slices() > 1 {
@@ -430,7 +449,7 @@ mod tests {
                 *count += 1;
                 parts.iter().for_each(|(of, ns)| *sums.entry(*of).or_default() += ns);
                 let mut backwards: Vec<_> = parts.into_iter().rev().collect();
-                page.add(slice, 10, &mut backwards);
+                page.add(slice, (1, 10), &mut backwards);
                 if is_looked_at {
                     page.settle();
                 }
@@ -460,7 +479,7 @@ mod tests {
     fn what_ends_late_is_of_the_slice_in_which_it_began() {
         let mut page = Page::new(CLASS);
         for slice in [4, 2, 3, 2, 9, 0] {
-            page.add(slice, 1, &mut []);
+            page.add(slice, (1, 1), &mut []);
         }
         page.settle();
         let told: Vec<_> = page.cells().map(|cell| (cell.slice, cell.count)).collect();

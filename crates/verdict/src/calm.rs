@@ -13,7 +13,7 @@ use model::histogram::{Binned, eighth_of, middle_of, value_of};
 use std::collections::BTreeMap;
 
 /// In calm, others are busy for less than this part of the time.
-const CALM: f64 = 0.02;
+pub(crate) const CALM: f64 = 0.02;
 /// The least number of waits that make a comparison, and their least part of all.
 pub(crate) const LEAST: u64 = 20;
 const LEAST_PART: f64 = 0.01;

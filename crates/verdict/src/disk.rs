@@ -88,6 +88,8 @@ const NO_ACT: PartNumber = 0;
 #[derive(Debug)]
 struct Open<C> {
     act: Option<(usize, f64)>,
+    /// Whether the act is many requests, one after the other.
+    is_many: bool,
     wait: Option<(C, i64, Vec<f64>, Option<Holding>)>,
 }
 
@@ -122,6 +124,8 @@ pub(crate) struct Disk<C> {
     sums_ns: Vec<f64>,
     all_work: f64,
     in_flight: u64,
+    /// What is in flight that is many requests, of which one is completed again and again.
+    many: u64,
     /// Acts with requests in flight, and those without by when they last had one, the latest first.
     active: Vec<usize>,
     idle: Recent,
@@ -159,6 +163,7 @@ impl<C> Disk<C> {
             sums_ns: vec![0.0; ACTS],
             all_work: 0.0,
             in_flight: 0,
+            many: 0,
             active: Vec::new(),
             idle: Recent::default(),
             roles: Vec::new(),
@@ -181,9 +186,31 @@ impl<C> Disk<C> {
         waiter: Option<C>,
         watch: &mut impl Watch<C>,
     ) {
+        self.begin(begin_ns, act, work(act.op, length_bytes), watch);
+        let act = Some((self.number(act), work(act.op, length_bytes)));
+        self.open((begin_ns, end_ns), Open { act, is_many: false, wait: None }, waiter, None);
+    }
+
+    /// From now to a moment, requests were in flight of which no single one is known: so many of
+    /// this length in the mean, of which one was completed again and again.
+    pub(crate) fn many(
+        &mut self,
+        (begin_ns, end_ns): (i64, i64),
+        act: Act,
+        (mean, length_bytes): (f64, u32),
+        watch: &mut impl Watch<C>,
+    ) {
+        let work = mean * work(act.op, length_bytes);
+        self.begin(begin_ns, act, work, watch);
+        self.many += 1;
+        let act = Some((self.number(act), work));
+        self.open((begin_ns, end_ns), Open { act, is_many: true, wait: None }, None, None);
+    }
+
+    /// Work begins.
+    fn begin(&mut self, begin_ns: i64, act: Act, work: f64, watch: &mut impl Watch<C>) {
         self.advance(begin_ns, watch);
         let number = self.number(act);
-        let work = work(act.op, length_bytes);
         if self.in_flight == 0 {
             // Nothing is worked on: small numbers are kept more exactly.
             self.turned = 0.0;
@@ -206,7 +233,6 @@ impl<C> Disk<C> {
             *since_ns = self.now_ns;
         }
         *in_flight += 1;
-        self.open((begin_ns, end_ns), Some((number, work)), waiter, None);
     }
 
     /// A wait from now to its end that is no request itself; for a lock, where it is known who
@@ -219,13 +245,14 @@ impl<C> Disk<C> {
         watch: &mut impl Watch<C>,
     ) {
         self.advance(begin_ns, watch);
-        self.open((begin_ns, end_ns), None, Some(waiter), holding);
+        let open = Open { act: None, is_many: false, wait: None };
+        self.open((begin_ns, end_ns), open, Some(waiter), holding);
     }
 
     fn open(
         &mut self,
         (begin_ns, end_ns): (i64, i64),
-        act: Option<(usize, f64)>,
+        open: Open<C>,
         waiter: Option<C>,
         holding: Option<Holding>,
     ) {
@@ -238,7 +265,7 @@ impl<C> Disk<C> {
             self.active.iter().for_each(|number| before[*number] = self.time_ns(*number));
             (class, begin_ns, before, holding)
         });
-        let open = Some(Open { act, wait });
+        let open = Some(Open { wait, ..open });
         let place = match self.free.pop() {
             Some(place) => {
                 self.open[place] = open;
@@ -283,7 +310,7 @@ impl<C> Disk<C> {
             in_flight.any(|(act, count)| act.op == Op::Flush && *count > 0)
         };
         let for_ns = now_ns.saturating_sub(self.since.completed_ns);
-        let is_long = for_ns >= STALL_NS && !has_flush();
+        let is_long = for_ns >= STALL_NS && self.many == 0 && !has_flush();
         let octave = (work as u64 | 1).ilog2() as usize;
         let paces = &mut self.paces[self.acts[number - ACTS].op as usize];
         if paces.len() <= octave {
@@ -403,10 +430,16 @@ impl<C> Disk<C> {
     }
 
     fn end(&mut self, place: usize, end_ns: i64, watch: &mut impl Watch<C>) {
-        if let Some(act) = self.open[place].as_ref().and_then(|open| open.act) {
-            self.settle(end_ns, act);
+        let ends = self.open[place].as_ref().map(|open| (open.act, open.is_many));
+        match ends {
+            Some((_, true)) => {
+                self.many -= 1;
+                self.begin_anew(end_ns);
+            }
+            Some((Some(act), _)) => self.settle(end_ns, act),
+            _ => {}
         }
-        let Some(Open { act, wait }) = self.open[place].take() else { return };
+        let Some(Open { act, wait, .. }) = self.open[place].take() else { return };
         self.free.push(place);
         if let Some((number, work)) = act {
             self.end_request(number, work, watch);

@@ -11,11 +11,13 @@ use super::intervals::Intervals;
 use super::units::Units;
 use crate::names::FileNames;
 use crate::selection::Selection;
+use crate::watched::Many;
 use hashbrown::{HashMap, HashSet};
 use model::history::MINUTE_NS;
 use model::record::requests::DeviceStack;
 use model::record::{
-    Call, Context, FileKey, FileNumber, JournalUse, Process, Request, Stack, Wait, WaitKind,
+    Call, Commands, Context, FileKey, FileNumber, JournalUse, Process, Request, Stack, Wait,
+    WaitKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,6 +30,9 @@ pub struct Known {
     pub(super) calls: Intervals<Call>,
     /// Waits of threads.
     pub(super) waits: Intervals<Wait>,
+    /// Requests that are known as sums, and the names of their threads.
+    pub(super) many: Intervals<Many>,
+    pub(super) commands_of_many: Commands,
     /// Who changed metadata.
     pub(super) journal_use: Intervals<JournalUse>,
     /// Who woke threads that slept meanwhile; none where waits become known later.
@@ -85,9 +90,11 @@ impl Known {
             stacks,
             cpu_times,
             pressure,
-            // They are in nobody's way for longer than the trace's threshold.
-            summed: _,
+            summed,
         } = context;
+        // What is of all threads is in nobody's way for longer than the trace's threshold.
+        let mut commands_of_many = Commands::default();
+        let many = summed.iter().filter_map(|sum| Many::of(sum, &mut commands_of_many)).collect();
         let mut waited_ns: BTreeMap<String, u64> = BTreeMap::new();
         for process in &processes {
             let role = actors.of_known_thread(process.pid as u32);
@@ -104,6 +111,8 @@ impl Known {
             has_calls: !calls.is_empty(),
             has_waits: !waits.is_empty() || processes.iter().any(has_totals),
             calls: Intervals::new(calls),
+            many: Intervals::new(many),
+            commands_of_many,
             wakers: Some(wakers(&waits)),
             waits: Intervals::new(waits),
             journals: journal_use.iter().map(|one| (one.pid as u32, one.file_system)).collect(),
@@ -198,9 +207,10 @@ impl Known {
         self.calls.end_ns(before_ns).max(self.waits.end_ns(before_ns))
     }
 
-    /// When the first call or wait begins that begins at a moment or later.
+    /// When the first call, wait or sum begins that begins at a moment or later.
     pub(super) fn next_wait_ns(&self, from_ns: i64) -> Option<i64> {
-        let next = [self.calls.next_ns(from_ns), self.waits.next_ns(from_ns)];
+        let many_ns = self.many.next_ns(from_ns);
+        let next = [self.calls.next_ns(from_ns), self.waits.next_ns(from_ns), many_ns];
         next.into_iter().flatten().min()
     }
 }

@@ -43,6 +43,7 @@
 #![forbid(unsafe_code)]
 
 mod actors;
+mod begins;
 mod blame;
 mod book;
 mod calls;
@@ -96,7 +97,6 @@ pub(crate) use so_far::{LostSoFar, SoFar, WaitsSoFar};
 pub(crate) use sums::Storm;
 pub use whole::Verdict;
 
-use crate::merge::Merge as _;
 use crate::requests::sequences::Open;
 use book::Book;
 use calls::Steps;
@@ -106,17 +106,17 @@ use files::Files;
 use hashbrown::HashMap;
 use model::record::{
     Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
-    WaitKind,
 };
 use sleeps::Sleeps;
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use sums::{Share, Sums, Victim};
 use throttle::Throttle;
 use waits::{Class, Kind, size_of};
+use watched::Many;
 use weigh::{Scene, weigh};
 
 /// A span on its way to a verdict: the waits that begin in it, with all that is in flight while
@@ -138,6 +138,8 @@ pub(crate) struct Ledger {
     /// Waits by themselves, in the same order; and how many have begun.
     waits: Vec<Wait>,
     waits_begun: usize,
+    /// Requests that are known as sums, and have not begun.
+    many: VecDeque<Many>,
     /// Who changed metadata, in the order of its begins.
     journal_use: Vec<JournalUse>,
     has_calls: bool,
@@ -204,6 +206,7 @@ impl Ledger {
             begun: 0,
             waits,
             waits_begun: 0,
+            many: known.many.of(&time_ns).into(),
             journal_use: known.journal_use.of(&time_ns),
             has_calls: known.has_calls,
             in_call: HashMap::new(),
@@ -386,85 +389,10 @@ impl Ledger {
         (until_ns > wait.begin_ns).then_some(class)
     }
 
-    /// Calls and waits that have begun until a moment, in the order of their begins.
-    fn begin_waits(&mut self, until_ns: i64) {
-        loop {
-            let call_ns = self.calls.get(self.begun).map(|call| call.begin_ns);
-            let wait_ns = self.waits.get(self.waits_begun).map(|wait| wait.begin_ns);
-            let is_call = call_ns.is_some() && wait_ns.is_none_or(|ns| call_ns <= Some(ns));
-            let next_ns = if is_call { call_ns } else { wait_ns };
-            if next_ns.is_none_or(|ns| ns > until_ns) {
-                break;
-            }
-            if is_call { self.begin_call() } else { self.begin_wait() }
-        }
-        self.end_sleeps(until_ns);
-    }
-
     /// A thread waits for storage, and others may sleep until it has.
     fn note(&mut self, pid: u32, span: (i64, i64), class: Class) {
         if self.known.wakers.as_ref().is_none_or(|wakers| wakers.contains(&pid)) {
             self.sleeps.note(pid, span, class);
-        }
-    }
-
-    /// The next call begins.
-    fn begin_call(&mut self) {
-        let (number, call) = (self.begun, &self.calls[self.begun]);
-        self.begun += 1;
-        let pid = call.pid as u32;
-        let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
-        let (kind, file_system) = (Kind::Call(call.kind), call.file_system);
-        let role = self.actors.of_thread(pid, || call.command.clone());
-        let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
-        *in_call = (*in_call).max((end_ns, number));
-        if let Some(device) = self.home(file_system) {
-            let class = Class { device, role, kind, size: 0 };
-            self.stall(Some(pid), (begin_ns, end_ns));
-            self.note(pid, (begin_ns, end_ns), class);
-            self.wait_for((begin_ns, end_ns), class, None);
-        }
-    }
-
-    /// The next wait begins.
-    fn begin_wait(&mut self) {
-        let wait = self.waits[self.waits_begun].clone();
-        self.waits_begun += 1;
-        let is_selected = self.time_ns.contains(&wait.begin_ns);
-        let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
-        if wait.for_request != 0 && self.device_of(&wait, role).is_some() {
-            self.stall(Some(wait.pid as u32), (wait.begin_ns, wait.end_ns));
-        }
-        if self.actors.is_kernel(role) {
-            return;
-        }
-        let span = (wait.begin_ns, wait.end_ns);
-        if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
-            self.note(wait.pid as u32, span, class);
-            return self.wait_for(span, class, None);
-        }
-        if wait.kind == WaitKind::Thread {
-            return self.sleeps.begin(wait);
-        }
-        let Some(device) = self.device_of(&wait, role) else {
-            if is_selected && Kind::of_wait(wait.kind).is_some() {
-                let one = Unplaced { count: 1, sum_ns: wait.end_ns - wait.begin_ns };
-                self.unplaced.entry(role).or_default().merge(one);
-            }
-            return;
-        };
-        if is_selected && self.known.of_files {
-            self.ways.add_wait(&wait, device, role);
-        }
-        if let Some(kind) = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind)) {
-            let class = Class { device, role, kind, size: 0 };
-            let holding = match wait.kind {
-                WaitKind::Lock => self.holding(&wait, &class),
-                WaitKind::Journal => self.holding_journal(&wait, &class),
-                _ => None,
-            };
-            self.note(wait.pid as u32, span, class);
-            self.wait_for(span, class, holding);
         }
     }
 

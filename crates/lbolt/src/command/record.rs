@@ -67,6 +67,7 @@ fn of_session(options: &RecordOptions) -> Options {
         is_checked: true,
         own_process: 0,
         slower_than: options.slower_than,
+        repeats: false,
     }
 }
 

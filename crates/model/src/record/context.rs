@@ -81,6 +81,7 @@ impl Context {
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
         self.cpu_times.retain(|interval| interval.until_ns > since_ns);
         self.pressure.retain(|interval| interval.until_ns > since_ns);
+        self.summed.retain(|sum| sum.until_ns > since_ns);
         self
     }
 }

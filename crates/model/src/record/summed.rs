@@ -1,5 +1,6 @@
-//! Requests that were quicker than a trace's threshold (`record --slower-than`), as sums: they have
-//! no rows.
+//! Requests that have no rows, as sums: those that were quicker than a trace's threshold (`record
+//! --slower-than`); and in an incident of a watch, those that the kernel had summed up while one
+//! role alone used their device.
 //!
 //! Non-goals: sums by role, file and class (`rollup`).
 
@@ -8,7 +9,8 @@ use super::column::record;
 use crate::histogram::{SparseHistogram, Store};
 
 record! {
-    /// The quick requests of a device and operation that were completed within an interval.
+    /// The quick requests of a device and operation that were completed within an interval; of a
+    /// watch, of one thread and all that differ in nothing but their times and places.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Summed, "lbolt.summed/1", times [from_ns until_ns] {
         device: u64 = "device number, as in requests";
@@ -24,6 +26,10 @@ record! {
         max_ns: u64 = "bounds of the response times";
         buckets: Vec<u64> = "histogram of the response times, as in rollup";
         counts: Vec<u64> = "number in each bucket";
+        pid: Option<u64> = "thread; null: of all threads (`record --slower-than`)";
+        command: Option<String> = "its name";
+        flags: Option<u64> = "flags, as in requests; null: of all";
+        length_bytes: Option<u64> = "length of each; null: of all";
     }
 }
 

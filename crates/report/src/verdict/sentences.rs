@@ -79,7 +79,13 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
 /// Which requests were compared, where these are not all.
 fn only_slow(told: &Told<'_>) -> Option<String> {
     let sentence = crate::requests::only_slow(|quantity| told.run.get(quantity))?;
-    Some(format!("{sentence} Time lost is underestimated: no quicker waits were compared."))
+    // Those of an incident are of one thread each, and are compared.
+    Some(match told.run.get("slower_than_ns") {
+        None => sentence,
+        Some(_) => {
+            format!("{sentence} Time lost is underestimated: no quicker waits were compared.")
+        }
+    })
 }
 
 /// What makes every figure doubtful.

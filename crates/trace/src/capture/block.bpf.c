@@ -448,7 +448,7 @@ INLINE void leave_way(struct request *request)
 	struct on_way *way = find_on_way(request);
 
 	if (way)
-		unfold(way);
+		unfold(way, 0);
 }
 
 /* Whether its start is kept until it is complete; else it is to be told. */
@@ -489,7 +489,7 @@ INLINE int issue_on_way(struct request *request)
 	if (!way)
 		return 0;
 	if (way->known.tag) {
-		unfold(way);
+		unfold(way, 0);
 		return 0;
 	}
 	bytes = GET(request, __data_len);
@@ -522,7 +522,7 @@ INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
 	if (!way)
 		return 0;
 	if (done_bytes < GET(request, __data_len)) {
-		unfold(way);
+		unfold(way, 0);
 		return 0;
 	}
 	if (!way->known.tag)

@@ -206,6 +206,10 @@ impl Decoder {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
                 steps.event(self.event(&raw, Step::Requeue))?;
             }
+            kind::OVER => {
+                let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
+                steps.event(self.event(&raw, Step::Over))?;
+            }
             kind::MERGE => {
                 let raw: RawStep = raw::whole(bytes).ok_or(Malformed)?;
                 steps.event(self.event(&raw, Step::Merge { in_front: false }))?;

@@ -53,6 +53,8 @@ enum kind {
 	 * completion, whose tag is when it was issued (0: not seen), and whose length is that of the issue.
 	 */
 	FINISHED = 20,
+	/* A request that was told by its steps so far is over: its place in memory is another's now. */
+	OVER = 21,
 };
 
 /* What a request's data belongs to; 0: not known. */

@@ -64,7 +64,7 @@ INLINE struct on_way *find_on_way(struct request *request)
 	return 0;
 }
 
-static APART int unfold(struct on_way *way);
+static APART int unfold(struct on_way *way, u32 is_over);
 
 /*
  * A place for it; 0 if there is none. An earlier one with its address, whose end was not seen, is
@@ -85,7 +85,7 @@ INLINE struct on_way *take_place(u64 number)
 		was = taken ? *(volatile u64 *)owner :
 			      __sync_val_compare_and_swap(owner, 0, number);
 		if (was == number)
-			unfold(&set->ways[way]);
+			unfold(&set->ways[way], 1);
 		else if (!was && !taken)
 			taken = &set->ways[way];
 	}
@@ -103,8 +103,8 @@ INLINE void leave_place(struct on_way *way)
 	}
 }
 
-/* Tells the steps that it has taken, and leaves the place. */
-static APART int unfold(struct on_way *way)
+/* Tells the steps that it has taken, and that it is over if it is, and leaves the place. */
+static APART int unfold(struct on_way *way, u32 is_over)
 {
 	struct start *start;
 	struct issue *issue;
@@ -127,6 +127,12 @@ static APART int unfold(struct on_way *way)
 		issue->step.marks = way->known.step.marks & MARK_GREW;
 		issue->step.time_ns = issued_ns;
 		issue->serves = 0;
+		commit(&room);
+	}
+	if (is_over && reserve(&room)) {
+		room.cell->step = way->known.step;
+		room.cell->step.kind = OVER;
+		room.cell->step.time_ns = bpf_ktime_get_ns();
 		commit(&room);
 	}
 	leave_place(way);

@@ -50,6 +50,7 @@ mod mapping;
 pub mod perf;
 mod programs;
 mod raw;
+mod repeated;
 mod ring;
 mod ring_page;
 mod second;
@@ -66,6 +67,7 @@ pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime};
 use crate::event::GoingOn;
+use crate::event::Repeated;
 use crate::intake::{RowsError, Steps};
 use crate::kernel::waiting::Functions;
 use crate::kernel::{Kernel, NoTypes};
@@ -75,6 +77,7 @@ use decode::{Decoder, Undecoded};
 use flight::OnWay;
 use kernel_ring::KernelRing;
 use programs::Begun;
+use repeated::Repeats;
 use ring::{CELL_BYTES, Rings};
 use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
@@ -156,6 +159,8 @@ pub struct CaptureOptions {
     /// Requests that take less, from queued to completed, are summed up in the kernel where they
     /// can be ([`Tracer::quick`]); none: all are told.
     pub slower_than: Option<Duration>,
+    /// Whether those that repeat can be summed up: those that are named ([`Capture::sum_up`]).
+    pub repeats: bool,
 }
 
 impl Default for CaptureOptions {
@@ -170,6 +175,7 @@ impl Default for CaptureOptions {
             own_process: 0,
             by_steps: false,
             slower_than: None,
+            repeats: false,
         }
     }
 }
@@ -249,6 +255,8 @@ pub struct Capture {
     on_way: Option<OnWay>,
     /// Sums of quick requests; none where all are told.
     sums: Option<Sums>,
+    /// Sums of those that repeat; none where all are told.
+    repeats: Option<Repeats>,
     ends_of_bios: EndsOfBios,
     second: Second,
     attached: Vec<Hook>,
@@ -274,10 +282,10 @@ impl Capture {
         let kernel = Kernel::look()?;
         let functions = if options.calls { Functions::read() } else { Functions::default() };
         let (begun, plain) = programs::load(&kernel, &functions, options)?;
-        let Begun { mut loaded, records, own_tgid, starts, maps, on_way, sums } = begun;
+        let Begun { mut loaded, records, own_tgid, starts, maps, on_way, sums, repeats } = begun;
         let own_tgids = [own_tgid, options.own_process];
         let mut decoder = Decoder::new(&kernel, own_tgids);
-        if sums.is_some() {
+        if sums.is_some() || repeats.is_some() {
             summed::leave_out(&mut loaded, own_tgids)?;
         }
         // First, for the same reason as completions: what is seen to begin is seen to end.
@@ -303,6 +311,7 @@ impl Capture {
             decoder,
             on_way,
             sums,
+            repeats,
             ends_of_bios,
             second,
             attached,
@@ -338,6 +347,23 @@ impl Capture {
         self.sums.as_ref().map_or_else(QuickRequests::new, |sums| sums.read(&self.decoder))
     }
 
+    /// Sums up those that are queued until a moment of CLOCK_MONOTONIC, in ns, from now on, but for
+    /// those that are slow (4 ms), fail or were throttled. Says whether it does: there are not many
+    /// places.
+    pub fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
+        self.repeats.as_mut().is_some_and(|repeats| repeats.sum_up(of, until_ns))
+    }
+
+    /// Tells them singly from now on.
+    pub fn tell_singly(&mut self, of: Repeated) {
+        self.repeats.iter_mut().for_each(|repeats| repeats.tell(of));
+    }
+
+    /// Sums of those that repeat, since this was last asked.
+    pub fn take_summed(&mut self) -> Vec<(Repeated, Quick)> {
+        self.repeats.as_mut().map_or_else(Vec::new, Repeats::take)
+    }
+
     /// Hands over what the rings hold, in the order of time. Before the stop, the last millisecond
     /// stays.
     /// Errors: what `steps` refuses; the rest stays in the rings.
@@ -350,9 +376,14 @@ impl Capture {
             self.decoder.forget_who_is_unseen();
         }
         let (decoder, waits, ends) = (self.decoder, &mut self.waits, &mut self.ends_of_bios);
+        let repeats = &mut self.repeats;
+        repeats.iter_mut().for_each(Repeats::begin);
         drained.events += self.second.drain(steps)?;
         let records = self.records.drain(until_ns, |record| {
             ends.see(record);
+            if let Some(often) = repeats.as_mut().and_then(|repeats| repeats.see(record)) {
+                steps.repeats(often);
+            }
             let decoded = match Waits::are_of(record) {
                 true => waits.take(record, steps),
                 false => decoder.decode(record, steps),

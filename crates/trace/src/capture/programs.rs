@@ -11,6 +11,7 @@
 use super::filter::Filter;
 use super::flight::OnWay;
 use super::kernel_ring::KernelRing;
+use super::repeated::Repeats;
 use super::ring::{Rings, Shape};
 use super::summed::{Sizes, Sums};
 use super::{CaptureError, CaptureOptions, Records, bios, decode, summed, syscalls, wait};
@@ -109,6 +110,8 @@ pub(super) struct Begun {
     pub(super) on_way: Option<OnWay>,
     /// Sums of quick requests; none where all are told.
     pub(super) sums: Option<Sums>,
+    /// Sums of those that repeat, in their place.
+    pub(super) repeats: Option<Repeats>,
 }
 
 /// Loads the build that this kernel takes; if that is the plain one, with the reason.
@@ -140,6 +143,7 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     loader
         .override_global("slower_than_ns", &told.slower_than_ns, true)
         .override_global("summed_buckets", &sizes.buckets, true)
+        .override_global("repeated_alone", &told.repeated_alone, true)
         .map_max_entries("summed", sizes.places)
         .map_max_entries("summed_counts", sizes.counts())
         .override_global("cells_cpus", &shape.cpus, true)
@@ -157,17 +161,21 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     }
     let (rings, cells) = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
     let on_way = Some(OnWay::new(array(&mut loaded, "flight")?)?);
-    let sums = match told.slower_than_ns {
+    let mut sums = match told.slower_than_ns {
         0 => None,
         ns => {
             let maps = [array(&mut loaded, "summed")?, array(&mut loaded, "summed_counts")?];
             Some(Sums::new(maps, sizes, ns)?)
         }
     };
+    let repeats = match sums.take_if(|_| told.repeated_alone != 0) {
+        Some(sums) => Some(Repeats::new(sums, array(&mut loaded, "repeated")?)?),
+        None => None,
+    };
     let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
     let records = Records::Own(mapped.map_err(CaptureError::Rings)?);
     let (starts, maps) = (Starts::Requests, vec![rings, cells]);
-    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way, sums })
+    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way, sums, repeats })
 }
 
 fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun, CaptureError> {
@@ -185,7 +193,8 @@ fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun,
         None => return Err(LoadError::NoProgram("cells").into()),
     };
     let records = Records::Kernel(Box::new(KernelRing::new(ring, counts)));
-    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way: None, sums: None })
+    let (on_way, sums, repeats) = (None, None, None);
+    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way, sums, repeats })
 }
 
 /// What either build is told: what it is to look for, and what this kernel is.
@@ -206,6 +215,8 @@ struct Told {
     sequence_flags: u32,
     /// Below which requests are summed up; 0: none are.
     slower_than_ns: u64,
+    /// Whether only those that repeat, and are named.
+    repeated_alone: u32,
 }
 
 impl Told {
@@ -229,6 +240,7 @@ impl Told {
             steps_wanted: u32::from(options.by_steps || sequence_flags.is_none()),
             sequence_flags: sequence_flags.map_or(0, |(preflush, fua)| preflush | fua),
             slower_than_ns: summed::threshold_ns(options),
+            repeated_alone: u32::from(options.repeats),
         })
     }
 

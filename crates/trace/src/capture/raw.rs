@@ -140,6 +140,7 @@ pub(super) mod kind {
     pub(in super::super) const JOURNALED: u8 = 18;
     pub(in super::super) const WOKEN: u8 = 19;
     pub(in super::super) const FINISHED: u8 = 20;
+    pub(in super::super) const OVER: u8 = 21;
 }
 
 /// A read that goes past the page cache.

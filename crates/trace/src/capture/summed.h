@@ -1,7 +1,8 @@
 /*
- * Requests that were quicker than a threshold, as sums: they make no record (record --slower-than).
- * By CPU, device and operation: how many they are, their bytes and times, and a histogram of their
- * response times, whose buckets are those of model::histogram. User space maps the sums (summed.rs).
+ * Requests that were quicker than a threshold, as sums: they make no record. By CPU, and by device
+ * and operation (record --slower-than) or by what user space has named (repeated.h): how many they
+ * are, their bytes and times, and a histogram of their response times, whose buckets are those of
+ * model::histogram. User space maps the sums (summed.rs).
  *
  * What is told singly all the same: what failed, what lbolt itself requested, what is told by its
  * steps, and what finds no place here: more devices and operations than there are places.
@@ -117,6 +118,8 @@ INLINE int is_own(u32 tgid)
 	return !own || (tgid && (tgid == (u32)*own || tgid == *own >> 32));
 }
 
+#include "repeated.h"
+
 /* Whether it is added to the sums; else it is to be told. */
 static APART int sum_up(struct start *known, u32 status)
 {
@@ -129,7 +132,7 @@ static APART int sum_up(struct start *known, u32 status)
 
 	if (status || took_ns >= slower_than_ns || cpu >= cells_cpus || is_own(known->tgid))
 		return 0;
-	place = summed_place(cpu, key);
+	place = repeated_alone ? repeated_place(cpu, known) : summed_place(cpu, key);
 	if (!place--)
 		return 0;
 	sum = bpf_map_lookup_elem(&summed, &place);

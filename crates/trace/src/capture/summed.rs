@@ -4,7 +4,7 @@
 
 use super::decode::Decoder;
 use super::mapping::Mapping;
-use super::{CaptureError, CaptureOptions};
+use super::{CaptureError, CaptureOptions, repeated};
 use crate::bpf::{LoadError, Loaded};
 use aya::maps::{Array, MapData};
 use model::histogram::{Binned, SparseHistogram};
@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 
 /// SUMMED_BITS: places of each CPU.
 const BITS: u32 = 4;
+pub(super) const PLACES_OF_CPU: usize = 1 << BITS;
 /// `struct summed`, in words.
 const WORDS: usize = 8;
 const KEY: usize = 0;
@@ -95,6 +96,9 @@ pub(super) struct Sums {
     counts: Mapping,
     sizes: Sizes,
     slower_than_ns: u64,
+    /// What was taken so far, of the places that have anything: their times, as the kernel sums
+    /// them, and the whole.
+    taken: BTreeMap<usize, (u64, Quick)>,
     _maps: [MapData; 2],
 }
 
@@ -111,7 +115,7 @@ impl Sums {
         };
         let (sums, counts) =
             (map(sums, sizes.places as usize * WORDS)?, map(counts, sizes.counts() as usize)?);
-        Ok(Self { sums, counts, sizes, slower_than_ns, _maps: maps })
+        Ok(Self { sums, counts, sizes, slower_than_ns, taken: BTreeMap::new(), _maps: maps })
     }
 
     /// What they are now. While programs run, a request may be in a part of them.
@@ -125,6 +129,27 @@ impl Sums {
             }
         }
         all
+    }
+
+    /// What is new since the last time in a place of every CPU.
+    pub(super) fn take(&mut self, of_cpu: usize) -> Quick {
+        let mut new = Quick::default();
+        for place in (of_cpu..self.sizes.places as usize).step_by(PLACES_OF_CPU) {
+            let took_ns = self.word(place, RESPONSE_NS);
+            if self.taken.get(&place).map_or(0, |(took_ns, _)| *took_ns) == took_ns {
+                continue;
+            }
+            let mut now = Quick::default();
+            self.add(place, &mut now);
+            let (known_ns, before) = self.taken.entry(place).or_default();
+            let since = now.since(before);
+            // A program may be in the middle of its additions.
+            if since.responses.count() > 0 {
+                new.merge(&since);
+                (*known_ns, *before) = (took_ns, now);
+            }
+        }
+        new
     }
 
     fn add(&self, place: usize, to: &mut Quick) {
@@ -148,7 +173,8 @@ impl Sums {
 
 /// The threshold in ns; 0: there is none.
 pub(super) fn threshold_ns(options: &CaptureOptions) -> u64 {
-    let ns = options.slower_than.map_or(0, |slower| slower.as_nanos());
+    let repeats = options.repeats.then_some(repeated::BELOW);
+    let ns = options.slower_than.or(repeats).map_or(0, |slower| slower.as_nanos());
     u64::try_from(ns).unwrap_or(u64::MAX).min(SLOWER_THAN_NS_MOST)
 }
 

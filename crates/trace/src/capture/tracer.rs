@@ -4,9 +4,9 @@
 //! Non-goals: what either does (`super`, `super::perf`).
 
 use super::perf::{PerfCapture, PerfError};
-use super::{Capture, CaptureError, CaptureOptions, Drained, Losses, QuickRequests};
+use super::{Capture, CaptureError, CaptureOptions, Drained, Losses, Quick, QuickRequests};
 use crate::bpf::{LoadError, RunTime};
-use crate::event::GoingOn;
+use crate::event::{GoingOn, Repeated};
 use crate::intake::{RowsError, Steps};
 
 /// How requests are to be captured.
@@ -148,6 +148,29 @@ impl Tracer {
     /// Requests that the kernel summed up because they were quick; perf tells of all.
     pub fn quick(&self) -> QuickRequests {
         self.exact().map_or_else(QuickRequests::new, Capture::quick)
+    }
+
+    /// Sums up those that repeat, until a moment ([`Capture::sum_up`]); perf tells all.
+    pub fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
+        match self {
+            Self::Exact(capture) => capture.sum_up(of, until_ns),
+            Self::Inexact(_) => false,
+        }
+    }
+
+    /// Tells them singly from now on.
+    pub fn tell_singly(&mut self, of: Repeated) {
+        if let Self::Exact(capture) = self {
+            capture.tell_singly(of);
+        }
+    }
+
+    /// Sums of those that repeat, since this was last asked.
+    pub fn take_summed(&mut self) -> Vec<(Repeated, Quick)> {
+        match self {
+            Self::Exact(capture) => capture.take_summed(),
+            Self::Inexact(_) => Vec::new(),
+        }
     }
 
     /// Hands over what was recorded.

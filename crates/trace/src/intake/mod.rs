@@ -18,7 +18,7 @@ pub use names::ToldName;
 pub use rows::{FanOut, ForEach, Refused, Rows, RowsError};
 pub use steps::{Collected, Steps};
 
-use crate::event::{Event, Finished};
+use crate::event::{Event, Finished, Repeated};
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
@@ -102,6 +102,9 @@ pub struct Intake<'a> {
     watch_journal: Option<WatchJournal<'a>>,
     /// Those that were done with since they were last kept, where they are.
     done: Option<Vec<Request>>,
+    /// Of what comes often the next row is, if it is told at once; and rows of all that do.
+    next_repeats: Option<Repeated>,
+    repeats: Vec<(Repeated, Request)>,
     durable: Durable,
     names: names::Names,
     threads: Threads,
@@ -136,6 +139,8 @@ impl<'a> Intake<'a> {
             watch_waits: None,
             watch_journal: None,
             done: None,
+            next_repeats: None,
+            repeats: Vec::new(),
             durable: Durable::default(),
             names: names::Names::default(),
             threads: Threads::default(),
@@ -359,12 +364,19 @@ impl<'a> Intake<'a> {
     pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
         let is_alone = self.events.is_none() && self.zero_ns.is_some();
         let row = is_alone.then(|| self.pairing.finished(finished)).flatten();
+        let repeats = self.next_repeats.take();
         let Some(row) = row else {
             return finished.each().try_for_each(|event| self.event(event));
         };
         self.provenance.counts.events += finished.steps();
+        self.repeats.extend(repeats.map(|of| (of, row)));
         self.show(&row);
         self.put_in_order(&row)
+    }
+
+    /// What has come often since this was last asked, each with a row like all of it.
+    pub fn take_repeats(&mut self) -> Vec<(Repeated, Request)> {
+        std::mem::take(&mut self.repeats)
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
@@ -483,6 +495,7 @@ impl<'a> Intake<'a> {
     /// Errors: what the output refuses.
     pub fn interrupt(&mut self) -> Result<(), RowsError> {
         self.pairing.finish(&mut self.provenance.counts);
+        self.show_done();
         self.collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Intake, RowsError};
 use crate::event::{
-    DurabilityEvent, Event, Finished, JournaledEvent, NameEvent, WaitEvent, WaitTotals,
+    DurabilityEvent, Event, Finished, JournaledEvent, NameEvent, Repeated, WaitEvent, WaitTotals,
 };
 use model::record::{CommandId, Commands};
 
@@ -20,6 +20,9 @@ pub trait Steps {
     fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
         finished.each().try_for_each(|event| self.event(event))
     }
+
+    /// Is told that those like the next request come often.
+    fn repeats(&mut self, _of: Repeated) {}
 
     /// Is told, after events were handed over, when the first of those began whose steps are still
     /// to be told at once; none if there are none. To ask costs something.
@@ -59,6 +62,10 @@ impl Steps for Intake<'_> {
     #[inline]
     fn event(&mut self, event: Event) -> Result<(), RowsError> {
         Intake::event(self, event)
+    }
+
+    fn repeats(&mut self, of: Repeated) {
+        self.next_repeats = Some(of);
     }
 
     #[inline]
@@ -138,6 +145,8 @@ pub struct Collected {
     pub journaled: Vec<JournaledEvent>,
     /// How long threads waited in all.
     pub waited: Vec<(u32, WaitTotals)>,
+    /// What came often.
+    pub repeats: Vec<Repeated>,
     /// How many parts of what files are called.
     pub names: usize,
     /// The names.
@@ -157,6 +166,10 @@ impl Steps for Collected {
     fn second(&mut self, event: Event) -> Result<(), RowsError> {
         self.second.push(event);
         Ok(())
+    }
+
+    fn repeats(&mut self, of: Repeated) {
+        self.repeats.push(of);
     }
 
     fn durability(&mut self, event: DurabilityEvent) {

@@ -60,6 +60,7 @@ impl Exact {
             Step::Above { device, offset_bytes } => {
                 self.above(identity, (device, offset_bytes), around.window);
             }
+            Step::Over => self.end(identity, event.time_ns, around),
             Step::Became { bio, tag } => self.become_request(identity, bio, tag),
             Step::Issue { serves, in_sequence, .. } => {
                 self.issue(identity, &event, serves, in_sequence, around);
@@ -135,6 +136,13 @@ impl Exact {
         self.know(identity);
         if let Some(earlier) = self.tracked.insert(identity, tracked) {
             end_unseen(earlier, Some(now_ns), around);
+        }
+    }
+
+    /// It was completed unseen, for its identity is another's now.
+    fn end(&mut self, identity: u64, now_ns: i64, around: &mut Around<'_>) {
+        if let Some(over) = self.tracked.remove(&identity) {
+            end_unseen(over, Some(now_ns), around);
         }
     }
 

@@ -113,7 +113,7 @@ impl Inexact {
             Step::Merge { in_front } => self.merge(place, event, in_front, window, counts),
             Step::Complete { error, .. } => self.complete(place, event, error, window, counts),
             // Of tracers that know identities.
-            Step::Became { .. } => {}
+            Step::Became { .. } | Step::Over => {}
         }
     }
 
@@ -128,7 +128,7 @@ impl Inexact {
             Step::Queue(_) | Step::Start { .. } => true,
             Step::Issue { .. } | Step::Merge { .. } => is_there(Waiting::is_unissued),
             Step::Requeue => is_there(|w| !w.is_unissued()),
-            Step::Above { .. } | Step::Became { .. } => false,
+            Step::Above { .. } | Step::Became { .. } | Step::Over => false,
             Step::Complete { .. } => self.waiting.get(&place).is_some_and(|there| {
                 choose(&self.requests, there, place.op, event.extent.length_bytes).is_some()
             }),

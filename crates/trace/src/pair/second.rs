@@ -40,7 +40,8 @@ impl Kind {
             | Step::Above { .. }
             | Step::Became { .. }
             | Step::Issue { .. }
-            | Step::Requeue => None,
+            | Step::Requeue
+            | Step::Over => None,
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn capture_of(devices: &[u32], ring_bytes: u32) -> Option<Capture> {
 
 /// The same, of requests that are told by their steps, or at once at their end.
 pub(crate) fn capture_by(by_steps: bool, devices: &[u32], ring_bytes: u32) -> Option<Capture> {
-    match Capture::load(&CaptureOptions {
+    capture(CaptureOptions {
         devices: devices.to_vec(),
         file_systems: Vec::new(),
         ring_bytes,
@@ -45,7 +45,13 @@ pub(crate) fn capture_by(by_steps: bool, devices: &[u32], ring_bytes: u32) -> Op
         own_process: 0,
         by_steps,
         slower_than: None,
-    }) {
+        repeats: false,
+    })
+}
+
+/// A capture as it is asked for.
+pub(crate) fn capture(options: CaptureOptions) -> Option<Capture> {
+    match Capture::load(&options) {
         Ok(capture) => Some(capture),
         // Anything else is a fault of the program.
         Err(CaptureError::Load(

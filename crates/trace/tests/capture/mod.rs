@@ -8,6 +8,7 @@ mod cost;
 mod flight;
 mod lab;
 mod perf;
+mod repeats;
 
 use lab::{
     BLOCK_BYTES, Captured, Life, Loop, Mounted, Zram, capture_by, capture_of, completed, end, open,

@@ -6,6 +6,7 @@
 //!
 //! Non-goals: requests in the order of their ends (`super::tally`).
 
+use super::many::Many;
 use super::spans::{Span, Spans};
 use super::tally::Names;
 use crate::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
@@ -112,6 +113,8 @@ pub struct Losses {
     has_calls: bool,
     has_waits: bool,
     homes: Homes,
+    /// What came as sums, until all is shown that arrived before.
+    many: VecDeque<Many>,
 }
 
 impl Losses {
@@ -177,12 +180,33 @@ impl Losses {
     /// The next request, in the order of arrival; whatever arrived before was shown.
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
+        self.show_many(begin_ns, commands, spans);
         self.begin_spans(end_ns, spans);
         self.homes.add(row);
         for open in &mut self.open {
             if open.ledger.concerns(begin_ns, end_ns) {
                 open.ledger.add(row, commands);
                 open.has_changed = true;
+            }
+        }
+    }
+
+    /// Many requests that were completed after those that were told of so before; some that arrived
+    /// earlier may still come.
+    pub fn many(&mut self, many: Many) {
+        self.many.push_back(many);
+    }
+
+    /// Whatever arrived before a moment was shown.
+    fn show_many(&mut self, until_ns: i64, commands: &Commands, spans: &Spans) {
+        while let Some(many) = self.many.pop_front_if(|many| many.from_ns <= until_ns) {
+            self.begin_spans(many.until_ns, spans);
+            self.homes.add(&many.like);
+            for open in &mut self.open {
+                if open.ledger.concerns(many.from_ns, many.until_ns) {
+                    open.ledger.add_many(&many, commands);
+                    open.has_changed = true;
+                }
             }
         }
     }
@@ -216,7 +240,13 @@ impl Losses {
     }
 
     /// What has changed since the last time. `shown_ns` is until when requests were shown.
-    pub fn take(&mut self, shown_ns: i64, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
+    pub fn take(
+        &mut self,
+        shown_ns: i64,
+        (spans, commands): (&Spans, &Commands),
+        names: &Names<'_>,
+    ) -> Vec<Rollup> {
+        self.show_many(shown_ns, commands, spans);
         let mut rows = Vec::new();
         for open in &mut self.open {
             // A span may have ended early, or late: the clock was set, or drifts.

@@ -2,7 +2,9 @@
 //! whom, by spans of the wall clock (minutes).
 //!
 //! - `spans`: when spans begin and end, on the requests' clock and on the wall's.
+//! - `alone`: where one role alone requests, whose quick requests can be told as sums.
 //! - `tally`: counts and response times, each in the span in which it began.
+//! - `many`: these, in a ledger.
 //! - `losses`: the verdict of each span: the ledger of `verdict` over the requests that concern it,
 //!   as `response --from --to` has it.
 //! - `rolled`: the same of a trace's file, minute by minute.
@@ -12,13 +14,16 @@
 //!
 //! Non-goals: where rows come from, and where they are kept.
 
+mod alone;
 mod losses;
+mod many;
 mod rolled;
 mod spans;
 mod tally;
 mod usual;
 
 pub use losses::Losses;
+pub use many::Many;
 pub use rolled::{Rolled, events_lost, minutes_from_ns};
 pub use spans::{ClockSet, Span, Spans};
 pub use tally::{Names, Tally};

@@ -6,6 +6,9 @@
 //!
 //! Non-goals: who waited for whom (`super::losses`).
 
+mod many;
+
+use super::alone::Alone;
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
@@ -136,6 +139,7 @@ pub struct Tally {
     /// Requests that were counted, in all.
     requests: u64,
     own: Own,
+    alone: Alone,
 }
 
 /// What is lbolt's own: its processes, their roles, and what they requested.
@@ -159,6 +163,7 @@ impl Tally {
             homes: HashMap::new(),
             requests: 0,
             own: Own::default(),
+            alone: Alone::default(),
         }
     }
 
@@ -191,6 +196,7 @@ impl Tally {
     pub fn forget_roles<'p>(&mut self, known: impl Iterator<Item = &'p Process>) {
         self.actors = Actors::new(&Context::default(), None);
         self.own.roles.clear();
+        self.alone.forget();
         known.for_each(|process| self.learn(process));
     }
 
@@ -203,7 +209,10 @@ impl Tally {
             None => self.actors.of_request(row, commands),
             Some(_) => self.actors.of_devices_above(),
         };
-        if row.flags.contains(Flags::OWN) || self.own.roles.contains(&role) {
+        let share = Share::of(row);
+        let took_ns = share.response.map_or(0, |response| response.value_ns());
+        self.alone.see(row.device, role, row.completed_ns.unwrap_or(begin_ns), took_ns);
+        if self.is_own(row, role) {
             self.own.requests += 1;
             self.own.bytes += u64::from(row.length_bytes);
             return;
@@ -215,14 +224,16 @@ impl Tally {
         }
         let what = What::Requests(row.op);
         let key = Key { span: span.number, device: row.device, what, role, file_system };
-        let share = Share::of(row);
         self.sums.of(key).add(&share);
         self.classes.of((span.number, Combination::of(row))).add(&share);
         if let Some(file) = row.file.filter(|_| self.with_files && row.above_id.is_none()) {
-            let took_ns = share.response.map_or(0, |response| response.value_ns());
             let of = (share.bytes(), took_ns);
             self.of_file((row.device, file, what), of, row.pid.unwrap_or(0));
         }
+    }
+
+    fn is_own(&self, row: &Request, role: RoleId) -> bool {
+        row.flags.contains(Flags::OWN) || self.own.roles.contains(&role)
     }
 
     /// A call has ended.

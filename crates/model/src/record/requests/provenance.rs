@@ -104,11 +104,18 @@ pub struct Provenance {
 
 /// The note of a trace's threshold in ns: requests that took less have no rows (`summed`).
 pub const SLOWER_THAN: &str = "slower_than_ns";
+/// The note of how many requests have no rows in an incident of a watch (`summed`).
+pub const SUMMED: &str = "summed";
 
 impl Provenance {
     /// The response time below which requests have no rows, in ns; none where all have.
     pub fn slower_than_ns(&self) -> Option<u64> {
         self.notes.get(SLOWER_THAN)?.parse().ok()
+    }
+
+    /// How many requests of an incident have no rows, because they were summed up; 0: all have.
+    pub fn summed_count(&self) -> u64 {
+        self.notes.get(SUMMED).and_then(|count| count.parse().ok()).unwrap_or(0)
     }
 
     /// As key-value pairs of a footer.

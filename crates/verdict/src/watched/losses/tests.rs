@@ -4,7 +4,7 @@ use super::*;
 use crate::selection::Selection;
 use crate::watched::{Rolled, Tally, minutes_from_ns};
 use crate::{Minutes, Storm, united};
-use model::record::{CallKind, Context, Counted, Op, Subject, Wait, WaitKind};
+use model::record::{CallKind, Context, Counted, Op, Subject, Summed, Wait, WaitKind};
 use std::collections::BTreeMap;
 
 const MS: i64 = 1_000_000;
@@ -79,6 +79,11 @@ fn processes() -> Vec<Process> {
 /// Sums of rows by span, role and cause: waits, their time, time lost and its variance.
 type Sums = BTreeMap<(i64, String, String), (u64, u64, f64, i64)>;
 
+fn take(losses: &mut Losses, shown_ns: i64, spans: &Spans) -> Vec<Rollup> {
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    losses.take(shown_ns, (spans, &Commands::default()), &names)
+}
+
 /// In the middle of the second span a reader of another cgroup comes and goes.
 fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
     let mut other = Some(Process {
@@ -89,7 +94,6 @@ fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
     });
     let (mut losses, mut spans) = (Losses::default(), Spans::new(width_ns));
     processes().iter().for_each(|process| losses.learn(process));
-    let names = Names { device: &|number| number.to_string(), file: &|_| None };
     spans.advance(BEGUN, 0);
     let (mut sums, mut told) = (Sums::new(), 0);
     let mut next_call = calls.iter().peekable();
@@ -109,10 +113,10 @@ fn watched(rows: &[Request], calls: &[Call], width_ns: i64) -> (Sums, usize) {
         }
         if now_ns - taken_ns >= S {
             taken_ns = now_ns;
-            add(&mut sums, &mut told, losses.take(now_ns - 2 * S, &spans, &names));
+            add(&mut sums, &mut told, take(&mut losses, now_ns - 2 * S, &spans));
         }
     }
-    add(&mut sums, &mut told, losses.take(i64::MAX / 2, &spans, &names));
+    add(&mut sums, &mut told, take(&mut losses, i64::MAX / 2, &spans));
     (sums, told)
 }
 
@@ -215,7 +219,7 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
         tally.request(row, &commands, &spans);
     }
     next_call.for_each(|call| tally.call(call, &spans));
-    kept.extend(losses.take(i64::MAX / 2, &spans, &names));
+    kept.extend(losses.take(i64::MAX / 2, (&spans, &commands), &names));
     kept.extend(tally.take(&spans, &names));
 
     let context = Context { processes: processes(), calls, waits, ..Context::default() };
@@ -272,7 +276,6 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
 #[test]
 fn a_watch_of_weeks_remembers_little() {
     let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
-    let names = Names { device: &|number| number.to_string(), file: &|_| None };
     for minute in 0..20_000 {
         let now_ns = BEGUN + minute * 60 * S;
         spans.advance(now_ns, minute * 60 * S);
@@ -280,7 +283,152 @@ fn a_watch_of_weeks_remembers_little() {
         losses.request(&row, &Commands::default(), &spans);
         let call = Call { begin_ns: now_ns, end_ns: Some(now_ns + MS), ..Call::default() };
         losses.call(&call);
-        losses.take(now_ns, &spans, &names);
+        take(&mut losses, now_ns, &spans);
     }
     assert!(losses.open.len() <= 3 && losses.calls.len() <= 3, "{losses:?}");
+}
+
+/// A reader alone, but for a second in which a writer comes, and for a device that stands still for
+/// a while.
+fn load_of_one() -> Vec<Request> {
+    let mut rows = Vec::new();
+    for number in 0..100 * 2000 {
+        let begin_ns = number * MS / 2;
+        let is_held_up = (30 * S..31 * S).contains(&begin_ns);
+        let mut took_ns = if is_held_up { 3 * MS } else { 300_000 };
+        took_ns += number * 104_729 % 97 * 1000;
+        let stands_still = 70 * S + 20 * MS..70 * S + 220 * MS;
+        if stands_still.contains(&(begin_ns + took_ns)) {
+            took_ns = stands_still.end - begin_ns;
+        }
+        // A device that stands still takes only so many.
+        if stands_still.contains(&(begin_ns - 2 * MS)) {
+            continue;
+        }
+        rows.push(row(1, Op::Read, begin_ns, took_ns, 4096));
+        if is_held_up && number % 5 == 0 {
+            rows.push(row(2, Op::Write, begin_ns, 10 * MS, 1 << 20));
+        }
+    }
+    rows.sort_by_key(|row| row.queued_ns);
+    rows
+}
+
+/// The quick reads of each 20 ms are told as one while the reader is alone, as the capture does;
+/// and the other rows.
+fn in_part_as_sums(rows: &[Request]) -> (Vec<Request>, Vec<Many>) {
+    const POLL: i64 = 20 * MS;
+    let mut spans = Spans::new(60 * S);
+    spans.advance(BEGUN, 0);
+    spans.reach(BEGUN + 200 * S);
+    let mut sums: BTreeMap<i64, Many> = BTreeMap::new();
+    let mut kept = Vec::new();
+    let mut by_end: Vec<&Request> = rows.iter().collect();
+    by_end.sort_by_key(|row| row.completed_ns);
+    for row in by_end {
+        let (begin_ns, end_ns) = (row.queued_ns.unwrap(), row.completed_ns.unwrap());
+        let at_s = (end_ns - BEGUN) as f64 / S as f64;
+        let is_alone = !(30.0..33.0).contains(&at_s) && row.pid == Some(1);
+        let poll = end_ns.div_euclid(POLL);
+        // What begins in one span is not summed up with what begins in the next one.
+        let is_of_one = spans.of(begin_ns) == spans.of(poll * POLL);
+        if !is_alone || !is_of_one || end_ns - begin_ns >= 1 << 22 {
+            kept.push(*row);
+            continue;
+        }
+        let (from_ns, until_ns) = (poll * POLL, (poll + 1) * POLL);
+        let new = || Many { like: *row, from_ns, until_ns, ..Many::default() };
+        sums.entry(poll).or_insert_with(new).responses.record((end_ns - begin_ns) as u64);
+    }
+    kept.sort_by_key(|row| row.queued_ns);
+    (kept, sums.into_values().collect())
+}
+
+/// What a watch keeps of rows, and of sums that come within a second.
+fn kept_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
+    let (mut tally, commands) = (Tally::new(true), Commands::default());
+    for process in &processes() {
+        losses.learn(process);
+        tally.learn(process);
+    }
+    spans.advance(BEGUN, 0);
+    let show = |many: &Many, spans: &Spans, losses: &mut Losses, tally: &mut Tally| {
+        tally.many(many, many.from_ns, &commands, spans);
+        losses.many(many.clone());
+    };
+    let mut next = sums.iter().peekable();
+    for row in rows {
+        let now_ns = row.queued_ns.unwrap();
+        spans.advance(now_ns, now_ns - BEGUN);
+        while let Some(many) = next.next_if(|many| many.until_ns <= now_ns + S) {
+            show(many, &spans, &mut losses, &mut tally);
+        }
+        tally.request(row, &Commands::default(), &spans);
+        losses.request(row, &Commands::default(), &spans);
+    }
+    next.for_each(|many| show(many, &spans, &mut losses, &mut tally));
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    let mut kept = tally.take(&spans, &names);
+    kept.extend(take(&mut losses, i64::MAX / 2, &spans));
+    kept
+}
+
+/// The same of a trace that has these rows and sums, but for what is counted.
+fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+    let summed = sums.iter().map(|many| {
+        let like = &many.like;
+        let summed = Summed {
+            device: like.device.into(),
+            op: like.op,
+            from_ns: many.from_ns,
+            until_ns: many.until_ns,
+            pid: like.pid.map(u64::from),
+            flags: Some(like.flags.0.into()),
+            length_bytes: Some(like.length_bytes.into()),
+            ..Summed::default()
+        };
+        summed.with_responses(&many.responses)
+    });
+    let context =
+        Context { processes: processes(), summed: summed.collect(), ..Context::default() };
+    let known = Known::new(context, Selection::default()).without_files();
+    let known = Arc::new(known.with_minutes_from(BEGUN));
+    let first = known.minute_of(BEGUN);
+    let mut rolled =
+        Rolled::new(&known, &processes(), first..first + 3, -BEGUN, BEGUN..BEGUN + 100 * S);
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    rows.iter().for_each(|row| rolled.add(row, &Commands::default(), &names));
+    rolled.finish(&names)
+}
+
+#[test]
+fn a_rollup_of_sums_is_that_of_all_rows() {
+    let rows = load_of_one();
+    let (others, sums) = in_part_as_sums(&rows);
+    assert!(others.len() * 20 < rows.len(), "{} of {}", others.len(), rows.len());
+    let of = |rows: &[Rollup], counted: &[Counted]| -> Vec<Rollup> {
+        rows.iter().filter(|row| counted.contains(&row.counted)).cloned().collect()
+    };
+    let of_rows = kept_of(&rows, &[]);
+    let (watched, rolled) = (kept_of(&others, &sums), rolled_of(&others, &sums));
+    // What is counted is the same to the last bucket.
+    let counted = [Counted::Requests, Counted::Class, Counted::File];
+    assert_eq!(of(&watched, &counted), of(&of_rows, &counted));
+    for made in [watched, rolled] {
+        let waits = |rows: &[Rollup]| -> Vec<_> {
+            let waits = of(rows, &[Counted::Waits]).into_iter();
+            waits.map(|row| (row.key(), row.from_unix_ns, row.count, row.sum_ns)).collect()
+        };
+        assert_eq!(waits(&made), waits(&of_rows));
+        let (lost, expected) = (of(&made, &[Counted::Lost]), of(&of_rows, &[Counted::Lost]));
+        assert_eq!((lost.len(), expected.len()), (2, 2), "to the writer, and to the device");
+        for (lost, expected) in lost.iter().zip(&expected) {
+            let key = |row: &Rollup| (row.key(), row.from_unix_ns);
+            assert_eq!(key(lost), key(expected));
+            // The slice in which a wait began: 20 ms at each edge of what was told singly.
+            let bound_ns = 20 * MS + expected.lost_ns.abs() / 20;
+            assert!((lost.lost_ns - expected.lost_ns).abs() <= bound_ns, "{lost:?} {expected:?}");
+        }
+    }
 }

@@ -1,0 +1,69 @@
+/*
+ * Requests that repeat: those that differ in nothing but their times and places on the device. A
+ * watch names some of them by a hash of all that they have in common, and these are summed up
+ * (summed.h): the sums tell what their records would, but for when each one was.
+ *
+ * User space has named them until a moment: what is queued later is told, until it has read the
+ * sums and names them anew. So it knows to which span of time they belong, to the last request.
+ *
+ * Non-goals: which are named, and when (user space).
+ */
+#ifndef LBOLT_REPEATED_H
+#define LBOLT_REPEATED_H
+
+/* Written before the programs are loaded: whether only what is named is summed up. */
+volatile const u32 repeated_alone;
+
+/* Places by a hash's first bits; those in the sums are SUMMED_BITS. */
+#define REPEATED_BITS 6
+
+struct repeated {
+	u64 hash;     /* 0: nobody's place */
+	u64 place;    /* among the sums of a CPU */
+	u64 until_ns; /* what is queued from then on is told */
+};
+
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1 << REPEATED_BITS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct repeated);
+} repeated SEC(".maps");
+
+/* Multipliers of its words: odd numbers without any pattern, from the digits of pi. */
+#define PI_0 0x243f6a8885a308d3
+#define PI_1 0x13198a2e03707345
+#define PI_2 0xa4093822299f31d1
+#define PI_3 0x082efa98ec4e6c89
+#define PI_4 0x452821e638d01377
+#define PI_5 0xbe5466cf34e90c6d
+#define PI_6 0xc0ac29b7c97c50dd
+#define PI_7 0x3f84d5b5b5470917
+
+/* All that it has in common with others. */
+INLINE u64 repeated_hash(const struct start *known)
+{
+	const u64 *command = (const u64 *)known->command;
+	u64 device = (u64)known->step.device << 32 | known->step.length_bytes;
+	u64 flags = (u64)known->step.command_flags << 32 | known->step.marks << 8 | known->file_kind;
+
+	return device * PI_0 + flags * PI_1 + ((u64)known->tgid << 32 | known->pid) * PI_2 +
+	       known->inode * PI_3 +
+	       ((u64)known->generation << 32 | known->file_system) * PI_4 + known->cgroup * PI_5 +
+	       command[0] * PI_6 + command[1] * PI_7;
+}
+
+/* One more than the place of what is named; 0: it is to be told. */
+INLINE u32 repeated_place(u32 cpu, const struct start *known)
+{
+	u64 hash = repeated_hash(known);
+	u32 at = hash >> (64 - REPEATED_BITS);
+	volatile struct repeated *named = bpf_map_lookup_elem(&repeated, &at);
+
+	if (!named || named->hash != hash || known->queued_ns >= named->until_ns ||
+	    known->step.marks & MARK_THROTTLED)
+		return 0;
+	return (cpu << SUMMED_BITS) + ((u32)named->place & ((1 << SUMMED_BITS) - 1)) + 1;
+}
+
+#endif

@@ -1,0 +1,148 @@
+//! Requests that repeat, which the kernel sums up once they are named.
+
+use super::RING_BYTES;
+use super::lab::{BLOCK_BYTES, Loop, capture, end, open, wait_for};
+use model::record::Op;
+use std::process::{Child, Command, Stdio};
+use trace::capture::{Capture, CaptureOptions, Quick};
+use trace::event::{Event, Step};
+use trace::intake::Collected;
+
+/// So many come often.
+const MANY: u64 = 400;
+
+fn of_repeats(disk: &Loop) -> CaptureOptions {
+    CaptureOptions {
+        devices: vec![disk.number],
+        ring_bytes: RING_BYTES,
+        repeats: true,
+        ..CaptureOptions::default()
+    }
+}
+
+/// A process that reads a device for many seconds, or until this is dropped.
+struct Reader(Child);
+
+impl Reader {
+    fn of(disk: &Loop) -> Self {
+        let mut dd = Command::new("dd");
+        dd.arg(format!("if={}", disk.text())).args(["of=/dev/null", "bs=512", "iflag=direct"]);
+        Self(dd.stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Reads that a device has done, as the kernel counts them.
+fn reads_of(disk: &Loop) -> u64 {
+    let stat = std::fs::read_to_string(disk.attribute("stat")).unwrap();
+    stat.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// What was told, and what was summed up.
+struct Counts {
+    capture: Capture,
+    steps: Collected,
+    summed: Quick,
+}
+
+impl Counts {
+    fn told(&mut self) -> u64 {
+        self.capture.drain(&mut self.steps).unwrap();
+        completed(&self.steps.events)
+    }
+
+    fn summed(&mut self) -> u64 {
+        self.capture.take_summed().iter().for_each(|(_, quick)| self.summed.merge(quick));
+        self.summed.responses.count()
+    }
+
+    /// More are told, and none are summed up.
+    fn all_are_told(&mut self) {
+        // Who is in a program now leaves it.
+        let until = self.told() + 10;
+        wait_for("some to be told", || self.told() > until);
+        let (told, summed) = (self.told(), self.summed());
+        wait_for("more to be told", || self.told() > told + MANY);
+        assert_eq!(self.summed(), summed);
+    }
+
+    fn some_are_summed_up(&mut self) {
+        let summed = self.summed();
+        wait_for("some to be summed up", || {
+            self.told();
+            self.summed() > summed + MANY
+        });
+    }
+}
+
+fn completed(events: &[Event]) -> u64 {
+    let is_end = |event: &&Event| matches!(event.step, Step::Complete { .. });
+    events.iter().filter(is_end).filter(|event| event.extent.op == Op::Read).count() as u64
+}
+
+#[test]
+fn what_is_named_is_summed_up_and_all_else_is_told() {
+    let Some(disk) = Loop::new(256) else { return };
+    let Some(capture) = capture(of_repeats(&disk)) else { return };
+    let before = reads_of(&disk);
+    let reader = Reader::of(&disk);
+    let mut counts = Counts { capture, steps: Collected::default(), summed: Quick::default() };
+    wait_for("reads to come often", || {
+        counts.told();
+        !counts.steps.repeats.is_empty()
+    });
+    assert_eq!(counts.summed(), 0, "nothing is named yet");
+    let like = counts.steps.repeats[0];
+    assert!(counts.capture.sum_up(like, i64::MAX));
+    counts.some_are_summed_up();
+    // Until a moment that is long past.
+    assert!(counts.capture.sum_up(like, 1), "it has its place");
+    counts.all_are_told();
+    assert!(counts.capture.sum_up(like, i64::MAX));
+    counts.some_are_summed_up();
+    counts.capture.tell_singly(like);
+    counts.all_are_told();
+    assert!(counts.capture.sum_up(like, i64::MAX), "its place is free again");
+    counts.some_are_summed_up();
+    drop(reader);
+    wait_for("all to be completed", || counts.capture.on_way() == 0);
+    counts.capture.stop().unwrap();
+    let (told, summed) = (counts.told(), counts.summed());
+    assert_eq!(told + summed, reads_of(&disk) - before, "{told} {summed}");
+    assert_eq!(counts.summed.bytes, summed * 512);
+    let responses = &counts.summed.responses;
+    assert!(responses.min_ns() > 0 && responses.max_ns() < 1 << 22, "4 ms and more are told");
+}
+
+/// Each block by a thread of its own would be a kind of its own; so are lengths.
+#[test]
+fn there_are_places_for_sixteen_kinds() {
+    use std::os::unix::fs::FileExt as _;
+    #[repr(align(4096))]
+    struct Blocks([u8; 40 * BLOCK_BYTES]);
+    let Some(disk) = Loop::new(8) else { return };
+    let Some(mut capture) = capture(of_repeats(&disk)) else { return };
+    let file = open(&disk.node, false);
+    let (mut blocks, mut steps) = (Box::new(Blocks([0; 40 * BLOCK_BYTES])), Collected::default());
+    let mut is_summed_up = Vec::new();
+    for length in 1..=40 {
+        wait_for("reads to come often", || {
+            let into = &mut blocks.0[..length * BLOCK_BYTES];
+            (0..MANY).for_each(|_| file.read_exact_at(into, 0).unwrap());
+            steps.repeats.clear();
+            capture.drain(&mut steps).unwrap();
+            !steps.repeats.is_empty()
+        });
+        is_summed_up.push(capture.sum_up(steps.repeats[0], i64::MAX));
+    }
+    let summed_up = is_summed_up.iter().filter(|is| **is).count();
+    // Two of which a hash begins alike share no place.
+    assert!((10..=16).contains(&summed_up), "{is_summed_up:?}");
+    end(capture);
+}

@@ -1,0 +1,114 @@
+//! Requests that are known as sums: many that are alike, one after the other, of each of which
+//! neither begin nor end is known. In a ledger they are waits of the slice in which they came, and
+//! their role's work on the device meanwhile.
+//!
+//! A sum is to be of a device at which one role alone requests (`super::alone`): all of
+//! what its requests took is put down to that role's own. So the verdict is that of the single
+//! requests, but for the slice in which one began (100 ms) at the edges of a sum, and for others
+//! that were in flight for a small part of the time.
+//!
+//! Non-goals: which requests are told so (crate `standing`).
+
+use crate::disk::PartNumber;
+use crate::intervals::Interval;
+use crate::waits::{Class, Kind, size_of};
+use crate::{Act, Device, Ledger, actors};
+use model::histogram::SparseHistogram;
+use model::record::{Commands, Flags, Request, Summed};
+
+/// Requests that differ in nothing but their times and places on the device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Many {
+    /// One of them.
+    pub like: Request,
+    /// Within this time they were completed, in ns.
+    pub from_ns: i64,
+    /// Its end.
+    pub until_ns: i64,
+    /// Their times from queued to completed.
+    pub responses: SparseHistogram,
+}
+
+impl Many {
+    /// As an incident keeps it, with the name of its thread numbered; none of what is of all
+    /// threads.
+    pub(crate) fn of(summed: &Summed, commands: &mut Commands) -> Option<Self> {
+        let narrow = |of: Option<u64>| u32::try_from(of?).ok();
+        let command = summed.command.as_ref();
+        let like = Request {
+            device: u32::try_from(summed.device).ok()?,
+            op: summed.op,
+            flags: Flags(u16::try_from(summed.flags?).ok()?),
+            length_bytes: narrow(summed.length_bytes)?,
+            pid: Some(narrow(summed.pid)?),
+            command: command.map(|name| commands.number(name.as_bytes())),
+            ..Request::default()
+        };
+        let mut responses = SparseHistogram::default();
+        let is_one = summed.add_responses(&mut responses);
+        let (from_ns, until_ns) = (summed.from_ns, summed.until_ns.max(summed.from_ns));
+        is_one.then_some(Self { like, from_ns, until_ns, responses })
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        self.responses.count().saturating_mul(self.like.length_bytes.into())
+    }
+
+    /// How many were in flight in the mean.
+    fn in_flight(&self) -> f64 {
+        let for_ns = self.until_ns.saturating_sub(self.from_ns).max(1);
+        self.responses.sum_ns() as f64 / for_ns as f64
+    }
+}
+
+impl Interval for Many {
+    fn begin_ns(&self) -> i64 {
+        self.from_ns
+    }
+    fn end_ns(&self) -> i64 {
+        self.until_ns
+    }
+}
+
+impl Ledger {
+    /// Takes many requests, in the order of arrival.
+    pub(crate) fn add_many(&mut self, many: &Many, commands: &Commands) {
+        self.begin_waits(many.from_ns);
+        if self.concerns(many.from_ns, many.until_ns) {
+            self.bring_many(many, commands);
+        }
+    }
+
+    pub(crate) fn bring_many(&mut self, many: &Many, commands: &Commands) {
+        let (row, span) = (&many.like, (many.from_ns, many.until_ns));
+        let (count, sum_ns) = (many.responses.count(), many.responses.sum_ns());
+        let is_selected = self.time_ns.contains(&span.0);
+        self.requests += if is_selected { count } else { 0 };
+        if let Some(file) = row.file {
+            self.homes.entry(file.number.file_system).or_insert(row.device);
+        }
+        let role = self.role_of(row, commands, span);
+        if is_selected {
+            self.last_ns = self.last_ns.max(span.1);
+        }
+        let in_call = self.call_of(row.pid, span.0).is_some();
+        let kind = Kind::of_request(row, self.has_calls)
+            .filter(|_| is_selected && role != actors::JOURNAL && !in_call);
+        if self.known.has_waits {
+            self.remember(row, role, span.1, false);
+        }
+        if kind.is_some() {
+            let busy_ns = i64::try_from(sum_ns).unwrap_or(i64::MAX);
+            self.stall(row.pid, (span.0, span.1.min(span.0.saturating_add(busy_ns))));
+        }
+        let act = Act { role, op: row.op };
+        let Device { disk, book } = self.device(row.device);
+        disk.many(span, act, (many.in_flight(), row.length_bytes), book);
+        if let Some(kind) = kind {
+            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            let own = (disk.number(act) as PartNumber, sum_ns as f64);
+            book.add((class, span.0), (count, sum_ns), &mut [own]);
+        }
+    }
+}
