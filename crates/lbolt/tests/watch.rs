@@ -133,6 +133,37 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
     lab.assert_clean();
 }
 
+/// Whether they are told or in a sum, while one role comes after the other and both at once.
+#[test]
+fn root_all_are_counted_whoever_comes_and_goes() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let node = &device.node;
+    let Some(watch) = begun(&lab, &format!("watch history -d {node}")) else { return };
+    let again = "for i in 1 2 3 4 5 6 7 8; do dd if=$0 of=/dev/null bs=512 iflag=direct count=20000 \
+                 status=none; done & for i in 1 2 3; do sleep 0.7; head -c 4000000 $0 | wc -c; done; \
+                 wait";
+    assert!(tool("sh", &["-c", again, node]).is_some());
+    let history = lab.path("history");
+    watch.signal(Signal::USR1);
+    let kept = wait_for("the last seconds as a run", || incidents(&history).unwrap().0.pop());
+    watch.signal(Signal::INT);
+    let ended = watch.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let counts = |counted: Counted| -> u64 {
+        let rows = rows(&history, &[counted]).into_iter();
+        rows.filter(|row| row.operation == "read").map(|row| row.count).sum()
+    };
+    let (of_kernel, of_requests) = (counts(Counted::Disk), counts(Counted::Requests));
+    let summed: u64 = Context::read(&kept.0).unwrap().summed.iter().map(|sum| sum.count).sum();
+    println!("{of_requests} reads, {summed} of the last seconds in sums");
+    assert!(of_requests >= 160_000);
+    assert_eq!(of_requests, of_kernel);
+    assert_eq!(counts(Counted::Waits), of_kernel);
+    drop(device);
+    lab.assert_clean();
+}
+
 #[test]
 fn root_what_is_waited_for_becomes_a_run_again_and_again_and_the_least_goes_first() {
     let lab = Lab::new();

@@ -96,10 +96,19 @@ pub(super) struct Sums {
     counts: Mapping,
     sizes: Sizes,
     slower_than_ns: u64,
-    /// What was taken so far, of the places that have anything: their times, as the kernel sums
-    /// them, and the whole.
-    taken: BTreeMap<usize, (u64, Quick)>,
+    /// What was taken so far, of the places that have anything.
+    taken: BTreeMap<usize, Taken>,
     _maps: [MapData; 2],
+}
+
+/// What was taken of a place.
+#[derive(Debug, Default)]
+struct Taken {
+    quick: Quick,
+    /// The sum of its times, as the kernel had it before that was read.
+    response_ns: u64,
+    /// It was the same the time before: nothing was in the middle of being added.
+    is_settled: bool,
 }
 
 impl Sums {
@@ -135,32 +144,36 @@ impl Sums {
     pub(super) fn take(&mut self, of_cpu: usize) -> Quick {
         let mut new = Quick::default();
         for place in (of_cpu..self.sizes.places as usize).step_by(PLACES_OF_CPU) {
-            let took_ns = self.word(place, RESPONSE_NS);
-            if self.taken.get(&place).map_or(0, |(took_ns, _)| *took_ns) == took_ns {
+            let response_ns = self.word(place, RESPONSE_NS);
+            let known = self.taken.get(&place);
+            let is_same = known.map_or(0, |known| known.response_ns) == response_ns;
+            if is_same && known.is_none_or(|known| known.is_settled) {
                 continue;
             }
-            let mut now = Quick::default();
-            self.add(place, &mut now);
-            let (known_ns, before) = self.taken.entry(place).or_default();
-            let since = now.since(before);
-            // A program may be in the middle of its additions.
+            let mut quick = Quick::default();
+            self.add(place, &mut quick);
+            let known = self.taken.entry(place).or_default();
+            let since = quick.since(&known.quick);
+            (known.response_ns, known.is_settled) = (response_ns, is_same);
+            // Of a request that is not counted yet, the sums are taken with the next one.
             if since.responses.count() > 0 {
                 new.merge(&since);
-                (*known_ns, *before) = (took_ns, now);
+                known.quick = quick;
             }
         }
         new
     }
 
+    /// A program counts a request when it has added all else: what is counted is in all sums.
     fn add(&self, place: usize, to: &mut Quick) {
+        let each = self.sizes.buckets as usize;
+        let count =
+            |bucket: usize| self.counts.word((place * each + bucket) * 8).load(Ordering::Acquire);
+        let counted = (0..each).map(|bucket| (bucket as u64, count(bucket)));
+        let (buckets, counts): (Vec<_>, Vec<_>) = counted.filter(|(_, count)| *count > 0).unzip();
         to.bytes += self.word(place, BYTES);
         to.admission_ns += self.word(place, ADMISSION_NS);
         to.queue_ns += self.word(place, QUEUE_NS);
-        let each = self.sizes.buckets as usize;
-        let count =
-            |bucket: usize| self.counts.word((place * each + bucket) * 8).load(Ordering::Relaxed);
-        let counted = (0..each).map(|bucket| (bucket as u64, count(bucket)));
-        let (buckets, counts): (Vec<_>, Vec<_>) = counted.filter(|(_, count)| *count > 0).unzip();
         let least_ns = self.slower_than_ns.saturating_sub(self.word(place, BELOW_NS));
         let figures = (self.word(place, RESPONSE_NS), least_ns, self.word(place, MOST_NS));
         to.responses.add_parts(&buckets, &counts, figures);

@@ -66,6 +66,29 @@ fn a_completion_that_the_second_source_alone_saw_is_the_requests_end() {
     assert_eq!((counts.recovered, counts.lost, counts.reused), (2, 0, 0));
 }
 
+/// It is told at once that an address is another's, which is told at its end.
+#[test]
+fn what_is_over_ends_when_that_is_told() {
+    let (mut pairing, mut counts) = (Pairing::default(), Counts::default());
+    let steps = [
+        step(First(7), 1, 3, START),
+        step(First(7), 2, 3, ISSUE),
+        step(Second, 5, 3, DONE),
+        step(First(7), 9, 3, Step::Over),
+        step(First(8), 9, 3, Step::Over),
+    ];
+    for (source, event) in steps {
+        match source {
+            First(_) => pairing.event(&event, &mut counts),
+            Second => pairing.second(event, &mut counts),
+        }
+    }
+    assert_eq!(pairing.outstanding(), 0);
+    let row = pairing.pop().unwrap();
+    assert_eq!(served(&[row]), [(Some(2), Some(5))]);
+    assert_eq!((counts.recovered, counts.lost, counts.reused), (1, 0, 0));
+}
+
 #[test]
 fn what_both_sources_saw_is_the_first_ones() {
     let both = [
