@@ -140,9 +140,11 @@ fn root_all_are_counted_whoever_comes_and_goes() {
     let Some(device) = Loop::new(&lab, "image") else { return };
     let node = &device.node;
     let Some(watch) = begun(&lab, &format!("watch history -d {node}")) else { return };
-    let again = "for i in 1 2 3 4 5 6 7 8; do dd if=$0 of=/dev/null bs=512 iflag=direct count=20000 \
-                 status=none; done & for i in 1 2 3; do sleep 0.7; head -c 4000000 $0 | wc -c; done; \
-                 wait";
+    let again = "for i in 1 2 3 4 5 6 7 8; do
+            dd if=$0 of=/dev/null bs=512 iflag=direct count=20000 status=none
+        done &
+        for i in 1 2 3; do sleep 0.7; head -c 4000000 $0 | wc -c; done
+        wait";
     assert!(tool("sh", &["-c", again, node]).is_some());
     let history = lab.path("history");
     watch.signal(Signal::USR1);
