@@ -33,6 +33,9 @@
 //!   told when a call or request for them sees it first, and when that has changed (name.h).
 //! - *A device above* tells where it hands a bio on (above.h).
 //!
+//! - *Quick requests* can be summed up in place of being told: all below a threshold (summed.h), or
+//!   those that repeat and are named (repeated.h).
+//!
 //! - *What is lost* is counted: records, times, and programs left out because they were running
 //!   already ([`Losses`]). A kernel may also keep every program from running while a thread of
 //!   process 1 is on the CPU, and tells nobody: there a second source sees what happens
