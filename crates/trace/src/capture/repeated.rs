@@ -16,8 +16,10 @@ use std::time::Duration;
 pub(super) const BELOW: Duration = Duration::from_nanos(1 << 22);
 /// REPEATED_BITS.
 const BITS: u32 = 6;
-/// So many between two emptyings of the rings come often.
-const OFTEN: u32 = 256;
+/// One record of so many is looked at, for each costs: a prime, so that no rotation hides from it.
+const ONE_OF: u32 = 17;
+/// So many of these between two emptyings of the rings come often.
+const OFTEN: u32 = 15;
 /// PI_0 to PI_7.
 const PI: [u64; 8] = [
     0x243f_6a88_85a3_08d3,
@@ -74,6 +76,8 @@ pub(super) struct Repeats {
     /// in runs.
     seen: HashMap<Repeated, u32>,
     last: Option<(Repeated, u32)>,
+    /// Records until the next one that is looked at.
+    until: u32,
 }
 
 shows!(Repeats: places);
@@ -83,7 +87,7 @@ impl Repeats {
     pub(super) fn new(sums: Sums, names: MapData) -> Result<Self, CaptureError> {
         let names = Array::try_from(Map::Array(names))?;
         let places = Default::default();
-        Ok(Self { sums, names, places, seen: HashMap::new(), last: None })
+        Ok(Self { sums, names, places, seen: HashMap::new(), last: None, until: ONE_OF })
     }
 
     /// The rings are emptied anew.
@@ -94,9 +98,12 @@ impl Repeats {
 
     /// Looks at a record. Says when it is of those that come often, once in an emptying.
     pub(super) fn see(&mut self, record: &[u8]) -> Option<Repeated> {
-        if raw::kind_of(record)? != raw::kind::FINISHED {
+        self.until -= 1;
+        if self.until > 0 || raw::kind_of(record)? != raw::kind::FINISHED {
+            self.until = self.until.max(1);
             return None;
         }
+        self.until = ONE_OF;
         let of = hash_of(&raw::whole(record)?);
         if self.last.is_none_or(|(last, _)| last != of) {
             self.seen.extend(self.last.take());

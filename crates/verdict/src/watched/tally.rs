@@ -109,6 +109,10 @@ impl<K: Copy + Eq + std::hash::Hash> Runs<K> {
         &mut self.last.get_or_insert_with(|| (key, Sum::default())).1
     }
 
+    fn iter(&self) -> impl Iterator<Item = (&K, &Sum)> {
+        self.last.iter().map(|(key, sum)| (key, sum)).chain(&self.others)
+    }
+
     fn drain(&mut self) -> impl Iterator<Item = (K, Sum)> {
         self.last.take().into_iter().chain(self.others.drain())
     }
@@ -211,8 +215,8 @@ impl Tally {
         };
         let share = Share::of(row);
         let took_ns = share.response.map_or(0, |response| response.value_ns());
-        self.alone.see(row.device, role, row.completed_ns.unwrap_or(begin_ns), took_ns);
         if self.is_own(row, role) {
+            self.alone.own(row.device, role, took_ns);
             self.own.requests += 1;
             self.own.bytes += u64::from(row.length_bytes);
             return;
@@ -291,6 +295,7 @@ impl Tally {
 
     /// What was counted since the last taking, as rows.
     pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
+        self.alone.taken(self.busy());
         let mut sums: Vec<(Key, Sum)> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
         let mut rows: Vec<Rollup> =

@@ -2,6 +2,7 @@
 //!
 //! Non-goals: who waits meanwhile (`super::super::many`).
 
+use super::super::alone::Busy;
 use super::super::many::Many;
 use super::{Key, Spans, Sum, Tally, What};
 use crate::response::Combination;
@@ -13,7 +14,21 @@ impl Tally {
     pub fn is_alone(&mut self, like: &Request, commands: &Commands) -> bool {
         let role = self.actors.of_request(like, commands);
         let is_its_own = !self.is_own(like, role) && !self.actors.is_kernel(role);
-        like.is_asked() && is_its_own && self.alone.is_alone(like.device, role)
+        let requests = self.sums.iter().filter(|(key, _)| matches!(key.what, What::Requests(_)));
+        let others = requests.filter(|(key, _)| key.device == like.device && key.role != role);
+        let others_ns = others.map(|(_, sum)| sum.responses.sum_ns()).sum();
+        like.is_asked() && is_its_own && self.alone.is_alone(like.device, role, others_ns)
+    }
+
+    /// For how long requests were in flight since the last taking.
+    pub(super) fn busy(&self) -> Busy {
+        let mut busy = Busy::new();
+        for (key, sum) in self.sums.iter() {
+            if matches!(key.what, What::Requests(_)) {
+                *busy.entry((key.device, key.role)).or_default() += sum.responses.sum_ns();
+            }
+        }
+        busy
     }
 
     /// Many requests that began in the span of a moment.
@@ -22,7 +37,6 @@ impl Tally {
         let row = &many.like;
         let role = self.actors.of_request(row, commands);
         let (count, sum_ns) = (many.responses.count(), many.responses.sum_ns());
-        self.alone.see(row.device, role, many.until_ns, sum_ns);
         self.requests += count;
         let file_system = row.file.map_or(0, |file| file.number.file_system);
         if file_system != 0 {
