@@ -47,24 +47,24 @@ pub fn is_there(pid: u32) -> bool {
     Path::new("/proc").join(pid.to_string()).exists()
 }
 
-/// The same, where `proc` is mounted.
-pub(crate) fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
+/// The name of a process, even of one that is ending, where `proc` is mounted.
+pub(crate) fn command_in(proc: &Path, process: u32) -> Option<String> {
+    let name = std::fs::read(proc.join(process.to_string()).join("comm")).ok()?;
+    Some(harmless(&name))
+}
+
+/// What [`seen`] tells, where `proc` is mounted.
+fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let directory = proc.join(process.to_string());
-    let command = harmless(&std::fs::read(directory.join("comm")).ok()?);
-    // Between two programs, and at its end, a process has no arguments: none is the kernel's mark.
+    let command = command_in(proc, process)?;
+    let cgroup = std::fs::read_to_string(directory.join("cgroup"));
     let title = title(&directory.join("cmdline"));
-    let stat = title.is_none().then(|| stat_in(proc, process)).flatten();
-    if stat.is_some_and(|stat| stat.has_ended) {
-        return None;
-    }
-    let is_users = stat.is_some_and(|stat| !stat.is_kernel_thread);
-    let title = title.or_else(|| is_users.then(|| command.clone()));
-    Some(Seen {
-        main_process: main_process(proc, process, &command),
-        command,
-        title,
-        unit: std::fs::read_to_string(directory.join("cgroup")).ok().and_then(|text| unit(&text)),
-    })
+    // Last: all of the above is of one that lives.
+    let stat = stat_in(proc, process).filter(|stat| !stat.is_ending)?;
+    // Between two programs a process has no arguments: none is the kernel's mark.
+    let title = title.or_else(|| (!stat.is_kernel_thread).then(|| command.clone()));
+    let main_process = main_process(proc, process, stat.parent, &command);
+    Some(Seen { command, title, unit: cgroup.ok().and_then(|text| unit(&text)), main_process })
 }
 
 fn stat_in(proc: &Path, process: u32) -> Option<Stat> {
@@ -77,15 +77,15 @@ pub(crate) fn numbers() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-fn main_process(proc: &Path, process: u32, command: &str) -> u32 {
-    let mut main = process;
+fn main_process(proc: &Path, process: u32, parent: u32, command: &str) -> u32 {
+    let (mut main, mut parent) = (process, parent);
     for _ in 0..ANCESTORS_MOST {
-        let Some(Stat { parent, .. }) = stat_in(proc, main) else { break };
-        let called = std::fs::read(proc.join(parent.to_string()).join("comm"));
-        if parent == 0 || !called.is_ok_and(|called| harmless(&called) == command) {
+        if parent == 0 || command_in(proc, parent).as_deref() != Some(command) {
             break;
         }
         main = parent;
+        let Some(stat) = stat_in(proc, main) else { break };
+        parent = stat.parent;
     }
     main
 }
@@ -150,6 +150,8 @@ mod tests {
         write("comm", b"a\x1b[31mb\n");
         write("cmdline", &[b"java\0\x07-jar\0\xff x".as_slice(), &vec![b'y'; 4 << 20]].concat());
         write("cgroup", b"0::/\n1:name=systemd:/system.slice/db.service\n2:cpu:/x\n");
+        let stat = |flags: u64| format!("7 (a ) b) D 1 1 1 0 -1 {flags} 0 0 0 0 0 0 0 0 0 0 0 0 0");
+        write("stat", stat(0x0040_0000).as_bytes());
         let seen = seen_in(proc.path(), 7).unwrap();
         assert_eq!(seen.command, "a [31mb");
         let title = seen.title.unwrap();
@@ -157,14 +159,13 @@ mod tests {
         assert_eq!(seen.unit.unwrap(), "/system.slice/db.service");
         write("cmdline", b"");
         write("cgroup", b"0::/\n");
-        let seen = seen_in(proc.path(), 7).unwrap();
-        assert_eq!((seen.title, seen.unit), (None, None));
         // Within an exec a user's process has no arguments; the kernel's threads have a flag.
-        let stat = |flags: u64| format!("7 (a ) b) D 1 1 1 0 -1 {flags} 0 0 0 0 0 0 0 0 0 0 0 0 0");
-        write("stat", stat(0x0040_0000).as_bytes());
-        assert_eq!(seen_in(proc.path(), 7).unwrap().title.as_deref(), Some("a [31mb"));
+        let seen = seen_in(proc.path(), 7).unwrap();
+        assert_eq!((seen.title.as_deref(), seen.unit), (Some("a [31mb"), None));
         write("stat", stat(0x0420_8040 | 0x0020_0000).as_bytes());
         assert_eq!(seen_in(proc.path(), 7).unwrap().title, None);
+        write("stat", stat(0x0040_0004).as_bytes());
+        assert_eq!(seen_in(proc.path(), 7), None, "it is ending: its cgroup is not true any more");
         write("stat", b"7 (db) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
         assert_eq!(seen_in(proc.path(), 7), None, "it has ended");
     }

@@ -8,6 +8,8 @@ use std::io;
 
 /// PF_KTHREAD, include/linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+/// PF_EXITING, there too.
+const ENDING: u64 = 0x4;
 
 /// What the kernel tells of a process or a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,9 @@ pub struct Stat {
     pub started: u64,
     /// Whether it has ended, and nobody has waited for it yet.
     pub has_ended: bool,
+    /// Whether it is about to end, or has ended: from then on the kernel tells of it what is not
+    /// true any more (the root as its cgroup, `proc_cgroup_show`).
+    pub is_ending: bool,
 }
 
 impl Stat {
@@ -41,13 +46,16 @@ impl Stat {
         let field = |number: usize| fields.get(number - 3);
         let count = |number: usize| field(number)?.parse::<u64>().ok();
         let (parent, group) = (field(4)?.parse::<i32>().ok()?, field(5)?.parse::<i32>().ok()?);
+        let flags = count(9)?;
+        let has_ended = group < 0 || matches!(*field(3)?, "Z" | "X" | "x");
         Some(Self {
             parent: u32::try_from(parent).unwrap_or(0),
             group: u32::try_from(group).unwrap_or(0),
-            is_kernel_thread: count(9)? & KERNEL_THREAD != 0,
+            is_kernel_thread: flags & KERNEL_THREAD != 0,
             cpu_ticks: count(14)?.checked_add(count(15)?)?,
             started: count(22)?,
-            has_ended: group < 0 || matches!(*field(3)?, "Z" | "X" | "x"),
+            has_ended,
+            is_ending: has_ended || flags & ENDING != 0,
         })
     }
 }
@@ -96,13 +104,18 @@ mod tests {
             cpu_ticks: 11,
             started: 4242,
             has_ended: false,
+            is_ending: false,
         };
         assert_eq!(Stat::parse(line), Some(stat));
         let ended = line.replace("c) S", "c) Z").replace("2129984", "4194560");
-        let program = Stat { has_ended: true, is_kernel_thread: false, ..stat };
+        let of_program = Stat { is_kernel_thread: false, is_ending: true, ..stat };
+        let program = Stat { has_ended: true, ..of_program };
         assert_eq!(Stat::parse(&ended), Some(program));
+        // In exit, before its arguments go.
+        let ending = line.replace("2129984", "4194564");
+        assert_eq!(Stat::parse(&ending), Some(of_program));
         let gone = line.replace("S 1 7 7 0", "S 0 -1 -1 0");
-        let gone_stat = Stat { parent: 0, group: 0, has_ended: true, ..stat };
+        let gone_stat = Stat { parent: 0, group: 0, has_ended: true, is_ending: true, ..stat };
         assert_eq!(Stat::parse(&gone), Some(gone_stat));
         for bad in ["no parentheses", "7 (a", "7 (a) S 1", "1 (x) S"] {
             assert_eq!(Stat::parse(bad), None, "{bad}");

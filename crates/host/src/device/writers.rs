@@ -36,8 +36,8 @@ impl Tree {
         for pid in self.pids()? {
             let found = self.opened_by(pid, devices);
             if let Some(device) = found.filter(|_| !self.is_of(pid, own)) {
-                let seen = process::seen_in(&self.path("proc"), pid);
-                let command = seen.map_or_else(|| "a process".to_owned(), |seen| seen.command);
+                let command = process::command_in(&self.path("proc"), pid);
+                let command = command.unwrap_or_else(|| "a process".to_owned());
                 return Ok(Some(Writer { pid, command, device }));
             }
         }
