@@ -128,11 +128,11 @@ impl Rows for InOrder<'_> {
 }
 
 /// What is shared by the streams.
-struct Shared {
-    spans: RefCell<Spans>,
-    tally: RefCell<Tally>,
-    losses: RefCell<Losses>,
-    last: RefCell<LastSeconds>,
+pub(super) struct Shared {
+    pub(super) spans: RefCell<Spans>,
+    pub(super) tally: RefCell<Tally>,
+    pub(super) losses: RefCell<Losses>,
+    pub(super) last: RefCell<LastSeconds>,
     /// When the last request arrived of those that were shown, in order or not yet.
     arrived_ns: Cell<i64>,
 }
@@ -304,12 +304,16 @@ impl<'a, O: Output> Watcher<'a, O> {
 
     /// What the kernel has summed up.
     fn look_at_sums(&mut self, session: &mut Session<'_>) {
-        let Shared { spans, tally, losses, .. } = self.shared;
-        self.repeats.look(session, &Sinks { tally, losses, spans, alarm: self.alarm });
+        let into = Sinks::new(self.shared, self.alarm);
+        match self.is_over {
+            true => self.repeats.read(session, &into),
+            false => self.repeats.look(session, &into),
+        }
     }
 
     /// The last seconds, with what is still held back; then they are gathered anew.
     fn write(&mut self, session: &mut Session<'_>, why: String) {
+        self.repeats.read(session, &Sinks::new(self.shared, self.alarm));
         session.let_go_before(i64::MAX);
         let last = self.shared.last.replace(self.options.last_seconds());
         let summed = self.repeats.take_last();

@@ -7,6 +7,7 @@
 //!
 //! Non-goals: how the kernel sums up (`trace::capture`); what the sums mean (`verdict::watched`).
 
+use super::capture::Shared;
 use ::capture::{Alarm, Session, now_ns};
 use ::verdict::watched::{Losses, Many, Spans, Tally};
 use model::histogram::SparseHistogram;
@@ -23,7 +24,8 @@ use trace::event::Repeated;
 const SETTLED_NS: i64 = 10_000_000;
 /// Of what does not come for so long, the place is another's.
 const IDLE_NS: i64 = 10_000_000_000;
-/// What is kept for an incident is told by so long parts of the time: the verdict's slices.
+/// The sums are read when such a part of the time is over, and kept by these for an incident: the
+/// verdict's slices.
 const PART_NS: i64 = 100_000_000;
 
 /// What is summed up.
@@ -38,10 +40,10 @@ struct Named {
 
 /// Where sums go.
 pub(super) struct Sinks<'a> {
-    pub(super) tally: &'a RefCell<Tally>,
-    pub(super) losses: &'a RefCell<Losses>,
-    pub(super) spans: &'a RefCell<Spans>,
-    pub(super) alarm: &'a Alarm,
+    tally: &'a RefCell<Tally>,
+    losses: &'a RefCell<Losses>,
+    spans: &'a RefCell<Spans>,
+    alarm: &'a Alarm,
 }
 
 /// What is summed up now, and the sums of the last seconds.
@@ -55,6 +57,13 @@ pub(super) struct Repeats {
     last: LastSums,
 }
 
+impl<'a> Sinks<'a> {
+    pub(super) fn new(shared: &'a Shared, alarm: &'a Alarm) -> Self {
+        let Shared { spans, tally, losses, .. } = shared;
+        Self { tally, losses, spans, alarm }
+    }
+}
+
 impl Repeats {
     /// Keeps sums for so long.
     pub(super) fn new(keep: Duration) -> Self {
@@ -63,11 +72,12 @@ impl Repeats {
         Self { named: BTreeMap::new(), until_ns, read_ns, last }
     }
 
-    /// Reads the sums, and looks what may be summed up from now on.
+    /// Reads the sums where that is due, and looks what may be summed up from now on.
     pub(super) fn look(&mut self, session: &mut Session<'_>, into: &Sinks<'_>) {
         let now_ns = now_ns(ClockId::Monotonic);
-        into.spans.borrow_mut().reach(now_ns);
-        self.read(now_ns, session, into);
+        if self.is_due(now_ns) {
+            self.read(session, into);
+        }
         self.leave(now_ns, session, into);
         self.renew(now_ns, session, into);
         for (of, like) in session.take_repeats() {
@@ -79,7 +89,17 @@ impl Repeats {
         }
     }
 
-    fn read(&mut self, now_ns: i64, session: &mut Session<'_>, into: &Sinks<'_>) {
+    fn is_due(&self, now_ns: i64) -> bool {
+        let part = |ns: i64| ns.div_euclid(PART_NS);
+        part(now_ns) != part(self.read_ns)
+            || now_ns >= self.until_ns.saturating_add(SETTLED_NS)
+            || self.named.values().any(|named| named.is_left)
+    }
+
+    /// Reads the sums.
+    pub(super) fn read(&mut self, session: &mut Session<'_>, into: &Sinks<'_>) {
+        let now_ns = now_ns(ClockId::Monotonic);
+        into.spans.borrow_mut().reach(now_ns);
         let from_ns = std::mem::replace(&mut self.read_ns, now_ns);
         for (of, quick) in session.take_summed() {
             let Some(named) = self.named.get_mut(&of) else { continue };

@@ -418,6 +418,10 @@ INLINE void tell_above(const void *identity, struct bio *bio, u32 device)
 /* --- The course of most requests (flight.h) ----------------------------------- */
 
 #ifdef PLAIN
+INLINE void touch_place(struct request *request)
+{
+}
+
 INLINE int begin_on_way(struct request *request, u32 device, struct slot *queued,
 			struct whose *whose, void *context)
 {
@@ -429,7 +433,7 @@ INLINE int issue_on_way(struct request *request)
 	return 0;
 }
 
-INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
+INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes, u32 again)
 {
 	return 0;
 }
@@ -473,48 +477,62 @@ INLINE int begin_on_way(struct request *request, u32 device, struct slot *queued
 		leave_place(way);
 		return 0;
 	}
-	way->known.started_after_ns = waited_ns;
-	way->known.queued_ns = queued->time_ns;
-	way->known.tag = 0;
+	way->known.started_after_ns = way->started_after_ns = waited_ns;
+	way->known.queued_ns = way->queued_ns = queued->time_ns;
+	way->known.tag = way->issued_ns = 0;
+	way->length_bytes = way->known.step.length_bytes;
 	sign(&way->known, bio, whose, queued->thread, context);
+	way->sums = sums_of(&way->known);
 	return 1;
+}
+
+/* Most are as they began: to write that again would take the cache line from where it is. */
+INLINE void see_changes(struct on_way *way, struct request *request)
+{
+	struct step *step = &way->known.step;
+	u32 bytes = GET(request, __data_len), flags = GET(request, cmd_flags);
+	u64 sector = GET(request, __sector);
+
+	if (sector != step->sector)
+		step->sector = sector;
+	if ((!bytes || bytes == step->length_bytes) && !(flags & ~step->command_flags))
+		return;
+	if (bytes > step->length_bytes)
+		step->marks |= MARK_GREW;
+	if (bytes)
+		way->length_bytes = step->length_bytes = bytes;
+	step->command_flags |= flags;
+	way->sums = sums_of(&way->known);
 }
 
 /* Whether its issue is kept. One that is issued again, and was not given back, is another one. */
 INLINE int issue_on_way(struct request *request)
 {
 	struct on_way *way = find_on_way(request);
-	u32 bytes;
 
 	if (!way)
 		return 0;
-	if (way->known.tag) {
+	if (way->issued_ns) {
 		unfold(way, 0);
 		return 0;
 	}
-	bytes = GET(request, __data_len);
-	if (bytes > way->known.step.length_bytes)
-		way->known.step.marks |= MARK_GREW;
-	if (bytes)
-		way->known.step.length_bytes = bytes;
-	way->known.step.sector = GET(request, __sector);
-	way->known.step.command_flags |= GET(request, cmd_flags);
-	way->known.tag = bpf_ktime_get_ns();
+	see_changes(way, request);
+	way->issued_ns = bpf_ktime_get_ns();
 	return 1;
 }
 
 /* When the kernel says that it was issued, where no program ran then; 0: it does not say. */
-INLINE u64 issued_unseen(struct request *request, struct start *known)
+INLINE u64 issued_unseen(struct request *request, struct on_way *way)
 {
 	u64 issued_ns = GET(request, io_start_time_ns);
-	u64 started_ns = known->queued_ns + known->started_after_ns;
+	u64 started_ns = way->queued_ns + way->started_after_ns;
 
 	/* It may have read its clock before that (blk_time_get_ns). */
 	return issued_ns && issued_ns < started_ns ? started_ns : issued_ns;
 }
 
 /* Whether all of it is told, or lost. */
-INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
+INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes, u32 again)
 {
 	struct on_way *way = find_on_way(request);
 	struct room room;
@@ -525,14 +543,15 @@ INLINE int complete_on_way(struct request *request, u32 status, u32 done_bytes)
 		unfold(way, 0);
 		return 0;
 	}
-	if (!way->known.tag)
-		way->known.tag = issued_unseen(request, &way->known);
-	if (slower_than_ns && sum_up(&way->known, status)) {
+	if (!way->issued_ns)
+		way->issued_ns = issued_unseen(request, way);
+	if (way->sums && !status && sum_up(way, again)) {
 		leave_place(way);
 		return 1;
 	}
-	if (reserve_for(&room, way->known.tag ? 3 : 2)) {
+	if (reserve_for(&room, way->issued_ns ? 3 : 2)) {
 		room.cell->start = way->known;
+		room.cell->start.tag = way->issued_ns;
 		room.cell->start.status = status;
 		room.cell->start.step.time_ns = bpf_ktime_get_ns();
 		commit(&room);
@@ -565,6 +584,7 @@ TRACEPOINT(block_io_start)
 
 	if (!device)
 		return 0;
+	touch_place(request);
 	queued = recall(number_of(bio), OF_REQUESTS);
 	if (!queued.time_ns) {
 		queued.thread = this_thread(this_task());
@@ -701,11 +721,14 @@ INLINE void tell_become_served(struct request *flush, u32 device)
 TRACEPOINT(block_rq_issue)
 {
 	struct request *request = ARGUMENT(struct request, issued_request);
-	u32 device = traced_device(request);
 	struct issue *issue;
 	struct room room;
+	u32 device;
 
-	if (!device || issue_on_way(request))
+	if (issue_on_way(request))
+		return 0;
+	device = traced_device(request);
+	if (!device)
 		return 0;
 	if (is_flush(request))
 		tell_become_served(request, device);
@@ -724,11 +747,15 @@ TRACEPOINT(block_rq_issue)
 TRACEPOINT_OF_INTERRUPTS(block_rq_complete)
 {
 	struct request *request = (struct request *)context[0];
-	u32 device = traced_device(request);
 	struct complete *complete;
 	struct room room;
+	u32 device;
 
-	if (!device || complete_on_way(request, context[1], context[2]))
+	touch_place(request);
+	if (complete_on_way(request, context[1], context[2], again))
+		return 0;
+	device = traced_device(request);
+	if (!device)
 		return 0;
 	tell_become(request, device);
 	if (!reserve(&room))

@@ -1,7 +1,8 @@
 /*
  * Requests on their way, by their addresses. What is known of one waits here from its start, and
  * one record at its completion tells all of it (FINISHED): a third of the records that its steps
- * would be, and what one CPU writes and another one reads is a third, too.
+ * would be, and what one CPU writes and another one reads is a third, too. What is summed up is
+ * known by the first cache line of its place: the others stay with the CPU at which it began.
  *
  * Who takes another course is told by steps: those that it has taken so far are told when it leaves
  * that course, and the others as they come (unfold). So is from the beginning who has no place
@@ -25,8 +26,15 @@ volatile const u32 steps_wanted;
 volatile const u32 sequence_flags;
 
 struct on_way {
-	u64 request; /* its number; 0: nobody's place */
-	struct start known;
+	u64 request;   /* its number; 0: nobody's place */
+	u64 sums;      /* those that it belongs to (summed.h); 0: none */
+	u64 queued_ns;
+	u64 issued_ns; /* 0: not yet */
+	u32 started_after_ns;
+	u32 length_bytes;
+	u64 touched;   /* nobody reads it */
+	u64 apart[2];
+	struct start known; /* but for its issue */
 };
 
 struct flight_set {
@@ -64,12 +72,23 @@ INLINE struct on_way *find_on_way(struct request *request)
 	return 0;
 }
 
+/*
+ * Asks for the cache line of a request's place, which another CPU had last: it comes while something
+ * else is done. To read it would bring it once to be read, and once more to be written.
+ */
+INLINE void touch_place(struct request *request)
+{
+	struct flight_set *set = flight_set_of(number_of(request));
+
+	if (set)
+		*(volatile u64 *)&set->ways[0].touched = 0;
+}
+
 static APART int unfold(struct on_way *way, u32 is_over);
 
 /*
  * A place for it; 0 if there is none. An earlier one with its address, whose end was not seen, is
- * told. To look at a place before it is asked for would bring it twice from the cache of the CPU
- * that left it.
+ * told.
  */
 INLINE struct on_way *take_place(u64 number)
 {
@@ -109,7 +128,7 @@ static APART int unfold(struct on_way *way, u32 is_over)
 	struct start *start;
 	struct issue *issue;
 	struct room room;
-	u64 issued_ns = way->known.tag;
+	u64 issued_ns = way->issued_ns;
 
 	if (reserve(&room)) {
 		start = &room.cell->start;
@@ -117,7 +136,6 @@ static APART int unfold(struct on_way *way, u32 is_over)
 		start->step.kind = START;
 		start->step.marks &= ~MARK_GREW;
 		start->step.time_ns = way->known.queued_ns + way->known.started_after_ns;
-		start->tag = 0;
 		commit(&room);
 	}
 	if (issued_ns && reserve(&room)) {

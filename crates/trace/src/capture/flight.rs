@@ -15,8 +15,11 @@ use rustix::mm::ProtFlags;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
-/// `struct on_way`: whose it is, and what is known.
-const PLACE_BYTES: usize = 8 + RECORD_BYTES;
+/// `struct on_way`: where its parts are, in bytes.
+const QUEUED_AT: usize = 16;
+const ISSUED_AT: usize = 24;
+const KNOWN_AT: usize = 64;
+const PLACE_BYTES: usize = KNOWN_AT + RECORD_BYTES;
 /// FLIGHT_BITS and FLIGHT_WAYS.
 const BITS: u32 = 12;
 const WAYS: usize = 2;
@@ -45,19 +48,23 @@ impl OnWay {
     /// be missed, and is a late one.
     pub(super) fn first_ns(&self) -> Option<i64> {
         let taken = (0..PLACES).filter(|place| self.owner(*place) != 0);
-        let known = taken.filter_map(|place| self.known(place));
-        known.map(|start| start.queued_ns as i64).filter(|ns| *ns > 0).min()
+        let queued = taken.map(|place| self.word(place, QUEUED_AT) as i64);
+        queued.filter(|ns| *ns > 0).min()
     }
 
     fn owner(&self, place: usize) -> u64 {
         self.places.word(place * PLACE_BYTES).load(Ordering::Acquire)
     }
 
+    fn word(&self, place: usize, at: usize) -> u64 {
+        self.places.word(place * PLACE_BYTES + at).load(Ordering::Relaxed)
+    }
+
     fn known(&self, place: usize) -> Option<Start> {
-        let words = (8..PLACE_BYTES).step_by(8).map(|at| place * PLACE_BYTES + at);
-        let words = words.map(|at| self.places.word(at).load(Ordering::Relaxed));
+        let words = (KNOWN_AT..PLACE_BYTES).step_by(8).map(|at| self.word(place, at));
         let bytes: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
-        raw::whole(&bytes)
+        let start: Start = raw::whole(&bytes)?;
+        Some(Start { tag: self.word(place, ISSUED_AT), ..start })
     }
 
     /// Tells what they did so far, in the order in which they began; how many steps that was. No

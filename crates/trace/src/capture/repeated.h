@@ -53,17 +53,15 @@ INLINE u64 repeated_hash(const struct start *known)
 	       command[0] * PI_6 + command[1] * PI_7;
 }
 
-/* One more than the place of what is named; 0: it is to be told. */
-INLINE u32 repeated_place(u32 cpu, const struct start *known)
+/* One more than the place of what is named, of those in `row`; 0: it is to be told. */
+INLINE u32 repeated_place(u32 row, const struct on_way *way)
 {
-	u64 hash = repeated_hash(known);
-	u32 at = hash >> (64 - REPEATED_BITS);
+	u32 at = way->sums >> (64 - REPEATED_BITS);
 	volatile struct repeated *named = bpf_map_lookup_elem(&repeated, &at);
 
-	if (!named || named->hash != hash || known->queued_ns >= named->until_ns ||
-	    known->step.marks & MARK_THROTTLED)
+	if (!named || named->hash != way->sums || way->queued_ns >= named->until_ns)
 		return 0;
-	return (cpu << SUMMED_BITS) + ((u32)named->place & ((1 << SUMMED_BITS) - 1)) + 1;
+	return (row << SUMMED_BITS) + ((u32)named->place & ((1 << SUMMED_BITS) - 1)) + 1;
 }
 
 #endif

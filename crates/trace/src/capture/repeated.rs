@@ -5,7 +5,7 @@
 
 use super::CaptureError;
 use super::raw::{self, Start};
-use super::summed::{PLACES_OF_CPU, Quick, Sums};
+use super::summed::{PLACES_OF_ROW, Quick, Sums};
 use crate::event::Repeated;
 use aya::maps::{Array, Map, MapData};
 use hashbrown::HashMap;
@@ -71,7 +71,7 @@ struct Place {
 pub(super) struct Repeats {
     sums: Sums,
     names: Array<MapData, [u64; 3]>,
-    places: [Place; PLACES_OF_CPU],
+    places: [Place; PLACES_OF_ROW],
     /// Those of the rings' records since they were last emptied; and the last one, for they come
     /// in runs.
     seen: HashMap<Repeated, u32>,

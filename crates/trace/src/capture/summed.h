@@ -7,8 +7,8 @@
  * What is told singly all the same: what failed, what lbolt itself requested, what is told by its
  * steps, and what finds no place here: more devices and operations than there are places.
  *
- * Two programs on one CPU may add at once, where one interrupts the other: all additions are
- * atomic.
+ * Only one program adds to a row of sums: each CPU has two, one for each of the two programs at a
+ * completion (twice.h), which no other run of the same program interrupts.
  *
  * Non-goals: sums by anything else; kernels without atomic operations with a result (PLAIN).
  */
@@ -21,7 +21,7 @@ volatile const u64 slower_than_ns;
 volatile const u32 summed_buckets = 1;
 
 #ifndef PLAIN
-/* Places of each CPU, and those of them that a device and operation can have. */
+/* Places of a row, and those of them that a device and operation can have. */
 #define SUMMED_BITS 4
 #define SUMMED_WAYS 4
 
@@ -61,13 +61,13 @@ struct {
 } summed_not SEC(".maps");
 
 /* One more than the place that a device and operation have; 0: none. */
-INLINE u32 summed_place(u32 cpu, u64 key)
+INLINE u32 summed_place(u32 row, u64 key)
 {
 	u32 first = hash_of(key) >> (64 - SUMMED_BITS);
 
 #pragma unroll
 	for (u32 way = 0; way < SUMMED_WAYS; way++) {
-		u32 place = (cpu << SUMMED_BITS) + ((first + way) & ((1 << SUMMED_BITS) - 1));
+		u32 place = (row << SUMMED_BITS) + ((first + way) & ((1 << SUMMED_BITS) - 1));
 		struct summed *at = bpf_map_lookup_elem(&summed, &place);
 		u64 owner;
 
@@ -98,18 +98,6 @@ INLINE u32 bucket_of(u64 ns)
 	return (shift << 7) + (u32)(ns >> shift);
 }
 
-/* Once more at the most: only what interrupts this may have been between. */
-INLINE void raise(u64 *most, u64 value)
-{
-#pragma unroll
-	for (int time = 0; time < 2; time++) {
-		u64 now = *(volatile u64 *)most;
-
-		if (now >= value || __sync_val_compare_and_swap(most, now, value) == now)
-			return;
-	}
-}
-
 INLINE int is_own(u32 tgid)
 {
 	u32 zero = 0;
@@ -120,19 +108,51 @@ INLINE int is_own(u32 tgid)
 
 #include "repeated.h"
 
-/* Whether it is added to the sums; else it is to be told. */
-static APART int sum_up(struct start *known, u32 status)
+/* Of which sums it is, if it is quick; 0: of none. */
+INLINE u64 sums_of(const struct start *known)
 {
-	u64 took_ns = bpf_ktime_get_ns() - known->queued_ns;
-	u64 key = 1ull << 63 | (u64)(known->step.command_flags & OPERATION) << 32 |
-		  known->step.device;
-	u32 cpu = bpf_get_smp_processor_id(), place, bucket;
+	if (!slower_than_ns || is_own(known->tgid))
+		return 0;
+	if (repeated_alone)
+		return known->step.marks & MARK_THROTTLED ? 0 : repeated_hash(known);
+	return 1ull << 63 | (u64)(known->step.command_flags & OPERATION) << 32 |
+	       known->step.device;
+}
+
+/* Nobody else adds: what reads it meanwhile sees the one or the other. */
+INLINE void add(u64 *sum, u64 value)
+{
+	*(volatile u64 *)sum = *(volatile u64 *)sum + value;
+}
+
+INLINE void raise(u64 *most, u64 value)
+{
+	if (*(volatile u64 *)most < value)
+		*(volatile u64 *)most = value;
+}
+
+/* When all else is added, on all processors. */
+INLINE void count_it(u64 *count)
+{
+	if (stores_in_order) {
+		asm volatile("" ::: "memory");
+		add(count, 1);
+	} else {
+		__sync_lock_test_and_set(count, *(volatile u64 *)count + 1);
+	}
+}
+
+/* Whether it is added to the sums; else it is to be told. */
+INLINE int sum_up(struct on_way *way, u32 again)
+{
+	u64 took_ns = bpf_ktime_get_ns() - way->queued_ns;
+	u32 cpu = bpf_get_smp_processor_id(), row = cpu * 2 + again, place, bucket;
 	struct summed *sum;
 	u64 *count;
 
-	if (status || took_ns >= slower_than_ns || cpu >= cells_cpus || is_own(known->tgid))
+	if (took_ns >= slower_than_ns || cpu >= cells_cpus)
 		return 0;
-	place = repeated_alone ? repeated_place(cpu, known) : summed_place(cpu, key);
+	place = repeated_alone ? repeated_place(row, way) : summed_place(row, way->sums);
 	if (!place--)
 		return 0;
 	sum = bpf_map_lookup_elem(&summed, &place);
@@ -140,14 +160,14 @@ static APART int sum_up(struct start *known, u32 status)
 	count = bpf_map_lookup_elem(&summed_counts, &bucket);
 	if (!sum || !count)
 		return 0;
-	__sync_fetch_and_add(&sum->bytes, known->step.length_bytes);
-	__sync_fetch_and_add(&sum->admission_ns, known->started_after_ns);
-	if (known->tag)
-		__sync_fetch_and_add(&sum->queue_ns, known->tag - known->queued_ns);
-	__sync_fetch_and_add(&sum->response_ns, took_ns);
+	add(&sum->bytes, way->length_bytes);
+	add(&sum->admission_ns, way->started_after_ns);
+	if (way->issued_ns)
+		add(&sum->queue_ns, way->issued_ns - way->queued_ns);
+	add(&sum->response_ns, took_ns);
 	raise(&sum->most_ns, took_ns);
 	raise(&sum->below_ns, slower_than_ns - took_ns);
-	__sync_fetch_and_add(count, 1);
+	count_it(count);
 	return 1;
 }
 #endif

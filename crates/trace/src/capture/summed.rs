@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::Ordering;
 
-/// SUMMED_BITS: places of each CPU.
+/// SUMMED_BITS: places of a row. Each CPU has two rows.
 const BITS: u32 = 4;
-pub(super) const PLACES_OF_CPU: usize = 1 << BITS;
+pub(super) const PLACES_OF_ROW: usize = 1 << BITS;
 /// `struct summed`, in words.
 const WORDS: usize = 8;
 const KEY: usize = 0;
@@ -80,7 +80,10 @@ impl Sizes {
     pub(super) fn new(cpus: u32, slower_than_ns: u64) -> Self {
         match slower_than_ns {
             0 => Self { places: 1, buckets: 1 },
-            ns => Self { places: cpus << BITS, buckets: u32::from(Binned::new(ns).bucket()) + 1 },
+            ns => {
+                let buckets = u32::from(Binned::new(ns).bucket()) + 1;
+                Self { places: (cpus * 2) << BITS, buckets }
+            }
         }
     }
 
@@ -140,10 +143,10 @@ impl Sums {
         all
     }
 
-    /// What is new since the last time in a place of every CPU.
-    pub(super) fn take(&mut self, of_cpu: usize) -> Quick {
+    /// What is new since the last time in a place of all rows.
+    pub(super) fn take(&mut self, of_row: usize) -> Quick {
         let mut new = Quick::default();
-        for place in (of_cpu..self.sizes.places as usize).step_by(PLACES_OF_CPU) {
+        for place in (of_row..self.sizes.places as usize).step_by(PLACES_OF_ROW) {
             let response_ns = self.word(place, RESPONSE_NS);
             let known = self.taken.get(&place);
             let is_same = known.map_or(0, |known| known.response_ns) == response_ns;
@@ -234,7 +237,7 @@ mod tests {
         for slower_than_ns in [1, 255, 256, 1_000_000, SLOWER_THAN_NS_MOST] {
             let sizes = Sizes::new(2, slower_than_ns);
             assert!(u32::from(Binned::new(slower_than_ns - 1).bucket()) < sizes.buckets);
-            assert_eq!(sizes.places, 32);
+            assert_eq!(sizes.places, 64);
         }
         assert_eq!(Sizes::new(128, 0).counts(), 1);
         // Of a thousand CPUs and the greatest threshold the memory can still be asked for.

@@ -89,10 +89,10 @@ INLINE int was_done(u64 *context, const struct point *point)
 }
 
 #define TWICE(at, program, is_twice)                                                               \
-	INLINE int program##_step(u64 *context);                                                   \
+	INLINE int program##_step(u64 *context, u32 again);                                                 \
 	at(program) int program(u64 *context)                                                      \
 	{                                                                                          \
-		program##_step(context);                                                           \
+		program##_step(context, 0);                                                        \
 		if (is_twice)                                                                      \
 			note_done(context);                                                        \
 		return 0;                                                                          \
@@ -101,9 +101,9 @@ INLINE int was_done(u64 *context, const struct point *point)
 	{                                                                                          \
 		struct point name = {#program};                                                    \
                                                                                                    \
-		return was_done(context, &name) ? 0 : program##_step(context);                     \
+		return was_done(context, &name) ? 0 : program##_step(context, 1);                  \
 	}                                                                                          \
-	INLINE int program##_step(u64 *context)
+	INLINE int program##_step(u64 *context, u32 again)
 
 #define TRACEPOINT(name) TWICE(AT_TRACEPOINT, name, twice)
 #define TRACEPOINT_OF_INTERRUPTS(name) TWICE(AT_TRACEPOINT, name, 1)

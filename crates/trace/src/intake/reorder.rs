@@ -66,6 +66,8 @@ pub(super) struct ReorderBuffer<T: Ordered> {
     behind: Behind<T>,
     /// How many of the first of all may go.
     free: usize,
+    /// How many came since it was last asked what is still to come.
+    unasked: usize,
     /// Whether the first of all is one of those behind.
     is_first_behind: bool,
     /// What is not before it stays for now.
@@ -86,6 +88,7 @@ impl<T: Ordered> ReorderBuffer<T> {
             greatest: None,
             behind,
             free: 0,
+            unasked: 0,
             is_first_behind: false,
             until: None,
             last: None,
@@ -97,6 +100,7 @@ impl<T: Ordered> ReorderBuffer<T> {
     #[inline]
     pub(super) fn push(&mut self, item: &T) {
         let key = item.key();
+        self.unasked += 1;
         match self.greatest {
             Some(greatest) if greatest > key => self.behind.put(item),
             _ => {
@@ -124,11 +128,13 @@ impl<T: Ordered> ReorderBuffer<T> {
     /// belongs before it is still to come.
     pub(super) fn hold_from(&mut self, key: Option<T::Key>) {
         self.until = key;
+        self.unasked = 0;
     }
 
-    /// Whether some are let go soon.
-    pub(super) fn is_nearly_full(&self) -> bool {
-        self.len() >= self.span + self.span / 2
+    /// Whether some are let go soon, and enough came since what holds them was last asked for:
+    /// what is too early a key holds more.
+    pub(super) fn is_to_ask(&self) -> bool {
+        self.len() >= self.span + self.span / 2 && self.unasked > self.span / 64
     }
 
     /// Whether any is let go.
@@ -297,6 +303,21 @@ mod tests {
             }
         }
         assert_eq!(out[..4], [1, 2, 3, 4], "there were too many");
+    }
+
+    #[test]
+    fn what_is_still_to_come_is_asked_for_by_how_many_came() {
+        let mut buffer = ReorderBuffer::new(128);
+        let mut asked_at = Vec::new();
+        for item in 0..250 {
+            buffer.push(&item);
+            if buffer.is_to_ask() {
+                buffer.hold_from(None);
+                asked_at.push(item);
+            }
+            assert!(!buffer.is_to_ask(), "nothing came since");
+        }
+        assert!(asked_at[0] >= 190 && asked_at.len() > 15, "{asked_at:?}");
     }
 
     proptest! {

@@ -74,7 +74,7 @@ impl Steps for Intake<'_> {
     }
 
     fn still_to_come(&mut self, began_ns: impl FnOnce() -> Option<i64>) {
-        if self.in_order.is_nearly_full() {
+        if self.in_order.is_to_ask() {
             self.in_order.hold_from(began_ns().map(|ns| (ns, 0)));
         }
     }
