@@ -109,6 +109,8 @@ pub struct Session<'a> {
     quick: Option<Rc<RefCell<QuickSums>>>,
     /// Sums of those that repeat, which nobody has asked for yet.
     summed: Vec<(Repeated, Quick)>,
+    /// Whether any came when they were last asked for.
+    were_summed: bool,
     live: Option<Arc<Live>>,
     /// When it was kept for the case of a kill.
     kept: Instant,
@@ -167,6 +169,7 @@ impl<'a> Session<'a> {
             stack_names: StackNames::default(),
             quick,
             summed: Vec::new(),
+            were_summed: false,
             live: None,
             kept: Instant::now(),
             refused: None,
@@ -392,8 +395,12 @@ impl<'a> Session<'a> {
 
     fn drain(&mut self) {
         let Some(tracer) = self.tracer.as_mut().filter(|_| self.refused.is_none()) else { return };
+        let mut is_idle = !std::mem::take(&mut self.were_summed);
         match tracer.drain(&mut self.intake) {
-            Ok(drained) => self.intake.counts_mut().rejected += drained.malformed,
+            Ok(drained) => {
+                self.intake.counts_mut().rejected += drained.malformed;
+                is_idle &= drained.events == 0;
+            }
             Err(refused) => self.refused = Some(refused),
         }
         if let Some(witness) = &self.witness {
@@ -402,7 +409,7 @@ impl<'a> Session<'a> {
             witness.name(self.intake.new_names());
             witness.look(threads, files);
             let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
-            witness.cpu_watch.look(now_ns);
+            witness.cpu_watch.look(now_ns, is_idle);
             witness.pressure_watch.look(now_ns, false);
             if let Some(tracer) = &self.tracer {
                 self.stack_names.look(self.intake.new_stacks(), |stack| tracer.frames(stack));
@@ -487,6 +494,7 @@ impl<'a> Session<'a> {
         let now = self.tracer.as_mut().map_or_else(Vec::new, Tracer::take_summed);
         let mut all = std::mem::take(&mut self.summed);
         all.extend(now);
+        self.were_summed |= !all.is_empty();
         all
     }
 

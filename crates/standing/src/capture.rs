@@ -201,7 +201,8 @@ pub(crate) fn run(
     let mut seen = 0;
     session.run(|session| {
         let requests = shared.tally.borrow().requests();
-        let pause = if requests - seen > MUCH { BUSY_POLL } else { IDLE_POLL };
+        let is_busy = requests - seen > MUCH || watcher.repeats.are_coming();
+        let pause = if is_busy { BUSY_POLL } else { IDLE_POLL };
         seen = requests;
         match orders.recv_timeout(pause) {
             Ok(Order::Write(why)) => watcher.requested = Some(why),

@@ -89,6 +89,13 @@ impl Repeats {
         }
     }
 
+    /// Whether the rings are to be looked at often: what is summed up is told as soon as another
+    /// role comes.
+    pub(super) fn are_coming(&self) -> bool {
+        let since = |named: &Named| self.read_ns.saturating_sub(named.last_ns);
+        self.named.values().any(|named| since(named) < PART_NS)
+    }
+
     fn is_due(&self, now_ns: i64) -> bool {
         let part = |ns: i64| ns.div_euclid(PART_NS);
         part(now_ns) != part(self.read_ns)
