@@ -40,8 +40,7 @@ impl<T: ArrowPrimitiveType> Growing<T> {
         rows: &[Request],
         get: impl Fn(&Request) -> Option<T::Native>,
     ) {
-        let known: u64 =
-            rows.iter().rev().fold(0, |known, row| known << 1 | u64::from(get(row).is_some()));
+        let known = known_of(rows, |row| get(row).is_some());
         if known != 0 {
             self.values.resize(before, T::Native::default());
             self.values.extend(rows.iter().map(|row| get(row).unwrap_or_default()));
@@ -71,6 +70,18 @@ impl<T: ArrowPrimitiveType> Growing<T> {
         values.resize(rows, T::Native::default());
         let nulls = (count < rows).then(|| NullBuffer::new(BooleanBuffer::new(bits, 0, rows)));
         PrimitiveArray::new(values.into(), nulls)
+    }
+}
+
+/// A bit a row: whether it has a value. Mostly all rows have one or none has, which is found out
+/// without putting bits together.
+#[inline(always)]
+fn known_of(rows: &[Request], is_known: impl Fn(&Request) -> bool) -> u64 {
+    let count = rows.iter().map(|row| u32::from(is_known(row))).sum::<u32>() as usize;
+    match count {
+        0 => 0,
+        _ if count == rows.len() => u64::MAX >> (TOGETHER - count),
+        _ => rows.iter().rev().fold(0, |known, row| known << 1 | u64::from(is_known(row))),
     }
 }
 
