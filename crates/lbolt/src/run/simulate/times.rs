@@ -53,11 +53,10 @@ impl Sample {
         let (own, its) = (share(&self), share(other));
         let least = own.min(its);
         let random = &mut self.random;
-        let mut thin = |times: &[f64], share: f64| -> Vec<f64> {
-            let is_kept = |_: &f64| least >= share || random.unit() * share < least;
-            times.iter().copied().filter(is_kept).collect()
-        };
-        self.times_ns = [thin(&self.times_ns, own), thin(&other.times_ns, its)].concat();
+        let mut is_kept = |share: f64| least >= share || random.unit() * share < least;
+        self.times_ns.retain(|_| is_kept(own));
+        self.times_ns.reserve(other.times_ns.len());
+        self.times_ns.extend(other.times_ns.iter().filter(|_| is_kept(its)));
         // This sort finds what is in order already, and merges.
         self.times_ns.sort_by(f64::total_cmp);
         self.count += other.count;
