@@ -69,6 +69,8 @@ pub(super) fn by_arrival(waiting: &Waiting) -> SortKey {
 pub(super) struct ByPlace {
     key: fn(&Waiting) -> SortKey,
     next: fn(&Sorted, u32) -> Option<SortKey>,
+    /// The one that waits by itself, as most do: it is next wherever the arm is.
+    alone: Option<Waiting>,
     sorted: Sorted,
 }
 
@@ -78,20 +80,30 @@ impl ByPlace {
         key: fn(&Waiting) -> SortKey,
         next: fn(&Sorted, u32) -> Option<SortKey>,
     ) -> Self {
-        Self { key, next, sorted: Sorted::default() }
+        Self { key, next, alone: None, sorted: Sorted::default() }
     }
 }
 
 impl DriverQueue for ByPlace {
     fn push(&mut self, waiting: Waiting) {
-        self.sorted.insert((self.key)(&waiting), waiting);
+        if self.is_empty() {
+            self.alone = Some(waiting);
+            return;
+        }
+        for waiting in self.alone.take().into_iter().chain([waiting]) {
+            self.sorted.insert((self.key)(&waiting), waiting);
+        }
     }
 
     fn pop(&mut self, head: Position) -> Option<Waiting> {
-        (self.next)(&self.sorted, head.cylinder).and_then(|place| self.sorted.remove(place))
+        let sorted = || {
+            let place = (self.next)(&self.sorted, head.cylinder)?;
+            self.sorted.remove(place)
+        };
+        self.alone.take().or_else(sorted)
     }
 
     fn len(&self) -> usize {
-        self.sorted.len()
+        self.sorted.len() + usize::from(self.alone.is_some())
     }
 }

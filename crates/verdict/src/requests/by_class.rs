@@ -3,7 +3,7 @@
 
 use super::traffic::{Share, Traffic};
 use hashbrown::HashMap;
-use model::record::{Op, Request};
+use model::record::Request;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
@@ -42,11 +42,11 @@ impl<K: Hash + Eq + Copy> ByClass<K> {
     }
 }
 
-/// Requests by device and operation.
+/// Requests of one class, for a caller that keeps classes of its own.
 #[derive(Debug, Clone, Default)]
-pub struct ByOperation(pub(super) ByClass<(u32, Op)>);
+pub struct Class(Traffic);
 
-/// What is known of a device's requests of an operation, or of all.
+/// What is known of a class of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
     /// How many tell their response.
@@ -59,21 +59,26 @@ pub struct Figures {
     pub service_mean_ns: Option<f64>,
 }
 
-impl ByOperation {
-    /// Adds a row.
+impl Class {
+    /// Adds a request.
+    #[inline]
     pub fn add(&mut self, row: &Request) {
-        self.0.of((row.device, row.op)).add(&Share::of(row));
+        self.0.add(&Share::of(row));
     }
 
-    /// The figures of a device and an operation; without one, of all.
-    pub fn figures(&self, device: u32, op: Option<Op>) -> Figures {
-        let is_it = |class: &(u32, Op)| class.0 == device && op.is_none_or(|op| op == class.1);
-        let traffic = self.0.by(|class| is_it(class).then_some(())).pop();
-        traffic.map_or_else(Figures::default, |((), traffic)| Figures {
-            responses: traffic.responses(),
-            mean_ns: traffic.response.as_ref().and_then(|response| response.mean_ns()),
-            max_ns: traffic.response.as_ref().map_or(0, |response| response.max_ns()),
-            service_mean_ns: traffic.done_mean_ns(),
-        })
+    /// Adds the requests of another class.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.merge(&other.0);
+    }
+
+    /// The figures of its requests.
+    pub fn figures(&self) -> Figures {
+        let response = self.0.response.as_ref();
+        Figures {
+            responses: self.0.responses(),
+            mean_ns: response.and_then(|response| response.mean_ns()),
+            max_ns: response.map_or(0, |response| response.max_ns()),
+            service_mean_ns: self.0.done_mean_ns(),
+        }
     }
 }

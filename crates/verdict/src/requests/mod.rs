@@ -15,7 +15,7 @@ mod summed;
 mod traffic;
 
 pub(crate) use by_class::ByClass;
-pub use by_class::{ByOperation, Figures};
+pub use by_class::{Class, Figures};
 pub use counts::{RowCounts, count_findings};
 pub use summary::TraceSummary;
 pub use summed::summed_findings;

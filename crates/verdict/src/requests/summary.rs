@@ -6,18 +6,18 @@
 //!
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response experiment).
 
-use super::by_class::ByOperation;
+use super::by_class::ByClass;
 use super::counts::count_findings;
 use super::sequences::Sequences;
-use super::traffic::found;
+use super::traffic::{Share, found};
 use model::record::requests::Provenance;
-use model::record::{Finding, Flags, Request, Subject, Summed};
+use model::record::{Finding, Flags, Op, Request, Subject, Summed};
 use std::collections::BTreeSet;
 
 /// What the rows so far amount to.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
-    operations: ByOperation,
+    operations: ByClass<(u32, Op)>,
     sequences: Sequences,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
@@ -38,9 +38,9 @@ impl TraceSummary {
         }
         let times_ns = [row.arrival_ns(), row.completed_ns].into_iter().flatten();
         times_ns.for_each(|time_ns| self.reach(time_ns));
-        self.operations.add(row);
+        self.operations.of((row.device, row.op)).add(&Share::of(row));
         if let Some((sequence, share)) = self.sequences.see(row) {
-            self.operations.0.of((sequence.device, sequence.op)).add(&share);
+            self.operations.of((sequence.device, sequence.op)).add(&share);
         }
     }
 
@@ -48,7 +48,7 @@ impl TraceSummary {
     pub fn add_summed(&mut self, summed: &[Summed]) {
         for of in summed {
             let Ok(device) = u32::try_from(of.device) else { continue };
-            if self.operations.0.of((device, of.op)).add_summed(of).is_some() {
+            if self.operations.of((device, of.op)).add_summed(of).is_some() {
                 self.reach(of.from_ns);
                 self.reach(of.until_ns);
             }
@@ -74,7 +74,7 @@ impl TraceSummary {
             .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
         let run = Subject::this_run();
         let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
-        let operations = self.operations.0.by(|class| Some(*class)).into_iter();
+        let operations = self.operations.by(|class| Some(*class)).into_iter();
         let operations = operations.flat_map(|((device, op), traffic)| {
             traffic.findings(&Subject::device_op(&name(device), op.name()), span_ns)
         });
@@ -86,7 +86,7 @@ impl TraceSummary {
 mod tests {
     use super::*;
     use model::histogram::SparseHistogram;
-    use model::record::{Op, quantity};
+    use model::record::quantity;
 
     fn row(op: Op, queued_ns: i64, response_ns: i64) -> Request {
         Request {

@@ -2,7 +2,7 @@
 //! other. Counts, means and extremes are those of every analysis of requests; here is what only a
 //! simulation needs: a sample of the times, for ranks and for the demerit.
 
-use ::verdict::requests::{ByOperation, Figures};
+use ::verdict::requests::{Class as Counted, Figures};
 use analyze::stretches::{Statistic, Stretches};
 use analyze::whatif::Noise;
 use model::record::subject::{ModelOp, Subject};
@@ -53,11 +53,10 @@ impl Sample {
         let (own, its) = (share(&self), share(other));
         let least = own.min(its);
         let random = &mut self.random;
-        let mut thin = |times: &[f64], share: f64| -> Vec<f64> {
-            let is_kept = |_: &f64| least >= share || random.unit() * share < least;
-            times.iter().copied().filter(is_kept).collect()
-        };
-        self.times_ns = [thin(&self.times_ns, own), thin(&other.times_ns, its)].concat();
+        let mut is_kept = |share: f64| least >= share || random.unit() * share < least;
+        self.times_ns.retain(|_| is_kept(own));
+        self.times_ns.reserve(other.times_ns.len());
+        self.times_ns.extend(other.times_ns.iter().filter(|_| is_kept(its)));
         // This sort finds what is in order already, and merges.
         self.times_ns.sort_by(f64::total_cmp);
         self.count += other.count;
@@ -77,6 +76,7 @@ struct Class {
     device: u32,
     /// All together, where it is none.
     op: Option<Op>,
+    counted: Counted,
     /// From arrival to completion.
     response: Sample,
     /// From the driver to the completion; none while every request went to the driver when it
@@ -87,6 +87,7 @@ struct Class {
 impl Class {
     /// Adds a request that was completed.
     fn add(&mut self, row: &Request, completed_ns: i64) {
+        self.counted.add(row);
         let since = |from_ns: Option<i64>| {
             let from_ns = from_ns.filter(|from_ns| *from_ns <= completed_ns)?;
             Some((completed_ns - from_ns) as f64)
@@ -112,11 +113,12 @@ impl Class {
     }
 
     /// With another class, both in rising order.
-    fn with(self, other: &Self) -> Self {
+    fn with(mut self, other: &Self) -> Self {
+        self.counted.merge(&other.counted);
         let are_one = self.service.is_none() && other.service.is_none();
         let service = (!are_one).then(|| self.service().clone().with(other.service()));
         let response = self.response.with(&other.response);
-        Self { device: other.device, op: None, response, service }
+        Self { device: other.device, op: None, counted: self.counted, response, service }
     }
 
     fn key(&self) -> (u32, Option<Op>) {
@@ -126,50 +128,43 @@ impl Class {
 
 /// Requests by device and operation, as they come.
 #[derive(Debug, Clone, Default)]
-struct Tally {
-    all: ByOperation,
-    classes: Vec<Class>,
-}
+struct Tally(Vec<Class>);
 
 impl Tally {
     /// Adds a request that was completed.
-    fn add(&mut self, row: &Request) {
+    fn add(&mut self, device: u32, row: &Request) {
         let Some(completed_ns) = row.completed_ns else { return };
-        self.all.add(row);
-        self.class(row.device, row.op).add(row, completed_ns);
+        self.class(device, row.op).add(row, completed_ns);
     }
 
     /// There are few.
     fn class(&mut self, device: u32, op: Op) -> &mut Class {
         let key = (device, Some(op));
-        let known = self.classes.iter().position(|class| class.key() == key);
+        let known = self.0.iter().position(|class| class.key() == key);
         let place = known.unwrap_or_else(|| {
-            self.classes.push(Class { device, op: Some(op), ..Class::default() });
-            self.classes.len() - 1
+            self.0.push(Class { device, op: Some(op), ..Class::default() });
+            self.0.len() - 1
         });
-        &mut self.classes[place]
+        &mut self.0[place]
     }
 
     /// In rising order, with all operations of each device together.
     fn ranked(mut self) -> Ranked {
-        self.classes.iter_mut().for_each(Class::sort);
-        self.classes.sort_by_key(Class::key);
-        let of_devices = self.classes.chunk_by(|a, b| a.device == b.device);
+        self.0.iter_mut().for_each(Class::sort);
+        self.0.sort_by_key(Class::key);
+        let of_devices = self.0.chunk_by(|a, b| a.device == b.device);
         let together = of_devices.map(|of| of.iter().fold(Class::default(), Class::with));
         let mut classes: Vec<Class> = together.collect();
-        classes.append(&mut self.classes);
+        classes.append(&mut self.0);
         // What is of all operations comes first.
         classes.sort_by_key(Class::key);
-        Ranked { all: self.all, classes }
+        Ranked(classes)
     }
 }
 
 /// The same, with the samples in rising order.
 #[derive(Debug, Default)]
-struct Ranked {
-    all: ByOperation,
-    classes: Vec<Class>,
-}
+struct Ranked(Vec<Class>);
 
 impl Ranked {
     /// What is found of these times of a model, of each device and operation, beside those of the
@@ -185,25 +180,23 @@ impl Ranked {
             let op = class.op.map_or("all", Op::name);
             let (device, model, op) = (name(class.device), model.to_owned(), op.to_owned());
             let subject = Subject::ModelOp(ModelOp { device, model, op });
-            let measured = traced.classes.iter().find(|other| other.key() == class.key());
-            let measured = measured.unwrap_or(&none);
-            let of = |ranked: &Self| ranked.all.figures(class.device, class.op);
-            let (own, theirs) = (of(self), of(traced));
-            let known = known((&own, class), (&theirs, measured)).into_iter();
+            let measured = traced.0.iter().find(|other| other.key() == class.key());
+            let own = class.counted.figures();
+            let known = known((&own, class), measured.unwrap_or(&none)).into_iter();
             let known = known.filter_map(|(name, value)| Some((name, value?)));
             let findings = known.map(|(name, value)| finding(&subject, name, value, own.responses));
             findings.collect::<Vec<Finding>>()
         };
-        self.classes.iter().flat_map(of_class).collect()
+        self.0.iter().flat_map(of_class).collect()
     }
 }
 
 /// What is known of a class on both sides: the figures of its times, and samples of them.
 fn known(
-    simulated: (&Figures, &Class),
-    measured: (&Figures, &Class),
+    (own, sample): (&Figures, &Class),
+    their_sample: &Class,
 ) -> [(&'static str, Option<f64>); 15] {
-    let ((own, sample), (theirs, their_sample)) = (simulated, measured);
+    let theirs = their_sample.counted.figures();
     let (response, their_response) = (&sample.response, &their_sample.response);
     let demerit =
         |own: &Sample, theirs: &Sample| demerit_of_sorted(&own.times_ns, &theirs.times_ns);
@@ -260,18 +253,19 @@ impl Times {
     /// Adds a request of a device that was completed.
     pub(super) fn add(&mut self, device: u32, row: &Request) {
         // Whatever step of it is the first that is known: there it arrives, as in the replay.
-        let row = &Request { device, queued_ns: row.arrival_ns(), ..*row };
-        self.whole.add(row);
+        let arrived = || Request { queued_ns: row.arrival_ns(), ..*row };
+        let row = if row.queued_ns.is_some() { row } else { &arrived() };
+        self.whole.add(device, row);
         let is_async = usize::from(row.flags.contains(Flags::BACKGROUND));
         if let (Op::Write, Some(writes)) = (row.op, &mut self.writes) {
-            writes[is_async].add(row);
+            writes[is_async].add(device, row);
         }
         let times = self.stretches.as_mut().zip(row.arrival_ns().zip(row.completed_ns));
         if let Some((stretches, (came_ns, completed_ns))) = times {
             let write = (row.op == Op::Write).then_some(WRITES[is_async]);
             for class in ["all", row.op.name()].into_iter().chain(write) {
                 let response_ns = u64::try_from(completed_ns - came_ns).unwrap_or(0);
-                stretches.entry((row.device, class)).or_default().add(response_ns);
+                stretches.entry((device, class)).or_default().add(response_ns);
             }
         }
     }
@@ -371,10 +365,10 @@ mod tests {
     fn service_is_distinguished_from_response_from_the_first_request_on_that_waited() {
         let (mut model, mut trace) = (Tally::default(), Tally::default());
         for number in [0, 3, 6, 7, 8] {
-            model.add(&row(number, Op::Read));
-            trace.add(&Request { issued_ns: Some(0), ..row(number, Op::Read) });
+            model.add(0, &row(number, Op::Read));
+            trace.add(0, &Request { issued_ns: Some(0), ..row(number, Op::Read) });
         }
-        assert!(trace.classes[0].service.is_none() && model.classes[0].service.is_some());
+        assert!(trace.0[0].service.is_none() && model.0[0].service.is_some());
         let found = model.ranked().findings(&trace.ranked(), "m", |device| device.to_string());
         assert_eq!(value(&found, "read", "simulated_mean_ns"), 14.8);
         assert_eq!(value(&found, "read", "simulated_service_mean_ns"), 14.2);
@@ -387,8 +381,8 @@ mod tests {
     fn all_operations_of_a_device_are_together_and_nothing_else_is() {
         let mut model = Tally::default();
         for (number, op) in [(1, Op::Write), (5, Op::Read), (3, Op::Write)] {
-            model.add(&row(number, op));
-            model.add(&Request { device: 7, ..row(100 + number, op) });
+            model.add(0, &row(number, op));
+            model.add(7, &row(100 + number, op));
         }
         let found = model.ranked().findings(&Ranked::default(), "m", |device| device.to_string());
         let counts = found.iter().filter(|f| f.quantity == "simulated_count");

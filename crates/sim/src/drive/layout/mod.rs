@@ -180,7 +180,8 @@ impl Layout {
         let after = self.remapped.partition_point(|remapped| remapped.block < block);
         if let Some(own) = self.remapped.get(after).filter(|own| own.block == block) {
             let zone = &self.zones[own.zone];
-            let place = PhysicalPosition { position: own.position, first: 0, end: 1 };
+            let place =
+                PhysicalPosition { position: own.position, first: 0, end: 1, is_track: false };
             return self.run_at(zone, place, block, block + 1);
         }
         let first = after.checked_sub(1).map_or(0, |before| self.remapped[before].block + 1);
@@ -205,7 +206,11 @@ impl Layout {
     pub fn track(&self, block: u64) -> (u64, u64) {
         let block = block.min(self.blocks.saturating_sub(1));
         let zone = self.zone_of(block);
-        let track = zone.place(block - zone.first_block).position / u64::from(zone.sectors);
+        let place = zone.place(block - zone.first_block);
+        if place.is_track {
+            return (zone.first_block + place.first, zone.first_block + place.end);
+        }
+        let track = place.position / u64::from(zone.sectors);
         let bound =
             |track: u64| zone.first_block + zone.blocks_before(track * u64::from(zone.sectors));
         (bound(track), bound(track + 1))

@@ -65,6 +65,29 @@ fn a_bad_track_is_passed_over_as_a_whole() {
 }
 
 #[test]
+fn a_track_has_all_blocks_of_its_head_whatever_is_slipped() {
+    for (sparing, slips) in [
+        ("'zone'", "[0, 23, 27]"),
+        ("'cylinder'", "[0, 23, 45]"),
+        ("'track'", "[0, 3, 20]"),
+        ("'range'\nrange_cylinders = 2", "[0, 23]"),
+        ("'tracks'", "[0, 2]"),
+    ] {
+        for front in [0, 4] {
+            let zones = format!("[[0, 3, 10, 0, {front}, 1, 2, 2], [4, 5, 8, 0, 0, 1, 2, 1]]");
+            let text = format!("sparing = {sparing}\nzones = {zones}\nslips = [{slips}]\n");
+            let layout = layout(&text).unwrap();
+            let track_of = |block: u64| (at(&layout, block).0, at(&layout, block).1);
+            for block in 0..layout.blocks {
+                let on_it = || (0..layout.blocks).filter(|at| track_of(*at) == track_of(block));
+                let bounds = on_it().min().zip(on_it().max().map(|last| last + 1));
+                assert_eq!(Some(layout.track(block)), bounds, "{text} {block}");
+            }
+        }
+    }
+}
+
+#[test]
 fn skews_add_up_and_serpentines_turn() {
     let text = "serpentine = true\nzones = [[0, 1, 10, 3, 0, 2, 5, 0], [3, 4, 8, 0, 0, 1, 1, 0]]\n";
     let layout = layout(text).unwrap();

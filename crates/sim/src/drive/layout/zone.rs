@@ -63,6 +63,8 @@ pub(super) struct PhysicalPosition {
     pub(super) position: u64,
     pub(super) first: u64,
     pub(super) end: u64,
+    /// No defect is on the track, so that these are all of its blocks.
+    pub(super) is_track: bool,
 }
 
 impl Zone {
@@ -81,7 +83,8 @@ impl Zone {
         let slipped = slipped_by(slips, wanted);
         let position = unit_begin + offset + slipped as u64 * self.slip_sectors;
         let track_begin = position - position % u64::from(self.sectors);
-        let (mut low, mut high) = (track_begin, track_begin + u64::from(self.sectors));
+        let track_end = track_begin + u64::from(self.sectors);
+        let (mut low, mut high) = (track_begin, track_end);
         if self.slip_sectors == 1 {
             let before = slipped.checked_sub(1).and_then(|index| slips.get(index));
             low = before.map_or(low, |slip| low.max(slip + 1));
@@ -94,6 +97,7 @@ impl Zone {
             position,
             first: block - (position - low).min(block - unit_first),
             end: (block + (high - position)).min(unit_end),
+            is_track: (low, high) == (track_begin, track_end),
         }
     }
 
