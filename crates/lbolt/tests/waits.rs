@@ -51,17 +51,19 @@ fn root_a_thread_that_hangs_at_the_end_is_counted_until_then_and_is_no_all_clear
     assert!(ended.out.starts_with("Unknown whether anybody waited"), "{}", ended.out);
 }
 
-/// `keeper` holds the file's lock while its large direct writes go on; `editor` needs it.
+/// `keeper` holds the file's lock while its large direct writes go on; `editor`, which starts it
+/// when it is ready itself, needs it.
 const LOCKED: &str = r#"ln -s "$(command -v dd)" $AT/keeper
-$AT/keeper if=/dev/zero of=$AT/shared bs=8M count=40 oflag=direct conv=notrunc status=none &
 python3 -c '
-import os, sys, time
+import os, subprocess, sys, time
 open("/proc/self/comm", "w").write("editor")
-file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
-end = time.monotonic() + 20
-while os.path.exists("/proc/" + sys.argv[2]) and time.monotonic() < end:
+os.chdir(sys.argv[1])
+file = os.open("shared", os.O_WRONLY | os.O_CREAT)
+words = "./keeper if=/dev/zero of=shared bs=8M count=40 oflag=direct conv=notrunc status=none"
+keeper = subprocess.Popen(words.split())
+while keeper.poll() is None:
     os.pwrite(file, b"x", 400 << 20); time.sleep(0.0003)
-' $AT/shared $!; wait"#;
+' $AT"#;
 
 #[test]
 fn root_a_wait_for_a_lock_tells_who_holds_it() {
