@@ -24,7 +24,8 @@ fn pause_after(took: Duration) -> Duration {
 #[derive(Debug, Clone, Default)]
 pub(super) struct CpuWatch {
     last: Option<(i64, CpuStat, Option<u64>)>,
-    due: Option<Instant>,
+    /// When it was read last, and how long it is left alone since.
+    read: Option<(Instant, Duration)>,
     intervals: Vec<CpuTime>,
 }
 
@@ -33,14 +34,14 @@ impl CpuWatch {
     /// says that nothing has come since the last look. Where /proc does not tell, nothing is known.
     pub(super) fn look(&mut self, now_ns: i64, is_idle: bool) {
         let began = Instant::now();
-        let wait = if is_idle { SELDOM - EVERY } else { Duration::ZERO };
-        if self.due.is_some_and(|due| began < due + wait) {
+        let pause = |pause| if is_idle { SELDOM } else { pause };
+        if self.read.is_some_and(|(read, wait)| began < read + pause(wait)) {
             return;
         }
         if let Ok(stat) = CpuStat::read() {
             self.add(now_ns, stat, io_stalled_ns());
         }
-        self.due = Some(began + pause_after(began.elapsed()));
+        self.read = Some((began, pause_after(began.elapsed())));
     }
 
     fn add(&mut self, now_ns: i64, stat: CpuStat, stalled_ns: Option<u64>) {
@@ -75,7 +76,7 @@ impl CpuWatch {
     /// What comes until it is looked again belongs to no interval.
     pub(super) fn pause(&mut self) {
         self.last = None;
-        self.due = None;
+        self.read = None;
     }
 
     pub(super) fn take(self) -> Vec<CpuTime> {
@@ -114,12 +115,12 @@ mod tests {
     fn while_nothing_comes_it_is_read_seldom() {
         let mut watch = CpuWatch::default();
         watch.look(0, true);
-        watch.due = Some(Instant::now() - EVERY);
+        watch.read = Some((Instant::now() - EVERY, EVERY));
         watch.look(1, true);
         assert!(watch.intervals.is_empty());
         watch.look(2, false);
         assert_eq!(watch.intervals.len(), 1, "as soon as something comes");
-        watch.due = Some(Instant::now() - SELDOM);
+        watch.read = Some((Instant::now() - SELDOM, SELDOM));
         watch.look(3, true);
         assert_eq!(watch.intervals.len(), 2);
     }

@@ -305,16 +305,16 @@ impl<'a, O: Output> Watcher<'a, O> {
 
     /// What the kernel has summed up.
     fn look_at_sums(&mut self, session: &mut Session<'_>) {
-        let into = Sinks::new(self.shared, self.alarm);
+        let into = Sinks { shared: self.shared, alarm: self.alarm };
         match self.is_over {
-            true => self.repeats.read(session, &into),
-            false => self.repeats.look(session, &into),
+            true => self.repeats.read(session, into),
+            false => self.repeats.look(session, into),
         }
     }
 
     /// The last seconds, with what is still held back; then they are gathered anew.
     fn write(&mut self, session: &mut Session<'_>, why: String) {
-        self.repeats.read(session, &Sinks::new(self.shared, self.alarm));
+        self.repeats.read(session, Sinks { shared: self.shared, alarm: self.alarm });
         session.let_go_before(i64::MAX);
         let last = self.shared.last.replace(self.options.last_seconds());
         let summed = self.repeats.take_last();

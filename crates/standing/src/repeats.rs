@@ -9,11 +9,10 @@
 
 use super::capture::Shared;
 use ::capture::{Alarm, Session, now_ns};
-use ::verdict::watched::{Losses, Many, Spans, Tally};
+use ::verdict::watched::Many;
 use model::histogram::SparseHistogram;
 use model::record::{Request, Summed};
 use rustix::time::ClockId;
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use trace::capture::Quick;
@@ -39,11 +38,10 @@ struct Named {
 }
 
 /// Where sums go.
+#[derive(Clone, Copy)]
 pub(super) struct Sinks<'a> {
-    tally: &'a RefCell<Tally>,
-    losses: &'a RefCell<Losses>,
-    spans: &'a RefCell<Spans>,
-    alarm: &'a Alarm,
+    pub(super) shared: &'a Shared,
+    pub(super) alarm: &'a Alarm,
 }
 
 /// What is summed up now, and the sums of the last seconds.
@@ -57,13 +55,6 @@ pub(super) struct Repeats {
     last: LastSums,
 }
 
-impl<'a> Sinks<'a> {
-    pub(super) fn new(shared: &'a Shared, alarm: &'a Alarm) -> Self {
-        let Shared { spans, tally, losses, .. } = shared;
-        Self { tally, losses, spans, alarm }
-    }
-}
-
 impl Repeats {
     /// Keeps sums for so long.
     pub(super) fn new(keep: Duration) -> Self {
@@ -73,7 +64,7 @@ impl Repeats {
     }
 
     /// Reads the sums where that is due, and looks what may be summed up from now on.
-    pub(super) fn look(&mut self, session: &mut Session<'_>, into: &Sinks<'_>) {
+    pub(super) fn look(&mut self, session: &mut Session<'_>, into: Sinks<'_>) {
         let now_ns = now_ns(ClockId::Monotonic);
         if self.is_due(now_ns) {
             self.read(session, into);
@@ -82,7 +73,7 @@ impl Repeats {
         self.renew(now_ns, session, into);
         for (of, like) in session.take_repeats() {
             let is_known = self.named.contains_key(&of);
-            let is_alone = into.tally.borrow_mut().is_alone(&like, session.commands());
+            let is_alone = into.shared.tally.borrow_mut().is_alone(&like, session.commands());
             if !is_known && is_alone && session.sum_up(of, self.until_ns) {
                 self.named.insert(of, Named { like, last_ns: now_ns, is_left: false });
             }
@@ -104,9 +95,9 @@ impl Repeats {
     }
 
     /// Reads the sums.
-    pub(super) fn read(&mut self, session: &mut Session<'_>, into: &Sinks<'_>) {
+    pub(super) fn read(&mut self, session: &mut Session<'_>, into: Sinks<'_>) {
         let now_ns = now_ns(ClockId::Monotonic);
-        into.spans.borrow_mut().reach(now_ns);
+        into.shared.spans.borrow_mut().reach(now_ns);
         let from_ns = std::mem::replace(&mut self.read_ns, now_ns);
         for (of, quick) in session.take_summed() {
             let Some(named) = self.named.get_mut(&of) else { continue };
@@ -117,17 +108,17 @@ impl Repeats {
             into.alarm.see_many(named.like.op, &responses, now_ns);
             let many = Many { like: named.like, from_ns, until_ns: now_ns, responses };
             let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
-            let spans = into.spans.borrow();
-            into.tally.borrow_mut().many(&many, began_ns, session.commands(), &spans);
-            into.losses.borrow_mut().many(many);
+            let spans = into.shared.spans.borrow();
+            into.shared.tally.borrow_mut().many(&many, began_ns, session.commands(), &spans);
+            into.shared.losses.borrow_mut().many(many);
         }
         // Whoever was told to be told singly has told its last by now.
         self.named.retain(|_, named| !named.is_left);
         self.last.reach(now_ns);
     }
 
-    fn leave(&mut self, now_ns: i64, session: &mut Session<'_>, into: &Sinks<'_>) {
-        let mut tally = into.tally.borrow_mut();
+    fn leave(&mut self, now_ns: i64, session: &mut Session<'_>, into: Sinks<'_>) {
+        let mut tally = into.shared.tally.borrow_mut();
         for (of, named) in &mut self.named {
             let is_idle = now_ns.saturating_sub(named.last_ns) >= IDLE_NS;
             if is_idle || !tally.is_alone(&named.like, session.commands()) {
@@ -138,11 +129,11 @@ impl Repeats {
     }
 
     /// The next span's are summed up when all of the last one's were.
-    fn renew(&mut self, now_ns: i64, session: &mut Session<'_>, into: &Sinks<'_>) {
+    fn renew(&mut self, now_ns: i64, session: &mut Session<'_>, into: Sinks<'_>) {
         if now_ns < self.until_ns.saturating_add(SETTLED_NS) {
             return;
         }
-        let Some(until_ns) = into.spans.borrow().of(now_ns).map(|span| span.until_ns) else {
+        let Some(until_ns) = into.shared.spans.borrow().of(now_ns).map(|span| span.until_ns) else {
             return;
         };
         self.until_ns = until_ns;

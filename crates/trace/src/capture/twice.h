@@ -89,7 +89,7 @@ INLINE int was_done(u64 *context, const struct point *point)
 }
 
 #define TWICE(at, program, is_twice)                                                               \
-	INLINE int program##_step(u64 *context, u32 again);                                                 \
+	INLINE int program##_step(u64 *context, u32 again);                                        \
 	at(program) int program(u64 *context)                                                      \
 	{                                                                                          \
 		program##_step(context, 0);                                                        \
