@@ -343,10 +343,10 @@ impl Ledger {
         role
     }
 
-    /// The call that a thread is in.
+    /// The call that a thread is in: at its end it is not, as a trace says that begins then.
     fn call_of(&self, pid: Option<u32>, time_ns: i64) -> Option<usize> {
         let (until_ns, call) = pid.and_then(|pid| self.in_call.get(&pid))?;
-        (time_ns <= *until_ns).then_some(*call)
+        (time_ns < *until_ns).then_some(*call)
     }
 
     /// Where a file system lies; where no request has told it, there is nothing that calls could

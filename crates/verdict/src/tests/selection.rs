@@ -119,47 +119,71 @@ fn processes_that_nothing_tells_of_are_known_by_their_commands() {
     assert!(verdict.processes().is_empty(), "no number is not number 0");
 }
 
+/// From when, for how long, and by which process; the last of a row: whether it reads.
+type Row = (i64, i64, u32, bool);
+type Called = (i64, i64, u64);
+
+/// Waits, calls and bytes of the parts sum to those of the whole; times are in ms.
+fn sums_to_the_whole(rows: &[Row], calls: &[Called], cut: i64) -> Result<(), TestCaseError> {
+    let load = || {
+        let mut load = Load::with(&["a", "b"]);
+        for (begin, took, pid, is_read) in rows {
+            let op = if *is_read { Op::Read } else { Op::Write };
+            load.request(*pid, op, begin * MS, took * MS, 8192);
+        }
+        let file_system = 8 << 20;
+        let kind = model::record::FileKind::Regular;
+        let number = model::record::FileNumber { file_system, inode: 5, generation: 0 };
+        let file = model::record::FileKey { kind, number };
+        load.rows.iter_mut().for_each(|row| row.file = Some(file));
+        // Where the file system lies the first row tells.
+        load.request(9, Op::Write, -1, MS, 512);
+        load.rows.last_mut().unwrap().file = Some(file);
+        let call = |(begin, took, pid): &Called| Call {
+            file_system: file_system.into(),
+            inode: 5,
+            pid: *pid,
+            begin_ns: begin * MS,
+            end_ns: Some((begin + took) * MS),
+            ..Call::default()
+        };
+        load.context.calls = calls.iter().map(call).collect();
+        load.context.calls.sort_by_key(|call| call.begin_ns);
+        load
+    };
+    let parts = [i64::MIN..cut * MS, cut * MS..i64::MAX].map(|part| load().selected(part));
+    let whole = load().findings();
+    for quantity in
+        ["waits_count", "waited_ns", "file_calls_count", "file_read_bytes", "file_write_bytes"]
+    {
+        let sum = |findings: &[Finding]| values(findings, quantity).iter().sum::<f64>();
+        prop_assert_eq!(sum(&parts[0]) + sum(&parts[1]), sum(&whole), "{}", quantity);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_read_where_a_call_of_its_thread_ends_is_a_wait_of_its_own() {
+    sums_to_the_whole(&[(338, 1, 1, true)], &[(239, 99, 1)], 338).unwrap();
+}
+
 proptest! {
-    /// Waits, calls and bytes of the parts sum to those of the whole, wherever it is cut.
     #[test]
     fn what_is_cut_in_two_sums_to_the_whole(
         rows in prop::collection::vec((0i64..1000, 1i64..400, 1u32..4, any::<bool>()), 1..60),
         calls in prop::collection::vec((0i64..1000, 1i64..400, 1u64..4), 0..20),
         cut in 0i64..1100,
     ) {
-        let load = || {
-            let mut load = Load::with(&["a", "b"]);
-            for (begin, took, pid, is_read) in &rows {
-                let op = if *is_read { Op::Read } else { Op::Write };
-                load.request(*pid, op, begin * MS, took * MS, 8192);
-            }
-            let file_system = 8 << 20;
-            let kind = model::record::FileKind::Regular;
-            let number = model::record::FileNumber { file_system, inode: 5, generation: 0 };
-            let file = model::record::FileKey { kind, number };
-            load.rows.iter_mut().for_each(|row| row.file = Some(file));
-            // Where the file system lies the first row tells.
-            load.request(9, Op::Write, -1, MS, 512);
-            load.rows.last_mut().unwrap().file = Some(file);
-            let call = |(begin, took, pid): &(i64, i64, u64)| Call {
-                file_system: file_system.into(),
-                inode: 5,
-                pid: *pid,
-                begin_ns: begin * MS,
-                end_ns: Some((begin + took) * MS),
-                ..Call::default()
-            };
-            load.context.calls = calls.iter().map(call).collect();
-            load.context.calls.sort_by_key(|call| call.begin_ns);
-            load
-        };
-        let parts = [i64::MIN..cut * MS, cut * MS..i64::MAX].map(|part| load().selected(part));
-        let whole = load().findings();
-        for quantity in
-            ["waits_count", "waited_ns", "file_calls_count", "file_read_bytes", "file_write_bytes"]
-        {
-            let sum = |findings: &[Finding]| values(findings, quantity).iter().sum::<f64>();
-            prop_assert_eq!(sum(&parts[0]) + sum(&parts[1]), sum(&whole), "{}", quantity);
-        }
+        sums_to_the_whole(&rows, &calls, cut)?;
+    }
+
+    /// Few times, so that many are the same.
+    #[test]
+    fn what_is_cut_where_others_begin_or_end_sums_to_the_whole(
+        rows in prop::collection::vec((0i64..10, 1i64..4, 1u32..4, any::<bool>()), 1..8),
+        calls in prop::collection::vec((0i64..10, 1i64..4, 1u64..4), 0..4),
+        cut in 0i64..12,
+    ) {
+        sums_to_the_whole(&rows, &calls, cut)?;
     }
 }
