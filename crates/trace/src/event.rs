@@ -127,6 +127,7 @@ pub struct Unseen {
 
 impl Step {
     /// The completion of all of it, of which nothing else is told. `error` is 0 or an errno.
+    #[inline]
     pub const fn completion(error: i32) -> Self {
         let (done_bytes, remaining_bytes) = (None, 0);
         Self::Complete { error, done_bytes, remaining_bytes, in_sequence: false, unseen: None }

@@ -84,6 +84,7 @@ pub fn offset(
 }
 
 /// With a flush before it.
+#[inline]
 fn flushing(op: Op, flags: Flags, flushes: bool) -> (Op, Flags) {
     let op = if op == Op::Other && flushes { Op::Flush } else { op };
     (op, flags.with(Flags::PREFLUSH, flushes))

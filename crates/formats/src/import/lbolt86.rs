@@ -42,7 +42,7 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
     for input in inputs {
         each_line(input, intake, |number, line, intake| {
             match record(line) {
-                Ok(record) => intake.event(record.event(&mut ticks))?,
+                Ok(record) => intake.event(&record.event(&mut ticks))?,
                 Err(why) => intake.reject(number, why),
             }
             Ok(())

@@ -151,7 +151,7 @@ pub(super) fn read_all(
         each_line(input, intake, |number, line, intake| {
             match read(line) {
                 Ok(Line::Step(step)) => match teller.event(&step, intake) {
-                    Ok(Some(event)) => intake.event(event)?,
+                    Ok(Some(event)) => intake.event(&event)?,
                     Ok(None) => {}
                     Err(why) => intake.reject(number, why),
                 },

@@ -93,6 +93,7 @@ impl Flags {
     }
 
     /// With the bits of `other` if `condition` holds.
+    #[inline]
     #[must_use]
     pub fn with(self, other: Self, condition: bool) -> Self {
         if condition { self | other } else { self }
@@ -108,6 +109,7 @@ impl std::ops::BitOr for Flags {
 }
 
 impl std::ops::BitOrAssign for Flags {
+    #[inline]
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }

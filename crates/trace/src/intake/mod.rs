@@ -248,6 +248,7 @@ impl<'a> Intake<'a> {
     }
 
     /// To count what a source says of itself: lost events, missed times.
+    #[inline]
     pub fn counts_mut(&mut self) -> &mut Counts {
         &mut self.provenance.counts
     }
@@ -351,10 +352,10 @@ impl<'a> Intake<'a> {
     /// Takes one event in.
     /// Errors: what the output refuses.
     #[inline]
-    pub fn event(&mut self, event: Event) -> Result<(), RowsError> {
+    pub fn event(&mut self, event: &Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
-        let Some(events) = &mut self.events else { return self.pair(&event) };
-        events.push(&event);
+        let Some(events) = &mut self.events else { return self.pair(event) };
+        events.push(event);
         self.pair_sorted()
     }
 
@@ -366,7 +367,7 @@ impl<'a> Intake<'a> {
         let row = is_alone.then(|| self.pairing.finished(finished)).flatten();
         let repeats = self.next_repeats.take();
         let Some(row) = row else {
-            return finished.each().try_for_each(|event| self.event(event));
+            return finished.each().try_for_each(|event| self.event(&event));
         };
         self.provenance.counts.events += finished.steps();
         self.repeats.extend(repeats.map(|of| (of, row)));
@@ -398,10 +399,14 @@ impl<'a> Intake<'a> {
         self.collect()
     }
 
+    #[inline]
     fn show_done(&mut self) {
-        if self.watch.is_none() && self.done.is_none() {
-            return;
+        if self.watch.is_some() || self.done.is_some() {
+            self.show_watched();
         }
+    }
+
+    fn show_watched(&mut self) {
         self.pairing.take_watched().iter().for_each(|row| self.show(row));
     }
 

@@ -61,7 +61,7 @@ impl Steps for Intake<'_> {
 
     #[inline]
     fn event(&mut self, event: Event) -> Result<(), RowsError> {
-        Intake::event(self, event)
+        Intake::event(self, &event)
     }
 
     fn repeats(&mut self, of: Repeated) {

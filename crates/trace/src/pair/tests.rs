@@ -361,7 +361,7 @@ proptest! {
             let mut intake = crate::intake::Intake::new(&mut rows, "test");
             intake.sort_events();
             intake.set_zero(0);
-            order.iter().for_each(|event| intake.event(*event).unwrap());
+            order.iter().for_each(|event| intake.event(event).unwrap());
             let (provenance, _) = intake.finish().unwrap();
             (rows, provenance.counts)
         };

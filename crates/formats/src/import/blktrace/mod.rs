@@ -40,16 +40,17 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
     let mut teller = Teller::default();
     let mut found = Found::default();
     let mut streams: Vec<Stream> = inputs.iter_mut().map(Stream::new).collect();
-    let merged = merge(&mut streams, &mut found, |head, found| {
-        tell(found, intake);
-        teller.take(head, intake)
+    let merged = merge(&mut streams, &mut found, |head, name, found| {
+        if found.is_any() {
+            tell(found, intake);
+        }
+        teller.take(head, name, intake)
     });
     tell(&mut found, intake);
     merged
 }
 
 /// Hands what was found between records over.
-#[inline]
 fn tell(found: &mut Found, intake: &mut Intake) {
     intake.counts_mut().lost += std::mem::take(&mut found.lost);
     for (number, why) in found.rejected.drain(..) {
@@ -57,11 +58,12 @@ fn tell(found: &mut Found, intake: &mut Intake) {
     }
 }
 
-/// Hands the records of all files over, in the order of time.
+/// Hands the records of all files over, in the order of time, each with the name that it tells if
+/// it tells one.
 fn merge(
     streams: &mut [Stream],
     found: &mut Found,
-    mut take: impl FnMut(&Head, &mut Found) -> Result<(), ImportError>,
+    mut take: impl FnMut(&Head, &[u8], &mut Found) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     streams.iter_mut().try_for_each(|stream| stream.advance(found))?;
     loop {
@@ -86,7 +88,7 @@ fn merge(
             if second.is_some_and(|second| head.key() > second) {
                 break;
             }
-            take(head, found)?;
+            take(head, &stream.name, found)?;
             stream.advance(found)?;
         }
     }
@@ -96,18 +98,20 @@ fn merge(
 #[derive(Debug, Default)]
 struct Teller {
     commands: HashMap<u32, CommandId>,
+    /// The process that was last looked for, and its command: the steps of a request lie together.
+    last: Option<(u32, Option<CommandId>)>,
     last_ns: i64,
     is_timed: bool,
 }
 
 impl Teller {
     #[inline]
-    fn take(&mut self, head: &Head, intake: &mut Intake) -> Result<(), ImportError> {
+    fn take(&mut self, head: &Head, name: &[u8], intake: &mut Intake) -> Result<(), ImportError> {
         let record = &head.record;
         let time_ns = i64::try_from(record.time_ns).unwrap_or(i64::MAX);
         match head.tale {
             Tale::Happened(kind) => match self.event(time_ns, record, head.cgroup, kind) {
-                Ok(Some(event)) => {
+                Ok(Some(ref event)) => {
                     intake.counts_mut().out_of_order += u64::from(time_ns < self.last_ns);
                     self.last_ns = time_ns;
                     intake.event(event)?;
@@ -115,9 +119,10 @@ impl Teller {
                 Ok(None) => {}
                 Err(why) => intake.reject(head.number, why),
             },
-            Tale::Name(name) => {
+            Tale::Name => {
                 let length = name.iter().position(|b| *b == 0).unwrap_or(name.len());
                 self.commands.insert(record.pid, intake.command(&name[..length]));
+                self.last = None;
             }
             Tale::WallClock { seconds, nanoseconds } if !self.is_timed => {
                 self.is_timed = true;
@@ -130,8 +135,20 @@ impl Teller {
     }
 
     #[inline]
+    fn command(&mut self, pid: u32) -> Option<CommandId> {
+        match self.last {
+            Some((last, command)) if last == pid => command,
+            _ => {
+                let command = self.commands.get(&pid).copied();
+                self.last = Some((pid, command));
+                command
+            }
+        }
+    }
+
+    #[inline]
     fn event(
-        &self,
+        &mut self,
         time_ns: i64,
         record: &Record,
         cgroup: Option<u64>,
@@ -139,7 +156,7 @@ impl Teller {
     ) -> Result<Option<Event>, &'static str> {
         let mut origin = Origin::default();
         if kind.tells_who() {
-            let command = self.commands.get(&record.pid).copied();
+            let command = self.command(record.pid);
             origin = Origin { pid: Some(record.pid), cgroup, command, ..Origin::UNKNOWN };
         }
         let bits = record.categories();

@@ -75,14 +75,17 @@ impl Record {
     /// The fields of a record; none if there are too few bytes.
     #[inline]
     pub(super) fn read(layout: Layout, bytes: &[u8]) -> Option<Self> {
-        if layout.is_version_8 {
-            Some(Self::read_8(layout, bytes.first_chunk()?))
-        } else {
-            Some(Self::read_7(layout, bytes.first_chunk()?))
-        }
+        // A layout that is a constant costs nothing for each field.
+        let of = |is_big_endian, is_version_8| Layout { is_big_endian, is_version_8 };
+        Some(match (layout.is_big_endian, layout.is_version_8) {
+            (false, false) => Self::read_7(of(false, false), bytes.first_chunk()?),
+            (false, true) => Self::read_8(of(false, true), bytes.first_chunk()?),
+            (true, false) => Self::read_7(of(true, false), bytes.first_chunk()?),
+            (true, true) => Self::read_8(of(true, true), bytes.first_chunk()?),
+        })
     }
 
-    #[inline]
+    #[inline(always)]
     fn read_7(layout: Layout, bytes: &[u8; 48]) -> Self {
         Self {
             time_ns: layout.u64(at(bytes, 8)),
@@ -97,7 +100,7 @@ impl Record {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read_8(layout: Layout, bytes: &[u8; 64]) -> Self {
         Self {
             time_ns: layout.u64(at(bytes, 8)),

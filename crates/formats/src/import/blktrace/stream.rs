@@ -23,7 +23,8 @@ const PASSED_BYTES_MAX: u64 = 64 << 20;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tale {
     Happened(Kind),
-    Name([u8; NOTE_BYTES]),
+    /// [`Stream::name`].
+    Name,
     /// The wall clock at the record's time.
     WallClock {
         /// Since 1970.
@@ -52,7 +53,7 @@ impl Head {
                 kind.step(Default::default(), 0).map_or(u8::MAX, |s: Step| s.rank())
             }
             // A name is known before it is used.
-            Tale::Name(_) | Tale::WallClock { .. } => 0,
+            Tale::Name | Tale::WallClock { .. } => 0,
         };
         (self.record.time_ns, rank, self.record.cpu)
     }
@@ -67,6 +68,13 @@ pub(super) struct Found {
     pub(super) rejected: Vec<(u64, &'static str)>,
 }
 
+impl Found {
+    #[inline]
+    pub(super) fn is_any(&self) -> bool {
+        self.lost > 0 || !self.rejected.is_empty()
+    }
+}
+
 pub(super) struct Stream<'a> {
     input: &'a mut Input,
     buffer: Vec<u8>,
@@ -78,20 +86,36 @@ pub(super) struct Stream<'a> {
     passed_bytes: u64,
     /// The next record that tells something; none at the end, and before the first.
     pub(super) head: Option<Head>,
+    /// The last name of a process, with zeroes behind it.
+    pub(super) name: [u8; NOTE_BYTES],
 }
 
 impl<'a> Stream<'a> {
     pub(super) fn new(input: &'a mut Input) -> Self {
         let buffer = vec![0; BUFFER_BYTES];
-        let (start, end, number, passed_bytes) = (0, 0, 0, 0);
-        Self { input, buffer, start, end, is_at_end: false, number, passed_bytes, head: None }
+        Self {
+            input,
+            buffer,
+            start: 0,
+            end: 0,
+            is_at_end: false,
+            number: 0,
+            passed_bytes: 0,
+            head: None,
+            name: [0; NOTE_BYTES],
+        }
     }
 
     /// So much of the file at the least, from here on, unless it ends before.
+    #[inline]
     fn fill(&mut self, length: usize) -> Result<(), InputError> {
-        if self.end - self.start >= length || self.is_at_end {
-            return Ok(());
-        }
+        let is_there = self.end - self.start >= length || self.is_at_end;
+        if is_there { Ok(()) } else { self.read() }
+    }
+
+    /// Fills the buffer.
+    #[cold]
+    fn read(&mut self) -> Result<(), InputError> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         while self.end < self.buffer.len() {
@@ -138,7 +162,7 @@ impl<'a> Stream<'a> {
                 continue;
             };
             self.start += bytes;
-            self.head = head(layout, record, pdu, self.number);
+            self.head = head(layout, record, pdu, self.number, &mut self.name);
             if self.head.is_some() {
                 return Ok(());
             }
@@ -179,7 +203,13 @@ impl<'a> Stream<'a> {
 
 /// What a record tells; none if that is nothing to us.
 #[inline]
-fn head(layout: Layout, record: Record, pdu: &[u8], number: u64) -> Option<Head> {
+fn head(
+    layout: Layout,
+    record: Record,
+    pdu: &[u8],
+    number: u64,
+    name: &mut [u8; NOTE_BYTES],
+) -> Option<Head> {
     let (cgroup, pdu) = record.cgroup(layout, pdu);
     let tale = match (record.is_note(), record.number()) {
         (false, action) => match numbered(action)? {
@@ -187,10 +217,10 @@ fn head(layout: Layout, record: Record, pdu: &[u8], number: u64) -> Option<Head>
             kind => Tale::Happened(kind),
         },
         (true, 0) => {
-            let mut name = [0; NOTE_BYTES];
             let length = pdu.len().min(NOTE_BYTES);
+            *name = [0; NOTE_BYTES];
             name[..length].copy_from_slice(&pdu[..length]);
-            Tale::Name(name)
+            Tale::Name
         }
         (true, 1) => {
             let (seconds, rest) = pdu.split_first_chunk()?;
