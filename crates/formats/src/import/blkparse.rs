@@ -30,7 +30,7 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
         each_line(input, intake, |number, line, intake| {
             match read(line) {
                 Ok(Some(step)) => match step.event(intake) {
-                    Some(event) => intake.event(&event)?,
+                    Some(ref event) => intake.event(event)?,
                     None => intake.reject(number, "no error's number"),
                 },
                 Ok(None) => {}

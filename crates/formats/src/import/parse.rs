@@ -156,12 +156,23 @@ pub(super) fn fixed(text: &[u8], places: u32, mark: u8) -> Option<i64> {
     {
         return Some(whole);
     }
-    let (is_negative, digits) = match text.strip_prefix(b"-") {
-        Some(rest) => (true, rest),
-        None => (false, text),
+    at_mark(text, places, find(text, mark).unwrap_or(text.len()))
+}
+
+/// The same of what has a mark.
+#[inline]
+pub(super) fn marked(text: &[u8], places: u32, mark: u8) -> Option<i64> {
+    at_mark(text, places, find(text, mark)?)
+}
+
+/// The same, the place of the mark being known.
+#[inline]
+fn at_mark(text: &[u8], places: u32, mark: usize) -> Option<i64> {
+    let (whole, fraction) = text.split_at_checked(mark)?;
+    let (is_negative, whole) = match whole.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        _ => (false, whole),
     };
-    let end = find(digits, mark);
-    let (whole, fraction) = digits.split_at(end.unwrap_or(digits.len()));
     let fraction = fraction.get(1..).unwrap_or_default();
     if whole.is_empty() && fraction.is_empty() {
         return None;
@@ -237,7 +248,7 @@ fn all_places(line: &[u8], byte: u8) -> Option<u64> {
 
 /// Where a byte first is in a few.
 #[inline]
-fn find(text: &[u8], byte: u8) -> Option<usize> {
+pub(super) fn find(text: &[u8], byte: u8) -> Option<usize> {
     let (eights, rest) = text.as_chunks::<8>();
     for (number, eight) in eights.iter().enumerate() {
         let found = places(u64::from_le_bytes(*eight), byte);

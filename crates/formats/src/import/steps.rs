@@ -37,37 +37,48 @@ pub(super) fn numbered(number: u64) -> Option<Kind> {
     ACTIONS.get(place).map(|(_, kind)| *kind)
 }
 
-/// The action of those letters; `m` is a message.
+/// The actions of one letter, by it; `m` is a message.
+const BY_LETTER: [Option<Kind>; 256] = {
+    let mut kinds = [None; 256];
+    kinds[b'm' as usize] = Some(Kind::Nothing);
+    let mut place = 0;
+    while place < ACTIONS.len() {
+        if let ([letter], kind) = ACTIONS[place] {
+            kinds[*letter as usize] = Some(kind);
+        }
+        place += 1;
+    }
+    kinds
+};
+
+/// The action of those letters.
 #[inline]
 pub(super) fn lettered(letters: &[u8]) -> Option<Kind> {
-    if letters == b"m" {
-        return Some(Kind::Nothing);
+    match letters {
+        [letter] => BY_LETTER[usize::from(*letter)],
+        _ => ACTIONS.iter().find(|(known, _)| *known == letters).map(|(_, kind)| *kind),
     }
-    ACTIONS.iter().find(|(known, _)| *known == letters).map(|(_, kind)| *kind)
 }
 
-/// The kernel's tracepoints `block:block_…`, without that. Those that are not here are no steps.
-const TRACEPOINTS: [(&[u8], Kind); 10] = [
-    (b"rq_complete", Kind::Complete),
-    (b"rq_issue", Kind::Issue),
-    (b"bio_queue", Kind::Queue),
-    (b"getrq", Kind::Start),
-    (b"io_start", Kind::Start),
-    (b"bio_backmerge", Kind::BackMerge),
-    (b"bio_frontmerge", Kind::FrontMerge),
-    // A whole request became the end of another.
-    (b"rq_merge", Kind::BackMerge),
-    (b"rq_requeue", Kind::Requeue),
-    // Of devices that have no requests, such as dm's.
-    (b"bio_complete", Kind::Complete),
-];
-
-/// The step of a tracepoint `block_…`; none if it is no block event at all.
+/// The step of one of the kernel's tracepoints `block:block_…`; none if it is no block event at
+/// all.
 #[inline]
 pub(super) fn tracepoint(name: &[u8]) -> Option<Kind> {
-    let name = name.strip_prefix(b"block_")?;
-    let known = TRACEPOINTS.iter().find(|(known, _)| *known == name);
-    Some(known.map_or(Kind::Nothing, |(_, kind)| *kind))
+    Some(match name {
+        b"block_rq_complete" => Kind::Complete,
+        b"block_rq_issue" => Kind::Issue,
+        b"block_bio_queue" => Kind::Queue,
+        b"block_getrq" | b"block_io_start" => Kind::Start,
+        b"block_bio_backmerge" => Kind::BackMerge,
+        b"block_bio_frontmerge" => Kind::FrontMerge,
+        // A whole request became the end of another.
+        b"block_rq_merge" => Kind::BackMerge,
+        b"block_rq_requeue" => Kind::Requeue,
+        // Of devices that have no requests, such as dm's.
+        b"block_bio_complete" => Kind::Complete,
+        _ if name.starts_with(b"block_") => Kind::Nothing,
+        _ => return None,
+    })
 }
 
 /// How many events a line says that ftrace's buffer overran: `CPU:1 [LOST 6384 EVENTS]`; one at the

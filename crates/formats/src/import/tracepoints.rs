@@ -7,11 +7,10 @@
 //! first counts. Other events are passed over.
 
 use super::lines::each_line;
-use super::parse::{fixed, unsigned};
+use super::parse::{find, marked, unsigned};
 use super::steps::{Kind, lettered, tracepoint};
 use super::words::{Said, Words, device};
 use super::{ImportError, Input};
-use memchr::{memchr_iter, memrchr};
 use trace::event::{Event, Origin};
 use trace::intake::Intake;
 
@@ -62,8 +61,11 @@ pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     if unsigned(name).is_some() {
         name = words.next();
     }
-    let Some(name) = name.strip_suffix(b":") else { return read_blk(context, name, words) };
-    let name = name.strip_prefix(b"block:").unwrap_or(name);
+    let Some((b':', name)) = name.split_last() else { return read_blk(context, name, words) };
+    let name = match name.split_first_chunk() {
+        Some((b"block:", rest)) => rest,
+        _ => name,
+    };
     let Some(kind) = tracepoint(name) else { return Ok(Line::Other) };
     if kind == Kind::Nothing {
         return Ok(Line::NoStep);
@@ -99,21 +101,32 @@ fn read_blk<'a>(
 /// behind it.
 #[inline]
 fn context(line: &[u8]) -> Option<Context<'_>> {
-    memchr_iter(b'[', line).find_map(|open| {
-        // Numbers of CPUs are short.
-        let length = line[open..].iter().take(8).position(|b| *b == b']')?;
-        let cpu = unsigned(&line[open + 1..open + length])?;
-        let mut words = Words(&line[open + length + 1..]);
-        let mut word = words.next();
-        if !word.ends_with(b":") {
-            // ftrace's flags.
-            word = words.next();
+    let mut open = find(line, b'[')?;
+    loop {
+        if let Some(context) = context_at(line, open) {
+            return Some(context);
         }
-        let time = word.strip_suffix(b":").filter(|time| time.contains(&b'.'))?;
-        let time_ns = fixed(time, 9, b'.')?;
-        let task = line[..open].trim_ascii();
-        Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, rest: words.0 })
-    })
+        open += 1 + find(&line[open + 1..], b'[')?;
+    }
+}
+
+/// The same, if the bracket there is the CPU's.
+#[inline]
+fn context_at(line: &[u8], open: usize) -> Option<Context<'_>> {
+    let (task, rest) = line.split_at_checked(open)?;
+    // Numbers of CPUs are short.
+    let length = rest.iter().take(8).position(|b| *b == b']')?;
+    let cpu = unsigned(rest.get(1..length)?)?;
+    let mut words = Words(rest.get(length + 1..)?);
+    let mut word = words.next();
+    if word.last() != Some(&b':') {
+        // ftrace's flags.
+        word = words.next();
+    }
+    let Some((b':', time)) = word.split_last() else { return None };
+    let time_ns = marked(time, 9, b'.')?;
+    let task = task.trim_ascii();
+    Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, rest: words.0 })
 }
 
 /// A task's name and number.
@@ -121,18 +134,24 @@ fn task(text: &[u8], parting: Parting) -> (Option<&[u8]>, Option<u32>) {
     let (mark, text) = match parting {
         Parting::Space => (b' ', text),
         // The number of the process may follow: `dd-8515    (   8515)`.
-        Parting::Dash if text.ends_with(b")") => {
-            (b'-', memrchr(b'(', text).map_or(text, |open| text[..open].trim_ascii_end()))
+        Parting::Dash if text.last() == Some(&b')') => {
+            (b'-', last(text, b'(').map_or(text, |open| text[..open].trim_ascii_end()))
         }
         Parting::Dash => (b'-', text),
     };
-    let Some(place) = memrchr(mark, text) else { return (None, None) };
+    let Some(place) = last(text, mark) else { return (None, None) };
     let number = &text[place + 1..];
     // A thread behind its process: `8515/8516`.
-    let number = memrchr(b'/', number).map_or(number, |slash| &number[slash + 1..]);
+    let number = last(number, b'/').map_or(number, |slash| &number[slash + 1..]);
     let pid = unsigned(number).and_then(|pid| u32::try_from(pid).ok());
     let name = text[..place].trim_ascii();
     (Some(name).filter(|name| !matches!(*name, b"" | b"<...>")), pid)
+}
+
+/// Where a byte is last. It is a few bytes away: nothing is faster than to look.
+#[inline]
+fn last(text: &[u8], byte: u8) -> Option<usize> {
+    text.iter().rposition(|other| *other == byte)
 }
 
 /// Reads files of such lines. `lost` says what a line that is no event says was lost;
@@ -151,7 +170,7 @@ pub(super) fn read_all(
         each_line(input, intake, |number, line, intake| {
             match read(line) {
                 Ok(Line::Step(step)) => match teller.event(&step, intake) {
-                    Ok(Some(event)) => intake.event(&event)?,
+                    Ok(Some(ref event)) => intake.event(event)?,
                     Ok(None) => {}
                     Err(why) => intake.reject(number, why),
                 },
