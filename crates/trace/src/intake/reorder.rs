@@ -181,6 +181,7 @@ impl<T: Ordered> ReorderBuffer<T> {
         self.free = self.free.saturating_sub(count);
         match self.is_first_behind {
             true => self.behind.drop_first(),
+            false if count == 1 => _ = self.kept.pop_front(),
             false => _ = self.kept.drain(..count.min(self.kept.len())),
         }
     }

@@ -20,6 +20,7 @@ use hashbrown::hash_map::Entry;
 use model::record::requests::Counts;
 use model::record::{Flags, Op};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 
 /// Outstanding requests at the most; the oldest half is then taken to be never completed.
 const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
@@ -29,11 +30,20 @@ const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
 const OUTSTANDING_AT_A_PLACE: usize = 1024;
 
 /// Where requests are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ExtentKey {
     device: u32,
     op: Op,
     offset_bytes: Option<u64>,
+}
+
+/// In two words, where each member by itself would cost as much as one.
+impl Hash for ExtentKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.offset_bytes.unwrap_or(u64::MAX));
+        state.write_u64(u64::from(self.device) << 8 | self.op as u64);
+    }
 }
 
 impl ExtentKey {
@@ -76,6 +86,9 @@ pub(super) struct Inexact {
     /// Those at each place, the oldest first.
     waiting: HashMap<ExtentKey, There>,
     outstanding: usize,
+    /// The place where a request was put last, and where that lies, if it is the only one there:
+    /// its next steps often follow at once.
+    last: Option<(ExtentKey, u32)>,
 }
 
 /// Where the requests of a place lie.
@@ -165,6 +178,7 @@ impl Inexact {
         let there = self.waiting.entry(place).or_default();
         let older = there.partition_point(|other| id(*other) < id(lies));
         there.insert(older, lies);
+        self.last = (there.len() == 1).then_some((place, lies));
         if there.len() > OUTSTANDING_AT_A_PLACE {
             let oldest = there.remove(0);
             self.outstanding -= 1;
@@ -180,6 +194,11 @@ impl Inexact {
 
     /// The oldest request there of which a condition holds.
     fn find(&mut self, place: ExtentKey, is_it: impl Fn(&Waiting) -> bool) -> Option<&mut Waiting> {
+        if let Some((last, lies)) = self.last
+            && last == place
+        {
+            return self.requests.get_mut(lies as usize).filter(|waiting| is_it(waiting));
+        }
         let there = self.waiting.get(&place)?;
         let lies = there.get(position(&self.requests, there, is_it)?)?;
         self.requests.get_mut(*lies as usize)
@@ -191,6 +210,7 @@ impl Inexact {
         place: ExtentKey,
         which: impl FnOnce(&[Waiting], &[u32]) -> Option<usize>,
     ) -> Option<u32> {
+        self.last = None;
         let Entry::Occupied(mut there) = self.waiting.entry(place) else { return None };
         let position = which(&self.requests, there.get())?;
         let removed = there.get_mut().remove(position);
@@ -321,6 +341,7 @@ impl Inexact {
 
     /// So that a stream of requests that nobody completes does not fill the memory.
     fn give_up_the_older_half(&mut self, window: &mut Window) {
+        self.last = None;
         let all = &mut self.requests;
         let there = self.waiting.values().flatten();
         let mut ids: Vec<u64> = there.map(|lies| all[*lies as usize].open.id).collect();
@@ -345,7 +366,7 @@ impl Inexact {
         let mut rest: Vec<u32> = self.waiting.drain().flat_map(|(_, there)| there).collect();
         rest.sort_by_key(|lies| self.requests[*lies as usize].open.id);
         rest.into_iter().for_each(|lies| self.close(lies, None, 0, window));
-        self.outstanding = 0;
+        (self.outstanding, self.last) = (0, None);
     }
 }
 

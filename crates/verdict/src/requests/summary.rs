@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 pub struct TraceSummary {
     operations: ByClass<(u32, Op)>,
     sequences: Sequences,
-    first_ns: Option<i64>,
-    last_ns: Option<i64>,
+    /// From the first arrival to the last step.
+    reach_ns: Option<(i64, i64)>,
     cgroups: BTreeSet<u64>,
     /// The cgroup of the last row: rows come in runs of the same.
     last_cgroup: Option<u64>,
@@ -36,8 +36,11 @@ impl TraceSummary {
             self.cgroups.extend(row.cgroup);
             self.last_cgroup = row.cgroup;
         }
-        let times_ns = [row.arrival_ns(), row.completed_ns].into_iter().flatten();
-        times_ns.for_each(|time_ns| self.reach(time_ns));
+        // One that was completed has arrived.
+        if let Some(arrival_ns) = row.arrival_ns() {
+            self.reach(arrival_ns);
+            self.reach(row.completed_ns.unwrap_or(arrival_ns));
+        }
         self.operations.of((row.device, row.op)).add(&Share::of(row));
         if let Some((sequence, share)) = self.sequences.see(row) {
             self.operations.of((sequence.device, sequence.op)).add(&share);
@@ -56,8 +59,8 @@ impl TraceSummary {
     }
 
     fn reach(&mut self, time_ns: i64) {
-        self.first_ns = Some(self.first_ns.map_or(time_ns, |first| first.min(time_ns)));
-        self.last_ns = Some(self.last_ns.map_or(time_ns, |last| last.max(time_ns)));
+        let (first_ns, last_ns) = self.reach_ns.unwrap_or((time_ns, time_ns));
+        self.reach_ns = Some((first_ns.min(time_ns), last_ns.max(time_ns)));
     }
 
     /// The cgroups that requested anything.
@@ -68,10 +71,8 @@ impl TraceSummary {
     /// All findings: what the footer counts, and each device's times by operation. `name` is a
     /// device's.
     pub fn findings(&self, provenance: &Provenance, name: impl Fn(u32) -> String) -> Vec<Finding> {
-        let span_ns = self
-            .first_ns
-            .zip(self.last_ns)
-            .map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
+        let span_ns = self.reach_ns;
+        let span_ns = span_ns.map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
         let run = Subject::this_run();
         let span = found(&run, "trace_span_ns", span_ns, 1, "from the first arrival to the last");
         let operations = self.operations.by(|class| Some(*class)).into_iter();
