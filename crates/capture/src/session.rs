@@ -111,6 +111,8 @@ pub struct Session<'a> {
     summed: Vec<(Repeated, Quick)>,
     /// Whether any came when they were last asked for.
     were_summed: bool,
+    /// Whether anything has come since this was last asked.
+    has_come: bool,
     live: Option<Arc<Live>>,
     /// When it was kept for the case of a kill.
     kept: Instant,
@@ -170,6 +172,7 @@ impl<'a> Session<'a> {
             quick,
             summed: Vec::new(),
             were_summed: false,
+            has_come: false,
             live: None,
             kept: Instant::now(),
             refused: None,
@@ -363,6 +366,11 @@ impl<'a> Session<'a> {
         going_on.into_iter().flatten().map(as_wait).collect()
     }
 
+    /// Whether anything has come since this was last asked.
+    pub fn has_come(&mut self) -> bool {
+        std::mem::take(&mut self.has_come)
+    }
+
     /// Empties the rings.
     fn take(&mut self) {
         self.drain();
@@ -403,6 +411,7 @@ impl<'a> Session<'a> {
             }
             Err(refused) => self.refused = Some(refused),
         }
+        self.has_come |= !is_idle;
         if let Some(witness) = &self.witness {
             let (threads, files) = (self.intake.new_threads(), self.intake.new_files());
             let mut witness = witness.borrow_mut();

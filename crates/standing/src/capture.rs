@@ -32,7 +32,7 @@ const BUSY_POLL: Duration = Duration::from_millis(20);
 /// The kernel's buffers for each CPU, and at the least: what comes in [`IDLE_POLL`] at the rate of
 /// the quickest drives. They are memory that is never swapped.
 const RING_BYTES_OF_CPU: u32 = 2 << 20;
-const RING_BYTES_LEAST: u32 = 8 << 20;
+const RING_BYTES_LEAST: u32 = 4 << 20;
 /// More requests than these between two emptyings are much.
 const MUCH: u64 = 200;
 /// Who has waited for so long and still waits is told of before the wait has ended.
@@ -378,6 +378,10 @@ impl<'a, O: Output> Watcher<'a, O> {
             tally.learn(&process);
             losses.learn(&process);
             self.lives.know(process.pid as u32, started);
+        }
+        // Whose number it is now matters to what comes of it.
+        if !session.has_come() {
+            return;
         }
         let Changes { others, gone } = self.lives.look(Instant::now(), model::process::started);
         losses.forget(&gone);

@@ -28,7 +28,7 @@ const SPAN: Duration = Duration::from_secs(60);
 /// took longer are late.
 const DELAY: Duration = Duration::from_secs(30);
 /// How often it is looked whether it is over.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Less than this holds no day: what Parquet says of its own files would be most of it.
 const KEEP_LEAST: u64 = 16 << 20;

@@ -11,6 +11,7 @@
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicU64;
 
@@ -33,10 +34,21 @@ impl Mapping {
         length: usize,
         access: ProtFlags,
     ) -> rustix::io::Result<Self> {
-        let length = length.next_multiple_of(rustix::param::page_size());
+        Self::of(map, 0..length, access)
+    }
+
+    /// Bytes of a map; the first of them begins a page.
+    /// Errors: as `new`.
+    pub(super) fn of(
+        map: BorrowedFd<'_>,
+        bytes: Range<usize>,
+        access: ProtFlags,
+    ) -> rustix::io::Result<Self> {
+        let length = bytes.len().next_multiple_of(rustix::param::page_size());
+        let from = bytes.start as u64;
         // SAFETY: a new mapping, at an address of the kernel's choice, replaces none.
         let begin =
-            unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, map, 0)? };
+            unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, map, from)? };
         Ok(Self { begin, length })
     }
 

@@ -28,7 +28,7 @@ const PLAIN: &[u8] = aya::include_bytes_aligned!("block_plain.bpf.o");
 
 /// Whether this machine's processors see each other's stores in the order in which they are made
 /// (x86's "total store order"; Intel's manual, volume 3A, 9.2).
-const STORES_IN_ORDER: u32 = cfg!(target_arch = "x86_64") as u32;
+pub(super) const STORES_IN_ORDER: u32 = cfg!(target_arch = "x86_64") as u32;
 
 /// Stacks that are kept, by a hash: what has the place of another has none.
 const STACKS_MOST: u32 = 1 << 14;

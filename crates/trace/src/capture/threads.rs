@@ -6,25 +6,38 @@
 //! PID namespace than the first.
 
 use super::mapping::Mapping;
+use super::programs::STORES_IN_ORDER;
 use super::ring;
 use super::wait::{LEAST_NS, Waits};
 use crate::bpf::Loaded;
 use crate::event::{GoingOn, WaitEvent, WaitTotals};
 use crate::intake::Steps;
 use crate::process;
-use aya::maps::{Array, Map};
+use aya::maps::{Array, Map, MapData};
 use model::record::FileNumber;
 use rustix::mm::ProtFlags;
+use std::ops::Range;
 use std::os::fd::AsFd as _;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `struct waiting`, and how many there are.
 const SLOT_BYTES: usize = 128;
 const SLOTS: usize = 1 << 15;
+/// How many are looked at together. They begin a page, however large pages are.
+const BLOCK_SLOTS: usize = 1 << 9;
+const BLOCKS: usize = SLOTS / BLOCK_SLOTS;
 
 /// The table as the programs write it; none where they tell of no waits.
 #[derive(Debug)]
-pub(super) struct Threads(Option<Mapping>);
+pub(super) struct Threads(Option<Table>);
+
+/// It is mapped in parts and while these are looked at: all that is mapped counts as our memory.
+#[derive(Debug)]
+struct Table {
+    waiting: MapData,
+    /// A byte for each block, in which somebody began to wait (`waited_in`).
+    blocks: Mapping,
+}
 
 /// One of its rows.
 struct Slot {
@@ -43,37 +56,87 @@ impl Threads {
         if are_told {
             begin_those_that_wait(loaded);
         }
-        let Some(Map::Array(map)) = loaded.ebpf.map("waiting") else { return Self(None) };
-        Self(Mapping::new(map.fd().as_fd(), SLOTS * SLOT_BYTES, ProtFlags::READ).ok())
+        Self(Table::of(loaded))
     }
 
     /// Waits that have gone on for so long, or as long as any that are told.
     pub(super) fn going_on(&self, waits: &Waits, least_ns: u64) -> Vec<GoingOn> {
         let now_ns = ring::now_ns();
         let least_ns = least_ns.max(LEAST_NS);
-        let begun = self.slots().filter(|slot| slot.pid != 0);
+        let begun = self.0.iter().flat_map(Table::waiting);
         let begun = begun.filter(|slot| slot.since_ns.saturating_add(least_ns) <= now_ns);
         begun.filter_map(|slot| going_on(waits, &slot, now_ns)).collect()
     }
 
     /// All that is left to tell of programs that are not attached any more.
     pub(super) fn left(&self, waits: &Waits) -> Left {
-        let waited = self.slots().filter(|slot| slot.totals.count > 0);
+        let all = self.0.iter().flat_map(|table| table.slots(0..SLOTS));
+        let waited = all.filter(|slot| slot.totals.count > 0);
         let totals = waited.map(|slot| (slot.owner, slot.totals)).collect();
         Left { going_on: self.going_on(waits, LEAST_NS), totals }
     }
+}
 
-    /// Rows of which something is known.
-    fn slots(&self) -> impl Iterator<Item = Slot> {
-        let words = self.0.iter().flat_map(|table| {
-            let word = |slot: usize, place: usize| {
-                table.word(slot * SLOT_BYTES + 8 * place).load(Ordering::Relaxed)
-            };
-            (0..SLOTS)
-                .filter(move |slot| word(*slot, 1) != 0)
-                .map(move |slot| std::array::from_fn(|place| word(slot, place)))
-        });
-        words.map(Slot::of)
+impl Table {
+    fn of(loaded: &mut Loaded) -> Option<Self> {
+        let mut array = |name| match loaded.ebpf.take_map(name) {
+            Some(Map::Array(map)) => Some(map),
+            _ => None,
+        };
+        let (waiting, blocks) = (array("waiting")?, array("waited_in")?);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let blocks = Mapping::new(blocks.fd().as_fd(), BLOCKS, access).ok()?;
+        let table = Self { waiting, blocks };
+        // Those that waited already are in any block.
+        (0..BLOCKS).for_each(|block| table.note(block));
+        Some(table)
+    }
+
+    /// Who waits.
+    fn waiting(&self) -> Vec<Slot> {
+        let blocks = (0..BLOCKS).filter(|block| self.take_note(*block));
+        let of_block = |block| {
+            let first = block * BLOCK_SLOTS;
+            let slots = self.slots(first..first + BLOCK_SLOTS);
+            let waiting: Vec<_> = slots.into_iter().filter(|slot| slot.pid != 0).collect();
+            if !waiting.is_empty() || STORES_IN_ORDER == 0 {
+                self.note(block);
+            }
+            waiting
+        };
+        blocks.flat_map(of_block).collect()
+    }
+
+    /// Somebody waits in a block.
+    fn note(&self, block: usize) {
+        let (word, bits) = self.of_block(block);
+        word.fetch_or(bits, Ordering::Relaxed);
+    }
+
+    /// Whether somebody began to wait in a block; from now on nobody has.
+    fn take_note(&self, block: usize) -> bool {
+        let (word, bits) = self.of_block(block);
+        word.load(Ordering::Relaxed) & bits != 0
+            && word.fetch_and(!bits, Ordering::SeqCst) & bits != 0
+    }
+
+    /// A block's byte, in its word.
+    fn of_block(&self, block: usize) -> (&AtomicU64, u64) {
+        let mut bytes = [0; 8];
+        bytes[block % 8] = u8::MAX;
+        (self.blocks.word(block / 8 * 8), u64::from_ne_bytes(bytes))
+    }
+
+    /// Rows of which something is known; none where they cannot be mapped.
+    fn slots(&self, of: Range<usize>) -> Vec<Slot> {
+        let bytes = of.start * SLOT_BYTES..of.end * SLOT_BYTES;
+        let part = Mapping::of(self.waiting.fd().as_fd(), bytes, ProtFlags::READ);
+        let Ok(part) = part else { return Vec::new() };
+        let word = |slot: usize, place: usize| {
+            part.word(slot * SLOT_BYTES + 8 * place).load(Ordering::Relaxed)
+        };
+        let known = (0..of.len()).filter(|slot| word(*slot, 1) != 0);
+        known.map(|slot| Slot::of(std::array::from_fn(|place| word(slot, place)))).collect()
     }
 }
 

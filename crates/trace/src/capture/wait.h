@@ -134,6 +134,25 @@ struct {
 	MAP_TYPE(value, struct waiting);
 } waiting SEC(".maps");
 
+/*
+ * Whether somebody has begun to wait in a block of that table since it was looked at last: who
+ * looks clears it first, and sets it again where somebody waits. So most of the table lies still.
+ */
+#define BLOCK_BITS 9
+#define BLOCKS (1 << (WAITING_BITS - BLOCK_BITS))
+
+struct waited_in {
+	u8 blocks[BLOCKS];
+};
+
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(map_flags, MAPPABLE);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, struct waited_in);
+} waited_in SEC(".maps");
+
 /* A stack while it is told: its innermost functions. */
 #define TOLD_FRAMES (3 * FRAMES_EACH)
 
@@ -311,6 +330,17 @@ static APART int tell_wait(struct task_struct *task)
 	return 0;
 }
 
+/* Said behind what is in the table; a store that changes nothing would take the line for itself. */
+INLINE void note_block(u32 pid)
+{
+	u32 zero = 0;
+	volatile struct waited_in *in = bpf_map_lookup_elem(&waited_in, &zero);
+	u32 block = (pid >> BLOCK_BITS) & (BLOCKS - 1);
+
+	if (in && !in->blocks[block])
+		in->blocks[block] = 1;
+}
+
 INLINE void begin_wait(struct task_struct *task)
 {
 	u32 pid = GET(task, pid);
@@ -320,9 +350,10 @@ INLINE void begin_wait(struct task_struct *task)
 		return;
 	waits->since_ns = bpf_ktime_get_ns();
 	waits->is_asleep = 0;
-	waits->pid = pid;
 	if (waits->holder && waits->since_ns - waits->contended_ns > AT_ONCE_NS)
 		waits->holder = 0;
+	*(volatile u32 *)&waits->pid = pid;
+	note_block(pid);
 }
 
 INLINE void fall_asleep(struct waiting *waits)

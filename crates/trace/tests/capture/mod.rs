@@ -9,6 +9,7 @@ mod flight;
 mod lab;
 mod perf;
 mod repeats;
+mod waits;
 
 use lab::{
     BLOCK_BYTES, Captured, Life, Loop, Mounted, Zram, capture_by, capture_of, completed, end, open,
