@@ -1,9 +1,10 @@
 //! What a case has left in the shared folder: the exit code, what was printed, the kernel's own
 //! counts before and after, fio's report, and the run that lbolt kept.
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
+use model::history::{History, Query};
 use model::record::requests::{Provenance, RequestFile};
-use model::record::{Context, Finding, Request};
+use model::record::{Context, Counted, Finding, Request, Rollup};
 use model::run::RunDirectory;
 use serde_json::Value;
 use std::path::Path;
@@ -20,6 +21,8 @@ pub(super) struct Evidence {
     pub(super) run: Option<Run>,
     /// What `lbolt response` says of the run.
     pub(super) response: Option<Value>,
+    /// Requests as a watch has kept them.
+    pub(super) history: Option<Vec<Rollup>>,
     /// `unchanged` or `changed`.
     pub(super) sum: Option<String>,
 }
@@ -143,6 +146,7 @@ impl Evidence {
             fio: fio.and_then(Result::ok),
             run,
             response: response.transpose().context("response.json")?,
+            history: requests_of(&place.join("history"))?,
             sum: text("sum").map(|text| text.trim().to_owned()),
         })
     }
@@ -151,6 +155,22 @@ impl Evidence {
     pub(super) fn printed(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
+}
+
+/// The requests in the history of a watch, if there is one.
+fn requests_of(history: &Path) -> anyhow::Result<Option<Vec<Rollup>>> {
+    if !history.exists() {
+        return Ok(None);
+    }
+    let query = Query {
+        from_unix_ns: 0,
+        until_unix_ns: i64::MAX,
+        kinds: vec![Counted::Requests],
+        ..Query::default()
+    };
+    let (rows, notes) = History::open(history)?.read(&query);
+    ensure!(notes.is_empty(), "the history: {notes:?}");
+    Ok(Some(rows))
 }
 
 fn end(code: &str) -> anyhow::Result<End> {

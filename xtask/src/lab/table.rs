@@ -139,6 +139,10 @@ pub(super) enum Kind {
     Counts,
     /// Bytes are what the kernel counted.
     Bytes,
+    /// What a watch's history counts, requests and bytes, is what the kernel counted.
+    Watched,
+    /// Many requests were summed up in the kernel.
+    Summed,
     /// The requests of fio's own, and their bytes, are what fio counted.
     Fio,
     /// The bytes that were written are what fio counted.

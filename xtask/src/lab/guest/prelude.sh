@@ -102,6 +102,27 @@ recorded() {
   return $code
 }
 
+# watched COMMAND...: under lbolt watch, with an incident right after it, which is the run.
+watched() {
+  local code watch
+  counters before
+  lbolt watch /scratch/history -d "$device" 2>"$out/watch" &
+  watch=$!
+  until_true 100 grep -q 'watching;' "$out/watch" || return
+  counted_load "$@"
+  code=$?
+  kill -USR1 $watch
+  until_true 100 is_incident
+  kill -INT $watch
+  wait $watch || code=$?
+  counters after
+  mv /scratch/history/incidents/* "$run"
+  cat "$out/watch" >&2
+  mv /scratch/history "$out/history"
+  return $code
+}
+is_incident() { ls /scratch/history/incidents/*/run.json >/dev/null 2>&1; }
+
 # slowly FUNCTION: on a modelled drive, forty times as slow, with ext4 at /mnt/slow, under lbolt
 # record; prints the verdict as one line.
 slowly() {

@@ -15,7 +15,7 @@
 
 use super::{Fault, LOAD};
 use crate::lab::evidence::{Counters, FioReport, Run};
-use model::record::{CallKind, Op, Request};
+use model::record::{CallKind, Op, Request, Rollup};
 
 /// Requests and bytes of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,25 +60,91 @@ fn flushed(run: &Run, device: u32) -> u64 {
     sum(run.requests.iter().map(|(row, _)| row).filter(is_of)).requests
 }
 
+/// What is held against a device's own counts.
+struct Told {
+    read: Sum,
+    write: Sum,
+    discard: Sum,
+    passed: Sum,
+    /// Flushes that were requested.
+    empty: u64,
+    /// Flushes that the device was given, where that is told.
+    flushed: Option<u64>,
+}
+
+impl Told {
+    fn new(of: impl Fn(Op) -> Sum, flushed: Option<u64>) -> Self {
+        let [read, write, discard, passed] = [Op::Read, Op::Write, Op::Discard, Op::Other].map(&of);
+        Self { read, write, discard, passed, empty: of(Op::Flush).requests, flushed }
+    }
+
+    /// By a trace.
+    fn by_trace(run: &Run, device: &Counters) -> Self {
+        let of = |op| requested(run, device.number, op);
+        Self::new(of, Some(flushed(run, device.number)))
+    }
+
+    /// By a watch's history, in which devices have names.
+    fn by_watch(rows: &[Rollup], device: &Counters) -> Self {
+        let is_of = |row: &&Rollup| row.device.as_ref() == Some(&device.name);
+        let of = |op: Op| {
+            let rows = rows.iter().filter(is_of).filter(|row| row.operation == op.name());
+            rows.fold(Sum::default(), |sum, row| Sum {
+                requests: sum.requests + row.count,
+                bytes: sum.bytes + row.bytes,
+            })
+        };
+        Self::new(of, None)
+    }
+}
+
 /// The trace against the kernel's counts, device by device: of bytes, or of requests.
 pub(super) fn counts(run: &Run, counters: &[Vec<Counters>; 4], is_of_bytes: bool) -> Vec<Fault> {
-    let [before, within_before, within_after, after] = counters;
+    let told = |device: &Counters| Told::by_trace(run, device);
+    each_device(counters, |of| of_device(&told(of[0]), of, is_of_bytes))
+}
+
+/// The history of a watch against the kernel's counts, of requests and of bytes.
+pub(super) fn watched(rows: &[Rollup], counters: &[Vec<Counters>; 4]) -> Vec<Fault> {
+    each_device(counters, |of| {
+        let told = Told::by_watch(rows, of[0]);
+        [false, true]
+            .into_iter()
+            .flat_map(|is_of_bytes| of_device(&told, of, is_of_bytes))
+            .collect()
+    })
+}
+
+/// Of the requests of an incident so many, at the least, were summed up in the kernel.
+const SUMMED_SHARE: f64 = 0.1;
+
+/// Many requests were summed up in the kernel, in an incident of their time.
+pub(super) fn summed(run: &Run) -> Vec<Fault> {
+    let summed: u64 = run.context.summed.iter().map(|sum| sum.count).sum();
+    let told = run.requests.len() as u64;
+    let is_held = summed as f64 >= SUMMED_SHARE * (summed + told) as f64 && summed > 0;
+    let fault = || Fault::new("many requests in sums", format!("{summed}, and {told} told"));
+    (!is_held).then(fault).into_iter().collect()
+}
+
+fn each_device(
+    [before, within_before, within_after, after]: &[Vec<Counters>; 4],
+    faults: impl Fn([&Counters; 4]) -> Vec<Fault>,
+) -> Vec<Fault> {
     let all = before.iter().zip(within_before).zip(within_after.iter().zip(after));
-    all.flat_map(|((a, b), (c, d))| of_device(run, [a, b, c, d], is_of_bytes)).collect()
+    all.flat_map(|((a, b), (c, d))| faults([a, b, c, d])).collect()
 }
 
 fn of_device(
-    run: &Run,
+    told: &Told,
     [before, begin, end, after]: [&Counters; 4],
     is_of_bytes: bool,
 ) -> Vec<Fault> {
-    let device = before.number;
-    let [read, write, discard, passed] =
-        [Op::Read, Op::Write, Op::Discard, Op::Other].map(|op| requested(run, device, op));
-    let empty = requested(run, device, Op::Flush).requests;
+    let Told { read, write, discard, passed, empty, flushed } = *told;
+    let of_bytes = Held::new("bytes read", |c| c.read_sectors * 512, read.bytes);
     let mut held = vec![
         Held::new("reads", |c| c.reads, read.requests).or(passed.requests),
-        Held::new("bytes read", |c| c.read_sectors * 512, read.bytes).or(passed.bytes),
+        Held { is_part: flushed.is_none(), ..of_bytes }.or(passed.bytes),
         Held::new("bytes written", |c| c.write_sectors * 512, write.bytes),
         Held::new("discards", |c| c.discards, discard.requests),
         Held::new("bytes discarded", |c| c.discard_sectors * 512, discard.bytes),
@@ -89,7 +155,7 @@ fn of_device(
         held.iter_mut().filter(|held| held.name == "bytes written").for_each(|h| h.is_most = true);
     }
     if before.is_of_requests {
-        held.push(Held::new("flushes", |c| c.flushes, flushed(run, device)));
+        held.extend(flushed.map(|flushed| Held::new("flushes", |c| c.flushes, flushed)));
         held.push(writes);
     } else {
         held.push(Held { traced: write.requests, ..writes }.or(empty));
@@ -106,13 +172,15 @@ struct Held {
     traced: u64,
     /// What the kernel counts too, or does not.
     more: u64,
+    /// It may count a part of that.
+    is_part: bool,
     /// The kernel counts no more than that.
     is_most: bool,
 }
 
 impl Held {
     fn new(name: &'static str, counted: fn(&Counters) -> u64, traced: u64) -> Self {
-        Self { name, counted, traced, more: 0, is_most: false }
+        Self { name, counted, traced, more: 0, is_part: false, is_most: false }
     }
 
     fn or(self, more: u64) -> Self {
@@ -124,15 +192,17 @@ impl Held {
         let [least, most] = [(begin, end), (before, after)]
             .map(|(from, to)| (self.counted)(to).wrapping_sub((self.counted)(from)));
         let is_held = |traced: u64| (least..=most).contains(&traced);
+        let most_traced = self.traced + self.more;
         if self.is_most && least <= self.traced
+            || self.is_part && least <= most_traced && self.traced <= most
             || is_held(self.traced)
-            || is_held(self.traced + self.more)
+            || is_held(most_traced)
         {
             return None;
         }
         let counted = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let wanted = format!("{}: {}: {counted}, by the kernel", before.mapped, self.name);
-        Some(Fault::new(wanted, format!("{}, by the trace", self.traced)))
+        Some(Fault::new(wanted, format!("{}, by lbolt", self.traced)))
     }
 }
 

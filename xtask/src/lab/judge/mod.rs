@@ -95,6 +95,11 @@ fn held(kind: Kind, case: &Case, evidence: &Evidence) -> Result<Vec<Fault>, &'st
             let published = evidence.response.as_ref().ok_or("what lbolt response says")?;
             layers::layers(run()?, published, &counters[0])
         }
+        Kind::Watched => {
+            let counters = evidence.counters.as_ref().ok_or("the kernel's counts")?;
+            counts::watched(evidence.history.as_ref().ok_or("a history")?, counters)
+        }
+        Kind::Summed => counts::summed(run()?),
         Kind::Fio => counts::fio(run()?, fio()?),
         Kind::FioBytes => counts::fio_bytes(run()?, fio()?),
         Kind::Fsyncs => counts::fsyncs(run()?, fio()?),

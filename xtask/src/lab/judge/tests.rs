@@ -5,7 +5,7 @@ use super::*;
 use crate::lab::plan::Case;
 use crate::lab::table::Pattern;
 use model::doubt::{Doubt, Judgement};
-use model::record::{Call, Request, Subject};
+use model::record::{Call, Request, Rollup, Subject, Summed};
 use serde_json::json;
 
 const SDA: u32 = 8 << 20;
@@ -106,15 +106,12 @@ fn counts_are_the_kernels_to_the_last_request() {
     let case = case(&[Kind::Counts]);
     assert_eq!(judge(&case, &evidence), Outcome::Passed);
     evidence.counters = alone(counters(2, 1, 2));
-    assert_eq!(
-        faults(&case, &evidence),
-        fault("sda: flushes: 2, by the kernel", "1, by the trace")
-    );
+    assert_eq!(faults(&case, &evidence), fault("sda: flushes: 2, by the kernel", "1, by lbolt"));
     evidence.counters = alone(Counters { read_sectors: 24, ..counters(2, 1, 1) });
     assert_eq!(judge(&case, &evidence), Outcome::Passed);
     assert_eq!(
         faults(&self::case(&[Kind::Bytes]), &evidence),
-        fault("sda: bytes read: 12288, by the kernel", "8192, by the trace")
+        fault("sda: bytes read: 12288, by the kernel", "8192, by lbolt")
     );
     evidence.counters = None;
     assert_eq!(faults(&case, &evidence), fault("the kernel's counts", "nothing"));
@@ -136,7 +133,7 @@ fn of_a_command_whole_sectors_are_counted() {
     assert_eq!(judge(&case, &evidence(9)), Outcome::Passed);
     assert_eq!(
         faults(&case, &evidence(10)),
-        fault("sda: bytes read: 5120, by the kernel", "4096, by the trace")
+        fault("sda: bytes read: 5120, by the kernel", "4096, by lbolt")
     );
 }
 
@@ -166,7 +163,7 @@ fn a_request_without_its_completion_is_not_counted() {
         ..Evidence::default()
     };
     let found = faults(&case(&[Kind::Counts]), &evidence);
-    assert_eq!(found[0], Fault::new("sda: reads: 2, by the kernel", "1, by the trace"));
+    assert_eq!(found[0], Fault::new("sda: reads: 2, by the kernel", "1, by lbolt"));
 }
 
 #[test]
@@ -386,4 +383,40 @@ fn what_is_passed_through_may_be_counted_as_read() {
         let found = faults(&case(&[Kind::Counts, Kind::Bytes]), &evidence);
         assert_eq!(found.is_empty(), is_held, "{reads}: {found:?}");
     }
+}
+
+#[test]
+fn the_history_of_a_watch_has_the_kernels_counts_and_bytes() {
+    let row = |operation: &str, count, bytes| Rollup {
+        device: Some("sda".into()),
+        operation: operation.into(),
+        count,
+        bytes,
+        ..Rollup::default()
+    };
+    let mut evidence = Evidence {
+        history: Some(vec![row("read", 2, 8192), row("write", 1, 4096), row("read", 1, 4096)]),
+        counters: alone(counters(3, 1, 7)),
+        ..Evidence::default()
+    };
+    let case = case(&[Kind::Watched]);
+    assert_eq!(judge(&case, &evidence), Outcome::Passed, "it tells of no flush of a disk");
+    // Of what is passed through it has all bytes, of which the kernel counts whole sectors.
+    evidence.history.as_mut().unwrap()[2] = row("other", 1, 5000);
+    assert_eq!(judge(&case, &evidence), Outcome::Passed);
+    evidence.history.as_mut().unwrap().pop();
+    let found = faults(&case, &evidence);
+    assert_eq!(found[0], Fault::new("sda: reads: 3, by the kernel", "2, by lbolt"));
+    assert_eq!(found[1], Fault::new("sda: bytes read: 12288, by the kernel", "8192, by lbolt"));
+    assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn many_of_what_repeats_are_in_sums() {
+    let mut evidence = Evidence { run: Some(run(vec![read(1); 9])), ..Evidence::default() };
+    let case = case(&[Kind::Summed]);
+    assert_eq!(faults(&case, &evidence), fault("many requests in sums", "0, and 9 told"));
+    let sums = Summed { count: 1, ..Summed::default() };
+    evidence.run.as_mut().unwrap().context.summed.push(sums);
+    assert_eq!(judge(&case, &evidence), Outcome::Passed);
 }
