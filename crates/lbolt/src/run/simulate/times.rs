@@ -86,20 +86,15 @@ struct Class {
 
 impl Class {
     /// Adds a request that was completed.
-    fn add(&mut self, row: &Request, completed_ns: i64) {
-        self.counted.add(row);
-        let since = |from_ns: Option<i64>| {
-            let from_ns = from_ns.filter(|from_ns| *from_ns <= completed_ns)?;
-            Some((completed_ns - from_ns) as f64)
-        };
-        let (response_ns, service_ns) = (since(row.arrival_ns()), since(row.issued_ns));
+    fn add(&mut self, row: &Request) {
+        let [response_ns, service_ns] = self.counted.add(row);
         if response_ns != service_ns && self.service.is_none() {
             self.service = Some(self.response.clone());
         }
         let of_response = (&mut self.response, response_ns);
         let of_service = self.service.as_mut().map(|service| (service, service_ns));
         for (times, time_ns) in std::iter::once(of_response).chain(of_service) {
-            time_ns.into_iter().for_each(|time_ns| times.add(time_ns));
+            time_ns.into_iter().for_each(|time_ns| times.add(time_ns as f64));
         }
     }
 
@@ -133,8 +128,9 @@ struct Tally(Vec<Class>);
 impl Tally {
     /// Adds a request that was completed.
     fn add(&mut self, device: u32, row: &Request) {
-        let Some(completed_ns) = row.completed_ns else { return };
-        self.class(device, row.op).add(row, completed_ns);
+        if row.completed_ns.is_some() {
+            self.class(device, row.op).add(row);
+        }
     }
 
     /// There are few.
@@ -252,9 +248,6 @@ impl Times {
 
     /// Adds a request of a device that was completed.
     pub(super) fn add(&mut self, device: u32, row: &Request) {
-        // Whatever step of it is the first that is known: there it arrives, as in the replay.
-        let arrived = || Request { queued_ns: row.arrival_ns(), ..*row };
-        let row = if row.queued_ns.is_some() { row } else { &arrived() };
         self.whole.add(device, row);
         let is_async = usize::from(row.flags.contains(Flags::BACKGROUND));
         if let (Op::Write, Some(writes)) = (row.op, &mut self.writes) {
