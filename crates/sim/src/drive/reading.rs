@@ -5,7 +5,7 @@
 //! wants to know how far it came.
 
 use super::layout::Run;
-use super::mechanics::{Arm, Mechanics};
+use super::mechanics::{Arm, Mechanics, fraction};
 use super::rules::{CacheRules, ReadAhead};
 
 /// Sectors that a place was passed by and still counts as reached: times are sums.
@@ -62,8 +62,8 @@ pub(super) struct Landing {
 impl Landing {
     pub(super) fn new(mechanics: &Mechanics, now_ns: f64, run: &Run, wanted: u64) -> Self {
         let sector_ns = run.sector_angle * mechanics.revolution_ns;
-        let ahead = mechanics.angle_at(now_ns) - run.angle_of(wanted);
-        let sectors = ahead.rem_euclid(1.0) / run.sector_angle;
+        let ahead = fraction(mechanics.angle_at(now_ns) - run.angle_of(wanted));
+        let sectors = (if ahead < 0.0 { ahead + 1.0 } else { ahead }) / run.sector_angle;
         let around = 1.0 / run.sector_angle;
         if sectors < REACHED_SECTORS || sectors > around - REACHED_SECTORS {
             return Self { wanted_ns: now_ns, within: None };

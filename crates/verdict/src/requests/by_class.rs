@@ -69,15 +69,19 @@ impl Class {
     /// Adds a request, whose response begins with the first moment that is known of it; returns
     /// its response and its time from the driver's issue on, where they are known, ns.
     #[inline]
-    pub fn add(&mut self, row: &Request) -> [Option<i64>; 2] {
-        let (response, done) = (Step::response(row.arrival_ns(), row), Step::done(row));
-        let response_ns = response.ns.unsigned_abs();
-        self.responses += u64::from(response.is_known);
-        self.response_ns = self.response_ns.wrapping_add(response_ns);
-        self.max_ns = self.max_ns.max(response_ns);
-        self.done += u64::from(done.is_known);
-        self.done_ns += done.ns as f64;
-        [response, done].map(|step| step.is_known.then_some(step.ns))
+    pub fn add(&mut self, row: &Request) -> (Option<u64>, Option<u64>) {
+        let response = Step::response(row.arrival_ns(), row).known_ns();
+        let done = Step::done(row).known_ns();
+        if let Some(response_ns) = response {
+            self.responses += 1;
+            self.response_ns = self.response_ns.wrapping_add(response_ns);
+            self.max_ns = self.max_ns.max(response_ns);
+        }
+        if let Some(done_ns) = done {
+            self.done += 1;
+            self.done_ns += done_ns as f64;
+        }
+        (response, done)
     }
 
     /// Adds the requests of another class.

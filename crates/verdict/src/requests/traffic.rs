@@ -84,8 +84,8 @@ pub(crate) struct Share {
 /// The time from one step to another, where both are known and in order.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
-    pub(super) ns: i64,
-    pub(super) is_known: bool,
+    ns: i64,
+    is_known: bool,
     is_reversed: bool,
 }
 
@@ -96,6 +96,11 @@ impl Step {
         let are_known = from.is_some() & to.is_some();
         let is_known = are_known & (ns >= 0);
         Self { ns: if is_known { ns } else { 0 }, is_known, is_reversed: are_known & (ns < 0) }
+    }
+
+    #[inline(always)]
+    pub(super) fn known_ns(self) -> Option<u64> {
+        self.is_known.then_some(self.ns.unsigned_abs())
     }
 
     /// The response of what was requested, which begins at some moment.

@@ -14,6 +14,7 @@ mod read;
 mod zone;
 
 use super::Capacity;
+use super::mechanics::fraction;
 use zone::PhysicalPosition;
 pub use zone::{Sparing, Zone};
 
@@ -111,7 +112,7 @@ impl Layout {
             cylinder: run.cylinder,
             head: run.head,
             sector: run.sector + (block - run.first) as u32,
-            angle: run.angle_of(block).fract(),
+            angle: fraction(run.angle_of(block)),
             sector_angle: run.sector_angle,
             left_on_track: (run.end - block) as u32,
         }
@@ -170,7 +171,7 @@ impl Layout {
             cylinder: zone.first_cylinder + cylinder as u32,
             head: head as u32,
             sector: sector as u32,
-            angle: ((sector as f64 + skew) * sector_angle).fract(),
+            angle: fraction((sector as f64 + skew) * sector_angle),
             sector_angle,
         }
     }
@@ -192,7 +193,7 @@ impl Layout {
             first,
             end: end.min(run.end),
             sector: run.sector + skipped as u32,
-            angle: run.angle_of(first).fract(),
+            angle: fraction(run.angle_of(first)),
             ..run
         }
     }
