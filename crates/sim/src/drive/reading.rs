@@ -4,7 +4,7 @@
 //! buffer follows from where the heads landed, so that reading on is computed only when somebody
 //! wants to know how far it came.
 
-use super::layout::Run;
+use super::layout::{Run, real};
 use super::mechanics::{Arm, Mechanics, fraction};
 use super::rules::{CacheRules, ReadAhead};
 
@@ -34,7 +34,7 @@ impl Visit {
     fn time_of(&self, block: u64) -> f64 {
         let last =
             if block >= self.early.0 && block < self.early.1 { self.early.0 - 1 } else { block };
-        self.begin_ns + (last + 1 - self.wanted) as f64 * self.sector_ns
+        self.begin_ns + real(last + 1 - self.wanted) * self.sector_ns
     }
 
     /// How far it is at some time, at the most to `last`.
@@ -69,7 +69,7 @@ impl Landing {
             return Self { wanted_ns: now_ns, within: None };
         }
         let wanted_ns = now_ns + (around - sectors) * sector_ns;
-        let is_within = sectors < (run.end - wanted - 1) as f64;
+        let is_within = sectors < real(run.end - wanted - 1);
         let next = (sectors - REACHED_SECTORS).ceil();
         let begin = (wanted + next as u64, now_ns + (next - sectors) * sector_ns);
         Self { wanted_ns, within: is_within.then_some(begin) }
