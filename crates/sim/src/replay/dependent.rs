@@ -50,6 +50,7 @@ struct Follower {
 }
 
 impl Follower {
+    #[inline]
     fn comes_ns(&self, anchor_ns: u64) -> u64 {
         if self.after_ns > THINK_MAX_NS {
             self.traced_ns.max(anchor_ns + THINK_MAX_NS)
@@ -163,7 +164,7 @@ impl Dependencies {
     }
 
     /// Something happened here; tells who comes after it.
-    fn happened(&mut self, happened: Happened, now_ns: u64, comes: impl FnMut(Follower)) {
+    fn happened(&mut self, happened: Happened, now_ns: u64, mut comes: impl FnMut(Follower)) {
         let of = |number: u64| self.rows.get((number - self.first) as usize);
         let place = match happened {
             Happened::Came(number) => {
@@ -176,7 +177,10 @@ impl Dependencies {
         let Some(place) = place else { return };
         let anchor = &mut self.anchors.all[place];
         anchor.at_ns = Some(now_ns);
-        anchor.first.take().into_iter().chain(anchor.others.drain(..)).for_each(comes);
+        if let Some(first) = anchor.first.take() {
+            comes(first);
+            anchor.others.drain(..).for_each(comes);
+        }
         if anchor.is_over {
             self.anchors.remove(place);
         }

@@ -261,11 +261,9 @@ impl Engine {
         self.outcome.ended_ns = self.outcome.ended_ns.max(now_ns);
         self.serve_next(index, now_ns);
         // Its place at the controller goes to its own drive first, and else to the next that waits.
-        let count = self.stations.len();
-        let turn = (0..count).map(|step| (index + step) % count);
-        let next = turn
-            .into_iter()
-            .find(|&index| self.stations[index].is_waited_for() && self.has_credit(index));
+        let mut turn = (index..self.stations.len()).chain(0..index);
+        let next =
+            turn.find(|&index| self.stations[index].is_waited_for() && self.has_credit(index));
         if let Some(next) = next {
             self.take(next, now_ns);
         }
