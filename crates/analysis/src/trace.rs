@@ -206,7 +206,13 @@ impl TraceFile {
     /// The rows, from the first on.
     /// Errors: a file that cannot be read.
     pub fn rows(&self) -> anyhow::Result<FileRows> {
-        FileRows::new(&self.file).map_err(of_records)
+        self.rows_with(&[])
+    }
+
+    /// The same with these columns alone, for who asks for no others.
+    /// Errors: a file that cannot be read.
+    pub fn rows_with(&self, columns: &[&'static str]) -> anyhow::Result<FileRows> {
+        FileRows::new(&self.file, columns).map_err(of_records)
     }
 
     /// A device's name, as it is noted with the rows.

@@ -20,6 +20,7 @@ pub mod function_name;
 mod generation;
 pub mod group;
 pub mod guard;
+mod kernel_file;
 pub mod kernel_notes;
 pub mod machine;
 pub mod memory;

@@ -10,7 +10,7 @@
 use model::record::{Op, Request};
 use sim::drive::{Access, CachedDrive};
 use sim::profile::{CATALOG, ProfileError};
-use sim::replay::{ReplayMachine, closed, demerit};
+use sim::replay::{ReplayMachine, closed, demerit, each};
 use std::path::PathBuf;
 
 fn drive(name: &str) -> CachedDrive {
@@ -57,7 +57,7 @@ fn ms(row: &Request) -> f64 {
 fn demerit_ms(model: &str, rows: &[Request]) -> f64 {
     let machine = ReplayMachine::read(&CATALOG.load(model).unwrap().reader()).unwrap();
     let mut simulated_ms = Vec::new();
-    closed(machine, rows.iter().copied(), |row| simulated_ms.push(ms(row))).unwrap();
+    closed(machine, each(rows.iter().copied()), |row| simulated_ms.push(ms(row))).unwrap();
     assert_eq!(simulated_ms.len(), rows.len());
     demerit(simulated_ms, rows.iter().map(ms)).unwrap().distance
 }

@@ -11,7 +11,7 @@ use sim::bus::Bus;
 use sim::drive::{Access, Drive};
 use sim::profile::CATALOG;
 use sim::random::Random;
-use sim::replay::{ReplayMachine, open};
+use sim::replay::{ReplayMachine, each, open};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -149,7 +149,7 @@ fn a_flush_costs_what_it_does_on_such_drives() {
         [("flash-sata-2021", 1e6 / 311.0, 1e6 / 248.0), ("flash-sata-2018", 60.0, 75.0)]
     {
         let mut sum_us = 0.0;
-        open(machine(name, &[]), rows.clone(), |row| {
+        open(machine(name, &[]), each(rows.clone()), |row| {
             sum_us += (row.completed_ns.unwrap() - row.queued_ns.unwrap()) as f64 / 1e3;
         })
         .unwrap();

@@ -9,7 +9,7 @@ use crate::support::srt;
 use judge::*;
 use model::record::{Op, Request};
 use sim::profile::CATALOG;
-use sim::replay::{Outcome, ReplayMachine, dependent, open};
+use sim::replay::{Outcome, ReplayMachine, dependent, each, open};
 
 fn machine(settings: &[(&str, &str)]) -> ReplayMachine {
     let mut profile = CATALOG.load("hp-9000-845").unwrap();
@@ -22,7 +22,7 @@ fn machine(settings: &[(&str, &str)]) -> ReplayMachine {
 fn simulate(rows: &[Request], settings: &[(&str, &str)]) -> (Vec<Request>, Outcome) {
     let mut simulated = Vec::new();
     let sink = |row: &Request| simulated.push(*row);
-    let outcome = dependent(machine(settings), rows.iter().copied(), sink).unwrap();
+    let outcome = dependent(machine(settings), each(rows.iter().copied()), sink).unwrap();
     (simulated, outcome)
 }
 
@@ -109,7 +109,7 @@ fn an_open_replay_keeps_what_is_outstanding_and_no_more() {
         assert!(last_ns <= queued_ns, "rows are given out by arrival");
         last_ns = queued_ns;
     };
-    let outcome = open(machine(&[]), measured.iter().copied(), sink).unwrap();
+    let outcome = open(machine(&[]), each(measured.iter().copied()), sink).unwrap();
     assert!(outcome.queueing_sentence().unwrap().contains("waited in the driver's queue"));
     assert!(outcome.most_kept < 200, "{}", outcome.most_kept);
 }

@@ -5,6 +5,7 @@
 //! Non-goals: whether it is still the same process (`model::process`).
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 
 /// The threads that a process has now.
 /// Errors: a process that is gone or hidden.
@@ -14,6 +15,13 @@ pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
         threads.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
     }
     Ok(threads)
+}
+
+/// How many threads a process has now.
+/// Errors: a process that is gone or hidden.
+pub fn thread_count(pid: u32) -> io::Result<u64> {
+    // The links of any directory, and one for each (fs/proc/base.c, `proc_task_getattr`).
+    Ok(std::fs::metadata(format!("/proc/{pid}/task"))?.nlink().saturating_sub(2))
 }
 
 /// How often the threads of a process gave a CPU up so far.

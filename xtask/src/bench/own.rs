@@ -121,7 +121,7 @@ fn replay(words: &[&str], turn: &mut Turn) -> anyhow::Result<()> {
     let mut requests = 0;
     for _ in 0..times.parse()? {
         let machine = ReplayMachine::of(&profile)?;
-        let given = rows.iter().copied();
+        let given = replay::each(rows.iter().copied());
         let taken = |row: &Request| {
             std::hint::black_box(row);
         };

@@ -50,10 +50,11 @@ pub struct FileRows {
 }
 
 impl FileRows {
-    /// The rows of a file that is open.
+    /// The rows of a file that is open, with the columns that are named, or all if none is.
     /// Errors: a file that is gone or damaged.
-    pub fn new(file: &RequestFile) -> Result<Self, RecordError> {
-        let (reader, provenance) = (file.read_all()?, file.provenance());
+    pub fn new(file: &RequestFile, columns: &[&'static str]) -> Result<Self, RecordError> {
+        let reader = file.read(0..file.groups(), columns)?;
+        let provenance = file.provenance();
         let chunk = [Request::default(); CHUNK_ROWS];
         let order = (!provenance.knows("unsorted")).then_some(None);
         Ok(Self { reader, provenance, batch: None, chunk, made: 0, next: 0, place: 0, order })
@@ -78,8 +79,10 @@ impl FileRows {
     }
 }
 
-impl Source for FileRows {
-    fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
+impl FileRows {
+    /// The next row where it lies; none at the end.
+    /// Errors: what the file cannot give.
+    pub fn lend_row(&mut self) -> Result<Option<&Request>, RowsError> {
         if self.next == self.made && !self.refill()? {
             return Ok(None);
         }
@@ -93,7 +96,13 @@ impl Source for FileRows {
             }
             *last_ns = (*last_ns).max(arrival_ns);
         }
-        Ok(row.copied())
+        Ok(row)
+    }
+}
+
+impl Source for FileRows {
+    fn next_row(&mut self) -> Result<Option<Request>, RowsError> {
+        Ok(self.lend_row()?.copied())
     }
 
     fn commands(&self) -> &Commands {

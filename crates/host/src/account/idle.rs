@@ -10,8 +10,10 @@
 //! this was 0.6 s beside 2.4 s that were not idle (docs/principles.md, 2).
 
 use super::{TICK_NS, malformed};
+use crate::kernel_file;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io::{self, Read as _};
+use std::path::Path;
 
 /// What /proc/stat says of all CPUs together since the machine began, in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +30,8 @@ impl CpuStat {
     /// Reads it.
     /// Errors: /proc/stat that cannot be read or understood.
     pub fn read() -> io::Result<Self> {
-        Self::parse(&std::fs::read_to_string("/proc/stat")?).ok_or_else(|| malformed("/proc/stat"))
+        let text = kernel_file::read(Path::new("/proc/stat"))?;
+        Self::parse(&text).ok_or_else(|| malformed("/proc/stat"))
     }
 
     /// The line `cpu  user nice system idle iowait irq softirq steal …` and the CPUs beneath it.

@@ -4,12 +4,13 @@
 //!
 //! Non-goals: pressure of memory and of CPUs.
 
+use crate::kernel_file;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Since the machine began, in ns; none where the kernel does not count it.
 pub fn io_stalled_ns() -> Option<u64> {
-    parse(&std::fs::read_to_string("/proc/pressure/io").ok()?)
+    parse(&kernel_file::read(Path::new("/proc/pressure/io")).ok()?)
 }
 
 /// The same of a cgroup of version 2, by its path from the hierarchy's root.
@@ -18,7 +19,7 @@ pub fn io_stalled_of_unit_ns(unit: &str) -> Option<u64> {
     let mounts = || std::fs::read_to_string("/proc/self/mounts").ok();
     let hierarchy = HIERARCHY.get_or_init(|| Some(mounts_at(&mounts()?)?.to_owned())).as_ref()?;
     let file = hierarchy.join(unit.trim_start_matches('/')).join("io.pressure");
-    parse(&std::fs::read_to_string(file).ok()?)
+    parse(&kernel_file::read(&file).ok()?)
 }
 
 /// Where cgroups of version 2 are mounted (proc_pid_mounts(5)).

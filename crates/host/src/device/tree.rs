@@ -2,6 +2,7 @@
 
 use super::stat::SECTOR_BYTES;
 use super::{BackingFile, BlockStat, DeviceError, DeviceNumber, FileIdentity, io, malformed};
+use crate::kernel_file;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -254,8 +255,12 @@ impl Tree {
     /// Its counters.
     /// Errors: no such device, or a line that is not understood.
     pub fn stat(&self, device: DeviceNumber) -> Result<BlockStat, DeviceError> {
-        let path = self.folder(device)?.join("stat");
-        let text = std::fs::read_to_string(&path).map_err(io("read", &path))?;
+        // By the link: to follow it ourselves takes the kernel a look at each folder.
+        let path = self.link(device).join("stat");
+        let text = match kernel_file::read(&path) {
+            Err(e) if is_absent(&e) => return Err(DeviceError::Unknown(device)),
+            read => read.map_err(io("read", &path))?,
+        };
         BlockStat::parse(&text).ok_or_else(|| malformed(&path, "not a line of 11 or more counters"))
     }
 
@@ -337,8 +342,11 @@ impl Tree {
     }
 
     pub(super) fn folder(&self, device: DeviceNumber) -> Result<PathBuf, DeviceError> {
-        let link = self.path("sys/dev/block").join(device.to_string());
-        std::fs::canonicalize(link).map_err(|_| DeviceError::Unknown(device))
+        std::fs::canonicalize(self.link(device)).map_err(|_| DeviceError::Unknown(device))
+    }
+
+    fn link(&self, device: DeviceNumber) -> PathBuf {
+        self.path("sys/dev/block").join(device.to_string())
     }
 
     /// Partitions have no queue of their own.

@@ -23,7 +23,7 @@ pub use scenario::{Inputs, Load, Scenario, TEXT};
 use crate::Failure;
 use arrivals::Arrivals;
 use model::record::{Op, Request};
-use sim::replay::open;
+use sim::replay::{each, open};
 
 /// Counts that are printed: of 0 to 9 ticks.
 pub const COUNTS: usize = 10;
@@ -129,7 +129,7 @@ pub fn evaluate(
     let arrivals = Arrivals::new(&scenario.load, inputs, drive_bytes, seed);
     let mut tally = Tally::default();
     let interval_ns = scenario.load.sync_interval_ns;
-    open(machine, arrivals, |row| tally.add(row, interval_ns))?;
+    open(machine, each(arrivals), |row| tally.add(row, interval_ns))?;
     Ok(tally.evaluation(theirs))
 }
 

@@ -8,6 +8,13 @@ use crate::profile::{ProfileError, Reader};
 /// reached: times are sums.
 const REACHED: f64 = 1e-7;
 
+/// What of a number of turns is no whole turn. What `fract` finds, by an instruction in place of a
+/// call: no turns are more than an `i64` has room for.
+#[inline(always)]
+pub(super) fn fraction(turns: f64) -> f64 {
+    turns - turns as i64 as f64
+}
+
 /// Where the heads stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Arm {
@@ -73,7 +80,7 @@ impl Mechanics {
     /// The angle that is under the heads.
     #[inline]
     pub fn angle_at(&self, now_ns: f64) -> f64 {
-        (now_ns / self.revolution_ns).fract()
+        fraction(now_ns / self.revolution_ns)
     }
 
     /// Time until an angle comes under the heads, ns.

@@ -4,8 +4,8 @@
 //! buffer follows from where the heads landed, so that reading on is computed only when somebody
 //! wants to know how far it came.
 
-use super::layout::Run;
-use super::mechanics::{Arm, Mechanics};
+use super::layout::{Run, real};
+use super::mechanics::{Arm, Mechanics, fraction};
 use super::rules::{CacheRules, ReadAhead};
 
 /// Sectors that a place was passed by and still counts as reached: times are sums.
@@ -34,7 +34,7 @@ impl Visit {
     fn time_of(&self, block: u64) -> f64 {
         let last =
             if block >= self.early.0 && block < self.early.1 { self.early.0 - 1 } else { block };
-        self.begin_ns + (last + 1 - self.wanted) as f64 * self.sector_ns
+        self.begin_ns + real(last + 1 - self.wanted) * self.sector_ns
     }
 
     /// How far it is at some time, at the most to `last`.
@@ -62,14 +62,14 @@ pub(super) struct Landing {
 impl Landing {
     pub(super) fn new(mechanics: &Mechanics, now_ns: f64, run: &Run, wanted: u64) -> Self {
         let sector_ns = run.sector_angle * mechanics.revolution_ns;
-        let ahead = mechanics.angle_at(now_ns) - run.angle_of(wanted);
-        let sectors = ahead.rem_euclid(1.0) / run.sector_angle;
+        let ahead = fraction(mechanics.angle_at(now_ns) - run.angle_of(wanted));
+        let sectors = (if ahead < 0.0 { ahead + 1.0 } else { ahead }) / run.sector_angle;
         let around = 1.0 / run.sector_angle;
         if sectors < REACHED_SECTORS || sectors > around - REACHED_SECTORS {
             return Self { wanted_ns: now_ns, within: None };
         }
         let wanted_ns = now_ns + (around - sectors) * sector_ns;
-        let is_within = sectors < (run.end - wanted - 1) as f64;
+        let is_within = sectors < real(run.end - wanted - 1);
         let next = (sectors - REACHED_SECTORS).ceil();
         let begin = (wanted + next as u64, now_ns + (next - sectors) * sector_ns);
         Self { wanted_ns, within: is_within.then_some(begin) }

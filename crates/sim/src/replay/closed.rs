@@ -26,19 +26,19 @@ struct Station {
 }
 
 /// Replays rows, in the order of their arrival, one after the other on each device; each comes out
-/// with the model's times.
+/// with the model's times. Rows come as in [`super::open`].
 /// Errors: a row past its drive's end, one that stands out of order, or one without the times that
 /// its sender's thinking is given by; a simulation that broke its own laws.
 pub fn closed(
     machine: ReplayMachine,
-    rows: impl IntoIterator<Item = Request>,
+    mut next: impl FnMut(&mut Request) -> bool,
     mut sink: impl FnMut(&Request),
 ) -> Result<Outcome, ReplayError> {
     let ReplayMachine { drive, bus, .. } = machine;
     let mut stations: Vec<Station> = Vec::new();
     let mut outcome = Outcome { most_kept: 1, ..Outcome::default() };
-    let mut last_ns = 0;
-    for mut row in rows {
+    let (mut last_ns, mut row) = (0, Request::default());
+    while next(&mut row) {
         if !is_served(&row) {
             outcome.left_out += 1;
             continue;
@@ -103,6 +103,7 @@ impl Station {
 
 #[cfg(test)]
 mod tests {
+    use super::super::each;
     use super::*;
     use crate::drive::{Access, Capacity};
     use crate::profile::CATALOG;
@@ -141,7 +142,7 @@ mod tests {
         const MS: i64 = 1_000_000;
         let rows = [row(0, 0, Some(5 * MS), 1 << 20), row(1, 12 * MS, Some(20 * MS), 9 << 20)];
         let mut served = Vec::new();
-        let outcome = closed(machine(), rows, |row| served.push(*row)).unwrap();
+        let outcome = closed(machine(), each(rows), |row| served.push(*row)).unwrap();
         assert_eq!((outcome.requests, outcome.devices.len(), served.len()), (2, 1, 2));
         let think_ns = served[1].queued_ns.unwrap() - served[0].completed_ns.unwrap();
         assert_eq!(think_ns, 7 * MS);
@@ -154,11 +155,12 @@ mod tests {
         let of = |device: u32| {
             let rows = rows.iter().filter(move |row| row.device == device).copied();
             let mut took = Vec::new();
-            closed(machine(), rows, |row| took.push(row.completed_ns)).unwrap();
+            closed(machine(), each(rows), |row| took.push(row.completed_ns)).unwrap();
             took
         };
         let mut took = Vec::new();
-        let outcome = closed(machine(), rows.clone(), |row| took.push(row.completed_ns)).unwrap();
+        let outcome =
+            closed(machine(), each(rows.clone()), |row| took.push(row.completed_ns)).unwrap();
         assert_eq!([took[0], took[2]].to_vec(), of(0));
         assert_eq!([took[1], took[3]].to_vec(), of(1));
         assert_eq!((outcome.requests, outcome.devices.len()), (4, 2));
@@ -188,7 +190,7 @@ mod tests {
         let replay = |after_ns| {
             let machine = machine();
             let drive = Box::new(After(after_ns, machine.drive.capacity()));
-            closed(ReplayMachine { drive, ..machine }, rows(), |_| ())
+            closed(ReplayMachine { drive, ..machine }, each(rows()), |_| ())
         };
         let outcome = replay(1.5e6).unwrap();
         assert_eq!(
@@ -205,20 +207,21 @@ mod tests {
         let read = row(0, 0, Some(9_000_000), 0);
         let discard = Request { op: Op::Discard, ..read };
         let orphan = Request { queued_ns: None, ..read };
-        let outcome = closed(machine(), [discard, orphan, read], |_| ()).unwrap();
+        let outcome = closed(machine(), each([discard, orphan, read]), |_| ()).unwrap();
         assert_eq!((outcome.requests, outcome.left_out), (1, 2));
     }
 
     #[test]
     fn what_cannot_be_replayed_is_refused() {
-        let error = closed(machine(), [row(0, 5, Some(6), 0), row(1, 4, Some(6), 0)], |_| ());
+        let error = closed(machine(), each([row(0, 5, Some(6), 0), row(1, 4, Some(6), 0)]), |_| ());
         assert_eq!(error.unwrap_err(), ReplayError::Unsorted { request_id: 1, early_ns: 1 });
-        let error = closed(machine(), [row(3, 0, Some(1), u64::MAX - 100)], |_| ()).unwrap_err();
+        let error =
+            closed(machine(), each([row(3, 0, Some(1), u64::MAX - 100)]), |_| ()).unwrap_err();
         assert!(matches!(error, ReplayError::PastEnd { end_bytes: u64::MAX, .. }), "{error}");
 
-        let error = closed(machine(), [row(7, 0, None, 0)], |_| ()).unwrap_err();
+        let error = closed(machine(), each([row(7, 0, None, 0)]), |_| ()).unwrap_err();
         assert!(error.to_string().contains("request 7 has no"), "{error}");
-        let error = closed(machine(), [row(3, 0, Some(1), 1 << 40)], |_| ()).unwrap_err();
+        let error = closed(machine(), each([row(3, 0, Some(1), 1 << 40)]), |_| ()).unwrap_err();
         assert!(matches!(error, ReplayError::PastEnd { request_id: 3, .. }), "{error}");
     }
 }

@@ -21,17 +21,23 @@ pub fn demerit(
     simulated: impl IntoIterator<Item = f64>,
     real: impl IntoIterator<Item = f64>,
 ) -> Option<Demerit> {
-    demerit_of_sorted(&sorted(simulated), &sorted(real))
+    of_sorted(&sorted(simulated), &sorted(real), |time| time)
 }
 
-/// The same of times in rising order.
-pub fn demerit_of_sorted(simulated: &[f64], real: &[f64]) -> Option<Demerit> {
+/// The same of times in rising order, in whole units.
+pub fn demerit_of_sorted(simulated: &[u64], real: &[u64]) -> Option<Demerit> {
+    of_sorted(simulated, real, |time| time as f64)
+}
+
+fn of_sorted<T: Copy>(simulated: &[T], real: &[T], value: fn(T) -> f64) -> Option<Demerit> {
     if simulated.is_empty() || real.is_empty() {
         return None;
     }
-    let squared = |step: usize| (quantile(simulated, step) - quantile(real, step)).powi(2);
+    let squared =
+        |step: usize| (value(quantile(simulated, step)) - value(quantile(real, step))).powi(2);
     let distance = ((1..=QUANTILES).map(squared).sum::<f64>() / QUANTILES as f64).sqrt();
-    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+    let mean =
+        |times: &[T]| times.iter().map(|time| value(*time)).sum::<f64>() / times.len() as f64;
     let (mean, real_mean) = (mean(simulated), mean(real));
     Some(Demerit { distance, share: distance / real_mean, mean, real_mean })
 }
@@ -43,7 +49,7 @@ fn sorted(times: impl IntoIterator<Item = f64>) -> Vec<f64> {
 }
 
 /// The time that a share of them does not exceed, by nearest rank.
-fn quantile(sorted: &[f64], step: usize) -> f64 {
+fn quantile<T: Copy>(sorted: &[T], step: usize) -> T {
     let rank = (step * sorted.len()).div_ceil(QUANTILES).max(1);
     sorted[rank - 1]
 }

@@ -19,7 +19,7 @@ use super::outcome::{Outcome, ReplayError};
 use foldhash::fast::FixedState;
 use model::record::{Flags, Op, Request};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// Longer than that nobody thinks, ns.
 pub const THINK_MAX_NS: u64 = 1_000_000_000;
@@ -50,6 +50,7 @@ struct Follower {
 }
 
 impl Follower {
+    #[inline]
     fn comes_ns(&self, anchor_ns: u64) -> u64 {
         if self.after_ns > THINK_MAX_NS {
             self.traced_ns.max(anchor_ns + THINK_MAX_NS)
@@ -59,56 +60,98 @@ impl Follower {
     }
 }
 
+/// Where an anchor lies.
+type Place = usize;
+
 /// What a process has seen in the trace so far.
 #[derive(Debug, Default)]
 struct Process {
     /// The last thing, and when in the trace.
-    last: Option<(u64, Happened)>,
-    /// Completions that it will see, by when in the trace.
-    awaited: BinaryHeap<Reverse<(u64, u64)>>,
+    last: Option<(u64, Place)>,
+    /// Completions that it will see, by when in the trace and the number of the row.
+    awaited: BinaryHeap<Reverse<(u64, u64, Place)>>,
 }
 
-/// Rows are numbered by ourselves, and processes by a kernel: nobody chooses numbers so that they
-/// collide.
+/// Processes are numbered by a kernel: nobody chooses numbers so that they collide.
 type Map<K, V> = HashMap<K, V, FixedState>;
 
-type Anchors = Map<Happened, Anchor>;
+/// Anchors that may be needed yet, each in a place that it keeps.
+#[derive(Debug, Default)]
+struct Anchors {
+    all: Vec<Anchor>,
+    /// Places that are free again.
+    free: Vec<Place>,
+}
+
+impl Anchors {
+    fn add(&mut self) -> Place {
+        self.free.pop().unwrap_or_else(|| {
+            self.all.push(Anchor::default());
+            self.all.len() - 1
+        })
+    }
+
+    /// What stood there was over and has happened, so that nothing is left of it.
+    fn remove(&mut self, place: Place) {
+        (self.all[place].at_ns, self.all[place].is_over) = (None, false);
+        self.free.push(place);
+    }
+
+    /// Nobody will be anchored at this any more: it goes as soon as it has happened.
+    fn forget(&mut self, last: Option<(u64, Place)>) {
+        let Some((_, place)) = last else { return };
+        self.all[place].is_over = true;
+        if self.all[place].at_ns.is_some() {
+            self.remove(place);
+        }
+    }
+}
+
+/// The anchors that a row is: its coming, and its completion where somebody waits for that.
+#[derive(Debug, Clone, Copy)]
+struct Anchoring {
+    came: Place,
+    completed: Option<Place>,
+}
 
 /// Requests with what they wait for.
 #[derive(Debug, Default)]
 struct Dependencies {
     processes: Map<Option<u32>, Process>,
     anchors: Anchors,
+    /// By the number of a row, from `first` on.
+    rows: VecDeque<Anchoring>,
+    first: u64,
     /// Rows that were read and have not come.
     ahead: usize,
 }
 
 impl Dependencies {
-    /// A row was read; returns when it comes, if that is known already.
+    /// A row was read, which has the next number; returns when it comes, if that is known already.
     fn read(&mut self, number: u64, row: &Request) -> Option<u64> {
         let traced_ns = arrival_ns(row);
         let process = self.processes.entry(row.pid).or_default();
-        while let Some(&Reverse((at_ns, completed))) = process.awaited.peek() {
+        while let Some(&Reverse((at_ns, _, completed))) = process.awaited.peek() {
             if at_ns > traced_ns {
                 break;
             }
             process.awaited.pop();
-            let last = process.last.replace((at_ns, Happened::Completed(completed)));
-            forget(&mut self.anchors, last);
+            self.anchors.forget(process.last.replace((at_ns, completed)));
         }
-        let follows = process.last.replace((traced_ns, Happened::Came(number)));
-        self.anchors.insert(Happened::Came(number), Anchor::default());
+        let came = self.anchors.add();
+        let follows = process.last.replace((traced_ns, came));
         let is_awaited = row.op != Op::Write || !row.flags.contains(Flags::BACKGROUND);
-        if let Some(completed_ns) = row.completed_ns.and_then(|at_ns| u64::try_from(at_ns).ok())
-            && is_awaited
-        {
-            process.awaited.push(Reverse((completed_ns, number)));
-            self.anchors.insert(Happened::Completed(number), Anchor::default());
-        }
+        let completed_ns = row.completed_ns.filter(|_| is_awaited);
+        let completed = completed_ns.and_then(|at_ns| u64::try_from(at_ns).ok()).map(|at_ns| {
+            let completed = self.anchors.add();
+            process.awaited.push(Reverse((at_ns, number, completed)));
+            completed
+        });
+        self.rows.push_back(Anchoring { came, completed });
         self.ahead += 1;
-        let Some((anchored_ns, happened)) = follows else { return Some(traced_ns) };
+        let Some((anchored_ns, place)) = follows else { return Some(traced_ns) };
         let follower = Follower { number, after_ns: traced_ns - anchored_ns, traced_ns };
-        let anchor = self.anchors.get_mut(&happened)?;
+        let anchor = &mut self.anchors.all[place];
         let comes_ns = anchor.at_ns.map(|at_ns| follower.comes_ns(at_ns));
         if comes_ns.is_none() {
             match &mut anchor.first {
@@ -116,55 +159,61 @@ impl Dependencies {
                 first => *first = Some(follower),
             }
         }
-        forget(&mut self.anchors, follows);
+        self.anchors.forget(follows);
         comes_ns
     }
 
     /// Something happened here; tells who comes after it.
     fn happened(&mut self, happened: Happened, now_ns: u64, mut comes: impl FnMut(Follower)) {
-        if matches!(happened, Happened::Came(_)) {
-            self.ahead -= 1;
-        }
-        let Some(anchor) = self.anchors.get_mut(&happened) else { return };
+        let of = |number: u64| self.rows.get((number - self.first) as usize);
+        let place = match happened {
+            Happened::Came(number) => {
+                self.ahead -= 1;
+                of(number).map(|row| row.came)
+            }
+            Happened::Completed(number) => of(number).and_then(|row| row.completed),
+            Happened::Nothing => None,
+        };
+        let Some(place) = place else { return };
+        let anchor = &mut self.anchors.all[place];
         anchor.at_ns = Some(now_ns);
-        anchor.first.take().into_iter().chain(anchor.others.drain(..)).for_each(&mut comes);
+        if let Some(first) = anchor.first.take() {
+            comes(first);
+            anchor.others.drain(..).for_each(comes);
+        }
         if anchor.is_over {
-            self.anchors.remove(&happened);
+            self.anchors.remove(place);
+        }
+    }
+
+    /// Rows before this one have come and are completed.
+    fn pass(&mut self, first: u64) {
+        while self.first < first {
+            self.rows.pop_front();
+            self.first += 1;
         }
     }
 }
 
-/// Nobody will be anchored at this any more: it goes as soon as it has happened.
-fn forget(anchors: &mut Anchors, last: Option<(u64, Happened)>) {
-    let Some((_, happened)) = last else { return };
-    let Some(anchor) = anchors.get_mut(&happened) else { return };
-    anchor.is_over = true;
-    if anchor.at_ns.is_some() {
-        anchors.remove(&happened);
-    }
-}
-
-/// Replays rows, sorted by arrival, on a machine; gives each out as [`super::open`] does.
+/// Replays rows, sorted by arrival, on a machine; takes them and gives each out as
+/// [`super::open`] does.
 pub fn dependent(
     machine: ReplayMachine,
-    rows: impl IntoIterator<Item = Request>,
+    mut next: impl FnMut(&mut Request) -> bool,
     mut sink: impl FnMut(&Request),
 ) -> Result<Outcome, ReplayError> {
     let mut engine = Engine::new(machine);
     let mut dependencies = Dependencies::default();
-    let mut rows = rows.into_iter();
     let (mut now_ns, mut last_ns, mut is_over) = (0, 0, false);
+    let mut row = Request::default();
     loop {
         while !is_over && dependencies.ahead < READ_AHEAD {
-            let Some(row) = rows.next() else {
-                is_over = true;
-                break;
-            };
-            if !engine.is_served(&row) {
+            is_over = !next(&mut row);
+            if is_over || !engine.is_served(&row) {
                 continue;
             }
             last_ns = super::open::in_order(&row, last_ns)?;
-            let number = engine.keep(row)?;
+            let number = engine.keep(&row)?;
             if let Some(comes_ns) = dependencies.read(number, &row) {
                 engine.events.schedule(comes_ns.max(now_ns), Event::Arrival(number));
             }
@@ -176,6 +225,7 @@ pub fn dependent(
             engine.events.schedule(comes_ns, Event::Arrival(follower.number));
         });
         engine.give(&mut sink);
+        dependencies.pass(engine.first());
     }
     engine.finish()
 }

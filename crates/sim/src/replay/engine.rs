@@ -24,7 +24,7 @@ pub(super) enum Event {
     Release(usize),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happened {
     /// It came to its device.
     Came(u64),
@@ -116,11 +116,11 @@ impl Engine {
     }
 
     /// Keeps a row; returns its number.
-    pub(super) fn keep(&mut self, request: Request) -> Result<u64, ReplayError> {
+    pub(super) fn keep(&mut self, request: &Request) -> Result<u64, ReplayError> {
         let station = self.station(request.device);
-        row::check(&request, self.stations[station].capacity)?;
+        row::check(request, self.stations[station].capacity)?;
         let number = self.first + self.rows.len() as u64;
-        self.rows.push_back(Some(Row { request, station, step: Step::Waiting }));
+        self.rows.push_back(Some(Row { request: *request, station, step: Step::Waiting }));
         self.outcome.most_kept = self.outcome.most_kept.max(self.rows.len());
         Ok(number)
     }
@@ -131,6 +131,11 @@ impl Engine {
             self.stations.push(Station::new(device, &self.machine));
             self.stations.len() - 1
         })
+    }
+
+    /// The first row that was not given out.
+    pub(super) fn first(&self) -> u64 {
+        self.first
     }
 
     fn row_mut(&mut self, number: u64) -> Option<&mut Row> {
@@ -256,11 +261,9 @@ impl Engine {
         self.outcome.ended_ns = self.outcome.ended_ns.max(now_ns);
         self.serve_next(index, now_ns);
         // Its place at the controller goes to its own drive first, and else to the next that waits.
-        let count = self.stations.len();
-        let turn = (0..count).map(|step| (index + step) % count);
-        let next = turn
-            .into_iter()
-            .find(|&index| self.stations[index].is_waited_for() && self.has_credit(index));
+        let mut turn = (index..self.stations.len()).chain(0..index);
+        let next =
+            turn.find(|&index| self.stations[index].is_waited_for() && self.has_credit(index));
         if let Some(next) = next {
             self.take(next, now_ns);
         }

@@ -48,7 +48,7 @@ impl Live {
             self.engine.note(request.request_id, now_ns);
             return Ok(());
         }
-        let number = self.engine.keep(request)?;
+        let number = self.engine.keep(&request)?;
         self.engine.arrive(number, now_ns);
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Live {
 
 #[cfg(test)]
 mod tests {
-    use super::super::open;
+    use super::super::{each, open};
     use super::*;
     use crate::profile::CATALOG;
     use model::record::Op;
@@ -135,7 +135,7 @@ mod tests {
             for model in ["ra81", "atlas10k", "hp-9000-845"] {
                 let rows = rows(&of);
                 let mut replayed = Vec::new();
-                open(machine(model), rows.clone(), |row| {
+                open(machine(model), each(rows.clone()), |row| {
                     replayed.push((row.request_id, row.completed_ns.unwrap() as u64));
                 })
                 .unwrap();

@@ -32,5 +32,5 @@ pub use live::Live;
 pub use machine::{Credits, ReplayMachine};
 pub use open::open;
 pub use outcome::{DeviceOutcome, Outcome, ReplayError};
-pub use row::is_served;
+pub use row::{each, is_served};
 pub use subject::DeviceMachine;

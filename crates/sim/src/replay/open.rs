@@ -6,17 +6,19 @@ use super::outcome::{Outcome, ReplayError};
 use model::record::Request;
 
 /// Replays rows, sorted by arrival, on a machine; gives each out when it and all before it are
-/// completed, with its times of the simulation.
+/// completed, with its times of the simulation. `next` makes the next row in the place that it is
+/// given and says whether there was one: a row is moved as seldom as can be ([`super::each`] takes
+/// rows from an iterator).
 /// Errors: a row that no drive of this machine could serve, or that stands out of order; a
 /// simulation that broke its own laws.
 pub fn open(
     machine: ReplayMachine,
-    rows: impl IntoIterator<Item = Request>,
+    mut next: impl FnMut(&mut Request) -> bool,
     mut sink: impl FnMut(&Request),
 ) -> Result<Outcome, ReplayError> {
     let mut engine = Engine::new(machine);
-    let mut now_ns = 0;
-    for row in rows {
+    let (mut now_ns, mut row) = (0, Request::default());
+    while next(&mut row) {
         if !engine.is_served(&row) {
             continue;
         }
@@ -25,7 +27,7 @@ pub fn open(
             engine.step();
         }
         engine.give(&mut sink);
-        let number = engine.keep(row)?;
+        let number = engine.keep(&row)?;
         engine.arrive(number, now_ns);
     }
     while engine.step().is_some() {}

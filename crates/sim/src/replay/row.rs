@@ -8,6 +8,12 @@ use super::outcome::ReplayError;
 use crate::drive::{Access, Capacity, Operation};
 use model::record::{Flags, Op, Request};
 
+/// Rows as a replay takes them, one by one in a place of its own.
+pub fn each(rows: impl IntoIterator<Item = Request>) -> impl FnMut(&mut Request) -> bool {
+    let mut rows = rows.into_iter();
+    move |place| rows.next().map(|row| *place = row).is_some()
+}
+
 /// Whether a drive has something to do with a row: a read or a write of a place and a length, or a
 /// flush, if it has a beginning and is no part of another row.
 pub fn is_served(row: &Request) -> bool {

@@ -40,8 +40,8 @@ fn row(at_ms: f64, op: Op, block: u64, blocks: u32) -> Request {
 type Replay =
     fn(ReplayMachine, Vec<Request>, &mut dyn FnMut(&Request)) -> Result<Outcome, ReplayError>;
 
-const OPEN: Replay = |machine, rows, sink| open(machine, rows, sink);
-const DEPENDENT: Replay = |machine, rows, sink| dependent(machine, rows, sink);
+const OPEN: Replay = |machine, rows, sink| open(machine, each(rows), sink);
+const DEPENDENT: Replay = |machine, rows, sink| dependent(machine, each(rows), sink);
 
 fn completions(replay: Replay, settings: &[(&str, &str)], rows: Vec<Request>) -> Vec<[f64; 3]> {
     let mut completions = vec![];
@@ -88,7 +88,8 @@ fn what_the_controller_does_not_take_waits_in_the_driver_s_queue() {
     let mut issued = vec![];
     let mut run = |settings: &[(&str, &str)], rows: Vec<Request>| {
         issued.clear();
-        outcome = open(machine(settings), rows, |row| issued.push(row.issued_ns.unwrap())).unwrap();
+        outcome =
+            open(machine(settings), each(rows), |row| issued.push(row.issued_ns.unwrap())).unwrap();
         (outcome.clone(), issued.iter().filter(|at_ns| **at_ns == 0).count())
     };
     let (outcome, at_once) = run(&[], rows(0).to_vec());
@@ -152,13 +153,13 @@ fn what_waited_for_a_completion_waits_for_it_here_too() {
 
 #[test]
 fn what_cannot_be_replayed_is_refused() {
-    let error = open(machine(&[]), vec![row(0.0, Op::Read, 1999, 2)], |_| ()).unwrap_err();
+    let error = open(machine(&[]), each(vec![row(0.0, Op::Read, 1999, 2)]), |_| ()).unwrap_err();
     assert!(
         error.to_string().contains("ends at byte 2001000, but the drive has 2000000"),
         "{error}"
     );
     let beyond = Request { offset_bytes: Some(u64::MAX - 5), ..row(0.0, Op::Read, 0, 1) };
-    let error = open(machine(&[]), vec![beyond], |_| ()).unwrap_err();
+    let error = open(machine(&[]), each(vec![beyond]), |_| ()).unwrap_err();
     assert!(matches!(error, ReplayError::PastEnd { end_bytes: u64::MAX, .. }), "{error}");
     let rows = vec![row(1.0, Op::Read, 0, 1), row(0.5, Op::Read, 0, 1)];
     for replay in [OPEN, DEPENDENT] {
@@ -184,11 +185,12 @@ fn a_flush_is_served_and_a_write_that_asks_for_one_follows_it() {
     let after = Request { flags: Flags::PREFLUSH, ..row(0.0, Op::Write, 3, 1) };
     assert_eq!(completions(OPEN, &command, vec![after]), [[0.0, 0.0, 14.0]]);
     let (mut found, closed_row) = (vec![], Request { completed_ns: Some(1), ..after });
-    closed(machine(&command), [closed_row], |row| found.push(row.completed_ns.unwrap())).unwrap();
+    closed(machine(&command), each([closed_row]), |row| found.push(row.completed_ns.unwrap()))
+        .unwrap();
     assert_eq!(found, [14_000_000]);
     // The parts of a sequence are not served besides.
     let part = Request { parent_id: Some(0), ..flush };
-    let outcome = open(machine(&command), vec![after, part], |_| ()).unwrap();
+    let outcome = open(machine(&command), each(vec![after, part]), |_| ()).unwrap();
     assert_eq!((outcome.requests, outcome.left_out, outcome.devices[0].requests), (1, 1, 1));
     assert_eq!(outcome.devices[0].busy_ns, 14_000_000);
 }
@@ -229,7 +231,7 @@ fn a_drive_may_serve_several_at_once() {
     let replay = |outstanding, rows: Vec<Request>| {
         let of = machine(&[("controller.outstanding", outstanding)]);
         let mut times = vec![];
-        let outcome = open(ReplayMachine { drive: Box::new(Three), ..of }, rows, |row| {
+        let outcome = open(ReplayMachine { drive: Box::new(Three), ..of }, each(rows), |row| {
             times.push([row.issued_ns, row.completed_ns].map(|ns| ns.unwrap() / 1_000_000));
         });
         (outcome.unwrap(), times)
@@ -256,7 +258,7 @@ fn rows_that_no_drive_serves_are_counted() {
     let part = Request { parent_id: Some(7), ..row(0.0, Op::Write, 0, 1) };
     let orphan = Request { queued_ns: None, completed_ns: Some(5), ..row(0.0, Op::Read, 0, 1) };
     let rows = vec![discard, part, orphan, row(0.0, Op::Read, 0, 1)];
-    let outcome = open(machine(&[]), rows, |_| ()).unwrap();
+    let outcome = open(machine(&[]), each(rows), |_| ()).unwrap();
     assert_eq!((outcome.requests, outcome.left_out), (1, 3));
     assert!(outcome.left_out_sentence().unwrap().starts_with("3 of 4 rows are not for a drive"));
 }

@@ -44,6 +44,8 @@ const OF_BIOS: [&str; 2] = ["block_bio_complete", "block_bio_queue"];
 
 /// A filter's terms are looked at for each request of the machine.
 const THREADS_IN_A_FILTER: usize = 32;
+/// Of so many looks one lists the threads, though they are as many as before.
+const LISTED: u32 = 10;
 
 /// Takes a tracepoint's filter away.
 const ALL: &str = "0";
@@ -59,6 +61,8 @@ pub(super) struct Instance {
     cpus: Vec<(u16, File)>,
     process: u32,
     threads: Vec<u32>,
+    /// How often it was looked for threads.
+    looks: u32,
     /// Which devices, as a filter; none: all.
     devices: Option<String>,
     /// The tracepoints that are to be on.
@@ -93,6 +97,7 @@ impl Instance {
             cpus: Vec::new(),
             process,
             threads: Vec::new(),
+            looks: 0,
             devices,
             wanted: Vec::new(),
             decoder,
@@ -136,8 +141,14 @@ impl Instance {
         file.write_all(text.as_bytes())
     }
 
-    /// Chooses the threads that the process has now.
+    /// Chooses the threads that the process has now. Most often how many they are tells that they
+    /// are the same.
     pub(super) fn follow_threads(&mut self) -> io::Result<()> {
+        self.looks = self.looks.wrapping_add(1);
+        let count = process::thread_count(self.process)?;
+        if !self.looks.is_multiple_of(LISTED) && count == self.threads.len() as u64 {
+            return Ok(());
+        }
         let mut threads = process::threads(self.process)?;
         threads.sort_unstable();
         if threads == self.threads {

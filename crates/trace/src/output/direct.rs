@@ -13,7 +13,8 @@ use std::path::Path;
 const REQUEST_BYTES: usize = 1 << 20;
 /// What a direct request's memory, offset and length are multiples of: enough for every device.
 const ALIGNMENT: usize = 4096;
-/// Space is reserved in steps of this.
+/// Space is reserved in steps of a quarter of what is needed, and of this at the most: in memory
+/// (tmpfs) all that is reserved is written, needed or not.
 const STEP_BYTES: u64 = 16 << 20;
 
 /// A file written in order.
@@ -79,7 +80,7 @@ impl DirectFile {
             return Ok(());
         }
         // A large step, or what is needed if there is no more.
-        for goal in [bytes.next_multiple_of(STEP_BYTES), bytes] {
+        for goal in [bytes + (bytes / 4).min(STEP_BYTES), bytes] {
             let more = goal - self.reserved_bytes;
             let keep = FallocateFlags::KEEP_SIZE;
             match rustix::fs::fallocate(&self.file, keep, self.reserved_bytes, more) {

@@ -1,7 +1,7 @@
 //! Requests by class: a row is added to its class once, and what is wanted of wider classes is
 //! merged from theirs at the end.
 
-use super::traffic::{Share, Traffic};
+use super::traffic::{Step, Traffic};
 use hashbrown::HashMap;
 use model::record::Request;
 use std::collections::BTreeMap;
@@ -42,9 +42,15 @@ impl<K: Hash + Eq + Copy> ByClass<K> {
     }
 }
 
-/// Requests of one class, for a caller that keeps classes of its own.
-#[derive(Debug, Clone, Default)]
-pub struct Class(Traffic);
+/// Requests of one class, for a caller that keeps classes of its own and asks for a few figures.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Class {
+    responses: u64,
+    response_ns: u64,
+    max_ns: u64,
+    done: u64,
+    done_ns: f64,
+}
 
 /// What is known of a class of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -60,25 +66,41 @@ pub struct Figures {
 }
 
 impl Class {
-    /// Adds a request.
+    /// Adds a request, whose response begins with the first moment that is known of it; returns
+    /// its response and its time from the driver's issue on, where they are known, ns.
     #[inline]
-    pub fn add(&mut self, row: &Request) {
-        self.0.add(&Share::of(row));
+    pub fn add(&mut self, row: &Request) -> (Option<u64>, Option<u64>) {
+        let response = Step::response(row.arrival_ns(), row).known_ns();
+        let done = Step::done(row).known_ns();
+        if let Some(response_ns) = response {
+            self.responses += 1;
+            self.response_ns = self.response_ns.wrapping_add(response_ns);
+            self.max_ns = self.max_ns.max(response_ns);
+        }
+        if let Some(done_ns) = done {
+            self.done += 1;
+            self.done_ns += done_ns as f64;
+        }
+        (response, done)
     }
 
     /// Adds the requests of another class.
     pub fn merge(&mut self, other: &Self) {
-        self.0.merge(&other.0);
+        self.responses += other.responses;
+        self.response_ns = self.response_ns.wrapping_add(other.response_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.done += other.done;
+        self.done_ns += other.done_ns;
     }
 
     /// The figures of its requests.
     pub fn figures(&self) -> Figures {
-        let response = self.0.response.as_ref();
+        let mean = |ns: f64, count: u64| (count > 0).then(|| ns / count as f64);
         Figures {
-            responses: self.0.responses(),
-            mean_ns: response.and_then(|response| response.mean_ns()),
-            max_ns: response.map_or(0, |response| response.max_ns()),
-            service_mean_ns: self.0.done_mean_ns(),
+            responses: self.responses,
+            mean_ns: mean(self.response_ns as f64, self.responses),
+            max_ns: self.max_ns,
+            service_mean_ns: mean(self.done_ns, self.done),
         }
     }
 }

@@ -83,7 +83,7 @@ pub(crate) struct Share {
 
 /// The time from one step to another, where both are known and in order.
 #[derive(Clone, Copy)]
-struct Step {
+pub(super) struct Step {
     ns: i64,
     is_known: bool,
     is_reversed: bool,
@@ -96,6 +96,23 @@ impl Step {
         let are_known = from.is_some() & to.is_some();
         let is_known = are_known & (ns >= 0);
         Self { ns: if is_known { ns } else { 0 }, is_known, is_reversed: are_known & (ns < 0) }
+    }
+
+    #[inline(always)]
+    pub(super) fn known_ns(self) -> Option<u64> {
+        self.is_known.then_some(self.ns.unsigned_abs())
+    }
+
+    /// The response of what was requested, which begins at some moment.
+    #[inline(always)]
+    pub(super) fn response(from_ns: Option<i64>, row: &Request) -> Self {
+        Self::between(from_ns, row.completed_ns).only_if(row.parent_id.is_none())
+    }
+
+    /// The device's time for a row.
+    #[inline(always)]
+    pub(super) fn done(row: &Request) -> Self {
+        Self::between(row.issued_ns, row.completed_ns)
     }
 
     /// The same where a condition holds.
@@ -118,8 +135,7 @@ impl Share {
     pub(crate) fn of(row: &Request) -> Self {
         let is_requested = row.parent_id.is_none();
         let first_ns = row.queued_ns.or(row.started_ns);
-        let response = Step::between(first_ns, row.completed_ns).only_if(is_requested);
-        let done = Step::between(row.issued_ns, row.completed_ns);
+        let (response, done) = (Step::response(first_ns, row), Step::done(row));
         let (queueing, scheduling) = (
             Step::between(first_ns, row.issued_ns).only_if(is_requested),
             Step::between(row.started_ns, row.issued_ns).only_if(is_requested),

@@ -152,8 +152,9 @@ fn simulated(
 ) -> anyhow::Result<Vec<(TraceClass, [Times; 2])>> {
     let machine = ReplayMachine::of(model).map_err(refused)?;
     let mut stretch = Vec::new();
-    let input =
+    let numbered =
         rows.iter().zip(0u64..).map(|((row, _), number)| Request { request_id: number, ..*row });
+    let input = replay::each(numbered);
     let times = |row: &Request| row.arrival_ns().zip(row.completed_ns);
     let sink = |row: &Request| {
         let known = usize::try_from(row.request_id).ok().and_then(|number| rows.get(number));

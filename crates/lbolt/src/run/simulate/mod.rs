@@ -185,8 +185,27 @@ fn beginning_ns(draw: u64, variant: usize) -> i64 {
     Random::new(seed).below(1_000_000_000) as i64
 }
 
+/// What a replay needs of a row that is written nowhere.
+const COLUMNS: [&str; 12] = [
+    "request_id",
+    "device",
+    "op",
+    "flags",
+    "offset_bytes",
+    "length_bytes",
+    "queued_ns",
+    "started_ns",
+    "issued_ns",
+    "completed_ns",
+    "pid",
+    "parent_id",
+];
+
 /// Lets a row come so much later.
 fn delay(row: &mut Request, late_ns: i64) {
+    if late_ns == 0 {
+        return;
+    }
     let Request { queued_ns, started_ns, issued_ns, completed_ns, .. } = row;
     for time in [queued_ns, started_ns, issued_ns, completed_ns] {
         *time = time.map(|ns| ns + late_ns);
@@ -235,7 +254,8 @@ fn replay_one(
     let profile = model(requested, variant, draw)?;
     let machine = ReplayMachine::of(&profile).map_err(refused)?;
     let calibrated = Calibrated::read(&profile).map_err(refused)?;
-    let source = RefCell::new(requested.trace.rows()?);
+    let columns = if recording.is_some() { &[][..] } else { &COLUMNS };
+    let source = RefCell::new(requested.trace.rows_with(columns)?);
     let striping = Striping::over(requested.drives(variant));
     let (mut times, mut broken) = (requested.times(), None);
     let is_first = recording.as_ref().is_some_and(|recording| recording.traced.is_some());
@@ -254,23 +274,24 @@ fn replay_one(
         true => beginning_ns(draw_number(requested.seed, draw), variant),
         false => 0,
     };
-    let input = std::iter::from_fn(|| match source.borrow_mut().next_row() {
-        Ok(Some(mut row)) if !requested.control.stop.load(Ordering::Relaxed) => {
-            if replay::is_served(&row) {
-                traced.as_mut().into_iter().for_each(|traced| traced.add(row.device, &row));
-                large.0 += 1;
-                large.1 += u64::from(is_large(&row));
+    let input = |row: &mut Request| {
+        match source.borrow_mut().lend_row() {
+            Ok(Some(next)) if !requested.control.stop.load(Ordering::Relaxed) => *row = *next,
+            Ok(_) => return false,
+            Err(error) => {
+                broken = Some(error);
+                return false;
             }
-            delay(&mut row, late_ns);
-            striping.spread(&mut row);
-            Some(row)
         }
-        Ok(_) => None,
-        Err(error) => {
-            broken = Some(error);
-            None
+        if replay::is_served(row) {
+            traced.as_mut().into_iter().for_each(|traced| traced.add(row.device, row));
+            large.0 += 1;
+            large.1 += u64::from(is_large(row));
         }
-    });
+        delay(row, late_ns);
+        striping.spread(row);
+        true
+    };
     let mut written = Written { run, together: vec![], refusal: None };
     let mut untold = 0;
     let sink = |row: &Request| {

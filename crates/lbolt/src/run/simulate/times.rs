@@ -17,7 +17,7 @@ const KEPT: usize = 1 << 20;
 /// A sample of times, and of how many it is.
 #[derive(Debug, Clone)]
 struct Sample {
-    times_ns: Vec<f64>,
+    times_ns: Vec<u64>,
     count: u64,
     random: Random,
 }
@@ -30,7 +30,7 @@ impl Default for Sample {
 
 impl Sample {
     /// Adds one (reservoir sampling: Vitter 1985, algorithm R).
-    fn add(&mut self, time_ns: f64) {
+    fn add(&mut self, time_ns: u64) {
         self.count += 1;
         if self.times_ns.len() < KEPT {
             self.times_ns.push(time_ns);
@@ -40,7 +40,7 @@ impl Sample {
     }
 
     fn sort(&mut self) {
-        self.times_ns.sort_unstable_by(f64::total_cmp);
+        self.times_ns.sort_unstable();
     }
 
     /// With those of another class, both in rising order. Samples of different shares are thinned
@@ -58,7 +58,7 @@ impl Sample {
         self.times_ns.reserve(other.times_ns.len());
         self.times_ns.extend(other.times_ns.iter().filter(|_| is_kept(its)));
         // This sort finds what is in order already, and merges.
-        self.times_ns.sort_by(f64::total_cmp);
+        self.times_ns.sort();
         self.count += other.count;
         self
     }
@@ -66,7 +66,7 @@ impl Sample {
     /// The time that a share of them does not exceed, once they are in rising order.
     fn quantile_ns(&self, share: f64) -> Option<f64> {
         let rank = (share * self.times_ns.len() as f64).ceil() as usize;
-        self.times_ns.get(rank.max(1) - 1).copied()
+        self.times_ns.get(rank.max(1) - 1).map(|time_ns| *time_ns as f64)
     }
 }
 
@@ -86,20 +86,16 @@ struct Class {
 
 impl Class {
     /// Adds a request that was completed.
-    fn add(&mut self, row: &Request, completed_ns: i64) {
-        self.counted.add(row);
-        let since = |from_ns: Option<i64>| {
-            let from_ns = from_ns.filter(|from_ns| *from_ns <= completed_ns)?;
-            Some((completed_ns - from_ns) as f64)
-        };
-        let (response_ns, service_ns) = (since(row.arrival_ns()), since(row.issued_ns));
+    fn add(&mut self, row: &Request) {
+        let (response_ns, service_ns) = self.counted.add(row);
         if response_ns != service_ns && self.service.is_none() {
             self.service = Some(self.response.clone());
         }
-        let of_response = (&mut self.response, response_ns);
-        let of_service = self.service.as_mut().map(|service| (service, service_ns));
-        for (times, time_ns) in std::iter::once(of_response).chain(of_service) {
-            time_ns.into_iter().for_each(|time_ns| times.add(time_ns));
+        if let Some(response_ns) = response_ns {
+            self.response.add(response_ns);
+        }
+        if let Some((service, service_ns)) = self.service.as_mut().zip(service_ns) {
+            service.add(service_ns);
         }
     }
 
@@ -133,8 +129,9 @@ struct Tally(Vec<Class>);
 impl Tally {
     /// Adds a request that was completed.
     fn add(&mut self, device: u32, row: &Request) {
-        let Some(completed_ns) = row.completed_ns else { return };
-        self.class(device, row.op).add(row, completed_ns);
+        if row.completed_ns.is_some() {
+            self.class(device, row.op).add(row);
+        }
     }
 
     /// There are few.
@@ -252,9 +249,6 @@ impl Times {
 
     /// Adds a request of a device that was completed.
     pub(super) fn add(&mut self, device: u32, row: &Request) {
-        // Whatever step of it is the first that is known: there it arrives, as in the replay.
-        let arrived = || Request { queued_ns: row.arrival_ns(), ..*row };
-        let row = if row.queued_ns.is_some() { row } else { &arrived() };
         self.whole.add(device, row);
         let is_async = usize::from(row.flags.contains(Flags::BACKGROUND));
         if let (Op::Write, Some(writes)) = (row.op, &mut self.writes) {

@@ -14,6 +14,8 @@ mod read;
 mod zone;
 
 use super::Capacity;
+use super::mechanics::fraction;
+use std::cell::Cell;
 use zone::PhysicalPosition;
 pub use zone::{Sparing, Zone};
 
@@ -51,6 +53,8 @@ pub struct Run {
     pub angle: f64,
     /// The share of a revolution that a sector takes.
     pub sector_angle: f64,
+    /// No defect is on the track, so that these are all of its blocks.
+    is_track: bool,
 }
 
 impl Run {
@@ -58,7 +62,25 @@ impl Run {
     /// one.
     #[inline]
     pub fn angle_of(&self, block: u64) -> f64 {
-        self.angle + (block - self.first) as f64 * self.sector_angle
+        self.angle + real(block - self.first) * self.sector_angle
+    }
+}
+
+/// A number of sectors or tracks, of which there are never so many that the sign matters: as an
+/// `i64` it takes one instruction.
+#[inline(always)]
+pub(super) fn real(count: u64) -> f64 {
+    count as i64 as f64
+}
+
+/// The run that was found last, of which the next question often is, too. It makes no difference
+/// between layouts.
+#[derive(Debug, Clone, Default)]
+struct Latest(Cell<Option<Run>>);
+
+impl PartialEq for Latest {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
@@ -78,6 +100,7 @@ pub struct Layout {
     remapped: Vec<Remapped>,
     heads: u32,
     is_serpentine: bool,
+    latest: Latest,
     /// Bytes of a sector.
     pub sector_bytes: u32,
     /// Blocks in all.
@@ -111,7 +134,7 @@ impl Layout {
             cylinder: run.cylinder,
             head: run.head,
             sector: run.sector + (block - run.first) as u32,
-            angle: run.angle_of(block).fract(),
+            angle: fraction(run.angle_of(block)),
             sector_angle: run.sector_angle,
             left_on_track: (run.end - block) as u32,
         }
@@ -122,6 +145,17 @@ impl Layout {
     #[inline]
     pub fn run(&self, block: u64) -> Run {
         let block = block.min(self.blocks.saturating_sub(1));
+        match self.latest.0.get() {
+            Some(run) if run.first <= block && block < run.end => run,
+            _ => {
+                let run = self.found(block);
+                self.latest.0.set(Some(run));
+                run
+            }
+        }
+    }
+
+    fn found(&self, block: u64) -> Run {
         let zone = self.zone_of(block);
         let place = zone.place(block - zone.first_block);
         let (first, end) = (zone.first_block + place.first, zone.first_block + place.end);
@@ -133,14 +167,7 @@ impl Layout {
     /// The cylinder of a block; past the end, that of the last.
     #[inline]
     pub fn cylinder(&self, block: u64) -> u32 {
-        if !self.remapped.is_empty() {
-            return self.run(block).cylinder;
-        }
-        let block = block.min(self.blocks.saturating_sub(1));
-        let zone = self.zone_of(block);
-        let cylinder_sectors = u64::from(zone.sectors) * u64::from(self.heads);
-        let position = zone.place(block - zone.first_block).position;
-        zone.first_cylinder + (position / cylinder_sectors) as u32
+        self.run(block).cylinder
     }
 
     fn zone_of(&self, block: u64) -> &Zone {
@@ -160,8 +187,8 @@ impl Layout {
         };
         let switches = turn + u64::from(self.heads - 1) * cylinder;
         let skew = zone.first_angle_sectors
-            + switches as f64 * zone.track_skew
-            + cylinder as f64 * zone.cylinder_skew
+            + real(switches) * zone.track_skew
+            + real(cylinder) * zone.cylinder_skew
             + zone.slipped_before(track, self.heads) as f64;
         let sector_angle = 1.0 / f64::from(zone.sectors);
         Run {
@@ -170,8 +197,9 @@ impl Layout {
             cylinder: zone.first_cylinder + cylinder as u32,
             head: head as u32,
             sector: sector as u32,
-            angle: ((sector as f64 + skew) * sector_angle).fract(),
+            angle: fraction((real(sector) + skew) * sector_angle),
             sector_angle,
+            is_track: place.is_track,
         }
     }
 
@@ -192,7 +220,8 @@ impl Layout {
             first,
             end: end.min(run.end),
             sector: run.sector + skipped as u32,
-            angle: run.angle_of(first).fract(),
+            angle: fraction(run.angle_of(first)),
+            is_track: false,
             ..run
         }
     }
@@ -204,12 +233,13 @@ impl Layout {
 
     /// The first block of a block's track, and the one after its last.
     pub fn track(&self, block: u64) -> (u64, u64) {
+        let run = self.run(block);
+        if run.is_track {
+            return (run.first, run.end);
+        }
         let block = block.min(self.blocks.saturating_sub(1));
         let zone = self.zone_of(block);
         let place = zone.place(block - zone.first_block);
-        if place.is_track {
-            return (zone.first_block + place.first, zone.first_block + place.end);
-        }
         let track = place.position / u64::from(zone.sectors);
         let bound =
             |track: u64| zone.first_block + zone.blocks_before(track * u64::from(zone.sectors));

@@ -12,7 +12,7 @@
 //! `[zone, position, position it went to]`, `serpentine` (every second cylinder of a zone uses its
 //! heads backwards).
 
-use super::{Layout, Remapped, Sparing, Zone};
+use super::{Latest, Layout, Remapped, Sparing, Zone};
 use crate::profile::{ProfileError, Reader};
 
 const COLUMNS: usize = 8;
@@ -51,8 +51,16 @@ impl Layout {
         let is_serpentine = reader.is_or("serpentine", false)?;
         let cylinders = zones.last().map_or(0, |zone| zone.first_cylinder + zone.cylinders);
         let remapped = vec![];
-        let mut layout =
-            Self { zones, remapped, heads, is_serpentine, sector_bytes, blocks, cylinders };
+        let mut layout = Self {
+            zones,
+            remapped,
+            heads,
+            is_serpentine,
+            latest: Latest::default(),
+            sector_bytes,
+            blocks,
+            cylinders,
+        };
         layout.remapped = layout.read_remapped(reader)?;
         Ok(layout)
     }
