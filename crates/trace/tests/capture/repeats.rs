@@ -1,7 +1,7 @@
 //! Requests that repeat, which the kernel sums up once they are named.
 
 use super::RING_BYTES;
-use super::lab::{BLOCK_BYTES, Loop, capture, end, open, wait_for};
+use super::lab::{Loop, capture, end, open, wait_for};
 use model::record::Op;
 use std::process::{Child, Command, Stdio};
 use trace::capture::{Capture, CaptureOptions, Quick};
@@ -122,20 +122,22 @@ fn what_is_named_is_summed_up_and_all_else_is_told() {
     assert!(responses.min_ns() > 0 && responses.max_ns() < 1 << 22, "4 ms and more are told");
 }
 
-/// Each block by a thread of its own would be a kind of its own; so are lengths.
+/// Each block by a thread of its own would be a kind of its own; so are lengths, of which none is
+/// so long that it is split.
 #[test]
 fn there_are_places_for_sixteen_kinds() {
     use std::os::unix::fs::FileExt as _;
+    const SECTOR_BYTES: usize = 512;
     #[repr(align(4096))]
-    struct Blocks([u8; 40 * BLOCK_BYTES]);
+    struct Blocks([u8; 40 * SECTOR_BYTES]);
     let Some(disk) = Loop::new(8) else { return };
     let Some(mut capture) = capture(of_repeats(&disk)) else { return };
     let file = open(&disk.node, false);
-    let (mut blocks, mut steps) = (Box::new(Blocks([0; 40 * BLOCK_BYTES])), Collected::default());
+    let (mut blocks, mut steps) = (Box::new(Blocks([0; 40 * SECTOR_BYTES])), Collected::default());
     let mut is_summed_up = Vec::new();
     for length in 1..=40 {
         wait_for("reads to come often", || {
-            let into = &mut blocks.0[..length * BLOCK_BYTES];
+            let into = &mut blocks.0[..length * SECTOR_BYTES];
             (0..MANY).for_each(|_| file.read_exact_at(into, 0).unwrap());
             steps.repeats.clear();
             capture.drain(&mut steps).unwrap();
