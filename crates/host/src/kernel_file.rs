@@ -10,10 +10,10 @@ use std::path::Path;
 /// Most are shorter.
 const ROOM_BYTES: usize = 8 << 10;
 
-/// All of it.
-/// Errors: a file that cannot be read, or is no text.
+/// All of it; what is no text is replaced.
+/// Errors: a file that cannot be read.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::with_capacity(ROOM_BYTES);
-    File::open(path)?.read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::with_capacity(ROOM_BYTES);
+    File::open(path)?.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -257,10 +257,7 @@ impl Tree {
     pub fn stat(&self, device: DeviceNumber) -> Result<BlockStat, DeviceError> {
         // By the link: to follow it ourselves takes the kernel a look at each folder.
         let path = self.link(device).join("stat");
-        let text = match kernel_file::read(&path) {
-            Err(e) if is_absent(&e) => return Err(DeviceError::Unknown(device)),
-            read => read.map_err(io("read", &path))?,
-        };
+        let text = self.text(&path)?.ok_or(DeviceError::Unknown(device))?;
         BlockStat::parse(&text).ok_or_else(|| malformed(&path, "not a line of 11 or more counters"))
     }
 
@@ -355,8 +352,8 @@ impl Tree {
     }
 
     pub(super) fn text(&self, path: &Path) -> Result<Option<String>, DeviceError> {
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
+        match kernel_file::read(path) {
+            Ok(text) => Ok(Some(text.trim().to_owned())),
             Err(e) if is_absent(&e) => Ok(None),
             Err(e) => Err(io("read", path)(e)),
         }
