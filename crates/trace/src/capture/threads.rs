@@ -70,7 +70,7 @@ impl Threads {
 
     /// All that is left to tell of programs that are not attached any more.
     pub(super) fn left(&self, waits: &Waits) -> Left {
-        let all = self.0.iter().flat_map(|table| table.slots(0..SLOTS));
+        let all = self.0.iter().filter_map(|table| table.slots(0..SLOTS)).flatten();
         let waited = all.filter(|slot| slot.totals.count > 0);
         let totals = waited.map(|slot| (slot.owner, slot.totals)).collect();
         Left { going_on: self.going_on(waits, LEAST_NS), totals }
@@ -98,8 +98,10 @@ impl Table {
         let of_block = |block| {
             let first = block * BLOCK_SLOTS;
             let slots = self.slots(first..first + BLOCK_SLOTS);
-            let waiting: Vec<_> = slots.into_iter().filter(|slot| slot.pid != 0).collect();
-            if !waiting.is_empty() || STORES_IN_ORDER == 0 {
+            let is_looked_at = slots.is_some() && STORES_IN_ORDER != 0;
+            let mut waiting = slots.unwrap_or_default();
+            waiting.retain(|slot| slot.pid != 0);
+            if !waiting.is_empty() || !is_looked_at {
                 self.note(block);
             }
             waiting
@@ -128,15 +130,14 @@ impl Table {
     }
 
     /// Rows of which something is known; none where they cannot be mapped.
-    fn slots(&self, of: Range<usize>) -> Vec<Slot> {
+    fn slots(&self, of: Range<usize>) -> Option<Vec<Slot>> {
         let bytes = of.start * SLOT_BYTES..of.end * SLOT_BYTES;
-        let part = Mapping::of(self.waiting.fd().as_fd(), bytes, ProtFlags::READ);
-        let Ok(part) = part else { return Vec::new() };
+        let part = Mapping::of(self.waiting.fd().as_fd(), bytes, ProtFlags::READ).ok()?;
         let word = |slot: usize, place: usize| {
             part.word(slot * SLOT_BYTES + 8 * place).load(Ordering::Relaxed)
         };
         let known = (0..of.len()).filter(|slot| word(*slot, 1) != 0);
-        known.map(|slot| Slot::of(std::array::from_fn(|place| word(slot, place)))).collect()
+        Some(known.map(|slot| Slot::of(std::array::from_fn(|place| word(slot, place)))).collect())
     }
 }
 
