@@ -97,7 +97,7 @@ struct waiting {
 	u64 until_ns;
 	u64 longest_ns;
 	u32 is_asleep; /* and is not told of */
-	u32 unused;
+	u32 begun;     /* waits so far: only to count them is of use (note_block) */
 };
 
 /* So many times as long as a thread's usual sleep is one that has a reason. */
@@ -330,13 +330,18 @@ static APART int tell_wait(struct task_struct *task)
 	return 0;
 }
 
-/* Said behind what is in the table; a store that changes nothing would take the line for itself. */
-INLINE void note_block(u32 pid)
+/*
+ * Who waits is in the table before the block is looked at, by every processor's view: else who
+ * clears it meanwhile might see neither. So the addition is a locked one. A store that changes
+ * nothing would take the blocks' cache line from all other CPUs.
+ */
+INLINE void note_block(struct waiting *waits, u32 pid)
 {
 	u32 zero = 0;
 	volatile struct waited_in *in = bpf_map_lookup_elem(&waited_in, &zero);
 	u32 block = (pid >> BLOCK_BITS) & (BLOCKS - 1);
 
+	__sync_fetch_and_add(&waits->begun, 1);
 	if (in && !in->blocks[block])
 		in->blocks[block] = 1;
 }
@@ -353,7 +358,7 @@ INLINE void begin_wait(struct task_struct *task)
 	if (waits->holder && waits->since_ns - waits->contended_ns > AT_ONCE_NS)
 		waits->holder = 0;
 	*(volatile u32 *)&waits->pid = pid;
-	note_block(pid);
+	note_block(waits, pid);
 }
 
 INLINE void fall_asleep(struct waiting *waits)
