@@ -32,8 +32,8 @@ pub struct WatchOptions {
     /// the same hour of earlier days); repeatable. SIGUSR1 also keeps an incident.
     #[arg(long, value_name = "CONDITION", help_heading = "Incidents")]
     pub when: Vec<Condition>,
-    /// Time to keep before the incident. Where one role alone uses a device, many requests that are
-    /// alike and quicker than 4 ms are kept as sums.
+    /// Time to keep before the incident. Many requests that are alike and quicker than 4 ms are kept
+    /// as sums.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "20s",
         help_heading = "Incidents")]
     pub before: Duration,

@@ -1,6 +1,5 @@
-//! Requests that repeat, of which the kernel keeps sums in place of telling each one: those of a
-//! device at which one role alone requests (`verdict::watched`), where nobody waits for anybody
-//! else. Who is slow is told singly, and as soon as another role comes, all are.
+//! Requests that repeat, of which the kernel keeps sums in place of telling each one. Who is slow is
+//! told singly.
 //!
 //! The sums belong to a span of the wall clock to the last request: the kernel sums up what is
 //! queued until its end, and what is queued later is told, until its sums were read.
@@ -69,19 +68,18 @@ impl Repeats {
         if self.is_due(now_ns) {
             self.read(session, into);
         }
-        self.leave(now_ns, session, into);
+        self.leave(now_ns, session);
         self.renew(now_ns, session, into);
         for (of, like) in session.take_repeats() {
             let is_known = self.named.contains_key(&of);
-            let is_alone = into.shared.tally.borrow_mut().is_alone(&like, session.commands());
-            if !is_known && is_alone && session.sum_up(of, self.until_ns) {
+            let may_be = into.shared.tally.borrow_mut().may_be_many(&like, session.commands());
+            if !is_known && may_be && session.sum_up(of, self.until_ns) {
                 self.named.insert(of, Named { like, last_ns: now_ns, is_left: false });
             }
         }
     }
 
-    /// Whether the rings are to be looked at often: what is summed up is told as soon as another
-    /// role comes.
+    /// Whether the rings are to be looked at often.
     pub(super) fn are_coming(&self) -> bool {
         let since = |named: &Named| self.read_ns.saturating_sub(named.last_ns);
         self.named.values().any(|named| since(named) < PART_NS)
@@ -106,7 +104,8 @@ impl Repeats {
             self.last.add((of, &named.like, command), &quick, (from_ns, now_ns));
             let responses = quick.responses;
             into.alarm.see_many(named.like.op, &responses, now_ns);
-            let many = Many { like: named.like, from_ns, until_ns: now_ns, responses };
+            let (like, busy_ns) = (named.like, quick.busy_ns);
+            let many = Many { like, from_ns, until_ns: now_ns, responses, busy_ns };
             let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
             let spans = into.shared.spans.borrow();
             into.shared.tally.borrow_mut().many(&many, began_ns, session.commands(), &spans);
@@ -117,11 +116,9 @@ impl Repeats {
         self.last.reach(now_ns);
     }
 
-    fn leave(&mut self, now_ns: i64, session: &mut Session<'_>, into: Sinks<'_>) {
-        let mut tally = into.shared.tally.borrow_mut();
+    fn leave(&mut self, now_ns: i64, session: &mut Session<'_>) {
         for (of, named) in &mut self.named {
-            let is_idle = now_ns.saturating_sub(named.last_ns) >= IDLE_NS;
-            if is_idle || !tally.is_alone(&named.like, session.commands()) {
+            if now_ns.saturating_sub(named.last_ns) >= IDLE_NS {
                 session.tell_singly(*of);
                 named.is_left = true;
             }
@@ -185,6 +182,7 @@ impl LastSums {
             command: command.map(str::to_owned),
             flags: Some(like.flags.0.into()),
             length_bytes: Some(like.length_bytes.into()),
+            busy_ns: Some(0),
             ..Summed::default()
         };
         let (sum, responses) = sums.entry(of).or_insert_with(|| (new(), <_>::default()));
@@ -192,6 +190,7 @@ impl LastSums {
         sum.bytes += quick.bytes;
         sum.admission_ns += quick.admission_ns;
         sum.queue_ns += quick.queue_ns;
+        sum.busy_ns = sum.busy_ns.zip(quick.busy_ns).map(|(all, new)| all + new);
         responses.merge(&quick.responses);
     }
 

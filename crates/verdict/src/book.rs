@@ -364,25 +364,11 @@ impl Watch<Class> for Book {
     }
 
     fn waited(&mut self, wait: &mut Waited<Class>) {
-        let took_ns = wait.end_ns.saturating_sub(wait.begin_ns).max(0).unsigned_abs();
-        self.add((wait.class, wait.begin_ns), (1, took_ns), &mut wait.parts);
-    }
-}
-
-impl Book {
-    /// So many waits of a class that began in the slice of a moment, how long they took together,
-    /// and the parts of that.
-    pub(crate) fn add(
-        &mut self,
-        (class, begin_ns): (Class, i64),
-        (count, took_ns): (u64, u64),
-        parts: &mut [(PartNumber, f64)],
-    ) {
-        let slice = self.slice_of_wait(begin_ns);
-        let place = self.place(class);
+        let slice = self.slice_of_wait(wait.begin_ns);
+        let place = self.place(wait.class);
         let page = &mut self.pages[place];
         let before = page.bytes;
-        page.add(slice, (count, took_ns), parts);
+        page.add(slice, wait.times, &mut wait.parts);
         self.bytes = self.bytes + page.bytes - before;
         // Of one slice nothing more can be put together.
         while self.bytes > self.bytes_most && self.slices() > 1 {
@@ -400,7 +386,7 @@ mod tests {
 
     fn wait(class: Class, begin_ns: i64, parts: &[PartNumber]) -> Waited<Class> {
         let parts: Vec<_> = parts.iter().map(|part| (*part, 10.0)).collect();
-        Waited { class, begin_ns, end_ns: begin_ns + 10 * parts.len() as i64, parts }
+        Waited { class, begin_ns, times: (1, 10 * parts.len() as u64), parts }
     }
 
     const CLASS: Class = Class { device: 1, role: RoleId(3), kind: Kind::Read, size: 0 };

@@ -11,6 +11,10 @@
 //!
 //! Non-goals: which waits are long (`super::blame`).
 
+mod many;
+
+pub(crate) use many::Mean;
+
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
 use model::record::Op;
@@ -54,13 +58,14 @@ fn work(op: Op, length_bytes: u32) -> f64 {
     f64::from(if op == Op::Flush { OF_FLUSH } else { length_bytes.saturating_add(OF_REQUEST) })
 }
 
-/// A wait that has ended.
+/// A wait that has ended, or many that are known as a sum.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waited<C> {
     pub(crate) class: C,
     pub(crate) begin_ns: i64,
-    pub(crate) end_ns: i64,
-    /// Its parts in ns, each once, which sum to its time.
+    /// How many, and how long together.
+    pub(crate) times: (u64, u64),
+    /// Their parts in ns, each once, which sum to their time.
     pub(crate) parts: Vec<(PartNumber, f64)>,
 }
 
@@ -88,9 +93,21 @@ const NO_ACT: PartNumber = 0;
 #[derive(Debug)]
 struct Open<C> {
     act: Option<(usize, f64)>,
-    /// Whether the act is many requests, one after the other.
-    is_many: bool,
-    wait: Option<(C, i64, Vec<f64>, Option<Holding>)>,
+    /// Where the act is many requests, until when their role is busy at the most.
+    busy_ns: Option<(i64, i64)>,
+    wait: Option<Waiting<C>>,
+}
+
+/// A wait that goes on, or many that are known as a sum.
+#[derive(Debug)]
+struct Waiting<C> {
+    class: C,
+    begin_ns: i64,
+    /// What belonged to each part at its begin.
+    before: Vec<f64>,
+    holding: Option<Holding>,
+    /// How many, and how long together; of one it is its own time.
+    many: Option<(PartNumber, (u64, u64))>,
 }
 
 /// What has come since the device last completed something: only that can be put down to its
@@ -123,6 +140,8 @@ pub(crate) struct Disk<C> {
     count: Vec<u64>,
     sums_ns: Vec<f64>,
     all_work: f64,
+    /// By part: until when it was many requests, and for which part of the time there were any.
+    busy: Vec<(i64, f64)>,
     in_flight: u64,
     /// What is in flight that is many requests, of which one is completed again and again.
     many: u64,
@@ -162,6 +181,7 @@ impl<C> Disk<C> {
             count: vec![0; ACTS],
             sums_ns: vec![0.0; ACTS],
             all_work: 0.0,
+            busy: vec![(i64::MIN, 1.0); ACTS],
             in_flight: 0,
             many: 0,
             active: Vec::new(),
@@ -186,35 +206,21 @@ impl<C> Disk<C> {
         waiter: Option<C>,
         watch: &mut impl Watch<C>,
     ) {
-        self.begin(begin_ns, act, work(act.op, length_bytes), watch);
+        self.advance(begin_ns, watch);
+        self.begin(act, work(act.op, length_bytes));
+        self.begin_busy(act.role);
         let act = Some((self.number(act), work(act.op, length_bytes)));
-        self.open((begin_ns, end_ns), Open { act, is_many: false, wait: None }, waiter, None);
-    }
-
-    /// From now to a moment, requests were in flight of which no single one is known: so many of
-    /// this length in the mean, of which one was completed again and again.
-    pub(crate) fn many(
-        &mut self,
-        (begin_ns, end_ns): (i64, i64),
-        act: Act,
-        (mean, length_bytes): (f64, u32),
-        watch: &mut impl Watch<C>,
-    ) {
-        let work = mean * work(act.op, length_bytes);
-        self.begin(begin_ns, act, work, watch);
-        self.many += 1;
-        let act = Some((self.number(act), work));
-        self.open((begin_ns, end_ns), Open { act, is_many: true, wait: None }, None, None);
+        let wait = waiter.map(|class| self.waiting(class, begin_ns));
+        self.open((begin_ns, end_ns), Open { act, busy_ns: None, wait });
     }
 
     /// Work begins.
-    fn begin(&mut self, begin_ns: i64, act: Act, work: f64, watch: &mut impl Watch<C>) {
-        self.advance(begin_ns, watch);
+    fn begin(&mut self, act: Act, work: f64) {
         let number = self.number(act);
         if self.in_flight == 0 {
             // Nothing is worked on: small numbers are kept more exactly.
             self.turned = 0.0;
-            self.begin_anew(begin_ns);
+            self.begin_anew(self.now_ns);
         }
         self.change_work(number, work);
         if self.count[number] == 0 {
@@ -224,7 +230,10 @@ impl<C> Disk<C> {
         self.count[number] += 1;
         self.since.requests.push((number, work, self.turned));
         self.in_flight += 1;
-        let role = usize::from(act.role.0);
+    }
+
+    fn begin_busy(&mut self, role: RoleId) {
+        let role = usize::from(role.0);
         if self.roles.len() <= role {
             self.roles.resize(role + 1, (0, 0));
         }
@@ -245,27 +254,22 @@ impl<C> Disk<C> {
         watch: &mut impl Watch<C>,
     ) {
         self.advance(begin_ns, watch);
-        let open = Open { act: None, is_many: false, wait: None };
-        self.open((begin_ns, end_ns), open, Some(waiter), holding);
+        let wait = Waiting { holding, ..self.waiting(waiter, begin_ns) };
+        self.open((begin_ns, end_ns), Open { act: None, busy_ns: None, wait: Some(wait) });
     }
 
-    fn open(
-        &mut self,
-        (begin_ns, end_ns): (i64, i64),
-        open: Open<C>,
-        waiter: Option<C>,
-        holding: Option<Holding>,
-    ) {
-        let is_wait = waiter.is_some();
-        let wait = waiter.map(|class| {
-            let mut before = self.spare.pop().unwrap_or_default();
-            before.clear();
-            before.extend_from_slice(&self.sums_ns);
-            // Of acts that are not active this is all.
-            self.active.iter().for_each(|number| before[*number] = self.time_ns(*number));
-            (class, begin_ns, before, holding)
-        });
-        let open = Some(Open { wait, ..open });
+    fn waiting(&mut self, class: C, begin_ns: i64) -> Waiting<C> {
+        let mut before = self.spare.pop().unwrap_or_default();
+        before.clear();
+        before.extend_from_slice(&self.sums_ns);
+        // Of acts that are not active this is all.
+        self.active.iter().for_each(|number| before[*number] = self.time_ns(*number));
+        Waiting { class, begin_ns, before, holding: None, many: None }
+    }
+
+    fn open(&mut self, (begin_ns, end_ns): (i64, i64), open: Open<C>) {
+        let is_wait = open.wait.is_some();
+        let open = Some(open);
         let place = match self.free.pop() {
             Some(place) => {
                 self.open[place] = open;
@@ -340,7 +344,7 @@ impl<C> Disk<C> {
             let open = self.open.get_mut(*place).and_then(Option::as_mut);
             let wait = open.and_then(|open| open.wait.as_mut());
             // The place may be another wait's by now.
-            let Some((_, _, before, _)) = wait.filter(|(_, begun_ns, ..)| begun_ns == begin_ns)
+            let Some(Waiting { before, .. }) = wait.filter(|wait| wait.begin_ns == *begin_ns)
             else {
                 continue;
             };
@@ -367,6 +371,7 @@ impl<C> Disk<C> {
             self.work.push(0.0);
             self.count.push(0);
             self.sums_ns.push(0.0);
+            self.busy.push((i64::MIN, 1.0));
         }
         usize::from(*number)
     }
@@ -430,21 +435,31 @@ impl<C> Disk<C> {
     }
 
     fn end(&mut self, place: usize, end_ns: i64, watch: &mut impl Watch<C>) {
-        let ends = self.open[place].as_ref().map(|open| (open.act, open.is_many));
+        let ends = self.open[place].as_ref().map(|open| (open.act, open.busy_ns));
         match ends {
-            Some((_, true)) => {
+            Some((_, Some(_))) => {
                 self.many -= 1;
                 self.begin_anew(end_ns);
             }
-            Some((Some(act), _)) => self.settle(end_ns, act),
+            // Who waits for it has the time of the device, too.
+            Some((Some(act), None)) => self.settle(end_ns, act),
             _ => {}
         }
-        let Some(Open { act, wait, .. }) = self.open[place].take() else { return };
+        let Some(Open { act, busy_ns, wait }) = self.open[place].take() else { return };
         self.free.push(place);
         if let Some((number, work)) = act {
-            self.end_request(number, work, watch);
+            self.end_request(number, work);
+            let role = self.acts[number - ACTS].role;
+            match busy_ns {
+                Some((from_ns, until_ns)) => watch.busy(from_ns, until_ns, role),
+                None => self.end_busy(role, watch),
+            }
         }
-        let Some((class, begin_ns, before, holding)) = wait else { return };
+        wait.into_iter().for_each(|wait| self.end_wait(wait, end_ns, watch));
+    }
+
+    fn end_wait(&mut self, wait: Waiting<C>, end_ns: i64, watch: &mut impl Watch<C>) {
+        let Waiting { class, begin_ns, before, holding, many } = wait;
         let mut parts = std::mem::take(&mut self.spare_parts);
         parts.clear();
         let mut tell = |number: usize| {
@@ -462,7 +477,15 @@ impl<C> Disk<C> {
             self.put_to_holders(&mut parts, &holding);
         }
         self.spare.push(before);
-        let mut wait = Waited { class, begin_ns, end_ns, parts };
+        let for_ns = end_ns.saturating_sub(begin_ns);
+        let times = match many {
+            Some((own, times)) => {
+                self.put_to_each(&mut parts, (own, times.1), begin_ns);
+                times
+            }
+            None => (1, for_ns.max(0).unsigned_abs()),
+        };
+        let mut wait = Waited { class, begin_ns, times, parts };
         watch.waited(&mut wait);
         self.spare_parts = wait.parts;
     }
@@ -496,7 +519,7 @@ impl<C> Disk<C> {
         }
     }
 
-    fn end_request(&mut self, number: usize, work: f64, watch: &mut impl Watch<C>) {
+    fn end_request(&mut self, number: usize, work: f64) {
         self.in_flight -= 1;
         self.count[number] -= 1;
         self.change_work(number, -work);
@@ -504,7 +527,9 @@ impl<C> Disk<C> {
             self.active.retain(|active| *active != number);
             self.idle.put_first(number, self.now_ns);
         }
-        let role = self.acts[number - ACTS].role;
+    }
+
+    fn end_busy(&mut self, role: RoleId, watch: &mut impl Watch<C>) {
         let (in_flight, since_ns) = &mut self.roles[usize::from(role.0)];
         *in_flight -= 1;
         if *in_flight == 0 {

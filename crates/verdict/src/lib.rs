@@ -314,7 +314,8 @@ impl Ledger {
                 let own = (disk.number(act) as PartNumber, (end_ns - begin_ns) as f64);
                 let limit = (THROTTLED as PartNumber, (begin_ns - since_ns) as f64);
                 let parts = vec![limit, own];
-                book.waited(&mut Waited { class, begin_ns: since_ns, end_ns, parts });
+                let times = (1, (end_ns - since_ns).max(0).unsigned_abs());
+                book.waited(&mut Waited { class, begin_ns: since_ns, times, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
             }
             // Where its time goes by in a layer beneath, it waits behind what is in flight there.
@@ -418,8 +419,8 @@ impl Ledger {
                 let queue = self.known.queues.get(&device).copied().unwrap_or(device);
                 // It stands beside the waker's own, which it is a part of.
                 let begin_ns = piece.root_ns;
-                let end_ns = begin_ns + (piece.end_ns - piece.begin_ns);
-                let mut wait = Waited { class, begin_ns, end_ns, parts: Vec::new() };
+                let times = (1, (piece.end_ns - piece.begin_ns).max(0).unsigned_abs());
+                let mut wait = Waited { class, begin_ns, times, parts: Vec::new() };
                 self.device(queue).book.waited(&mut wait);
             }
         }

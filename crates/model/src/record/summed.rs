@@ -1,6 +1,5 @@
 //! Requests that have no rows, as sums: those that were quicker than a trace's threshold (`record
-//! --slower-than`); and in an incident of a watch, those that the kernel had summed up while one
-//! role alone used their device.
+//! --slower-than`); and in an incident of a watch, those that the kernel had summed up.
 //!
 //! Non-goals: sums by role, file and class (`rollup`).
 
@@ -30,6 +29,7 @@ record! {
         command: Option<String> = "its name";
         flags: Option<u64> = "flags, as in requests; null: of all";
         length_bytes: Option<u64> = "length of each; null: of all";
+        busy_ns: Option<u64> = "how long some were in flight; null: not known";
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::CaptureError;
 use super::raw::{self, Start};
+use super::ring::now_ns;
 use super::summed::{PLACES_OF_ROW, Quick, Sums};
 use crate::event::Repeated;
 use aya::maps::{Array, Map, MapData};
@@ -78,6 +79,8 @@ pub(super) struct Repeats {
     last: Option<(Repeated, u32)>,
     /// Records until the next one that is looked at.
     until: u32,
+    /// When the sums were taken last.
+    taken_ns: u64,
 }
 
 shows!(Repeats: places);
@@ -87,7 +90,8 @@ impl Repeats {
     pub(super) fn new(sums: Sums, names: MapData) -> Result<Self, CaptureError> {
         let names = Array::try_from(Map::Array(names))?;
         let places = Default::default();
-        Ok(Self { sums, names, places, seen: HashMap::new(), last: None, until: ONE_OF })
+        let (seen, taken_ns) = (HashMap::new(), now_ns());
+        Ok(Self { sums, names, places, seen, last: None, until: ONE_OF, taken_ns })
     }
 
     /// The rings are emptied anew.
@@ -148,12 +152,14 @@ impl Repeats {
     /// program is out of it.
     pub(super) fn take(&mut self) -> Vec<(Repeated, Quick)> {
         let mut taken = Vec::new();
+        let now = now_ns();
+        let since = (std::mem::replace(&mut self.taken_ns, now), now);
         for (number, place) in self.places.iter_mut().enumerate() {
             let Some(of) = place.of else { continue };
             if place.is_left {
                 *place = Place::default();
             }
-            let quick = self.sums.take(number);
+            let quick = self.sums.take(number, since);
             if quick.responses.count() > 0 {
                 taken.push((of, quick));
             }

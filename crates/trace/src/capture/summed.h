@@ -24,16 +24,20 @@ volatile const u32 summed_buckets = 1;
 /* Places of a row, and those of them that a device and operation can have. */
 #define SUMMED_BITS 4
 #define SUMMED_WAYS 4
+/* A bit of a time in which some were in flight is of so much, as a power of two: 2 ms. */
+#define BUSY_BITS 21
 
 struct summed {
-	u64 key; /* operation << 32 | device, and bit 63; 0: nobody's place */
+	u64 key; /* operation << 32 | device, and bit 63; 0: nobody's place. Of what is named: in
+		    which BUSY_BITS of time the last one was completed */
 	u64 bytes;
 	u64 admission_ns; /* queued to started */
 	u64 queue_ns;	  /* queued to issued */
 	u64 response_ns;  /* queued to completed */
 	u64 most_ns;
 	u64 below_ns; /* by how much the quickest one was quicker than the threshold */
-	u64 apart;
+	u64 busy; /* of what is named: a bit for that time, and each one before it, in which some
+		     of it was in flight */
 };
 
 struct {
@@ -131,6 +135,16 @@ INLINE void raise(u64 *most, u64 value)
 		*(volatile u64 *)most = value;
 }
 
+/* What is named is quicker than two of these times: it was in flight in three at the most. */
+INLINE void keep_busy(struct summed *sum, u64 queued_ns, u64 now_ns)
+{
+	u64 now = now_ns >> BUSY_BITS, since = now - *(volatile u64 *)&sum->key;
+	u64 busy = since < 64 ? *(volatile u64 *)&sum->busy << since : 0;
+
+	*(volatile u64 *)&sum->busy = busy | ((2ull << (now - (queued_ns >> BUSY_BITS))) - 1);
+	*(volatile u64 *)&sum->key = now;
+}
+
 /* When all else is added, on all processors. */
 INLINE void count_it(u64 *count)
 {
@@ -145,7 +159,7 @@ INLINE void count_it(u64 *count)
 /* Whether it is added to the sums; else it is to be told. */
 INLINE int sum_up(struct on_way *way, u32 again)
 {
-	u64 took_ns = bpf_ktime_get_ns() - way->queued_ns;
+	u64 now_ns = bpf_ktime_get_ns(), took_ns = now_ns - way->queued_ns;
 	u32 cpu = bpf_get_smp_processor_id(), row = cpu * 2 + again, place, bucket;
 	struct summed *sum;
 	u64 *count;
@@ -167,6 +181,8 @@ INLINE int sum_up(struct on_way *way, u32 again)
 	add(&sum->response_ns, took_ns);
 	raise(&sum->most_ns, took_ns);
 	raise(&sum->below_ns, slower_than_ns - took_ns);
+	if (repeated_alone)
+		keep_busy(sum, way->queued_ns, now_ns);
 	count_it(count);
 	return 1;
 }

@@ -4,10 +4,13 @@ use super::RING_BYTES;
 use super::lab::{Loop, capture, end, open, wait_for};
 use model::record::Op;
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 use trace::capture::{Capture, CaptureOptions, Quick};
 use trace::event::{Event, Step};
 use trace::intake::Collected;
 
+/// For how long it is told that some were in flight: to so much.
+const BIT_NS: u64 = 1 << 21;
 /// So many come often.
 const MANY: u64 = 400;
 
@@ -49,6 +52,9 @@ struct Counts {
     capture: Capture,
     steps: Collected,
     summed: Quick,
+    taken: Instant,
+    /// How often it was told for how long some were in flight.
+    busy_told: u64,
 }
 
 impl Counts {
@@ -58,7 +64,15 @@ impl Counts {
     }
 
     fn summed(&mut self) -> u64 {
-        self.capture.take_summed().iter().for_each(|(_, quick)| self.summed.merge(quick));
+        let since = std::mem::replace(&mut self.taken, Instant::now());
+        for (_, quick) in self.capture.take_summed() {
+            self.summed.merge(&quick);
+            let Some(busy_ns) = quick.busy_ns else { continue };
+            // One read after the other, of which one began before: to a bit at each end.
+            self.busy_told += 1;
+            assert!(busy_ns + 3 * BIT_NS >= quick.responses.sum_ns(), "{quick:?}");
+            assert!(busy_ns <= since.elapsed().as_nanos() as u64 + BIT_NS, "{quick:?}");
+        }
         self.summed.responses.count()
     }
 
@@ -93,7 +107,8 @@ fn what_is_named_is_summed_up_and_all_else_is_told() {
     let Some(capture) = capture(of_repeats(&disk)) else { return };
     let before = reads_of(&disk);
     let reader = Reader::of(&disk);
-    let mut counts = Counts { capture, steps: Collected::default(), summed: Quick::default() };
+    let (steps, summed, taken) = (Collected::default(), Quick::default(), Instant::now());
+    let mut counts = Counts { capture, steps, summed, taken, busy_told: 0 };
     wait_for("reads to come often", || {
         counts.told();
         !counts.steps.repeats.is_empty()
@@ -118,6 +133,7 @@ fn what_is_named_is_summed_up_and_all_else_is_told() {
     let second = counts.steps.second.len();
     assert_eq!(told + summed, reads_of(&disk) - before, "{told} {summed}, second: {second}");
     assert_eq!(counts.summed.bytes, summed * 512);
+    assert!(counts.busy_told > 0);
     let responses = &counts.summed.responses;
     assert!(responses.min_ns() > 0 && responses.max_ns() < 1 << 22, "4 ms and more are told");
 }

@@ -37,7 +37,7 @@ fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
     disk.request((20, 60), OTHER, 4096, None, &mut seen);
     disk.finish(&mut seen);
     let [wait] = seen.waits.as_slice() else { panic!() };
-    assert_eq!((wait.class, wait.begin_ns, wait.end_ns), (7, 0, 100));
+    assert_eq!((wait.class, wait.begin_ns, wait.times), (7, 0, (1, 100)));
     // From 20 to 30 both ask for the same.
     let expected = [(Part::Held, 50), (Part::Act(OWN), 15), (Part::Act(OTHER), 35)];
     assert_eq!(parts(&disk, wait), expected);
@@ -150,7 +150,7 @@ proptest! {
         prop_assert_eq!(seen.waits.len(), requests.iter().filter(|request| request.4).count());
         for wait in seen.waits {
             let sum: f64 = wait.parts.iter().map(|(_, ns)| ns).sum();
-            prop_assert!((sum - (wait.end_ns - wait.begin_ns) as f64).abs() < 1e-2);
+            prop_assert!((sum - wait.times.1 as f64).abs() < 1e-2);
         }
     }
 }

@@ -2,19 +2,22 @@
 //! neither begin nor end is known. In a ledger they are waits of the slice in which they came, and
 //! their role's work on the device meanwhile.
 //!
-//! A sum is to be of a device at which one role alone requests (`super::alone`): all of
-//! what its requests took is put down to that role's own. So the verdict is that of the single
-//! requests, but for the slice in which one began (100 ms) at the edges of a sum, and for others
-//! that were in flight for a small part of the time.
+//! How many there were and how long they took is exact, and so is what they took beyond calm; but
+//! for the slice in which one began (100 ms), at the edges of a sum. Among whom that is divided is
+//! known as far as the means of some 100 ms tell (`crate::disk`): what is slow (4 ms) is told singly
+//! and divides as ever. Tests in virtual time hold this against the single requests.
 //!
 //! Non-goals: which requests are told so (crate `standing`).
 
-use crate::disk::PartNumber;
+use crate::disk::Mean;
 use crate::intervals::Interval;
 use crate::waits::{Class, Kind, size_of};
 use crate::{Act, Device, Ledger, actors};
 use model::histogram::SparseHistogram;
 use model::record::{Commands, Flags, Request, Summed};
+
+/// A part of the time so small is none.
+const LEAST_BUSY: f64 = 1e-6;
 
 /// Requests that differ in nothing but their times and places on the device.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,6 +30,8 @@ pub struct Many {
     pub until_ns: i64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
+    /// For how long some were in flight, in ns, where that is known.
+    pub busy_ns: Option<u64>,
 }
 
 impl Many {
@@ -47,7 +52,8 @@ impl Many {
         let mut responses = SparseHistogram::default();
         let is_one = summed.add_responses(&mut responses);
         let (from_ns, until_ns) = (summed.from_ns, summed.until_ns.max(summed.from_ns));
-        is_one.then_some(Self { like, from_ns, until_ns, responses })
+        let busy_ns = summed.busy_ns;
+        is_one.then_some(Self { like, from_ns, until_ns, responses, busy_ns })
     }
 
     /// Their bytes.
@@ -55,10 +61,13 @@ impl Many {
         self.responses.count().saturating_mul(self.like.length_bytes.into())
     }
 
-    /// How many were in flight in the mean.
-    fn in_flight(&self) -> f64 {
-        let for_ns = self.until_ns.saturating_sub(self.from_ns).max(1);
-        self.responses.sum_ns() as f64 / for_ns as f64
+    /// How many were in flight in the mean, and for which part of the time any.
+    fn mean(&self, act: Act) -> Mean {
+        let for_ns = self.until_ns.saturating_sub(self.from_ns).max(1) as f64;
+        let in_flight = self.responses.sum_ns() as f64 / for_ns;
+        let most = in_flight.clamp(LEAST_BUSY, 1.0);
+        let busy = self.busy_ns.map_or(most, |ns| (ns as f64 / for_ns).clamp(LEAST_BUSY, most));
+        Mean { act, in_flight, busy, length_bytes: self.like.length_bytes }
     }
 }
 
@@ -103,12 +112,13 @@ impl Ledger {
             self.stall(row.pid, (span.0, span.1.min(span.0.saturating_add(busy_ns))));
         }
         let act = Act { role, op: row.op };
+        let queue = self.known.queues.get(&row.device).copied().unwrap_or(row.device);
         let Device { disk, book } = self.device(row.device);
-        disk.many(span, act, (many.in_flight(), row.length_bytes), book);
+        disk.many(span, many.mean(act), book);
         if let Some(kind) = kind {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
-            let own = (disk.number(act) as PartNumber, sum_ns as f64);
-            book.add((class, span.0), (count, sum_ns), &mut [own]);
+            let Device { disk, book } = self.device(queue);
+            disk.wait_for_many(span, class, (act, (count, sum_ns)), book);
         }
     }
 }

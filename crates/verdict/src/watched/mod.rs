@@ -2,7 +2,6 @@
 //! whom, by spans of the wall clock (minutes).
 //!
 //! - `spans`: when spans begin and end, on the requests' clock and on the wall's.
-//! - `alone`: where one role alone requests, whose quick requests can be told as sums.
 //! - `tally`: counts and response times, each in the span in which it began.
 //! - `many`: these, in a ledger.
 //! - `losses`: the verdict of each span: the ledger of `verdict` over the requests that concern it,
@@ -14,7 +13,6 @@
 //!
 //! Non-goals: where rows come from, and where they are kept.
 
-mod alone;
 mod losses;
 mod many;
 mod rolled;

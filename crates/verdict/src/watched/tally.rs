@@ -8,7 +8,6 @@
 
 mod many;
 
-use super::alone::Alone;
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
@@ -109,10 +108,6 @@ impl<K: Copy + Eq + std::hash::Hash> Runs<K> {
         &mut self.last.get_or_insert_with(|| (key, Sum::default())).1
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&K, &Sum)> {
-        self.last.iter().map(|(key, sum)| (key, sum)).chain(&self.others)
-    }
-
     fn drain(&mut self) -> impl Iterator<Item = (K, Sum)> {
         self.last.take().into_iter().chain(self.others.drain())
     }
@@ -143,7 +138,6 @@ pub struct Tally {
     /// Requests that were counted, in all.
     requests: u64,
     own: Own,
-    alone: Alone,
 }
 
 /// What is lbolt's own: its processes, their roles, and what they requested.
@@ -167,7 +161,6 @@ impl Tally {
             homes: HashMap::new(),
             requests: 0,
             own: Own::default(),
-            alone: Alone::default(),
         }
     }
 
@@ -200,7 +193,6 @@ impl Tally {
     pub fn forget_roles<'p>(&mut self, known: impl Iterator<Item = &'p Process>) {
         self.actors = Actors::new(&Context::default(), None);
         self.own.roles.clear();
-        self.alone.forget();
         known.for_each(|process| self.learn(process));
     }
 
@@ -216,7 +208,6 @@ impl Tally {
         let share = Share::of(row);
         let took_ns = share.response.map_or(0, |response| response.value_ns());
         if self.is_own(row, role) {
-            self.alone.own(row.device, role, took_ns);
             self.own.requests += 1;
             self.own.bytes += u64::from(row.length_bytes);
             return;
@@ -295,7 +286,6 @@ impl Tally {
 
     /// What was counted since the last taking, as rows.
     pub fn take(&mut self, spans: &Spans, names: &Names<'_>) -> Vec<Rollup> {
-        self.alone.taken(self.busy());
         let mut sums: Vec<(Key, Sum)> = self.sums.drain().collect();
         sums.sort_unstable_by_key(|(key, _)| *key);
         let mut rows: Vec<Rollup> =

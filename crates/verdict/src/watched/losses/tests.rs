@@ -1,5 +1,7 @@
 //! The verdict of spans, in virtual time, against that of the whole trace's selected time.
 
+mod shared;
+
 use super::*;
 use crate::selection::Selection;
 use crate::watched::{Rolled, Tally, minutes_from_ns};
@@ -386,6 +388,7 @@ fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
             pid: like.pid.map(u64::from),
             flags: Some(like.flags.0.into()),
             length_bytes: Some(like.length_bytes.into()),
+            busy_ns: many.busy_ns,
             ..Summed::default()
         };
         summed.with_responses(&many.responses)

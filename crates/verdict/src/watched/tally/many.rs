@@ -1,34 +1,18 @@
-//! Requests that are told as sums, in the counts; and whether they may be.
+//! Requests that are told as sums, in the counts; and which may be.
 //!
 //! Non-goals: who waits meanwhile (`super::super::many`).
 
-use super::super::alone::Busy;
 use super::super::many::Many;
 use super::{Key, Spans, Sum, Tally, What};
 use crate::response::Combination;
 use model::record::{Commands, Request};
 
 impl Tally {
-    /// Whether who requests such is alone at the device, so that they can be told as sums: not what
-    /// is lbolt's own, nor a part of something, nor what the kernel does, which may be for anybody.
-    pub fn is_alone(&mut self, like: &Request, commands: &Commands) -> bool {
+    /// Whether such requests can be told as sums: not what is lbolt's own, nor a part of something,
+    /// nor what the kernel does, which may be for anybody.
+    pub fn may_be_many(&mut self, like: &Request, commands: &Commands) -> bool {
         let role = self.actors.of_request(like, commands);
-        let is_its_own = !self.is_own(like, role) && !self.actors.is_kernel(role);
-        let requests = self.sums.iter().filter(|(key, _)| matches!(key.what, What::Requests(_)));
-        let others = requests.filter(|(key, _)| key.device == like.device && key.role != role);
-        let others_ns = others.map(|(_, sum)| sum.responses.sum_ns()).sum();
-        like.is_asked() && is_its_own && self.alone.is_alone(like.device, role, others_ns)
-    }
-
-    /// For how long requests were in flight since the last taking.
-    pub(super) fn busy(&self) -> Busy {
-        let mut busy = Busy::new();
-        for (key, sum) in self.sums.iter() {
-            if matches!(key.what, What::Requests(_)) {
-                *busy.entry((key.device, key.role)).or_default() += sum.responses.sum_ns();
-            }
-        }
-        busy
+        like.is_asked() && !self.is_own(like, role) && !self.actors.is_kernel(role)
     }
 
     /// Many requests that began in the span of a moment.
@@ -64,41 +48,28 @@ mod tests {
     use super::*;
     use model::record::{CommandId, Flags, Op, Process};
 
-    const S: i64 = 1_000_000_000;
-
     #[test]
-    fn who_may_be_told_as_sums_is_alone_and_neither_the_kernel_nor_lbolt() {
-        let (mut tally, mut spans) = (Tally::new(false), Spans::new(60 * S));
+    fn told_as_sums_is_what_processes_ask_for_but_for_lbolt() {
+        let mut tally = Tally::new(false);
         let mut commands = Commands::default();
         let names = [&b"fio"[..], b"dd", b"kworker/u8:1-flush-7:0", b"lbolt"];
         names.iter().for_each(|name| _ = commands.number(name));
-        spans.advance(0, 0);
         tally.leave_out(&[4]);
         let process = Some(4);
         tally.learn(&Process { pid: 4, process, command: "lbolt".into(), ..<_>::default() });
-        let row = |pid: u32, device: u32, at_ns: i64| Request {
-            device,
+        let row = |pid: u32| Request {
+            device: 7,
             op: Op::Read,
-            length_bytes: 4096,
             pid: Some(pid),
             command: Some(CommandId(pid - 1)),
-            queued_ns: Some(at_ns),
-            completed_ns: Some(at_ns + S / 40),
+            queued_ns: Some(1),
             ..Request::default()
         };
-        // Each has a device of its own.
-        for pid in 1..=4 {
-            tally.request(&row(pid, pid, S), &commands, &spans);
-        }
-        let mut are_alone = || [1, 2, 3, 4].map(|pid| tally.is_alone(&row(pid, pid, S), &commands));
-        assert_eq!(are_alone(), [true, true, false, false]);
-        let part = Request { parent_id: Some(9), ..row(1, 1, S) };
-        let beneath = Request { above_id: Some(9), ..row(1, 1, S) };
-        assert!(![part, beneath].iter().any(|row| tally.is_alone(row, &commands)));
-        // A fortieth of a second of another's, or of lbolt's own, is too much.
-        tally.request(&row(2, 1, S), &commands, &spans);
-        let own = Request { flags: Flags::OWN, ..row(4, 2, S) };
-        tally.request(&own, &commands, &spans);
-        assert!(![1, 2].iter().any(|pid| tally.is_alone(&row(*pid, *pid, S), &commands)));
+        let mut may_be = |row: Request| tally.may_be_many(&row, &commands);
+        assert_eq!([1, 2, 3, 4].map(|pid| may_be(row(pid))), [true, true, false, false]);
+        let part = Request { parent_id: Some(9), ..row(1) };
+        let beneath = Request { above_id: Some(9), ..row(1) };
+        let own = Request { flags: Flags::OWN, ..row(1) };
+        assert!(![part, beneath, own].into_iter().any(may_be));
     }
 }
