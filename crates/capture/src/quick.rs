@@ -148,7 +148,7 @@ impl QuickSums {
     pub(super) fn take(&mut self) -> Vec<Summed> {
         let summed = |((_, device, op), cell): ((i64, u32, Op), Cell)| {
             let Cell { from_ns, until_ns, quick } = cell;
-            let Quick { bytes, admission_ns, queue_ns, responses, busy_ns: _ } = quick;
+            let Quick { bytes, admission_ns, queue_ns, responses, busy: _ } = quick;
             let summed = Summed { device: device.into(), op, from_ns, until_ns, ..<_>::default() };
             Summed { bytes, admission_ns, queue_ns, ..summed }.with_responses(&responses)
         };

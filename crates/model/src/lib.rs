@@ -6,6 +6,7 @@
 //! Non-goals: measuring, system calls, statistics, printing.
 #![forbid(unsafe_code)]
 
+pub mod busy;
 pub mod calibration;
 pub mod circumstance;
 pub mod comparison;

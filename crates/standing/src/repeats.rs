@@ -262,7 +262,7 @@ impl Together {
             until_ns,
             bytes: quick.bytes,
             responses: quick.responses,
-            busy_ns: quick.busy_ns,
+            busy: quick.busy,
         }
     }
 }
@@ -305,7 +305,6 @@ impl LastSums {
             command: command.map(str::to_owned),
             flags: Some(like.flags.0.into()),
             length_bytes: Some(like.length_bytes.into()),
-            busy_ns: Some(0),
             ..Summed::default()
         };
         let (sum, responses) = sums.entry(of.what).or_insert_with(|| (new(), <_>::default()));
@@ -314,7 +313,9 @@ impl LastSums {
         sum.bytes += quick.bytes;
         sum.admission_ns += quick.admission_ns;
         sum.queue_ns += quick.queue_ns;
-        sum.busy_ns = sum.busy_ns.zip(quick.busy_ns).map(|(all, new)| all + new);
+        let mut busy = sum.busy().or(quick.busy).unwrap_or_default();
+        quick.busy.iter().for_each(|more| busy.add(more));
+        (sum.busy_from_ns, sum.busy_bits) = (busy.from_ns, busy.bits);
         responses.merge(&quick.responses);
     }
 

@@ -17,6 +17,7 @@ pub(crate) use many::Mean;
 
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
+use model::busy::BIT_NS;
 use model::record::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -95,6 +96,8 @@ struct Open<C> {
     act: Option<(usize, f64)>,
     /// Where the act is many requests, until when their role is busy at the most.
     busy_ns: Option<(i64, i64)>,
+    /// Whether some of many requests were completed again and again until then, and then none.
+    is_run: bool,
     wait: Option<Waiting<C>>,
 }
 
@@ -143,8 +146,9 @@ pub(crate) struct Disk<C> {
     /// By part: until when it was many requests, and for which part of the time there were any.
     busy: Vec<(i64, f64)>,
     in_flight: u64,
-    /// What is in flight that is many requests, of which one is completed again and again.
-    many: u64,
+    /// Begins and ends of times that go on, or come, in which requests that are known as sums are
+    /// completed again and again.
+    runs: Vec<(i64, i64)>,
     /// Acts with requests in flight, and those without by when they last had one, the latest first.
     active: Vec<usize>,
     idle: Recent,
@@ -183,7 +187,7 @@ impl<C> Disk<C> {
             all_work: 0.0,
             busy: vec![(i64::MIN, 1.0); ACTS],
             in_flight: 0,
-            many: 0,
+            runs: Vec::new(),
             active: Vec::new(),
             idle: Recent::default(),
             roles: Vec::new(),
@@ -211,7 +215,7 @@ impl<C> Disk<C> {
         self.begin_busy(act.role);
         let act = Some((self.number(act), work(act.op, length_bytes)));
         let wait = waiter.map(|class| self.waiting(class, begin_ns));
-        self.open((begin_ns, end_ns), Open { act, busy_ns: None, wait });
+        self.open((begin_ns, end_ns), Open { act, busy_ns: None, is_run: false, wait });
     }
 
     /// Work begins.
@@ -255,7 +259,10 @@ impl<C> Disk<C> {
     ) {
         self.advance(begin_ns, watch);
         let wait = Waiting { holding, ..self.waiting(waiter, begin_ns) };
-        self.open((begin_ns, end_ns), Open { act: None, busy_ns: None, wait: Some(wait) });
+        self.open(
+            (begin_ns, end_ns),
+            Open { act: None, busy_ns: None, is_run: false, wait: Some(wait) },
+        );
     }
 
     fn waiting(&mut self, class: C, begin_ns: i64) -> Waiting<C> {
@@ -314,7 +321,9 @@ impl<C> Disk<C> {
             in_flight.any(|(act, count)| act.op == Op::Flush && *count > 0)
         };
         let for_ns = now_ns.saturating_sub(self.since.completed_ns);
-        let is_long = for_ns >= STALL_NS && self.many == 0 && !has_flush();
+        // What has come as a sum just now may have come after this.
+        let has_run = self.runs.iter().any(|(from_ns, _)| now_ns - from_ns > BIT_NS);
+        let is_long = for_ns >= STALL_NS && !has_run && !has_flush();
         let octave = (work as u64 | 1).ilog2() as usize;
         let paces = &mut self.paces[self.acts[number - ACTS].op as usize];
         if paces.len() <= octave {
@@ -435,17 +444,17 @@ impl<C> Disk<C> {
     }
 
     fn end(&mut self, place: usize, end_ns: i64, watch: &mut impl Watch<C>) {
-        let ends = self.open[place].as_ref().map(|open| (open.act, open.busy_ns));
+        let ends = self.open[place].as_ref().map(|open| (open.act, open.busy_ns, open.is_run));
         match ends {
-            Some((_, Some(_))) => {
-                self.many -= 1;
+            Some((_, _, true)) => {
+                self.runs.retain(|(_, until_ns)| *until_ns > end_ns);
                 self.begin_anew(end_ns);
             }
             // Who waits for it has the time of the device, too.
-            Some((Some(act), None)) => self.settle(end_ns, act),
+            Some((Some(act), None, _)) => self.settle(end_ns, act),
             _ => {}
         }
-        let Some(Open { act, busy_ns, wait }) = self.open[place].take() else { return };
+        let Some(Open { act, busy_ns, wait, .. }) = self.open[place].take() else { return };
         self.free.push(place);
         if let Some((number, work)) = act {
             self.end_request(number, work);

@@ -5,13 +5,14 @@
 
 use super::Op;
 use super::column::record;
+use crate::busy::Busy;
 use crate::histogram::{SparseHistogram, Store};
 
 record! {
     /// The quick requests of a device and operation that were completed within an interval; of a
     /// watch, of a role's threads, of one class and file system.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    pub struct Summed, "lbolt.summed/1", times [from_ns until_ns] {
+    pub struct Summed, "lbolt.summed/1", times [from_ns until_ns busy_from_ns] {
         device: u64 = "device number, as in requests";
         op: Op = "operation, as in requests";
         from_ns: i64 = "start and end of the time in which they were completed";
@@ -29,7 +30,8 @@ record! {
         command: Option<String> = "its name";
         flags: Option<u64> = "flags, as in requests; null: of all";
         length_bytes: Option<u64> = "length of one of them; null: of all";
-        busy_ns: Option<u64> = "how long some were in flight; null: not known";
+        busy_from_ns: i64 = "of a watch: from when busy_bits tells, in 2^21 ns (2.1 ms) each";
+        busy_bits: u64 = "in which of these some were in flight, the lowest first; 0: not known";
         other_pids: Vec<u64> = "other threads of the role";
     }
 }
@@ -42,6 +44,12 @@ impl Summed {
         let (min_ns, max_ns) = (responses.min_ns(), responses.max_ns());
         let (count, sum_ns) = (responses.count(), responses.sum_ns());
         Self { count, sum_ns, min_ns, max_ns, buckets, counts, ..self }
+    }
+
+    /// When some were in flight, where that is known.
+    pub fn busy(&self) -> Option<Busy> {
+        let (from_ns, bits) = (self.busy_from_ns, self.busy_bits);
+        (bits != 0).then_some(Busy { from_ns, bits })
     }
 
     /// Adds its response times to others; false where its columns are no histogram.

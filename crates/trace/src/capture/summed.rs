@@ -7,6 +7,7 @@ use super::mapping::Mapping;
 use super::{CaptureError, CaptureOptions, repeated};
 use crate::bpf::{LoadError, Loaded};
 use aya::maps::{Array, MapData};
+use model::busy::{BIT_NS, Busy};
 use model::histogram::{Binned, SparseHistogram};
 use model::record::Op;
 use rustix::mm::ProtFlags;
@@ -27,8 +28,6 @@ const RESPONSE_NS: usize = 4;
 const MOST_NS: usize = 5;
 const BELOW_NS: usize = 6;
 const BUSY: usize = 7;
-/// BUSY_BITS.
-const BUSY_BITS: u32 = 21;
 
 /// The greatest threshold: above it the buckets would take too much memory.
 pub const SLOWER_THAN_NS_MOST: u64 = 100_000_000_000;
@@ -45,26 +44,24 @@ pub struct Quick {
     pub queue_ns: u64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
-    /// For how long some of those that repeat were in flight, in ns, to 2 ms at a begin and an end;
-    /// none where that is not known.
-    pub busy_ns: Option<u64>,
+    /// When some of those that repeat were in flight; none where that is not known.
+    pub busy: Option<Busy>,
 }
 
 impl Quick {
-    /// Adds others.
+    /// Adds others, but for when some were in flight.
     pub fn merge(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.admission_ns += other.admission_ns;
         self.queue_ns += other.queue_ns;
         self.responses.merge(&other.responses);
-        self.busy_ns = self.busy_ns.zip(other.busy_ns).map(|(own, other)| own + other);
     }
 
     /// Those since an earlier reading; their least and greatest time as far as buckets tell.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
-            busy_ns: None,
+            busy: None,
             bytes: self.bytes.saturating_sub(before.bytes),
             admission_ns: self.admission_ns.saturating_sub(before.admission_ns),
             queue_ns: self.queue_ns.saturating_sub(before.queue_ns),
@@ -155,7 +152,7 @@ impl Sums {
     /// CLOCK_MONOTONIC.
     pub(super) fn take(&mut self, of_row: usize, (from_ns, now_ns): (u64, u64)) -> Quick {
         let mut new = Quick::default();
-        let mut busy = Busy::since(from_ns);
+        let mut busy = Busy::since(as_ns(from_ns));
         for place in (of_row..self.sizes.places as usize).step_by(PLACES_OF_ROW) {
             let response_ns = self.word(place, RESPONSE_NS);
             let known = self.taken.get(&place);
@@ -163,7 +160,9 @@ impl Sums {
             if is_same && known.is_none_or(|known| known.is_settled) {
                 continue;
             }
-            busy.add(self.word(place, KEY), self.word(place, BUSY));
+            let (last, bits) = (self.word(place, KEY), self.word(place, BUSY).reverse_bits());
+            let first = as_ns(last) - i64::from(u64::BITS - 1);
+            busy.add(&Busy { from_ns: first.saturating_mul(BIT_NS), bits });
             let mut quick = Quick::default();
             self.add(place, &mut quick);
             let known = self.taken.entry(place).or_default();
@@ -175,7 +174,7 @@ impl Sums {
                 known.quick = quick;
             }
         }
-        new.busy_ns = busy.ns(now_ns);
+        new.busy = busy.reaches(as_ns(now_ns)).then_some(busy);
         new
     }
 
@@ -199,30 +198,8 @@ impl Sums {
     }
 }
 
-/// In which times of BUSY_BITS some were in flight, since a moment.
-#[derive(Debug, Clone, Copy)]
-struct Busy {
-    /// The first one, and a bit for it and for each behind it.
-    from: u64,
-    bits: u64,
-}
-
-impl Busy {
-    fn since(from_ns: u64) -> Self {
-        Self { from: (from_ns >> BUSY_BITS) + 1, bits: 0 }
-    }
-
-    /// A bit for this one, and for each before it.
-    fn add(&mut self, last: u64, bits: u64) {
-        let after = last.checked_sub(self.from).filter(|after| *after < 64);
-        self.bits |= after.map_or(0, |after| bits.reverse_bits() >> (63 - after));
-    }
-
-    /// For how long until now; a word does not tell what was so long ago.
-    fn ns(self, now_ns: u64) -> Option<u64> {
-        let is_told = (now_ns >> BUSY_BITS) < self.from + 64;
-        is_told.then(|| u64::from(self.bits.count_ones()) << BUSY_BITS)
-    }
+fn as_ns(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
 /// The threshold in ns; 0: there is none.
@@ -250,7 +227,7 @@ mod tests {
     fn the_words_are_those_of_the_header() {
         const HEADER: &str = include_str!("summed.h");
         assert!(HEADER.contains(&format!("#define SUMMED_BITS {BITS}\n")));
-        assert!(HEADER.contains(&format!("#define BUSY_BITS {BUSY_BITS}\n")));
+        assert!(HEADER.contains(&format!("#define BUSY_BITS {}\n", BIT_NS.ilog2())));
         let (_, body) = HEADER.split_once("struct summed {\n").unwrap();
         let (body, _) = body.split_once("};").unwrap();
         let words = [
@@ -269,23 +246,6 @@ mod tests {
         let places = [KEY, BYTES, ADMISSION_NS, QUEUE_NS, RESPONSE_NS, MOST_NS, BELOW_NS, BUSY];
         assert_eq!(places, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(words.len(), WORDS);
-    }
-
-    #[test]
-    fn what_is_in_flight_on_several_cpus_at_once_counts_once() {
-        let bin = 1 << BUSY_BITS;
-        let mut busy = Busy::since(1000 * bin + 7);
-        assert_eq!(busy.ns(1002 * bin), Some(0));
-        // In 1003, 1004 and 1006, on another CPU in 1004 and 1005; of one what is before it, too.
-        busy.add(1006, 0b1101);
-        busy.add(1005, 0b11);
-        busy.add(1001, u64::MAX);
-        busy.add(1000, u64::MAX);
-        assert_eq!(busy.ns(1007 * bin), Some(5 * bin));
-        busy.add(1064, u64::MAX);
-        assert_eq!(busy.ns(1064 * bin), Some(64 * bin));
-        busy.add(2000, 1);
-        assert_eq!(busy.ns(1065 * bin), None, "a word does not tell what was so long ago");
     }
 
     #[test]

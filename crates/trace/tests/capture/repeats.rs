@@ -2,6 +2,7 @@
 
 use super::RING_BYTES;
 use super::lab::{Loop, capture, wait_for};
+use model::busy::BIT_NS;
 use model::record::Op;
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
@@ -10,8 +11,6 @@ use trace::capture::{Capture, CaptureOptions, Quick, SUMS_MOST};
 use trace::event::{Event, Step};
 use trace::intake::Collected;
 
-/// For how long it is told that some were in flight: to so much.
-const BIT_NS: u64 = 1 << 21;
 /// So many come often.
 const MANY: u64 = 400;
 
@@ -70,11 +69,11 @@ impl Counts {
         let since = std::mem::replace(&mut self.taken, Instant::now());
         for (_, quick) in self.capture.take_summed() {
             self.summed.merge(&quick);
-            let Some(busy_ns) = quick.busy_ns else { continue };
+            let Some(busy_ns) = quick.busy.map(|busy| busy.ns()) else { continue };
             // One read after the other, of which one began before: to a bit at each end.
             self.busy_told += 1;
-            assert!(busy_ns + 3 * BIT_NS >= quick.responses.sum_ns(), "{quick:?}");
-            assert!(busy_ns <= since.elapsed().as_nanos() as u64 + BIT_NS, "{quick:?}");
+            assert!(busy_ns + 3 * BIT_NS as u64 >= quick.responses.sum_ns(), "{quick:?}");
+            assert!(busy_ns <= since.elapsed().as_nanos() as u64 + BIT_NS as u64, "{quick:?}");
         }
         self.summed.responses.count()
     }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which requests are known so (`crate::watched`).
 
-use super::{Act, Disk, Open, PartNumber, Waiting, Watch, work};
+use super::{ACTS, Act, Disk, Open, PartNumber, Waiting, Watch, work};
 
 /// Requests one after the other, of which no single one is known: so many of this length in flight
 /// in the mean, and for which part of the time any.
@@ -23,16 +23,15 @@ impl Mean {
 
 impl<C> Disk<C> {
     /// From now to a moment, requests were in flight of which no single one is known, and of which
-    /// one was completed again and again.
+    /// one was completed again and again in these times.
     pub(crate) fn many(
         &mut self,
         (begin_ns, end_ns): (i64, i64),
-        mean: Mean,
+        (mean, runs): (Mean, &[(i64, i64)]),
         watch: &mut impl Watch<C>,
     ) {
         self.advance(begin_ns, watch);
         self.begin(mean.act, mean.work());
-        self.many += 1;
         let number = self.number(mean.act);
         let (until_ns, busy) = self.busy[number];
         let busy = if until_ns == end_ns { busy.max(mean.busy) } else { mean.busy };
@@ -40,7 +39,11 @@ impl<C> Disk<C> {
         let act = Some((number, mean.work()));
         let for_ns = end_ns.saturating_sub(begin_ns) as f64 * mean.busy;
         let busy_ns = Some((begin_ns, begin_ns.saturating_add(for_ns as i64)));
-        self.open((begin_ns, end_ns), Open { act, busy_ns, wait: None });
+        self.open((begin_ns, end_ns), Open { act, busy_ns, is_run: false, wait: None });
+        for run in runs {
+            self.runs.push(*run);
+            self.open(*run, Open { act: None, busy_ns: None, is_run: true, wait: None });
+        }
     }
 
     /// Those who waited for many requests of an act: how many, and how long together.
@@ -55,7 +58,10 @@ impl<C> Disk<C> {
         let many = Some((self.number(act) as PartNumber, times));
         let wait = Waiting { many, ..self.waiting(class, begin_ns) };
         let end_ns = end_ns.max(begin_ns.saturating_add(1));
-        self.open((begin_ns, end_ns), Open { act: None, busy_ns: None, wait: Some(wait) });
+        self.open(
+            (begin_ns, end_ns),
+            Open { act: None, busy_ns: None, is_run: false, wait: Some(wait) },
+        );
     }
 
     /// The parts of a time as those of many waits in it for requests of an act, which took so long
@@ -71,6 +77,8 @@ impl<C> Disk<C> {
         (own, sum_ns): (PartNumber, u64),
         begin_ns: i64,
     ) {
+        // What was completed soon did not wait while the device stood still, or had nothing.
+        parts.retain(|(number, _)| usize::from(*number) >= ACTS);
         let whole_ns: f64 = parts.iter().map(|(_, ns)| ns).sum();
         let more = |number: PartNumber, ns: f64| {
             let (until_ns, busy) = self.busy[usize::from(number)];

@@ -13,11 +13,16 @@ use crate::disk::Mean;
 use crate::intervals::Interval;
 use crate::waits::{Class, Kind, size_of};
 use crate::{Act, Device, Ledger, actors};
+use model::busy::Busy;
 use model::histogram::SparseHistogram;
 use model::record::{Commands, Flags, Request, Summed};
 
 /// A part of the time so small is none.
 const LEAST_BUSY: f64 = 1e-6;
+
+/// Shorter gaps, in ns, are not told from what is in flight: half of what a device must stand still
+/// for to be seen to.
+const GAP_NS: i64 = 25_000_000;
 
 /// Requests of a role, class and file system.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,8 +39,8 @@ pub struct Many {
     pub bytes: u64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
-    /// For how long some were in flight, in ns, where that is known.
-    pub busy_ns: Option<u64>,
+    /// When some were in flight, where that is known.
+    pub busy: Option<Busy>,
 }
 
 impl Many {
@@ -56,9 +61,9 @@ impl Many {
         let mut responses = SparseHistogram::default();
         let is_one = summed.add_responses(&mut responses);
         let (from_ns, until_ns) = (summed.from_ns, summed.until_ns.max(summed.from_ns));
-        let (bytes, busy_ns) = (summed.bytes, summed.busy_ns);
+        let (bytes, busy) = (summed.bytes, summed.busy());
         let other_pids = summed.other_pids.iter().filter_map(|pid| narrow(Some(*pid))).collect();
-        is_one.then_some(Self { like, other_pids, from_ns, until_ns, bytes, responses, busy_ns })
+        is_one.then_some(Self { like, other_pids, from_ns, until_ns, bytes, responses, busy })
     }
 
     /// Its threads.
@@ -66,14 +71,35 @@ impl Many {
         self.like.pid.into_iter().chain(self.other_pids.iter().copied())
     }
 
-    /// How many were in flight in the mean, and for which part of the time any.
+    /// The time that it is of, which is no moment.
+    fn span(&self) -> (i64, i64) {
+        (self.from_ns, self.until_ns.max(self.from_ns.saturating_add(1)))
+    }
+
+    /// When some were in flight, without gaps in which a device may have stood still.
+    fn runs(&self) -> Vec<(i64, i64)> {
+        let runs = self.busy.map(|busy| busy.runs(GAP_NS));
+        runs.unwrap_or_else(|| vec![self.span()])
+    }
+
+    /// How many were in flight in the mean, and for which part of the time any: as far as its bits
+    /// tell, and within these as if its threads did not depend on each other. A thread has one in
+    /// flight, or, where they are more, always some.
     fn mean(&self, act: Act) -> Mean {
-        let for_ns = self.until_ns.saturating_sub(self.from_ns).max(1) as f64;
+        let (from_ns, until_ns) = self.span();
+        let for_ns = (until_ns - from_ns) as f64;
         let in_flight = self.responses.sum_ns() as f64 / for_ns;
-        let most = in_flight.clamp(LEAST_BUSY, 1.0);
-        let busy = self.busy_ns.map_or(most, |ns| (ns as f64 / for_ns).clamp(LEAST_BUSY, most));
+        let told = self.busy.map_or(1.0, |busy| busy.ns() as f64 / for_ns);
+        let told = told.clamp(LEAST_BUSY, 1.0);
+        let threads = self.pids().count().max(1) as i32;
+        let idle = (1.0 - in_flight / told / f64::from(threads)).max(0.0).powi(threads);
         let length_bytes = self.bytes / self.responses.count().max(1);
-        Mean { act, in_flight, busy, length_bytes: u32::try_from(length_bytes).unwrap_or(u32::MAX) }
+        Mean {
+            act,
+            in_flight,
+            busy: (told * (1.0 - idle)).max(LEAST_BUSY),
+            length_bytes: u32::try_from(length_bytes).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -96,10 +122,9 @@ impl Ledger {
     }
 
     pub(crate) fn bring_many(&mut self, many: &Many, commands: &Commands) {
-        let (row, span) = (&many.like, (many.from_ns, many.until_ns));
-        let (count, sum_ns) = (many.responses.count(), many.responses.sum_ns());
+        let (row, span) = (&many.like, many.span());
         let is_selected = self.time_ns.contains(&span.0);
-        self.requests += if is_selected { count } else { 0 };
+        self.requests += if is_selected { many.responses.count() } else { 0 };
         if let Some(file) = row.file {
             self.homes.entry(file.number.file_system).or_insert(row.device);
         }
@@ -116,18 +141,19 @@ impl Ledger {
                 self.remember(&Request { pid: Some(pid), ..*row }, role, span.1, false);
             }
         }
+        let runs = many.runs();
         if kind.is_some() {
-            let busy_ns = i64::try_from(many.busy_ns.unwrap_or(sum_ns)).unwrap_or(i64::MAX);
-            self.stall(row.pid, (span.0, span.1.min(span.0.saturating_add(busy_ns))));
+            runs.iter().for_each(|run| self.stall(row.pid, *run));
         }
         let act = Act { role, op: row.op };
+        let times = (many.responses.count(), many.responses.sum_ns());
         let queue = self.known.queues.get(&row.device).copied().unwrap_or(row.device);
         let Device { disk, book } = self.device(row.device);
-        disk.many(span, many.mean(act), book);
+        disk.many(span, (many.mean(act), &runs), book);
         if let Some(kind) = kind {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
             let Device { disk, book } = self.device(queue);
-            disk.wait_for_many(span, class, (act, (count, sum_ns)), book);
+            disk.wait_for_many(span, class, (act, times), book);
         }
     }
 }

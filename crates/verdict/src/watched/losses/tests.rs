@@ -390,7 +390,8 @@ fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
             pid: like.pid.map(u64::from),
             flags: Some(like.flags.0.into()),
             length_bytes: Some(like.length_bytes.into()),
-            busy_ns: many.busy_ns,
+            busy_from_ns: many.busy.map_or(0, |busy| busy.from_ns),
+            busy_bits: many.busy.map_or(0, |busy| busy.bits),
             bytes: many.bytes,
             ..Summed::default()
         };

@@ -1,21 +1,24 @@
 //! Several roles at one device, in virtual time: whether sums divide their waits as rows do.
 
 use super::*;
+use model::busy::{BIT_NS, Busy};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::iter;
+use std::ops::Range;
 
 /// The kernel sums up what is quicker.
 const QUICK_NS: i64 = 1 << 22;
-/// And is read so often; and tells in which of these times some were in flight.
+/// And is read so often.
 const PART_NS: i64 = 100 * MS;
-const BUSY_NS: i64 = 1 << 21;
 
 /// Who keeps so many requests in flight, at times.
 struct Job {
     op: Op,
     length_bytes: u32,
     depth: usize,
+    /// Whether each of them is a thread's.
+    by_threads: bool,
     /// From a request's end to the next one, in ns.
     think_ns: i64,
     /// Of each so long a time it requests at this part's begin and for so long.
@@ -26,7 +29,8 @@ struct Job {
 
 impl Job {
     fn steady(op: Op, length_bytes: u32, depth: usize, think_ns: i64) -> Self {
-        Self { op, length_bytes, depth, think_ns, period_ns: S, from_ns: 0, for_ns: S }
+        let by_threads = false;
+        Self { op, length_bytes, depth, by_threads, think_ns, period_ns: S, from_ns: 0, for_ns: S }
     }
 
     /// When it requests next, from a moment on.
@@ -40,8 +44,9 @@ impl Job {
     }
 }
 
-/// What they request of a device that serves so many at once, first come, first served; times vary.
-fn served(jobs: &[Job], servers: usize, until_ns: i64) -> Vec<Request> {
+/// What they request of a device that serves so many at once, first come, first served, and stands
+/// still for a while; times vary.
+fn served(jobs: &[Job], servers: usize, until_ns: i64, still: Range<i64>) -> Vec<Request> {
     let mut free: BinaryHeap<Reverse<i64>> = (0..servers).map(|_| Reverse(0)).collect();
     let mut due: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -57,6 +62,7 @@ fn served(jobs: &[Job], servers: usize, until_ns: i64) -> Vec<Request> {
         let serve_ns = (200_000.0 + f64::from(job.length_bytes) * 5.0) * varied;
         let Some(Reverse(free_ns)) = free.pop() else { break };
         let end_ns = at_ns.max(free_ns) + serve_ns as i64;
+        let end_ns = if still.contains(&end_ns) { still.end + serve_ns as i64 } else { end_ns };
         free.push(Reverse(end_ns));
         rows.push(row(number as u32 + 1, job.op, at_ns, end_ns - at_ns, job.length_bytes));
         let think_ns = (job.think_ns as f64 * varied) as i64;
@@ -68,27 +74,35 @@ fn served(jobs: &[Job], servers: usize, until_ns: i64) -> Vec<Request> {
 
 /// The quick ones of each part of the time, by job, as the capture sums them up; and the other
 /// rows.
-fn as_sums(rows: &[Request]) -> (Vec<Request>, Vec<Many>) {
-    let mut sums: BTreeMap<(i64, Option<u32>), (Many, BTreeSet<i64>)> = BTreeMap::new();
+fn as_sums(rows: &[Request], jobs: &[Job]) -> (Vec<Request>, Vec<Many>) {
+    let mut sums: BTreeMap<(i64, Option<u32>), Many> = BTreeMap::new();
     let (quick, slow): (Vec<Request>, Vec<Request>) =
         rows.iter().partition(|row| row.completed_ns.unwrap() - row.queued_ns.unwrap() < QUICK_NS);
     for row in quick {
         let (begin_ns, end_ns) = (row.queued_ns.unwrap(), row.completed_ns.unwrap());
         let part = end_ns.div_euclid(PART_NS);
         let (from_ns, until_ns) = (part * PART_NS, (part + 1) * PART_NS);
-        let new = || (Many { like: row, from_ns, until_ns, ..Many::default() }, BTreeSet::new());
-        let (sum, busy) = sums.entry((part, row.pid)).or_insert_with(new);
+        let busy = Some(Busy::since(from_ns));
+        let others =
+            row.pid.and_then(|pid| jobs.get(pid as usize - 1)).filter(|job| job.by_threads);
+        let other_pids =
+            others.map_or_else(Vec::new, |job| (101..100 + job.depth as u32).collect());
+        let new = || Many { like: row, other_pids, from_ns, until_ns, busy, ..Many::default() };
+        let sum = sums.entry((part, row.pid)).or_insert_with(new);
         sum.responses.record((end_ns - begin_ns) as u64);
         sum.bytes += u64::from(row.length_bytes);
-        busy.extend(begin_ns.max(from_ns) / BUSY_NS..=end_ns / BUSY_NS);
+        for bit in begin_ns / BIT_NS..=end_ns / BIT_NS {
+            let one = Busy { from_ns: bit * BIT_NS, bits: 1 };
+            sum.busy.iter_mut().for_each(|busy| busy.add(&one));
+        }
     }
-    let busy_ns = |busy: BTreeSet<i64>| Some(busy.len() as u64 * BUSY_NS as u64);
-    let sums = sums.into_values().map(|(sum, busy)| Many { busy_ns: busy_ns(busy), ..sum });
-    (slow, sums.collect())
+    (slow, sums.into_values().collect())
 }
 
+const STANDS_STILL: &str = "a storm, and a device that stands still";
+
 /// Reads of 4 KiB, and what comes beside them.
-fn cases() -> [(&'static str, Job, Vec<Job>); 6] {
+fn cases() -> [(&'static str, Job, Vec<Job>); 8] {
     let reader = |depth, think_ns| Job::steady(Op::Read, 4096, depth, think_ns);
     let writer = || Job::steady(Op::Write, 65536, 16, 0);
     let at_times = |job: Job, period_ns, from_ns, for_ns| Job { period_ns, from_ns, for_ns, ..job };
@@ -98,6 +112,12 @@ fn cases() -> [(&'static str, Job, Vec<Job>); 6] {
         ("always", reader(8, 0), vec![Job::steady(Op::Write, 16384, 4, 0)]),
         ("a storm, one read after the other", reader(1, MS / 5), vec![storm()]),
         ("a storm", reader(8, MS / 10), vec![storm()]),
+        (STANDS_STILL, reader(8, MS / 10), vec![storm()]),
+        (
+            "a storm beside eight threads",
+            Job { by_threads: true, ..reader(8, 2 * MS) },
+            vec![at_times(other(), 5 * S, 2 * S, S)],
+        ),
         ("30 of 300 ms", reader(1, MS / 5), vec![at_times(writer(), 300 * MS, 10 * MS, 30 * MS)]),
         ("5 of 20 ms", reader(4, MS / 10), vec![at_times(writer(), 20 * MS, 0, 5 * MS)]),
         (
@@ -124,11 +144,14 @@ fn found(kept: &[Rollup]) -> Found {
 fn sums_of_several_roles_are_divided_as_their_rows_are() {
     for (name, reader, others) in cases() {
         let jobs: Vec<Job> = iter::once(reader).chain(others).collect();
-        let rows = served(&jobs, 4, 10 * S);
-        let (slow, sums) = as_sums(&rows);
+        let is_still = name == STANDS_STILL;
+        let still = if is_still { 3 * S + 30 * MS..3 * S + 260 * MS } else { 0..0 };
+        let rows = served(&jobs, 4, 10 * S, still);
+        let (slow, sums) = as_sums(&rows, &jobs);
         assert!(slow.len() * 20 < rows.len() && sums.len() * 20 < rows.len(), "{name}");
         let expected = found(&kept_of(&rows, &[]));
-        assert!(expected.len() >= 2, "{name}: {expected:?}");
+        let causes = if is_still { 3 } else { 2 };
+        assert!(expected.len() >= causes, "{name}: {expected:?}");
         for made in [kept_of(&slow, &sums), rolled_of(&slow, &sums)] {
             let made = found(&made);
             assert!(expected.keys().eq(made.keys()), "{name}: {made:?}");

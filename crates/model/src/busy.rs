@@ -1,0 +1,89 @@
+//! When something was in flight, of requests that are known as sums: to 2 ms, a bit each.
+//!
+//! Source: summed.h of crate `trace` keeps the same.
+//! Non-goals: how many were.
+
+/// What a bit is of, in ns: a power of two of CLOCK_MONOTONIC.
+pub const BIT_NS: i64 = 1 << 21;
+
+/// Times of [`BIT_NS`] one after the other, in which something was in flight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// When the first one begins, in ns.
+    pub from_ns: i64,
+    /// A bit for it, the lowest one, and for each behind it.
+    pub bits: u64,
+}
+
+impl Busy {
+    /// Nothing yet, from the bit behind that of a moment on.
+    pub fn since(from_ns: i64) -> Self {
+        Self { from_ns: (from_ns.div_euclid(BIT_NS) + 1) * BIT_NS, bits: 0 }
+    }
+
+    /// Whether there is a bit for a moment.
+    pub fn reaches(&self, until_ns: i64) -> bool {
+        until_ns < self.from_ns + i64::from(u64::BITS) * BIT_NS
+    }
+
+    /// Adds others, as far as there are bits for them.
+    pub fn add(&mut self, others: &Self) {
+        let after = (others.from_ns - self.from_ns).div_euclid(BIT_NS);
+        let by = u32::try_from(after.unsigned_abs()).unwrap_or(u32::MAX);
+        let shifted =
+            if after < 0 { others.bits.checked_shr(by) } else { others.bits.checked_shl(by) };
+        self.bits |= shifted.unwrap_or(0);
+    }
+
+    /// For how long something was in flight.
+    pub fn ns(&self) -> u64 {
+        u64::from(self.bits.count_ones()) * BIT_NS as u64
+    }
+
+    /// Its begins and ends, where shorter gaps than this are none.
+    pub fn runs(&self, gap_ns: i64) -> Vec<(i64, i64)> {
+        let mut runs: Vec<(i64, i64)> = Vec::new();
+        for bit in (0..u64::BITS).filter(|bit| self.bits >> bit & 1 == 1) {
+            let from_ns = self.from_ns + i64::from(bit) * BIT_NS;
+            match runs.last_mut() {
+                Some((_, until_ns)) if from_ns - *until_ns < gap_ns => *until_ns = from_ns + BIT_NS,
+                _ => runs.push((from_ns, from_ns + BIT_NS)),
+            }
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_flight_at_several_places_at_once_counts_once() {
+        let bit = |number: i64, bits| Busy { from_ns: number * BIT_NS, bits };
+        let mut busy = Busy::since(1000 * BIT_NS + 7);
+        assert_eq!(busy, bit(1001, 0));
+        busy.add(&bit(1003, 0b1011));
+        busy.add(&bit(1004, 0b11));
+        busy.add(&bit(999, 0b100));
+        assert_eq!(busy.ns(), 5 * BIT_NS as u64);
+        busy.add(&bit(938, u64::MAX));
+        busy.add(&bit(937, u64::MAX));
+        assert_eq!(busy, bit(1001, 0b11_1101), "one of them reaches there");
+        busy.add(&bit(1065, 1));
+        busy.add(&bit(10, 1));
+        assert_eq!(busy, bit(1001, 0b11_1101));
+        assert!(busy.reaches(1065 * BIT_NS - 1) && !busy.reaches(1065 * BIT_NS));
+    }
+
+    #[test]
+    fn runs_are_divided_by_long_gaps() {
+        let busy = Busy { from_ns: 5, bits: 1 << 63 | 0b1101 };
+        let at = |bit: i64| 5 + bit * BIT_NS;
+        let told = |gap: i64| busy.runs(gap * BIT_NS);
+        assert_eq!(told(1), [(at(0), at(1)), (at(2), at(4)), (at(63), at(64))]);
+        assert_eq!(told(2), [(at(0), at(4)), (at(63), at(64))]);
+        assert_eq!(told(60), [(at(0), at(64))]);
+        assert_eq!(Busy::default().runs(1), []);
+    }
+}
