@@ -304,7 +304,8 @@ fn a_ring_that_is_too_small_counts_what_it_loses() {
     let captured = end(capture);
     let kept = captured.events.len() as u64;
     println!("{kept} kept, {} lost, {} runs", captured.records_lost, captured.runs_lost);
-    assert!(kept > 0 && kept < TIMES);
+    // More are kept where the thread goes from one CPU to another.
+    assert!(kept > 0 && captured.records_lost > 0);
     let seen = kept + captured.records_lost;
     // Other programs' reads are few, and so are completions that no program saw.
     assert!(seen > 3 * TIMES - TIMES / 20 && seen < 3 * TIMES + 100, "{seen}");
