@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 use trace::capture::{Quick, QuickRequests};
-use trace::intake::{Rows, RowsError};
+use trace::intake::{Refused, Rows, RowsError, one_by_one};
 
 /// Sums that are kept; with more, neighbours in time are put together.
 const SUMS_MOST: usize = 2048;
@@ -167,6 +167,13 @@ impl<R: Rows> Rows for Slow<R> {
         match &self.sums {
             Some(sums) if sums.borrow_mut().takes(row) => Ok(()),
             _ => self.rows.push(row, commands),
+        }
+    }
+
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        match self.sums {
+            Some(_) => one_by_one(self, rows, commands),
+            None => self.rows.push_all(rows, commands),
         }
     }
 

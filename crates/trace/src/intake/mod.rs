@@ -15,7 +15,7 @@ mod threads;
 
 pub use durable::Durable;
 pub use names::ToldName;
-pub use rows::{FanOut, ForEach, Refused, Rows, RowsError};
+pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
 pub use steps::{Collected, Steps};
 
 use crate::event::{Event, Finished, Repeated};

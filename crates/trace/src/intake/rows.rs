@@ -26,9 +26,7 @@ pub trait Rows {
     /// Puts rows away that lie together: what is to be done once and not for each is.
     /// Errors: as of each; those behind the one that is refused are not put away.
     fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
-        rows.iter().enumerate().try_for_each(|(taken, row)| {
-            self.push(row, commands).map_err(|why| Refused { taken, why })
-        })
+        one_by_one(self, rows, commands)
     }
 
     /// Keeps what is to be left if the process is killed: rows that were done with since the last
@@ -43,6 +41,18 @@ pub trait Rows {
     ) -> Result<(), RowsError> {
         Ok(())
     }
+}
+
+/// Puts rows away that lie together, each by itself.
+/// Errors: as of [`Rows::push_all`].
+pub fn one_by_one<R: Rows + ?Sized>(
+    to: &mut R,
+    rows: &[Request],
+    commands: &Commands,
+) -> Result<(), Refused> {
+    rows.iter()
+        .enumerate()
+        .try_for_each(|(taken, row)| to.push(row, commands).map_err(|why| Refused { taken, why }))
 }
 
 impl Rows for Vec<Request> {
