@@ -181,6 +181,10 @@ impl Rows for LazyFile {
         let file = self.file().map_err(|why| Refused { taken: 0, why: why.into() })?;
         file.push_all(rows, commands)
     }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        self.file.as_mut().map_or(Ok(()), Rows::settle)
+    }
 }
 
 /// The thread's work: captures as it is ordered until the run is over.

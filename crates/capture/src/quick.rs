@@ -186,6 +186,10 @@ impl<R: Rows> Rows for Slow<R> {
     ) -> Result<(), RowsError> {
         self.rows.keep(done, commands, provenance)
     }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        self.rows.settle()
+    }
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ pub struct Intake<'a> {
     /// Is shown each wait as soon as it has ended.
     watch_waits: Option<WatchWaits<'a>>,
     watch_journal: Option<WatchJournal<'a>>,
-    /// Those that were done with since they were last kept, where they are.
+    /// Those that were done with since they were last kept, where they are; their times from zero.
     done: Option<Vec<Request>>,
     /// Of what comes often the next row is, if it is told at once; and rows of all that do.
     next_repeats: Option<Repeated>,
@@ -206,8 +206,6 @@ impl<'a> Intake<'a> {
     /// Errors: what the output refuses.
     pub fn keep(&mut self) -> Result<(), RowsError> {
         let Some(mut done) = self.done.take() else { return Ok(()) };
-        let zero_ns = self.zero_ns.unwrap_or(0);
-        done.iter_mut().for_each(|row| row.count_from(zero_ns));
         let mut known = self.provenance.clone();
         self.say_what_the_rows_are(&mut known);
         let kept = self.rows.keep(&done, &self.commands, &known);
@@ -364,7 +362,7 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
         let is_alone = self.events.is_none() && self.zero_ns.is_some();
-        let row = is_alone.then(|| self.pairing.finished(finished)).flatten();
+        let row = if is_alone { self.pairing.finished(finished) } else { None };
         let repeats = self.next_repeats.take();
         let Some(row) = row else {
             return finished.each().try_for_each(|event| self.event(&event));
@@ -415,7 +413,9 @@ impl<'a> Intake<'a> {
             watch(row, &self.commands);
         }
         if let Some(done) = &mut self.done {
+            let zero_ns = self.zero_ns.unwrap_or(0);
             done.push(*row);
+            done.last_mut().into_iter().for_each(|row| row.count_from(zero_ns));
         }
     }
 
@@ -501,7 +501,8 @@ impl<'a> Intake<'a> {
     pub fn interrupt(&mut self) -> Result<(), RowsError> {
         self.pairing.finish(&mut self.provenance.counts);
         self.show_done();
-        self.collect()
+        self.collect()?;
+        self.rows.settle()
     }
 
     /// Lets everything go, what is outstanding as never completed, and says what the rows are.
@@ -533,7 +534,8 @@ impl<'a> Intake<'a> {
         self.pairing.finish(&mut self.provenance.counts);
         self.collect()?;
         self.in_order.flush();
-        self.let_go()
+        self.let_go()?;
+        self.rows.settle()
     }
 
     fn conclude(mut self) -> (Provenance, Commands) {

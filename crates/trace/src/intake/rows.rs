@@ -41,6 +41,12 @@ pub trait Rows {
     ) -> Result<(), RowsError> {
         Ok(())
     }
+
+    /// Waits for what other threads still do with the rows so far.
+    /// Errors: what the output refuses.
+    fn settle(&mut self) -> Result<(), RowsError> {
+        Ok(())
+    }
 }
 
 /// Puts rows away that lie together, each by itself.
@@ -78,6 +84,10 @@ impl<R: Rows + ?Sized> Rows for &mut R {
         provenance: &Provenance,
     ) -> Result<(), RowsError> {
         (**self).keep(done, commands, provenance)
+    }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        (**self).settle()
     }
 }
 
@@ -124,6 +134,11 @@ impl<A: Rows, B: Rows> Rows for FanOut<A, B> {
     ) -> Result<(), RowsError> {
         self.0.keep(done, commands, provenance)?;
         self.1.keep(done, commands, provenance)
+    }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        self.0.settle()?;
+        self.1.settle()
     }
 }
 
