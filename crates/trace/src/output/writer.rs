@@ -47,11 +47,14 @@ pub(super) struct Work {
     pub(super) survival: Option<Survival>,
 }
 
+/// Where its orders go, and how it ends.
+type Running = (SyncSender<Order>, JoinHandle<Result<Work, String>>);
+
 /// The thread as it is seen by who gives it orders.
 #[derive(Debug)]
 pub(super) struct Writer {
     /// None when it has ended.
-    running: Option<(SyncSender<Order>, JoinHandle<Result<Work, String>>)>,
+    running: Option<Running>,
     written: Arc<Written>,
     /// Why it has ended before its time.
     why: String,
