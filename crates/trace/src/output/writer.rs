@@ -177,3 +177,34 @@ static SPENT_NS: AtomicU64 = AtomicU64::new(0);
 pub fn writers_ns() -> u64 {
     SPENT_NS.load(Ordering::Relaxed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::RequestsFile;
+    use super::*;
+    use crate::intake::Rows as _;
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    use std::collections::BTreeMap;
+
+    /// The file lets nothing be written any more, whatever space it has.
+    #[test]
+    fn an_error_of_the_thread_reaches_the_next_call_and_each_one_after_it() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = directory.path().join("requests.parquet");
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let memory = memfd_create("requests", flags).unwrap();
+        let mut file = RequestsFile::over(memory.try_clone().unwrap().into(), &path).unwrap();
+        let (commands, known) = (Commands::default(), Provenance::default());
+        file.survive(&known, &BTreeMap::new()).unwrap();
+        fcntl_add_seals(&memory, SealFlags::WRITE).unwrap();
+        let rows = vec![Request::default(); 40_000];
+        file.push_all(&rows, &commands).unwrap();
+        let kept = file.keep(&[], &commands, &known).and_then(|()| file.settle());
+        let why = kept.unwrap_err().to_string();
+        assert!(why.contains("requests.parquet: Operation not permitted"), "{why}");
+        let again = file.push_all(&rows, &commands).unwrap_err();
+        assert_eq!((again.taken < rows.len(), again.why.to_string()), (true, why.clone()));
+        let ended = file.finish(&commands, &known, &BTreeMap::new());
+        assert_eq!(ended.unwrap_err().to_string(), why);
+    }
+}
