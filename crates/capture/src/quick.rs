@@ -187,6 +187,10 @@ impl<R: Rows> Rows for Slow<R> {
         self.rows.keep(done, commands, provenance)
     }
 
+    fn keeps_all(&self) -> bool {
+        self.rows.keeps_all()
+    }
+
     fn settle(&mut self) -> Result<(), RowsError> {
         self.rows.settle()
     }

@@ -30,8 +30,8 @@ pub trait Rows {
     }
 
     /// Keeps what is to be left if the process is killed: rows that were done with since the last
-    /// time, which come by `push` in their turn, and what is known of the trace so far. Most
-    /// outputs leave nothing.
+    /// time, which come by `push` in their turn, and what is known of the trace so far. Those that
+    /// have come by [`Self::keeps_all`] need not be among them. Most outputs leave nothing.
     /// Errors: what the output refuses.
     fn keep(
         &mut self,
@@ -40,6 +40,11 @@ pub trait Rows {
         _provenance: &Provenance,
     ) -> Result<(), RowsError> {
         Ok(())
+    }
+
+    /// Whether the next [`Self::keep`] keeps all rows that were put away until then, given or not.
+    fn keeps_all(&self) -> bool {
+        false
     }
 
     /// Waits for what other threads still do with the rows so far.
@@ -84,6 +89,10 @@ impl<R: Rows + ?Sized> Rows for &mut R {
         provenance: &Provenance,
     ) -> Result<(), RowsError> {
         (**self).keep(done, commands, provenance)
+    }
+
+    fn keeps_all(&self) -> bool {
+        (**self).keeps_all()
     }
 
     fn settle(&mut self) -> Result<(), RowsError> {
@@ -134,6 +143,10 @@ impl<A: Rows, B: Rows> Rows for FanOut<A, B> {
     ) -> Result<(), RowsError> {
         self.0.keep(done, commands, provenance)?;
         self.1.keep(done, commands, provenance)
+    }
+
+    fn keeps_all(&self) -> bool {
+        self.0.keeps_all() || self.1.keeps_all()
     }
 
     fn settle(&mut self) -> Result<(), RowsError> {

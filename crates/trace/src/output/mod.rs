@@ -75,8 +75,9 @@ pub struct RequestsFile {
     /// The last row, in the order of the file, and the last one in a group that was ended.
     last: Option<Key>,
     safe: Option<Key>,
-    /// Whether a kill is to leave something.
+    /// Whether a kill is to leave something, and how many rows there were when that was last kept.
     survives: bool,
+    kept: u64,
     is_full: bool,
 }
 
@@ -109,8 +110,20 @@ impl RequestsFile {
         let file = PartWriter::new(file).map_err(|e| OutputError::refused(&path, e))?;
         let writer = Writer::begin(file).map_err(refused)?;
         let (parts, is_full, survives) = (Parts::default(), false, false);
-        let (last, safe) = (None, None);
-        Ok(Self { path, is_named, is_direct, space, parts, writer, last, safe, survives, is_full })
+        let (last, safe, kept) = (None, None, 0);
+        Ok(Self {
+            path,
+            is_named,
+            is_direct,
+            space,
+            parts,
+            writer,
+            last,
+            safe,
+            survives,
+            kept,
+            is_full,
+        })
     }
 
     /// How many rows it holds.
@@ -260,14 +273,20 @@ impl Rows for RequestsFile {
         if self.is_full || !self.survives {
             return Ok(());
         }
-        if self.parts.rows_in_group() >= GROUP_ROWS_LEAST {
+        if self.keeps_all() {
             self.parts.end_group(commands).map_err(|e| OutputError::refused(&self.path, e))?;
             self.write()?;
         }
+        self.kept = self.rows();
         let rest = done.iter().filter(|row| Some(key(row)) > self.safe).copied().collect();
         // Counts alone: the notes stand with the groups.
         let counts = Provenance { notes: BTreeMap::new(), ..provenance.clone() };
         Ok(self.order(Order::Keep(rest, Box::new((commands.clone(), counts))))?)
+    }
+
+    /// A group that was ended meanwhile does not matter: this one is ended, too.
+    fn keeps_all(&self) -> bool {
+        self.parts.rows_in_group().max(self.rows() - self.kept) >= GROUP_ROWS_LEAST
     }
 
     fn settle(&mut self) -> Result<(), RowsError> {
