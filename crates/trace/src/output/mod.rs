@@ -278,7 +278,8 @@ impl Rows for RequestsFile {
             self.write()?;
         }
         self.kept = self.rows();
-        let rest = done.iter().filter(|row| Some(key(row)) > self.safe).copied().collect();
+        let mut rest = Vec::with_capacity(done.len());
+        rest.extend(done.iter().filter(|row| Some(key(row)) > self.safe));
         // Counts alone: the notes stand with the groups.
         let counts = Provenance { notes: BTreeMap::new(), ..provenance.clone() };
         Ok(self.order(Order::Keep(rest, Box::new((commands.clone(), counts))))?)
