@@ -2,7 +2,8 @@
 //! the rings from being emptied.
 //!
 //! It takes its orders in their turn, and few of them wait, so that memory is bounded. After an
-//! error it takes none, and whoever gives the next one is told.
+//! error it takes none, and whoever gives the next one is told. Where there is one CPU, no thread
+//! is of use, and the orders are obeyed where they are given.
 //!
 //! Non-goals: space on the disk, which is seen to before a row is taken.
 
@@ -14,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, available_parallelism};
 
 /// Orders that wait at the most: batches of what a tenth of a second can bring.
 const WAITING: usize = 16;
@@ -47,8 +48,12 @@ pub(super) struct Work {
     pub(super) survival: Option<Survival>,
 }
 
-/// Where its orders go, and how it ends.
-type Running = (SyncSender<Order>, JoinHandle<Result<Work, String>>);
+/// Where orders are obeyed.
+#[derive(Debug)]
+enum Running {
+    Here(Box<Work>),
+    Thread(SyncSender<Order>, JoinHandle<Result<Work, String>>),
+}
 
 /// The thread as it is seen by who gives it orders.
 #[derive(Debug)]
@@ -63,22 +68,36 @@ pub(super) struct Writer {
 impl Writer {
     /// Errors: a machine that refuses a thread.
     pub(super) fn begin(file: PartWriter<DirectFile>) -> std::io::Result<Self> {
-        let (orders, taken) = sync_channel(WAITING);
-        let written = Arc::new(Written::default());
-        let shown = written.clone();
         let work = Work { file, survival: None };
-        let run = move || work.run(&taken, &shown);
-        let thread = std::thread::Builder::new().name("lbolt-write".into()).spawn(run)?;
-        Ok(Self { running: Some((orders, thread)), written, why: String::new() })
+        let written = Arc::new(Written::default());
+        let running = match available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+            false => Running::Here(Box::new(work)),
+            true => {
+                let (orders, taken) = sync_channel(WAITING);
+                let shown = written.clone();
+                let run = move || work.run(&taken, &shown);
+                let thread = std::thread::Builder::new().name("lbolt-write".into()).spawn(run)?;
+                Running::Thread(orders, thread)
+            }
+        };
+        Ok(Self { running: Some(running), written, why: String::new() })
     }
 
     /// Gives an order; waits where too many wait already.
     /// Errors: why an earlier order failed.
     pub(super) fn order(&mut self, order: Order) -> Result<(), String> {
-        match &self.running {
-            Some((orders, _)) if orders.send(order).is_ok() => Ok(()),
-            _ => Err(self.end().err().unwrap_or_default()),
-        }
+        let is_taken = match &mut self.running {
+            Some(Running::Thread(orders, _)) => orders.send(order).is_ok(),
+            Some(Running::Here(work)) => match work.obey(order, &self.written) {
+                Ok(()) => true,
+                Err(why) => {
+                    (self.running, self.why) = (None, why);
+                    false
+                }
+            },
+            None => false,
+        };
+        if is_taken { Ok(()) } else { Err(self.end().err().unwrap_or_default()) }
     }
 
     /// Waits until all that was ordered is done.
@@ -98,7 +117,11 @@ impl Writer {
     /// Ends it when all that was ordered is done.
     /// Errors: why an order failed.
     pub(super) fn end(&mut self) -> Result<Work, String> {
-        let Some((orders, thread)) = self.running.take() else { return Err(self.why.clone()) };
+        let (orders, thread) = match self.running.take() {
+            Some(Running::Thread(orders, thread)) => (orders, thread),
+            Some(Running::Here(work)) => return Ok(*work),
+            None => return Err(self.why.clone()),
+        };
         drop(orders);
         let ended = thread.join().unwrap_or_else(|_| Err("its thread has ended".into()));
         ended.inspect_err(|why| self.why.clone_from(why))
@@ -116,9 +139,7 @@ impl Work {
     fn run(mut self, orders: &Receiver<Order>, written: &Written) -> Result<Self, String> {
         let mut spent_ns = 0;
         for order in orders {
-            self.obey(order)?;
-            written.bytes.store(self.file.anticipated_bytes(), Ordering::Relaxed);
-            written.rows.store(self.file.rows(), Ordering::Release);
+            self.obey(order, written)?;
             let now = clock_gettime(ClockId::ThreadCPUTime);
             let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
             SPENT_NS
@@ -127,7 +148,14 @@ impl Work {
         Ok(self)
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), String> {
+    fn obey(&mut self, order: Order, written: &Written) -> Result<(), String> {
+        self.work(order)?;
+        written.bytes.store(self.file.anticipated_bytes(), Ordering::Relaxed);
+        written.rows.store(self.file.rows(), Ordering::Release);
+        Ok(())
+    }
+
+    fn work(&mut self, order: Order) -> Result<(), String> {
         match order {
             Order::Rows(part) => self.file.write(part).map_err(|e| e.to_string()),
             Order::EndOfGroup(last) => self.end_group(last),
