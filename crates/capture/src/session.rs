@@ -57,8 +57,10 @@ pub struct Options {
     pub own_process: u32,
     /// Requests that take less are summed up and have no rows; none: all have.
     pub slower_than: Option<Duration>,
-    /// Whether those that repeat can be summed up ([`Session::sum_up`]).
+    /// Whether those that repeat can be summed up ([`Tracer::sum_up`]).
     pub repeats: bool,
+    /// Whether those of different files have different sums.
+    pub repeats_by_file: bool,
 }
 
 impl Default for Options {
@@ -76,6 +78,7 @@ impl Default for Options {
             own_process: 0,
             slower_than: None,
             repeats: false,
+            repeats_by_file: false,
         }
     }
 }
@@ -108,7 +111,7 @@ pub struct Session<'a> {
     stack_names: StackNames,
     quick: Option<Rc<RefCell<QuickSums>>>,
     /// Sums of those that repeat, which nobody has asked for yet.
-    summed: Vec<(Repeated, Quick)>,
+    summed: Vec<(usize, Quick)>,
     /// Whether any came when they were last asked for.
     were_summed: bool,
     /// Whether anything has come since this was last asked.
@@ -241,6 +244,7 @@ impl<'a> Session<'a> {
                 by_steps: devices.stack().iter().next().is_some(),
                 slower_than: session.options.slower_than,
                 repeats: session.options.repeats,
+                repeats_by_file: session.options.repeats_by_file,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let limits = Limits {
@@ -483,23 +487,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Requests that have come often since this was last asked, each kind with one of them.
-    pub fn take_repeats(&mut self) -> Vec<(Repeated, Request)> {
-        self.intake.take_repeats()
+    /// Some requests since this was last asked, each with what those like it are called.
+    pub fn take_called(&mut self) -> Vec<(Repeated, Request)> {
+        self.intake.take_called()
     }
 
-    /// Sums them up that are queued until a moment; see [`Tracer::sum_up`].
-    pub fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
-        self.tracer.as_mut().is_some_and(|tracer| tracer.sum_up(of, until_ns))
-    }
-
-    /// Tells them singly from now on.
-    pub fn tell_singly(&mut self, of: Repeated) {
-        self.tracer.iter_mut().for_each(|tracer| tracer.tell_singly(of));
+    /// What the kernel is to sum up.
+    pub fn tracer_mut(&mut self) -> Option<&mut Tracer> {
+        self.tracer.as_mut()
     }
 
     /// Sums of those that repeat, since this was last asked.
-    pub fn take_summed(&mut self) -> Vec<(Repeated, Quick)> {
+    pub fn take_summed(&mut self) -> Vec<(usize, Quick)> {
         let now = self.tracer.as_mut().map_or_else(Vec::new, Tracer::take_summed);
         let mut all = std::mem::take(&mut self.summed);
         all.extend(now);

@@ -32,7 +32,7 @@ pub struct WatchOptions {
     /// the same hour of earlier days); repeatable. SIGUSR1 also keeps an incident.
     #[arg(long, value_name = "CONDITION", help_heading = "Incidents")]
     pub when: Vec<Condition>,
-    /// Time to keep before the incident. Many requests that are alike and quicker than 4 ms are kept
+    /// Time to keep before the incident. Requests that come often and take less than 4 ms are kept
     /// as sums.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "20s",
         help_heading = "Incidents")]

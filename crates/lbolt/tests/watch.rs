@@ -133,7 +133,8 @@ fn root_a_watch_counts_as_a_record_of_the_same_time_does_and_as_the_kernel() {
     lab.assert_clean();
 }
 
-/// Whether they are told or in a sum, while one role comes after the other and both at once.
+/// Whether they are told or in a sum, while one role comes after the other and both at once, and by
+/// many of a role.
 #[test]
 fn root_all_are_counted_whoever_comes_and_goes() {
     let lab = Lab::new();
@@ -144,6 +145,10 @@ fn root_all_are_counted_whoever_comes_and_goes() {
             dd if=$0 of=/dev/null bs=512 iflag=direct count=20000 status=none
         done &
         for i in 1 2 3; do sleep 0.7; head -c 4000000 $0 | wc -c; done
+        wait
+        for i in $(seq 24); do
+            dd if=$0 of=/dev/null bs=512 iflag=direct count=10000 status=none &
+        done
         wait";
     assert!(tool("sh", &["-c", again, node]).is_some());
     let history = lab.path("history");
@@ -157,9 +162,11 @@ fn root_all_are_counted_whoever_comes_and_goes() {
         rows.filter(|row| row.operation == "read").map(|row| row.count).sum()
     };
     let (of_kernel, of_requests) = (counts(Counted::Disk), counts(Counted::Requests));
-    let summed: u64 = Context::read(&kept.0).unwrap().summed.iter().map(|sum| sum.count).sum();
-    println!("{of_requests} reads, {summed} of the last seconds in sums");
-    assert!(of_requests >= 160_000);
+    let summed = Context::read(&kept.0).unwrap().summed;
+    let count: u64 = summed.iter().map(|sum| sum.count).sum();
+    println!("{of_requests} reads, {count} of the last seconds in sums");
+    assert!(of_requests >= 400_000);
+    assert!(summed.iter().any(|sum| !sum.other_pids.is_empty()), "{summed:?}");
     assert_eq!(of_requests, of_kernel);
     assert_eq!(counts(Counted::Waits), of_kernel);
     drop(device);

@@ -166,6 +166,7 @@ pub(crate) fn run(
         own_process: options.own_process,
         slower_than: None,
         repeats: true,
+        repeats_by_file: options.with_files,
     };
     let mut session = Session::new(session_options, InOrder { losses, spans, last });
     session.watch(|row, commands| {
@@ -303,8 +304,9 @@ impl<'a, O: Output> Watcher<'a, O> {
         }
     }
 
-    /// What the kernel has summed up.
+    /// What the kernel has summed up, by who asked for it.
     fn look_at_sums(&mut self, session: &mut Session<'_>) {
+        self.learn(session);
         let into = Sinks { shared: self.shared, alarm: self.alarm };
         match self.is_over {
             true => self.repeats.read(session, into),
@@ -328,6 +330,7 @@ impl<'a, O: Output> Watcher<'a, O> {
         let monotonic_ns = now_ns(ClockId::Monotonic);
         let set = self.shared.spans.borrow_mut().advance(monotonic_ns, now_ns(ClockId::Realtime));
         self.learn(session);
+        self.forget(session);
         let shown_ns = match self.is_over {
             true => monotonic_ns,
             false => monotonic_ns - self.options.delay.as_nanos() as i64,
@@ -370,22 +373,28 @@ impl<'a, O: Output> Watcher<'a, O> {
         self.send(Message::Second(Second { rows, span, going_on }));
     }
 
-    /// What became known of threads, and who is gone.
+    /// What became known of threads.
     fn learn(&mut self, session: &mut Session<'_>) {
-        let mut losses = self.shared.losses.borrow_mut();
-        let mut tally = self.shared.tally.borrow_mut();
         for NewThread { process, started } in session.new_threads() {
-            tally.learn(&process);
-            losses.learn(&process);
+            self.shared.tally.borrow_mut().learn(&process);
+            self.shared.losses.borrow_mut().learn(&process);
             self.lives.know(process.pid as u32, started);
         }
+    }
+
+    /// Who is gone.
+    fn forget(&mut self, session: &mut Session<'_>) {
         // Whose number it is now matters to what comes of it.
         if !session.has_come() {
             return;
         }
         let Changes { others, gone } = self.lives.look(Instant::now(), model::process::started);
-        losses.forget(&gone);
-        tally.forget(&gone);
+        if !gone.is_empty() {
+            self.repeats.read(session, Sinks { shared: self.shared, alarm: self.alarm });
+            self.repeats.forget(&gone, session);
+        }
+        self.shared.losses.borrow_mut().forget(&gone);
+        self.shared.tally.borrow_mut().forget(&gone);
         session.forget_threads(&others);
         session.forget_threads(&gone);
     }

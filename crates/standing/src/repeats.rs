@@ -1,5 +1,9 @@
-//! Requests that repeat, of which the kernel keeps sums in place of telling each one. Who is slow is
-//! told singly.
+//! Requests that repeat, of which the kernel keeps sums in place of telling each one: those of a
+//! role, of one class and file system, whichever thread asks for them. Who is slow is told singly.
+//!
+//! What comes often is known by a sample of what is told. It has sums from then on, and a name that
+//! was sampled twice is summed up into these. A minute later it has to be sampled again: so a name
+//! whose thread is another's, or gone, is none.
 //!
 //! The sums belong to a span of the wall clock to the last request: the kernel sums up what is
 //! queued until its end, and what is queued later is told, until its sums were read.
@@ -8,28 +12,37 @@
 
 use super::capture::Shared;
 use ::capture::{Alarm, Session, now_ns};
-use ::verdict::watched::Many;
+use ::verdict::watched::{InCommon, Many};
 use model::histogram::SparseHistogram;
 use model::record::{Request, Summed};
 use rustix::time::ClockId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
-use trace::capture::Quick;
+use trace::capture::{Quick, SUMS_MOST};
 use trace::event::Repeated;
 
 /// So long after a moment, what was queued before it has been summed up or is told: what takes
 /// longer than 4 ms is.
 const SETTLED_NS: i64 = 10_000_000;
-/// Of what does not come for so long, the place is another's.
+/// Of what does not come for so long, the sums are another's.
 const IDLE_NS: i64 = 10_000_000_000;
 /// The sums are read when such a part of the time is over, and kept by these for an incident: the
 /// verdict's slices.
 const PART_NS: i64 = 100_000_000;
+/// What is sampled so often between two looks comes often: 255 requests.
+const OFTEN: u32 = 15;
+/// So many names are remembered that were sampled once.
+const ONCE_MOST: usize = 4096;
+/// And so many threads of a role.
+const THREADS_MOST: usize = 1000;
 
-/// What is summed up.
+/// What is summed up together.
 #[derive(Debug)]
-struct Named {
+struct Together {
+    what: InCommon,
     like: Request,
+    /// The other threads that are.
+    other_pids: Vec<u32>,
     /// When some came last.
     last_ns: i64,
     /// It is told singly again, and its last sums are still to come.
@@ -46,7 +59,11 @@ pub(super) struct Sinks<'a> {
 /// What is summed up now, and the sums of the last seconds.
 #[derive(Debug)]
 pub(super) struct Repeats {
-    named: BTreeMap<Repeated, Named>,
+    /// By the number of their sums.
+    together: [Option<Together>; SUMS_MOST],
+    /// Names that are summed up, and those that were sampled once.
+    named: HashSet<Repeated>,
+    once: HashSet<Repeated>,
     /// Until when what is queued is summed up: a span's end.
     until_ns: i64,
     /// When the sums were read last.
@@ -57,9 +74,14 @@ pub(super) struct Repeats {
 impl Repeats {
     /// Keeps sums for so long.
     pub(super) fn new(keep: Duration) -> Self {
-        let last = LastSums::new(keep);
-        let (until_ns, read_ns) = (i64::MIN, now_ns(ClockId::Monotonic));
-        Self { named: BTreeMap::new(), until_ns, read_ns, last }
+        Self {
+            together: [const { None }; SUMS_MOST],
+            named: HashSet::new(),
+            once: HashSet::new(),
+            until_ns: i64::MIN,
+            read_ns: now_ns(ClockId::Monotonic),
+            last: LastSums::new(keep),
+        }
     }
 
     /// Reads the sums where that is due, and looks what may be summed up from now on.
@@ -70,26 +92,23 @@ impl Repeats {
         }
         self.leave(now_ns, session);
         self.renew(now_ns, session, into);
-        for (of, like) in session.take_repeats() {
-            let is_known = self.named.contains_key(&of);
-            let may_be = into.shared.tally.borrow_mut().may_be_many(&like, session.commands());
-            if !is_known && may_be && session.sum_up(of, self.until_ns) {
-                self.named.insert(of, Named { like, last_ns: now_ns, is_left: false });
-            }
+        let called = session.take_called();
+        if now_ns < self.until_ns {
+            self.sample(called, now_ns, session, into);
         }
     }
 
     /// Whether the rings are to be looked at often.
     pub(super) fn are_coming(&self) -> bool {
-        let since = |named: &Named| self.read_ns.saturating_sub(named.last_ns);
-        self.named.values().any(|named| since(named) < PART_NS)
+        let since = |of: &Together| self.read_ns.saturating_sub(of.last_ns);
+        self.together.iter().flatten().any(|of| since(of) < PART_NS)
     }
 
     fn is_due(&self, now_ns: i64) -> bool {
         let part = |ns: i64| ns.div_euclid(PART_NS);
         part(now_ns) != part(self.read_ns)
             || now_ns >= self.until_ns.saturating_add(SETTLED_NS)
-            || self.named.values().any(|named| named.is_left)
+            || self.together.iter().flatten().any(|of| of.is_left)
     }
 
     /// Reads the sums.
@@ -97,30 +116,47 @@ impl Repeats {
         let now_ns = now_ns(ClockId::Monotonic);
         into.shared.spans.borrow_mut().reach(now_ns);
         let from_ns = std::mem::replace(&mut self.read_ns, now_ns);
-        for (of, quick) in session.take_summed() {
-            let Some(named) = self.named.get_mut(&of) else { continue };
-            named.last_ns = now_ns;
-            let command = named.like.command.map(|command| session.commands().name(command));
-            self.last.add((of, &named.like, command), &quick, (from_ns, now_ns));
-            let responses = quick.responses;
-            into.alarm.see_many(named.like.op, &responses, now_ns);
-            let (like, busy_ns) = (named.like, quick.busy_ns);
-            let many = Many { like, from_ns, until_ns: now_ns, responses, busy_ns };
+        for (sums, quick) in session.take_summed() {
+            let Some(of) = self.together.get_mut(sums).and_then(Option::as_mut) else { continue };
+            of.last_ns = now_ns;
+            into.alarm.see_many(of.like.op, &quick.responses, now_ns);
+            let many = of.many(quick, (from_ns, now_ns), session, &mut self.last);
             let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
             let spans = into.shared.spans.borrow();
             into.shared.tally.borrow_mut().many(&many, began_ns, session.commands(), &spans);
             into.shared.losses.borrow_mut().many(many);
         }
         // Whoever was told to be told singly has told its last by now.
-        self.named.retain(|_, named| !named.is_left);
+        for of in &mut self.together {
+            of.take_if(|of| of.is_left);
+        }
         self.last.reach(now_ns);
     }
 
     fn leave(&mut self, now_ns: i64, session: &mut Session<'_>) {
-        for (of, named) in &mut self.named {
-            if now_ns.saturating_sub(named.last_ns) >= IDLE_NS {
-                session.tell_singly(*of);
-                named.is_left = true;
+        for (sums, of) in self.together.iter_mut().enumerate() {
+            let is_idle = |of: &&mut Together| now_ns.saturating_sub(of.last_ns) >= IDLE_NS;
+            if let Some((of, tracer)) = of.as_mut().filter(is_idle).zip(session.tracer_mut()) {
+                tracer.tell_singly(sums);
+                of.is_left = true;
+            }
+        }
+    }
+
+    /// Threads are gone, whose sums were read: another one tells whose the sums are from now on.
+    /// Where there is none, what comes under such a name is told.
+    pub(super) fn forget(&mut self, gone: &[u32], session: &mut Session<'_>) {
+        for (sums, of) in self.together.iter_mut().enumerate() {
+            let Some(of) = of else { continue };
+            of.other_pids.retain(|pid| !gone.contains(pid));
+            if of.like.pid.is_some_and(|pid| !gone.contains(&pid)) {
+                continue;
+            }
+            if let Some(other) = of.other_pids.pop() {
+                of.like.pid = Some(other);
+            } else if let Some(tracer) = session.tracer_mut() {
+                tracer.tell_singly(sums);
+                of.is_left = true;
             }
         }
     }
@@ -134,9 +170,67 @@ impl Repeats {
             return;
         };
         self.until_ns = until_ns;
-        for (of, named) in self.named.iter_mut().filter(|(_, named)| !named.is_left) {
-            named.is_left = !session.sum_up(*of, until_ns);
+        self.named.clear();
+        self.once.clear();
+        session.tracer_mut().into_iter().for_each(|tracer| tracer.forget_names());
+    }
+
+    /// Names what comes often.
+    fn sample(
+        &mut self,
+        called: Vec<(Repeated, Request)>,
+        now_ns: i64,
+        session: &mut Session<'_>,
+        into: Sinks<'_>,
+    ) {
+        let mut seen: HashMap<InCommon, u32> = HashMap::new();
+        for (name, like) in called {
+            // Of what is named, the slow ones are told; and who asks is to be known.
+            let knows = |pid| into.shared.losses.borrow().knows(pid);
+            if self.named.contains(&name) || !like.pid.is_some_and(knows) {
+                continue;
+            }
+            let what = into.shared.tally.borrow_mut().in_common(&like, session.commands());
+            let Some(what) = what else { continue };
+            let count = seen.entry(what).or_default();
+            *count += 1;
+            let is_often = *count >= OFTEN;
+            let Some(sums) = self.sums_of(&what, is_often.then_some(&like), now_ns) else {
+                continue;
+            };
+            if self.once.remove(&name) {
+                self.name(name, &like, sums, session);
+            } else {
+                if self.once.len() >= ONCE_MOST {
+                    self.once.clear();
+                }
+                self.once.insert(name);
+            }
         }
+    }
+
+    /// The sums of what has these in common; they may be new ones, of those like a request.
+    fn sums_of(&mut self, what: &InCommon, new: Option<&Request>, now_ns: i64) -> Option<usize> {
+        let is_its =
+            |of: &Option<Together>| of.as_ref().is_some_and(|of| !of.is_left && of.what == *what);
+        if let Some(known) = self.together.iter().position(is_its) {
+            return Some(known);
+        }
+        let free = self.together.iter().position(Option::is_none)?;
+        let like = *new?;
+        let (what, other_pids) = (*what, Vec::new());
+        let new = Together { what, like, other_pids, last_ns: now_ns, is_left: false };
+        self.together[free] = Some(new);
+        Some(free)
+    }
+
+    fn name(&mut self, name: Repeated, like: &Request, sums: usize, session: &mut Session<'_>) {
+        let until_ns = self.until_ns;
+        let mut tracer = session.tracer_mut();
+        let is_named = tracer.as_mut().is_some_and(|tracer| tracer.sum_up(name, sums, until_ns));
+        let Some(of) = self.together[sums].as_mut().filter(|_| is_named) else { return };
+        self.named.insert(name);
+        of.other_pids.extend(like.pid.filter(|pid| !of.has(*pid)));
     }
 
     /// The sums of the last seconds, which are gathered anew from now on.
@@ -145,8 +239,36 @@ impl Repeats {
     }
 }
 
-/// Sums of one kind within a part of the time.
-type Sums = BTreeMap<Repeated, (Summed, SparseHistogram)>;
+impl Together {
+    fn has(&self, pid: u32) -> bool {
+        let is_full = self.other_pids.len() >= THREADS_MOST;
+        is_full || self.like.pid == Some(pid) || self.other_pids.contains(&pid)
+    }
+
+    /// Its sums of a time, which are kept among the last.
+    fn many(
+        &self,
+        quick: Quick,
+        (from_ns, until_ns): (i64, i64),
+        session: &Session<'_>,
+        last: &mut LastSums,
+    ) -> Many {
+        let command = self.like.command.map(|command| session.commands().name(command));
+        last.add((self, command), &quick, (from_ns, until_ns));
+        Many {
+            like: self.like,
+            other_pids: self.other_pids.clone(),
+            from_ns,
+            until_ns,
+            bytes: quick.bytes,
+            responses: quick.responses,
+            busy_ns: quick.busy_ns,
+        }
+    }
+}
+
+/// Sums within a part of the time.
+type Sums = HashMap<InCommon, (Summed, SparseHistogram)>;
 
 /// The sums of the last seconds.
 #[derive(Debug)]
@@ -164,7 +286,7 @@ impl LastSums {
 
     fn add(
         &mut self,
-        (of, like, command): (Repeated, &Request, Option<&str>),
+        (of, command): (&Together, Option<&str>),
         quick: &Quick,
         (from_ns, until_ns): (i64, i64),
     ) {
@@ -173,6 +295,7 @@ impl LastSums {
             self.parts.push_back((part, Sums::new()));
         }
         let Some((_, sums)) = self.parts.back_mut() else { return };
+        let like = &of.like;
         let new = || Summed {
             device: like.device.into(),
             op: like.op,
@@ -185,8 +308,9 @@ impl LastSums {
             busy_ns: Some(0),
             ..Summed::default()
         };
-        let (sum, responses) = sums.entry(of).or_insert_with(|| (new(), <_>::default()));
+        let (sum, responses) = sums.entry(of.what).or_insert_with(|| (new(), <_>::default()));
         sum.until_ns = until_ns;
+        sum.other_pids = of.other_pids.iter().copied().map(u64::from).collect();
         sum.bytes += quick.bytes;
         sum.admission_ns += quick.admission_ns;
         sum.queue_ns += quick.queue_ns;
@@ -203,6 +327,9 @@ impl LastSums {
     fn take(&mut self) -> Vec<Summed> {
         let parts = std::mem::take(&mut self.parts);
         let sums = parts.into_iter().flat_map(|(_, sums)| sums.into_values());
-        sums.map(|(sum, responses)| sum.with_responses(&responses)).collect()
+        let mut sums: Vec<Summed> =
+            sums.map(|(sum, responses)| sum.with_responses(&responses)).collect();
+        sums.sort_by_key(|sum| (sum.from_ns, sum.device, sum.op as u64, sum.pid, sum.length_bytes));
+        sums
     }
 }

@@ -212,7 +212,8 @@ pub struct Event {
     pub step: Step,
 }
 
-/// What requests have in common that repeat: a hash of all but their times and places.
+/// What requests have in common that repeat: a hash of all but their times and places, and perhaps
+/// their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Repeated(pub(crate) u64);
 

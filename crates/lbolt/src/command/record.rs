@@ -68,6 +68,7 @@ fn of_session(options: &RecordOptions) -> Options {
         own_process: 0,
         slower_than: options.slower_than,
         repeats: false,
+        repeats_by_file: false,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::histogram::{SparseHistogram, Store};
 
 record! {
     /// The quick requests of a device and operation that were completed within an interval; of a
-    /// watch, of one thread and all that differ in nothing but their times and places.
+    /// watch, of a role's threads, of one class and file system.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Summed, "lbolt.summed/1", times [from_ns until_ns] {
         device: u64 = "device number, as in requests";
@@ -28,8 +28,9 @@ record! {
         pid: Option<u64> = "thread; null: of all threads (`record --slower-than`)";
         command: Option<String> = "its name";
         flags: Option<u64> = "flags, as in requests; null: of all";
-        length_bytes: Option<u64> = "length of each; null: of all";
+        length_bytes: Option<u64> = "length of one of them; null: of all";
         busy_ns: Option<u64> = "how long some were in flight; null: not known";
+        other_pids: Vec<u64> = "other threads of the role";
     }
 }
 

@@ -65,6 +65,7 @@ mod wait;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
 pub use ftrace::{abandoned, remove_abandoned};
+pub use repeated::{ONE_OF, SUMS_MOST};
 pub use summed::{Quick, QuickRequests, SLOWER_THAN_NS_MOST};
 pub use tracer::{Method, Tracer, TracerError};
 
@@ -164,6 +165,8 @@ pub struct CaptureOptions {
     pub slower_than: Option<Duration>,
     /// Whether those that repeat can be summed up: those that are named ([`Capture::sum_up`]).
     pub repeats: bool,
+    /// Whether those of different files have different names.
+    pub repeats_by_file: bool,
 }
 
 impl Default for CaptureOptions {
@@ -179,6 +182,7 @@ impl Default for CaptureOptions {
             by_steps: false,
             slower_than: None,
             repeats: false,
+            repeats_by_file: false,
         }
     }
 }
@@ -350,20 +354,25 @@ impl Capture {
         self.sums.as_ref().map_or_else(QuickRequests::new, |sums| sums.read(&self.decoder))
     }
 
-    /// Sums up those that are queued until a moment of CLOCK_MONOTONIC, in ns, from now on, but for
-    /// those that are slow (4 ms), fail or were throttled. Says whether it does: there are not many
-    /// places.
-    pub fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
-        self.repeats.as_mut().is_some_and(|repeats| repeats.sum_up(of, until_ns))
+    /// Sums up those of a name that are queued until a moment of CLOCK_MONOTONIC, in ns, from now
+    /// on, but for those that are slow (4 ms), fail or were throttled: into these of [`SUMS_MOST`]
+    /// sums. Says whether it does: there are not many places for names.
+    pub fn sum_up(&mut self, of: Repeated, sums: usize, until_ns: i64) -> bool {
+        self.repeats.as_mut().is_some_and(|repeats| repeats.sum_up(of, sums, until_ns))
     }
 
-    /// Tells them singly from now on.
-    pub fn tell_singly(&mut self, of: Repeated) {
-        self.repeats.iter_mut().for_each(|repeats| repeats.tell(of));
+    /// Tells singly from now on what has these sums.
+    pub fn tell_singly(&mut self, sums: usize) {
+        self.repeats.iter_mut().for_each(|repeats| repeats.tell(sums));
+    }
+
+    /// The moment has passed until which all were named.
+    pub fn forget_names(&mut self) {
+        self.repeats.iter_mut().for_each(Repeats::forget);
     }
 
     /// Sums of those that repeat, since this was last asked.
-    pub fn take_summed(&mut self) -> Vec<(Repeated, Quick)> {
+    pub fn take_summed(&mut self) -> Vec<(usize, Quick)> {
         self.repeats.as_mut().map_or_else(Vec::new, Repeats::take)
     }
 
@@ -380,12 +389,11 @@ impl Capture {
         }
         let (decoder, waits, ends) = (self.decoder, &mut self.waits, &mut self.ends_of_bios);
         let repeats = &mut self.repeats;
-        repeats.iter_mut().for_each(Repeats::begin);
         drained.events += self.second.drain(steps)?;
         let records = self.records.drain(until_ns, |record| {
             ends.see(record);
-            if let Some(often) = repeats.as_mut().and_then(|repeats| repeats.see(record)) {
-                steps.repeats(often);
+            if let Some(name) = repeats.as_mut().and_then(|repeats| repeats.see(record)) {
+                steps.is_called(name);
             }
             let decoded = match Waits::are_of(record) {
                 true => waits.take(record, steps),

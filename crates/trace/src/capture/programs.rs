@@ -144,6 +144,7 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
         .override_global("slower_than_ns", &told.slower_than_ns, true)
         .override_global("summed_buckets", &sizes.buckets, true)
         .override_global("repeated_alone", &told.repeated_alone, true)
+        .override_global("repeated_files", &told.repeated_files, true)
         .map_max_entries("summed", sizes.places)
         .map_max_entries("summed_counts", sizes.counts())
         .override_global("cells_cpus", &shape.cpus, true)
@@ -169,7 +170,10 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
         }
     };
     let repeats = match sums.take_if(|_| told.repeated_alone != 0) {
-        Some(sums) => Some(Repeats::new(sums, array(&mut loaded, "repeated")?)?),
+        Some(sums) => {
+            let names = array(&mut loaded, "repeated")?;
+            Some(Repeats::new(sums, names, told.repeated_files != 0)?)
+        }
         None => None,
     };
     let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
@@ -217,6 +221,8 @@ struct Told {
     slower_than_ns: u64,
     /// Whether only those that repeat, and are named.
     repeated_alone: u32,
+    /// Whether those of different files differ.
+    repeated_files: u32,
 }
 
 impl Told {
@@ -241,6 +247,7 @@ impl Told {
             sequence_flags: sequence_flags.map_or(0, |(preflush, fua)| preflush | fua),
             slower_than_ns: summed::threshold_ns(options),
             repeated_alone: u32::from(options.repeats),
+            repeated_files: u32::from(options.repeats_by_file),
         })
     }
 

@@ -1,7 +1,7 @@
-//! Requests that repeat, as repeated.h keeps them in the kernel: which ones come often, and the
-//! sums of those that were named.
+//! Requests that repeat, as repeated.h keeps them in the kernel: what those of a record are called,
+//! and the sums of those that were named.
 //!
-//! Non-goals: which of them may be summed up (crate `standing`).
+//! Non-goals: which of them are named, and which together (crate `standing`).
 
 use super::CaptureError;
 use super::raw::{self, Start};
@@ -9,18 +9,17 @@ use super::ring::now_ns;
 use super::summed::{PLACES_OF_ROW, Quick, Sums};
 use crate::event::Repeated;
 use aya::maps::{Array, Map, MapData};
-use hashbrown::HashMap;
 use std::time::Duration;
 
 /// Who takes so long is told, of those that repeat: a power of two, so that the last bucket is
 /// whole.
 pub(super) const BELOW: Duration = Duration::from_nanos(1 << 22);
+/// So many sums there can be.
+pub const SUMS_MOST: usize = PLACES_OF_ROW;
 /// REPEATED_BITS.
-const BITS: u32 = 6;
+const BITS: u32 = 10;
 /// One record of so many is looked at, for each costs: a prime, so that no rotation hides from it.
-const ONE_OF: u32 = 17;
-/// So many of these between two emptyings of the rings come often.
-const OFTEN: u32 = 15;
+pub const ONE_OF: u32 = 17;
 /// PI_0 to PI_7.
 const PI: [u64; 8] = [
     0x243f_6a88_85a3_08d3,
@@ -34,18 +33,19 @@ const PI: [u64; 8] = [
 ];
 
 /// The hash of repeated.h.
-fn hash_of(raw: &Start) -> Repeated {
+fn hash_of(raw: &Start, by_file: bool) -> Repeated {
     let both = |high: u32, low: u64| u64::from(high) << 32 | low;
     let step = &raw.step;
     let marks = u64::from(step.marks) << 8 | u64::from(raw.file_kind);
+    let (inode, generation) = if by_file { (raw.inode, raw.generation) } else { (0, 0) };
     let (first, second) = raw.command.split_at(8);
     let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
     let words = [
         both(step.device, step.length_bytes.into()),
         both(step.command_flags, marks),
         both(raw.tgid, raw.pid.into()),
-        raw.inode,
-        both(raw.generation, raw.file_system.into()),
+        inode,
+        both(generation, raw.file_system.into()),
         raw.cgroup,
         word(first),
         word(second),
@@ -55,28 +55,20 @@ fn hash_of(raw: &Start) -> Repeated {
 }
 
 /// Where the kernel looks for it.
-fn place_of(of: Repeated) -> u32 {
-    (of.0 >> (u64::BITS - BITS)) as u32
+fn places_of(of: Repeated) -> [u32; 2] {
+    let first = (of.0 >> (u64::BITS - BITS)) as u32;
+    [first, first ^ 1]
 }
 
-/// A place among the sums.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// Whose it is.
-    of: Option<Repeated>,
-    /// It is named no more, and its sums were not read since.
-    is_left: bool,
-}
+/// What a place of the names has: whose it is, and which sums it has.
+type Name = Option<(Repeated, usize)>;
 
-/// What comes often, and what is named.
+/// What is named.
 pub(super) struct Repeats {
     sums: Sums,
     names: Array<MapData, [u64; 3]>,
-    places: [Place; PLACES_OF_ROW],
-    /// Those of the rings' records since they were last emptied; and the last one, for they come
-    /// in runs.
-    seen: HashMap<Repeated, u32>,
-    last: Option<(Repeated, u32)>,
+    places: Vec<Name>,
+    by_file: bool,
     /// Records until the next one that is looked at.
     until: u32,
     /// When the sums were taken last.
@@ -86,21 +78,15 @@ pub(super) struct Repeats {
 shows!(Repeats: places);
 
 impl Repeats {
+    /// `by_file` if those of different files differ.
     /// Errors: a map that is none.
-    pub(super) fn new(sums: Sums, names: MapData) -> Result<Self, CaptureError> {
+    pub(super) fn new(sums: Sums, names: MapData, by_file: bool) -> Result<Self, CaptureError> {
         let names = Array::try_from(Map::Array(names))?;
-        let places = Default::default();
-        let (seen, taken_ns) = (HashMap::new(), now_ns());
-        Ok(Self { sums, names, places, seen, last: None, until: ONE_OF, taken_ns })
+        let places = vec![None; 1 << BITS];
+        Ok(Self { sums, names, places, by_file, until: ONE_OF, taken_ns: now_ns() })
     }
 
-    /// The rings are emptied anew.
-    pub(super) fn begin(&mut self) {
-        self.seen.clear();
-        self.last = None;
-    }
-
-    /// Looks at a record. Says when it is of those that come often, once in an emptying.
+    /// Looks at a record. Says of one in so many what it is called.
     pub(super) fn see(&mut self, record: &[u8]) -> Option<Repeated> {
         self.until -= 1;
         if self.until > 0 || raw::kind_of(record)? != raw::kind::FINISHED {
@@ -108,63 +94,49 @@ impl Repeats {
             return None;
         }
         self.until = ONE_OF;
-        let of = hash_of(&raw::whole(record)?);
-        if self.last.is_none_or(|(last, _)| last != of) {
-            self.seen.extend(self.last.take());
-            self.last = Some((of, self.seen.get(&of).copied().unwrap_or(0)));
-        }
-        let (_, count) = self.last.as_mut()?;
-        *count = count.saturating_add(1);
-        (*count == OFTEN).then_some(of)
+        Some(hash_of(&raw::whole(record)?, self.by_file))
     }
 
-    /// Sums them up from now on, until a moment at which they were queued; whether there is a
-    /// place for it.
-    pub(super) fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
-        let is_taken =
-            |place: &Place| place.of.is_some_and(|other| place_of(other) == place_of(of));
-        let known = self.places.iter().position(|place| place.of == Some(of) && !place.is_left);
-        let free = || {
-            let free = self.places.iter().position(|place| place.of.is_none());
-            free.filter(|_| !self.places.iter().any(is_taken))
+    /// Sums them up from now on, until a moment at which they were queued, together with all others
+    /// that have these sums; whether there is a place for the name.
+    pub(super) fn sum_up(&mut self, of: Repeated, sums: usize, until_ns: i64) -> bool {
+        let is_its = |place: &u32| match self.places[*place as usize] {
+            Some((other, _)) => other == of,
+            None => true,
         };
-        let Some(place) = known.or_else(free) else { return false };
-        let words = [of.0, place as u64, until_ns.max(0).unsigned_abs()];
-        // Where the kernel refuses, all are told.
-        let is_named = self.names.set(place_of(of), words, 0).is_ok();
+        let Some(place) = places_of(of).into_iter().find(is_its) else { return false };
+        // Where the kernel refuses, all are told. Until the moment is written, nothing is summed
+        // up: nobody sees a name with another one's sums.
+        let until_ns = until_ns.max(0).unsigned_abs();
+        let mut write = |until_ns| self.names.set(place, [of.0, sums as u64, until_ns], 0).is_ok();
+        let is_named = sums < SUMS_MOST && write(0) && write(until_ns);
         if is_named {
-            self.places[place] = Place { of: Some(of), is_left: false };
+            self.places[place as usize] = Some((of, sums));
         }
         is_named
     }
 
-    /// Tells them from now on.
-    pub(super) fn tell(&mut self, of: Repeated) {
-        let places = self.places.iter_mut().filter(|place| place.of == Some(of));
-        for place in places {
-            if self.names.set(place_of(of), [0; 3], 0).is_ok() {
-                place.is_left = true;
+    /// Tells all from now on that have these sums; some are in a program, and come to the sums that
+    /// are taken next.
+    pub(super) fn tell(&mut self, sums: usize) {
+        for (place, name) in (0..).zip(&mut self.places) {
+            if name.is_some_and(|(_, of)| of == sums) && self.names.set(place, [0; 3], 0).is_ok() {
+                *name = None;
             }
         }
     }
 
-    /// Sums since this was last asked. Who was told to be told has its place until then: until a
-    /// program is out of it.
-    pub(super) fn take(&mut self) -> Vec<(Repeated, Quick)> {
-        let mut taken = Vec::new();
+    /// The moment has passed until which all were named: each place is free.
+    pub(super) fn forget(&mut self) {
+        self.places.fill(None);
+    }
+
+    /// Sums since this was last asked, of those that have any.
+    pub(super) fn take(&mut self) -> Vec<(usize, Quick)> {
         let now = now_ns();
         let since = (std::mem::replace(&mut self.taken_ns, now), now);
-        for (number, place) in self.places.iter_mut().enumerate() {
-            let Some(of) = place.of else { continue };
-            if place.is_left {
-                *place = Place::default();
-            }
-            let quick = self.sums.take(number, since);
-            if quick.responses.count() > 0 {
-                taken.push((of, quick));
-            }
-        }
-        taken
+        let taken = (0..SUMS_MOST).map(|number| (number, self.sums.take(number, since)));
+        taken.filter(|(_, quick)| quick.responses.count() > 0).collect()
     }
 }
 

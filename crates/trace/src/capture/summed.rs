@@ -151,7 +151,8 @@ impl Sums {
         all
     }
 
-    /// What is new since the last time in a place of all rows; these are moments of CLOCK_MONOTONIC.
+    /// What is new since the last time in a place of all rows, between two moments of
+    /// CLOCK_MONOTONIC.
     pub(super) fn take(&mut self, of_row: usize, (from_ns, now_ns): (u64, u64)) -> Quick {
         let mut new = Quick::default();
         let mut busy = Busy::since(from_ns);

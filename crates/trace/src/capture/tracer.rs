@@ -151,22 +151,29 @@ impl Tracer {
     }
 
     /// Sums up those that repeat, until a moment ([`Capture::sum_up`]); perf tells all.
-    pub fn sum_up(&mut self, of: Repeated, until_ns: i64) -> bool {
+    pub fn sum_up(&mut self, of: Repeated, sums: usize, until_ns: i64) -> bool {
         match self {
-            Self::Exact(capture) => capture.sum_up(of, until_ns),
+            Self::Exact(capture) => capture.sum_up(of, sums, until_ns),
             Self::Inexact(_) => false,
         }
     }
 
-    /// Tells them singly from now on.
-    pub fn tell_singly(&mut self, of: Repeated) {
+    /// Tells singly from now on what has these sums.
+    pub fn tell_singly(&mut self, sums: usize) {
         if let Self::Exact(capture) = self {
-            capture.tell_singly(of);
+            capture.tell_singly(sums);
+        }
+    }
+
+    /// The moment has passed until which all were named.
+    pub fn forget_names(&mut self) {
+        if let Self::Exact(capture) = self {
+            capture.forget_names();
         }
     }
 
     /// Sums of those that repeat, since this was last asked.
-    pub fn take_summed(&mut self) -> Vec<(Repeated, Quick)> {
+    pub fn take_summed(&mut self) -> Vec<(usize, Quick)> {
         match self {
             Self::Exact(capture) => capture.take_summed(),
             Self::Inexact(_) => Vec::new(),

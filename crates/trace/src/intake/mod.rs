@@ -103,9 +103,9 @@ pub struct Intake<'a> {
     /// Those that were done with since they were last kept and are not to be found in order any
     /// more, or not yet, where they are kept; their times from zero.
     done: Option<Vec<Request>>,
-    /// Of what comes often the next row is, if it is told at once; and rows of all that do.
-    next_repeats: Option<Repeated>,
-    repeats: Vec<(Repeated, Request)>,
+    /// What those like the next row are called, if it is told at once; and rows with such names.
+    next_name: Option<Repeated>,
+    called: Vec<(Repeated, Request)>,
     durable: Durable,
     names: names::Names,
     threads: Threads,
@@ -140,8 +140,8 @@ impl<'a> Intake<'a> {
             watch_waits: None,
             watch_journal: None,
             done: None,
-            next_repeats: None,
-            repeats: Vec::new(),
+            next_name: None,
+            called: Vec::new(),
             durable: Durable::default(),
             names: names::Names::default(),
             threads: Threads::default(),
@@ -366,21 +366,22 @@ impl<'a> Intake<'a> {
     pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
         let is_alone = self.events.is_none() && self.zero_ns.is_some();
         let row = if is_alone { self.pairing.finished(finished) } else { None };
-        let repeats = self.next_repeats.take();
+        let name = self.next_name.take();
         let Some(row) = row else {
             return finished.each().try_for_each(|event| self.event(&event));
         };
         self.provenance.counts.events += finished.steps();
-        self.repeats.extend(repeats.map(|of| (of, row)));
+        self.called.extend(name.map(|name| (name, row)));
         if let Some(watch) = &mut self.watch {
             watch(&row, &self.commands);
         }
         self.put_in_order(&row)
     }
 
-    /// What has come often since this was last asked, each with a row like all of it.
-    pub fn take_repeats(&mut self) -> Vec<(Repeated, Request)> {
-        std::mem::take(&mut self.repeats)
+    /// Some requests since this was last asked, one in so many, each with what those like it are
+    /// called.
+    pub fn take_called(&mut self) -> Vec<(Repeated, Request)> {
+        std::mem::take(&mut self.called)
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {

@@ -21,8 +21,8 @@ pub trait Steps {
         finished.each().try_for_each(|event| self.event(event))
     }
 
-    /// Is told that those like the next request come often.
-    fn repeats(&mut self, _of: Repeated) {}
+    /// Is told what those like the next request are called, of some.
+    fn is_called(&mut self, _name: Repeated) {}
 
     /// Is told, after events were handed over, when the first of those began whose steps are still
     /// to be told at once; none if there are none. To ask costs something.
@@ -64,8 +64,8 @@ impl Steps for Intake<'_> {
         Intake::event(self, &event)
     }
 
-    fn repeats(&mut self, of: Repeated) {
-        self.next_repeats = Some(of);
+    fn is_called(&mut self, name: Repeated) {
+        self.next_name = Some(name);
     }
 
     #[inline]
@@ -145,8 +145,8 @@ pub struct Collected {
     pub journaled: Vec<JournaledEvent>,
     /// How long threads waited in all.
     pub waited: Vec<(u32, WaitTotals)>,
-    /// What came often.
-    pub repeats: Vec<Repeated>,
+    /// What some requests are called.
+    pub called: Vec<Repeated>,
     /// How many parts of what files are called.
     pub names: usize,
     /// The names.
@@ -168,8 +168,8 @@ impl Steps for Collected {
         Ok(())
     }
 
-    fn repeats(&mut self, of: Repeated) {
-        self.repeats.push(of);
+    fn is_called(&mut self, name: Repeated) {
+        self.called.push(name);
     }
 
     fn durability(&mut self, event: DurabilityEvent) {

@@ -46,6 +46,7 @@ pub(crate) fn capture_by(by_steps: bool, devices: &[u32], ring_bytes: u32) -> Op
         by_steps,
         slower_than: None,
         repeats: false,
+        repeats_by_file: false,
     })
 }
 

@@ -1,11 +1,12 @@
 //! Requests that repeat, which the kernel sums up once they are named.
 
 use super::RING_BYTES;
-use super::lab::{Loop, capture, end, open, wait_for};
+use super::lab::{Loop, capture, wait_for};
 use model::record::Op;
+use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
-use trace::capture::{Capture, CaptureOptions, Quick};
+use trace::capture::{Capture, CaptureOptions, Quick, SUMS_MOST};
 use trace::event::{Event, Step};
 use trace::intake::Collected;
 
@@ -14,11 +15,12 @@ const BIT_NS: u64 = 1 << 21;
 /// So many come often.
 const MANY: u64 = 400;
 
-fn of_repeats(disk: &Loop) -> CaptureOptions {
+fn of_repeats(disk: &Loop, repeats_by_file: bool) -> CaptureOptions {
     CaptureOptions {
         devices: vec![disk.number],
         ring_bytes: RING_BYTES,
         repeats: true,
+        repeats_by_file,
         ..CaptureOptions::default()
     }
 }
@@ -27,9 +29,10 @@ fn of_repeats(disk: &Loop) -> CaptureOptions {
 struct Reader(Child);
 
 impl Reader {
-    fn of(disk: &Loop) -> Self {
+    fn of(disk: &Loop, bytes: u32) -> Self {
         let mut dd = Command::new("dd");
-        dd.arg(format!("if={}", disk.text())).args(["of=/dev/null", "bs=512", "iflag=direct"]);
+        dd.arg(format!("if={}", disk.text())).arg(format!("bs={bytes}"));
+        dd.args(["of=/dev/null", "iflag=direct"]);
         Self(dd.stderr(Stdio::null()).spawn().unwrap())
     }
 }
@@ -103,28 +106,33 @@ fn started(events: &[Event]) -> u64 {
 
 #[test]
 fn what_is_named_is_summed_up_and_all_else_is_told() {
+    what_is_named_is_summed_up(false);
+    what_is_named_is_summed_up(true);
+}
+
+fn what_is_named_is_summed_up(by_file: bool) {
     let Some(disk) = Loop::new(256) else { return };
-    let Some(capture) = capture(of_repeats(&disk)) else { return };
+    let Some(capture) = capture(of_repeats(&disk, by_file)) else { return };
     let before = reads_of(&disk);
-    let reader = Reader::of(&disk);
+    let reader = Reader::of(&disk, 512);
     let (steps, summed, taken) = (Collected::default(), Quick::default(), Instant::now());
     let mut counts = Counts { capture, steps, summed, taken, busy_told: 0 };
     wait_for("reads to come often", || {
         counts.told();
-        !counts.steps.repeats.is_empty()
+        !counts.steps.called.is_empty()
     });
     assert_eq!(counts.summed(), 0, "nothing is named yet");
-    let like = counts.steps.repeats[0];
-    assert!(counts.capture.sum_up(like, i64::MAX));
+    let like = counts.steps.called[0];
+    assert!(counts.capture.sum_up(like, 3, i64::MAX));
     counts.some_are_summed_up();
     // Until a moment that is long past.
-    assert!(counts.capture.sum_up(like, 1), "it has its place");
+    assert!(counts.capture.sum_up(like, 3, 1), "it has its place");
     counts.all_are_told();
-    assert!(counts.capture.sum_up(like, i64::MAX));
+    assert!(counts.capture.sum_up(like, 3, i64::MAX));
     counts.some_are_summed_up();
-    counts.capture.tell_singly(like);
+    counts.capture.tell_singly(3);
     counts.all_are_told();
-    assert!(counts.capture.sum_up(like, i64::MAX), "its place is free again");
+    assert!(counts.capture.sum_up(like, 3, i64::MAX), "its place is free again");
     counts.some_are_summed_up();
     drop(reader);
     wait_for("all to be completed", || counts.capture.on_way() == 0);
@@ -138,31 +146,39 @@ fn what_is_named_is_summed_up_and_all_else_is_told() {
     assert!(responses.min_ns() > 0 && responses.max_ns() < 1 << 22, "4 ms and more are told");
 }
 
-/// Each block by a thread of its own would be a kind of its own; so are lengths, of which none is
-/// so long that it is split.
+/// Two threads, and two lengths.
 #[test]
-fn there_are_places_for_sixteen_kinds() {
-    use std::os::unix::fs::FileExt as _;
-    const SECTOR_BYTES: usize = 512;
-    #[repr(align(4096))]
-    struct Blocks([u8; 40 * SECTOR_BYTES]);
-    let Some(disk) = Loop::new(8) else { return };
-    let Some(mut capture) = capture(of_repeats(&disk)) else { return };
-    let file = open(&disk.node, false);
-    let (mut blocks, mut steps) = (Box::new(Blocks([0; 40 * SECTOR_BYTES])), Collected::default());
-    let mut is_summed_up = Vec::new();
-    for length in 1..=40 {
-        wait_for("reads to come often", || {
-            let into = &mut blocks.0[..length * SECTOR_BYTES];
-            (0..MANY).for_each(|_| file.read_exact_at(into, 0).unwrap());
-            steps.repeats.clear();
-            capture.drain(&mut steps).unwrap();
-            !steps.repeats.is_empty()
+fn several_names_have_the_same_sums_and_a_place_each() {
+    let Some(disk) = Loop::new(256) else { return };
+    let Some(capture) = capture(of_repeats(&disk, false)) else { return };
+    let before = reads_of(&disk);
+    let readers = [512, 1024].map(|bytes| Reader::of(&disk, bytes));
+    let (steps, summed, taken) = (Collected::default(), Quick::default(), Instant::now());
+    let mut counts = Counts { capture, steps, summed, taken, busy_told: 0 };
+    let mut names = BTreeSet::new();
+    wait_for("reads of both", || {
+        counts.told();
+        names.extend(counts.steps.called.drain(..));
+        names.len() == 2
+    });
+    assert!(!counts.capture.sum_up(*names.first().unwrap(), SUMS_MOST, i64::MAX), "no such sums");
+    assert!(names.iter().all(|name| counts.capture.sum_up(*name, SUMS_MOST - 1, i64::MAX)));
+    let is_of_both = |summed: &Quick| {
+        let each = summed.responses.count() * 512;
+        summed.bytes > each + each / 10 && summed.bytes < 2 * each - each / 10
+    };
+    wait_for("sums of both", || {
+        counts.told();
+        counts.capture.take_summed().iter().for_each(|(sums, quick)| {
+            assert_eq!(*sums, SUMS_MOST - 1);
+            counts.summed.merge(quick);
         });
-        is_summed_up.push(capture.sum_up(steps.repeats[0], i64::MAX));
-    }
-    let summed_up = is_summed_up.iter().filter(|is| **is).count();
-    // Two of which a hash begins alike share no place.
-    assert!((10..=16).contains(&summed_up), "{is_summed_up:?}");
-    end(capture);
+        counts.summed.responses.count() > MANY && is_of_both(&counts.summed)
+    });
+    drop(readers);
+    wait_for("all to be completed", || counts.capture.on_way() == 0);
+    counts.capture.stop().unwrap();
+    let told = counts.told();
+    counts.capture.take_summed().iter().for_each(|(_, quick)| counts.summed.merge(quick));
+    assert_eq!(told + counts.summed.responses.count(), reads_of(&disk) - before);
 }

@@ -1,5 +1,5 @@
-//! Requests at a device that are known as sums: in flight for a time, many one after the other, with
-//! those who waited for them.
+//! Requests at a device that are known as sums: in flight for a time, many one after the other,
+//! with those who waited for them.
 //!
 //! Non-goals: which requests are known so (`crate::watched`).
 

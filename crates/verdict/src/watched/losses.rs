@@ -139,6 +139,11 @@ impl Losses {
         }
     }
 
+    /// Whether it is known what a thread is.
+    pub fn knows(&self, pid: u32) -> bool {
+        self.processes.contains_key(&pid)
+    }
+
     /// The threads that are known.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         self.processes.values()

@@ -4,8 +4,8 @@
 //!
 //! How many there were and how long they took is exact, and so is what they took beyond calm; but
 //! for the slice in which one began (100 ms), at the edges of a sum. Among whom that is divided is
-//! known as far as the means of some 100 ms tell (`crate::disk`): what is slow (4 ms) is told singly
-//! and divides as ever. Tests in virtual time hold this against the single requests.
+//! known as far as the means of some 100 ms tell (`crate::disk`): what is slow (4 ms) is told
+//! singly and divides as ever. Tests in virtual time hold this against the single requests.
 //!
 //! Non-goals: which requests are told so (crate `standing`).
 
@@ -19,15 +19,19 @@ use model::record::{Commands, Flags, Request, Summed};
 /// A part of the time so small is none.
 const LEAST_BUSY: f64 = 1e-6;
 
-/// Requests that differ in nothing but their times and places on the device.
+/// Requests of a role, class and file system.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Many {
     /// One of them.
     pub like: Request,
+    /// Other threads of whom some may be.
+    pub other_pids: Vec<u32>,
     /// Within this time they were completed, in ns.
     pub from_ns: i64,
     /// Its end.
     pub until_ns: i64,
+    /// Their bytes.
+    pub bytes: u64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
     /// For how long some were in flight, in ns, where that is known.
@@ -52,13 +56,14 @@ impl Many {
         let mut responses = SparseHistogram::default();
         let is_one = summed.add_responses(&mut responses);
         let (from_ns, until_ns) = (summed.from_ns, summed.until_ns.max(summed.from_ns));
-        let busy_ns = summed.busy_ns;
-        is_one.then_some(Self { like, from_ns, until_ns, responses, busy_ns })
+        let (bytes, busy_ns) = (summed.bytes, summed.busy_ns);
+        let other_pids = summed.other_pids.iter().filter_map(|pid| narrow(Some(*pid))).collect();
+        is_one.then_some(Self { like, other_pids, from_ns, until_ns, bytes, responses, busy_ns })
     }
 
-    /// Their bytes.
-    pub fn bytes(&self) -> u64 {
-        self.responses.count().saturating_mul(self.like.length_bytes.into())
+    /// Its threads.
+    fn pids(&self) -> impl Iterator<Item = u32> {
+        self.like.pid.into_iter().chain(self.other_pids.iter().copied())
     }
 
     /// How many were in flight in the mean, and for which part of the time any.
@@ -67,7 +72,8 @@ impl Many {
         let in_flight = self.responses.sum_ns() as f64 / for_ns;
         let most = in_flight.clamp(LEAST_BUSY, 1.0);
         let busy = self.busy_ns.map_or(most, |ns| (ns as f64 / for_ns).clamp(LEAST_BUSY, most));
-        Mean { act, in_flight, busy, length_bytes: self.like.length_bytes }
+        let length_bytes = self.bytes / self.responses.count().max(1);
+        Mean { act, in_flight, busy, length_bytes: u32::try_from(length_bytes).unwrap_or(u32::MAX) }
     }
 }
 
@@ -101,14 +107,17 @@ impl Ledger {
         if is_selected {
             self.last_ns = self.last_ns.max(span.1);
         }
-        let in_call = self.call_of(row.pid, span.0).is_some();
+        // Of several threads, some are in a call of theirs, and others are not.
+        let in_call = many.other_pids.is_empty() && self.call_of(row.pid, span.0).is_some();
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| is_selected && role != actors::JOURNAL && !in_call);
         if self.known.has_waits {
-            self.remember(row, role, span.1, false);
+            for pid in many.pids() {
+                self.remember(&Request { pid: Some(pid), ..*row }, role, span.1, false);
+            }
         }
         if kind.is_some() {
-            let busy_ns = i64::try_from(sum_ns).unwrap_or(i64::MAX);
+            let busy_ns = i64::try_from(many.busy_ns.unwrap_or(sum_ns)).unwrap_or(i64::MAX);
             self.stall(row.pid, (span.0, span.1.min(span.0.saturating_add(busy_ns))));
         }
         let act = Act { role, op: row.op };

@@ -24,5 +24,5 @@ pub use losses::Losses;
 pub use many::Many;
 pub use rolled::{Rolled, events_lost, minutes_from_ns};
 pub use spans::{ClockSet, Span, Spans};
-pub use tally::{Names, Tally};
+pub use tally::{InCommon, Names, Tally};
 pub use usual::{LastMinute, Unusual, Usual};

@@ -8,6 +8,8 @@
 
 mod many;
 
+pub use many::InCommon;
+
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;

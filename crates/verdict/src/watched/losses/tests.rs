@@ -340,7 +340,9 @@ fn in_part_as_sums(rows: &[Request]) -> (Vec<Request>, Vec<Many>) {
         }
         let (from_ns, until_ns) = (poll * POLL, (poll + 1) * POLL);
         let new = || Many { like: *row, from_ns, until_ns, ..Many::default() };
-        sums.entry(poll).or_insert_with(new).responses.record((end_ns - begin_ns) as u64);
+        let sum = sums.entry(poll).or_insert_with(new);
+        sum.responses.record((end_ns - begin_ns) as u64);
+        sum.bytes += u64::from(row.length_bytes);
     }
     kept.sort_by_key(|row| row.queued_ns);
     (kept, sums.into_values().collect())
@@ -389,6 +391,7 @@ fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
             flags: Some(like.flags.0.into()),
             length_bytes: Some(like.length_bytes.into()),
             busy_ns: many.busy_ns,
+            bytes: many.bytes,
             ..Summed::default()
         };
         summed.with_responses(&many.responses)

@@ -4,15 +4,43 @@
 
 use super::super::many::Many;
 use super::{Key, Spans, Sum, Tally, What};
+use crate::RoleId;
 use crate::response::Combination;
-use model::record::{Commands, Request};
+use crate::waits::size_of;
+use model::record::{Commands, FileKey, FileNumber, Flags, Request};
+
+/// What requests have in common that are told in one sum: all by which they are counted, and by
+/// which who waits for them is told from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InCommon {
+    class: Combination,
+    flags: Flags,
+    size: u8,
+    role: RoleId,
+    file: Option<FileKey>,
+}
 
 impl Tally {
-    /// Whether such requests can be told as sums: not what is lbolt's own, nor a part of something,
-    /// nor what the kernel does, which may be for anybody.
-    pub fn may_be_many(&mut self, like: &Request, commands: &Commands) -> bool {
+    /// What such requests have in common with others that can be told in one sum; none if they are
+    /// to be told: what is lbolt's own, or a part of something, or the kernel's, which may be for
+    /// anybody.
+    pub fn in_common(&mut self, like: &Request, commands: &Commands) -> Option<InCommon> {
         let role = self.actors.of_request(like, commands);
-        like.is_asked() && !self.is_own(like, role) && !self.actors.is_kernel(role)
+        let may_be = like.is_asked() && !self.is_own(like, role) && !self.actors.is_kernel(role);
+        let file = like.file.map(|file| match self.with_files {
+            true => file,
+            false => {
+                let file_system = file.number.file_system;
+                FileKey { number: FileNumber { file_system, ..FileNumber::default() }, ..file }
+            }
+        });
+        may_be.then(|| InCommon {
+            class: Combination::of(like),
+            flags: like.flags,
+            size: size_of(like.length_bytes),
+            role,
+            file,
+        })
     }
 
     /// Many requests that began in the span of a moment.
@@ -29,13 +57,13 @@ impl Tally {
         let what = What::Requests(row.op);
         let key = Key { span: span.number, device: row.device, what, role, file_system };
         let responses = many.responses.clone();
-        let sum = Sum { count, bytes: many.bytes(), failed: 0, responses };
+        let sum = Sum { count, bytes: many.bytes, failed: 0, responses };
         self.sums.of(key).merge(&sum);
         self.classes.of((span.number, Combination::of(row))).merge(&sum);
         if let Some(file) = row.file.filter(|_| self.with_files) {
-            let of = self.files.add((row.device, file, what), many.bytes().max(1));
+            let of = self.files.add((row.device, file, what), many.bytes.max(1));
             of.count += count;
-            of.bytes += many.bytes();
+            of.bytes += many.bytes;
             of.sum_ns += sum_ns;
             of.max_ns = of.max_ns.max(many.responses.max_ns());
             of.pid = row.pid.unwrap_or(0);
@@ -46,30 +74,53 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::{CommandId, Flags, Op, Process};
+    use model::record::{CommandId, FileKind, Op, Process};
 
     #[test]
-    fn told_as_sums_is_what_processes_ask_for_but_for_lbolt() {
+    fn told_in_one_sum_is_what_the_threads_of_a_role_ask_for_but_for_lbolt() {
         let mut tally = Tally::new(false);
         let mut commands = Commands::default();
-        let names = [&b"fio"[..], b"dd", b"kworker/u8:1-flush-7:0", b"lbolt"];
+        let names = [&b"fio"[..], b"dd", b"kworker/u8:1-flush-7:0", b"lbolt", b"fio"];
         names.iter().for_each(|name| _ = commands.number(name));
         tally.leave_out(&[4]);
-        let process = Some(4);
-        tally.learn(&Process { pid: 4, process, command: "lbolt".into(), ..<_>::default() });
+        for (pid, command) in [(1, "fio"), (2, "dd"), (4, "lbolt"), (5, "fio")] {
+            let title = Some(format!("{command} x"));
+            let process = Some(pid);
+            tally.learn(&Process {
+                pid,
+                process,
+                command: command.into(),
+                title,
+                ..<_>::default()
+            });
+        }
         let row = |pid: u32| Request {
             device: 7,
             op: Op::Read,
             pid: Some(pid),
             command: Some(CommandId(pid - 1)),
+            length_bytes: 4096,
             queued_ns: Some(1),
             ..Request::default()
         };
-        let mut may_be = |row: Request| tally.may_be_many(&row, &commands);
-        assert_eq!([1, 2, 3, 4].map(|pid| may_be(row(pid))), [true, true, false, false]);
+        let mut of = |row: Request| tally.in_common(&row, &commands);
+        let told = [1, 2, 3, 4, 5].map(|pid| of(row(pid)));
+        assert_eq!(told.map(|of| of.is_some()), [true, true, false, false, true]);
+        assert!(told[0] != told[1] && told[0] == told[4], "threads of a role have one sum");
+        assert_ne!(of(Request { length_bytes: 5000, ..row(1) }), told[0]);
+        let in_file = |inode| {
+            let number = FileNumber { file_system: 8, inode, ..FileNumber::default() };
+            Request { file: Some(FileKey { kind: FileKind::Regular, number }), ..row(1) }
+        };
+        let of_file = of(in_file(1));
+        assert!(of_file != told[0] && of_file == of(in_file(2)), "whichever file it is");
         let part = Request { parent_id: Some(9), ..row(1) };
         let beneath = Request { above_id: Some(9), ..row(1) };
         let own = Request { flags: Flags::OWN, ..row(1) };
-        assert!(![part, beneath, own].into_iter().any(may_be));
+        assert!(![part, beneath, own].into_iter().any(|row| of(row).is_some()));
+        let mut with_files = Tally::new(true);
+        with_files.actors = tally.actors.clone();
+        let [one, other] = [1, 2].map(|inode| with_files.in_common(&in_file(inode), &commands));
+        assert!(one.is_some() && one != other);
     }
 }

@@ -79,6 +79,7 @@ fn as_sums(rows: &[Request]) -> (Vec<Request>, Vec<Many>) {
         let new = || (Many { like: row, from_ns, until_ns, ..Many::default() }, BTreeSet::new());
         let (sum, busy) = sums.entry((part, row.pid)).or_insert_with(new);
         sum.responses.record((end_ns - begin_ns) as u64);
+        sum.bytes += u64::from(row.length_bytes);
         busy.extend(begin_ns.max(from_ns) / BUSY_NS..=end_ns / BUSY_NS);
     }
     let busy_ns = |busy: BTreeSet<i64>| Some(busy.len() as u64 * BUSY_NS as u64);
