@@ -1,5 +1,5 @@
 //! What the tracer itself costs, measured on this machine while it traces: the CPU time of the
-//! programs in the kernel, and that of lbolt's own thread.
+//! programs in the kernel, and that of lbolt's own threads.
 //!
 //! Non-goals: how many requests a second less there are (`slowdown`).
 
@@ -10,6 +10,7 @@ use rustix::time::ClockId;
 use std::time::{Duration, Instant};
 use trace::bpf::RunCounting;
 use trace::capture::Tracer;
+use trace::output::writers_ns;
 
 /// The kernel counts what the programs cost during one sixteenth of the emptyings of the ring:
 /// counting costs, too. Its beginning and its end interrupt all CPUs, so that after the first round
@@ -42,7 +43,7 @@ impl Cost {
     /// From now on.
     pub(super) fn begin() -> Self {
         Self {
-            consumer_ns: now_ns(ClockId::ThreadCPUTime),
+            consumer_ns: consumer_ns(),
             polls: 0,
             counting: None,
             counted: Duration::ZERO,
@@ -84,10 +85,10 @@ impl Cost {
 
     /// All that was captured is in the file.
     pub(super) fn written(&mut self) {
-        self.consumer_ns = now_ns(ClockId::ThreadCPUTime) - self.consumer_ns;
+        self.consumer_ns = consumer_ns() - self.consumer_ns;
     }
 
-    /// The findings, of so many requests: of the kernel's programs, and of lbolt's own thread.
+    /// The findings, of so many requests: of the kernel's programs, and of lbolt's own threads.
     pub(super) fn findings(&self, requests: u64) -> Vec<Finding> {
         let runs = self.runs;
         let each = (runs > 0).then(|| self.programs_ns as f64 / runs as f64);
@@ -96,13 +97,18 @@ impl Cost {
         let consumer = (requests > 0).then(|| self.consumer_ns as f64 / requests as f64);
         let kernel = "the kernel's own count (bpf_stats) in one sixteenth of the time; it includes \
             some 20 ns of counting";
-        let own = "CPU time of lbolt's thread, from the ring into the file";
+        let own = "CPU time of lbolt's threads, from the ring into the file";
         vec![
             finding("tracer_ns_per_event", each, runs, kernel),
             finding("tracer_percent", share, runs, kernel),
             finding("consumer_ns_per_request", consumer, requests, own),
         ]
     }
+}
+
+/// CPU time of this thread so far, and of those that write.
+fn consumer_ns() -> i64 {
+    now_ns(ClockId::ThreadCPUTime) + i64::try_from(writers_ns()).unwrap_or(i64::MAX)
 }
 
 /// Runs of all programs so far, and their time in ns.

@@ -18,7 +18,7 @@ use model::run::{RunInfo, footer};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use trace::intake::{FanOut, ForEach, Rows, RowsError};
+use trace::intake::{FanOut, ForEach, Refused, Rows, RowsError};
 use trace::output::{OutputError, RequestsFile};
 
 /// Names of threads that the kernel makes to work for a job's io_uring begin so.
@@ -175,6 +175,15 @@ impl LazyFile {
 impl Rows for LazyFile {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         self.file()?.push(row, commands)
+    }
+
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        let file = self.file().map_err(|why| Refused { taken: 0, why: why.into() })?;
+        file.push_all(rows, commands)
+    }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        self.file.as_mut().map_or(Ok(()), Rows::settle)
     }
 }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 use trace::capture::{Quick, QuickRequests};
-use trace::intake::{Rows, RowsError};
+use trace::intake::{Refused, Rows, RowsError, one_by_one};
 
 /// Sums that are kept; with more, neighbours in time are put together.
 const SUMS_MOST: usize = 2048;
@@ -170,6 +170,13 @@ impl<R: Rows> Rows for Slow<R> {
         }
     }
 
+    fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
+        match self.sums {
+            Some(_) => one_by_one(self, rows, commands),
+            None => self.rows.push_all(rows, commands),
+        }
+    }
+
     /// What is done and still to be put in order: of a killed capture quick rows are left, too.
     fn keep(
         &mut self,
@@ -178,6 +185,14 @@ impl<R: Rows> Rows for Slow<R> {
         provenance: &Provenance,
     ) -> Result<(), RowsError> {
         self.rows.keep(done, commands, provenance)
+    }
+
+    fn keeps_all(&self) -> bool {
+        self.rows.keeps_all()
+    }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        self.rows.settle()
     }
 }
 

@@ -164,7 +164,7 @@ impl Decoder {
         match raw::kind_of(bytes).ok_or(Malformed)? {
             kind::START => {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
-                let start = self.start(&raw, steps);
+                let start = self.start(&raw, unless_zero(raw.tag), steps);
                 steps.event(start)?;
             }
             kind::FINISHED => {
@@ -175,7 +175,7 @@ impl Decoder {
             }
             kind::WHOLE_START => {
                 let raw: Start = raw::whole(bytes).ok_or(Malformed)?;
-                let start = self.start(&raw, steps);
+                let start = self.start(&raw, unless_zero(raw.tag), steps);
                 steps.event(start)?;
                 let origin = Origin::default();
                 let step = Step::Issue { serves: None, in_sequence: false, origin };
@@ -276,7 +276,7 @@ impl Decoder {
         })
     }
 
-    fn start(&self, raw: &Start, steps: &mut impl Steps) -> Event {
+    fn start(&self, raw: &Start, tag: Option<u64>, steps: &mut impl Steps) -> Event {
         let stacks = Stacks { kernel: raw.kernel_stack, user: raw.user_stack };
         let name = command(&raw.command, steps);
         let origin = Origin {
@@ -290,7 +290,7 @@ impl Decoder {
         steps.stack(raw.tgid, raw.user_stack);
         steps.stack(KERNEL, raw.kernel_stack);
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
-        let step = Step::Start { queued_ns, origin, tag: unless_zero(raw.tag) };
+        let step = Step::Start { queued_ns, origin, tag };
         let mut event = self.event(&raw.step, step);
         let is_own = raw.tgid != 0 && self.own_tgids.contains(&raw.tgid);
         let is_throttled = raw.step.marks & raw::MARK_THROTTLED != 0;
@@ -306,7 +306,7 @@ impl Decoder {
         completed_ns: Option<i64>,
         steps: &mut impl Steps,
     ) -> Finished {
-        let mut start = self.start(&Start { tag: 0, ..*raw }, steps);
+        let mut start = self.start(raw, None, steps);
         start.time_ns = raw.queued_ns.wrapping_add(raw.started_after_ns.into()) as i64;
         Finished {
             start,

@@ -154,8 +154,10 @@ impl Rings {
             if time_ns > until || refused.is_err() {
                 break;
             }
-            let Some(record) = self.readers[cpu].held.pop_front() else { break };
-            refused = each(&record);
+            let held = &mut self.readers[cpu].held;
+            let Some(record) = held.front() else { break };
+            refused = each(record);
+            held.pop_front();
             count += 1;
             match self.head_ns(cpu) {
                 Some(next_ns) => *head = Reverse((next_ns, cpu)),

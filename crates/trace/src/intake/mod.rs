@@ -15,7 +15,7 @@ mod threads;
 
 pub use durable::Durable;
 pub use names::ToldName;
-pub use rows::{FanOut, ForEach, Refused, Rows, RowsError};
+pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
 pub use steps::{Collected, Steps};
 
 use crate::event::{Event, Finished, Repeated};
@@ -100,7 +100,8 @@ pub struct Intake<'a> {
     /// Is shown each wait as soon as it has ended.
     watch_waits: Option<WatchWaits<'a>>,
     watch_journal: Option<WatchJournal<'a>>,
-    /// Those that were done with since they were last kept, where they are.
+    /// Those that were done with since they were last kept and are not to be found in order any
+    /// more, or not yet, where they are kept; their times from zero.
     done: Option<Vec<Request>>,
     /// What those like the next row are called, if it is told at once; and rows with such names.
     next_name: Option<Repeated>,
@@ -207,7 +208,7 @@ impl<'a> Intake<'a> {
     pub fn keep(&mut self) -> Result<(), RowsError> {
         let Some(mut done) = self.done.take() else { return Ok(()) };
         let zero_ns = self.zero_ns.unwrap_or(0);
-        done.iter_mut().for_each(|row| row.count_from(zero_ns));
+        done.extend(self.in_order.take_new().map(|row| row.counted_from(zero_ns)));
         let mut known = self.provenance.clone();
         self.say_what_the_rows_are(&mut known);
         let kept = self.rows.keep(&done, &self.commands, &known);
@@ -355,7 +356,7 @@ impl<'a> Intake<'a> {
     pub fn event(&mut self, event: &Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
         let Some(events) = &mut self.events else { return self.pair(event) };
-        events.push(event);
+        events.push(event, false);
         self.pair_sorted()
     }
 
@@ -364,14 +365,16 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
         let is_alone = self.events.is_none() && self.zero_ns.is_some();
-        let row = is_alone.then(|| self.pairing.finished(finished)).flatten();
+        let row = if is_alone { self.pairing.finished(finished) } else { None };
         let name = self.next_name.take();
         let Some(row) = row else {
             return finished.each().try_for_each(|event| self.event(&event));
         };
         self.provenance.counts.events += finished.steps();
         self.called.extend(name.map(|name| (name, row)));
-        self.show(&row);
+        if let Some(watch) = &mut self.watch {
+            watch(&row, &self.commands);
+        }
         self.put_in_order(&row)
     }
 
@@ -384,7 +387,7 @@ impl<'a> Intake<'a> {
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
         loop {
             let Some(events) = &mut self.events else { return Ok(()) };
-            let Some(event) = events.first(1).first() else { return Ok(()) };
+            let Some(event) = events.first(1).0.first() else { return Ok(()) };
             self.zero_ns.get_or_insert(event.time_ns);
             self.pairing.event(event, &mut self.provenance.counts);
             events.drop_first(1);
@@ -408,15 +411,13 @@ impl<'a> Intake<'a> {
     }
 
     fn show_watched(&mut self) {
-        self.pairing.take_watched().iter().for_each(|row| self.show(row));
-    }
-
-    fn show(&mut self, row: &Request) {
+        let watched = self.pairing.take_watched();
         if let Some(watch) = &mut self.watch {
-            watch(row, &self.commands);
+            watched.iter().for_each(|row| watch(row, &self.commands));
         }
         if let Some(done) = &mut self.done {
-            done.push(*row);
+            let zero_ns = self.zero_ns.unwrap_or(0);
+            done.extend(watched.iter().map(|row| row.counted_from(zero_ns)));
         }
     }
 
@@ -438,7 +439,8 @@ impl<'a> Intake<'a> {
     /// Rows that the pairing has let go, on to the next stage.
     fn collect(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.pairing.first() {
-            self.in_order.push(row);
+            // It was shown when it was done with.
+            self.in_order.push(row, false);
             self.pairing.drop_first();
             self.let_go()?;
         }
@@ -447,7 +449,7 @@ impl<'a> Intake<'a> {
 
     #[inline]
     fn put_in_order(&mut self, row: &Request) -> Result<(), RowsError> {
-        self.in_order.push(row);
+        self.in_order.push(row, true);
         self.let_go()
     }
 
@@ -460,7 +462,7 @@ impl<'a> Intake<'a> {
     }
 
     fn let_some_go(&mut self) -> Result<(), RowsError> {
-        let rows = self.in_order.first(ROWS_TOGETHER);
+        let (rows, old) = self.in_order.first(ROWS_TOGETHER);
         for row in rows.iter_mut() {
             // Of whole requests the first that was made, and not the first that is listed: that may
             // be the first completed.
@@ -479,6 +481,9 @@ impl<'a> Intake<'a> {
             Ok(()) => (rows.len(), None),
             Err(Refused { taken, why }) => (taken, Some(why)),
         };
+        if let Some(done) = self.done.as_mut().filter(|_| !self.rows.keeps_all()) {
+            done.extend_from_slice(rows.get(old..taken).unwrap_or_default());
+        }
         let counts = &mut self.provenance.counts;
         for row in rows.iter().take(taken) {
             counts.requests += 1;
@@ -502,7 +507,8 @@ impl<'a> Intake<'a> {
     pub fn interrupt(&mut self) -> Result<(), RowsError> {
         self.pairing.finish(&mut self.provenance.counts);
         self.show_done();
-        self.collect()
+        self.collect()?;
+        self.rows.settle()
     }
 
     /// Lets everything go, what is outstanding as never completed, and says what the rows are.
@@ -534,7 +540,8 @@ impl<'a> Intake<'a> {
         self.pairing.finish(&mut self.provenance.counts);
         self.collect()?;
         self.in_order.flush();
-        self.let_go()
+        self.let_go()?;
+        self.rows.settle()
     }
 
     fn conclude(mut self) -> (Provenance, Commands) {
@@ -552,21 +559,4 @@ impl<'a> Intake<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_that_ends_beyond_all_bytes_is_rejected() {
-        let mut rows: Vec<Request> = Vec::new();
-        let mut intake = Intake::new(&mut rows, "test");
-        for offset in [u64::MAX - 4096, u64::MAX - 4095] {
-            let mut row =
-                Request { offset_bytes: Some(offset), length_bytes: 4096, ..Request::default() };
-            intake.request(&mut row).unwrap();
-        }
-        assert_eq!(intake.complaints(), ["2: an end beyond all bytes"]);
-        let (provenance, _) = intake.finish().unwrap();
-        assert_eq!((provenance.counts.rejected, provenance.counts.requests), (1, 1));
-        assert_eq!(rows.len(), 1);
-    }
-}
+mod tests;

@@ -15,14 +15,15 @@ pub(super) trait Ordered: Copy {
 /// are put in order, and the items, which are long, are not moved.
 #[derive(Debug)]
 struct Behind<T: Ordered> {
-    order: VecDeque<(T::Key, u32)>,
+    /// Their keys, where they lie, and whether they are new ([`ReorderBuffer::take_new`]).
+    order: VecDeque<(T::Key, u32, bool)>,
     items: Vec<T>,
     /// Where nothing lies any more.
     vacant: Vec<u32>,
 }
 
 impl<T: Ordered> Behind<T> {
-    fn put(&mut self, item: &T) {
+    fn put(&mut self, item: &T, is_new: bool) {
         let key = item.key();
         let lies = self.vacant.pop().unwrap_or(self.items.len() as u32);
         match self.items.get_mut(lies as usize) {
@@ -30,17 +31,19 @@ impl<T: Ordered> Behind<T> {
             None => self.items.push(*item),
         }
         // What is equal stays in the order in which it came.
-        let place = self.order.partition_point(|(known, _)| *known <= key);
-        self.order.insert(place, (key, lies));
+        let place = self.order.partition_point(|(known, ..)| *known <= key);
+        self.order.insert(place, (key, lies, is_new));
     }
 
-    fn first(&mut self) -> Option<&mut T> {
-        let (_, lies) = self.order.front()?;
-        self.items.get_mut(*lies as usize)
+    /// The first one, and how many of it are not new.
+    fn first(&mut self) -> Option<(&mut [T], usize)> {
+        let (_, lies, is_new) = self.order.front()?;
+        let item = self.items.get_mut(*lies as usize)?;
+        Some((std::slice::from_mut(item), usize::from(!is_new)))
     }
 
     fn drop_first(&mut self) {
-        self.vacant.extend(self.order.pop_front().map(|(_, lies)| lies));
+        self.vacant.extend(self.order.pop_front().map(|(_, lies, _)| lies));
     }
 
     /// As far as none of the items is moved: if there are any, all stay.
@@ -63,6 +66,8 @@ pub(super) struct ReorderBuffer<T: Ordered> {
     kept: VecDeque<T>,
     /// The greatest key of these: to read it where it was just written would wait for that.
     greatest: Option<T::Key>,
+    /// How many of the last of these are new.
+    new: usize,
     behind: Behind<T>,
     /// How many of the first of all may go.
     free: usize,
@@ -86,6 +91,7 @@ impl<T: Ordered> ReorderBuffer<T> {
             span,
             kept: VecDeque::new(),
             greatest: None,
+            new: 0,
             behind,
             free: 0,
             unasked: 0,
@@ -97,14 +103,17 @@ impl<T: Ordered> ReorderBuffer<T> {
     }
 
     /// Takes one in, which is copied once; then those that are let go are to be taken out.
+    /// Whether it is new is for [`Self::take_new`]: one that is not, and comes behind one that is,
+    /// counts as new.
     #[inline]
-    pub(super) fn push(&mut self, item: &T) {
+    pub(super) fn push(&mut self, item: &T, is_new: bool) {
         let key = item.key();
         self.unasked += 1;
         match self.greatest {
-            Some(greatest) if greatest > key => self.behind.put(item),
+            Some(greatest) if greatest > key => self.behind.put(item, is_new),
             _ => {
                 self.greatest = Some(key);
+                self.new += usize::from(is_new || self.new > 0);
                 self.kept.push_back(*item);
             }
         }
@@ -121,7 +130,7 @@ impl<T: Ordered> ReorderBuffer<T> {
     /// How many have keys below one.
     fn below(&self, key: &T::Key) -> usize {
         self.kept.partition_point(|item| item.key() < *key)
-            + self.behind.order.partition_point(|(known, _)| known < key)
+            + self.behind.order.partition_point(|(known, ..)| known < key)
     }
 
     /// What is not before this key stays, as long as there is not too much of it: something that
@@ -143,26 +152,27 @@ impl<T: Ordered> ReorderBuffer<T> {
         self.free > 0
     }
 
-    /// The next ones that are let go, where they lie, as many as lie together and at most so many;
-    /// then [`Self::drop_first`].
+    /// The next ones that are let go, where they lie, as many as lie together and at most so many,
+    /// and from which of them on they are new; then [`Self::drop_first`].
     #[inline]
-    pub(super) fn first(&mut self, most: usize) -> &mut [T] {
+    pub(super) fn first(&mut self, most: usize) -> (&mut [T], usize) {
         let most = most.min(self.free);
         if most == 0 {
-            return &mut [];
+            return (&mut [], 0);
         }
+        let old = self.kept.len() - self.new;
         // Of equals the one that came first, which lies among those that came in order.
         let kept = self.kept.front().map(T::key);
-        let behind = self.behind.order.front().map(|(key, _)| *key);
+        let behind = self.behind.order.front().map(|(key, ..)| *key);
         self.is_first_behind = behind.is_some_and(|behind| kept.is_none_or(|kept| behind < kept));
-        let first = match self.is_first_behind {
-            true => self.behind.first().map(std::slice::from_mut).unwrap_or_default(),
+        let (first, old) = match self.is_first_behind {
+            true => self.behind.first().unwrap_or_default(),
             false => {
                 let (front, _) = self.kept.as_mut_slices();
                 let front = front.split_at_mut(most.min(front.len())).0;
                 let before = |item: &T| behind.is_none_or(|behind| item.key() <= behind);
                 let count = front.iter().take_while(|item| before(item)).count();
-                front.split_at_mut(count).0
+                (front.split_at_mut(count).0, old)
             }
         };
         for item in first.iter() {
@@ -172,7 +182,18 @@ impl<T: Ordered> ReorderBuffer<T> {
                 _ => self.last = Some(this),
             }
         }
-        first
+        (first, old)
+    }
+
+    /// Those of all that came since this was last asked.
+    pub(super) fn take_new(&mut self) -> impl Iterator<Item = &T> {
+        let kept = self.kept.range(self.kept.len() - std::mem::take(&mut self.new)..);
+        let Behind { order, items, .. } = &mut self.behind;
+        let behind = order.iter_mut().filter(|(.., is_new)| *is_new).filter_map(|place| {
+            place.2 = false;
+            items.get(place.1 as usize)
+        });
+        kept.chain(behind)
     }
 
     /// Lets so many of these go.
@@ -184,6 +205,7 @@ impl<T: Ordered> ReorderBuffer<T> {
             false if count == 1 => _ = self.kept.pop_front(),
             false => _ = self.kept.drain(..count.min(self.kept.len())),
         }
+        self.new = self.new.min(self.kept.len());
     }
 
     /// Whether none is kept.
@@ -231,7 +253,7 @@ mod tests {
 
     impl<T: Ordered> ReorderBuffer<T> {
         fn pop(&mut self) -> Option<T> {
-            let first = *self.first(1).first()?;
+            let first = *self.first(1).0.first()?;
             self.drop_first(1);
             Some(first)
         }
@@ -241,7 +263,7 @@ mod tests {
         let mut buffer = ReorderBuffer::new(span);
         let mut out = Vec::new();
         for item in items {
-            buffer.push(item);
+            buffer.push(item, false);
             out.extend(std::iter::from_fn(|| buffer.pop()));
         }
         buffer.flush();
@@ -252,10 +274,10 @@ mod tests {
     #[test]
     fn those_below_a_key_can_be_let_go_before_their_turn() {
         let mut buffer = ReorderBuffer::new(100);
-        [5, 3, 9, 4].into_iter().for_each(|item| buffer.push(&item));
+        [5, 3, 9, 4].into_iter().for_each(|item| buffer.push(&item, false));
         buffer.let_go_below(&5);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(3), Some(4), None));
-        buffer.push(&1);
+        buffer.push(&1, false);
         buffer.let_go_below(&6);
         assert_eq!((buffer.pop(), buffer.pop(), buffer.pop()), (Some(1), Some(5), None));
         assert_eq!((buffer.late(), buffer.len()), (1, 1));
@@ -266,7 +288,7 @@ mod tests {
         let mut buffer = ReorderBuffer::new(1 << 16);
         // Pairs, the later one first.
         let burst: Vec<i64> = (0..1 << 16).map(|item| item ^ 1).collect();
-        burst.iter().for_each(|item| buffer.push(item));
+        burst.iter().for_each(|item| buffer.push(item, false));
         buffer.let_go_below(&60_000);
         let first = std::iter::from_fn(|| buffer.pop());
         assert!(first.eq(0..60_000));
@@ -280,10 +302,32 @@ mod tests {
         assert!(std::iter::from_fn(|| buffer.pop()).eq(60_000..1 << 16));
         buffer.give_room_back();
         assert!(room(&buffer) * 2 < most, "{} of {most}", room(&buffer));
-        [7, 9, 8].iter().for_each(|item| buffer.push(&(item + 100_000)));
+        [7, 9, 8].iter().for_each(|item| buffer.push(&(item + 100_000), false));
         buffer.flush();
         let after: Vec<i64> = std::iter::from_fn(|| buffer.pop()).collect();
         assert_eq!(after, [100_007, 100_008, 100_009]);
+    }
+
+    #[test]
+    fn each_new_one_is_told_once_whether_it_is_here_still_or_leaves() {
+        let mut buffer = ReorderBuffer::new(2);
+        let mut told: Vec<i64> = Vec::new();
+        for (item, is_new) in [(5, false), (6, true), (9, true), (7, true), (8, false)] {
+            buffer.push(&item, is_new);
+            while let (first, old) = buffer.first(1)
+                && !first.is_empty()
+            {
+                told.extend(first.get(old..).unwrap_or_default());
+                buffer.drop_first(1);
+            }
+        }
+        // The first of the two that left was not new.
+        assert_eq!(told, [6]);
+        assert_eq!(buffer.take_new().copied().collect::<Vec<_>>(), [9, 7]);
+        buffer.push(&10, false);
+        buffer.push(&2, true);
+        assert_eq!(buffer.take_new().copied().collect::<Vec<_>>(), [2]);
+        assert_eq!(buffer.take_new().count(), 0);
     }
 
     #[test]
@@ -297,7 +341,7 @@ mod tests {
         buffer.hold_from(Some(3));
         let mut out = Vec::new();
         for item in 1..20 {
-            buffer.push(&item);
+            buffer.push(&item, false);
             out.extend(std::iter::from_fn(|| buffer.pop()));
             if item == 10 {
                 assert_eq!(out, [1, 2]);
@@ -311,7 +355,7 @@ mod tests {
         let mut buffer = ReorderBuffer::new(128);
         let mut asked_at = Vec::new();
         for item in 0..250 {
-            buffer.push(&item);
+            buffer.push(&item, false);
             if buffer.is_to_ask() {
                 buffer.hold_from(None);
                 asked_at.push(item);

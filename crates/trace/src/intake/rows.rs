@@ -26,14 +26,12 @@ pub trait Rows {
     /// Puts rows away that lie together: what is to be done once and not for each is.
     /// Errors: as of each; those behind the one that is refused are not put away.
     fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), Refused> {
-        rows.iter().enumerate().try_for_each(|(taken, row)| {
-            self.push(row, commands).map_err(|why| Refused { taken, why })
-        })
+        one_by_one(self, rows, commands)
     }
 
     /// Keeps what is to be left if the process is killed: rows that were done with since the last
-    /// time, which come by `push` in their turn, and what is known of the trace so far. Most
-    /// outputs leave nothing.
+    /// time, which come by `push` in their turn, and what is known of the trace so far. Those that
+    /// have come by [`Self::keeps_all`] need not be among them. Most outputs leave nothing.
     /// Errors: what the output refuses.
     fn keep(
         &mut self,
@@ -43,6 +41,29 @@ pub trait Rows {
     ) -> Result<(), RowsError> {
         Ok(())
     }
+
+    /// Whether the next [`Self::keep`] keeps all rows that were put away until then, given or not.
+    fn keeps_all(&self) -> bool {
+        false
+    }
+
+    /// Waits for what other threads still do with the rows so far.
+    /// Errors: what the output refuses.
+    fn settle(&mut self) -> Result<(), RowsError> {
+        Ok(())
+    }
+}
+
+/// Puts rows away that lie together, each by itself.
+/// Errors: as of [`Rows::push_all`].
+pub fn one_by_one<R: Rows + ?Sized>(
+    to: &mut R,
+    rows: &[Request],
+    commands: &Commands,
+) -> Result<(), Refused> {
+    rows.iter()
+        .enumerate()
+        .try_for_each(|(taken, row)| to.push(row, commands).map_err(|why| Refused { taken, why }))
 }
 
 impl Rows for Vec<Request> {
@@ -68,6 +89,14 @@ impl<R: Rows + ?Sized> Rows for &mut R {
         provenance: &Provenance,
     ) -> Result<(), RowsError> {
         (**self).keep(done, commands, provenance)
+    }
+
+    fn keeps_all(&self) -> bool {
+        (**self).keeps_all()
+    }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        (**self).settle()
     }
 }
 
@@ -114,6 +143,15 @@ impl<A: Rows, B: Rows> Rows for FanOut<A, B> {
     ) -> Result<(), RowsError> {
         self.0.keep(done, commands, provenance)?;
         self.1.keep(done, commands, provenance)
+    }
+
+    fn keeps_all(&self) -> bool {
+        self.0.keeps_all() || self.1.keeps_all()
+    }
+
+    fn settle(&mut self) -> Result<(), RowsError> {
+        self.0.settle()?;
+        self.1.settle()
     }
 }
 

@@ -28,6 +28,12 @@ pub struct DirectFile {
     filled: usize,
     /// Of what is written.
     offset_bytes: u64,
+}
+
+/// The space that a file can grow into.
+#[derive(Debug)]
+pub(super) struct Space {
+    file: File,
     reserved_bytes: u64,
     /// False where the file system cannot.
     reserves: bool,
@@ -55,16 +61,7 @@ impl DirectFile {
     pub fn over(file: File) -> Self {
         let buffer = vec![0; REQUEST_BYTES + ALIGNMENT];
         let begin = buffer.as_ptr().align_offset(ALIGNMENT);
-        Self {
-            file,
-            is_direct: false,
-            buffer,
-            begin,
-            filled: 0,
-            offset_bytes: 0,
-            reserved_bytes: 0,
-            reserves: true,
-        }
+        Self { file, is_direct: false, buffer, begin, filled: 0, offset_bytes: 0 }
     }
 
     /// Whether it goes past the page cache.
@@ -72,31 +69,10 @@ impl DirectFile {
         self.is_direct
     }
 
-    /// Sees to it that the file can grow to this size.
-    /// Errors: a disk that has not so much space. Where the file system cannot reserve, there is no
-    /// error.
-    pub fn reserve(&mut self, bytes: u64) -> io::Result<()> {
-        if bytes <= self.reserved_bytes || !self.reserves {
-            return Ok(());
-        }
-        // A large step, or what is needed if there is no more.
-        for goal in [bytes + (bytes / 4).min(STEP_BYTES), bytes] {
-            let more = goal - self.reserved_bytes;
-            let keep = FallocateFlags::KEEP_SIZE;
-            match rustix::fs::fallocate(&self.file, keep, self.reserved_bytes, more) {
-                Ok(()) => {
-                    self.reserved_bytes = goal;
-                    return Ok(());
-                }
-                Err(Errno::NOSPC | Errno::DQUOT) if goal > bytes => {}
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                    self.reserves = false;
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+    /// The space of this file, of which none is reserved yet.
+    /// Errors: a process that has too many files open.
+    pub(super) fn space(&self) -> io::Result<Space> {
+        Ok(Space { file: self.file.try_clone()?, reserved_bytes: 0, reserves: true })
     }
 
     /// Writes all that there is: what is no whole block is written with zeroes behind it, and again
@@ -122,7 +98,7 @@ impl DirectFile {
     /// Empties the file.
     /// Errors: the file system's refusal.
     pub fn restart(&mut self) -> io::Result<()> {
-        (self.filled, self.offset_bytes, self.reserved_bytes) = (0, 0, 0);
+        (self.filled, self.offset_bytes) = (0, 0);
         self.file.set_len(0)
     }
 
@@ -142,6 +118,35 @@ impl DirectFile {
         self.file.write_all_at(part, self.offset_bytes)?;
         self.offset_bytes += bytes as u64;
         self.filled = 0;
+        Ok(())
+    }
+}
+
+impl Space {
+    /// Sees to it that the file can grow to this size.
+    /// Errors: a disk that has not so much space. Where the file system cannot reserve, there is no
+    /// error.
+    pub(super) fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        if bytes <= self.reserved_bytes || !self.reserves {
+            return Ok(());
+        }
+        // A large step, or what is needed if there is no more.
+        for goal in [bytes + (bytes / 4).min(STEP_BYTES), bytes] {
+            let more = goal - self.reserved_bytes;
+            let keep = FallocateFlags::KEEP_SIZE;
+            match rustix::fs::fallocate(&self.file, keep, self.reserved_bytes, more) {
+                Ok(()) => {
+                    self.reserved_bytes = goal;
+                    return Ok(());
+                }
+                Err(Errno::NOSPC | Errno::DQUOT) if goal > bytes => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                    self.reserves = false;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
         Ok(())
     }
 }
@@ -175,7 +180,7 @@ mod tests {
             let path = directory.path().join("x");
             let bytes: Vec<u8> = (0..length).map(|n| (n * 7 % 251) as u8).collect();
             let mut file = DirectFile::create(&path).unwrap();
-            file.reserve(100).unwrap();
+            file.space().unwrap().reserve(100).unwrap();
             bytes.chunks(3333).for_each(|part| file.write_all(part).unwrap());
             file.finish().unwrap();
             assert!(std::fs::read(&path).unwrap() == bytes, "{length}");

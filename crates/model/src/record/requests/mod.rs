@@ -2,7 +2,8 @@
 //! written and read as a stream of columns, where samples and findings go row by row.
 //!
 //! - [`COLUMNS`]: each column, its type and why it is there; docs/records.md is made from it.
-//! - [`RequestWriter`]: rows in, Parquet out, in bounded memory.
+//! - [`RequestWriter`]: rows in, Parquet out, in bounded memory; [`Parts`] and [`PartWriter`] are
+//!   its two halves, for two threads.
 //! - [`RequestFile`]: Parquet in, rows out, a batch at a time, whole or by parts.
 //! - [`Groups`]: a file put together from what a killed writer left.
 //! - [`Area`]: a named part of a device, told by the provenance.
@@ -28,7 +29,7 @@ pub use provenance::{Counts, Provenance, SLOWER_THAN, SUMMED};
 pub use reader::{RequestFile, RequestReader};
 pub use salvage::{Groups, Piece, Tail};
 pub use stack::{DeviceStack, LAYERS_MOST};
-pub use writer::{BATCH_ROWS, RequestWriter};
+pub use writer::{BATCH_ROWS, Part, PartWriter, Parts, RequestWriter};
 
 use super::request::Request;
 

@@ -38,7 +38,7 @@ pub struct Tail {
     pub rows: u64,
 }
 
-/// The groups that were described, each as [`RequestWriter::describe_groups`] gave it.
+/// The groups that were described, each as [`super::PartWriter::describe_groups`] gave it.
 #[derive(Debug, Default, Clone)]
 pub struct Groups(Vec<RowGroupMetaData>);
 
@@ -88,7 +88,7 @@ impl Groups {
         more: &BTreeMap<String, String>,
     ) -> Result<Tail> {
         let mut writer = RequestWriter::new(Vec::new())?;
-        rest.iter().try_for_each(|row| writer.push(row, commands))?;
+        writer.push_all(rest, commands)?;
         let small = Bytes::from(writer.finish(commands, provenance, more)?);
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&small)?;
         let offset_bytes = self.end();

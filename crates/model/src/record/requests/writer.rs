@@ -5,6 +5,7 @@ use super::growing::{GrowingColumns, TOGETHER};
 use super::provenance::Provenance;
 use crate::record::file::key_values;
 use crate::record::request::{Commands, Request};
+use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -27,40 +28,53 @@ const GROUP_ROWS: usize = 512 * 1024;
 /// would.
 const FEW: [&str; 5] = ["device", "op", "length_bytes", "command", "file_kind"];
 
-/// Writes rows of requests, batch by batch.
+/// What goes into a file of requests next.
 #[derive(Debug)]
-pub struct RequestWriter<W: Write + Send> {
-    parquet: ArrowWriter<W>,
+pub enum Part {
+    /// Rows as columns.
+    Rows(RecordBatch),
+    /// The group of rows ends.
+    EndOfGroup,
+}
+
+/// Rows on their way into the parts of a file.
+#[derive(Debug)]
+pub struct Parts {
     schema: Arc<Schema>,
     /// Rows that are not in the columns yet.
     rows: Vec<Request>,
     columns: GrowingColumns,
-    written: u64,
+    /// What is to be written next.
+    ready: Vec<Part>,
+    /// Rows in batches that are ready, or were.
+    batched: u64,
     /// Rows in groups that were ended.
-    closed: u64,
-    /// Groups that were described.
-    described: usize,
+    grouped: u64,
 }
 
-impl<W: Write + Send> RequestWriter<W> {
-    /// Begins a file.
-    /// Errors: what the output or Parquet refuses.
-    pub fn new(output: W) -> Result<Self, ParquetError> {
-        let schema = Arc::new(schema());
-        let parquet = ArrowWriter::try_new(output, schema.clone(), Some(properties()))?;
-        let (rows, columns) = (Vec::with_capacity(TOGETHER), GrowingColumns::new(BATCH_ROWS));
-        Ok(Self { parquet, schema, rows, columns, written: 0, closed: 0, described: 0 })
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            schema: Arc::new(schema()),
+            rows: Vec::with_capacity(TOGETHER),
+            columns: GrowingColumns::new(BATCH_ROWS),
+            ready: Vec::new(),
+            batched: 0,
+            grouped: 0,
+        }
     }
+}
 
+impl Parts {
     /// Adds a row.
-    /// Errors: what the output or Parquet refuses.
+    /// Errors: what Arrow refuses.
     pub fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), ParquetError> {
         self.rows.push(*row);
         if self.rows.len() < TOGETHER { Ok(()) } else { self.add_rest(commands) }
     }
 
     /// Adds rows that lie together: they are copied into columns alone.
-    /// Errors: what the output or Parquet refuses.
+    /// Errors: what Arrow refuses.
     pub fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), ParquetError> {
         self.add_rest(commands)?;
         self.add(rows, commands)
@@ -82,7 +96,7 @@ impl<W: Write + Send> RequestWriter<W> {
             let (these, others) = rest.split_at(room.min(rest.len()));
             self.columns.add(these);
             if self.columns.rows() == BATCH_ROWS {
-                self.write_batch(commands)?;
+                self.end_batch(commands)?;
                 if self.rows_in_group() >= GROUP_ROWS as u64 {
                     self.end_group(commands)?;
                 }
@@ -92,19 +106,74 @@ impl<W: Write + Send> RequestWriter<W> {
         Ok(())
     }
 
-    /// How many rows are in no group that was ended.
-    pub fn rows_in_group(&self) -> u64 {
-        self.rows() - self.closed
+    fn end_batch(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        self.batched += self.columns.rows() as u64;
+        self.ready.push(Part::Rows(self.columns.take(&self.schema, commands)?));
+        Ok(())
     }
 
-    /// Ends the group of rows: it is in the output then.
-    /// Errors: what the output or Parquet refuses.
+    /// Makes a part of what is not a whole batch.
+    /// Errors: what Arrow refuses.
+    pub fn end(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        self.add_rest(commands)?;
+        if self.columns.rows() > 0 { self.end_batch(commands) } else { Ok(()) }
+    }
+
+    /// Ends the group of rows.
+    /// Errors: what Arrow refuses.
     pub fn end_group(&mut self, commands: &Commands) -> Result<(), ParquetError> {
-        self.write_rest(commands)?;
-        self.parquet.flush()?;
-        self.parquet.sync()?;
-        self.closed = self.written;
+        self.end(commands)?;
+        self.grouped = self.batched;
+        self.ready.push(Part::EndOfGroup);
         Ok(())
+    }
+
+    /// What is to be written next, in its order.
+    pub fn take(&mut self) -> impl Iterator<Item = Part> {
+        self.ready.drain(..)
+    }
+
+    /// How many rows were added.
+    pub fn rows(&self) -> u64 {
+        self.batched + (self.columns.rows() + self.rows.len()) as u64
+    }
+
+    /// How many rows are in no group that was ended.
+    pub fn rows_in_group(&self) -> u64 {
+        self.rows() - self.grouped
+    }
+}
+
+/// Writes the parts of a file of requests.
+#[derive(Debug)]
+pub struct PartWriter<W: Write + Send> {
+    parquet: ArrowWriter<W>,
+    rows: u64,
+    /// Groups that were described.
+    described: usize,
+}
+
+impl<W: Write + Send> PartWriter<W> {
+    /// Begins a file.
+    /// Errors: what the output or Parquet refuses.
+    pub fn new(output: W) -> Result<Self, ParquetError> {
+        let parquet = ArrowWriter::try_new(output, Arc::new(schema()), Some(properties()))?;
+        Ok(Self { parquet, rows: 0, described: 0 })
+    }
+
+    /// Writes the next part. A group that has ended is in the output then.
+    /// Errors: what the output or Parquet refuses.
+    pub fn write(&mut self, part: Part) -> Result<(), ParquetError> {
+        match part {
+            Part::Rows(batch) => {
+                self.rows += batch.num_rows() as u64;
+                self.parquet.write(&batch)
+            }
+            Part::EndOfGroup => {
+                self.parquet.flush()?;
+                Ok(self.parquet.sync()?)
+            }
+        }
     }
 
     /// Describes each group that was ended since the last time, in the form of a footer by itself.
@@ -117,21 +186,14 @@ impl<W: Write + Send> RequestWriter<W> {
         described
     }
 
-    /// How many rows were added.
+    /// How many rows were written.
     pub fn rows(&self) -> u64 {
-        self.written + self.pending() as u64
+        self.rows
     }
 
-    /// How many rows are in no batch yet.
-    fn pending(&self) -> usize {
-        self.columns.rows() + self.rows.len()
-    }
-
-    /// How long the file will be with all that was added so far; the footer comes on top. Rows that
-    /// are not a batch yet count in full.
+    /// How long the file will be with what was written so far; the footer comes on top.
     pub fn anticipated_bytes(&self) -> u64 {
-        let encoded = self.parquet.bytes_written() + self.parquet.in_progress_size();
-        (encoded + self.pending() * std::mem::size_of::<Request>()) as u64
+        (self.parquet.bytes_written() + self.parquet.in_progress_size()) as u64
     }
 
     /// The output. Nothing is to be written to it.
@@ -139,16 +201,61 @@ impl<W: Write + Send> RequestWriter<W> {
         self.parquet.inner_mut()
     }
 
-    fn write_batch(&mut self, commands: &Commands) -> Result<(), ParquetError> {
-        self.written += self.columns.rows() as u64;
-        let batch = self.columns.take(&self.schema, commands)?;
-        self.parquet.write(&batch)
+    /// Ends the file with its footer and gives the output back. `more` is added to the footer.
+    /// Errors: what the output or Parquet refuses.
+    pub fn finish(
+        mut self,
+        provenance: &Provenance,
+        more: &BTreeMap<String, String>,
+    ) -> Result<W, ParquetError> {
+        let mut footer = provenance.to_footer();
+        // By it a reader knows that all of them are there, and the other counts are of them.
+        footer.insert("lbolt.count.requests".into(), self.rows.to_string());
+        footer.extend(more.clone());
+        let pairs = key_values(SCHEMA, footer);
+        pairs.for_each(|pair| self.parquet.append_key_value_metadata(pair));
+        self.parquet.into_inner()
+    }
+}
+
+/// Writes rows of requests, batch by batch.
+#[derive(Debug)]
+pub struct RequestWriter<W: Write + Send> {
+    parts: Parts,
+    file: PartWriter<W>,
+}
+
+impl<W: Write + Send> RequestWriter<W> {
+    /// Begins a file.
+    /// Errors: what the output or Parquet refuses.
+    pub fn new(output: W) -> Result<Self, ParquetError> {
+        Ok(Self { parts: Parts::default(), file: PartWriter::new(output)? })
     }
 
-    /// Writes what is not a whole batch.
-    fn write_rest(&mut self, commands: &Commands) -> Result<(), ParquetError> {
-        self.add_rest(commands)?;
-        if self.columns.rows() > 0 { self.write_batch(commands) } else { Ok(()) }
+    /// Adds a row.
+    /// Errors: what the output or Parquet refuses.
+    pub fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), ParquetError> {
+        self.parts.push(row, commands)?;
+        self.write()
+    }
+
+    /// Adds rows that lie together.
+    /// Errors: what the output or Parquet refuses.
+    pub fn push_all(&mut self, rows: &[Request], commands: &Commands) -> Result<(), ParquetError> {
+        self.parts.push_all(rows, commands)?;
+        self.write()
+    }
+
+    /// Ends the group of rows.
+    /// Errors: what the output or Parquet refuses.
+    pub fn end_group(&mut self, commands: &Commands) -> Result<(), ParquetError> {
+        self.parts.end_group(commands)?;
+        self.write()
+    }
+
+    #[inline]
+    fn write(&mut self) -> Result<(), ParquetError> {
+        self.parts.take().try_for_each(|part| self.file.write(part))
     }
 
     /// Ends the file with its footer and gives the output back. `more` is added to the footer.
@@ -159,14 +266,9 @@ impl<W: Write + Send> RequestWriter<W> {
         provenance: &Provenance,
         more: &BTreeMap<String, String>,
     ) -> Result<W, ParquetError> {
-        self.write_rest(commands)?;
-        let mut footer = provenance.to_footer();
-        // By it a reader knows that all of them are there, and the other counts are of them.
-        footer.insert("lbolt.count.requests".into(), self.written.to_string());
-        footer.extend(more.clone());
-        let pairs = key_values(SCHEMA, footer);
-        pairs.for_each(|pair| self.parquet.append_key_value_metadata(pair));
-        self.parquet.into_inner()
+        self.parts.end(commands)?;
+        self.write()?;
+        self.file.finish(provenance, more)
     }
 }
 
