@@ -448,7 +448,7 @@ impl<C> Disk<C> {
         match ends {
             Some((_, _, true)) => {
                 self.runs.retain(|(_, until_ns)| *until_ns > end_ns);
-                self.begin_anew(end_ns);
+                self.begin_anew(end_ns.max(self.since.completed_ns));
             }
             // Who waits for it has the time of the device, too.
             Some((Some(act), None, _)) => self.settle(end_ns, act),
