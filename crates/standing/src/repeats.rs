@@ -13,6 +13,7 @@
 use super::capture::Shared;
 use ::capture::{Alarm, Session, now_ns};
 use ::verdict::watched::{InCommon, Many};
+use model::busy::Busy;
 use model::histogram::SparseHistogram;
 use model::record::{Request, Summed};
 use rustix::time::ClockId;
@@ -313,9 +314,14 @@ impl LastSums {
         sum.bytes += quick.bytes;
         sum.admission_ns += quick.admission_ns;
         sum.queue_ns += quick.queue_ns;
-        let mut busy = sum.busy().or(quick.busy).unwrap_or_default();
-        quick.busy.iter().for_each(|more| busy.add(more));
-        (sum.busy_from_ns, sum.busy_bits) = (busy.from_ns, busy.bits);
+        // Where it is not known of a part, it is not of the whole.
+        let busy = quick.busy.map(|more| {
+            let mut all = sum.busy().unwrap_or(more);
+            all.add(&more);
+            all
+        });
+        let Busy { from_ns, bits } = busy.unwrap_or_default();
+        (sum.busy_from_ns, sum.busy_bits) = (from_ns, bits);
         responses.merge(&quick.responses);
     }
 

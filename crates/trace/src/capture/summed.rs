@@ -160,6 +160,7 @@ impl Sums {
             if is_same && known.is_none_or(|known| known.is_settled) {
                 continue;
             }
+            // A program that is between the two has it one or two bits later.
             let (last, bits) = (self.word(place, KEY), self.word(place, BUSY).reverse_bits());
             let first = as_ns(last) - i64::from(u64::BITS - 1);
             busy.add(&Busy { from_ns: first.saturating_mul(BIT_NS), bits });
