@@ -375,7 +375,15 @@ impl<'a, O: Output> Watcher<'a, O> {
 
     /// What became known of threads.
     fn learn(&mut self, session: &mut Session<'_>) {
-        for NewThread { process, started } in session.new_threads() {
+        let new = session.new_threads();
+        let pids = new.iter().map(|new| new.process.pid as u32);
+        let known: Vec<u32> = pids.filter(|pid| self.repeats.has(*pid)).collect();
+        if !known.is_empty() {
+            // What was summed up was another's of that number.
+            self.repeats.read(session, Sinks { shared: self.shared, alarm: self.alarm });
+            self.repeats.forget(&known, session);
+        }
+        for NewThread { process, started } in new {
             self.shared.tally.borrow_mut().learn(&process);
             self.shared.losses.borrow_mut().learn(&process);
             self.lives.know(process.pid as u32, started);

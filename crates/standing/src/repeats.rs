@@ -62,8 +62,8 @@ pub(super) struct Sinks<'a> {
 pub(super) struct Repeats {
     /// By the number of their sums.
     together: [Option<Together>; SUMS_MOST],
-    /// Names that are summed up, and those that were sampled once.
-    named: HashSet<Repeated>,
+    /// Names that are summed up, with their sums, and those that were sampled once.
+    named: HashMap<Repeated, usize>,
     once: HashSet<Repeated>,
     /// Until when what is queued is summed up: a span's end.
     until_ns: i64,
@@ -77,7 +77,7 @@ impl Repeats {
     pub(super) fn new(keep: Duration) -> Self {
         Self {
             together: [const { None }; SUMS_MOST],
-            named: HashSet::new(),
+            named: HashMap::new(),
             once: HashSet::new(),
             until_ns: i64::MIN,
             read_ns: now_ns(ClockId::Monotonic),
@@ -135,29 +135,37 @@ impl Repeats {
     }
 
     fn leave(&mut self, now_ns: i64, session: &mut Session<'_>) {
-        for (sums, of) in self.together.iter_mut().enumerate() {
-            let is_idle = |of: &&mut Together| now_ns.saturating_sub(of.last_ns) >= IDLE_NS;
-            if let Some((of, tracer)) = of.as_mut().filter(is_idle).zip(session.tracer_mut()) {
-                tracer.tell_singly(sums);
-                of.is_left = true;
+        for sums in 0..SUMS_MOST {
+            let is_idle = |of: &Together| now_ns.saturating_sub(of.last_ns) >= IDLE_NS;
+            if self.together[sums].as_ref().is_some_and(is_idle) {
+                self.tell_singly(sums, session);
             }
         }
+    }
+
+    fn tell_singly(&mut self, sums: usize, session: &mut Session<'_>) {
+        session.tracer_mut().into_iter().for_each(|tracer| tracer.tell_singly(sums));
+        self.named.retain(|_, of| *of != sums);
+        self.together[sums].iter_mut().for_each(|of| of.is_left = true);
+    }
+
+    /// Whether a thread is one of those that are summed up.
+    pub(super) fn has(&self, pid: u32) -> bool {
+        self.together.iter().flatten().any(|of| of.has(pid))
     }
 
     /// Threads are gone, whose sums were read: another one tells whose the sums are from now on.
     /// Where there is none, what comes under such a name is told.
     pub(super) fn forget(&mut self, gone: &[u32], session: &mut Session<'_>) {
-        for (sums, of) in self.together.iter_mut().enumerate() {
-            let Some(of) = of else { continue };
+        for sums in 0..SUMS_MOST {
+            let Some(of) = &mut self.together[sums] else { continue };
             of.other_pids.retain(|pid| !gone.contains(pid));
             if of.like.pid.is_some_and(|pid| !gone.contains(&pid)) {
                 continue;
             }
-            if let Some(other) = of.other_pids.pop() {
-                of.like.pid = Some(other);
-            } else if let Some(tracer) = session.tracer_mut() {
-                tracer.tell_singly(sums);
-                of.is_left = true;
+            match of.other_pids.pop() {
+                Some(other) => of.like.pid = Some(other),
+                None => self.tell_singly(sums, session),
             }
         }
     }
@@ -188,7 +196,7 @@ impl Repeats {
         for (name, like) in called {
             // Of what is named, the slow ones are told; and who asks is to be known.
             let knows = |pid| into.shared.losses.borrow().knows(pid);
-            if self.named.contains(&name) || !like.pid.is_some_and(knows) {
+            if self.named.contains_key(&name) || !like.pid.is_some_and(knows) {
                 continue;
             }
             let what = into.shared.tally.borrow_mut().in_common(&like, session.commands());
@@ -230,8 +238,9 @@ impl Repeats {
         let mut tracer = session.tracer_mut();
         let is_named = tracer.as_mut().is_some_and(|tracer| tracer.sum_up(name, sums, until_ns));
         let Some(of) = self.together[sums].as_mut().filter(|_| is_named) else { return };
-        self.named.insert(name);
-        of.other_pids.extend(like.pid.filter(|pid| !of.has(*pid)));
+        self.named.insert(name, sums);
+        let is_full = of.other_pids.len() >= THREADS_MOST;
+        of.other_pids.extend(like.pid.filter(|pid| !is_full && !of.has(*pid)));
     }
 
     /// The sums of the last seconds, which are gathered anew from now on.
@@ -242,8 +251,7 @@ impl Repeats {
 
 impl Together {
     fn has(&self, pid: u32) -> bool {
-        let is_full = self.other_pids.len() >= THREADS_MOST;
-        is_full || self.like.pid == Some(pid) || self.other_pids.contains(&pid)
+        self.like.pid == Some(pid) || self.other_pids.contains(&pid)
     }
 
     /// Its sums of a time, which are kept among the last.
