@@ -406,8 +406,9 @@ fn root_top_prints_a_screen_a_second_as_text() {
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };
     let name = device.node.trim_start_matches("/dev/").to_owned();
-    let top = lab.start(lab.lbolt(&format!("top -d {} --batch --duration 4s", device.node)));
-    for _ in 0..20 {
+    let mut top = lab.start(lab.lbolt(&format!("top -d {} --batch --duration 4s", device.node)));
+    // It takes a while to begin.
+    while top.child.try_wait().unwrap().is_none() {
         read(&device.node, 200);
         std::thread::sleep(Duration::from_millis(100));
     }
