@@ -1,9 +1,9 @@
 //! Requests that repeat, of which the kernel keeps sums in place of telling each one: those of a
 //! role, of one class and file system, whichever thread asks for them. Who is slow is told singly.
 //!
-//! What comes often is known by a sample of what is told. It has sums from then on, and a name that
-//! was sampled twice is summed up into these. A minute later it has to be sampled again: so a name
-//! whose thread is another's, or gone, is none.
+//! Which requests come often is found by a sample of those that are recorded singly. They get sums,
+//! and a name that was sampled twice is added to them. Each minute names are sampled anew, so that
+//! none outlives its thread.
 //!
 //! The sums belong to a span of the wall clock to the last request: the kernel sums up what is
 //! queued until its end, and what is queued later is told, until its sums were read.

@@ -175,7 +175,8 @@ impl Sums {
                 known.quick = quick;
             }
         }
-        new.busy = busy.reaches(as_ns(now_ns)).then_some(busy);
+        // What came within the first bit is not known to have been in flight at any time.
+        new.busy = (busy.bits != 0 && busy.reaches(as_ns(now_ns))).then_some(busy);
         new
     }
 
