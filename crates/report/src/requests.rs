@@ -205,8 +205,8 @@ pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
     let (slow, quick) = (value("requests_count")?, value("summed_count")?);
     let Some(threshold_ns) = value("slower_than_ns") else {
         return Some(format!(
-            "{} of {} requests were summed up by the kernel: they are among the waits, and not in \
-             response times and depth of devices.",
+            "{} of {} requests were summed up by the kernel: they are in all figures but those by \
+             place, by what a request found in flight, and of storms of writes.",
             show_count(quick),
             show_count(slow + quick),
         ));
