@@ -116,13 +116,14 @@ impl Repeats {
     pub(super) fn read(&mut self, session: &mut Session<'_>, into: Sinks<'_>) {
         let now_ns = now_ns(ClockId::Monotonic);
         into.shared.spans.borrow_mut().reach(now_ns);
-        let from_ns = std::mem::replace(&mut self.read_ns, now_ns);
+        // What is completed just after a span's end began in it.
+        let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
+        let from_ns = std::mem::replace(&mut self.read_ns, now_ns).min(began_ns);
         for (sums, quick) in session.take_summed() {
             let Some(of) = self.together.get_mut(sums).and_then(Option::as_mut) else { continue };
             of.last_ns = now_ns;
             into.alarm.see_many(of.like.op, &quick.responses, now_ns);
             let many = of.many(quick, (from_ns, now_ns), session, &mut self.last);
-            let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
             let spans = into.shared.spans.borrow();
             into.shared.tally.borrow_mut().many(&many, began_ns, session.commands(), &spans);
             into.shared.losses.borrow_mut().many(many);
@@ -141,6 +142,11 @@ impl Repeats {
                 self.tell_singly(sums, session);
             }
         }
+    }
+
+    /// Tells all singly: roles have other numbers from now on.
+    pub(super) fn leave_all(&mut self, session: &mut Session<'_>) {
+        (0..SUMS_MOST).for_each(|sums| self.tell_singly(sums, session));
     }
 
     fn tell_singly(&mut self, sums: usize, session: &mut Session<'_>) {
