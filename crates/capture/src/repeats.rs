@@ -116,7 +116,9 @@ impl Repeats {
     /// Reads the sums.
     pub fn read(&mut self, session: &mut Session<'_>, into: &mut impl TakesSums) {
         let now_ns = now_ns(ClockId::Monotonic);
-        let from_ns = std::mem::replace(&mut self.read_ns, now_ns);
+        // What is completed just after a span's end began in it.
+        let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
+        let from_ns = std::mem::replace(&mut self.read_ns, now_ns).min(began_ns);
         for (sums, quick) in session.take_summed() {
             let Some(of) = self.together.get_mut(sums).and_then(Option::as_mut) else { continue };
             of.last_ns = now_ns;
@@ -136,6 +138,11 @@ impl Repeats {
                 self.tell_singly(sums, session);
             }
         }
+    }
+
+    /// Tells all singly: roles have other numbers from now on.
+    pub fn leave_all(&mut self, session: &mut Session<'_>) {
+        (0..SUMS_MOST).for_each(|sums| self.tell_singly(sums, session));
     }
 
     fn tell_singly(&mut self, sums: usize, session: &mut Session<'_>) {

@@ -370,6 +370,7 @@ impl<'a, O: Output> Watcher<'a, O> {
         rows.extend(losses.take(shown_ns, (&spans, session.commands()), &names));
         drop(losses);
         if shared.tally.borrow().has_all_roles() {
+            self.repeats.leave_all(session);
             shared.tally.borrow_mut().forget_roles(shared.losses.borrow().processes());
         }
         rows.extend(self.disks.read(&self.devices, &span));

@@ -139,9 +139,8 @@ impl Repeats {
 
     /// Sums since this was last asked, of those that have any.
     pub(super) fn take(&mut self) -> Vec<(usize, Quick)> {
-        let now = now_ns();
-        let since = (std::mem::replace(&mut self.taken_ns, now), now);
-        let taken = (0..SUMS_MOST).map(|number| (number, self.sums.take(number, since)));
+        let since_ns = std::mem::replace(&mut self.taken_ns, now_ns());
+        let taken = (0..SUMS_MOST).map(|number| (number, self.sums.take(number, since_ns)));
         taken.filter(|(_, quick)| quick.responses.count() > 0).collect()
     }
 }

@@ -127,9 +127,9 @@ impl Sums {
         Ok(Self { sums, counts, sizes, slower_than_ns, taken: BTreeMap::new(), _maps: maps })
     }
 
-    /// What is new since the last time in a place of all rows, between two moments of
+    /// What is new since the last time in a place of all rows, which was at a moment of
     /// CLOCK_MONOTONIC.
-    pub(super) fn take(&mut self, of_row: usize, (from_ns, now_ns): (u64, u64)) -> Quick {
+    pub(super) fn take(&mut self, of_row: usize, from_ns: u64) -> Quick {
         let mut new = Quick::default();
         let mut busy = Busy::since(as_ns(from_ns));
         for place in (of_row..self.sizes.places as usize).step_by(PLACES_OF_ROW) {
@@ -154,8 +154,11 @@ impl Sums {
                 known.quick = quick;
             }
         }
-        // What came within the first bit is not known to have been in flight at any time.
-        new.busy = (busy.bits != 0 && busy.reaches(as_ns(now_ns))).then_some(busy);
+        if busy.bits == 0 {
+            // All were completed within the bit of that moment, which others have set before it.
+            busy = Busy { from_ns: busy.from_ns - BIT_NS, bits: 1 };
+        }
+        new.busy = (new.responses.count() > 0).then_some(busy);
         new
     }
 
