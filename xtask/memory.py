@@ -109,7 +109,7 @@ def draw(table, out):
     for tens in range(most + 1):
         parts.append(f'<path d="M{LEFT} {y(tens * 10):.1f}H{WIDTH - 20}" stroke="#ddd"/>')
         parts.append(text((LEFT - 8, y(tens * 10) + 4), tens * 10, "end"))
-    for minutes in range(0, rows[-1]["s"] // 60 + 1, 20):
+    for minutes in range(0, rows[-1]["s"] // 60 + 1, 10):
         parts.append(text((x(minutes * 60), HEIGHT - 16), f"{minutes} min", "middle"))
     for before, row in zip(rows, rows[1:]):
         if row["bursts"] > before["bursts"]:

@@ -25,7 +25,7 @@ use trace::event::Repeated;
 const SETTLED_NS: i64 = 10_000_000;
 /// Of what does not come for so long, the sums are another's.
 const IDLE_NS: i64 = 10_000_000_000;
-/// What is sampled so often between two looks comes often: 255 requests.
+/// What is sampled so often in 100 ms comes often: 255 requests.
 const OFTEN: u32 = 15;
 /// So many names are remembered that were sampled once.
 const ONCE_MOST: usize = 4096;
@@ -67,6 +67,8 @@ pub struct Repeats {
     /// Names that are summed up, with their sums, and those that were sampled once.
     named: HashMap<Repeated, usize>,
     once: HashSet<Repeated>,
+    /// How often others were sampled since a part of the time began.
+    sampled: HashMap<InCommon, u32>,
     /// Until when what is queued is summed up: a span's end.
     until_ns: i64,
     /// When the sums were read last.
@@ -79,6 +81,7 @@ impl Default for Repeats {
             together: [const { None }; SUMS_MOST],
             named: HashMap::new(),
             once: HashSet::new(),
+            sampled: HashMap::new(),
             until_ns: i64::MIN,
             read_ns: now_ns(ClockId::Monotonic),
         }
@@ -91,6 +94,7 @@ impl Repeats {
         let now_ns = now_ns(ClockId::Monotonic);
         if self.is_due(now_ns) {
             self.read(session, into);
+            self.sampled.clear();
         }
         self.leave(now_ns, session);
         self.renew(now_ns, session, into);
@@ -197,14 +201,13 @@ impl Repeats {
         session: &mut Session<'_>,
         into: &mut impl TakesSums,
     ) {
-        let mut seen: HashMap<InCommon, u32> = HashMap::new();
         for (name, like) in called {
             // Of what is named, the slow ones are told.
             if self.named.contains_key(&name) {
                 continue;
             }
             let Some(what) = into.in_common(&like, session.commands()) else { continue };
-            let count = seen.entry(what).or_default();
+            let count = self.sampled.entry(what).or_default();
             *count += 1;
             let is_often = *count >= OFTEN;
             let Some(sums) = self.sums_of(&what, is_often.then_some(&like), now_ns) else {
