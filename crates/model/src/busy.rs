@@ -21,6 +21,18 @@ impl Busy {
         Self { from_ns: (from_ns.div_euclid(BIT_NS) + 1) * BIT_NS, bits: 0 }
     }
 
+    /// One from a moment to another; none where there are not so many bits.
+    pub fn of(from_ns: i64, until_ns: i64) -> Option<Self> {
+        let (first, last) = (from_ns.div_euclid(BIT_NS), until_ns.div_euclid(BIT_NS));
+        let others = u32::try_from(last - first).ok().filter(|others| *others < u64::BITS)?;
+        Some(Self { from_ns: first * BIT_NS, bits: u64::MAX >> (u64::BITS - 1 - others) })
+    }
+
+    /// Whether there is a bit for a moment.
+    pub fn reaches(&self, until_ns: i64) -> bool {
+        until_ns < self.from_ns + i64::from(u64::BITS) * BIT_NS
+    }
+
     /// Adds others. Where they go on beyond the last bit, the first ones are forgotten: there are
     /// bits for so long a time only.
     pub fn add(&mut self, others: &Self) {
@@ -75,6 +87,7 @@ mod tests {
         assert_eq!(busy, bit(1001, 0b11_1101), "one of them reaches there");
         busy.add(&bit(10, 1));
         assert_eq!(busy, bit(1001, 0b11_1101));
+        assert!(busy.reaches(1065 * BIT_NS - 1) && !busy.reaches(1065 * BIT_NS));
         busy.add(&bit(1064, 1));
         assert_eq!(busy, bit(1001, 1 << 63 | 0b11_1101));
         busy.add(&bit(1063, 0b100));
@@ -83,6 +96,15 @@ mod tests {
         assert_eq!(busy.from_ns, 1002 * BIT_NS);
         busy.add(&bit(2000, 1));
         assert_eq!(busy, bit(1937, 1 << 63));
+    }
+
+    #[test]
+    fn what_takes_longer_than_there_are_bits_is_not_known() {
+        let of = |from: i64, until: i64| Busy::of(from * BIT_NS + 9, until * BIT_NS + 3);
+        assert_eq!(of(5, 5), Some(Busy { from_ns: 5 * BIT_NS, bits: 1 }));
+        assert_eq!(of(5, 7), Some(Busy { from_ns: 5 * BIT_NS, bits: 0b111 }));
+        assert_eq!(of(5, 68), Some(Busy { from_ns: 5 * BIT_NS, bits: u64::MAX }));
+        assert_eq!((of(5, 69), of(5, 3)), (None, None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use model::record::Op;
 use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
-use trace::capture::{Capture, CaptureOptions, Quick, SUMS_MOST};
+use trace::capture::{Capture, CaptureOptions, Quick, REPEATS_BELOW, SUMS_MOST};
 use trace::event::{Event, Step};
 use trace::intake::Collected;
 
@@ -18,7 +18,7 @@ fn of_repeats(disk: &Loop, repeats_by_file: bool) -> CaptureOptions {
     CaptureOptions {
         devices: vec![disk.number],
         ring_bytes: RING_BYTES,
-        repeats: true,
+        repeats_below: Some(REPEATS_BELOW),
         repeats_by_file,
         ..CaptureOptions::default()
     }

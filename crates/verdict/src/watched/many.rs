@@ -39,6 +39,10 @@ pub struct Many {
     pub until_ns: i64,
     /// Their bytes.
     pub bytes: u64,
+    /// The sum of their times from queued to started, in ns.
+    pub admission_ns: u64,
+    /// The sum of their times from queued to issued, in ns.
+    pub queue_ns: u64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
     /// When some were in flight, where that is known.
@@ -46,8 +50,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// As an incident keeps it, with the name of its thread numbered; none of what is of all
-    /// threads.
+    /// As a trace keeps it, with the name of its thread numbered; none of what is of no role.
     pub(crate) fn of(summed: &Summed, commands: &mut Commands) -> Option<Self> {
         let narrow = |of: Option<u64>| u32::try_from(of?).ok();
         let command = summed.command.as_ref();
@@ -63,13 +66,15 @@ impl Many {
         let mut responses = SparseHistogram::default();
         let is_one = summed.add_responses(&mut responses);
         let (from_ns, until_ns) = (summed.from_ns, summed.until_ns.max(summed.from_ns));
-        let (bytes, busy) = (summed.bytes, summed.busy());
+        let Summed { bytes, admission_ns, queue_ns, .. } = *summed;
+        let busy = summed.busy();
         let other_pids = summed.other_pids.iter().filter_map(|pid| narrow(Some(*pid))).collect();
-        is_one.then_some(Self { like, other_pids, from_ns, until_ns, bytes, responses, busy })
+        let all = Self { like, other_pids, from_ns, until_ns, bytes, busy, ..Self::default() };
+        is_one.then_some(Self { admission_ns, queue_ns, responses, ..all })
     }
 
     /// Its threads.
-    fn pids(&self) -> impl Iterator<Item = u32> {
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.like.pid.into_iter().chain(self.other_pids.iter().copied())
     }
 
