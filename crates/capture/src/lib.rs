@@ -50,14 +50,7 @@ pub use repeats::{Repeats, TakesSums};
 pub use session::{Live, Options, Session};
 pub use slowdown::slowdown;
 pub use sums::Sums;
+pub use trace::clock::now_ns;
 pub use trigger::Alarm;
 pub use until::{End, Until};
 pub use witness::NewThread;
-
-use rustix::time::{ClockId, clock_gettime};
-
-/// What a clock shows, in ns.
-pub fn now_ns(clock: ClockId) -> i64 {
-    let time = clock_gettime(clock);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
-}

@@ -95,7 +95,8 @@ impl Sums {
         let parts = std::mem::take(&mut self.parts);
         let mut sums: Vec<Summed> =
             parts.into_values().flat_map(HashMap::into_values).map(Sum::finished).collect();
-        sums.sort_by_key(|sum| (sum.from_ns, sum.device, sum.op as u64, sum.pid, sum.length_bytes));
+        let place = |sum: &Summed| (sum.from_ns, sum.device, sum.op as u64, sum.pid, sum.flags);
+        sums.sort_by_key(|sum| (place(sum), sum.length_bytes));
         sums
     }
 }
