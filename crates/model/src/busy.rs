@@ -28,11 +28,6 @@ impl Busy {
         Some(Self { from_ns: first * BIT_NS, bits: u64::MAX >> (u64::BITS - 1 - others) })
     }
 
-    /// Whether there is a bit for a moment.
-    pub fn reaches(&self, until_ns: i64) -> bool {
-        until_ns < self.from_ns + i64::from(u64::BITS) * BIT_NS
-    }
-
     /// Adds others. Where they go on beyond the last bit, the first ones are forgotten: there are
     /// bits for so long a time only.
     pub fn add(&mut self, others: &Self) {
@@ -87,7 +82,6 @@ mod tests {
         assert_eq!(busy, bit(1001, 0b11_1101), "one of them reaches there");
         busy.add(&bit(10, 1));
         assert_eq!(busy, bit(1001, 0b11_1101));
-        assert!(busy.reaches(1065 * BIT_NS - 1) && !busy.reaches(1065 * BIT_NS));
         busy.add(&bit(1064, 1));
         assert_eq!(busy, bit(1001, 1 << 63 | 0b11_1101));
         busy.add(&bit(1063, 0b100));
