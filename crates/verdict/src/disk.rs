@@ -50,8 +50,8 @@ pub(crate) enum Part {
 const STALL_NS: i64 = 50_000_000;
 const STALL_TIMES: f64 = 5.0;
 
-/// Where something is known as a sum it was in flight for so long at the most, in ns: its bits
-/// begin so much before it was completed.
+/// So long before a completion begin the bits of what is known as a sum, at the most, in ns: for so
+/// long it may have been in flight.
 const QUICK_NS: i64 = 3 * BIT_NS;
 
 /// What is less than this is no part of a wait, but rounded.

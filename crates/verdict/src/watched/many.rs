@@ -1,11 +1,12 @@
 //! Requests that are known as sums: many that are alike, one after the other, of each of which
-//! neither begin nor end is known. In a ledger they are waits of the slice in which they came, and
-//! their role's work on the device meanwhile.
+//! neither begin nor end is known. In a ledger they are waits, and their role's work on the device,
+//! at the times in which some were in flight (to 2 ms), as if they came evenly.
 //!
 //! How many there were and how long they took is exact, and so is what they took beyond calm; but
-//! for the slice in which one began (100 ms), at the edges of a sum. Among whom that is divided is
-//! known as far as the means of some 100 ms tell (`crate::disk`): what is slow (4 ms) is told
-//! singly and divides as ever. Tests in virtual time hold this against the single requests.
+//! for the slice in which one began (100 ms), where one of these times goes on into the next. Among
+//! whom that is divided is known as far as the means of these times tell (`crate::disk`): what is
+//! slow (4 ms) is told singly and divides as ever. Tests in virtual time hold this against the
+//! single requests.
 //!
 //! Non-goals: which requests are told so (crate `standing`).
 
