@@ -18,7 +18,7 @@ use formats::import::{self, ImportError};
 use messages::fault::{Fault, failure, of_records};
 use messages::output::note;
 use model::record::requests::{Provenance, RequestFile, STEPS};
-use model::record::{CommandId, Commands, Context, Finding, RecordError, Request};
+use model::record::{CommandId, Commands, Context, Finding, RecordError, Request, Summed};
 use model::units::{counted, show_seconds};
 use std::ops::Range;
 use std::path::Path;
@@ -293,7 +293,9 @@ fn of_file(
     begun: &(dyn Fn() -> Response + Sync),
     gate: &Gate,
 ) -> anyhow::Result<Analysed> {
-    let summed = summed_findings(&file.provenance(), &context.summed);
+    let is_selected = |of: &&Summed| selection.time_ns.contains(&of.from_ns);
+    let sums: Vec<Summed> = context.summed.iter().filter(is_selected).cloned().collect();
+    let summed = summed_findings(&file.provenance(), &sums);
     let (known, layers) = verdict::known_of(file, context, selection.clone(), gate)?;
     let known = Arc::new(known);
     let parts = parts(file, &selection, PARTS);
@@ -318,6 +320,7 @@ fn of_file(
         Piece::Minutes(minutes) => verdict.merge(*minutes),
         Piece::Part(part) => whole.follow(*part, &work.width_ns),
     })?;
+    sums.iter().for_each(|of| whole.response.add_summed(of, &mut whole.commands));
     let mut provenance = file.provenance();
     whole.counts.tell(&mut provenance);
     if !selection.is_whole() {

@@ -31,9 +31,11 @@ mod passes;
 mod presence;
 mod pressure_watch;
 mod quick;
+mod repeats;
 mod session;
 mod slowdown;
 mod stack_names;
+mod sums;
 mod trigger;
 mod until;
 pub mod wire;
@@ -44,16 +46,11 @@ pub use ended::{Ended, SoFar, note_cgroups, note_devices};
 pub use last_seconds::LastSeconds;
 pub use passes::PassCapture;
 pub use presence::CHANGED;
+pub use repeats::{Repeats, TakesSums};
 pub use session::{Live, Options, Session};
 pub use slowdown::slowdown;
+pub use sums::Sums;
+pub use trace::clock::now_ns;
 pub use trigger::Alarm;
 pub use until::{End, Until};
 pub use witness::NewThread;
-
-use rustix::time::{ClockId, clock_gettime};
-
-/// What a clock shows, in ns.
-pub fn now_ns(clock: ClockId) -> i64 {
-    let time = clock_gettime(clock);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
-}

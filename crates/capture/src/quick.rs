@@ -1,47 +1,81 @@
-//! Requests that are quicker than a threshold, as sums by device, operation and time, in place of
-//! rows: most of them the kernel itself has summed up (`trace::capture::QuickRequests`); those that
-//! it tells singly (of stacked devices, of flush sequences, by perf) are added here.
+//! Requests that are quicker than a threshold, as sums in place of rows, by role, class, file
+//! system and time: what repeats the kernel itself has summed up (`repeats`); all else that it
+//! tells is added here.
 //!
 //! What failed, what lbolt itself requested, and what nobody saw begin or end stays a row. So do
 //! the parts of flush sequences but for the quick ones, which nobody waits for by themselves: they
 //! are in no sum either, as in a rollup.
 //!
-//! Times are told to the second or so, and where a capture goes on for long to 2, 4, 8 … seconds:
-//! memory is bounded.
+//! Times are told to the verdict's slices, and where a capture goes on for long to 0.2, 0.4, 0.8 …
+//! seconds: memory is bounded.
 //!
-//! Non-goals: what the sums mean (`verdict::requests`).
+//! Non-goals: what the sums mean (`verdict::requests`, `verdict::watched`).
 
+use super::diskstats::Amount;
+use super::repeats::{Repeats, TakesSums};
+use super::sums::{PART_NS, Sums};
+use super::{NewThread, Session};
+use ::verdict::watched::{InCommon, Many, Tally};
+use model::busy::Busy;
 use model::record::requests::Provenance;
 use model::record::{Commands, Flags, Op, Request, Summed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
-use trace::capture::{Quick, QuickRequests};
 use trace::intake::{Refused, Rows, RowsError, one_by_one};
 
-/// Sums that are kept; with more, neighbours in time are put together.
-const SUMS_MOST: usize = 2048;
-/// An interval at first.
-const WIDTH_NS: i64 = 1_000_000_000;
+/// Sums that are kept; with more, neighbours in time are put together. Each is a row of the trace.
+const SUMS_MOST: usize = 50_000;
+/// Names of what repeats are found anew after so long: none outlives its thread for longer.
+const NAMES_NS: i64 = 60_000_000_000;
 
-/// Requests that were completed within a time.
-#[derive(Debug, Clone)]
-struct Cell {
-    from_ns: i64,
-    until_ns: i64,
-    quick: Quick,
+/// What the kernel has summed up, by device and operation.
+pub(super) type OfKernel = BTreeMap<(u32, Op), Amount>;
+
+/// What a session does to sum up quick requests.
+#[derive(Debug)]
+pub(super) struct Quickly {
+    repeats: Repeats,
+    sums: Rc<RefCell<QuickSums>>,
 }
 
-impl Cell {
-    fn of(quick: Quick, (from_ns, until_ns): (i64, i64)) -> Self {
-        Self { from_ns, until_ns, quick }
+impl Quickly {
+    pub(super) fn new(sums: Rc<RefCell<QuickSums>>) -> Self {
+        Self { repeats: Repeats::default(), sums }
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.from_ns = self.from_ns.min(other.from_ns);
-        self.until_ns = self.until_ns.max(other.until_ns);
-        self.quick.merge(&other.quick);
+    /// Names what comes often, and takes what was summed up.
+    pub(super) fn look(&mut self, session: &mut Session<'_>) {
+        self.learn(session);
+        self.repeats.look(session, &mut *self.sums.borrow_mut());
+    }
+
+    /// Takes what was summed up until now. What the kernel has summed up since it captures.
+    pub(super) fn read(&mut self, session: &mut Session<'_>) -> OfKernel {
+        self.learn(session);
+        self.repeats.read(session, &mut *self.sums.borrow_mut());
+        self.sums.borrow().of_kernel.clone()
+    }
+
+    fn learn(&mut self, session: &mut Session<'_>) {
+        let new = session.new_threads();
+        let pids: Vec<u32> = new.iter().map(|new| new.process.pid as u32).collect();
+        let sums = &mut *self.sums.borrow_mut();
+        self.repeats.forget(&pids, session, sums);
+        new.iter().for_each(|NewThread { process, .. }| sums.roles.learn(process));
+    }
+
+    /// The kernel sums up anew from now on.
+    pub(super) fn begin(&mut self, zero_ns: i64) {
+        self.repeats = Repeats::default();
+        let sums = &mut *self.sums.borrow_mut();
+        sums.zero_ns = zero_ns;
+        sums.of_kernel.clear();
+    }
+
+    pub(super) fn sums(&self) -> std::cell::RefMut<'_, QuickSums> {
+        self.sums.borrow_mut()
     }
 }
 
@@ -49,12 +83,12 @@ impl Cell {
 #[derive(Debug)]
 pub(super) struct QuickSums {
     slower_than_ns: i64,
-    width_ns: i64,
-    sums: BTreeMap<(i64, u32, Op), Cell>,
-    /// What the kernel had summed up when it was last read, and when that was.
-    seen: QuickRequests,
-    seen_ns: i64,
-    /// Requests in the sums, and those of them that the kernel told singly.
+    /// The trace's time zero.
+    zero_ns: i64,
+    roles: Tally,
+    sums: Sums,
+    of_kernel: OfKernel,
+    /// Requests in the sums; those that came as rows and are none.
     count: u64,
     told_count: u64,
 }
@@ -62,12 +96,14 @@ pub(super) struct QuickSums {
 impl QuickSums {
     /// Of requests that take less than this.
     pub(super) fn new(slower_than: Duration) -> Self {
+        let mut roles = Tally::new(false);
+        roles.leave_out(&[std::process::id()]);
         Self {
             slower_than_ns: i64::try_from(slower_than.as_nanos()).unwrap_or(i64::MAX),
-            width_ns: WIDTH_NS,
-            sums: BTreeMap::new(),
-            seen: QuickRequests::new(),
-            seen_ns: 0,
+            zero_ns: 0,
+            roles,
+            sums: Sums::new(SUMS_MOST),
+            of_kernel: OfKernel::new(),
             count: 0,
             told_count: 0,
         }
@@ -83,27 +119,8 @@ impl QuickSums {
         self.told_count
     }
 
-    /// What the kernel has summed up until a moment, since the capture began.
-    pub(super) fn reach(&mut self, now_ns: i64, now: QuickRequests) {
-        for ((device, op), quick) in &now {
-            let before = self.seen.get(&(*device, *op));
-            let new = before.map_or_else(|| quick.clone(), |before| quick.since(before));
-            if new.responses.count() > 0 {
-                self.count += new.responses.count();
-                self.add((*device, *op), &Cell::of(new, (self.seen_ns, now_ns)));
-            }
-        }
-        (self.seen, self.seen_ns) = (now, now_ns);
-    }
-
-    /// The kernel counts anew from now on.
-    pub(super) fn begin(&mut self, now_ns: i64) {
-        self.seen.clear();
-        self.seen_ns = now_ns;
-    }
-
     /// Whether a row is none, because it is in the sums, or a quick part.
-    fn takes(&mut self, row: &Request) -> bool {
+    fn takes(&mut self, row: &Request, commands: &Commands) -> bool {
         let begun_ns = row.queued_ns.or(row.started_ns);
         // What is a part begins where the driver got it.
         let begun_ns = begun_ns.or(row.issued_ns.filter(|_| row.parent_id.is_some()));
@@ -116,43 +133,61 @@ impl QuickSums {
         self.told_count += 1;
         if row.parent_id.is_none() {
             self.count += 1;
-            let until = |step_ns: Option<i64>| {
-                step_ns.map_or(0, |ns| ns.saturating_sub(begun_ns).max(0).unsigned_abs())
-            };
-            let mut quick = Quick {
-                bytes: row.length_bytes.into(),
-                admission_ns: until(row.started_ns),
-                queue_ns: until(row.issued_ns),
-                ..Quick::default()
-            };
-            quick.responses.record(took_ns.unsigned_abs());
-            self.add((row.device, row.op), &Cell::of(quick, (end_ns, end_ns)));
+            let what = self.roles.in_common(row, commands);
+            self.sums.add(what, &self.one(row, (begun_ns, end_ns)), commands);
         }
         true
     }
 
-    fn add(&mut self, (device, op): (u32, Op), cell: &Cell) {
-        let place = cell.until_ns.div_euclid(self.width_ns);
-        let known = self.sums.entry((place, device, op));
-        known.and_modify(|known| known.merge(cell)).or_insert_with(|| cell.clone());
-        while self.sums.len() > SUMS_MOST && self.width_ns < i64::MAX / 2 {
-            self.width_ns *= 2;
-            for ((place, device, op), cell) in std::mem::take(&mut self.sums) {
-                let known = self.sums.entry((place.div_euclid(2), device, op));
-                known.and_modify(|known| known.merge(&cell)).or_insert(cell);
-            }
-        }
+    /// The sum of one, by CLOCK_MONOTONIC.
+    fn one(&self, row: &Request, (begun_ns, end_ns): (i64, i64)) -> Many {
+        let until = |step_ns: Option<i64>| {
+            step_ns.map_or(0, |ns| ns.saturating_sub(begun_ns).max(0).unsigned_abs())
+        };
+        let completed_ns = end_ns.saturating_add(self.zero_ns);
+        let from_ns = completed_ns.div_euclid(PART_NS).saturating_mul(PART_NS);
+        let mut many = Many {
+            like: *row,
+            from_ns,
+            until_ns: from_ns.saturating_add(PART_NS),
+            bytes: row.length_bytes.into(),
+            admission_ns: until(row.started_ns),
+            queue_ns: until(row.issued_ns),
+            busy: Busy::of(begun_ns.saturating_add(self.zero_ns), completed_ns),
+            ..Many::default()
+        };
+        many.responses.record(end_ns.saturating_sub(begun_ns).unsigned_abs());
+        many
     }
 
-    /// The sums, in the order of time.
+    /// The sums, in the order of time, by the trace's clock.
     pub(super) fn take(&mut self) -> Vec<Summed> {
-        let summed = |((_, device, op), cell): ((i64, u32, Op), Cell)| {
-            let Cell { from_ns, until_ns, quick } = cell;
-            let Quick { bytes, admission_ns, queue_ns, responses, busy: _ } = quick;
-            let summed = Summed { device: device.into(), op, from_ns, until_ns, ..<_>::default() };
-            Summed { bytes, admission_ns, queue_ns, ..summed }.with_responses(&responses)
+        let zero_ns = self.zero_ns;
+        let on_clock = |sum: Summed| Summed {
+            from_ns: (sum.from_ns - zero_ns).max(0),
+            until_ns: sum.until_ns - zero_ns,
+            busy_from_ns: sum.busy_from_ns - zero_ns,
+            ..sum
         };
-        std::mem::take(&mut self.sums).into_iter().map(summed).collect()
+        self.sums.take().into_iter().map(on_clock).collect()
+    }
+}
+
+impl TakesSums for QuickSums {
+    fn in_common(&mut self, like: &Request, commands: &Commands) -> Option<InCommon> {
+        Some(self.roles.in_common(like, commands)).filter(InCommon::are_of_a_role)
+    }
+
+    fn span_end_ns(&mut self, now_ns: i64) -> Option<i64> {
+        Some(now_ns.saturating_add(NAMES_NS))
+    }
+
+    fn take(&mut self, what: InCommon, many: &Many, _until_ns: i64, commands: &Commands) {
+        let (requests, bytes) = (many.responses.count(), many.bytes);
+        self.count += requests;
+        *self.of_kernel.entry((many.like.device, many.like.op)).or_default() +=
+            Amount { requests, bytes };
+        self.sums.add(what, many, commands);
     }
 }
 
@@ -165,7 +200,7 @@ pub(super) struct Slow<R> {
 impl<R: Rows> Rows for Slow<R> {
     fn push(&mut self, row: &Request, commands: &Commands) -> Result<(), RowsError> {
         match &self.sums {
-            Some(sums) if sums.borrow_mut().takes(row) => Ok(()),
+            Some(sums) if sums.borrow_mut().takes(row, commands) => Ok(()),
             _ => self.rows.push(row, commands),
         }
     }
@@ -199,7 +234,7 @@ impl<R: Rows> Rows for Slow<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::histogram::SparseHistogram;
+    use model::busy::BIT_NS;
 
     const S: i64 = 1_000_000_000;
 
@@ -212,6 +247,7 @@ mod tests {
             started_ns: Some(queued_ns + took_ns / 8),
             issued_ns: Some(queued_ns + took_ns / 4),
             completed_ns: Some(queued_ns + took_ns),
+            pid: Some(3),
             ..Request::default()
         }
     }
@@ -243,53 +279,52 @@ mod tests {
         assert_eq!(rows, [slow, failed, own, orphan, lost]);
         assert_eq!((sums.count(), sums.told_count()), (2, 3));
         let [summed] = &sums.take()[..] else { panic!() };
-        assert_eq!((summed.from_ns, summed.until_ns), (S + 99_999, S + 99_999));
+        assert_eq!((summed.from_ns, summed.until_ns), (S, S + PART_NS));
         assert_eq!(summed.admission_ns, 2 * 12_499);
         assert_eq!((summed.device, summed.op, summed.count, summed.bytes), (7, Op::Read, 2, 8192));
         assert_eq!((summed.queue_ns, summed.sum_ns), (2 * 24_999, 2 * 99_999));
         assert_eq!((summed.min_ns, summed.max_ns), (99_999, 99_999));
+        assert_eq!((summed.pid, summed.flags, summed.length_bytes), (Some(3), Some(0), Some(4096)));
+        assert_eq!(summed.busy().map(|busy| busy.ns()), Some(BIT_NS as u64));
         assert_eq!((summed.counts.as_slice(), sums.take().len()), (&[2][..], 0));
     }
 
+    /// Both are of one part of the time; the trace's clock begins later than the kernel's.
     #[test]
-    fn of_the_kernels_sums_what_is_new_is_added_where_it_was_read() {
-        let kernel = |times: &[u64]| {
-            let mut quick = Quick { bytes: 10 * times.len() as u64, ..Quick::default() };
-            times.iter().for_each(|ns| quick.responses.record(*ns));
-            QuickRequests::from([((7, Op::Write), quick)])
-        };
+    fn what_the_kernel_summed_up_and_what_it_told_are_in_the_same_sums() {
         let mut sums = QuickSums::new(Duration::from_millis(1));
-        sums.reach(S, kernel(&[50, 900]));
-        sums.reach(2 * S, kernel(&[50, 900]));
-        sums.reach(3 * S + 5, kernel(&[50, 900, 70, 7000]));
-        sums.begin(3 * S + 7);
-        sums.reach(4 * S, kernel(&[20]));
-        assert_eq!((sums.count(), sums.told_count()), (5, 0));
-        let rows = sums.take();
-        let shown: Vec<_> = rows
-            .iter()
-            .map(|row| (row.from_ns, row.until_ns, row.count, row.bytes, row.sum_ns, row.min_ns))
-            .collect();
-        let expected = [
-            (0, S, 2, 20, 950, 50),
-            (2 * S, 3 * S + 5, 2, 20, 7070, 70),
-            (3 * S + 7, 4 * S, 1, 10, 20, 20),
-        ];
-        assert_eq!(shown, expected);
+        sums.zero_ns = 5 * S;
+        let commands = Commands::default();
+        let like = row(Op::Write, S, 700);
+        assert!(sums.takes(&like, &commands));
+        let what = TakesSums::in_common(&mut sums, &like, &commands).unwrap();
+        let mut many = Many {
+            like: Request { pid: Some(4), ..like },
+            from_ns: 6 * S,
+            until_ns: 6 * S + PART_NS,
+            bytes: 30,
+            busy: Busy::of(6 * S + 3 * BIT_NS, 6 * S + 4 * BIT_NS),
+            ..Many::default()
+        };
+        [50, 900].iter().for_each(|ns| many.responses.record(*ns));
+        TakesSums::take(&mut sums, what, &many, i64::MAX, &commands);
+        let requests = Amount { requests: 2, bytes: 30 };
+        assert_eq!(sums.of_kernel, OfKernel::from([((7, Op::Write), requests)]));
+        assert_eq!((sums.count(), sums.told_count()), (3, 1));
+        let [summed] = &sums.take()[..] else { panic!() };
+        assert_eq!((summed.from_ns, summed.until_ns), (S, S + PART_NS));
+        assert_eq!((summed.count, summed.sum_ns, summed.bytes), (3, 1650, 4126));
+        assert_eq!((summed.pid, summed.other_pids.as_slice()), (Some(3), &[4][..]));
+        assert_eq!(summed.busy().map(|busy| busy.ns()), Some(3 * BIT_NS as u64));
     }
 
     #[test]
-    fn hours_are_told_in_bounded_memory_to_the_last_request() {
-        let rows: Vec<_> = (0..10_000).map(|second| row(Op::Read, second * S, 5_000)).collect();
-        let (left, mut sums) = told(&rows);
-        assert!(left.is_empty());
-        assert_eq!(sums.width_ns, 8 * S);
-        let summed = sums.take();
-        assert!(summed.len() <= SUMS_MOST);
-        assert_eq!(summed.iter().map(|row| row.count).sum::<u64>(), 10_000);
-        assert!(summed.iter().all(|row| row.until_ns - row.from_ns == 7 * S));
-        let mut all = SparseHistogram::default();
-        assert!(summed.iter().all(|row| row.add_responses(&mut all)));
-        assert_eq!((all.count(), all.sum_ns()), (10_000, 50_000_000));
+    fn what_nobody_asks_for_by_itself_is_summed_up_without_a_thread() {
+        let mut commands = Commands::default();
+        let command = Some(commands.number(b"kworker/u8:1-flush-7:0"));
+        let mut sums = QuickSums::new(Duration::from_millis(1));
+        assert!(sums.takes(&Request { command, ..row(Op::Write, S, 700) }, &commands));
+        let [summed] = &sums.take()[..] else { panic!() };
+        assert_eq!((summed.count, summed.pid, &summed.command), (1, None, &None));
     }
 }

@@ -8,7 +8,7 @@ use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::now_ns;
 use super::presence::Presence;
-use super::quick::{QuickSums, Slow};
+use super::quick::{QuickSums, Quickly, Slow};
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
 use super::{Devices, Ended, SoFar, resolve};
@@ -21,7 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trace::capture::{
-    CaptureError, CaptureOptions, Losses, Method, Quick, Tracer, TracerError, default_ring_bytes,
+    CaptureError, CaptureOptions, Losses, Method, Quick, REPEATS_BELOW, Tracer, TracerError,
+    default_ring_bytes,
 };
 use trace::event::{GoingOn, Repeated};
 use trace::intake::{Epoch, FanOut, ForEach, Intake, Rows, RowsError};
@@ -57,7 +58,7 @@ pub struct Options {
     pub own_process: u32,
     /// Requests that take less are summed up and have no rows; none: all have.
     pub slower_than: Option<Duration>,
-    /// Whether those that repeat can be summed up ([`Tracer::sum_up`]).
+    /// Whether those that repeat can be summed up by whoever has the session ([`super::Repeats`]).
     pub repeats: bool,
     /// Whether those of different files have different sums.
     pub repeats_by_file: bool,
@@ -80,6 +81,12 @@ impl Default for Options {
             repeats: false,
             repeats_by_file: false,
         }
+    }
+}
+
+impl Options {
+    fn repeats_below(&self) -> Option<Duration> {
+        self.slower_than.or(self.repeats.then_some(REPEATS_BELOW))
     }
 }
 
@@ -109,7 +116,7 @@ pub struct Session<'a> {
     presence: Presence,
     witness: Option<Rc<RefCell<Witness>>>,
     stack_names: StackNames,
-    quick: Option<Rc<RefCell<QuickSums>>>,
+    quick: Option<Quickly>,
     /// Sums of those that repeat, which nobody has asked for yet.
     summed: Vec<(usize, Quick)>,
     /// Whether any came when they were last asked for.
@@ -160,6 +167,7 @@ impl<'a> Session<'a> {
         });
         let quick = options.slower_than.map(|slower| Rc::new(RefCell::new(QuickSums::new(slower))));
         let rows = Slow { rows, sums: quick.clone() };
+        let quick = quick.map(Quickly::new);
         Self {
             options,
             intake: Intake::new(FanOut(rows, FanOut(checked, seen)), "capture"),
@@ -242,8 +250,7 @@ impl<'a> Session<'a> {
                 stacks: session.options.with_stacks,
                 own_process: session.options.own_process,
                 by_steps: devices.stack().iter().next().is_some(),
-                slower_than: session.options.slower_than,
-                repeats: session.options.repeats,
+                repeats_below: session.options.repeats_below(),
                 repeats_by_file: session.options.repeats_by_file,
             };
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
@@ -267,10 +274,9 @@ impl<'a> Session<'a> {
             let is_first = session.zero_ns.is_none();
             let zero_ns = session.zero_ns();
             if session.options.is_checked {
-                session.check.borrow_mut().begin(devices, zero_ns, || tracer.quick());
+                session.check.borrow_mut().begin(devices, zero_ns);
             }
-            let now_ns = now_ns(ClockId::Monotonic) - zero_ns;
-            session.quick.iter().for_each(|quick| quick.borrow_mut().begin(now_ns));
+            session.quick.iter_mut().for_each(|quick| quick.begin(zero_ns));
             session.presence.begin(devices);
             let stack = devices.stack().iter();
             stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
@@ -281,16 +287,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// What the kernel has summed up until now.
-    fn read_quick(&self) {
-        if let (Some(quick), Some(tracer)) = (&self.quick, &self.tracer) {
-            let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
-            quick.borrow_mut().reach(now_ns, tracer.quick());
-        }
-    }
-
-    fn summed(&self) -> u64 {
-        self.quick.as_ref().map_or(0, |quick| quick.borrow().count())
+    /// Does something with quick requests, where these are summed up.
+    fn quickly<T: Default>(&mut self, work: impl FnOnce(&mut Quickly, &mut Self) -> T) -> T {
+        let Some(mut quick) = self.quick.take() else { return T::default() };
+        let done = work(&mut quick, self);
+        self.quick = Some(quick);
+        done
     }
 
     fn note_limits(&mut self, limits: &Limits) {
@@ -378,9 +380,9 @@ impl<'a> Session<'a> {
     /// Empties the rings.
     fn take(&mut self) {
         self.drain();
+        self.quickly(Quickly::look);
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
-            self.read_quick();
             self.refused = self.intake.keep().err();
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
@@ -389,13 +391,13 @@ impl<'a> Session<'a> {
             self.live.iter().for_each(|live| live.lost.store(self.lost(), Ordering::Relaxed));
         }
         if let Some(live) = &self.live {
-            live.requests.store(self.intake.seen() + self.summed(), Ordering::Relaxed);
+            let summed = self.quick.as_ref().map_or(0, |quick| quick.sums().count());
+            live.requests.store(self.intake.seen() + summed, Ordering::Relaxed);
         }
         match &self.tracer {
             _ if self.refused.is_some() => self.pause(),
             Some(tracer) if self.options.is_checked => self.cost.poll(tracer),
-            Some(_) => {}
-            None => {}
+            _ => {}
         }
     }
 
@@ -434,17 +436,18 @@ impl<'a> Session<'a> {
     pub fn pause(&mut self) {
         let Some(tracer) = &self.tracer else { return };
         self.cost.end(tracer);
-        self.check.borrow_mut().end(|| tracer.quick());
-        self.presence.end(&self.devices);
         if let Some(second) = tracer.second_source() {
             self.intake.note("second_source", second);
         }
+        let check = self.check.clone();
+        check.borrow_mut().end(|| self.quickly(Quickly::read));
+        self.presence.end(&self.devices);
         // Requests that begin while its programs are removed one by one are seen in part.
         self.intake.begins_end(Some(now_ns(ClockId::Monotonic)));
         let stopped = self.aside(|session| session.tracer.as_mut().map_or(Ok(()), Tracer::stop));
         self.drain();
-        self.read_quick();
         self.summed.extend(self.tracer.iter_mut().flat_map(Tracer::take_summed));
+        self.quickly(Quickly::read);
         if let Some(tracer) = &self.tracer {
             self.stack_names.name_those_of_the_kernel(|stack| tracer.frames(stack));
         }
@@ -559,7 +562,7 @@ impl<'a> Session<'a> {
         let mut context = context.unwrap_or_default();
         let mut requests = provenance.counts.requests;
         if let Some(quick) = self.quick {
-            let quick = &mut *quick.borrow_mut();
+            let mut quick = quick.sums();
             provenance.counts.requests -= quick.told_count();
             requests = requests.max(provenance.counts.requests + quick.count());
             context.summed = quick.take();

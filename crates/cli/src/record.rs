@@ -4,7 +4,6 @@ use super::help::RECORD_HELP;
 use super::{CaptureOptions, Condition, OutputOptions, size, time};
 use clap::Args;
 use std::time::Duration;
-use trace::capture::SLOWER_THAN_NS_MOST;
 
 /// `lbolt record`.
 #[derive(Debug, Clone, Args)]
@@ -21,7 +20,7 @@ pub struct RecordOptions {
     #[arg(long, help_heading = "Capture", conflicts_with = "keep")]
     pub stacks: bool,
     /// Keep only requests that take TIME or longer, from queued to completed. The others are summed
-    /// by device and operation (summed.parquet), most of them in the kernel, which costs less.
+    /// by who asked for them (summed.parquet), most of them in the kernel, which costs less.
     #[arg(long, value_name = "TIME", value_parser = threshold, help_heading = "Capture",
         conflicts_with = "keep")]
     pub slower_than: Option<Duration>,
@@ -63,11 +62,15 @@ pub struct RecordOptions {
     pub output: OutputOptions,
 }
 
+/// Of more, none was meant.
+const THRESHOLD_MOST: Duration = Duration::from_secs(100);
+
 /// A response time that separates slow requests from quick ones.
 fn threshold(text: &str) -> Result<Duration, String> {
-    let most = Duration::from_nanos(SLOWER_THAN_NS_MOST);
-    let fits = Some(time(text)?).filter(|time| (Duration::from_micros(1)..=most).contains(time));
-    fits.ok_or_else(|| format!("\"{text}\" is not a time from 1us to {} s", most.as_secs()))
+    let fits = Duration::from_micros(1)..=THRESHOLD_MOST;
+    let time = Some(time(text)?).filter(|time| fits.contains(time));
+    let most_s = THRESHOLD_MOST.as_secs();
+    time.ok_or_else(|| format!("\"{text}\" is not a time from 1us to {most_s} s"))
 }
 
 /// A size that the kernel's buffers can have.

@@ -139,6 +139,15 @@ fn root_quick_requests_are_sums_and_slow_ones_rows_and_the_kernel_counts_as_many
         }
         let ended = lab.run(&format!("response {run} --all"));
         assert!(ended.out.contains("are traced one by one"), "{}", ended.out);
+        // Whoever waited did so for rows and sums alike, and the classes have both.
+        let response = lab.run(&format!("response {run} --format json")).report();
+        let all = |quantity: &str| -> u64 {
+            let of = response.findings().iter().filter(|f| f["quantity"] == quantity);
+            let of = of.filter(|f| key(f, "wait") == "read" || key(f, "class") == "read");
+            of.map(|f| f["value"].as_u64_or_f64()).sum()
+        };
+        assert!(all("waits_count") >= counted - value("lost_count"), "{}", all("waits_count"));
+        assert_eq!(all("requested_count"), reads, "{threshold}");
         lab.run(&format!("rollup {run} -o rolled")).assert_refused(2, &["--slower-than"]);
     }
     drop(device);

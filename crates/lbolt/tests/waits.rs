@@ -190,8 +190,11 @@ fn root_who_sleeps_until_another_one_has_waited_has_waited_for_that_one() {
     // Since both were off, until keeper was back on a CPU.
     assert!(asker.begin_ns < keeper.end_ns - 400_000_000, "{keeper:?} {asker:?}");
     assert!((keeper.end_ns - asker.end_ns).abs() < 100_000_000, "{keeper:?} {asker:?}");
-    let idler = longest("idler", true).map_or(0, |wait| wait.end_ns - wait.begin_ns);
-    assert!(idler < 100_000_000, "it slept for another reason: {waits:?}");
+    // On a busy machine it may be frozen for longer than idler slept before: that is like waiting.
+    if keeper.end_ns - keeper.begin_ns < 900_000_000 {
+        let idler = longest("idler", true).map_or(0, |wait| wait.end_ns - wait.begin_ns);
+        assert!(idler < 100_000_000, "it slept for another reason: {waits:?}");
+    }
 }
 
 /// Reads in a cgroup of its own, at once with writes in this one.

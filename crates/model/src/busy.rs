@@ -21,18 +21,21 @@ impl Busy {
         Self { from_ns: (from_ns.div_euclid(BIT_NS) + 1) * BIT_NS, bits: 0 }
     }
 
-    /// Whether there is a bit for a moment.
-    pub fn reaches(&self, until_ns: i64) -> bool {
-        until_ns < self.from_ns + i64::from(u64::BITS) * BIT_NS
+    /// One from a moment to another; none where there are not so many bits.
+    pub fn of(from_ns: i64, until_ns: i64) -> Option<Self> {
+        let (first, last) = (from_ns.div_euclid(BIT_NS), until_ns.div_euclid(BIT_NS));
+        let others = u32::try_from(last - first).ok().filter(|others| *others < u64::BITS)?;
+        Some(Self { from_ns: first * BIT_NS, bits: u64::MAX >> (u64::BITS - 1 - others) })
     }
 
-    /// Adds others, as far as there are bits for them.
+    /// Adds others. Where they go on beyond the last bit, the first ones are forgotten: there are
+    /// bits for so long a time only.
     pub fn add(&mut self, others: &Self) {
-        let after = (others.from_ns - self.from_ns).div_euclid(BIT_NS);
-        let by = u32::try_from(after.unsigned_abs()).unwrap_or(u32::MAX);
-        let shifted =
-            if after < 0 { others.bits.checked_shr(by) } else { others.bits.checked_shl(by) };
-        self.bits |= shifted.unwrap_or(0);
+        let after = others.from_ns.saturating_sub(self.from_ns).div_euclid(BIT_NS);
+        let beyond = (after - i64::from(others.bits.leading_zeros())).max(0);
+        let beyond = if others.bits == 0 { 0 } else { beyond };
+        self.from_ns = self.from_ns.saturating_add(beyond.saturating_mul(BIT_NS));
+        self.bits = later(self.bits, -beyond) | later(others.bits, after - beyond);
     }
 
     /// For how long something was in flight.
@@ -54,6 +57,13 @@ impl Busy {
     }
 }
 
+/// Bits that begin so many later, as far as they are still there.
+fn later(bits: u64, by: i64) -> u64 {
+    let shift = u32::try_from(by.unsigned_abs()).unwrap_or(u32::MAX);
+    let shifted = if by < 0 { bits.checked_shr(shift) } else { bits.checked_shl(shift) };
+    shifted.unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,10 +80,25 @@ mod tests {
         busy.add(&bit(938, u64::MAX));
         busy.add(&bit(937, u64::MAX));
         assert_eq!(busy, bit(1001, 0b11_1101), "one of them reaches there");
-        busy.add(&bit(1065, 1));
         busy.add(&bit(10, 1));
         assert_eq!(busy, bit(1001, 0b11_1101));
-        assert!(busy.reaches(1065 * BIT_NS - 1) && !busy.reaches(1065 * BIT_NS));
+        busy.add(&bit(1064, 1));
+        assert_eq!(busy, bit(1001, 1 << 63 | 0b11_1101));
+        busy.add(&bit(1063, 0b100));
+        assert_eq!(busy, bit(1002, 1 << 63 | 1 << 62 | 0b1_1110), "the first one is forgotten");
+        busy.add(&bit(2000, 0));
+        assert_eq!(busy.from_ns, 1002 * BIT_NS);
+        busy.add(&bit(2000, 1));
+        assert_eq!(busy, bit(1937, 1 << 63));
+    }
+
+    #[test]
+    fn what_takes_longer_than_there_are_bits_is_not_known() {
+        let of = |from: i64, until: i64| Busy::of(from * BIT_NS + 9, until * BIT_NS + 3);
+        assert_eq!(of(5, 5), Some(Busy { from_ns: 5 * BIT_NS, bits: 1 }));
+        assert_eq!(of(5, 7), Some(Busy { from_ns: 5 * BIT_NS, bits: 0b111 }));
+        assert_eq!(of(5, 68), Some(Busy { from_ns: 5 * BIT_NS, bits: u64::MAX }));
+        assert_eq!((of(5, 69), of(5, 3)), (None, None));
     }
 
     #[test]

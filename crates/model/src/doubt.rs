@@ -223,6 +223,7 @@ codes! {
     StormsSteady "storms_steady" [];
     StormsBatches "storms_batches" [];
     StormsFaster "storms_faster" [];
+    StormsSummed "storms_summed" [];
     NothingTraced "nothing_traced" [];
     CompletionsLost "completions_lost" ["lost" "device" "completed"];
     DiskstatsDisagree "diskstats_disagree"

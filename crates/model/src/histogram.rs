@@ -241,6 +241,12 @@ pub fn value_of(bucket: u64) -> Option<u64> {
     usize::try_from(bucket).ok().filter(|bucket| *bucket < BUCKETS).map(middle)
 }
 
+/// The least value of a bucket by its number; none if there is no such bucket.
+pub fn first_of(bucket: u64) -> Option<u64> {
+    let bucket = usize::try_from(bucket).ok().filter(|bucket| *bucket < BUCKETS);
+    bucket.map(|bucket| bounds(bucket).0)
+}
+
 /// Buckets that are one eighth of an octave.
 const EIGHTH: u64 = (BUCKETS_PER_OCTAVE / 8) as u64;
 

@@ -112,6 +112,7 @@ sentences! {
     StormsSteady "the arrivals fit a steady load"
     StormsBatches "the load comes in batches throughout"
     StormsFaster "faster arrivals were completed faster: a closed loop"
+    StormsSummed "quick requests are known as sums, which do not tell when each one came"
     NothingTraced "nothing was traced, or the kernel does not count it"
     CompletionsLost "{lost} of {device}'s {completed} completions were lost and are missing from \
         all figures"

@@ -199,17 +199,16 @@ pub fn capture_text(findings: &[Finding], width: Option<u16>) -> String {
     said(findings).iter().map(|line| hang("", line, width)).collect()
 }
 
-/// Of a trace whose quick requests have no rows (`record --slower-than`): what its figures are of.
-/// `value` is that of a quantity of the run.
+/// Of a trace whose quick requests have no rows (`record --slower-than`, an incident of a watch):
+/// what its figures are of. `value` is that of a quantity of the run.
 pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
     let (slow, quick) = (value("requests_count")?, value("summed_count")?);
+    let all = show_count(slow + quick);
+    let figures = "they are in all figures but those by place, by what a request found in flight, \
+                   and of storms of writes.";
     let Some(threshold_ns) = value("slower_than_ns") else {
-        return Some(format!(
-            "{} of {} requests were summed up by the kernel: they are among the waits, and not in \
-             response times and depth of devices.",
-            show_count(quick),
-            show_count(slow + quick),
-        ));
+        let quick = show_count(quick);
+        return Some(format!("{quick} of {all} requests were summed up by the kernel: {figures}"));
     };
     let threshold = show_time_ns(threshold_ns);
     let of = format!("Only requests of {threshold} or longer are traced one by one");
@@ -217,9 +216,8 @@ pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
         // Of a capture that was killed, say.
         0.0 => format!("{of} (--slower-than); there are no sums of the others."),
         _ => format!(
-            "{of} (--slower-than): {} of {}. The others are sums by device and operation.",
+            "{of} (--slower-than): {} of {all}. The others are summed up: {figures}",
             show_count(slow),
-            show_count(slow + quick),
         ),
     })
 }

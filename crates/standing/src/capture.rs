@@ -9,9 +9,10 @@
 
 use super::disks::Disks;
 use super::lives::{Changes, Lives};
-use super::repeats::{Repeats, Sinks};
+use super::taken::Taker;
 use super::{Message, Order, Second};
-use ::capture::{self, Alarm, Devices, LastSeconds, NewThread, Session, SoFar, now_ns, resolve};
+use ::capture::{self, Alarm, Devices, LastSeconds, NewThread, Repeats, Session, SoFar};
+use ::capture::{Sums, now_ns, resolve};
 use ::verdict::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
 use cli::CaptureMethod;
 use messages::fault::of_records;
@@ -242,6 +243,8 @@ struct Watcher<'a, O> {
     lost_at_end: u64,
     lives: Lives,
     repeats: Repeats,
+    /// The sums of the last seconds.
+    sums: Sums,
     /// What happened, and when.
     happened: Option<(String, Instant)>,
     /// Why the last seconds are wanted.
@@ -276,7 +279,8 @@ impl<'a, O: Output> Watcher<'a, O> {
             lost: 0,
             lost_at_end: 0,
             lives: Lives::default(),
-            repeats: Repeats::new(options.kept()),
+            repeats: Repeats::default(),
+            sums: Sums::new(usize::MAX),
             happened: None,
             requested: None,
             is_over: false,
@@ -307,19 +311,28 @@ impl<'a, O: Output> Watcher<'a, O> {
     /// What the kernel has summed up, by who asked for it.
     fn look_at_sums(&mut self, session: &mut Session<'_>) {
         self.learn(session);
-        let into = Sinks { shared: self.shared, alarm: self.alarm };
+        let into = &mut Taker { shared: self.shared, alarm: self.alarm, sums: &mut self.sums };
         match self.is_over {
             true => self.repeats.read(session, into),
             false => self.repeats.look(session, into),
         }
+        let kept_ns = i64::try_from(self.options.kept().as_nanos()).unwrap_or(i64::MAX);
+        self.sums.forget_before(now_ns(ClockId::Monotonic).saturating_sub(kept_ns));
+    }
+
+    /// These threads are gone, or others have their numbers.
+    fn forget_sums(&mut self, gone: &[u32], session: &mut Session<'_>) {
+        let into = &mut Taker { shared: self.shared, alarm: self.alarm, sums: &mut self.sums };
+        self.repeats.forget(gone, session, into);
     }
 
     /// The last seconds, with what is still held back; then they are gathered anew.
     fn write(&mut self, session: &mut Session<'_>, why: String) {
-        self.repeats.read(session, Sinks { shared: self.shared, alarm: self.alarm });
+        let into = &mut Taker { shared: self.shared, alarm: self.alarm, sums: &mut self.sums };
+        self.repeats.read(session, into);
         session.let_go_before(i64::MAX);
         let last = self.shared.last.replace(self.options.last_seconds());
-        let summed = self.repeats.take_last();
+        let summed = self.sums.take();
         let moments = LastMoments { why, last, summed, so_far: session.so_far() };
         self.is_over |= !self.output.send(Told::Incident(Box::new(moments)));
         self.alarm.rearm();
@@ -357,6 +370,7 @@ impl<'a, O: Output> Watcher<'a, O> {
         rows.extend(losses.take(shown_ns, (&spans, session.commands()), &names));
         drop(losses);
         if shared.tally.borrow().has_all_roles() {
+            self.repeats.leave_all(session);
             shared.tally.borrow_mut().forget_roles(shared.losses.borrow().processes());
         }
         rows.extend(self.disks.read(&self.devices, &span));
@@ -376,13 +390,9 @@ impl<'a, O: Output> Watcher<'a, O> {
     /// What became known of threads.
     fn learn(&mut self, session: &mut Session<'_>) {
         let new = session.new_threads();
-        let pids = new.iter().map(|new| new.process.pid as u32);
-        let known: Vec<u32> = pids.filter(|pid| self.repeats.has(*pid)).collect();
-        if !known.is_empty() {
-            // What was summed up was another's of that number.
-            self.repeats.read(session, Sinks { shared: self.shared, alarm: self.alarm });
-            self.repeats.forget(&known, session);
-        }
+        // What was summed up was another's of that number.
+        let pids: Vec<u32> = new.iter().map(|new| new.process.pid as u32).collect();
+        self.forget_sums(&pids, session);
         for NewThread { process, started } in new {
             self.shared.tally.borrow_mut().learn(&process);
             self.shared.losses.borrow_mut().learn(&process);
@@ -397,10 +407,7 @@ impl<'a, O: Output> Watcher<'a, O> {
             return;
         }
         let Changes { others, gone } = self.lives.look(Instant::now(), model::process::started);
-        if !gone.is_empty() {
-            self.repeats.read(session, Sinks { shared: self.shared, alarm: self.alarm });
-            self.repeats.forget(&gone, session);
-        }
+        self.forget_sums(&gone, session);
         self.shared.losses.borrow_mut().forget(&gone);
         self.shared.tally.borrow_mut().forget(&gone);
         session.forget_threads(&others);

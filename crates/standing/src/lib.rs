@@ -13,7 +13,7 @@ pub mod keeper;
 mod lives;
 mod message;
 pub mod part;
-mod repeats;
+mod taken;
 pub mod watchdog;
 
 pub use message::{Incident, Message, Order, Second};

@@ -25,6 +25,7 @@ macro_rules! shows {
 pub mod account;
 pub mod bpf;
 pub mod capture;
+pub mod clock;
 pub mod event;
 pub mod intake;
 pub mod kernel;

@@ -15,6 +15,8 @@ mod many;
 
 pub(crate) use many::Mean;
 
+use many::Later;
+
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
 use model::busy::BIT_NS;
@@ -47,6 +49,10 @@ pub(crate) enum Part {
 /// does not stand still.
 const STALL_NS: i64 = 50_000_000;
 const STALL_TIMES: f64 = 5.0;
+
+/// Where something is known as a sum it was in flight for so long at the most, in ns: its bits begin
+/// so much before it was completed.
+const QUICK_NS: i64 = 3 * BIT_NS;
 
 /// What is less than this is no part of a wait, but rounded.
 const ROUNDED_NS: f64 = 1e-3;
@@ -90,15 +96,25 @@ const ACTS: usize = 3;
 /// In a table by act: none of it has come yet.
 const NO_ACT: PartNumber = 0;
 
-/// What goes on until a moment: a request in flight, somebody's wait, or both.
+/// What goes on until a moment, and whose wait.
 #[derive(Debug)]
 struct Open<C> {
-    act: Option<(usize, f64)>,
-    /// Where the act is many requests, until when their role is busy at the most.
-    busy_ns: Option<(i64, i64)>,
-    /// Whether some of many requests were completed again and again until then, and then none.
-    is_run: bool,
+    going: Going<C>,
     wait: Option<Waiting<C>>,
+}
+
+#[derive(Debug)]
+enum Going<C> {
+    /// Nothing but a wait.
+    Wait,
+    /// A request: its act's number, and its work.
+    Request(usize, f64),
+    /// Many of an act: their work in the mean, and for which part of the time any is in flight.
+    Many(usize, f64, f64),
+    /// One of many is completed again and again.
+    Run,
+    /// Nothing: something begins then, until another moment.
+    Later(i64, Later<C>),
 }
 
 /// A wait that goes on, or many that are known as a sum.
@@ -146,6 +162,9 @@ pub(crate) struct Disk<C> {
     /// By part: until when it was many requests, and for which part of the time there were any.
     busy: Vec<(i64, f64)>,
     in_flight: u64,
+    /// Those of which no single one is known: their parts' numbers, and for which part of the time
+    /// there are any.
+    many: Vec<(usize, f64)>,
     /// Begins and ends of times that go on, or come, in which requests that are known as sums are
     /// completed again and again.
     runs: Vec<(i64, i64)>,
@@ -187,6 +206,7 @@ impl<C> Disk<C> {
             all_work: 0.0,
             busy: vec![(i64::MIN, 1.0); ACTS],
             in_flight: 0,
+            many: Vec::new(),
             runs: Vec::new(),
             active: Vec::new(),
             idle: Recent::default(),
@@ -213,9 +233,9 @@ impl<C> Disk<C> {
         self.advance(begin_ns, watch);
         self.begin(act, work(act.op, length_bytes));
         self.begin_busy(act.role);
-        let act = Some((self.number(act), work(act.op, length_bytes)));
+        let going = Going::Request(self.number(act), work(act.op, length_bytes));
         let wait = waiter.map(|class| self.waiting(class, begin_ns));
-        self.open((begin_ns, end_ns), Open { act, busy_ns: None, is_run: false, wait });
+        self.open((begin_ns, end_ns), Open { going, wait });
     }
 
     /// Work begins.
@@ -259,10 +279,7 @@ impl<C> Disk<C> {
     ) {
         self.advance(begin_ns, watch);
         let wait = Waiting { holding, ..self.waiting(waiter, begin_ns) };
-        self.open(
-            (begin_ns, end_ns),
-            Open { act: None, busy_ns: None, is_run: false, wait: Some(wait) },
-        );
+        self.open((begin_ns, end_ns), Open { going: Going::Wait, wait: Some(wait) });
     }
 
     fn waiting(&mut self, class: C, begin_ns: i64) -> Waiting<C> {
@@ -322,7 +339,7 @@ impl<C> Disk<C> {
         };
         let for_ns = now_ns.saturating_sub(self.since.completed_ns);
         // What has come as a sum just now may have come after this.
-        let has_run = self.runs.iter().any(|(from_ns, _)| now_ns - from_ns > BIT_NS);
+        let has_run = self.runs.iter().any(|(from_ns, _)| now_ns - from_ns > QUICK_NS);
         let is_long = for_ns >= STALL_NS && !has_run && !has_flush();
         let octave = (work as u64 | 1).ilog2() as usize;
         let paces = &mut self.paces[self.acts[number - ACTS].op as usize];
@@ -415,7 +432,7 @@ impl<C> Disk<C> {
 
     /// Ends all that is still open.
     pub(crate) fn finish(&mut self, watch: &mut impl Watch<C>) {
-        if let Some(last_ns) = self.ends.iter().map(|Reverse((end_ns, _))| *end_ns).max() {
+        while let Some(last_ns) = self.ends.iter().map(|Reverse((end_ns, _))| *end_ns).max() {
             self.advance(last_ns, watch);
         }
     }
@@ -437,32 +454,33 @@ impl<C> Disk<C> {
         if for_ns <= 0 || from_ns == i64::MIN {
             return;
         }
-        match self.in_flight {
-            0 => self.sums_ns[HELD] += for_ns as f64,
-            _ => self.turned += for_ns as f64 / self.all_work,
+        let held_ns = for_ns as f64 * self.idle_part();
+        self.sums_ns[HELD] += held_ns;
+        if self.in_flight > 0 {
+            self.turned += (for_ns as f64 - held_ns) / self.all_work;
         }
     }
 
     fn end(&mut self, place: usize, end_ns: i64, watch: &mut impl Watch<C>) {
-        let ends = self.open[place].as_ref().map(|open| (open.act, open.busy_ns, open.is_run));
-        match ends {
-            Some((_, _, true)) => {
+        match self.open[place].as_ref().map(|open| &open.going) {
+            Some(Going::Run) => {
                 self.runs.retain(|(_, until_ns)| *until_ns > end_ns);
                 self.begin_anew(end_ns.max(self.since.completed_ns));
             }
             // Who waits for it has the time of the device, too.
-            Some((Some(act), None, _)) => self.settle(end_ns, act),
+            Some(Going::Request(number, work)) => self.settle(end_ns, (*number, *work)),
             _ => {}
         }
-        let Some(Open { act, busy_ns, wait, .. }) = self.open[place].take() else { return };
+        let Some(Open { going, wait }) = self.open[place].take() else { return };
         self.free.push(place);
-        if let Some((number, work)) = act {
-            self.end_request(number, work);
-            let role = self.acts[number - ACTS].role;
-            match busy_ns {
-                Some((from_ns, until_ns)) => watch.busy(from_ns, until_ns, role),
-                None => self.end_busy(role, watch),
+        match going {
+            Going::Request(number, work) => {
+                self.end_request(number, work);
+                self.end_busy(self.acts[number - ACTS].role, watch);
             }
+            Going::Many(number, work, busy) => self.end_many((number, work, busy)),
+            Going::Later(until_ns, later) => self.begin_many((end_ns, until_ns), later, watch),
+            Going::Wait | Going::Run => {}
         }
         wait.into_iter().for_each(|wait| self.end_wait(wait, end_ns, watch));
     }

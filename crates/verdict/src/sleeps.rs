@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 
 /// Waits of a thread that are remembered.
 const PIECES_MOST: usize = 64;
+/// And sums of waits, of all threads.
+const MANY_MOST: usize = 1024;
 /// Chains are followed so far.
 const LINKS_MOST: usize = 8;
 
@@ -28,6 +30,33 @@ pub(super) struct Piece {
     pub(super) class: Class,
 }
 
+/// Waits of threads of which no single one is known: within these times each thread has waited for
+/// this part of the time.
+#[derive(Debug)]
+pub(super) struct ManyPieces {
+    pub(super) pids: Vec<u32>,
+    /// When all of them are over: those that are noted later are over later.
+    pub(super) until_ns: i64,
+    pub(super) runs: Vec<(i64, i64)>,
+    pub(super) part: f64,
+    pub(super) class: Class,
+}
+
+impl ManyPieces {
+    /// What of a sleep they were, as one.
+    fn within(&self, sleep: &Wait) -> Option<Piece> {
+        let both = self
+            .runs
+            .iter()
+            .map(|(from_ns, until_ns)| (sleep.begin_ns.max(*from_ns), sleep.end_ns.min(*until_ns)));
+        let both = both.filter(|(from_ns, until_ns)| from_ns < until_ns);
+        let begin_ns = both.clone().map(|(from_ns, _)| from_ns).next()?;
+        let whole_ns: i64 = both.map(|(from_ns, until_ns)| until_ns - from_ns).sum();
+        let end_ns = begin_ns + (whole_ns as f64 * self.part) as i64;
+        Some(Piece { begin_ns, end_ns, root_ns: begin_ns, class: self.class })
+    }
+}
+
 /// Sleeps that go on, and the last waits of each thread.
 #[derive(Debug, Default)]
 pub(super) struct Sleeps {
@@ -35,12 +64,21 @@ pub(super) struct Sleeps {
     /// When the first of them ends.
     next_ns: Option<i64>,
     waits: HashMap<u32, VecDeque<Piece>>,
+    many: VecDeque<ManyPieces>,
 }
 
 impl Sleeps {
     /// A thread waits.
     pub(super) fn note(&mut self, pid: u32, (begin_ns, end_ns): (i64, i64), class: Class) {
         self.remember(pid, Piece { begin_ns, end_ns, root_ns: begin_ns, class });
+    }
+
+    /// Threads wait again and again.
+    pub(super) fn note_many(&mut self, many: ManyPieces) {
+        if self.many.len() >= MANY_MOST {
+            self.many.pop_front();
+        }
+        self.many.push_back(many);
     }
 
     fn remember(&mut self, pid: u32, piece: Piece) {
@@ -88,7 +126,11 @@ impl Sleeps {
             end_ns: piece.end_ns.min(sleep.end_ns),
             ..*piece
         });
-        let pieces: Vec<Piece> = within.filter(|piece| piece.begin_ns < piece.end_ns).collect();
+        let is_wakers = |many: &&ManyPieces| many.pids.contains(&(sleep.holder as u32));
+        let last = self.many.iter().rev().take_while(|many| many.until_ns > sleep.begin_ns);
+        let of_many = last.filter(is_wakers).filter_map(|many| many.within(&sleep));
+        let pieces: Vec<Piece> =
+            within.chain(of_many).filter(|piece| piece.begin_ns < piece.end_ns).collect();
         pieces.iter().for_each(|piece| self.remember(sleep.pid as u32, *piece));
         (sleep, pieces)
     }
@@ -128,6 +170,20 @@ mod tests {
         sleeps.begin(sleep(1, (60, 70), 2));
         sleeps.begin(sleep(2, (60, 70), 1));
         assert_eq!(sleeps.end(70).len(), 2);
+    }
+
+    #[test]
+    fn a_sleep_is_the_part_of_it_for_which_its_waker_waited_again_and_again() {
+        let mut sleeps = Sleeps::default();
+        let (pids, runs) = (vec![3, 4], vec![(0, 20), (40, 90)]);
+        sleeps.note_many(ManyPieces { pids, until_ns: 100, runs, part: 0.5, class: CLASS });
+        sleeps.begin(sleep(1, (10, 60), 4));
+        sleeps.begin(sleep(2, (20, 40), 4));
+        sleeps.begin(sleep(5, (10, 60), 6));
+        let pieces = sleeps.end(60).into_iter().flat_map(|(sleep, pieces)| {
+            pieces.into_iter().map(move |piece| (sleep.pid, piece.begin_ns, piece.end_ns))
+        });
+        assert_eq!(pieces.collect::<Vec<_>>(), [(1, 10, 25)]);
     }
 
     #[test]

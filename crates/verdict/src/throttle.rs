@@ -5,9 +5,13 @@
 //! Non-goals: writes through the page cache, which nobody waits for until a call does.
 
 use super::actors::RoleId;
+use hashbrown::HashMap;
 use lru::LruCache;
 use model::record::{FileKind, FileNumber, Flags, Request};
+use std::collections::VecDeque;
 
+/// Times that are known of a role's requests that are known as sums: the last ones.
+const RUNS_MOST: usize = 256;
 /// Files that are known: those used last.
 const FILES_MOST: usize = 100_000;
 
@@ -15,11 +19,13 @@ const FILES_MOST: usize = 100_000;
 pub(crate) struct Throttle {
     /// Who used a file directly last, and until when.
     last: LruCache<FileNumber, (RoleId, i64)>,
+    /// When a role had requests of which no single one is known, nor its file.
+    many: HashMap<RoleId, VecDeque<(i64, i64)>>,
 }
 
 impl Default for Throttle {
     fn default() -> Self {
-        Self { last: LruCache::unbounded() }
+        Self { last: LruCache::unbounded(), many: HashMap::new() }
     }
 }
 
@@ -45,7 +51,23 @@ impl Throttle {
             self.last.pop_lru();
         }
         let (whose, until_ns) = known.filter(|_| is_throttled)?;
+        let until_ns = until_ns.max(self.until_of_many(whose, begin_ns));
         Some((whose, until_ns.min(begin_ns)))
+    }
+
+    /// Within these times a role had requests of which no single one is known.
+    pub(crate) fn note_many(&mut self, role: RoleId, runs: &[(i64, i64)]) {
+        let known = self.many.entry(role).or_default();
+        known.extend(runs);
+        known.drain(..known.len().saturating_sub(RUNS_MOST));
+    }
+
+    /// Until when a role had any, before a moment.
+    fn until_of_many(&self, role: RoleId, before_ns: i64) -> i64 {
+        let runs = self.many.get(&role).into_iter().flatten();
+        let before =
+            runs.filter(|(from_ns, _)| *from_ns < before_ns).map(|(_, until_ns)| *until_ns);
+        before.max().unwrap_or(i64::MIN)
     }
 }
 
@@ -70,5 +92,10 @@ mod tests {
         assert_eq!(throttle.take(&own, uploader, (10, 20)), None);
         assert_eq!(throttle.take(&held, kernel, (50, 60)), Some((uploader, 20)));
         assert_eq!(throttle.take(&held, kernel, (90, 99)), Some((uploader, 60)));
+        // Between two that were held back he had some that were not, and are known as sums.
+        throttle.note_many(RoleId(5), &[(100, 199)]);
+        throttle.note_many(uploader, &[(100, 110), (115, 130), (200, 210)]);
+        assert_eq!(throttle.take(&held, kernel, (190, 199)), Some((uploader, 130)));
+        assert_eq!(throttle.take(&held, kernel, (205, 220)), Some((uploader, 205)));
     }
 }

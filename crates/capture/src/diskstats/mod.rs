@@ -15,14 +15,15 @@
 
 mod tally;
 
+use super::quick::OfKernel;
 use super::{Devices, now_ns};
 use host::device::{DeviceNumber, Tree};
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::{Finding, Request, Subject};
 use rustix::time::ClockId;
 use std::collections::{BTreeMap, BTreeSet};
-use tally::{Amount, Comparison, Counted, Driver, Held, Time, Unexplained, compare};
-use trace::capture::{Quick, QuickRequests};
+pub(crate) use tally::Amount;
+use tally::{Comparison, Counted, Driver, Held, Time, Unexplained, compare};
 
 /// When the counters were read, in ns of the trace's clock: from, until.
 type Reading = (i64, i64);
@@ -87,20 +88,12 @@ pub(super) struct DiskstatsCheck {
     /// Disks whose setting says that they are not counted; zram counts all the same.
     uncounted: BTreeSet<DeviceNumber>,
     held: BTreeMap<u32, Held>,
-    /// What the kernel had summed up just before and just after the reading when the present
-    /// stretch began: such requests have no rows.
-    summed: [QuickRequests; 2],
 }
 
 impl DiskstatsCheck {
-    /// A stretch begins. Partitions are left out: the kernel does not count their flushes.
-    /// `summed` is what the tracer has summed up of requests.
-    pub(super) fn begin(
-        &mut self,
-        devices: &Devices,
-        zero_ns: i64,
-        summed: impl Fn() -> QuickRequests,
-    ) {
+    /// A stretch begins, and nothing is summed up yet. Partitions are left out: the kernel does not
+    /// count their flushes.
+    pub(super) fn begin(&mut self, devices: &Devices, zero_ns: i64) {
         self.zero_ns = zero_ns;
         let tree = Tree::system();
         let is_disk = |d: &DeviceNumber| tree.is_partition(*d).is_ok_and(|is_one| !is_one);
@@ -115,23 +108,20 @@ impl DiskstatsCheck {
                 self.uncounted.insert(*disk);
             }
         }
-        let before = summed();
         self.begun =
             self.read(|| disks.into_iter().filter_map(|d| Some((d, reckon(&tree, d)?))).collect());
-        self.summed = [before, summed()];
     }
 
     /// The stretch is over. A disk that is gone has no count, nor has one that came meanwhile.
-    pub(super) fn end(&mut self, summed: impl Fn() -> QuickRequests) {
+    /// `summed` is what the kernel has summed up of requests since it began, which have no rows.
+    pub(super) fn end(&mut self, mut summed: impl FnMut() -> OfKernel) {
         let tree = Tree::system();
         let begun = std::mem::take(&mut self.begun);
         let before = summed();
         let ended: Vec<_> = self.read(|| {
             begun.iter().filter_map(|(d, before)| Some((*d, *before, reckon(&tree, *d)?))).collect()
         });
-        let [first, second] = std::mem::take(&mut self.summed);
-        self.add_summed(&second, &before, Time::Between);
-        self.add_summed(&first, &second, Time::During);
+        self.add_summed(&OfKernel::new(), &before, Time::Between);
         self.add_summed(&before, &summed(), Time::During);
         for (device, before, now) in ended {
             match before.disk == now.disk && !now.counted.is_behind(&before.counted) {
@@ -144,11 +134,11 @@ impl DiskstatsCheck {
     }
 
     /// Adds what was summed up from one moment to another.
-    fn add_summed(&mut self, from: &QuickRequests, until: &QuickRequests, time: Time) {
+    fn add_summed(&mut self, from: &OfKernel, until: &OfKernel, time: Time) {
         for (key @ (device, op), now) in until {
-            let new = from.get(key).map_or_else(|| now.clone(), |before| now.since(before));
-            let Quick { bytes, responses, .. } = new;
-            let amount = Amount { requests: responses.count(), bytes };
+            let before = from.get(key).copied().unwrap_or_default();
+            let (requests, bytes) = (now.requests - before.requests, now.bytes - before.bytes);
+            let amount = Amount { requests, bytes };
             self.held.entry(*device).or_default().take_summed(*op, amount, time);
         }
     }

@@ -31,9 +31,9 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Requests and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Amount {
-    pub(super) requests: u64,
-    pub(super) bytes: u64,
+pub(crate) struct Amount {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Amount {

@@ -85,7 +85,7 @@ pub fn document(others: &'static [Quantity]) -> String {
     column::describe::<Summed>(
         &mut page,
         "summed",
-        "one row per device, operation and interval, with `record --slower-than` and in incidents",
+        "one row per role, class, file system and interval, with `record --slower-than` and in incidents",
     );
     column::describe::<Rollup>(&mut page, "rollup", "one row per key and time");
     column::describe::<Finding>(&mut page, "findings", "one row per published number");

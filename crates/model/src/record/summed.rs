@@ -9,8 +9,8 @@ use crate::busy::Busy;
 use crate::histogram::{SparseHistogram, Store};
 
 record! {
-    /// The quick requests of a device and operation that were completed within an interval; of a
-    /// watch, of a role's threads, of one class and file system.
+    /// The quick requests of a role's threads, of one class and file system, that were completed
+    /// within an interval.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Summed, "lbolt.summed/1", times [from_ns until_ns busy_from_ns] {
         device: u64 = "device number, as in requests";
@@ -26,11 +26,11 @@ record! {
         max_ns: u64 = "bounds of the response times";
         buckets: Vec<u64> = "histogram of the response times, as in rollup";
         counts: Vec<u64> = "number in each bucket";
-        pid: Option<u64> = "thread; null: of all threads (`record --slower-than`)";
+        pid: Option<u64> = "thread; null: of threads of the kernel, who may ask for anybody";
         command: Option<String> = "its name";
-        flags: Option<u64> = "flags, as in requests; null: of all";
-        length_bytes: Option<u64> = "length of one of them; null: of all";
-        busy_from_ns: i64 = "of a watch: from when busy_bits tells, in 2^21 ns (2.1 ms) each";
+        flags: Option<u64> = "flags, as in requests";
+        length_bytes: Option<u64> = "length of one of them";
+        busy_from_ns: i64 = "from when busy_bits tells, in 2^21 ns (2.1 ms) each";
         busy_bits: u64 = "in which of these some were in flight, the lowest first; 0: not known";
         other_pids: Vec<u64> = "other threads of the role";
     }

@@ -100,6 +100,9 @@ fn calm(classes: &Classes) -> Option<String> {
     let reason = |device: &&Class| device.figure("storms_count")?.doubts().into_iter().next();
     let reasons: Vec<Option<Doubt>> = devices.iter().map(reason).collect();
     let first = reasons.first()?.as_ref()?;
+    if devices.iter().all(|device| device.value("storms_count").is_none()) {
+        return Some(format!("Storms of writes were not looked for: {}.", sentence(first)));
+    }
     match reasons.iter().all(|reason| reason.as_ref() == Some(first)) {
         true => Some(format!("No storms of writes or flushes: {}.", sentence(first))),
         false => Some("No storms of writes or flushes on any device.".into()),

@@ -78,14 +78,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
 
 /// Which requests were compared, where these are not all.
 fn only_slow(told: &Told<'_>) -> Option<String> {
-    let sentence = crate::requests::only_slow(|quantity| told.run.get(quantity))?;
-    // Those of an incident are of one thread each, and are compared.
-    Some(match told.run.get("slower_than_ns") {
-        None => sentence,
-        Some(_) => {
-            format!("{sentence} Time lost is underestimated: no quicker waits were compared.")
-        }
-    })
+    crate::requests::only_slow(|quantity| told.run.get(quantity))
 }
 
 /// What makes every figure doubtful.
@@ -339,9 +332,10 @@ fn calm(told: &Told<'_>, most: &str) -> String {
     if told.tells_no_completion() {
         return format!("{UNKNOWN}: the trace does not tell when its requests were completed.");
     }
-    if let Some(threshold_ns) = told.run.get("slower_than_ns") {
+    let is_alone = told.run.get("summed_count").is_none_or(|count| count == 0.0);
+    if let Some(threshold_ns) = told.run.get("slower_than_ns").filter(|_| is_alone) {
         return format!(
-            "{UNKNOWN}: requests of less than {} are not traced one by one, so a usual wait is not \
+            "{UNKNOWN}: there are no sums of requests of less than {}, so a usual wait is not \
              known{most}.",
             show_time_ns(threshold_ns)
         );

@@ -27,7 +27,7 @@ volatile const u32 sequence_flags;
 
 struct on_way {
 	u64 request;   /* its number; 0: nobody's place */
-	u64 sums;      /* those that it belongs to (summed.h); 0: none */
+	u64 sums;      /* by what it is named (summed.h); 0: it is told */
 	u64 queued_ns;
 	u64 issued_ns; /* 0: not yet */
 	u32 started_after_ns;

@@ -33,8 +33,8 @@
 //!   told when a call or request for them sees it first, and when that has changed (name.h).
 //! - *A device above* tells where it hands a bio on (above.h).
 //!
-//! - *Quick requests* can be summed up in place of being told: all below a threshold (summed.h), or
-//!   those that repeat and are named (repeated.h).
+//! - *Quick requests* can be summed up in place of being told (summed.h): those that repeat and are
+//!   named (repeated.h).
 //!
 //! - *What is lost* is counted: records, times, and programs left out because they were running
 //!   already ([`Losses`]). A kernel may also keep every program from running while a thread of
@@ -65,8 +65,8 @@ mod wait;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
 pub use ftrace::{abandoned, remove_abandoned};
-pub use repeated::{ONE_OF, SUMS_MOST};
-pub use summed::{Quick, QuickRequests, SLOWER_THAN_NS_MOST};
+pub use repeated::{ONE_OF, REPEATS_BELOW, SUMS_MOST};
+pub use summed::Quick;
 pub use tracer::{Method, Tracer, TracerError};
 
 use crate::bpf::{Hook, LoadError, Loaded, RunTime};
@@ -87,7 +87,6 @@ use rustix::thread::{MembarrierCommand, membarrier};
 use second::Second;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use summed::Sums;
 use threads::{Left, Threads};
 use wait::Waits;
 
@@ -160,11 +159,10 @@ pub struct CaptureOptions {
     /// Whether each request is told step by step as it takes them, and not all at its end: where
     /// requests of one device serve those of another, and it is to be found out which.
     pub by_steps: bool,
-    /// Requests that take less, from queued to completed, are summed up in the kernel where they
-    /// can be ([`Tracer::quick`]); none: all are told.
-    pub slower_than: Option<Duration>,
-    /// Whether those that repeat can be summed up: those that are named ([`Capture::sum_up`]).
-    pub repeats: bool,
+    /// Those that repeat can be summed up, if they take less than this from queued to completed,
+    /// and less than [`REPEATS_BELOW`]: those that are named ([`Capture::sum_up`]). None: all are
+    /// told.
+    pub repeats_below: Option<Duration>,
     /// Whether those of different files have different names.
     pub repeats_by_file: bool,
 }
@@ -180,8 +178,7 @@ impl Default for CaptureOptions {
             stacks: false,
             own_process: 0,
             by_steps: false,
-            slower_than: None,
-            repeats: false,
+            repeats_below: None,
             repeats_by_file: false,
         }
     }
@@ -260,8 +257,6 @@ pub struct Capture {
     decoder: Decoder,
     /// Requests that are told of when they are finished; none where all are told by steps.
     on_way: Option<OnWay>,
-    /// Sums of quick requests; none where all are told.
-    sums: Option<Sums>,
     /// Sums of those that repeat; none where all are told.
     repeats: Option<Repeats>,
     ends_of_bios: EndsOfBios,
@@ -289,10 +284,10 @@ impl Capture {
         let kernel = Kernel::look()?;
         let functions = if options.calls { Functions::read() } else { Functions::default() };
         let (begun, plain) = programs::load(&kernel, &functions, options)?;
-        let Begun { mut loaded, records, own_tgid, starts, maps, on_way, sums, repeats } = begun;
+        let Begun { mut loaded, records, own_tgid, starts, maps, on_way, repeats } = begun;
         let own_tgids = [own_tgid, options.own_process];
         let mut decoder = Decoder::new(&kernel, own_tgids);
-        if sums.is_some() || repeats.is_some() {
+        if repeats.is_some() {
             summed::leave_out(&mut loaded, own_tgids)?;
         }
         // First, for the same reason as completions: what is seen to begin is seen to end.
@@ -317,7 +312,6 @@ impl Capture {
             records,
             decoder,
             on_way,
-            sums,
             repeats,
             ends_of_bios,
             second,
@@ -348,14 +342,8 @@ impl Capture {
         self.on_way.as_ref().map_or(0, OnWay::count)
     }
 
-    /// Requests that were quicker than [`CaptureOptions::slower_than`] and are told as sums, since
-    /// the capture began.
-    pub fn quick(&self) -> QuickRequests {
-        self.sums.as_ref().map_or_else(QuickRequests::new, |sums| sums.read(&self.decoder))
-    }
-
     /// Sums up those of a name that are queued until a moment of CLOCK_MONOTONIC, in ns, from now
-    /// on, but for those that are slow (4 ms), fail or were throttled: into these of [`SUMS_MOST`]
+    /// on, but for those that are slow, fail or were throttled: into these of [`SUMS_MOST`]
     /// sums. Says whether it does: there are not many places for names.
     pub fn sum_up(&mut self, of: Repeated, sums: usize, until_ns: i64) -> bool {
         self.repeats.as_mut().is_some_and(|repeats| repeats.sum_up(of, sums, until_ns))

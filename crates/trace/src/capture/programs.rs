@@ -14,7 +14,7 @@ use super::kernel_ring::KernelRing;
 use super::repeated::Repeats;
 use super::ring::{Rings, Shape};
 use super::summed::{Sizes, Sums};
-use super::{CaptureError, CaptureOptions, Records, bios, decode, summed, syscalls, wait};
+use super::{CaptureError, CaptureOptions, Records, bios, decode, repeated, syscalls, wait};
 use crate::bpf::{Hook, LoadError, Loaded, whoami};
 use crate::kernel::waiting::{Functions, OwnRequests};
 use crate::kernel::{Kernel, Words};
@@ -108,9 +108,7 @@ pub(super) struct Begun {
     pub(super) maps: Vec<MapData>,
     /// Requests that are told of when they are finished; none where all are told by steps.
     pub(super) on_way: Option<OnWay>,
-    /// Sums of quick requests; none where all are told.
-    pub(super) sums: Option<Sums>,
-    /// Sums of those that repeat, in their place.
+    /// Sums of those that repeat; none where all are told.
     pub(super) repeats: Option<Repeats>,
 }
 
@@ -143,7 +141,6 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     loader
         .override_global("slower_than_ns", &told.slower_than_ns, true)
         .override_global("summed_buckets", &sizes.buckets, true)
-        .override_global("repeated_alone", &told.repeated_alone, true)
         .override_global("repeated_files", &told.repeated_files, true)
         .map_max_entries("summed", sizes.places)
         .map_max_entries("summed_counts", sizes.counts())
@@ -162,24 +159,18 @@ fn typed(told: &Told, options: &CaptureOptions) -> Result<Begun, CaptureError> {
     }
     let (rings, cells) = (array(&mut loaded, "rings")?, array(&mut loaded, "cells")?);
     let on_way = Some(OnWay::new(array(&mut loaded, "flight")?)?);
-    let mut sums = match told.slower_than_ns {
+    let repeats = match told.slower_than_ns {
         0 => None,
         ns => {
             let maps = [array(&mut loaded, "summed")?, array(&mut loaded, "summed_counts")?];
-            Some(Sums::new(maps, sizes, ns)?)
-        }
-    };
-    let repeats = match sums.take_if(|_| told.repeated_alone != 0) {
-        Some(sums) => {
-            let names = array(&mut loaded, "repeated")?;
+            let (sums, names) = (Sums::new(maps, sizes, ns)?, array(&mut loaded, "repeated")?);
             Some(Repeats::new(sums, names, told.repeated_files != 0)?)
         }
-        None => None,
     };
     let mapped = Rings::map(rings.fd().as_fd(), cells.fd().as_fd(), shape);
     let records = Records::Own(mapped.map_err(CaptureError::Rings)?);
     let (starts, maps) = (Starts::Requests, vec![rings, cells]);
-    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way, sums, repeats })
+    Ok(Begun { loaded, records, own_tgid, starts, maps, on_way, repeats })
 }
 
 fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun, CaptureError> {
@@ -197,8 +188,8 @@ fn plain(told: &Told, options: &CaptureOptions, starts: Starts) -> Result<Begun,
         None => return Err(LoadError::NoProgram("cells").into()),
     };
     let records = Records::Kernel(Box::new(KernelRing::new(ring, counts)));
-    let (on_way, sums, repeats) = (None, None, None);
-    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way, sums, repeats })
+    let (on_way, repeats) = (None, None);
+    Ok(Begun { loaded, records, own_tgid, starts, maps: Vec::new(), on_way, repeats })
 }
 
 /// What either build is told: what it is to look for, and what this kernel is.
@@ -217,10 +208,8 @@ struct Told {
     /// Whether requests are told by steps, and the flags of those that are in any case (flight.h).
     steps_wanted: u32,
     sequence_flags: u32,
-    /// Below which requests are summed up; 0: none are.
+    /// Below which requests that are named are summed up; 0: none are.
     slower_than_ns: u64,
-    /// Whether only those that repeat, and are named.
-    repeated_alone: u32,
     /// Whether those of different files differ.
     repeated_files: u32,
 }
@@ -245,8 +234,7 @@ impl Told {
             names_wanted: u32::from(options.calls),
             steps_wanted: u32::from(options.by_steps || sequence_flags.is_none()),
             sequence_flags: sequence_flags.map_or(0, |(preflush, fua)| preflush | fua),
-            slower_than_ns: summed::threshold_ns(options),
-            repeated_alone: u32::from(options.repeats),
+            slower_than_ns: options.repeats_below.map_or(0, repeated::threshold_ns),
             repeated_files: u32::from(options.repeats_by_file),
         })
     }

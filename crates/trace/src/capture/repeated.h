@@ -1,6 +1,6 @@
 /*
  * Requests that repeat: those that differ in nothing but their times and places on the device, or
- * in a file. A watch names some of them by a hash of all that they have in common, and these are
+ * in a file. User space names some of them by a hash of all that they have in common, and these are
  * summed up (summed.h): the sums tell what their records would, but for when each one was. Several
  * names may have the same sums.
  *
@@ -12,10 +12,7 @@
 #ifndef LBOLT_REPEATED_H
 #define LBOLT_REPEATED_H
 
-/* Written before the programs are loaded: whether only what is named is summed up. */
-volatile const u32 repeated_alone;
-
-/* And whether those of different files differ. */
+/* Written before the programs are loaded: whether those of different files differ. */
 volatile const u32 repeated_files;
 
 /* Places by a hash's first bits, or the one beside it; those in the sums are SUMMED_BITS. */

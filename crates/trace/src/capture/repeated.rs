@@ -9,11 +9,11 @@ use super::ring::now_ns;
 use super::summed::{PLACES_OF_ROW, Quick, Sums};
 use crate::event::Repeated;
 use aya::maps::{Array, Map, MapData};
+use model::histogram::{Binned, first_of};
 use std::time::Duration;
 
-/// Who takes so long is told, of those that repeat: a power of two, so that the last bucket is
-/// whole.
-pub(super) const BELOW: Duration = Duration::from_nanos(1 << 22);
+/// Who takes so long is told in any case.
+pub const REPEATS_BELOW: Duration = Duration::from_nanos(1 << 22);
 /// So many sums there can be.
 pub const SUMS_MOST: usize = PLACES_OF_ROW;
 /// REPEATED_BITS.
@@ -58,6 +58,12 @@ fn hash_of(raw: &Start, by_file: bool) -> Repeated {
 fn places_of(of: Repeated) -> [u32; 2] {
     let first = (of.0 >> (u64::BITS - BITS)) as u32;
     [first, first ^ 1]
+}
+
+/// Where the bucket begins that a threshold is in: all that is below fills its buckets.
+pub(super) fn threshold_ns(below: Duration) -> u64 {
+    let ns = below.min(REPEATS_BELOW).as_nanos() as u64;
+    first_of(u64::from(Binned::new(ns).bucket())).unwrap_or(0)
 }
 
 /// What a place of the names has: whose it is, and which sums it has.
@@ -133,9 +139,8 @@ impl Repeats {
 
     /// Sums since this was last asked, of those that have any.
     pub(super) fn take(&mut self) -> Vec<(usize, Quick)> {
-        let now = now_ns();
-        let since = (std::mem::replace(&mut self.taken_ns, now), now);
-        let taken = (0..SUMS_MOST).map(|number| (number, self.sums.take(number, since)));
+        let since_ns = std::mem::replace(&mut self.taken_ns, now_ns());
+        let taken = (0..SUMS_MOST).map(|number| (number, self.sums.take(number, since_ns)));
         taken.filter(|(_, quick)| quick.responses.count() > 0).collect()
     }
 }

@@ -13,7 +13,7 @@
 
 use super::mapping::Mapping;
 use rustix::mm::ProtFlags;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
@@ -210,8 +210,7 @@ impl Rings {
 }
 
 pub(super) fn now_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    crate::clock::now_ns(ClockId::Monotonic).unsigned_abs()
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
-//! Sums of requests that were quicker than a threshold, as summed.h keeps them in the kernel.
+//! Sums of requests that are named and were quicker than a threshold, as summed.h keeps them in the
+//! kernel.
 //!
 //! Non-goals: requests that are told singly and are quick all the same (crate `capture`).
 
-use super::decode::Decoder;
+use super::CaptureError;
 use super::mapping::Mapping;
-use super::{CaptureError, CaptureOptions, repeated};
 use crate::bpf::{LoadError, Loaded};
 use aya::maps::{Array, MapData};
 use model::busy::{BIT_NS, Busy};
 use model::histogram::{Binned, SparseHistogram};
-use model::record::Op;
 use rustix::mm::ProtFlags;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
@@ -20,7 +19,7 @@ const BITS: u32 = 4;
 pub(super) const PLACES_OF_ROW: usize = 1 << BITS;
 /// `struct summed`, in words.
 const WORDS: usize = 8;
-const KEY: usize = 0;
+const LAST: usize = 0;
 const BYTES: usize = 1;
 const ADMISSION_NS: usize = 2;
 const QUEUE_NS: usize = 3;
@@ -29,11 +28,7 @@ const MOST_NS: usize = 5;
 const BELOW_NS: usize = 6;
 const BUSY: usize = 7;
 
-/// The greatest threshold: above it the buckets would take too much memory.
-pub const SLOWER_THAN_NS_MOST: u64 = 100_000_000_000;
-
-/// Requests of a device and operation that were quicker than the threshold, since the capture
-/// began.
+/// Requests that were summed up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quick {
     /// Their bytes.
@@ -44,7 +39,7 @@ pub struct Quick {
     pub queue_ns: u64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
-    /// When some of those that repeat were in flight; none where that is not known.
+    /// When some were in flight; none where that is not known.
     pub busy: Option<Busy>,
 }
 
@@ -69,9 +64,6 @@ impl Quick {
         }
     }
 }
-
-/// By device (the kernel's dev_t) and operation.
-pub type QuickRequests = BTreeMap<(u32, Op), Quick>;
 
 /// How many places and buckets the kernel needs for requests below a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,22 +127,9 @@ impl Sums {
         Ok(Self { sums, counts, sizes, slower_than_ns, taken: BTreeMap::new(), _maps: maps })
     }
 
-    /// What they are now. While programs run, a request may be in a part of them.
-    pub(super) fn read(&self, decoder: &Decoder) -> QuickRequests {
-        let mut all = QuickRequests::new();
-        for place in 0..self.sizes.places as usize {
-            let key = self.word(place, KEY);
-            if key != 0 {
-                let quick = all.entry((key as u32, decoder.operation((key >> 32) as u32)));
-                self.add(place, quick.or_default());
-            }
-        }
-        all
-    }
-
-    /// What is new since the last time in a place of all rows, between two moments of
+    /// What is new since the last time in a place of all rows, which was at a moment of
     /// CLOCK_MONOTONIC.
-    pub(super) fn take(&mut self, of_row: usize, (from_ns, now_ns): (u64, u64)) -> Quick {
+    pub(super) fn take(&mut self, of_row: usize, from_ns: u64) -> Quick {
         let mut new = Quick::default();
         let mut busy = Busy::since(as_ns(from_ns));
         for place in (of_row..self.sizes.places as usize).step_by(PLACES_OF_ROW) {
@@ -161,7 +140,7 @@ impl Sums {
                 continue;
             }
             // A program that is between the two has it one or two bits later.
-            let (last, bits) = (self.word(place, KEY), self.word(place, BUSY).reverse_bits());
+            let (last, bits) = (self.word(place, LAST), self.word(place, BUSY).reverse_bits());
             let first = as_ns(last) - i64::from(u64::BITS - 1);
             busy.add(&Busy { from_ns: first.saturating_mul(BIT_NS), bits });
             let mut quick = Quick::default();
@@ -175,8 +154,11 @@ impl Sums {
                 known.quick = quick;
             }
         }
-        // What came within the first bit is not known to have been in flight at any time.
-        new.busy = (busy.bits != 0 && busy.reaches(as_ns(now_ns))).then_some(busy);
+        if busy.bits == 0 {
+            // All were completed within the bit of that moment, which others have set before it.
+            busy = Busy { from_ns: busy.from_ns - BIT_NS, bits: 1 };
+        }
+        new.busy = (new.responses.count() > 0).then_some(busy);
         new
     }
 
@@ -204,13 +186,6 @@ fn as_ns(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// The threshold in ns; 0: there is none.
-pub(super) fn threshold_ns(options: &CaptureOptions) -> u64 {
-    let repeats = options.repeats.then_some(repeated::BELOW);
-    let ns = options.slower_than.or(repeats).map_or(0, |slower| slower.as_nanos());
-    u64::try_from(ns).unwrap_or(u64::MAX).min(SLOWER_THAN_NS_MOST)
-}
-
 /// What these processes request is told singly.
 /// Errors: a kernel that refuses.
 pub(super) fn leave_out(loaded: &mut Loaded, own_tgids: [u32; 2]) -> Result<(), LoadError> {
@@ -223,7 +198,9 @@ pub(super) fn leave_out(loaded: &mut Loaded, own_tgids: [u32; 2]) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
+    use super::super::repeated;
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn the_words_are_those_of_the_header() {
@@ -233,7 +210,7 @@ mod tests {
         let (_, body) = HEADER.split_once("struct summed {\n").unwrap();
         let (body, _) = body.split_once("};").unwrap();
         let words = [
-            "key",
+            "last",
             "bytes",
             "admission_ns",
             "queue_ns",
@@ -245,20 +222,24 @@ mod tests {
         let declared = body.lines().filter_map(|line| line.trim().strip_prefix("u64 "));
         let declared: Vec<_> = declared.filter_map(|line| line.split(';').next()).collect();
         assert_eq!(declared, words);
-        let places = [KEY, BYTES, ADMISSION_NS, QUEUE_NS, RESPONSE_NS, MOST_NS, BELOW_NS, BUSY];
+        let places = [LAST, BYTES, ADMISSION_NS, QUEUE_NS, RESPONSE_NS, MOST_NS, BELOW_NS, BUSY];
         assert_eq!(places, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(words.len(), WORDS);
     }
 
     #[test]
     fn below_a_threshold_there_is_a_bucket_for_each_time() {
-        for slower_than_ns in [1, 255, 256, 1_000_000, SLOWER_THAN_NS_MOST] {
-            let sizes = Sizes::new(2, slower_than_ns);
-            assert!(u32::from(Binned::new(slower_than_ns - 1).bucket()) < sizes.buckets);
+        for below_us in [1, 7, 1000, 4000, 1_000_000] {
+            let below = Duration::from_micros(below_us);
+            let ns = repeated::threshold_ns(below);
+            let sizes = Sizes::new(2, ns);
+            let bucket = |ns| u32::from(Binned::new(ns).bucket());
+            assert!(bucket(ns - 1) < sizes.buckets, "{below_us}");
+            assert_eq!(bucket(ns - 1) + 1, bucket(ns), "the last bucket is whole: {below_us}");
+            let most = below.min(repeated::REPEATS_BELOW).as_nanos() as u64;
+            assert!(ns <= most && ns + ns / 64 >= most, "{ns} for {below_us}");
             assert_eq!(sizes.places, 64);
         }
         assert_eq!(Sizes::new(128, 0).counts(), 1);
-        // Of a thousand CPUs and the greatest threshold the memory can still be asked for.
-        assert!(Sizes::new(1024, SLOWER_THAN_NS_MOST).counts() < 1 << 30);
     }
 }

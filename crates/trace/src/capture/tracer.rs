@@ -4,7 +4,7 @@
 //! Non-goals: what either does (`super`, `super::perf`).
 
 use super::perf::{PerfCapture, PerfError};
-use super::{Capture, CaptureError, CaptureOptions, Drained, Losses, Quick, QuickRequests};
+use super::{Capture, CaptureError, CaptureOptions, Drained, Losses, Quick};
 use crate::bpf::{LoadError, RunTime};
 use crate::event::{GoingOn, Repeated};
 use crate::intake::{RowsError, Steps};
@@ -143,11 +143,6 @@ impl Tracer {
     /// Requests that have begun and are told of when they end.
     pub fn on_way(&self) -> u64 {
         self.exact().map_or(0, Capture::on_way)
-    }
-
-    /// Requests that the kernel summed up because they were quick; perf tells of all.
-    pub fn quick(&self) -> QuickRequests {
-        self.exact().map_or_else(QuickRequests::new, Capture::quick)
     }
 
     /// Sums up those that repeat, until a moment ([`Capture::sum_up`]); perf tells all.

@@ -9,9 +9,10 @@
 
 use super::DirectFile;
 use super::survival::{Key, Survival, SurvivalError};
+use crate::clock::now_ns;
 use model::record::requests::{Part, PartWriter, Provenance};
 use model::record::{Commands, Request};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -140,8 +141,7 @@ impl Work {
         let mut spent_ns = 0;
         for order in orders {
             self.obey(order, written)?;
-            let now = clock_gettime(ClockId::ThreadCPUTime);
-            let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+            let now_ns = now_ns(ClockId::ThreadCPUTime).unsigned_abs();
             SPENT_NS
                 .fetch_add(now_ns - std::mem::replace(&mut spent_ns, now_ns), Ordering::Relaxed);
         }

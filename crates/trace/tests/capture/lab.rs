@@ -44,8 +44,7 @@ pub(crate) fn capture_by(by_steps: bool, devices: &[u32], ring_bytes: u32) -> Op
         stacks: true,
         own_process: 0,
         by_steps,
-        slower_than: None,
-        repeats: false,
+        repeats_below: None,
         repeats_by_file: false,
     })
 }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which requests are known so (`crate::watched`).
 
-use super::{ACTS, Act, Disk, Open, PartNumber, Waiting, Watch, work};
+use super::{ACTS, Act, Disk, Going, Open, PartNumber, Waiting, Watch, work};
 
 /// Requests one after the other, of which no single one is known: so many of this length in flight
 /// in the mean, and for which part of the time any.
@@ -21,47 +21,87 @@ impl Mean {
     }
 }
 
+/// What begins at a moment to come.
+#[derive(Debug)]
+pub(super) enum Later<C> {
+    Requests(Mean),
+    /// Who waits for requests of an act: how many, and how long together.
+    Waits(C, Act, (u64, u64)),
+}
+
 impl<C> Disk<C> {
-    /// From now to a moment, requests were in flight of which no single one is known, and of which
-    /// one was completed again and again in these times.
-    pub(crate) fn many(
+    /// Within these times, which are to come, requests are in flight of which no single one is
+    /// known.
+    pub(crate) fn many(&mut self, times: &[(i64, i64)], mean: Mean) {
+        times.iter().for_each(|span| self.begin_later(*span, Later::Requests(mean)));
+    }
+
+    /// Those who wait for many requests of an act within a time that is to come: how many, and how
+    /// long together.
+    pub(crate) fn wait_for_many(
         &mut self,
-        (begin_ns, end_ns): (i64, i64),
-        (mean, runs): (Mean, &[(i64, i64)]),
-        watch: &mut impl Watch<C>,
+        span: (i64, i64),
+        class: C,
+        (act, times): (Act, (u64, u64)),
     ) {
-        self.advance(begin_ns, watch);
-        self.begin(mean.act, mean.work());
-        let number = self.number(mean.act);
-        let (until_ns, busy) = self.busy[number];
-        let busy = if until_ns == end_ns { busy.max(mean.busy) } else { mean.busy };
-        self.busy[number] = (end_ns, busy);
-        let act = Some((number, mean.work()));
-        let for_ns = end_ns.saturating_sub(begin_ns) as f64 * mean.busy;
-        let busy_ns = Some((begin_ns, begin_ns.saturating_add(for_ns as i64)));
-        self.open((begin_ns, end_ns), Open { act, busy_ns, is_run: false, wait: None });
+        self.begin_later(span, Later::Waits(class, act, times));
+    }
+
+    /// Within these times one of many is completed again and again, and none behind each of them.
+    pub(crate) fn completed_within(&mut self, runs: &[(i64, i64)]) {
         for run in runs {
             self.runs.push(*run);
-            self.open(*run, Open { act: None, busy_ns: None, is_run: true, wait: None });
+            self.open(*run, Open { going: Going::Run, wait: None });
         }
     }
 
-    /// Those who waited for many requests of an act: how many, and how long together.
-    pub(crate) fn wait_for_many(
+    fn begin_later(&mut self, (begin_ns, end_ns): (i64, i64), later: Later<C>) {
+        let going = Going::Later(end_ns.max(begin_ns.saturating_add(1)), later);
+        self.open((begin_ns, begin_ns), Open { going, wait: None });
+    }
+
+    /// It begins now.
+    pub(super) fn begin_many(
         &mut self,
         (begin_ns, end_ns): (i64, i64),
-        class: C,
-        (act, times): (Act, (u64, u64)),
+        later: Later<C>,
         watch: &mut impl Watch<C>,
     ) {
-        self.advance(begin_ns, watch);
-        let many = Some((self.number(act) as PartNumber, times));
-        let wait = Waiting { many, ..self.waiting(class, begin_ns) };
-        let end_ns = end_ns.max(begin_ns.saturating_add(1));
-        self.open(
-            (begin_ns, end_ns),
-            Open { act: None, busy_ns: None, is_run: false, wait: Some(wait) },
-        );
+        match later {
+            Later::Requests(mean) => {
+                self.begin(mean.act, mean.work());
+                let number = self.number(mean.act);
+                self.many.push((number, mean.busy));
+                let (until_ns, busy) = self.busy[number];
+                let busy = if until_ns == end_ns { busy.max(mean.busy) } else { mean.busy };
+                self.busy[number] = (end_ns, busy);
+                let for_ns = end_ns.saturating_sub(begin_ns) as f64 * mean.busy;
+                watch.busy(begin_ns, begin_ns.saturating_add(for_ns as i64), mean.act.role);
+                let going = Going::Many(number, mean.work(), mean.busy);
+                self.open((begin_ns, end_ns), Open { going, wait: None });
+            }
+            Later::Waits(class, act, times) => {
+                let many = Some((self.number(act) as PartNumber, times));
+                let wait = Some(Waiting { many, ..self.waiting(class, begin_ns) });
+                self.open((begin_ns, end_ns), Open { going: Going::Wait, wait });
+            }
+        }
+    }
+
+    pub(super) fn end_many(&mut self, (number, work, busy): (usize, f64, f64)) {
+        self.end_request(number, work);
+        if let Some(place) = self.many.iter().position(|known| *known == (number, busy)) {
+            self.many.remove(place);
+        }
+    }
+
+    /// For which part of the time nothing is in flight now: where all is known as sums, as if they
+    /// did not depend on each other.
+    pub(super) fn idle_part(&self) -> f64 {
+        match self.in_flight - self.many.len() as u64 {
+            0 => self.many.iter().map(|(_, busy)| 1.0 - busy).product(),
+            _ => 0.0,
+        }
     }
 
     /// The parts of a time as those of many waits in it for requests of an act, which took so long

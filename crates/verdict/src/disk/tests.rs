@@ -44,6 +44,41 @@ fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
     assert_eq!(seen.busy_ns, 20 + 40, "each role by itself");
 }
 
+/// Quick reads, of which one is in flight for a quarter of the time from 20 to 80 ms.
+#[test]
+fn where_many_requests_leave_a_device_idle_nobodys_are_in_flight() {
+    const MS: i64 = 1_000_000;
+    let mean = Mean { act: OWN, in_flight: 0.25, busy: 0.25, length_bytes: 4096 };
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    disk.many(&[(20 * MS, 80 * MS)], mean);
+    disk.wait((0, 100 * MS), 7, None, &mut seen);
+    disk.wait((50 * MS, 60 * MS), 8, None, &mut seen);
+    disk.finish(&mut seen);
+    let [short, long] = seen.waits.as_slice() else { panic!() };
+    let in_ms = |wait| -> Vec<(Part, f64)> {
+        parts(&disk, wait).into_iter().map(|(part, ns)| (part, ns as f64 / MS as f64)).collect()
+    };
+    assert_eq!(in_ms(short), [(Part::Held, 7.5), (Part::Act(OWN), 2.5)]);
+    assert_eq!(in_ms(long), [(Part::Held, 85.0), (Part::Act(OWN), 15.0)]);
+    assert_eq!(seen.busy_ns, 15 * MS);
+}
+
+/// Whoever reads on comes to a device that has stood still just before it goes on.
+#[test]
+fn what_came_as_a_sum_when_a_device_went_on_does_not_hide_that_it_stood_still() {
+    let told = |before_ns: i64| {
+        let (mut disk, mut seen) = (Disk::new(), Seen::default());
+        let again_ns = 60 * BIT_NS;
+        disk.completed_within(&[(0, BIT_NS), (again_ns - before_ns, 70 * BIT_NS)]);
+        disk.request((BIT_NS / 2, again_ns), OTHER, 4096, Some(3), &mut seen);
+        disk.finish(&mut seen);
+        parts(&disk, &seen.waits[0]).into_iter().find(|(part, _)| *part == Part::Stalled)
+    };
+    let stood_still = Some((Part::Stalled, 59 * BIT_NS));
+    assert_eq!([told(BIT_NS), told(QUICK_NS)], [stood_still; 2]);
+    assert_eq!(told(QUICK_NS + 1), None);
+}
+
 #[test]
 fn what_no_request_explains_of_a_lock_is_its_holders() {
     const HOLDER: Act = Act { role: RoleId(3), op: Op::Write };

@@ -15,8 +15,10 @@ use std::ops::Range;
 impl Response {
     /// When its requests arrived and were completed.
     pub(super) fn times(&self) -> Option<Times> {
-        let (first_ns, arrived_ns) = self.first_ns.zip(self.arrived_ns)?;
-        Some(Times { first_ns, arrived_ns, last_ns: self.last_ns.unwrap_or(arrived_ns) })
+        let (from_ns, until_ns) = self.summed_ns.unzip();
+        let first_ns = self.first_ns.into_iter().chain(from_ns).min()?;
+        let arrived_ns = self.arrived_ns.max(until_ns)?;
+        Some(Times { first_ns, arrived_ns, last_ns: self.last_ns.max(Some(arrived_ns))? })
     }
 
     /// From the first arrival to the last arrival or completion, in ns from the trace's begin; none

@@ -1,7 +1,7 @@
 //! What requests are classed by: a row is added to its combination of device, operation, origin and
 //! size; a table of dimensions has the class of a combination and the class's name.
 
-use model::record::{Flags, Op, Request};
+use model::record::{Flags, Op, Request, Summed};
 use model::units::{show_about, show_size};
 use std::ops::Range;
 
@@ -28,6 +28,19 @@ impl Combination {
             size: size(row.length_bytes),
             is_beneath: row.above_id.is_some(),
         }
+    }
+}
+
+impl Combination {
+    /// Of requests that are known as sums; none of what is of all threads.
+    pub(super) fn of_summed(summed: &Summed) -> Option<Self> {
+        Some(Self {
+            device: u32::try_from(summed.device).ok()?,
+            op: summed.op,
+            flags: Flags(u16::try_from(summed.flags?).ok()? & ORIGIN_FLAGS),
+            size: size(u32::try_from(summed.length_bytes?).ok()?),
+            is_beneath: false,
+        })
     }
 }
 

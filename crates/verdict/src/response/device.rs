@@ -38,6 +38,11 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// Whether some of its requests are known as sums alone.
+    pub(super) fn is_summed(&self) -> bool {
+        self.outstanding.summed > 0
+    }
+
     pub(super) fn new(number: u32, over_time_from_ns: Option<u64>) -> Self {
         Self {
             number,

@@ -36,7 +36,8 @@ impl Response {
         findings.extend(self.by_response_time(&whole));
         findings.extend(self.by_dimension(names, frame));
         findings.extend(self.by_who(names, frame));
-        for (kind, device, area, traffic) in self.areas.iter() {
+        let is_summed = self.devices.iter().any(Device::is_summed);
+        for (kind, device, area, traffic) in self.areas.iter().filter(|_| !is_summed) {
             let device = device.map(|device| format!("{} ", (names.device)(device)));
             let label = format!("{}{area}", device.unwrap_or_default());
             findings.extend(frame.class(kind, &label, traffic));
@@ -45,7 +46,7 @@ impl Response {
         for (range, traffic) in self.totals.periods.iter() {
             findings.extend(frame.class("start", &time_label(&range), traffic));
         }
-        for (kind, by) in BEHIND.into_iter().enumerate() {
+        for (kind, by) in BEHIND.into_iter().enumerate().filter(|_| !is_summed) {
             let classes = self.totals.behind.by(kind);
             findings.extend(classes.iter().flat_map(|(label, t)| frame.class(by, label, t)));
         }
@@ -142,7 +143,7 @@ impl Response {
         let requested =
             |device: &Device| device.regions.iter().map(|(_, t)| t.requested()).sum::<u64>();
         let mut devices: Vec<(u64, &Device)> =
-            self.devices.iter().map(|d| (requested(d), d)).collect();
+            self.devices.iter().filter(|d| !d.is_summed()).map(|d| (requested(d), d)).collect();
         devices.sort_by_key(|(requested, device)| (std::cmp::Reverse(*requested), device.number));
         devices.truncate(MOST_DEVICES);
         devices.sort_by_key(|(_, device)| device.number);
@@ -249,12 +250,15 @@ impl Frame {
 
 /// The depth over devices.
 fn depth(subject: &Subject, outstanding: &[&Outstanding], span_ns: Option<f64>) -> Vec<Finding> {
-    let arrivals: u64 = outstanding.iter().map(|o| o.arrivals).sum();
+    let summed: u64 = outstanding.iter().map(|o| o.summed).sum();
+    let arrivals = summed + outstanding.iter().map(|o| o.arrivals).sum::<u64>();
     let time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
     let mean = span_ns.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
     let seen = outstanding.iter().map(|o| o.seen).sum::<u64>() as f64;
-    let at_arrival = (arrivals > 0).then(|| seen / arrivals as f64);
+    // What sums found in flight is not known.
+    let at_arrival = (arrivals > 0 && summed == 0).then(|| seen / arrivals as f64);
     let max = outstanding.iter().map(|o| o.depth_max).max().map(|max| max as f64);
+    let max = max.filter(|_| summed == 0);
     let completed = "rows that were completed";
     let of_time = "by a clock over the trace's span";
     vec![
@@ -268,9 +272,10 @@ fn depth(subject: &Subject, outstanding: &[&Outstanding], span_ns: Option<f64>) 
 fn of_device(subject: &Subject, device: &Device, span_ns: Option<f64>) -> Vec<Finding> {
     let mut findings = depth(subject, &[&device.outstanding], span_ns);
     let busy_ns = device.outstanding.busy_ns as f64;
-    let busy = span_ns.filter(|ns| *ns > 0.0).map(|ns| busy_ns / ns * 100.0);
+    let is_known = !device.is_summed();
+    let busy = span_ns.filter(|ns| is_known && *ns > 0.0).map(|ns| busy_ns / ns * 100.0);
     let (flow, arrivals) = (&device.flow, device.outstanding.arrivals);
-    let seeks = flow.seeks.count();
+    let seeks = if is_known { flow.seeks.count() } else { 0 };
     let seek = |value: Option<f64>| value.filter(|_| seeks > 0);
     let sequential = seek(Some(flow.sequential as f64 / seeks.max(1) as f64 * 100.0));
     let median = seek(flow.seeks.quantile_ns(0.5).map(|bytes| bytes as f64));
@@ -281,7 +286,7 @@ fn of_device(subject: &Subject, device: &Device, span_ns: Option<f64>) -> Vec<Fi
         found(
             subject,
             "arrival_variation_ratio",
-            flow.arrival_variation(),
+            flow.arrival_variation().filter(|_| is_known),
             flow.steps(),
             "standard deviation of the times between arrivals over their mean",
         ),

@@ -33,6 +33,7 @@ mod recent;
 mod slices;
 pub mod sql;
 mod storms;
+mod summed;
 mod taken;
 mod ticks;
 
@@ -157,6 +158,8 @@ pub struct Response {
     first_ns: Option<i64>,
     arrived_ns: Option<i64>,
     last_ns: Option<i64>,
+    /// From when to when sums are known.
+    summed_ns: Option<(i64, i64)>,
     /// Rows that stand after a row that arrived later: the order-sensitive figures are wrong by
     /// them.
     unsorted: u64,

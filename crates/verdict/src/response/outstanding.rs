@@ -98,6 +98,8 @@ pub(super) struct Outstanding {
     /// How far the clock has come.
     clock_ns: Option<i64>,
     pub(super) arrivals: u64,
+    /// Others that are known as sums.
+    pub(super) summed: u64,
     /// Sum of what the arrivals found.
     pub(super) seen: u64,
     pub(super) depth_max: u64,
@@ -176,6 +178,7 @@ impl Outstanding {
         (self.until, self.now, self.clock_ns) =
             (next.until, next.now, next.clock_ns.or(self.clock_ns));
         self.arrivals += next.arrivals;
+        self.summed += next.summed;
         self.seen += next.seen;
         self.depth_max = self.depth_max.max(next.depth_max);
         self.depth_time_ns = self.depth_time_ns.saturating_add(next.depth_time_ns);

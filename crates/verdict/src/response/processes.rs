@@ -60,6 +60,26 @@ impl Processes {
         }
     }
 
+    /// The traffic of threads that are told of together; theirs alone is a part of it from now on.
+    pub(super) fn of_threads(
+        &mut self,
+        pids: &[u32],
+        command: Option<CommandId>,
+    ) -> &mut SmallTraffic {
+        let is_theirs = |process: &Process| process.pid.is_some_and(|pid| pids.contains(&pid));
+        let cgroup = self.known.keys().find(|process| is_theirs(process)).and_then(|of| of.cgroup);
+        let pid = pids.first().copied().filter(|_| pids.len() == 1);
+        let place = place(&mut self.known, Process { pid, command, cgroup }) as usize;
+        if pid.is_none() {
+            let mut theirs = SmallTraffic::default();
+            for (_, traffic) in self.known.iter_mut().filter(|(process, _)| is_theirs(process)) {
+                theirs.merge(&std::mem::take(traffic));
+            }
+            self.known[place].merge(&theirs);
+        }
+        &mut self.known[place]
+    }
+
     /// Adds others' traffic; `here` is what each of theirs is here. Gives back the place here of
     /// each of theirs.
     pub(super) fn merge(

@@ -76,6 +76,13 @@ impl Slices {
         Some(slice)
     }
 
+    /// Widens all until each is as wide.
+    pub(super) fn widen_to(&mut self, width: u64) {
+        while self.width < width {
+            self.widen();
+        }
+    }
+
     /// Widens all until a place is in one of them.
     pub(super) fn widen_for(&mut self, place: u64) -> usize {
         loop {
@@ -84,6 +91,15 @@ impl Slices {
             }
             self.widen();
         }
+    }
+
+    /// What is known of the slice that a place is in.
+    pub(super) fn traffic_of(&mut self, place: u64) -> &mut SmallTraffic {
+        let slice = match self.slice_of(place) {
+            Some(slice) => slice,
+            None => self.widen_for(place),
+        };
+        &mut self.slices[slice].traffic
     }
 
     /// Adds what was put together elsewhere of one slice.

@@ -11,9 +11,11 @@
 
 use crate::disk::Mean;
 use crate::intervals::Interval;
+use crate::sleeps::ManyPieces;
 use crate::waits::{Class, Kind, size_of};
 use crate::{Act, Device, Ledger, actors};
-use model::busy::Busy;
+use hashbrown::HashSet;
+use model::busy::{BIT_NS, Busy};
 use model::histogram::SparseHistogram;
 use model::record::{Commands, Flags, Request, Summed};
 
@@ -37,6 +39,10 @@ pub struct Many {
     pub until_ns: i64,
     /// Their bytes.
     pub bytes: u64,
+    /// The sum of their times from queued to started, in ns.
+    pub admission_ns: u64,
+    /// The sum of their times from queued to issued, in ns.
+    pub queue_ns: u64,
     /// Their times from queued to completed.
     pub responses: SparseHistogram,
     /// When some were in flight, where that is known.
@@ -44,8 +50,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// As an incident keeps it, with the name of its thread numbered; none of what is of all
-    /// threads.
+    /// As a trace keeps it, with the name of its thread numbered; none of what is of no role.
     pub(crate) fn of(summed: &Summed, commands: &mut Commands) -> Option<Self> {
         let narrow = |of: Option<u64>| u32::try_from(of?).ok();
         let command = summed.command.as_ref();
@@ -61,13 +66,15 @@ impl Many {
         let mut responses = SparseHistogram::default();
         let is_one = summed.add_responses(&mut responses);
         let (from_ns, until_ns) = (summed.from_ns, summed.until_ns.max(summed.from_ns));
-        let (bytes, busy) = (summed.bytes, summed.busy());
+        let Summed { bytes, admission_ns, queue_ns, .. } = *summed;
+        let busy = summed.busy();
         let other_pids = summed.other_pids.iter().filter_map(|pid| narrow(Some(*pid))).collect();
-        is_one.then_some(Self { like, other_pids, from_ns, until_ns, bytes, responses, busy })
+        let all = Self { like, other_pids, from_ns, until_ns, bytes, busy, ..Self::default() };
+        is_one.then_some(Self { admission_ns, queue_ns, responses, ..all })
     }
 
     /// Its threads.
-    fn pids(&self) -> impl Iterator<Item = u32> {
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.like.pid.into_iter().chain(self.other_pids.iter().copied())
     }
 
@@ -76,31 +83,57 @@ impl Many {
         (self.from_ns, self.until_ns.max(self.from_ns.saturating_add(1)))
     }
 
-    /// When some were in flight, without gaps in which a device may have stood still.
-    fn runs(&self) -> Vec<(i64, i64)> {
-        let runs = self.busy.map(|busy| busy.runs(GAP_NS));
-        runs.unwrap_or_else(|| vec![self.span()])
+    /// When some were in flight: what is before its bits is not known, and taken as such a time,
+    /// and so are shorter gaps than this.
+    fn runs(&self, gap_ns: i64) -> Vec<(i64, i64)> {
+        let known = self.busy.filter(|busy| busy.bits != 0);
+        let Some(busy) = known else { return vec![self.span()] };
+        let mut runs = busy.runs(gap_ns);
+        if busy.from_ns.saturating_sub(self.from_ns) > BIT_NS {
+            runs.insert(0, (self.from_ns, busy.from_ns));
+        }
+        runs
     }
 
-    /// How many were in flight in the mean, and for which part of the time any: as far as its bits
-    /// tell, and within these as if its threads did not depend on each other. A thread has one in
-    /// flight, or, where they are more, always some.
-    fn mean(&self, act: Act) -> Mean {
-        let (from_ns, until_ns) = self.span();
-        let for_ns = (until_ns - from_ns) as f64;
-        let in_flight = self.responses.sum_ns() as f64 / for_ns;
-        let told = self.busy.map_or(1.0, |busy| busy.ns() as f64 / for_ns);
-        let told = told.clamp(LEAST_BUSY, 1.0);
+    /// How many were in flight in the mean within some times, and for which part of these any: as
+    /// if its threads did not depend on each other. A thread has one in flight, or, where they are
+    /// more, always some.
+    fn mean(&self, act: Act, runs: &[(i64, i64)]) -> Mean {
+        let in_flight = self.responses.sum_ns() as f64 / length_of(runs).max(1) as f64;
         let threads = self.pids().count().max(1) as i32;
-        let idle = (1.0 - in_flight / told / f64::from(threads)).max(0.0).powi(threads);
+        let idle = (1.0 - in_flight / f64::from(threads)).max(0.0).powi(threads);
         let length_bytes = self.bytes / self.responses.count().max(1);
         Mean {
             act,
             in_flight,
-            busy: (told * (1.0 - idle)).max(LEAST_BUSY),
+            busy: (1.0 - idle).max(LEAST_BUSY),
             length_bytes: u32::try_from(length_bytes).unwrap_or(u32::MAX),
         }
     }
+
+    /// How many there were in each of these times, and how long they took, as if they came evenly.
+    fn shared_out<'r>(
+        &self,
+        runs: &'r [(i64, i64)],
+    ) -> impl Iterator<Item = ((i64, i64), (u64, u64))> + use<'r> {
+        let (count, sum_ns) = (self.responses.count(), self.responses.sum_ns());
+        let part = |of: u64, part: u64, whole: u64| {
+            (u128::from(of) * u128::from(part) / u128::from(whole.max(1))) as u64
+        };
+        let whole_ns = length_of(runs);
+        runs.iter().scan((0, 0, 0), move |(so_far_ns, counted, took_ns), run| {
+            *so_far_ns += run.1.abs_diff(run.0);
+            let until = part(count, *so_far_ns, whole_ns);
+            let until_ns = part(sum_ns, until, count);
+            let its = (until - *counted, until_ns - *took_ns);
+            (*counted, *took_ns) = (until, until_ns);
+            Some((*run, its))
+        })
+    }
+}
+
+fn length_of(runs: &[(i64, i64)]) -> u64 {
+    runs.iter().map(|(from_ns, until_ns)| until_ns.abs_diff(*from_ns)).sum()
 }
 
 impl Interval for Many {
@@ -121,6 +154,17 @@ impl Ledger {
         }
     }
 
+    /// Others may sleep until its threads have waited, of which each has the same part of them.
+    fn note_many(&mut self, many: &Many, (runs, in_flight): (&[(i64, i64)], f64), class: Class) {
+        let pids: Vec<u32> = many.pids().collect();
+        let may_wake = |wakers: &HashSet<u32>| pids.iter().any(|pid| wakers.contains(pid));
+        if self.known.has_waits && self.known.wakers.as_ref().is_none_or(may_wake) {
+            let part = (in_flight / pids.len().max(1) as f64).min(1.0);
+            let (until_ns, runs) = (many.until_ns, runs.to_vec());
+            self.sleeps.note_many(ManyPieces { pids, until_ns, runs, part, class });
+        }
+    }
+
     pub(crate) fn bring_many(&mut self, many: &Many, commands: &Commands) {
         let (row, span) = (&many.like, many.span());
         let is_selected = self.time_ns.contains(&span.0);
@@ -132,8 +176,9 @@ impl Ledger {
         if is_selected {
             self.last_ns = self.last_ns.max(span.1);
         }
-        // Of several threads, some are in a call of theirs, and others are not.
-        let in_call = many.other_pids.is_empty() && self.call_of(row.pid, span.0).is_some();
+        // What is of a call is told by it. Who is in one for a part of the time makes most of his
+        // requests outside of it.
+        let in_call = many.other_pids.is_empty() && self.call_of(row.pid, span.1 - 1).is_some();
         let kind = Kind::of_request(row, self.has_calls)
             .filter(|_| is_selected && role != actors::JOURNAL && !in_call);
         if self.known.has_waits {
@@ -141,19 +186,48 @@ impl Ledger {
                 self.remember(&Request { pid: Some(pid), ..*row }, role, span.1, false);
             }
         }
-        let runs = many.runs();
+        let (runs, without_gaps) = (many.runs(1), many.runs(GAP_NS));
         if kind.is_some() {
-            runs.iter().for_each(|run| self.stall(row.pid, *run));
+            without_gaps.iter().for_each(|run| self.stall(row.pid, *run));
         }
         let act = Act { role, op: row.op };
-        let times = (many.responses.count(), many.responses.sum_ns());
         let queue = self.known.queues.get(&row.device).copied().unwrap_or(row.device);
-        let Device { disk, book } = self.device(row.device);
-        disk.many(span, (many.mean(act), &runs), book);
-        if let Some(kind) = kind {
-            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
-            let Device { disk, book } = self.device(queue);
-            disk.wait_for_many(span, class, (act, times), book);
+        let mean = many.mean(act, &runs);
+        if row.flags.contains(Flags::DIRECT) && row.file.is_some() {
+            self.throttle.note_many(role, &runs);
         }
+        let Device { disk, .. } = self.device(row.device);
+        disk.many(&runs, mean);
+        disk.completed_within(&without_gaps);
+        let Some(kind) = kind else { return };
+        let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+        self.note_many(many, (&runs, mean.in_flight), class);
+        let Device { disk, .. } = self.device(queue);
+        for (run, times) in many.shared_out(&runs).filter(|(_, (count, _))| *count > 0) {
+            disk.wait_for_many(run, class, (act, times));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_shared_out_among_the_times_in_which_they_were_in_flight() {
+        let mut many = Many { from_ns: 0, until_ns: 100 * BIT_NS, ..Many::default() };
+        (0..10).for_each(|_| many.responses.record(BIT_NS as u64));
+        assert_eq!(many.runs(1), [(0, 100 * BIT_NS)], "it is not known when");
+        many.busy = Some(Busy { from_ns: 40 * BIT_NS, bits: 0b1000_0111 });
+        let at = |bit: i64| bit * BIT_NS;
+        assert_eq!(many.runs(1), [(0, at(40)), (at(40), at(43)), (at(47), at(48))]);
+        many.busy = Some(Busy { from_ns: BIT_NS, bits: 0b1000_0111 });
+        let runs = many.runs(1);
+        assert_eq!(runs, [(at(1), at(4)), (at(8), at(9))], "its first bit has begun before");
+        let shared: Vec<_> = many.shared_out(&runs).collect();
+        let of = |run, count: u64| (run, (count, count * BIT_NS as u64));
+        assert_eq!(shared, [of((at(1), at(4)), 7), of((at(8), at(9)), 3)]);
+        let mean = many.mean(Act { role: crate::RoleId(1), op: many.like.op }, &runs);
+        assert_eq!((mean.in_flight, mean.busy), (2.5, 1.0));
     }
 }

@@ -144,6 +144,19 @@ load() {
     --randseed=7 --allow_file_create=0 --output-format=json --output="$out/fio.json" "$@"
 }
 
+# cpus_change COMMAND...: takes CPUs out and brings them back meanwhile.
+cpus_change() {
+  local cpu online
+  "$@" &
+  for online in 0 1 0 1; do
+    for cpu in 5 6 7; do
+      sleep 0.3
+      echo $online >/sys/devices/system/cpu/cpu$cpu/online
+    done
+  done
+  wait $!
+}
+
 # file_load OPTION...: fio on files in $at, and then all that is left to write.
 file_load() {
   local code

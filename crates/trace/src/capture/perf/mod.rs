@@ -34,13 +34,14 @@ pub use error::PerfError;
 pub(super) use selection::DeviceSelection;
 
 use super::{CaptureOptions, Drained, Losses};
+use crate::clock::now_ns;
 use crate::event::Event;
 use crate::intake::{RowsError, Steps};
 use decode::SAMPLE;
 use error::{of_opening, of_the_ring, other};
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, ReadFormat, Sampler};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::ffi::CStr;
 use std::time::Duration;
 
@@ -119,7 +120,7 @@ impl PerfCapture {
     pub fn drain(&mut self, steps: &mut impl Steps) -> Result<Drained, RowsError> {
         let until_ns = match self.is_stopped {
             true => i64::MAX,
-            false => now_ns() - HELD.as_nanos() as i64,
+            false => now_ns(ClockId::Monotonic) - HELD.as_nanos() as i64,
         };
         let mut drained = Drained::default();
         for cpu in &mut self.cpus {
@@ -299,11 +300,6 @@ fn tracepoint(
 fn ring_bytes(selection: u32, cpus: usize) -> usize {
     let share = selection as usize / cpus.max(1);
     share.clamp(rustix::param::page_size(), 1 << 30).next_power_of_two()
-}
-
-fn now_ns() -> i64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 #[cfg(test)]

@@ -37,12 +37,22 @@ pub(in super::super) fn findings(
     let mut findings = Vec::new();
     for (kind, grid) in device.grids.written() {
         let name = format!("{} to {device_name}", kind.name);
+        if device.is_summed() {
+            findings.push(not_looked_for(&name));
+            continue;
+        }
         let storms = Storms::of(grid, context.width_ns, context.arrivals_ns);
         findings.extend(of_kind(&name, &storms, reads, context));
         findings.extend(by_process(&name, &storms, context));
         findings.extend(storms.all.iter().flat_map(|storm| of_storm(&name, storm, context)));
     }
     findings
+}
+
+/// Of requests that are known as sums alone, it is not told when each one came.
+fn not_looked_for(name: &str) -> Finding {
+    let finding = found(&Subject::class("storms", name), "storms_count", None, 0, "none");
+    finding.judged(Judgement::not_measured(Doubt::new(Code::StormsSummed, [])))
 }
 
 /// How the storms were distinguished from the rest.

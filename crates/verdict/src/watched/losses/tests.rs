@@ -350,12 +350,18 @@ fn in_part_as_sums(rows: &[Request]) -> (Vec<Request>, Vec<Many>) {
 
 /// What a watch keeps of rows, and of sums that come within a second.
 fn kept_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+    kept_beside(&[], rows, sums)
+}
+
+/// The same beside calls.
+fn kept_beside(calls: &[Call], rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
     let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
     let (mut tally, commands) = (Tally::new(true), Commands::default());
     for process in &processes() {
         losses.learn(process);
         tally.learn(process);
     }
+    calls.iter().for_each(|call| losses.call(call));
     spans.advance(BEGUN, 0);
     let show = |many: &Many, spans: &Spans, losses: &mut Losses, tally: &mut Tally| {
         tally.many(many, many.from_ns, &commands, spans);

@@ -16,15 +16,21 @@ pub struct InCommon {
     class: Combination,
     flags: Flags,
     size: u8,
-    role: RoleId,
+    role: Option<RoleId>,
     file: Option<FileKey>,
 }
 
+impl InCommon {
+    /// Whether threads of a role ask for them; else they are lbolt's own, or the kernel's, which
+    /// may be for anybody, or a part of something.
+    pub fn are_of_a_role(&self) -> bool {
+        self.role.is_some()
+    }
+}
+
 impl Tally {
-    /// What such requests have in common with others that can be told in one sum; none if they are
-    /// to be told: what is lbolt's own, or a part of something, or the kernel's, which may be for
-    /// anybody.
-    pub fn in_common(&mut self, like: &Request, commands: &Commands) -> Option<InCommon> {
+    /// What such requests have in common with others that can be told in one sum.
+    pub fn in_common(&mut self, like: &Request, commands: &Commands) -> InCommon {
         let role = self.actors.of_request(like, commands);
         let may_be = like.is_asked() && !self.is_own(like, role) && !self.actors.is_kernel(role);
         let file = like.file.map(|file| match self.with_files {
@@ -34,13 +40,13 @@ impl Tally {
                 FileKey { number: FileNumber { file_system, ..FileNumber::default() }, ..file }
             }
         });
-        may_be.then(|| InCommon {
+        InCommon {
             class: Combination::of(like),
             flags: like.flags,
             size: size_of(like.length_bytes),
-            role,
+            role: may_be.then_some(role),
             file,
-        })
+        }
     }
 
     /// Many requests that began in the span of a moment.
@@ -105,7 +111,7 @@ mod tests {
         };
         let mut of = |row: Request| tally.in_common(&row, &commands);
         let told = [1, 2, 3, 4, 5].map(|pid| of(row(pid)));
-        assert_eq!(told.map(|of| of.is_some()), [true, true, false, false, true]);
+        assert_eq!(told.map(|of| of.are_of_a_role()), [true, true, false, false, true]);
         assert!(told[0] != told[1] && told[0] == told[4], "threads of a role have one sum");
         assert_ne!(of(Request { length_bytes: 5000, ..row(1) }), told[0]);
         let in_file = |inode| {
@@ -117,10 +123,10 @@ mod tests {
         let part = Request { parent_id: Some(9), ..row(1) };
         let beneath = Request { above_id: Some(9), ..row(1) };
         let own = Request { flags: Flags::OWN, ..row(1) };
-        assert!(![part, beneath, own].into_iter().any(|row| of(row).is_some()));
+        assert!(![part, beneath, own].into_iter().any(|row| of(row).are_of_a_role()));
         let mut with_files = Tally::new(true);
         with_files.actors = tally.actors.clone();
         let [one, other] = [1, 2].map(|inode| with_files.in_common(&in_file(inode), &commands));
-        assert!(one.is_some() && one != other);
+        assert!(one.are_of_a_role() && one != other);
     }
 }

@@ -102,17 +102,19 @@ fn as_sums(rows: &[Request], jobs: &[Job]) -> (Vec<Request>, Vec<Many>) {
 const STANDS_STILL: &str = "a storm, and a device that stands still";
 
 /// Reads of 4 KiB, and what comes beside them.
-fn cases() -> [(&'static str, Job, Vec<Job>); 8] {
+fn cases() -> [(&'static str, Job, Vec<Job>); 9] {
     let reader = |depth, think_ns| Job::steady(Op::Read, 4096, depth, think_ns);
     let writer = || Job::steady(Op::Write, 65536, 16, 0);
     let at_times = |job: Job, period_ns, from_ns, for_ns| Job { period_ns, from_ns, for_ns, ..job };
     let storm = || at_times(writer(), 5 * S, 2 * S, S);
+    let large = || at_times(Job::steady(Op::Write, 1 << 20, 6, 0), 5 * S, 2 * S, S / 2);
     let other = || Job::steady(Op::Read, 65536, 8, 0);
     [
         ("always", reader(8, 0), vec![Job::steady(Op::Write, 16384, 4, 0)]),
         ("a storm, one read after the other", reader(1, MS / 5), vec![storm()]),
         ("a storm", reader(8, MS / 10), vec![storm()]),
         (STANDS_STILL, reader(8, MS / 10), vec![storm()]),
+        ("a storm of large ones, most of which are slow", reader(1, MS / 5), vec![large()]),
         (
             "a storm beside eight threads",
             Job { by_threads: true, ..reader(8, 2 * MS) },
@@ -165,4 +167,30 @@ fn sums_of_several_roles_are_divided_as_their_rows_are() {
             }
         }
     }
+}
+
+/// A database of one thread, which is in a call at the begin of each part of the time.
+#[test]
+fn who_is_in_a_call_when_a_sum_begins_waits_for_what_it_reads_behind_the_call() {
+    let is_in_call = |ms: i64| [0, 1, 99].contains(&(ms % 100));
+    let reads = (0..5000).filter(|ms| !is_in_call(*ms));
+    let rows: Vec<Request> = reads.map(|ms| row(1, Op::Read, ms * MS, MS / 2, 4096)).collect();
+    let call = |number: i64| Call {
+        kind: model::record::CallKind::Fsync,
+        pid: 1,
+        begin_ns: BEGUN + number * 100 * MS - MS,
+        end_ns: Some(BEGUN + number * 100 * MS + 2 * MS),
+        ..Call::default()
+    };
+    let calls: Vec<Call> = (1..50).map(call).collect();
+    let (slow, sums) = as_sums(&rows, &[]);
+    assert!(slow.is_empty() && sums.len() == 50);
+    let waits = |kept: &[Rollup]| found(kept).into_values().next();
+    let of_rows = waits(&kept_beside(&calls, &rows, &[]));
+    assert_eq!(of_rows, Some((rows.len() as u64, rows.len() as u64 * MS as u64 / 2, 0)));
+    assert_eq!(waits(&kept_beside(&calls, &[], &sums)), of_rows);
+    // A call that goes on for longer tells of what is read in it.
+    let long = Call { end_ns: Some(BEGUN + 3 * S), ..call(20) };
+    let waits = waits(&kept_beside(&[long], &[], &sums)).unwrap();
+    assert_eq!(waits.0, rows.len() as u64 - 10 * 97);
 }

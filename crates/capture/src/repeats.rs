@@ -5,20 +5,18 @@
 //! and a name that was sampled twice is added to them. Each minute names are sampled anew, so that
 //! none outlives its thread.
 //!
-//! The sums belong to a span of the wall clock to the last request: the kernel sums up what is
-//! queued until its end, and what is queued later is told, until its sums were read.
+//! The sums belong to a span of time to the last request: the kernel sums up what is queued until
+//! its end, and what is queued later is told, until its sums were read.
 //!
-//! Non-goals: how the kernel sums up (`trace::capture`); what the sums mean (`verdict::watched`).
+//! Non-goals: how the kernel sums up (`trace::capture`); who takes the sums ([`TakesSums`]), and
+//! what they mean (`verdict::watched`).
 
-use super::capture::Shared;
-use ::capture::{Alarm, Session, now_ns};
+use super::sums::PART_NS;
+use super::{Session, now_ns};
 use ::verdict::watched::{InCommon, Many};
-use model::busy::Busy;
-use model::histogram::SparseHistogram;
-use model::record::{Request, Summed};
+use model::record::{Commands, Request};
 use rustix::time::ClockId;
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Duration;
+use std::collections::{HashMap, HashSet};
 use trace::capture::{Quick, SUMS_MOST};
 use trace::event::Repeated;
 
@@ -27,9 +25,6 @@ use trace::event::Repeated;
 const SETTLED_NS: i64 = 10_000_000;
 /// Of what does not come for so long, the sums are another's.
 const IDLE_NS: i64 = 10_000_000_000;
-/// The sums are read when such a part of the time is over, and kept by these for an incident: the
-/// verdict's slices.
-const PART_NS: i64 = 100_000_000;
 /// What is sampled so often between two looks comes often: 255 requests.
 const OFTEN: u32 = 15;
 /// So many names are remembered that were sampled once.
@@ -50,16 +45,23 @@ struct Together {
     is_left: bool,
 }
 
-/// Where sums go.
-#[derive(Clone, Copy)]
-pub(super) struct Sinks<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) alarm: &'a Alarm,
+/// Who takes sums.
+pub trait TakesSums {
+    /// What a request has in common with those that are summed up with it; none if it is to be
+    /// told.
+    fn in_common(&mut self, like: &Request, commands: &Commands) -> Option<InCommon>;
+
+    /// When the span of time ends that a moment is in, by which names are found anew; none if that
+    /// is not known yet. Both are of CLOCK_MONOTONIC, in ns.
+    fn span_end_ns(&mut self, now_ns: i64) -> Option<i64>;
+
+    /// Takes a sum of what began before the end of a span.
+    fn take(&mut self, what: InCommon, many: &Many, until_ns: i64, commands: &Commands);
 }
 
-/// What is summed up now, and the sums of the last seconds.
+/// What is summed up now.
 #[derive(Debug)]
-pub(super) struct Repeats {
+pub struct Repeats {
     /// By the number of their sums.
     together: [Option<Together>; SUMS_MOST],
     /// Names that are summed up, with their sums, and those that were sampled once.
@@ -69,24 +71,23 @@ pub(super) struct Repeats {
     until_ns: i64,
     /// When the sums were read last.
     read_ns: i64,
-    last: LastSums,
 }
 
-impl Repeats {
-    /// Keeps sums for so long.
-    pub(super) fn new(keep: Duration) -> Self {
+impl Default for Repeats {
+    fn default() -> Self {
         Self {
             together: [const { None }; SUMS_MOST],
             named: HashMap::new(),
             once: HashSet::new(),
             until_ns: i64::MIN,
             read_ns: now_ns(ClockId::Monotonic),
-            last: LastSums::new(keep),
         }
     }
+}
 
+impl Repeats {
     /// Reads the sums where that is due, and looks what may be summed up from now on.
-    pub(super) fn look(&mut self, session: &mut Session<'_>, into: Sinks<'_>) {
+    pub fn look(&mut self, session: &mut Session<'_>, into: &mut impl TakesSums) {
         let now_ns = now_ns(ClockId::Monotonic);
         if self.is_due(now_ns) {
             self.read(session, into);
@@ -100,7 +101,7 @@ impl Repeats {
     }
 
     /// Whether the rings are to be looked at often.
-    pub(super) fn are_coming(&self) -> bool {
+    pub fn are_coming(&self) -> bool {
         let since = |of: &Together| self.read_ns.saturating_sub(of.last_ns);
         self.together.iter().flatten().any(|of| since(of) < PART_NS)
     }
@@ -113,25 +114,21 @@ impl Repeats {
     }
 
     /// Reads the sums.
-    pub(super) fn read(&mut self, session: &mut Session<'_>, into: Sinks<'_>) {
+    pub fn read(&mut self, session: &mut Session<'_>, into: &mut impl TakesSums) {
         let now_ns = now_ns(ClockId::Monotonic);
-        into.shared.spans.borrow_mut().reach(now_ns);
-        let from_ns = std::mem::replace(&mut self.read_ns, now_ns);
+        // What is completed just after a span's end began in it.
+        let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
+        let from_ns = std::mem::replace(&mut self.read_ns, now_ns).min(began_ns);
         for (sums, quick) in session.take_summed() {
             let Some(of) = self.together.get_mut(sums).and_then(Option::as_mut) else { continue };
             of.last_ns = now_ns;
-            into.alarm.see_many(of.like.op, &quick.responses, now_ns);
-            let many = of.many(quick, (from_ns, now_ns), session, &mut self.last);
-            let began_ns = now_ns.min(self.until_ns.saturating_sub(1));
-            let spans = into.shared.spans.borrow();
-            into.shared.tally.borrow_mut().many(&many, began_ns, session.commands(), &spans);
-            into.shared.losses.borrow_mut().many(many);
+            let many = of.many(quick, (from_ns, now_ns));
+            into.take(of.what, &many, self.until_ns, session.commands());
         }
         // Whoever was told to be told singly has told its last by now.
         for of in &mut self.together {
             of.take_if(|of| of.is_left);
         }
-        self.last.reach(now_ns);
     }
 
     fn leave(&mut self, now_ns: i64, session: &mut Session<'_>) {
@@ -143,6 +140,11 @@ impl Repeats {
         }
     }
 
+    /// Tells all singly: roles have other numbers from now on.
+    pub fn leave_all(&mut self, session: &mut Session<'_>) {
+        (0..SUMS_MOST).for_each(|sums| self.tell_singly(sums, session));
+    }
+
     fn tell_singly(&mut self, sums: usize, session: &mut Session<'_>) {
         session.tracer_mut().into_iter().for_each(|tracer| tracer.tell_singly(sums));
         self.named.retain(|_, of| *of != sums);
@@ -150,13 +152,18 @@ impl Repeats {
     }
 
     /// Whether a thread is one of those that are summed up.
-    pub(super) fn has(&self, pid: u32) -> bool {
+    fn has(&self, pid: u32) -> bool {
         self.together.iter().flatten().any(|of| of.has(pid))
     }
 
-    /// Threads are gone, whose sums were read: another one tells whose the sums are from now on.
-    /// Where there is none, what comes under such a name is told.
-    pub(super) fn forget(&mut self, gone: &[u32], session: &mut Session<'_>) {
+    /// Threads are gone, or others have their numbers: what was summed up is read, and another one
+    /// tells whose the sums are from now on. Where there is none, what comes under such a name is
+    /// told.
+    pub fn forget(&mut self, gone: &[u32], session: &mut Session<'_>, into: &mut impl TakesSums) {
+        if !gone.iter().any(|pid| self.has(*pid)) {
+            return;
+        }
+        self.read(session, into);
         for sums in 0..SUMS_MOST {
             let Some(of) = &mut self.together[sums] else { continue };
             of.other_pids.retain(|pid| !gone.contains(pid));
@@ -171,13 +178,11 @@ impl Repeats {
     }
 
     /// The next span's are summed up when all of the last one's were.
-    fn renew(&mut self, now_ns: i64, session: &mut Session<'_>, into: Sinks<'_>) {
+    fn renew(&mut self, now_ns: i64, session: &mut Session<'_>, into: &mut impl TakesSums) {
         if now_ns < self.until_ns.saturating_add(SETTLED_NS) {
             return;
         }
-        let Some(until_ns) = into.shared.spans.borrow().of(now_ns).map(|span| span.until_ns) else {
-            return;
-        };
+        let Some(until_ns) = into.span_end_ns(now_ns) else { return };
         self.until_ns = until_ns;
         self.named.clear();
         self.once.clear();
@@ -190,17 +195,15 @@ impl Repeats {
         called: Vec<(Repeated, Request)>,
         now_ns: i64,
         session: &mut Session<'_>,
-        into: Sinks<'_>,
+        into: &mut impl TakesSums,
     ) {
         let mut seen: HashMap<InCommon, u32> = HashMap::new();
         for (name, like) in called {
-            // Of what is named, the slow ones are told; and who asks is to be known.
-            let knows = |pid| into.shared.losses.borrow().knows(pid);
-            if self.named.contains_key(&name) || !like.pid.is_some_and(knows) {
+            // Of what is named, the slow ones are told.
+            if self.named.contains_key(&name) {
                 continue;
             }
-            let what = into.shared.tally.borrow_mut().in_common(&like, session.commands());
-            let Some(what) = what else { continue };
+            let Some(what) = into.in_common(&like, session.commands()) else { continue };
             let count = seen.entry(what).or_default();
             *count += 1;
             let is_often = *count >= OFTEN;
@@ -242,11 +245,6 @@ impl Repeats {
         let is_full = of.other_pids.len() >= THREADS_MOST;
         of.other_pids.extend(like.pid.filter(|pid| !is_full && !of.has(*pid)));
     }
-
-    /// The sums of the last seconds, which are gathered anew from now on.
-    pub(super) fn take_last(&mut self) -> Vec<Summed> {
-        self.last.take()
-    }
 }
 
 impl Together {
@@ -254,97 +252,11 @@ impl Together {
         self.like.pid == Some(pid) || self.other_pids.contains(&pid)
     }
 
-    /// Its sums of a time, which are kept among the last.
-    fn many(
-        &self,
-        quick: Quick,
-        (from_ns, until_ns): (i64, i64),
-        session: &Session<'_>,
-        last: &mut LastSums,
-    ) -> Many {
-        let command = self.like.command.map(|command| session.commands().name(command));
-        last.add((self, command), &quick, (from_ns, until_ns));
-        Many {
-            like: self.like,
-            other_pids: self.other_pids.clone(),
-            from_ns,
-            until_ns,
-            bytes: quick.bytes,
-            responses: quick.responses,
-            busy: quick.busy,
-        }
-    }
-}
-
-/// Sums within a part of the time.
-type Sums = HashMap<InCommon, (Summed, SparseHistogram)>;
-
-/// The sums of the last seconds.
-#[derive(Debug)]
-struct LastSums {
-    keep_ns: i64,
-    /// By the number of their part of the time.
-    parts: VecDeque<(i64, Sums)>,
-}
-
-impl LastSums {
-    fn new(keep: Duration) -> Self {
-        let keep_ns = i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX);
-        Self { keep_ns, parts: VecDeque::new() }
-    }
-
-    fn add(
-        &mut self,
-        (of, command): (&Together, Option<&str>),
-        quick: &Quick,
-        (from_ns, until_ns): (i64, i64),
-    ) {
-        let part = from_ns.div_euclid(PART_NS);
-        if self.parts.back().is_none_or(|(last, _)| *last != part) {
-            self.parts.push_back((part, Sums::new()));
-        }
-        let Some((_, sums)) = self.parts.back_mut() else { return };
-        let like = &of.like;
-        let new = || Summed {
-            device: like.device.into(),
-            op: like.op,
-            from_ns,
-            until_ns,
-            pid: like.pid.map(u64::from),
-            command: command.map(str::to_owned),
-            flags: Some(like.flags.0.into()),
-            length_bytes: Some(like.length_bytes.into()),
-            ..Summed::default()
-        };
-        let (sum, responses) = sums.entry(of.what).or_insert_with(|| (new(), <_>::default()));
-        sum.until_ns = until_ns;
-        sum.other_pids = of.other_pids.iter().copied().map(u64::from).collect();
-        sum.bytes += quick.bytes;
-        sum.admission_ns += quick.admission_ns;
-        sum.queue_ns += quick.queue_ns;
-        // Where it is not known of a part, it is not of the whole.
-        let busy = quick.busy.map(|more| {
-            let mut all = sum.busy().unwrap_or(more);
-            all.add(&more);
-            all
-        });
-        let Busy { from_ns, bits } = busy.unwrap_or_default();
-        (sum.busy_from_ns, sum.busy_bits) = (from_ns, bits);
-        responses.merge(&quick.responses);
-    }
-
-    /// What is older goes.
-    fn reach(&mut self, now_ns: i64) {
-        let first = now_ns.saturating_sub(self.keep_ns).div_euclid(PART_NS);
-        while self.parts.pop_front_if(|(part, _)| *part < first).is_some() {}
-    }
-
-    fn take(&mut self) -> Vec<Summed> {
-        let parts = std::mem::take(&mut self.parts);
-        let sums = parts.into_iter().flat_map(|(_, sums)| sums.into_values());
-        let mut sums: Vec<Summed> =
-            sums.map(|(sum, responses)| sum.with_responses(&responses)).collect();
-        sums.sort_by_key(|sum| (sum.from_ns, sum.device, sum.op as u64, sum.pid, sum.length_bytes));
-        sums
+    /// Its sums of a time.
+    fn many(&self, quick: Quick, (from_ns, until_ns): (i64, i64)) -> Many {
+        let Quick { bytes, admission_ns, queue_ns, responses, busy } = quick;
+        let (like, other_pids) = (self.like, self.other_pids.clone());
+        let times = Many { like, other_pids, from_ns, until_ns, ..Many::default() };
+        Many { bytes, admission_ns, queue_ns, responses, busy, ..times }
     }
 }
