@@ -193,6 +193,12 @@ impl Kind {
             Self::Nothing => return None,
         })
     }
+
+    /// As [`Step::rank`], and behind all steps what is none.
+    #[inline]
+    pub fn rank(self) -> u8 {
+        self.step(Origin::UNKNOWN, 0).map_or(u8::MAX, |step| step.rank())
+    }
 }
 
 /// One step of one request.
@@ -210,6 +216,38 @@ pub struct Event {
     pub extent: Extent,
     /// Which step.
     pub step: Step,
+}
+
+/// An event as listings tell it, without what only a tracer in the kernel knows: so short that many
+/// can be kept to be sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// As [`Event::time_ns`].
+    pub time_ns: i64,
+    /// As [`Event::device`].
+    pub device: u32,
+    /// On which CPU.
+    pub cpu: Option<u16>,
+    /// What it is about.
+    pub extent: Extent,
+    /// What happened.
+    pub kind: Kind,
+    /// The thread that may have requested it, where [`Kind::tells_who`].
+    pub pid: Option<u32>,
+    /// Its command.
+    pub command: Option<CommandId>,
+    /// 0 or errno, of a completion.
+    pub error: i32,
+}
+
+impl Listed {
+    /// The event; none of what is no step.
+    #[inline]
+    pub fn event(&self) -> Option<Event> {
+        let Self { time_ns, device, cpu, extent, kind, pid, command, error } = *self;
+        let step = kind.step(Origin { pid, command, ..Origin::UNKNOWN }, error)?;
+        Some(Event { time_ns, identity: None, device, cpu, extent, step })
+    }
 }
 
 /// What requests have in common that repeat: a hash of all but their times and places, and perhaps

@@ -11,7 +11,7 @@ use super::steps::{Kind, lettered};
 use super::words::{Said, Words, device};
 use super::{Format, Guess, ImportError, Input};
 use crate::spelling;
-use trace::event::{Event, Origin};
+use trace::event::Listed;
 use trace::intake::{Epoch, Intake};
 
 pub(super) const FORMAT: Format =
@@ -25,12 +25,11 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
     intake.set_clock("since the trace's start", Epoch::Unknown);
-    intake.sort_events();
     for input in inputs {
         each_line(input, intake, |number, line, intake| {
             match read(line) {
                 Ok(Some(step)) => match step.event(intake) {
-                    Some(ref event) => intake.event(event)?,
+                    Some(ref event) => intake.listed(event)?,
                     None => intake.reject(number, "no error's number"),
                 },
                 Ok(None) => {}
@@ -99,24 +98,16 @@ fn read(line: &[u8]) -> Result<Option<Step<'_>>, &'static str> {
 impl Step<'_> {
     /// The event; none if a completion does not say whether it is an error.
     #[inline]
-    fn event(&self, intake: &mut Intake) -> Option<Event> {
-        let (mut origin, mut error) = (Origin::default(), 0);
-        match self.kind {
-            kind if kind.tells_who() => {
-                let command = self.said.command().map(|name| intake.command(&spelling::read(name)));
-                origin = Origin { pid: self.pid, command, ..Origin::default() };
-            }
-            Kind::Complete => error = self.said.error()?,
-            _ => {}
+    fn event(&self, intake: &mut Intake) -> Option<Listed> {
+        let Self { device, cpu, time_ns, kind, ref said, .. } = *self;
+        let (mut pid, mut command, mut error) = (None, None, 0);
+        if kind.tells_who() {
+            pid = self.pid;
+            command = said.command().map(|name| intake.command(&spelling::read(name)));
+        } else if kind == Kind::Complete {
+            error = said.error()?;
         }
-        Some(Event {
-            time_ns: self.time_ns,
-            identity: None,
-            device: self.device,
-            cpu: self.cpu,
-            extent: self.said.extent,
-            step: self.kind.step(origin, error)?,
-        })
+        Some(Listed { time_ns, device, cpu, extent: said.extent, kind, pid, command, error })
     }
 }
 

@@ -14,9 +14,10 @@
 
 use super::lines::{each_line, guess_by_lines};
 use super::parse::{fields, hexadecimal, unsigned};
+use super::steps::Kind;
 use super::{Format, Guess, ImportError, Input};
 use model::record::{Flags, Op};
-use trace::event::{Event, Extent, Origin, Step};
+use trace::event::{Extent, Listed};
 use trace::intake::{Epoch, Intake};
 
 pub(super) const BLOCK_BYTES: u64 = 512;
@@ -37,12 +38,11 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
     intake.set_clock("ticks of 1/60 s", Epoch::Unknown);
     intake.note("device", "a slice: major << 20 | minor".to_owned());
-    intake.sort_events();
     let mut ticks = Ticks::default();
     for input in inputs {
         each_line(input, intake, |number, line, intake| {
             match record(line) {
-                Ok(record) => intake.event(&record.event(&mut ticks))?,
+                Ok(record) => intake.listed(&record.event(&mut ticks))?,
                 Err(why) => intake.reject(number, why),
             }
             Ok(())
@@ -63,27 +63,21 @@ struct Record {
 }
 
 impl Record {
-    fn event(&self, ticks: &mut Ticks) -> Event {
-        let length_bytes = self.blocks * BLOCK_BYTES as u32;
-        let completion = Step::Complete {
-            error: 0,
-            done_bytes: Some(length_bytes),
-            remaining_bytes: 0,
-            in_sequence: false,
-            unseen: None,
-        };
-        Event {
+    fn event(&self, ticks: &mut Ticks) -> Listed {
+        Listed {
             time_ns: ticks.ns(self.tick),
-            identity: None,
             device: self.device,
             cpu: None,
             extent: Extent {
                 op: self.op,
                 flags: Flags::default(),
                 offset_bytes: Some(self.block * BLOCK_BYTES),
-                length_bytes,
+                length_bytes: self.blocks * BLOCK_BYTES as u32,
             },
-            step: if self.is_send { Step::Queue(Origin::default()) } else { completion },
+            kind: if self.is_send { Kind::Queue } else { Kind::Complete },
+            pid: None,
+            command: None,
+            error: 0,
         }
     }
 }

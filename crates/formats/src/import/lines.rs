@@ -1,7 +1,8 @@
 //! Lines of text, one after the other, without a copy where a line lies whole in the buffer.
 
+use super::marks::Places;
 use super::{Guess, ImportError, Input};
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr_iter, memrchr};
 use model::record::Request;
 use std::io::BufRead;
 use trace::intake::Intake;
@@ -39,21 +40,22 @@ pub(super) fn each_line(
             begun.clear();
         }
         number += memchr_iter(b'\n', &buffer[..blank]).count() as u64;
-        let mut rest = &buffer[blank..];
-        let is_line_without_end = memchr(b'\n', rest).is_none();
-        empty_bytes += (blank + if is_line_without_end { rest.len() } else { 0 }) as u64;
-        while let Some(end) = memchr(b'\n', rest) {
+        let mut begin = blank;
+        for end in Places::of(&buffer[blank..], b'\n') {
             number += 1;
+            let line = &buffer[begin..blank + end];
             if begun.is_empty() {
-                each(number, without_return(&rest[..end]), intake)?;
+                each(number, without_return(line), intake)?;
             } else {
-                extend(&mut begun, &rest[..end]);
+                extend(&mut begun, line);
                 each(number, without_return(&begun), intake)?;
                 begun.clear();
             }
-            rest = &rest[end + 1..];
+            begin = blank + end + 1;
         }
-        extend(&mut begun, rest);
+        let is_line_without_end = begin == blank;
+        empty_bytes += (blank + if is_line_without_end { buffer.len() - blank } else { 0 }) as u64;
+        extend(&mut begun, &buffer[begin..]);
         let length = buffer.len();
         input.reader().consume(length);
         if empty_bytes > EMPTY_BYTES_MAX || intake.counts().rejected > REJECTED_MAX {

@@ -29,6 +29,7 @@ mod lbolt86_packed;
 mod lines;
 mod listing;
 mod locale;
+mod marks;
 mod parse;
 mod perf_script;
 mod srt;

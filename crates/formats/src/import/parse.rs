@@ -1,6 +1,7 @@
 //! Numbers and fields out of bytes: what formats of text share. All give none for what is not
 //! exactly that.
 
+use super::marks::{BLOCK, blank, blank_bits, find, marks};
 use model::record::Op;
 
 /// Times that a guess takes for ns since 1970: from 2001 to 2065.
@@ -44,8 +45,7 @@ pub(super) fn number_before_blank(text: &[u8]) -> Option<(u64, usize)> {
     // Most are so short that one look at eight bytes tells both.
     if let Some(eight) = text.first_chunk::<8>() {
         let eight = u64::from_le_bytes(*eight);
-        let bits = (places(eight, b' ') | places(eight, b'\t')).trailing_zeros() & !7;
-        if let 8..64 = bits {
+        if let bits @ 8..64 = blank_bits(eight) {
             return Some((first_digits(eight, bits)?, bits as usize / 8));
         }
     }
@@ -215,13 +215,14 @@ pub(super) fn first_fields<const N: usize>(line: &[u8], separator: u8) -> Option
 #[inline]
 fn cut<const N: usize>(line: &[u8], separator: u8) -> Option<([&[u8]; N], bool)> {
     let mut found: [&[u8]; N] = [&[]; N];
-    let Some(mut ends) = all_places(line, separator) else {
+    if line.len() > BLOCK {
         let mut fields = line.split(|byte| *byte == separator);
         for field in &mut found {
             *field = fields.next()?;
         }
         return Some((found, fields.next().is_none()));
-    };
+    }
+    let mut ends = marks(line, separator);
     let mut begin = 0;
     for field in &mut found {
         let end = line.len().min(ends.trailing_zeros() as usize);
@@ -230,57 +231,6 @@ fn cut<const N: usize>(line: &[u8], separator: u8) -> Option<([&[u8]; N], bool)>
         ends &= ends.wrapping_sub(1);
     }
     Some((found, begin > line.len()))
-}
-
-/// A bit for each byte that is the one looked for, of 8 bytes to 64, as most lines of numbers have.
-#[inline]
-fn all_places(line: &[u8], byte: u8) -> Option<u64> {
-    /// Brings the lowest bits of eight bytes together in the highest byte.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    let bits = |eight: &[u8; 8]| {
-        (places(u64::from_le_bytes(*eight), byte) >> 7).wrapping_mul(GATHER) >> 56
-    };
-    let last = line.last_chunk::<8>().filter(|_| line.len() <= 64)?;
-    let (eights, _) = line.as_chunks::<8>();
-    let begun = eights.iter().rev().fold(0, |found, eight| found << 8 | bits(eight));
-    Some(begun | bits(last) << (line.len() - 8))
-}
-
-/// Where a byte first is in a few.
-#[inline]
-pub(super) fn find(text: &[u8], byte: u8) -> Option<usize> {
-    let (eights, rest) = text.as_chunks::<8>();
-    for (number, eight) in eights.iter().enumerate() {
-        let found = places(u64::from_le_bytes(*eight), byte);
-        if found != 0 {
-            return Some(8 * number + (found.trailing_zeros() / 8) as usize);
-        }
-    }
-    let found = rest.iter().position(|other| *other == byte);
-    found.map(|place| 8 * eights.len() + place)
-}
-
-/// Where the first blank is, or the end.
-#[inline]
-pub(super) fn blank(text: &[u8]) -> usize {
-    let (eights, rest) = text.as_chunks::<8>();
-    for (number, eight) in eights.iter().enumerate() {
-        let eight = u64::from_le_bytes(*eight);
-        let found = places(eight, b' ') | places(eight, b'\t');
-        if found != 0 {
-            return 8 * number + (found.trailing_zeros() / 8) as usize;
-        }
-    }
-    let found = rest.iter().position(|byte| matches!(byte, b' ' | b'\t'));
-    8 * eights.len() + found.unwrap_or(rest.len())
-}
-
-/// The high bit of each byte that is the one looked for (exactly: no carry goes from byte to byte).
-#[inline]
-fn places(eight: u64, byte: u8) -> u64 {
-    const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
-    let differing = eight ^ u64::from_ne_bytes([byte; 8]);
-    !(((differing & LOW) + LOW) | differing | LOW)
 }
 
 /// Exactly `N` words between spaces or tabs, of which there may be several.
@@ -359,15 +309,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn what_is_found_is_the_first(text in prop::collection::vec(any::<u8>(), 0..30), byte: u8) {
-            prop_assert_eq!(find(&text, byte), text.iter().position(|b| *b == byte));
-            let mark = text.last().copied().unwrap_or(0);
-            prop_assert_eq!(find(&text, mark), text.iter().position(|b| *b == mark));
-            let end = text.iter().position(|b| matches!(b, b' ' | b'\t'));
-            prop_assert_eq!(blank(&text), end.unwrap_or(text.len()));
-        }
-
         #[test]
         fn a_number_ends_before_a_blank(text in "[0-9]{0,12}[ \t/a]{0,2}[0-9 ]{0,9}") {
             let text = text.as_bytes();

@@ -7,11 +7,12 @@
 //! first counts. Other events are passed over.
 
 use super::lines::each_line;
-use super::parse::{find, marked, unsigned};
+use super::marks::find;
+use super::parse::{marked, unsigned};
 use super::steps::{Kind, lettered, tracepoint};
 use super::words::{Said, Words, device};
 use super::{ImportError, Input};
-use trace::event::{Event, Origin};
+use trace::event::Listed;
 use trace::intake::Intake;
 
 /// What a task's name and number are parted by.
@@ -29,7 +30,8 @@ struct Context<'a> {
     task: &'a [u8],
     cpu: Option<u16>,
     time_ns: i64,
-    rest: &'a [u8],
+    /// What is behind it.
+    words: Words<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +57,7 @@ pub(super) enum Line<'a> {
 #[inline]
 pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     let context = context(line).ok_or("no task, CPU and time")?;
-    let mut words = Words(context.rest);
+    let mut words = context.words;
     let mut name = words.next();
     // How many of them a sample of perf's stands for.
     if unsigned(name).is_some() {
@@ -115,7 +117,7 @@ fn context(line: &[u8]) -> Option<Context<'_>> {
 fn context_at(line: &[u8], open: usize) -> Option<Context<'_>> {
     let (task, rest) = line.split_at_checked(open)?;
     // Numbers of CPUs are short.
-    let length = rest.iter().take(8).position(|b| *b == b']')?;
+    let length = find(&rest[..rest.len().min(8)], b']')?;
     let cpu = unsigned(rest.get(1..length)?)?;
     let mut words = Words(rest.get(length + 1..)?);
     let mut word = words.next();
@@ -126,7 +128,7 @@ fn context_at(line: &[u8], open: usize) -> Option<Context<'_>> {
     let Some((b':', time)) = word.split_last() else { return None };
     let time_ns = marked(time, 9, b'.')?;
     let task = task.trim_ascii();
-    Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, rest: words.0 })
+    Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, words })
 }
 
 /// A task's name and number.
@@ -163,14 +165,12 @@ pub(super) fn read_all(
     lost: fn(&[u8]) -> Option<u64>,
     is_passed_over: fn(&[u8]) -> bool,
 ) -> Result<(), ImportError> {
-    // The buffers of CPUs are read one after the other.
-    intake.sort_events();
     let mut teller = Teller { parting, starts_by_getrq: None };
     for input in inputs {
         each_line(input, intake, |number, line, intake| {
             match read(line) {
                 Ok(Line::Step(step)) => match teller.event(&step, intake) {
-                    Ok(Some(ref event)) => intake.event(event)?,
+                    Ok(Some(ref event)) => intake.listed(event)?,
                     Ok(None) => {}
                     Err(why) => intake.reject(number, why),
                 },
@@ -198,34 +198,23 @@ struct Teller {
 impl Teller {
     /// The event of a step; none for a start that comes twice.
     #[inline]
-    fn event(&mut self, step: &Step, intake: &mut Intake) -> Result<Option<Event>, &'static str> {
-        let Step { context, kind, said, .. } = step;
-        let mut origin = Origin::default();
-        let mut error = 0;
-        match kind {
-            Kind::Start if *self.starts_by_getrq.get_or_insert(step.is_getrq) != step.is_getrq => {
-                return Ok(None);
-            }
-            kind if kind.tells_who() => {
-                let (name, pid) = task(context.task, self.parting);
-                let name = said.command().or(name);
-                origin = Origin {
-                    pid,
-                    command: name.map(|name| intake.command(name)),
-                    ..Origin::UNKNOWN
-                };
-            }
-            Kind::Complete => error = said.error().ok_or("no error's number")?,
-            _ => {}
+    fn event(&mut self, step: &Step, intake: &mut Intake) -> Result<Option<Listed>, &'static str> {
+        let Step { context, device, kind, said, .. } = *step;
+        let (mut pid, mut command, mut error) = (None, None, 0);
+        if kind == Kind::Start
+            && *self.starts_by_getrq.get_or_insert(step.is_getrq) != step.is_getrq
+        {
+            return Ok(None);
         }
-        Ok(kind.step(origin, error).map(|happened| Event {
-            time_ns: context.time_ns,
-            identity: None,
-            device: step.device,
-            cpu: context.cpu,
-            extent: said.extent,
-            step: happened,
-        }))
+        if kind.tells_who() {
+            let name;
+            (name, pid) = task(context.task, self.parting);
+            command = said.command().or(name).map(|name| intake.command(name));
+        } else if kind == Kind::Complete {
+            error = said.error().ok_or("no error's number")?;
+        }
+        let (time_ns, cpu, extent) = (context.time_ns, context.cpu, said.extent);
+        Ok(Some(Listed { time_ns, device, cpu, extent, kind, pid, command, error }))
     }
 }
 

@@ -18,7 +18,7 @@ pub use names::ToldName;
 pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
 pub use steps::{Collected, Steps};
 
-use crate::event::{Event, Finished, Repeated};
+use crate::event::{Event, Finished, Listed, Repeated};
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
@@ -30,7 +30,7 @@ use threads::Threads;
 const ROWS_SPAN: usize = 32 * 1024;
 /// Rows that go on together: as many as the nearest cache holds.
 const ROWS_TOGETHER: usize = 64;
-/// Events that are kept to be sorted by time, where the source says that they are in disorder.
+/// Listed events that are kept to be sorted by time.
 const EVENTS_SPAN: usize = 32 * 1024;
 /// Complaints that are kept as text; all are counted.
 const COMPLAINTS: usize = 5;
@@ -68,11 +68,11 @@ impl Ordered for Request {
 }
 
 /// Events leave sorted by time, and a request's in the order of its life.
-impl Ordered for Event {
+impl Ordered for Listed {
     type Key = (i64, u8, u16);
     #[inline]
     fn key(&self) -> Self::Key {
-        (self.time_ns, self.step.rank(), self.cpu.unwrap_or(u16::MAX))
+        (self.time_ns, self.kind.rank(), self.cpu.unwrap_or(u16::MAX))
     }
 }
 
@@ -82,8 +82,8 @@ pub struct Intake<'a> {
     commands: Commands,
     pairing: Pairing,
     in_order: ReorderBuffer<Request>,
-    /// Where the source is in disorder.
-    events: Option<ReorderBuffer<Event>>,
+    /// Listed events: listings are in disorder.
+    listed: ReorderBuffer<Listed>,
     /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
@@ -128,7 +128,7 @@ impl<'a> Intake<'a> {
             commands: Commands::default(),
             pairing: Pairing::default(),
             in_order: ReorderBuffer::new(ROWS_SPAN),
-            events: None,
+            listed: ReorderBuffer::new(EVENTS_SPAN),
             zero_ns: None,
             epoch: Epoch::Unknown,
             is_one_sided: false,
@@ -168,11 +168,6 @@ impl<'a> Intake<'a> {
     /// Says that lbolt itself runs jobs meanwhile: what they ask for is theirs, and not its own.
     pub fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
         self.is_job = Some(is_job);
-    }
-
-    /// Says that events come in disorder and are to be sorted by time.
-    pub fn sort_events(&mut self) {
-        self.events.get_or_insert_with(|| ReorderBuffer::new(EVENTS_SPAN));
     }
 
     /// Shows each request as soon as it is done with, its times as the source has them.
@@ -318,7 +313,6 @@ impl<'a> Intake<'a> {
     /// Whether no event and no request was taken in so far.
     pub fn is_empty(&self) -> bool {
         self.provenance.counts.events == 0
-            && self.events.as_ref().is_none_or(ReorderBuffer::is_empty)
     }
 
     /// How many requests have been seen so far.
@@ -355,17 +349,25 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn event(&mut self, event: &Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
-        let Some(events) = &mut self.events else { return self.pair(event) };
-        events.push(event, false);
-        self.pair_sorted()
+        self.pair(event);
+        self.collect()
+    }
+
+    /// Takes one event in that stands in a listing, which may be in disorder: events are sorted by
+    /// time before they are paired.
+    /// Errors: what the output refuses.
+    #[inline]
+    pub fn listed(&mut self, event: &Listed) -> Result<(), RowsError> {
+        self.provenance.counts.events += 1;
+        self.listed.push(event, false);
+        if self.listed.is_any_free() { self.pair_sorted() } else { Ok(()) }
     }
 
     /// Takes all steps of one request in.
     /// Errors: what the output refuses.
     #[inline]
     pub fn finished(&mut self, finished: &Finished) -> Result<(), RowsError> {
-        let is_alone = self.events.is_none() && self.zero_ns.is_some();
-        let row = if is_alone { self.pairing.finished(finished) } else { None };
+        let row = self.zero_ns.and_then(|_| self.pairing.finished(finished));
         let name = self.next_name.take();
         let Some(row) = row else {
             return finished.each().try_for_each(|event| self.event(&event));
@@ -385,22 +387,20 @@ impl<'a> Intake<'a> {
     }
 
     fn pair_sorted(&mut self) -> Result<(), RowsError> {
-        loop {
-            let Some(events) = &mut self.events else { return Ok(()) };
-            let Some(event) = events.first(1).0.first() else { return Ok(()) };
-            self.zero_ns.get_or_insert(event.time_ns);
-            self.pairing.event(event, &mut self.provenance.counts);
-            events.drop_first(1);
-            self.show_done();
+        while let Some(listed) = self.listed.first(1).0.first() {
+            let event = listed.event();
+            self.listed.drop_first(1);
+            event.into_iter().for_each(|event| self.pair(&event));
             self.collect()?;
         }
+        Ok(())
     }
 
-    fn pair(&mut self, event: &Event) -> Result<(), RowsError> {
+    #[inline]
+    fn pair(&mut self, event: &Event) {
         self.zero_ns.get_or_insert(event.time_ns);
         self.pairing.event(event, &mut self.provenance.counts);
         self.show_done();
-        self.collect()
     }
 
     #[inline]
@@ -524,8 +524,7 @@ impl<'a> Intake<'a> {
         let refused = refused.or_else(|| self.let_all_go().err());
         if refused.is_some() {
             // The row that was refused itself is held by nobody any more.
-            let events = self.events.as_ref().map_or(0, ReorderBuffer::len);
-            let held = 1 + self.in_order.len() + self.pairing.held() + events;
+            let held = 1 + self.in_order.len() + self.pairing.held() + self.listed.len();
             self.provenance.counts.unwritten += held as u64;
         }
         let (provenance, commands) = self.conclude();
@@ -533,9 +532,7 @@ impl<'a> Intake<'a> {
     }
 
     fn let_all_go(&mut self) -> Result<(), RowsError> {
-        if let Some(events) = &mut self.events {
-            events.flush();
-        }
+        self.listed.flush();
         self.pair_sorted()?;
         self.pairing.finish(&mut self.provenance.counts);
         self.collect()?;
@@ -547,7 +544,7 @@ impl<'a> Intake<'a> {
     fn conclude(mut self) -> (Provenance, Commands) {
         let counts = &mut self.provenance.counts;
         counts.unsorted = self.in_order.late();
-        counts.out_of_order += self.events.as_ref().map_or(0, ReorderBuffer::late);
+        counts.out_of_order += self.listed.late();
         let mut provenance = std::mem::take(&mut self.provenance);
         self.say_what_the_rows_are(&mut provenance);
         for (number, complaint) in self.complaints.iter().enumerate() {

@@ -114,11 +114,24 @@ impl<T: Ordered> ReorderBuffer<T> {
             _ => {
                 self.greatest = Some(key);
                 self.new += usize::from(is_new || self.new > 0);
+                if self.kept.len() == self.kept.capacity() {
+                    self.grow();
+                }
                 self.kept.push_back(*item);
             }
         }
         if self.len() >= 2 * self.span {
             self.let_go(self.span);
+        }
+    }
+
+    /// What has begun to fill is full soon: to double its room again and again would copy all that
+    /// is kept each time, into memory that the kernel has to clear first.
+    #[cold]
+    fn grow(&mut self) {
+        let full = 2 * self.span;
+        if (full / 8..full).contains(&self.kept.len()) {
+            self.kept.reserve_exact(full - self.kept.len());
         }
     }
 
@@ -206,11 +219,6 @@ impl<T: Ordered> ReorderBuffer<T> {
             false => _ = self.kept.drain(..count.min(self.kept.len())),
         }
         self.new = self.new.min(self.kept.len());
-    }
-
-    /// Whether none is kept.
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Lets all go.

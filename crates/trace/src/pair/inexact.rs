@@ -162,11 +162,16 @@ impl Inexact {
             self.give_up_the_older_half(window);
         }
         window.layers.begin(open);
-        let waiting = Waiting { open: *open, completed_bytes: 0, data_ns: None };
         let lies = self.vacant.pop().unwrap_or(self.requests.len() as u32);
         match self.requests.get_mut(lies as usize) {
-            Some(vacant) => *vacant = waiting,
-            None => self.requests.push(waiting),
+            // It is long: a whole one that is put there would be copied twice.
+            Some(vacant) => {
+                vacant.open = *open;
+                (vacant.completed_bytes, vacant.data_ns) = (0, None);
+            }
+            None => {
+                self.requests.push(Waiting { open: *open, completed_bytes: 0, data_ns: None });
+            }
         }
         self.put(place, lies, window);
     }

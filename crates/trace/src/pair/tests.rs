@@ -8,7 +8,7 @@ mod place;
 mod second;
 
 use super::Pairing;
-use crate::event::{Event, Extent, Origin, Step};
+use crate::event::{Event, Extent, Kind, Listed, Origin, Step};
 use model::record::requests::Counts;
 use model::record::{Flags, Op, Request};
 use proptest::prelude::*;
@@ -352,20 +352,25 @@ proptest! {
         steps in prop::collection::vec((0u16..4, 0u64..6, 0usize..3), 1..120),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 240),
     ) {
-        let events: Vec<Event> = steps.iter().enumerate().map(|(n, &(cpu, place, step))| Event {
+        let events: Vec<Listed> = steps.iter().enumerate().map(|(n, &(cpu, place, step))| Listed {
+            time_ns: n as i64 * 10,
+            device: 1,
             cpu: Some(cpu),
-            ..told(n as i64 * 10, place * 512, 512, [QUEUE, ISSUE, DONE][step])
+            extent: extent(Op::Read, place * 512, 512),
+            kind: [Kind::Queue, Kind::Issue, Kind::Complete][step],
+            pid: None,
+            command: None,
+            error: 0,
         }).collect();
-        let taken = |order: &[Event]| {
+        let taken = |order: &[Listed]| {
             let mut rows: Vec<Request> = Vec::new();
             let mut intake = crate::intake::Intake::new(&mut rows, "test");
-            intake.sort_events();
             intake.set_zero(0);
-            order.iter().for_each(|event| intake.event(event).unwrap());
+            order.iter().for_each(|event| intake.listed(event).unwrap());
             let (provenance, _) = intake.finish().unwrap();
             (rows, provenance.counts)
         };
-        let mut buffers: Vec<std::collections::VecDeque<Event>> = (0..4u16)
+        let mut buffers: Vec<std::collections::VecDeque<Listed>> = (0..4u16)
             .map(|cpu| events.iter().filter(|e| e.cpu == Some(cpu)).copied().collect())
             .collect();
         let mut mixed = Vec::new();

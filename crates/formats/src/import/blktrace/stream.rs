@@ -9,7 +9,6 @@ use crate::import::steps::{Kind, ftrace_lost, numbered};
 use crate::import::{Input, InputError};
 use memchr::memmem;
 use std::io::Read;
-use trace::event::Step;
 
 /// Bytes that are read at once: so many that no buffer beneath copies them.
 const BUFFER_BYTES: usize = 512 * 1024;
@@ -45,13 +44,11 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// What heads of several files are merged by; as [`trace::intake::Intake::sort_events`] sorts.
+    /// What heads of several files are merged by; as [`trace::intake::Intake::listed`] sorts.
     #[inline]
     pub(super) fn key(&self) -> (u64, u8, u32) {
         let rank = match self.tale {
-            Tale::Happened(kind) => {
-                kind.step(Default::default(), 0).map_or(u8::MAX, |s: Step| s.rank())
-            }
+            Tale::Happened(kind) => kind.rank(),
             // A name is known before it is used.
             Tale::Name | Tale::WallClock { .. } => 0,
         };

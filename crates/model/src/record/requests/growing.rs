@@ -60,15 +60,18 @@ impl<T: ArrowPrimitiveType> Growing<T> {
     /// The column of so many rows; the next one begins.
     fn take(&mut self, rows: usize) -> PrimitiveArray<T> {
         let count: usize = self.known.iter().map(|known| known.count_ones() as usize).sum();
-        let bits = Buffer::from_slice_ref(&self.known);
-        self.known.clear();
         if count == 0 && rows <= self.nothing.len() {
+            self.known.clear();
             return self.nothing.slice(0, rows);
         }
         let next = Vec::with_capacity(self.nothing.len());
         let mut values = std::mem::replace(&mut self.values, next);
         values.resize(rows, T::Native::default());
-        let nulls = (count < rows).then(|| NullBuffer::new(BooleanBuffer::new(bits, 0, rows)));
+        let nulls = (count < rows).then(|| {
+            let bits = Buffer::from_slice_ref(&self.known);
+            NullBuffer::new(BooleanBuffer::new(bits, 0, rows))
+        });
+        self.known.clear();
         PrimitiveArray::new(values.into(), nulls)
     }
 }
