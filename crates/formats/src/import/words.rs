@@ -11,8 +11,6 @@ use model::record::{Op, device_number};
 use trace::event::Extent;
 use trace::rwbs::{letters, offset};
 
-const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
-
 /// What is left of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words<'a>(pub(super) &'a [u8]);
@@ -51,14 +49,6 @@ impl<'a> Words<'a> {
 
     #[inline]
     fn skip_spaces(&mut self) {
-        // Columns are padded: a look at eight bytes tells how far, whatever the padding.
-        while let Some(eight) = self.0.first_chunk::<8>() {
-            let spaces = (u64::from_le_bytes(*eight) ^ SPACES).trailing_zeros() as usize / 8;
-            self.0 = &self.0[spaces..];
-            if spaces < eight.len() {
-                break;
-            }
-        }
         while let Some((b' ' | b'\t', rest)) = self.0.split_first() {
             self.0 = rest;
         }
