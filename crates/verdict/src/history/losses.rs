@@ -197,16 +197,19 @@ impl Losses {
         let percent_then = percent(worst_lost_ns, worst_unix_ns.0..worst_unix_ns.1);
         let is_much = percent_of_all.is_none_or(|percent| percent >= LEAST_PERCENT)
             || percent_then.is_some_and(|percent| percent >= LEAST_PERCENT_THEN);
+        let half_ns = of_pair.half_ns();
+        // What may be nothing is not said to have been lost.
+        let is_sure = half_ns.is_none_or(|half_ns| lost_ns > half_ns);
         Loss {
             pair: pair(names),
             lost_ns,
             percent: percent_of_all,
             worst_unix_ns,
             worst_lost_ns,
-            half_ns: of_pair.half_ns(),
+            half_ns,
             storms,
             period_ns,
-            matters: lost_ns >= LEAST_NS && is_much,
+            matters: lost_ns >= LEAST_NS && is_much && is_sure,
         }
     }
 }

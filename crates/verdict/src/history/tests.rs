@@ -287,6 +287,11 @@ fn times_in_which_much_was_lost_at_once_are_counted_and_so_is_how_sure_a_loss_is
     assert_eq!((loss.lost_ns, loss.storms.0), (36e9, 41));
     // Four minutes of 1 ms each: twice as much together.
     assert_eq!(loss.half_ns, Some(1.96 * 2e6));
+    assert!(loss.matters);
+    // 2.2 s each, together 4.3 s: no more than what was lost at most.
+    let unsure = |minute| Rollup { lost_us2: 4_840_000_000_000, ..lost(("db", "dd"), minute, 1e9) };
+    let unsure = overview(&asked(By::Time, None), &[watched(0, 3600), unsure(0), unsure(1)]);
+    assert!(!unsure.losses[0].matters, "{:?}", unsure.losses[0]);
     let hour = Rollup { until_unix_ns: 10_800 * S, count: 7, ..storm(7200, 7214, 1e9) };
     let rest =
         [watched(0, 3600), sure(0), hour, Rollup { estimated_ns: 20_000_000_000, ..sure(1) }];
