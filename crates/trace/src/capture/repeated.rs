@@ -1,7 +1,7 @@
 //! Requests that repeat, as repeated.h keeps them in the kernel: what those of a record are called,
 //! and the sums of those that were named.
 //!
-//! Non-goals: which of them are named, and which together (crate `standing`).
+//! Non-goals: which of them are named, and which together (crate `capture`).
 
 use super::CaptureError;
 use super::raw::{self, Start};

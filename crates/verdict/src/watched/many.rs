@@ -8,7 +8,7 @@
 //! slow (4 ms) is told singly and divides as ever. Tests in virtual time hold this against the
 //! single requests.
 //!
-//! Non-goals: which requests are told so (crate `standing`).
+//! Non-goals: which requests are told so (`capture::repeats`).
 
 use crate::disk::Mean;
 use crate::intervals::Interval;
