@@ -105,7 +105,7 @@ impl Sum {
     /// Nothing yet, of those like these.
     fn new(what: InCommon, many: &Many, commands: &Commands) -> Self {
         let like = &many.like;
-        // Whoever else is told of is nobody that asks.
+        // Threads of the kernel may ask for anybody, and are not named.
         let pid = like.pid.filter(|_| what.are_of_a_role());
         let command = like.command.filter(|_| pid.is_some());
         let summed = Summed {
@@ -124,20 +124,9 @@ impl Sum {
 
     /// Adds others. When some were in flight is kept within a part that begins then.
     fn add(&mut self, many: &Many, begin_ns: Option<i64>) {
-        let sum = &mut self.summed;
-        (sum.from_ns, sum.until_ns) =
-            (sum.from_ns.min(many.from_ns), sum.until_ns.max(many.until_ns));
-        sum.bytes += many.bytes;
-        sum.admission_ns += many.admission_ns;
-        sum.queue_ns += many.queue_ns;
-        self.responses.merge(&many.responses);
-        if sum.pid.is_some() {
-            for pid in many.pids().map(u64::from) {
-                if sum.pid != Some(pid) && !sum.other_pids.contains(&pid) {
-                    sum.other_pids.push(pid);
-                }
-            }
-        }
+        let amounts = [many.bytes, many.admission_ns, many.queue_ns];
+        let pids = many.pids().map(u64::from);
+        self.gather((many.from_ns, many.until_ns), amounts, pids, &many.responses);
         self.flight = match (self.flight, many.busy, begin_ns) {
             (Flight::Unknown, ..) | (_, None, _) | (.., None) => Flight::Unknown,
             (Flight::None, Some(more), Some(begin_ns)) => Flight::begun(begin_ns).and(more),
@@ -151,18 +140,30 @@ impl Sum {
             *self = Self { flight: Flight::Unknown, ..other };
             return;
         }
-        let (sum, more) = (&mut self.summed, other.summed);
-        sum.from_ns = sum.from_ns.min(more.from_ns);
-        sum.until_ns = sum.until_ns.max(more.until_ns);
-        sum.bytes += more.bytes;
-        sum.admission_ns += more.admission_ns;
-        sum.queue_ns += more.queue_ns;
-        for pid in more.pid.into_iter().chain(more.other_pids) {
+        let more = other.summed;
+        let amounts = [more.bytes, more.admission_ns, more.queue_ns];
+        let pids = more.pid.into_iter().chain(more.other_pids);
+        self.gather((more.from_ns, more.until_ns), amounts, pids, &other.responses);
+    }
+
+    fn gather(
+        &mut self,
+        (from_ns, until_ns): (i64, i64),
+        [bytes, admission_ns, queue_ns]: [u64; 3],
+        pids: impl Iterator<Item = u64>,
+        responses: &SparseHistogram,
+    ) {
+        let sum = &mut self.summed;
+        (sum.from_ns, sum.until_ns) = (sum.from_ns.min(from_ns), sum.until_ns.max(until_ns));
+        sum.bytes += bytes;
+        sum.admission_ns += admission_ns;
+        sum.queue_ns += queue_ns;
+        for pid in pids {
             if sum.pid.is_some_and(|own| own != pid) && !sum.other_pids.contains(&pid) {
                 sum.other_pids.push(pid);
             }
         }
-        self.responses.merge(&other.responses);
+        self.responses.merge(responses);
     }
 
     fn finished(self) -> Summed {
