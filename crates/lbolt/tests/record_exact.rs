@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab, Loop, Running, key, reason, tool, wait_for};
+use model::record::Context;
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
 use std::path::Path;
@@ -247,6 +248,50 @@ fn root_a_record_that_was_killed_before_it_kept_anything_is_no_running_one() {
     let ended = lab.run("response runs/r");
     assert!(ended.err.contains("0 requests were recovered"), "{}", ended.err);
     lab.run("doctor --clean");
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_killed_record_of_slow_requests_keeps_the_sums_of_quick_ones() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    let node = &device.node;
+    let line = format!("while :; do {}; done", readers(node, 50));
+    let before = completed(node);
+    let mut command = lab.lbolt(&format!("record -d {node} -o runs/r --slower-than 100s --"));
+    command.args(["sh", "-c", &line]);
+    let mut running = lab.start(command);
+    let run = lab.path("runs/r");
+    let kept = || -> u64 {
+        // Each is renamed over the one before.
+        Context::read(&run).map_or(0, |kept| kept.summed.iter().map(|sum| sum.count).sum())
+    };
+    let early = wait_for("sums that are kept", || match running.child.try_wait().unwrap() {
+        Some(_) => Some(None),
+        None => Some(kept()).filter(|count| *count > 0).map(Some),
+    });
+    let Some(early) = early else {
+        return assert!(!is_captured(&running.wait()), "it ended before anything was kept");
+    };
+    wait_for("more of them", || (kept() > early).then_some(()));
+    running.kill_with_its_caretaker();
+    running.wait();
+    let sums = kept();
+    let ended = lab.run("response runs/r --format json");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let report = ended.report();
+    let is_reads = |f: &&serde_json::Value| {
+        f["quantity"] == "requested_count" && key(f, "op") == "read" && key(f, "role").is_empty()
+    };
+    let reads = report.findings().iter().find(is_reads).unwrap()["value"].as_u64_or_f64();
+    let file = RequestFile::open(&run.join("requests.parquet")).unwrap();
+    let by_then = completed(node) - before;
+    println!("{sums} in sums, {} rows; {by_then} by the kernel", file.rows());
+    // None is a row and in a sum: no request took so long, and only lbolt's own have rows.
+    assert!(reads >= sums && reads <= sums + file.rows() && reads <= by_then, "{reads} of {sums}");
+    lab.run("doctor --clean");
+    assert_eq!(lab.run("runs rm r").code, 0);
     drop(device);
     lab.assert_clean();
 }
