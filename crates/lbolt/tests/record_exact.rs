@@ -194,13 +194,24 @@ fn capturing(lab: &Lab, device: &Loop, line: &str) -> Option<Running> {
     Some(running)
 }
 
+/// A shell whose readers come again and again.
+fn readers_for_good(lab: &Lab, node: &str) -> String {
+    format!("echo $$ > {}; while :; do {}; done", lab.path("pid").display(), readers(node, 50))
+}
+
+/// The traced command does not go on alone.
+fn readers_have_ended(lab: &Lab) {
+    let shell = std::fs::read_to_string(lab.path("pid")).unwrap();
+    let shell = shell.trim();
+    wait_for("the readers' end", || (!Path::new(&format!("/proc/{shell}")).exists()).then_some(()));
+}
+
 #[test]
 fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
     let lab = Lab::new();
     let Some(device) = direct(&lab) else { return };
     let node = &device.node;
-    let line =
-        format!("echo $$ > {}; while :; do {}; done", lab.path("pid").display(), readers(node, 50));
+    let line = readers_for_good(&lab, node);
     let before = completed(node);
     let Some(running) = capturing(&lab, &device, &line) else { return };
     std::thread::sleep(Duration::from_millis(2500));
@@ -212,10 +223,7 @@ fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
     early.assert_refused(2, &["still being recorded", "wait for its end"]);
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, -9);
-    // The traced command does not go on alone.
-    let shell = std::fs::read_to_string(lab.path("pid")).unwrap();
-    let shell = shell.trim();
-    wait_for("the readers' end", || (!Path::new(&format!("/proc/{shell}")).exists()).then_some(()));
+    readers_have_ended(&lab);
     let by_then = completed(node) - before;
 
     let listed = lab.run("runs list").out;
@@ -257,7 +265,7 @@ fn root_a_killed_record_of_slow_requests_keeps_the_sums_of_quick_ones() {
     let lab = Lab::new();
     let Some(device) = direct(&lab) else { return };
     let node = &device.node;
-    let line = format!("while :; do {}; done", readers(node, 50));
+    let line = readers_for_good(&lab, node);
     let before = completed(node);
     let mut command = lab.lbolt(&format!("record -d {node} -o runs/r --slower-than 100s --"));
     command.args(["sh", "-c", &line]);
@@ -275,8 +283,9 @@ fn root_a_killed_record_of_slow_requests_keeps_the_sums_of_quick_ones() {
         return assert!(!is_captured(&running.wait()), "it ended before anything was kept");
     };
     wait_for("more of them", || (kept() > early).then_some(()));
-    running.kill_with_its_caretaker();
-    running.wait();
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, -9);
+    readers_have_ended(&lab);
     let sums = kept();
     let ended = lab.run("response runs/r --format json");
     assert_eq!(ended.code, 0, "{}", ended.err);
