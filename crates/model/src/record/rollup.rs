@@ -233,7 +233,9 @@ rollup! {
     class: word =
         "class: grouping and group, such as size to 8k or origin writeback; null: all requests";
     model: word = "device model by its manufacturer; null: unknown";
-    count: count = "items";
+    count: count =
+        "items; the mean time of requests and calls is sum_ns by the sum of counts: unknown times \
+         are in neither";
     bytes: count = "requests: their bytes";
     failed: count = "requests and calls: number of failures";
     sum_ns: count = "sum of the times";
