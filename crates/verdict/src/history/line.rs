@@ -122,7 +122,7 @@ impl Cell {
             discarded_bytes_per_s: per_s(io.counted[2].bytes),
             request_bytes: mean(all.bytes, all.count),
             queued: known(queued_ns as f64 / watched_ns as f64).filter(|_| is_timed),
-            await_ns: mean(all.ns, all.timed).filter(|_| is_timed),
+            await_ns: mean(all.ns, all.timed),
             util_percent: busiest_ns.and_then(|ns| known(100.0 * ns as f64 / watched_ns as f64)),
             requests: self.requests,
             failed: self.failed,
