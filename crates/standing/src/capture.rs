@@ -195,9 +195,10 @@ pub(crate) fn run(
     if session.tells_waits() {
         losses.borrow_mut().tells_waits();
     }
+    // What is seen from now on counts, and so does the time: both begin before what takes long.
+    let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     trace::bpf::forget_types();
     host::memory::give_back();
-    let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.learn(&mut session);
     watcher.send(Message::Begun { limits });
     let mut seen = 0;
