@@ -287,6 +287,8 @@ fn root_a_killed_record_of_slow_requests_keeps_the_sums_of_quick_ones() {
     assert_eq!(running.wait().code, -9);
     readers_have_ended(&lab);
     let sums = kept();
+    let listed = lab.run("runs list").out;
+    assert!(listed.contains(&format!(" requests kept, {sums} as sums")), "{listed}");
     let ended = lab.run("response runs/r --format json");
     assert_eq!(ended.code, 0, "{}", ended.err);
     let report = ended.report();
