@@ -290,7 +290,7 @@ mod tests {
         account.stop().unwrap();
         // An event that had begun on another CPU may still end, whenever the hypervisor lets it.
         let mut stopped = states(&account);
-        let is_still = |_: &u32| {
+        let mut is_still = |_: &u32| {
             sleep();
             let before = std::mem::replace(&mut stopped, states(&account));
             stopped == before
