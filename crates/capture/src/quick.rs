@@ -12,6 +12,7 @@
 //! Non-goals: what the sums mean (`verdict::requests`, `verdict::watched`).
 
 use super::diskstats::Amount;
+use super::kept_sums::KeptSums;
 use super::repeats::{Repeats, TakesSums};
 use super::sums::{PART_NS, Sums};
 use super::{NewThread, Session};
@@ -38,11 +39,29 @@ pub(super) type OfKernel = BTreeMap<(u32, Op), Amount>;
 pub(super) struct Quickly {
     repeats: Repeats,
     sums: Rc<RefCell<QuickSums>>,
+    /// Where a kill is to leave them.
+    kept: Option<KeptSums>,
 }
 
 impl Quickly {
     pub(super) fn new(sums: Rc<RefCell<QuickSums>>) -> Self {
-        Self { repeats: Repeats::default(), sums }
+        Self { repeats: Repeats::default(), sums, kept: None }
+    }
+
+    /// From now on the sums so far are kept so, again and again.
+    pub(super) fn keep_in(&mut self, kept: KeptSums) {
+        self.kept = Some(kept);
+    }
+
+    /// Keeps them, if it is time.
+    pub(super) fn keep(&mut self) {
+        let sums = &self.sums;
+        self.kept.iter_mut().for_each(|kept| kept.look(|| sums.borrow().so_far()));
+    }
+
+    /// Keeps no more; the CPU time that it took, in ns.
+    pub(super) fn keep_no_more(&mut self) -> i64 {
+        self.kept.take().map_or(0, |mut kept| kept.end())
     }
 
     /// Names what comes often, and takes what was summed up.
@@ -119,17 +138,22 @@ impl QuickSums {
         self.told_count
     }
 
-    /// Whether a row is none, because it is in the sums, or a quick part.
-    fn takes(&mut self, row: &Request, commands: &Commands) -> bool {
+    /// From when to when a row's request was, if the row is none: it is in the sums, or a quick
+    /// part.
+    fn quick(&self, row: &Request) -> Option<(i64, i64)> {
         let begun_ns = row.queued_ns.or(row.started_ns);
         // What is a part begins where the driver got it.
         let begun_ns = begun_ns.or(row.issued_ns.filter(|_| row.parent_id.is_some()));
-        let (Some(begun_ns), Some(end_ns)) = (begun_ns, row.completed_ns) else { return false };
+        let (begun_ns, end_ns) = begun_ns.zip(row.completed_ns)?;
         let took_ns = end_ns.saturating_sub(begun_ns);
         let is_quick = (0..self.slower_than_ns).contains(&took_ns);
-        if !is_quick || row.error != 0 || row.flags.contains(Flags::OWN) {
-            return false;
-        }
+        let is_none = is_quick && row.error == 0 && !row.flags.contains(Flags::OWN);
+        is_none.then_some((begun_ns, end_ns))
+    }
+
+    /// Whether a row is none.
+    fn takes(&mut self, row: &Request, commands: &Commands) -> bool {
+        let Some((begun_ns, end_ns)) = self.quick(row) else { return false };
         self.told_count += 1;
         if row.parent_id.is_none() {
             self.count += 1;
@@ -160,8 +184,8 @@ impl QuickSums {
         many
     }
 
-    /// The sums, in the order of time, by the trace's clock.
-    pub(super) fn take(&mut self) -> Vec<Summed> {
+    /// The sums so far, in the order of time, by the trace's clock.
+    pub(super) fn so_far(&self) -> Vec<Summed> {
         let zero_ns = self.zero_ns;
         let on_clock = |sum: Summed| Summed {
             from_ns: (sum.from_ns - zero_ns).max(0),
@@ -169,7 +193,7 @@ impl QuickSums {
             busy_from_ns: sum.busy_from_ns - zero_ns,
             ..sum
         };
-        self.sums.take().into_iter().map(on_clock).collect()
+        self.sums.so_far().into_iter().map(on_clock).collect()
     }
 }
 
@@ -212,14 +236,17 @@ impl<R: Rows> Rows for Slow<R> {
         }
     }
 
-    /// What is done and still to be put in order: of a killed capture quick rows are left, too.
+    /// Quick rows are kept as sums, as soon as they are put in order.
     fn keep(
         &mut self,
         done: &[Request],
         commands: &Commands,
         provenance: &Provenance,
     ) -> Result<(), RowsError> {
-        self.rows.keep(done, commands, provenance)
+        let Some(sums) = &self.sums else { return self.rows.keep(done, commands, provenance) };
+        let sums = sums.borrow();
+        let slow = done.iter().filter(|row| sums.quick(row).is_none()).copied();
+        self.rows.keep(&slow.collect::<Vec<_>>(), commands, provenance)
     }
 
     fn keeps_all(&self) -> bool {
@@ -275,10 +302,10 @@ mod tests {
             started_ns: None,
             ..row(Op::Write, S, 10)
         };
-        let (rows, mut sums) = told(&[quick, slow, failed, own, orphan, lost, part, quick]);
+        let (rows, sums) = told(&[quick, slow, failed, own, orphan, lost, part, quick]);
         assert_eq!(rows, [slow, failed, own, orphan, lost]);
         assert_eq!((sums.count(), sums.told_count()), (2, 3));
-        let [summed] = &sums.take()[..] else { panic!() };
+        let [summed] = &sums.so_far()[..] else { panic!() };
         assert_eq!((summed.from_ns, summed.until_ns), (S, S + PART_NS));
         assert_eq!(summed.admission_ns, 2 * 12_499);
         assert_eq!((summed.device, summed.op, summed.count, summed.bytes), (7, Op::Read, 2, 8192));
@@ -286,7 +313,43 @@ mod tests {
         assert_eq!((summed.min_ns, summed.max_ns), (99_999, 99_999));
         assert_eq!((summed.pid, summed.flags, summed.length_bytes), (Some(3), Some(0), Some(4096)));
         assert_eq!(summed.busy().map(|busy| busy.ns()), Some(BIT_NS as u64));
-        assert_eq!((summed.counts.as_slice(), sums.take().len()), (&[2][..], 0));
+        assert_eq!(summed.counts, [2]);
+    }
+
+    /// What a kill leaves.
+    #[derive(Default)]
+    struct Left(Vec<Request>);
+
+    impl Rows for Left {
+        fn push(&mut self, _: &Request, _: &Commands) -> Result<(), RowsError> {
+            Ok(())
+        }
+
+        fn keep(
+            &mut self,
+            done: &[Request],
+            _: &Commands,
+            _: &Provenance,
+        ) -> Result<(), RowsError> {
+            self.0.extend_from_slice(done);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_kill_leaves_no_row_of_a_request_that_is_in_a_sum() {
+        let sums = Rc::new(RefCell::new(QuickSums::new(Duration::from_micros(100))));
+        let mut slow = Slow { rows: Left::default(), sums: Some(sums.clone()) };
+        let done = [row(Op::Read, S, 99_999), row(Op::Read, S, 100_000)];
+        let (commands, known) = (Commands::default(), Provenance::default());
+        slow.keep(&done, &commands, &known).unwrap();
+        done.iter().for_each(|row| slow.push(row, &commands).unwrap());
+        slow.keep(&[], &commands, &known).unwrap();
+        assert_eq!(slow.rows.0, [done[1]]);
+        // As they are from time to time, and at the end.
+        for _ in 0..2 {
+            assert_eq!(sums.borrow().so_far().iter().map(|sum| sum.count).sum::<u64>(), 1);
+        }
     }
 
     /// Both are of one part of the time; the trace's clock begins later than the kernel's.
@@ -311,7 +374,7 @@ mod tests {
         let requests = Amount { requests: 2, bytes: 30 };
         assert_eq!(sums.of_kernel, OfKernel::from([((7, Op::Write), requests)]));
         assert_eq!((sums.count(), sums.told_count()), (3, 1));
-        let [summed] = &sums.take()[..] else { panic!() };
+        let [summed] = &sums.so_far()[..] else { panic!() };
         assert_eq!((summed.from_ns, summed.until_ns), (S, S + PART_NS));
         assert_eq!((summed.count, summed.sum_ns, summed.bytes), (3, 1650, 4126));
         assert_eq!((summed.pid, summed.other_pids.as_slice()), (Some(3), &[4][..]));
@@ -324,7 +387,7 @@ mod tests {
         let command = Some(commands.number(b"kworker/u8:1-flush-7:0"));
         let mut sums = QuickSums::new(Duration::from_millis(1));
         assert!(sums.takes(&Request { command, ..row(Op::Write, S, 700) }, &commands));
-        let [summed] = &sums.take()[..] else { panic!() };
+        let [summed] = &sums.so_far()[..] else { panic!() };
         assert_eq!((summed.count, summed.pid, &summed.command), (1, None, &None));
     }
 }

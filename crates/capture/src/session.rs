@@ -6,6 +6,8 @@
 
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
+use super::kept_sums::KeptSums;
+use super::limits::Limits;
 use super::now_ns;
 use super::presence::Presence;
 use super::quick::{QuickSums, Quickly, Slow};
@@ -13,7 +15,9 @@ use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
 use super::{Devices, Ended, SoFar, resolve};
 use model::record::requests::SLOWER_THAN;
-use model::record::{Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Wait};
+use model::record::{
+    Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Summed, Wait,
+};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -130,28 +134,6 @@ pub struct Session<'a> {
     refused: Option<RowsError>,
 }
 
-/// What a machine keeps a capture from.
-#[derive(Debug, Default)]
-pub struct Limits {
-    /// Why it is not by BPF, where that was requested.
-    pub why_not_bpf: Option<String>,
-    /// What was asked for and cannot be told, as sentences.
-    pub untold: Vec<String>,
-}
-
-impl Limits {
-    /// All of it, as sentences.
-    pub fn sentences(self) -> impl Iterator<Item = String> {
-        let by_perf = self.why_not_bpf.map(|why| {
-            format!(
-                "captured by perf, which pairs completions with requests by sector (inexact). BPF \
-                 is exact, but failed to {why}"
-            )
-        });
-        by_perf.into_iter().chain(self.untold)
-    }
-}
-
 impl<'a> Session<'a> {
     /// A session that is not in the kernel yet. Its rows go there.
     pub fn new(options: Options, rows: impl Rows + 'a) -> Self {
@@ -199,6 +181,18 @@ impl<'a> Session<'a> {
     /// survives.
     pub fn survive(&mut self) {
         self.intake.keep_done();
+    }
+
+    /// The sums of quick requests so far are written so, again and again, where there are any: a
+    /// kill leaves them, too.
+    /// Errors: no thread can be had.
+    pub fn keep_sums(
+        &mut self,
+        write: impl FnMut(Vec<Summed>) + Send + 'static,
+    ) -> std::io::Result<()> {
+        let Some(quick) = &mut self.quick else { return Ok(()) };
+        quick.keep_in(KeptSums::begin(write)?);
+        Ok(())
     }
 
     /// Shows each request as soon as it is completed.
@@ -384,6 +378,7 @@ impl<'a> Session<'a> {
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
             self.refused = self.intake.keep().err();
+            self.quick.iter_mut().for_each(Quickly::keep);
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
             }
@@ -561,11 +556,12 @@ impl<'a> Session<'a> {
         let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
         let mut context = context.unwrap_or_default();
         let mut requests = provenance.counts.requests;
-        if let Some(quick) = self.quick {
-            let mut quick = quick.sums();
+        if let Some(mut quick) = self.quick {
+            self.cost.leave_out(-quick.keep_no_more());
+            let quick = quick.sums();
             provenance.counts.requests -= quick.told_count();
             requests = requests.max(provenance.counts.requests + quick.count());
-            context.summed = quick.take();
+            context.summed = quick.so_far();
         }
         self.cost.written();
         // A device may have been made meanwhile.

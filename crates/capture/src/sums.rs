@@ -91,10 +91,15 @@ impl Sums {
 
     /// The sums, in the order of time, which are gathered anew from now on.
     pub fn take(&mut self) -> Vec<Summed> {
-        (self.width_ns, self.count) = (PART_NS, 0);
-        let parts = std::mem::take(&mut self.parts);
+        let sums = self.so_far();
+        *self = Self::new(self.most);
+        sums
+    }
+
+    /// The sums so far, in the order of time.
+    pub fn so_far(&self) -> Vec<Summed> {
         let mut sums: Vec<Summed> =
-            parts.into_values().flat_map(HashMap::into_values).map(Sum::finished).collect();
+            self.parts.values().flat_map(HashMap::values).map(Sum::finished).collect();
         let place = |sum: &Summed| (sum.from_ns, sum.device, sum.op as u64, sum.pid, sum.flags);
         sums.sort_by_key(|sum| (place(sum), sum.length_bytes));
         sums
@@ -166,12 +171,12 @@ impl Sum {
         self.responses.merge(responses);
     }
 
-    fn finished(self) -> Summed {
+    fn finished(&self) -> Summed {
         let Busy { from_ns, bits } = match self.flight {
             Flight::Known(busy) => busy,
             Flight::None | Flight::Unknown => Busy::default(),
         };
-        let summed = Summed { busy_from_ns: from_ns, busy_bits: bits, ..self.summed };
+        let summed = Summed { busy_from_ns: from_ns, busy_bits: bits, ..self.summed.clone() };
         summed.with_responses(&self.responses)
     }
 }

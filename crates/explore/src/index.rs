@@ -101,7 +101,6 @@ impl<'a> Builder<'a> {
         let last_ns = self.pending.last().map_or(i64::MIN, |row| row.arrived_ns);
         let last_ns = self.rows.blocks.last().map_or(last_ns, |block| last_ns.max(block.last_ns));
         let arrived_ns = row.arrival_ns().unwrap_or(last_ns);
-        let is_begun = row.queued_ns.or(row.started_ns).or(row.issued_ns).is_some();
         let class = match is_request {
             true => self.classifier.class(row, commands),
             false => LEFT_OUT,
@@ -115,7 +114,7 @@ impl<'a> Builder<'a> {
             arrived_ns: if self.is_sorted { arrived_ns.max(last_ns) } else { arrived_ns },
             place,
             // A completion whose request was never seen took nobody knows how long.
-            response: response(arrived_ns, row.completed_ns.filter(|_| is_begun)),
+            response: response(arrived_ns, row.completed_ns.filter(|_| !row.is_orphan())),
             length: length(row.length_bytes),
             class,
             number: self.number,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab, Loop, Running, key, reason, tool, wait_for};
+use model::record::Context;
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
 use std::path::Path;
@@ -193,13 +194,24 @@ fn capturing(lab: &Lab, device: &Loop, line: &str) -> Option<Running> {
     Some(running)
 }
 
+/// A shell whose readers come again and again.
+fn readers_for_good(lab: &Lab, node: &str) -> String {
+    format!("echo $$ > {}; while :; do {}; done", lab.path("pid").display(), readers(node, 50))
+}
+
+/// The traced command does not go on alone.
+fn readers_have_ended(lab: &Lab) {
+    let shell = std::fs::read_to_string(lab.path("pid")).unwrap();
+    let shell = shell.trim();
+    wait_for("the readers' end", || (!Path::new(&format!("/proc/{shell}")).exists()).then_some(()));
+}
+
 #[test]
 fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
     let lab = Lab::new();
     let Some(device) = direct(&lab) else { return };
     let node = &device.node;
-    let line =
-        format!("echo $$ > {}; while :; do {}; done", lab.path("pid").display(), readers(node, 50));
+    let line = readers_for_good(&lab, node);
     let before = completed(node);
     let Some(running) = capturing(&lab, &device, &line) else { return };
     std::thread::sleep(Duration::from_millis(2500));
@@ -211,10 +223,7 @@ fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
     early.assert_refused(2, &["still being recorded", "wait for its end"]);
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, -9);
-    // The traced command does not go on alone.
-    let shell = std::fs::read_to_string(lab.path("pid")).unwrap();
-    let shell = shell.trim();
-    wait_for("the readers' end", || (!Path::new(&format!("/proc/{shell}")).exists()).then_some(()));
+    readers_have_ended(&lab);
     let by_then = completed(node) - before;
 
     let listed = lab.run("runs list").out;
@@ -247,6 +256,53 @@ fn root_a_record_that_was_killed_before_it_kept_anything_is_no_running_one() {
     let ended = lab.run("response runs/r");
     assert!(ended.err.contains("0 requests were recovered"), "{}", ended.err);
     lab.run("doctor --clean");
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_killed_record_of_slow_requests_keeps_the_sums_of_quick_ones() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    let node = &device.node;
+    let line = readers_for_good(&lab, node);
+    let before = completed(node);
+    let mut command = lab.lbolt(&format!("record -d {node} -o runs/r --slower-than 100s --"));
+    command.args(["sh", "-c", &line]);
+    let mut running = lab.start(command);
+    let run = lab.path("runs/r");
+    let kept = || -> u64 {
+        // Each is renamed over the one before.
+        Context::read(&run).map_or(0, |kept| kept.summed.iter().map(|sum| sum.count).sum())
+    };
+    let early = wait_for("sums that are kept", || match running.child.try_wait().unwrap() {
+        Some(_) => Some(None),
+        None => Some(kept()).filter(|count| *count > 0).map(Some),
+    });
+    let Some(early) = early else {
+        return assert!(!is_captured(&running.wait()), "it ended before anything was kept");
+    };
+    wait_for("more of them", || (kept() > early).then_some(()));
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, -9);
+    readers_have_ended(&lab);
+    let sums = kept();
+    let listed = lab.run("runs list").out;
+    assert!(listed.contains(&format!(" requests kept, {sums} as sums")), "{listed}");
+    let ended = lab.run("response runs/r --format json");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let report = ended.report();
+    let is_reads = |f: &&serde_json::Value| {
+        f["quantity"] == "requested_count" && key(f, "op") == "read" && key(f, "role").is_empty()
+    };
+    let reads = report.findings().iter().find(is_reads).unwrap()["value"].as_u64_or_f64();
+    let file = RequestFile::open(&run.join("requests.parquet")).unwrap();
+    let by_then = completed(node) - before;
+    println!("{sums} in sums, {} rows; {by_then} by the kernel", file.rows());
+    // None is a row and in a sum: no request took so long, and only lbolt's own have rows.
+    assert!(reads >= sums && reads <= sums + file.rows() && reads <= by_then, "{reads} of {sums}");
+    lab.run("doctor --clean");
+    assert_eq!(lab.run("runs rm r").code, 0);
     drop(device);
     lab.assert_clean();
 }

@@ -59,7 +59,7 @@ import os, subprocess, sys, time
 open("/proc/self/comm", "w").write("editor")
 os.chdir(sys.argv[1])
 file = os.open("shared", os.O_WRONLY | os.O_CREAT)
-words = "./keeper if=/dev/zero of=shared bs=8M count=40 oflag=direct conv=notrunc status=none"
+words = "./keeper if=/dev/zero of=shared bs=16M count=20 oflag=direct conv=notrunc status=none"
 keeper = subprocess.Popen(words.split())
 while keeper.poll() is None:
     os.pwrite(file, b"x", 400 << 20); time.sleep(0.0003)

@@ -141,16 +141,17 @@ fn root_all_are_counted_whoever_comes_and_goes() {
     let Some(device) = Loop::new(&lab, "image") else { return };
     let node = &device.node;
     let Some(watch) = begun(&lab, &format!("watch history -d {node}")) else { return };
-    let again = "for i in 1 2 3 4 5 6 7 8; do
-            dd if=$0 of=/dev/null bs=512 iflag=direct count=20000 status=none
-        done &
+    // So many at least; on a quick machine for so long that it is seen that they come often.
+    let read = "dd if=$0 of=/dev/null bs=512 iflag=direct status=none";
+    let again = format!(
+        "until_then() {{ end=$(($(date +%s) + 2)); while $@; [ $(date +%s) -lt $end ]; do :; done; }}
+        until_then eval 'for i in 1 2 3 4 5 6 7 8; do {read} count=20000; done' &
         for i in 1 2 3; do sleep 0.7; head -c 4000000 $0 | wc -c; done
         wait
-        for i in $(seq 24); do
-            dd if=$0 of=/dev/null bs=512 iflag=direct count=10000 status=none &
-        done
-        wait";
-    assert!(tool("sh", &["-c", again, node]).is_some());
+        for i in $(seq 24); do until_then {read} count=10000 & done
+        wait"
+    );
+    assert!(tool("sh", &["-c", &again, node]).is_some());
     let history = lab.path("history");
     watch.signal(Signal::USR1);
     let kept = wait_for("the last seconds as a run", || incidents(&history).unwrap().0.pop());
@@ -293,7 +294,8 @@ fn root_metrics_are_served_to_this_machine_alone() {
     let node = &device.node;
     lab.run(&format!("watch history -d {node} --prometheus 0.0.0.0:0"))
         .assert_refused(2, &["--listen-public"]);
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Nobody else is given a port of this address meanwhile.
+    let taken = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
     let address = taken.local_addr().unwrap();
     lab.run(&format!("watch history -d {node} --prometheus {address}"))
         .assert_refused(2, &["in use"]);

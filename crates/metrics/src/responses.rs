@@ -51,12 +51,13 @@ impl Responses {
         let is_whole = row.buckets.len() == row.counts.len()
             && row.buckets.iter().all(|bucket| value_of(*bucket).is_some());
         let times = row.buckets.iter().filter_map(|bucket| value_of(*bucket)).zip(&row.counts);
+        let timed = row.lent().timed();
         match is_whole && !row.buckets.is_empty() {
             true => times.for_each(|(ns, count)| {
                 // Within the least and the greatest, unless these contradict each other.
                 self.record(ns.max(row.min_ns).min(row.max_ns.max(row.min_ns)), *count);
             }),
-            false if row.count > 0 => self.record(row.sum_ns / row.count, row.count),
+            false if timed > 0 => self.record(row.sum_ns / timed, timed),
             false => {}
         }
     }
@@ -185,7 +186,8 @@ mod tests {
         assert_eq!((responses.count(), responses.sum()), (5, 4.009e-6));
         assert_eq!(responses.cumulative().next(), Some((1.023e-6, 5)));
         responses.add(&Rollup::default());
-        assert_eq!(responses.count(), 5);
+        responses.add(&Rollup { count: 3, ..Rollup::default() });
+        assert_eq!((responses.count(), responses.zero()), (5, 0), "of those no time is known");
     }
 
     proptest! {

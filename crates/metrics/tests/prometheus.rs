@@ -81,7 +81,8 @@ struct Prometheus {
 impl Prometheus {
     fn start(of: &Server, options: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        // Nobody else is given a port of this address meanwhile.
+        let free = TcpListener::bind("127.0.0.4:0").unwrap().local_addr().unwrap();
         let config = format!(
             "global: {{scrape_interval: 500ms, scrape_timeout: 500ms}}\nscrape_configs:\n  \
              - {{job_name: lbolt, static_configs: [{{targets: ['{}']}}]}}\n",

@@ -195,13 +195,17 @@ pub(crate) fn run(
     if session.tells_waits() {
         losses.borrow_mut().tells_waits();
     }
+    // What is seen from now on counts, and so does the time: both begin before what takes long.
+    let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     trace::bpf::forget_types();
     host::memory::give_back();
-    let mut watcher = Watcher::new(options, &shared, alarm, devices, output);
     watcher.learn(&mut session);
     watcher.send(Message::Begun { limits });
     let mut seen = 0;
     session.run(|session| {
+        // Just after the rings were emptied, so that the device's own counts have no more in them.
+        watcher.look_at_sums(session);
+        watcher.look(session);
         let requests = shared.tally.borrow().requests();
         let is_busy = requests - seen > MUCH || watcher.repeats.are_coming();
         let pause = if is_busy { BUSY_POLL } else { IDLE_POLL };
@@ -212,8 +216,6 @@ pub(crate) fn run(
             Err(RecvTimeoutError::Timeout) => {}
         }
         watcher.is_over |= session.is_refused();
-        watcher.look_at_sums(session);
-        watcher.look(session);
         watcher.is_over.then_some(())
     });
     // Out of the kernel, nobody tells it any more.

@@ -38,6 +38,8 @@ pub(crate) type Responses = Buckets<Sorted>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) count: u64,
+    /// Those of which it is known how long they took.
+    pub(crate) timed: u64,
     pub(crate) bytes: u64,
     pub(crate) failed: u64,
     pub(crate) sum_ns: u64,
@@ -52,6 +54,7 @@ impl Tally {
         let responses = Some(row).filter(|row| !row.counts.is_empty()).and_then(Rollup::responses);
         self.merge(&Self {
             count: row.count,
+            timed: row.lent().timed(),
             bytes: row.bytes,
             failed: row.failed,
             sum_ns: row.sum_ns,
@@ -64,6 +67,7 @@ impl Tally {
     /// Adds the sums of another.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
+        self.timed = self.timed.saturating_add(other.timed);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.failed = self.failed.saturating_add(other.failed);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
@@ -87,8 +91,27 @@ impl Tally {
         self.responses.quantile_ns(quantile).map(|ns| ns as f64)
     }
 
-    /// The mean time; none where nothing was counted.
+    /// The mean time; none where no time is known.
     pub(crate) fn mean_ns(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+        (self.timed > 0).then(|| self.sum_ns as f64 / self.timed as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::histogram::SparseHistogram;
+
+    #[test]
+    fn a_mean_is_of_the_requests_whose_time_is_known() {
+        let mut responses = SparseHistogram::default();
+        responses.record(3_000);
+        let mut row = Rollup { count: 3, ..Rollup::default() };
+        let mut sum = Tally::default();
+        sum.add(&row);
+        assert_eq!((sum.count, sum.mean_ns()), (3, None));
+        row.set_responses(&responses);
+        sum.add(&row);
+        assert_eq!((sum.count, sum.mean_ns()), (6, Some(3_000.0)));
     }
 }

@@ -74,7 +74,7 @@ fn killed(path: &Path, kept: u64, held: u64, each: u64) -> Vec<(Request, String)
     std::mem::forget(file);
     // The logs are written by a thread, which a kill would end, too.
     let is_written = || Left::find(path).unwrap().is_some_and(|left| left.rows() == kept);
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !is_written() {
         assert!(Instant::now() < deadline, "the logs are not written");
         std::thread::sleep(Duration::from_millis(2));

@@ -172,8 +172,7 @@ impl Density {
         let planes = self.planes.entry((row.device, row.op)).or_default();
         let at_ns = u64::try_from(time_ns).unwrap_or(0).saturating_sub(self.from_ns);
         // A completion whose request was never seen took nobody knows how long.
-        let is_begun = row.queued_ns.or(row.started_ns).or(row.issued_ns).is_some();
-        let completed_ns = row.completed_ns.filter(|_| is_begun);
+        let completed_ns = row.completed_ns.filter(|_| !row.is_orphan());
         if let Some(response_ns) = completed_ns.and_then(|ns| u64::try_from(ns - time_ns).ok()) {
             planes.responses.add(at_ns, bin_of(response_ns));
         }

@@ -375,11 +375,20 @@ fn of_stacks(all: &[Told<'_>]) -> Vec<Finding> {
     rows.into_iter().take(STACKS_MOST).flat_map(found).collect()
 }
 
+#[derive(Default)]
+struct OfFile {
+    requested: Requested,
+    calls: u64,
+    /// Calls whose end is known, and their time.
+    ended_calls: u64,
+    calls_ns: f64,
+}
+
 /// What files were used for, in all and as far as it is known which they were.
 #[derive(Default)]
 struct OfFiles {
-    /// By device and name: bytes, and calls with their time.
-    rows: BTreeMap<(String, String), (Requested, u64, f64)>,
+    /// By device and name.
+    rows: BTreeMap<(String, String), OfFile>,
     all: Requested,
     known: Requested,
     all_calls: u64,
@@ -396,7 +405,7 @@ impl OfFiles {
                 self.known.merge(*requested);
             }
             let of = (name(*device), known.file_names.text(*called, name));
-            self.rows.entry(of).or_default().0.merge(*requested);
+            self.rows.entry(of).or_default().requested.merge(*requested);
         }
         for call in known.calls.all.iter().chain(&known.endless) {
             let number = call.file();
@@ -410,9 +419,12 @@ impl OfFiles {
             self.all_calls += 1;
             self.known_calls += u64::from(called.is_known());
             let of = (name(device), known.file_names.text(called, name));
-            let (_, calls, sum_ns) = self.rows.entry(of).or_default();
-            *calls += 1;
-            *sum_ns += call.end_ns.map_or(0.0, |end_ns| (end_ns - call.begin_ns) as f64);
+            let of_file = self.rows.entry(of).or_default();
+            of_file.calls += 1;
+            if let Some(end_ns) = call.end_ns {
+                of_file.ended_calls += 1;
+                of_file.calls_ns += (end_ns - call.begin_ns) as f64;
+            }
         }
     }
 }
@@ -430,16 +442,18 @@ fn of_files(all: &[Told<'_>]) -> Vec<Finding> {
         found("file_calls_known_percent", percent(known_calls, all_calls), known_calls),
     ];
     let mut rows: Vec<_> = rows.into_iter().collect();
-    rows.sort_by_key(|(_, (requested, calls, _))| Reverse((requested.bytes(), *calls)));
-    for ((device, file), (requested, calls, sum_ns)) in rows.into_iter().take(FILES_MOST) {
+    rows.sort_by_key(|(_, of)| Reverse((of.requested.bytes(), of.calls)));
+    for ((device, file), of) in rows.into_iter().take(FILES_MOST) {
         let subject = Subject::File(File { device, file });
         let found = |name, value| Finding::new(&subject, name, Some(value), 1, COUNTED);
-        findings.push(found("file_requests_count", requested.requests as f64));
-        findings.push(found("file_read_bytes", requested.read_bytes as f64));
-        findings.push(found("file_write_bytes", requested.write_bytes as f64));
-        if calls > 0 {
-            findings.push(found("file_calls_count", calls as f64));
-            findings.push(found("file_calls_mean_ns", sum_ns / calls as f64));
+        findings.push(found("file_requests_count", of.requested.requests as f64));
+        findings.push(found("file_read_bytes", of.requested.read_bytes as f64));
+        findings.push(found("file_write_bytes", of.requested.write_bytes as f64));
+        if of.calls > 0 {
+            findings.push(found("file_calls_count", of.calls as f64));
+        }
+        if of.ended_calls > 0 {
+            findings.push(found("file_calls_mean_ns", of.calls_ns / of.ended_calls as f64));
         }
     }
     findings

@@ -195,7 +195,7 @@ impl Opener {
         let is_wanted = row.parent_id.is_none() && !row.flags.contains(Flags::OWN);
         let Some(arrival_ns) = row.arrival_ns().filter(|_| is_wanted) else { return };
         let Some(storms) = self.all.get(&row.device) else { return };
-        let ended_ns = row.completed_ns.filter(|ns| *ns >= arrival_ns);
+        let ended_ns = row.completed_ns.filter(|ns| *ns >= arrival_ns && !row.is_orphan());
         let response_ns = ended_ns.map(|ns| ns.abs_diff(arrival_ns));
         let next = storms.partition_point(|(_, end_ns)| *end_ns < arrival_ns);
         let is_inside = storms.get(next).is_some_and(|(start_ns, _)| *start_ns <= arrival_ns);
@@ -325,6 +325,8 @@ mod tests {
             row(Op::Read, 40, 3, db),
             Request { flags: Flags::OWN, ..row(Op::Read, 11, 1, db) },
             Request { device: 7, ..row(Op::Read, 11, 1, db) },
+            // It took nobody knows how long.
+            Request { queued_ns: None, ..row(Op::Read, 41, 1, db) },
         ] {
             opener.add(&row, &commands);
         }

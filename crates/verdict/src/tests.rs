@@ -414,6 +414,9 @@ fn rows_are_of_the_name_that_a_file_had_and_only_those_count_as_known() {
     for (inode, at_ms) in [(5, 10), (5, 20), (5, 30), (5, 40), (6, 50), (7, 60), (7, 70), (7, 80)] {
         asked(inode, at_ms);
     }
+    // How long one took is not known: the trace ended before.
+    let mut calls = load.context.calls.iter_mut();
+    calls.find(|call| call.inode == 6).unwrap().end_ns = None;
     // What is of all files is of none.
     load.context.calls.push(Call { pid: 1, begin_ns: 90 * MS, ..Call::default() });
     let named = |inode, since_ms: Option<i64>, path: &str| model::record::NamedFile {
@@ -441,6 +444,9 @@ fn rows_are_of_the_name_that_a_file_had_and_only_those_count_as_known() {
         ("files without a name on sda", 3.0),
     ];
     assert_eq!(calls, BTreeMap::from(expected.map(|(name, calls)| (name.to_owned(), calls))));
+    let means = findings.iter().filter(|found| found.quantity == "file_calls_mean_ns");
+    let means: Vec<Option<f64>> = means.map(|found| found.value).collect();
+    assert_eq!(means, [Some(1e6); 3], "none is 0 for a call whose end is not known");
     let value = |name| findings.iter().find(|found| found.quantity == name).unwrap().value;
     assert_eq!(value("files_known_percent"), Some(50.0), "a name of another time is not known");
     assert_eq!(value("file_calls_known_percent"), Some(50.0));

@@ -203,7 +203,7 @@ impl Means {
                 let key = (way, level_of(&LEVELS, seen.outstanding), size_of(seen.bytes));
                 self.sums.entry(key).or_default()[round].add(seen, time_ns);
             }
-            None if row.op == Op::Flush => {
+            None if row.op == Op::Flush && !row.is_orphan() => {
                 let took = row.arrival_ns().zip(row.completed_ns);
                 if let Some((came_ns, completed_ns)) = took {
                     let sums = &mut self.flushes[round];

@@ -288,6 +288,13 @@ fn random_access_in_both_directions_needs_no_order() {
     }
 }
 
+/// How often this thread has left its CPU by itself.
+fn times_slept() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    let slept = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    slept.unwrap().trim().parse().unwrap()
+}
+
 #[test]
 fn looking_waits_for_nothing_and_waiting_ends_in_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,11 +303,13 @@ fn looking_waits_for_nothing_and_waiting_ends_in_time() {
         let case = Case { facts, folder: folder.path(), is_direct, depth: 1, block: 4096 };
         case.with(|engine| {
             let mut found = vec![];
-            let begin = Instant::now();
+            let (begin, slept) = (Instant::now(), times_slept());
             for _ in 0..100 {
                 engine.reap(0, 0, &mut found).unwrap();
             }
-            assert!(begin.elapsed() < Duration::from_millis(200), "{}", facts.name);
+            // Beside other programs it may take long all the same.
+            let is_quick = begin.elapsed() < Duration::from_millis(200);
+            assert!(is_quick || times_slept() == slept, "{}", facts.name);
             let begin = Instant::now();
             engine.reap(1, 5_000_000, &mut found).unwrap();
             assert!(begin.elapsed() >= Duration::from_millis(5), "{}", facts.name);
@@ -394,11 +403,8 @@ fn nothing_is_left_in_a_process_alone() {
             if after.0 <= before.0 && after.1 <= before.1 {
                 break;
             }
-            assert!(
-                begin.elapsed() < Duration::from_secs(5),
-                "{}: {before:?} {after:?}",
-                facts.name
-            );
+            let is_early = begin.elapsed() < Duration::from_secs(300);
+            assert!(is_early, "{}: {before:?} {after:?}", facts.name);
             std::thread::sleep(Duration::from_millis(10));
         }
     }

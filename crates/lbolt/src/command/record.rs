@@ -19,7 +19,7 @@ use capture::{
 use clap::ValueEnum;
 use cli::{Format, RecordOptions, TraceOptions};
 use host::drive::Control;
-use messages::fault::{Fault, failure};
+use messages::fault::{Fault, failure, unable};
 use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::Finding;
@@ -148,6 +148,7 @@ fn capture(
         note_devices(&mut known, devices);
         run.survive(&known)?;
     }
+    let write_sums = run.write_sums();
     let mut written = run.rows();
     let rows: &mut dyn Rows = match last {
         Some(last) => last,
@@ -161,7 +162,10 @@ fn capture(
             session.watch_calls(|call| alarm.see_call(call));
             session.watch_waits(|wait| alarm.see_wait(wait));
         }
-        None => session.survive(),
+        None => {
+            session.survive();
+            session.keep_sums(write_sums).map_err(unable("start a thread"))?;
+        }
     }
     let end = until.run(&mut session, devices)?;
     Ok((end, session.end()))

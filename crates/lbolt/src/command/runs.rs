@@ -9,7 +9,7 @@ use comfy_table::{Table, presets};
 use host::scratch::{Left, direct, is_scratch_name};
 use messages::fault::{Fault, failure, of_records};
 use model::record::requests::RequestFile;
-use model::record::{Finding, RecordError, Verdict};
+use model::record::{Context, Finding, RecordError, Verdict};
 use model::run::{RunDirectory, RunError, list};
 use model::text::visible;
 use report::calibrated::Calibrated;
@@ -113,11 +113,16 @@ fn table(runs_dir: &Path) -> anyhow::Result<String> {
 /// together it is known how many they are at the least.
 fn killed(directory: &RunDirectory) -> String {
     let requests = directory.requests();
+    let context = Context::read(&directory.held().at(".")).unwrap_or_default();
+    let and_summed = match context.summed.iter().map(|sum| sum.count).sum::<u64>() {
+        0 => String::new(),
+        count => format!(", {count} as sums"),
+    };
     if let Ok(file) = RequestFile::open(&requests) {
-        return format!("killed, {} requests kept", file.rows());
+        return format!("killed, {} requests kept{and_summed}", file.rows());
     }
     match trace::output::Left::find(&requests) {
-        Ok(Some(left)) => format!("killed, at least {} requests kept", left.rows()),
+        Ok(Some(left)) => format!("killed, at least {} requests kept{and_summed}", left.rows()),
         _ => "killed".to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use capture::gate::Gate;
 use capture::outcome::refused;
 use messages::fault::of_records;
 use model::record::requests::Provenance;
-use model::record::{Commands, Context, Finding};
+use model::record::{Commands, Context, Finding, Summed};
 use model::run::{RunDirectory, RunError, RunInfo, footer};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -64,6 +64,15 @@ impl RequestsRun {
     /// Errors: files that cannot be made.
     pub(crate) fn survive(&mut self, provenance: &Provenance) -> anyhow::Result<()> {
         self.file.survive(provenance, &footer(&self.info)).map_err(of_records)
+    }
+
+    /// Writes the sums of quick requests so far.
+    pub(crate) fn write_sums(&self) -> impl FnMut(Vec<Summed>) + Send + 'static {
+        let (run, info) = (self.run.clone(), self.info.clone());
+        move |summed| {
+            // What is refused now is refused and told at the end, too.
+            let _ = run.write_context(&Context { summed, ..Context::default() }, &info);
+        }
     }
 
     /// Where it is.

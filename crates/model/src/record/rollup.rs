@@ -233,7 +233,9 @@ rollup! {
     class: word =
         "class: grouping and group, such as size to 8k or origin writeback; null: all requests";
     model: word = "device model by its manufacturer; null: unknown";
-    count: count = "items";
+    count: count =
+        "items; the mean time of requests and calls is sum_ns by the sum of counts: unknown times \
+         are in neither";
     bytes: count = "requests: their bytes";
     failed: count = "requests and calls: number of failures";
     sum_ns: count = "sum of the times";
@@ -282,6 +284,19 @@ lent!(u64, u64, |number| *number, |number| number);
 lent!(i64, i64, |number| *number, |number| number);
 lent!(Counted, Counted, |value| *value, |value| value);
 lent!(RollupLevel, RollupLevel, |value| *value, |value| value);
+
+impl RollupRow<'_> {
+    /// How many of its items are known to have taken how long: as many as are in its histogram. Of
+    /// a row without one all, or none where the sum of their times is nothing either; what the
+    /// kernel counts of a device is in milliseconds, and may be less.
+    pub fn timed(&self) -> u64 {
+        match self.counts {
+            [] if self.sum_ns == 0 && self.counted != Counted::Disk => 0,
+            [] => self.count,
+            counts => counts.iter().fold(0, |sum, count| sum.saturating_add(*count)),
+        }
+    }
+}
 
 impl Rollup {
     /// Puts response times into their columns, in place of those that are there.

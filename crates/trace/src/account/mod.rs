@@ -288,9 +288,14 @@ mod tests {
         account.start().unwrap();
         sleep();
         account.stop().unwrap();
-        // An event that had begun on another CPU may still end.
-        std::thread::sleep(std::time::Duration::from_millis(1));
-        let stopped = states(&account);
+        // An event that had begun on another CPU may still end, whenever the hypervisor lets it.
+        let mut stopped = states(&account);
+        let is_still = |_: &u32| {
+            sleep();
+            let before = std::mem::replace(&mut stopped, states(&account));
+            stopped == before
+        };
+        assert!((0..100).any(|time| is_still(&time)));
         assert!(stopped.iter().flatten().any(|word| *word > 0));
         sleep();
         assert_eq!(states(&account), stopped);
@@ -318,6 +323,6 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(10));
             !are_loaded(&ids)
         };
-        assert!((0..500).any(|time| is_gone(&time)));
+        assert!((0..6000).any(|time| is_gone(&time)));
     }
 }

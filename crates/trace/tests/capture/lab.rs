@@ -82,7 +82,7 @@ pub(crate) fn write_block(file: &File, number: u64) {
 }
 
 pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !is_there() {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));

@@ -12,11 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     count: u64,
-    bytes: u64,
+    /// Those of which it is known how long they took, and how long that was.
+    timed: u64,
     ns: u64,
+    bytes: u64,
 }
 
-merged!(Sum { count, bytes, ns });
+merged!(Sum { count, timed, ns, bytes });
 
 /// Operations that `sar -d` counts.
 const COUNTED: [&str; 3] = ["read", "write", "discard"];
@@ -71,7 +73,8 @@ impl Cell {
         if let Some(host) = row.host.filter(|host| !self.hosts.contains(*host)) {
             self.hosts.insert(host.to_owned());
         }
-        let sum = Sum { count: row.count, bytes: row.bytes, ns: row.sum_ns };
+        let (count, timed) = (row.count, row.timed());
+        let sum = Sum { count, timed, ns: row.sum_ns, bytes: row.bytes };
         if row.counted == Counted::Disk {
             match row.operation {
                 operations::BUSY => {
@@ -106,7 +109,7 @@ impl Cell {
         let busiest_ns = self.busy_ns.values().copied().max();
         // A trace may tell when requests arrived, and not how long they took.
         let is_timed = self.disk.is_known || self.responses.count() > 0;
-        let mean = |sum: u64| (all.count > 0).then(|| sum as f64 / all.count as f64);
+        let mean = |sum: u64, of: u64| (of > 0).then(|| sum as f64 / of as f64);
         let step_ns = asked.step_ns.unwrap_or(asked.until_unix_ns - asked.from_unix_ns);
         Line {
             from_unix_ns: *from_unix_ns,
@@ -117,9 +120,9 @@ impl Cell {
             read_bytes_per_s: per_s(io.counted[0].bytes),
             written_bytes_per_s: per_s(io.counted[1].bytes),
             discarded_bytes_per_s: per_s(io.counted[2].bytes),
-            request_bytes: mean(all.bytes),
+            request_bytes: mean(all.bytes, all.count),
             queued: known(queued_ns as f64 / watched_ns as f64).filter(|_| is_timed),
-            await_ns: mean(all.ns).filter(|_| is_timed),
+            await_ns: mean(all.ns, all.timed),
             util_percent: busiest_ns.and_then(|ns| known(100.0 * ns as f64 / watched_ns as f64)),
             requests: self.requests,
             failed: self.failed,

@@ -134,7 +134,9 @@ fn requests_without_times_have_no_await_and_are_told() {
     assert!(found.tells_no_time);
     let timed = requests("b", 0, [5_000_000].into_iter());
     let found = overview(&asked(By::Time, None), &[watched(0, 60), untimed, timed]);
-    assert!(!found.tells_no_time && found.lines[0].await_ns.is_some());
+    let line = &found.lines[0];
+    assert_eq!((line.requests, line.await_ns), (5, Some(5e6)), "the mean of the known time");
+    assert!(!found.tells_no_time);
 }
 
 #[test]

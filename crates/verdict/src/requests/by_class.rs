@@ -70,7 +70,8 @@ impl Class {
     /// its response and its time from the driver's issue on, where they are known, ns.
     #[inline]
     pub fn add(&mut self, row: &Request) -> (Option<u64>, Option<u64>) {
-        let response = Step::response(row.arrival_ns(), row).known_ns();
+        let begun_ns = row.arrival_ns().filter(|_| !row.is_orphan());
+        let response = Step::response(begun_ns, row).known_ns();
         let done = Step::done(row).known_ns();
         if let Some(response_ns) = response {
             self.responses += 1;
@@ -102,5 +103,20 @@ impl Class {
             max_ns: self.max_ns,
             service_mean_ns: mean(self.done_ns, self.done),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_completion_whose_request_was_never_seen_has_no_response() {
+        let mut class = Class::default();
+        let orphan = Request { completed_ns: Some(9), ..Request::default() };
+        assert_eq!(class.add(&orphan), (None, None));
+        assert_eq!(class.add(&Request { issued_ns: Some(2), ..orphan }), (Some(7), Some(7)));
+        let Figures { responses, mean_ns, .. } = class.figures();
+        assert_eq!((responses, mean_ns), (1, Some(7.0)));
     }
 }
