@@ -257,7 +257,11 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         print("Nothing to clean: no leftovers of killed runs.")?;
     }
     for dead in &found.dead {
-        let run = dead.note.run.display();
+        // A device has no run.
+        let run = match dead.note.run.as_os_str().is_empty() {
+            true => format!("process {}", dead.note.pid),
+            false => format!("run {}", dead.note.run.display()),
+        };
         match dead.restore() {
             Err(sentence) => {
                 outcome = outcome.and(Err(unable(sentence)));
@@ -266,7 +270,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
             Ok(restored) => {
                 for Setting { path, value } in restored {
                     let path = path.display();
-                    print_line(&format!("set {path} back to {value} (run {run})"))?;
+                    print_line(&format!("set {path} back to {value} ({run})"))?;
                 }
             }
         }
@@ -274,11 +278,11 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
             // The others are cleaned all the same.
             Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
             Ok(removed) if removed.is_empty() => {
-                print_line(&format!("killed run {run} left nothing to clean"))?;
+                print_line(&format!("killed {run} left nothing to clean"))?;
             }
             Ok(removed) => {
                 for scratch in &removed {
-                    print_line(&format!("removed {} (run {run})", scratch.display()))?;
+                    print_line(&format!("removed {} ({run})", scratch.display()))?;
                 }
             }
         }

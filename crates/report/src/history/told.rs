@@ -6,7 +6,7 @@ use crate::number::significant;
 use crate::screen::short;
 use crate::words::clean;
 use model::circumstance::cause;
-use model::history::{By, DAY_NS, Gap, Loss, Overview};
+use model::history::{By, DAY_NS, Gap, Line, Loss, Overview};
 use model::record::waited_for;
 use model::units::show_time_ns;
 
@@ -31,6 +31,7 @@ pub fn sentences(overview: &Overview) -> Vec<String> {
     let mut told: Vec<String> = worst(overview).into_iter().collect();
     told.extend(losses(overview));
     told.extend(slowest(overview));
+    told.extend(failed(overview));
     told.push(watched(overview));
     told.extend(disturbances(overview));
     told
@@ -135,17 +136,33 @@ fn worst(overview: &Overview) -> Option<String> {
     ))
 }
 
-fn slowest(overview: &Overview) -> Option<String> {
-    let (line, middle_ns) = overview.slowest.as_ref()?;
-    let (p99_ns, max_ns) = line.p99_ns.zip(line.max_ns)?;
-    let what = match (overview.by, overview.step_ns) {
+/// `device sda from 03:00Z`.
+fn what(line: &Line, overview: &Overview) -> String {
+    match (overview.by, overview.step_ns) {
         (By::Time, _) => format!("from {}", at(overview, line.from_unix_ns)),
         (by, None) => format!("{} {}", by.name(), short(&clean(cause(&line.group)))),
         (by, _) => {
             let group = short(&clean(cause(&line.group)));
             format!("{} {group} from {}", by.name(), at(overview, line.from_unix_ns))
         }
-    };
+    }
+}
+
+/// `312 of 5000 requests failed; most, 300: device sda.`
+fn failed(overview: &Overview) -> Option<String> {
+    let sum = |of: fn(&Line) -> u64| overview.lines.iter().map(of).sum::<u64>();
+    let (failed, requests) = (sum(|line| line.failed), sum(|line| line.requests));
+    let most = overview.lines.iter().max_by_key(|line| line.failed);
+    let most = most
+        .filter(|_| overview.lines.len() > 1)
+        .map_or(String::new(), |line| format!("; most, {}: {}", line.failed, what(line, overview)));
+    (failed > 0).then(|| format!("{failed} of {requests} requests failed{most}."))
+}
+
+fn slowest(overview: &Overview) -> Option<String> {
+    let (line, middle_ns) = overview.slowest.as_ref()?;
+    let (p99_ns, max_ns) = line.p99_ns.zip(line.max_ns)?;
+    let what = what(line, overview);
     let times =
         format!("p99 {}, up to {}", show_time_ns(p99_ns as f64), show_time_ns(max_ns as f64));
     let middle = show_time_ns(*middle_ns as f64);
@@ -227,7 +244,6 @@ fn disturbances(overview: &Overview) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::history::Line;
 
     fn overview(p99s_ns: &[u64]) -> Overview {
         let line = |p99_ns: &u64| Line {
@@ -245,6 +261,18 @@ mod tests {
             lines,
             ..Overview::default()
         }
+    }
+
+    #[test]
+    fn requests_that_failed_are_told_and_where_most_of_them_did() {
+        let mut overview = overview(&[70_000, 80_000]);
+        assert_eq!(failed(&overview), None);
+        overview.lines.iter_mut().for_each(|line| line.requests = 500);
+        (overview.lines[0].failed, overview.lines[1].failed) = (3, 400);
+        let sentence = "403 of 1000 requests failed; most, 400: device d80000.";
+        assert_eq!(failed(&overview).as_deref(), Some(sentence));
+        overview.lines.remove(0);
+        assert_eq!(failed(&overview).as_deref(), Some("400 of 500 requests failed."));
     }
 
     #[test]
