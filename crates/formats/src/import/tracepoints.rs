@@ -72,7 +72,7 @@ pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     if kind == Kind::Nothing {
         return Ok(Line::NoStep);
     }
-    let device = device(words.next()).ok_or("no device")?;
+    let device = words.device().ok_or("no device")?;
     let said = Said::read(&mut words, kind)?;
     let is_getrq = name == b"block_getrq";
     Ok(Line::Step(Step { context, device, kind, is_getrq, said }))
@@ -119,7 +119,7 @@ fn context_at(line: &[u8], open: usize) -> Option<Context<'_>> {
     // Numbers of CPUs are short.
     let length = find(&rest[..rest.len().min(8)], b']')?;
     let cpu = unsigned(rest.get(1..length)?)?;
-    let mut words = Words(rest.get(length + 1..)?);
+    let mut words = Words::of(rest.get(length + 1..)?);
     let mut word = words.next();
     if word.last() != Some(&b':') {
         // ftrace's flags.
