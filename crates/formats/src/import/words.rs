@@ -74,9 +74,7 @@ impl<'a> Words<'a> {
     /// Takes the spaces before the next word, and tells how long it is.
     #[inline]
     fn find(&mut self) -> usize {
-        let from = |place: usize| u64::MAX.wrapping_shl(place as u32);
-        let begin = (!self.blanks & from(self.taken)).trailing_zeros() as usize;
-        let end = (self.blanks & from(begin)).trailing_zeros() as usize;
+        let (begin, end) = self.place();
         if self.taken < BLOCK && begin < end && end < BLOCK {
             self.taken = begin;
             end - begin
@@ -85,17 +83,27 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Where the next word begins and ends, if that is known.
+    #[inline]
+    fn place(&self) -> (usize, usize) {
+        let from = |place: usize| u64::MAX.wrapping_shl(place as u32);
+        let begin = (!self.blanks & from(self.taken)).trailing_zeros() as usize;
+        (begin, (self.blanks & from(begin)).trailing_zeros() as usize)
+    }
+
     /// The same where it goes beyond what is known.
     #[inline(never)]
     fn find_on(&mut self) -> usize {
-        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let rest = self.rest();
-        let begin = rest.iter().position(|byte| !is_blank(byte)).unwrap_or(rest.len());
-        *self = Self::of(rest.get(begin..).unwrap_or_default());
-        match self.blanks.trailing_zeros() as usize {
-            BLOCK => self.line.iter().position(is_blank).unwrap_or(self.line.len()),
-            end => end,
+        *self = Self::of(self.rest());
+        let (begin, end) = self.place();
+        if begin < end && end < BLOCK {
+            self.taken = begin;
+            return end - begin;
         }
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let begin = self.line.iter().position(|byte| !is_blank(byte));
+        *self = Self::of(self.line.get(begin.unwrap_or(self.line.len())..).unwrap_or_default());
+        self.line.iter().position(is_blank).unwrap_or(self.line.len())
     }
 }
 
