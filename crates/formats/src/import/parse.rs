@@ -177,17 +177,15 @@ fn at_mark(text: &[u8], places: u32, mark: usize) -> Option<i64> {
     if !cut.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let sum = match whole.len() {
+    let scale = power_of_ten(places - kept.len() as u32)?;
+    let sum = match (whole.len(), kept.len()) {
         // What overflows is found in one product.
-        ..=SAFE_DIGITS => {
-            let kept = append(0, kept)?.checked_mul(power_of_ten(places - kept.len() as u32)?)?;
+        (..=SAFE_DIGITS, ..=SAFE_DIGITS) => {
+            let kept = (at_most_18_digits(kept)? as i64).checked_mul(scale)?;
             let whole = at_most_18_digits(whole)? as i64;
             whole.checked_mul(power_of_ten(places)?)?.checked_add(kept)?
         }
-        _ => {
-            let sum = append(append(0, whole)?, kept)?;
-            sum.checked_mul(power_of_ten(places - kept.len() as u32)?)?
-        }
+        _ => append(append(0, whole)?, kept)?.checked_mul(scale)?,
     };
     Some(if is_negative { -sum } else { sum })
 }

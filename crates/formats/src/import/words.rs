@@ -4,7 +4,7 @@
 //!
 //! Everything is done on bytes and nothing is copied.
 
-use super::marks::{BLOCK, blanks};
+use super::marks::{BLOCK, blanks, find};
 use super::parse::{first_unsigned, unsigned};
 use super::steps::Kind;
 use model::record::{Op, device_number};
@@ -116,7 +116,7 @@ pub(super) fn device(text: &[u8]) -> Option<u32> {
 /// The same that the first so many bytes are.
 #[inline]
 fn first_device(text: &[u8], length: usize) -> Option<u32> {
-    let comma = text.get(..length)?.iter().position(|b| *b == b',')?;
+    let comma = find(text, b',').filter(|comma| *comma < length)?;
     let major = u32::try_from(first_unsigned(text, comma)?).ok()?;
     let minor = first_unsigned(text.get(comma + 1..)?, length - comma - 1)?;
     device_number(major, u32::try_from(minor).ok()?)
