@@ -1,6 +1,6 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check metrics bench planted lab fuzz gallery docs dist bless install uninstall setup clean
+.PHONY: survey test check metrics peers bench planted lab fuzz gallery docs dist bless install uninstall setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
@@ -49,6 +49,15 @@ METRICS_PACKAGES := prometheus systemd
 metrics: ## hold the metrics and the dashboard against a real Prometheus, and the unit against systemd
 	@./setup $(METRICS_PACKAGES)
 	cargo test --locked -p metrics
+
+# Rezolus comes as a crate. Its BPF programs are what is compared, so nothing is spent on a faster program.
+PEERS_PACKAGES := clang libelf-dev zlib1g-dev pkg-config make
+PEERS := $(BUILT)/peers
+
+peers: ## build the peer of `make bench` that is no Debian package, Rezolus: N minutes, once
+	@[ -x '$(PEERS)/bin/rezolus' ] || { ./setup $(PEERS_PACKAGES) && \
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+	cargo install rezolus --version 5.4.0 --locked --root '$(PEERS)'; }
 
 bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)
