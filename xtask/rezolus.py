@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Rezolus beside a command: rezolus.py CONFIG -- COMMAND...
 
-COMMAND starts when Rezolus answers: its BPF programs are attached by then. Nobody reads Rezolus while
-COMMAND runs. At SIGTERM both end, and how many reads Rezolus counted meanwhile is printed.
+COMMAND starts when Rezolus answers: its BPF programs are attached by then. Nobody reads Rezolus
+while COMMAND runs. At SIGTERM both end, and how many reads Rezolus counted meanwhile is printed.
 """
 import json
 import os
@@ -27,9 +27,9 @@ def program():
 def reads(url):
     """How many reads it has counted, of all devices."""
     with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
-        ((_, snapshot),) = json.load(answer).items()
+        counters = json.load(answer)["counters"]
     is_reads = {"metric": "blockio_operations", "op": "read"}.items()
-    return sum(one["value"] for one in snapshot["counters"] if is_reads <= one["metadata"].items())
+    return sum(one["value"] for one in counters if is_reads <= one["metadata"].items())
 
 
 def first_reads(url, rezolus):
