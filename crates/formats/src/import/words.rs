@@ -197,6 +197,7 @@ pub(super) fn errno(text: &[u8]) -> Option<i32> {
 mod tests {
     use super::*;
     use model::record::Flags;
+    use proptest::prelude::*;
 
     /// What is said: of what, by which command, with which error.
     type Parts<'a> = (Extent, Option<&'a [u8]>, Option<i32>);
@@ -258,6 +259,24 @@ mod tests {
             ("R 18446744073709551614 + 8 [x]", "a sector beyond all devices"),
         ] {
             assert_eq!(said(text, Kind::Issue).unwrap_err(), why, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_those_of_a_split(
+            line in "[ \t]{0,70}[a-z0-9]{0,80}([ \t]{1,3}[a-z0-9]{1,20}){0,12}[ \t]{0,2}",
+        ) {
+            let mut words = Words::of(line.as_bytes());
+            for word in line.split([' ', '\t']).filter(|word| !word.is_empty()) {
+                let number = words.number();
+                prop_assert_eq!(number, unsigned(word.as_bytes()));
+                if number.is_none() {
+                    prop_assert_eq!(words.next(), word.as_bytes());
+                }
+            }
+            prop_assert_eq!(words.next(), b"");
+            prop_assert_eq!(words.rest(), b"");
         }
     }
 
