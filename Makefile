@@ -1,6 +1,6 @@
 # The commands. Each is thin: it calls cargo, and sets up what is missing where it may.
 
-.PHONY: survey test check metrics bench planted lab fuzz gallery docs dist bless install uninstall setup clean
+.PHONY: survey test check metrics peers bench planted lab fuzz gallery docs dist bless install uninstall setup clean
 
 # Debian's packages that a target uses: what makes the file systems, and the peers: fio, blkparse, perf.
 SURVEY_PACKAGES := e2fsprogs xfsprogs btrfs-progs util-linux
@@ -49,6 +49,16 @@ METRICS_PACKAGES := prometheus systemd
 metrics: ## hold the metrics and the dashboard against a real Prometheus, and the unit against systemd
 	@./setup $(METRICS_PACKAGES)
 	cargo test --locked -p metrics
+
+# A peer that Debian has no package of, in a place of its own. What is compared are its BPF programs, so it is built
+# without LTO, which saves minutes. `make bench` does not wait for that: it names the peer where it is missing.
+PEERS_PACKAGES := clang libelf-dev zlib1g-dev pkg-config
+PEERS := $(BUILT)/peers
+
+peers: ## build Rezolus, a peer of `make bench`: 7 minutes, once
+	@[ -x '$(PEERS)/bin/rezolus' ] || { ./setup $(PEERS_PACKAGES) && \
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+	cargo install rezolus --version 5.4.0 --locked --root '$(PEERS)'; }
 
 bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 	@./setup $(BENCH_PACKAGES)

@@ -36,7 +36,8 @@ pub(crate) fn spelled(name: &str) -> Cow<'_, str> {
 
 /// The name that stands so in a line.
 pub(crate) fn read(line: &[u8]) -> Cow<'_, [u8]> {
-    if memchr::memchr(b'\\', line).is_none() {
+    // Names are so short that a call to search them would cost more.
+    if !line.contains(&b'\\') {
         return Cow::Borrowed(line);
     }
     let (mut name, mut rest) = (Vec::with_capacity(line.len()), line);

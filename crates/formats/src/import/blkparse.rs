@@ -6,9 +6,9 @@
 //! Non-goals: formats of `blkparse -f`.
 
 use super::lines::{each_line, first_lines};
-use super::parse::{fixed, unsigned};
+use super::parse::fixed;
 use super::steps::{Kind, lettered};
-use super::words::{Said, Words, device};
+use super::words::{Said, Words};
 use super::{Format, Guess, ImportError, Input};
 use crate::spelling;
 use trace::event::Listed;
@@ -80,12 +80,12 @@ struct Step<'a> {
 /// The step of a line; none if it is known to be none.
 #[inline]
 fn read(line: &[u8]) -> Result<Option<Step<'_>>, &'static str> {
-    let mut words = Words(line);
-    let device = device(words.next()).ok_or("no device")?;
+    let mut words = Words::of(line);
+    let device = words.device().ok_or("no device")?;
     let cpu = words.number().ok_or("no CPU")?;
     words.number().ok_or("no sequence number")?;
     let time_ns = fixed(words.next(), 9, b'.').ok_or("no time")?;
-    let pid = unsigned(words.next()).ok_or("no process")?;
+    let pid = words.number().ok_or("no process")?;
     let kind = lettered(words.next()).ok_or("an action that is not known")?;
     if kind == Kind::Nothing {
         return Ok(None);

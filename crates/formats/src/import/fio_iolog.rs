@@ -94,7 +94,7 @@ impl Log {
             self.version = Some(version(line).ok_or("not the first line of version 2 or 3")?);
             return Ok(None);
         };
-        let mut words = Words(line);
+        let mut words = Words::of(line);
         let time_us = match version {
             Version::Third => words.number().ok_or("no time")?,
             Version::Second => self.waited_us,

@@ -58,7 +58,7 @@ impl Columns {
 
     /// The columns of a head; none if the line is no head, which tells a time and how long it took.
     pub(super) fn named(line: &[u8], names: &[(&[u8], Column)]) -> Option<Self> {
-        let mut words = Words(line);
+        let mut words = Words::of(line);
         let mut columns = Vec::new();
         loop {
             let word = words.next();
@@ -106,14 +106,14 @@ impl Columns {
 /// Where the words of a line are, and how many.
 #[inline]
 fn words(line: &[u8], places: &mut [(usize, usize); WORDS]) -> Option<usize> {
-    let mut rest = Words(line);
+    let mut rest = Words::of(line);
     let mut count = 0;
     loop {
         let word = rest.next();
         if word.is_empty() {
             return Some(count);
         }
-        let end = line.len() - rest.0.len();
+        let end = line.len() - rest.rest().len();
         *places.get_mut(count)? = (end - word.len(), end);
         count += 1;
     }
@@ -245,7 +245,7 @@ impl Listing<'_> {
 /// bpftrace.
 fn lost(line: &[u8]) -> Option<u64> {
     let place = memmem::find(line, b"ost ")?;
-    let mut words = Words(&line[place + 4..]);
+    let mut words = Words::of(&line[place + 4..]);
     let count = words.number()?;
     matches!(words.next(), b"samples" | b"events").then_some(count)
 }

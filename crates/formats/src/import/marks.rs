@@ -9,9 +9,19 @@ pub(super) const BLOCK: usize = u64::BITS as usize;
 /// A bit for each byte of a text's first 64 that is the one looked for.
 #[inline]
 pub(super) fn marks(text: &[u8], byte: u8) -> u64 {
-    let of = |sixteen: &[u8; 16]| {
-        u64::from(u8x16::from(*sixteen).simd_eq(u8x16::splat(byte)).to_bitmask())
-    };
+    marks_of(text, |sixteen| sixteen.simd_eq(u8x16::splat(byte)))
+}
+
+/// A bit for each byte of a text's first 64 that is a blank.
+#[inline]
+pub(super) fn blanks(text: &[u8]) -> u64 {
+    let is = |sixteen: u8x16, byte| sixteen.simd_eq(u8x16::splat(byte));
+    marks_of(text, |sixteen| is(sixteen, b' ') | is(sixteen, b'\t'))
+}
+
+#[inline(always)]
+fn marks_of(text: &[u8], is_it: impl Fn(u8x16) -> u8x16) -> u64 {
+    let of = |sixteen: &[u8; 16]| u64::from(is_it(u8x16::from(*sixteen)).to_bitmask());
     let all = |sixteens: &[[u8; 16]]| sixteens.iter().rev().fold(0, |all, s| all << 16 | of(s));
     if let Some(block) = text.first_chunk::<BLOCK>() {
         return all(block.as_chunks().0);
@@ -46,26 +56,6 @@ pub(super) fn find(text: &[u8], byte: u8) -> Option<usize> {
     }
     let found = rest.iter().position(|other| *other == byte);
     found.map(|place| 8 * eights.len() + place)
-}
-
-/// Where the first blank is, or the end.
-#[inline]
-pub(super) fn blank(text: &[u8]) -> usize {
-    let (eights, rest) = text.as_chunks::<8>();
-    for (number, eight) in eights.iter().enumerate() {
-        let bits = blank_bits(u64::from_le_bytes(*eight));
-        if bits < u64::BITS {
-            return 8 * number + bits as usize / 8;
-        }
-    }
-    let found = rest.iter().position(|byte| matches!(byte, b' ' | b'\t'));
-    8 * eights.len() + found.unwrap_or(rest.len())
-}
-
-/// How many bits of eight bytes are before the first blank.
-#[inline]
-pub(super) fn blank_bits(eight: u64) -> u32 {
-    (places(eight, b' ') | places(eight, b'\t')).trailing_zeros() & !7
 }
 
 /// All places of a byte in a text, in their order. Lines are so short that to begin a search anew
@@ -128,8 +118,7 @@ mod tests {
                 let bits = first.fold(0u64, |bits, place| bits | 1 << place);
                 prop_assert_eq!(marks(&text, byte), bits);
             }
-            let end = text.iter().position(|b| matches!(b, b' ' | b'\t'));
-            prop_assert_eq!(blank(&text), end.unwrap_or(text.len()));
+            prop_assert_eq!(blanks(&text), marks(&text, b' ') | marks(&text, b'\t'));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers and fields out of bytes: what formats of text share. All give none for what is not
 //! exactly that.
 
-use super::marks::{BLOCK, blank, blank_bits, find, marks};
+use super::marks::{BLOCK, find, marks};
 use model::record::Op;
 
 /// Times that a guess takes for ns since 1970: from 2001 to 2065.
@@ -39,18 +39,14 @@ pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The number before the first blank or the end, and how many bytes it has.
+/// The number that the first so many bytes are.
 #[inline]
-pub(super) fn number_before_blank(text: &[u8]) -> Option<(u64, usize)> {
-    // Most are so short that one look at eight bytes tells both.
-    if let Some(eight) = text.first_chunk::<8>() {
-        let eight = u64::from_le_bytes(*eight);
-        if let bits @ 8..64 = blank_bits(eight) {
-            return Some((first_digits(eight, bits)?, bits as usize / 8));
-        }
+pub(super) fn first_unsigned(text: &[u8], length: usize) -> Option<u64> {
+    // Most are so short that one look at eight bytes tells, whatever is behind the number.
+    match (text.first_chunk::<8>(), length) {
+        (Some(eight), 1..8) => first_digits(u64::from_le_bytes(*eight), 8 * length as u32),
+        _ => unsigned(text.get(..length)?),
     }
-    let length = blank(text);
-    Some((unsigned(&text[..length])?, length))
 }
 
 /// The value of so few digits that it cannot overflow; none is 0. The numbers of a column differ
@@ -181,8 +177,16 @@ fn at_mark(text: &[u8], places: u32, mark: usize) -> Option<i64> {
     if !cut.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let sum = append(append(0, whole)?, kept)?;
-    let sum = sum.checked_mul(power_of_ten(places - kept.len() as u32)?)?;
+    let scale = power_of_ten(places - kept.len() as u32)?;
+    let sum = match (whole.len(), kept.len()) {
+        // What overflows is found in one product.
+        (..=SAFE_DIGITS, ..=SAFE_DIGITS) => {
+            let kept = (at_most_18_digits(kept)? as i64).checked_mul(scale)?;
+            let whole = at_most_18_digits(whole)? as i64;
+            whole.checked_mul(power_of_ten(places)?)?.checked_add(kept)?
+        }
+        _ => append(append(0, whole)?, kept)?.checked_mul(scale)?,
+    };
     Some(if is_negative { -sum } else { sum })
 }
 
@@ -310,10 +314,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_ends_before_a_blank(text in "[0-9]{0,12}[ \t/a]{0,2}[0-9 ]{0,9}") {
-            let text = text.as_bytes();
-            let wanted = unsigned(&text[..blank(text)]).map(|number| (number, blank(text)));
-            prop_assert_eq!(number_before_blank(text), wanted);
+        fn what_is_behind_a_number_is_no_part_of_it(text in "[0-9/]{0,12}[ \ta0-9]{0,9}") {
+            for length in 0..=text.len() {
+                let number = first_unsigned(text.as_bytes(), length);
+                prop_assert_eq!(number, unsigned(&text.as_bytes()[..length]));
+            }
         }
 
         #[test]

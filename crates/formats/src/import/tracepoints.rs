@@ -72,7 +72,7 @@ pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     if kind == Kind::Nothing {
         return Ok(Line::NoStep);
     }
-    let device = device(words.next()).ok_or("no device")?;
+    let device = words.device().ok_or("no device")?;
     let said = Said::read(&mut words, kind)?;
     let is_getrq = name == b"block_getrq";
     Ok(Line::Step(Step { context, device, kind, is_getrq, said }))
@@ -119,7 +119,7 @@ fn context_at(line: &[u8], open: usize) -> Option<Context<'_>> {
     // Numbers of CPUs are short.
     let length = find(&rest[..rest.len().min(8)], b']')?;
     let cpu = unsigned(rest.get(1..length)?)?;
-    let mut words = Words(rest.get(length + 1..)?);
+    let mut words = Words::of(rest.get(length + 1..)?);
     let mut word = words.next();
     if word.last() != Some(&b':') {
         // ftrace's flags.
@@ -127,12 +127,12 @@ fn context_at(line: &[u8], open: usize) -> Option<Context<'_>> {
     }
     let Some((b':', time)) = word.split_last() else { return None };
     let time_ns = marked(time, 9, b'.')?;
-    let task = task.trim_ascii();
+    let task = task.trim_ascii_end();
     Some(Context { task, cpu: u16::try_from(cpu).ok(), time_ns, words })
 }
 
-/// A task's name and number.
-fn task(text: &[u8], parting: Parting) -> (Option<&[u8]>, Option<u32>) {
+/// A task's name, with what is before it, and its number.
+fn task(text: &[u8], parting: Parting) -> (&[u8], Option<u32>) {
     let (mark, text) = match parting {
         Parting::Space => (b' ', text),
         // The number of the process may follow: `dd-8515    (   8515)`.
@@ -141,13 +141,20 @@ fn task(text: &[u8], parting: Parting) -> (Option<&[u8]>, Option<u32>) {
         }
         Parting::Dash => (b'-', text),
     };
-    let Some(place) = last(text, mark) else { return (None, None) };
+    let Some(place) = last(text, mark) else { return (b"", None) };
+    let name = text[..place].trim_ascii_end();
+    if parting == Parting::Space && name.is_empty() {
+        return (b"", None);
+    }
     let number = &text[place + 1..];
     // A thread behind its process: `8515/8516`.
     let number = last(number, b'/').map_or(number, |slash| &number[slash + 1..]);
-    let pid = unsigned(number).and_then(|pid| u32::try_from(pid).ok());
-    let name = text[..place].trim_ascii();
-    (Some(name).filter(|name| !matches!(*name, b"" | b"<...>")), pid)
+    (name, unsigned(number).and_then(|pid| u32::try_from(pid).ok()))
+}
+
+/// The name of a task, if it is known.
+fn named(task: &[u8]) -> Option<&[u8]> {
+    Some(task.trim_ascii_start()).filter(|name| !matches!(*name, b"" | b"<...>"))
 }
 
 /// Where a byte is last. It is a few bytes away: nothing is faster than to look.
@@ -209,7 +216,7 @@ impl Teller {
         if kind.tells_who() {
             let name;
             (name, pid) = task(context.task, self.parting);
-            command = said.command().or(name).map(|name| intake.command(name));
+            command = said.command().or_else(|| named(name)).map(|name| intake.command(name));
         } else if kind == Kind::Complete {
             error = said.error().ok_or("no error's number")?;
         }
@@ -286,7 +293,8 @@ mod tests {
                 (step.kind, step.device, step.context.time_ns),
                 (kind, 7 << 20, 1_975_746_865_000)
             );
-            assert_eq!((found_name, found_pid), (Some(name.as_bytes()), Some(pid)), "{line}");
+            assert_eq!(named(found_name), Some(name.as_bytes()), "{line}");
+            assert_eq!(found_pid, Some(pid), "{line}");
             let extent = step.said.extent;
             assert_eq!(
                 (extent.op, extent.offset_bytes, extent.length_bytes),

@@ -4,63 +4,122 @@
 //!
 //! Everything is done on bytes and nothing is copied.
 
-use super::marks::blank;
-use super::parse::{number_before_blank, unsigned};
+use super::marks::{BLOCK, blanks, find};
+use super::parse::{first_unsigned, unsigned};
 use super::steps::Kind;
 use model::record::{Op, device_number};
 use trace::event::Extent;
 use trace::rwbs::{letters, offset};
 
-/// What is left of a line.
+/// What is left of a line. Where its blanks are is found for many bytes at once: a search that
+/// begins anew for each word cannot begin before the last one has ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Words<'a>(pub(super) &'a [u8]);
+pub(super) struct Words<'a> {
+    line: &'a [u8],
+    /// How much of it was taken.
+    taken: usize,
+    /// A bit for each of the line's first bytes that is a blank; its end is one.
+    blanks: u64,
+}
 
 impl<'a> Words<'a> {
+    #[inline]
+    pub(super) fn of(line: &'a [u8]) -> Self {
+        let end = 1_u64.checked_shl(line.len() as u32).unwrap_or(0);
+        Self { line, taken: 0, blanks: blanks(line) | end }
+    }
+
+    /// What was not taken.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.line.get(self.taken..).unwrap_or_default()
+    }
+
     /// The next word; empty at the end.
     #[inline]
     pub(super) fn next(&mut self) -> &'a [u8] {
-        self.skip_spaces();
-        let (word, rest) = self.0.split_at(blank(self.0));
-        self.0 = rest;
+        let length = self.find();
+        let word = self.rest().get(..length).unwrap_or_default();
+        self.taken += length;
         word
     }
 
     /// A number, if that is next; else nothing but spaces is taken.
     #[inline]
     pub(super) fn number(&mut self) -> Option<u64> {
-        self.skip_spaces();
-        let (number, length) = number_before_blank(self.0)?;
-        self.0 = &self.0[length..];
+        let length = self.find();
+        let number = first_unsigned(self.rest(), length)?;
+        self.taken += length;
         Some(number)
+    }
+
+    /// A device, which is taken in any case.
+    #[inline]
+    pub(super) fn device(&mut self) -> Option<u32> {
+        let length = self.find();
+        let device = first_device(self.rest(), length);
+        self.taken += length;
+        device
     }
 
     /// Whether that is next; it is taken then.
     #[inline]
     fn is_next(&mut self, letter: u8) -> bool {
-        self.skip_spaces();
-        match self.0.split_first() {
-            Some((first, rest)) if *first == letter => {
-                self.0 = rest;
-                true
-            }
-            _ => false,
+        self.find();
+        let is_it = self.rest().first() == Some(&letter);
+        self.taken += usize::from(is_it);
+        is_it
+    }
+
+    /// Takes the spaces before the next word, and tells how long it is.
+    #[inline]
+    fn find(&mut self) -> usize {
+        let (begin, end) = self.place();
+        if self.taken < BLOCK && begin < end && end < BLOCK {
+            self.taken = begin;
+            end - begin
+        } else {
+            self.find_on()
         }
     }
 
+    /// Where the next word begins and ends, if that is known.
     #[inline]
-    fn skip_spaces(&mut self) {
-        while let Some((b' ' | b'\t', rest)) = self.0.split_first() {
-            self.0 = rest;
+    fn place(&self) -> (usize, usize) {
+        let from = |place: usize| u64::MAX.wrapping_shl(place as u32);
+        let begin = (!self.blanks & from(self.taken)).trailing_zeros() as usize;
+        (begin, (self.blanks & from(begin)).trailing_zeros() as usize)
+    }
+
+    /// The same where it goes beyond what is known.
+    #[inline(never)]
+    fn find_on(&mut self) -> usize {
+        *self = Self::of(self.rest());
+        let (begin, end) = self.place();
+        if begin < end && end < BLOCK {
+            self.taken = begin;
+            return end - begin;
         }
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let begin = self.line.iter().position(|byte| !is_blank(byte));
+        *self = Self::of(self.line.get(begin.unwrap_or(self.line.len())..).unwrap_or_default());
+        self.line.iter().position(is_blank).unwrap_or(self.line.len())
     }
 }
 
 /// `maj,min` as the kernel's dev_t.
 #[inline]
 pub(super) fn device(text: &[u8]) -> Option<u32> {
-    let comma = text.iter().position(|b| *b == b',')?;
-    let major = u32::try_from(unsigned(&text[..comma])?).ok()?;
-    device_number(major, u32::try_from(unsigned(&text[comma + 1..])?).ok()?)
+    first_device(text, text.len())
+}
+
+/// The same that the first so many bytes are.
+#[inline]
+fn first_device(text: &[u8], length: usize) -> Option<u32> {
+    let comma = find(text, b',').filter(|comma| *comma < length)?;
+    let major = u32::try_from(first_unsigned(text, comma)?).ok()?;
+    let minor = first_unsigned(text.get(comma + 1..)?, length - comma - 1)?;
+    device_number(major, u32::try_from(minor).ok()?)
 }
 
 /// A request, and what is in the brackets at the line's end.
@@ -80,11 +139,11 @@ impl<'a> Said<'a> {
         if words.is_next(b'(') {
             // What came before was bytes, and this is a command of the driver's own, if there is
             // any.
-            let end = words.0.iter().position(|b| *b == b')').ok_or("a command without end")?;
+            let end = words.rest().iter().position(|b| *b == b')').ok_or("a command without end")?;
             if end > 0 {
                 op = Op::Other;
             }
-            words.0 = &words.0[end + 1..];
+            words.taken += end + 1;
             bytes = sector.take();
             sector = words.number();
         }
@@ -93,14 +152,14 @@ impl<'a> Said<'a> {
             sectors = words.number().ok_or("no number of sectors")?;
         }
         // It is a few bytes away: nothing is faster than to look.
-        let open = words.0.iter().position(|b| *b == b'[').ok_or("nothing in brackets")?;
-        let close = words
-            .0
+        let rest = words.rest();
+        let open = rest.iter().position(|b| *b == b'[').ok_or("nothing in brackets")?;
+        let close = rest
             .iter()
             .rposition(|b| *b == b']')
             .filter(|c| *c > open)
             .ok_or("nothing in brackets")?;
-        let bracket = &words.0[open + 1..close];
+        let bracket = &rest[open + 1..close];
         if sector.is_none() && kind == Kind::Complete && op != Op::Flush {
             // blkparse names a sector in every other completion.
             op = Op::Other;
@@ -143,7 +202,7 @@ mod tests {
     type Parts<'a> = (Extent, Option<&'a [u8]>, Option<i32>);
 
     fn said(text: &str, kind: Kind) -> Result<Parts<'_>, &'static str> {
-        let said = Said::read(&mut Words(text.as_bytes()), kind)?;
+        let said = Said::read(&mut Words::of(text.as_bytes()), kind)?;
         Ok((said.extent, said.command(), said.error()))
     }
 
