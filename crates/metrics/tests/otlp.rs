@@ -249,7 +249,7 @@ fn a_receiver_that_comes_back_gets_what_it_missed() {
     wait_for(|| failures(&totals) >= 2);
     totals.lock().unwrap().add(&second(3));
     let listener = TcpListener::bind(address).unwrap();
-    let mut next = || {
+    let next = || {
         let (mut stream, _) = listener.accept().unwrap();
         series(&read(&mut stream).unwrap().1).0
     };
