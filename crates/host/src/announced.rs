@@ -90,6 +90,15 @@ mod tests {
         assert_eq!(u32::from_ne_bytes(number), child.id());
         assert!(child.wait().unwrap().success());
         drop(ours);
-        assert!(command.spawn().is_err());
+        // A child of another test has it, too, until it becomes its program.
+        let mut is_refused = |_: &u32| match command.spawn() {
+            Ok(mut child) => {
+                child.wait().unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                false
+            }
+            Err(_) => true,
+        };
+        assert!((0..6000).any(|time| is_refused(&time)));
     }
 }

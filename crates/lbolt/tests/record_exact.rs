@@ -292,9 +292,8 @@ fn root_a_killed_record_of_slow_requests_keeps_the_sums_of_quick_ones() {
     let ended = lab.run("response runs/r --format json");
     assert_eq!(ended.code, 0, "{}", ended.err);
     let report = ended.report();
-    let is_reads = |f: &&serde_json::Value| {
-        f["quantity"] == "requested_count" && key(f, "op") == "read" && key(f, "role").is_empty()
-    };
+    let is_reads =
+        |f: &&serde_json::Value| f["quantity"] == "requested_count" && key(f, "class") == "read";
     let reads = report.findings().iter().find(is_reads).unwrap()["value"].as_u64_or_f64();
     let file = RequestFile::open(&run.join("requests.parquet")).unwrap();
     let by_then = completed(node) - before;

@@ -144,7 +144,9 @@ fn root_all_are_counted_whoever_comes_and_goes() {
     // So many at least; on a quick machine for so long that it is seen that they come often.
     let read = "dd if=$0 of=/dev/null bs=512 iflag=direct status=none";
     let again = format!(
-        "until_then() {{ end=$(($(date +%s) + 2)); while $@; [ $(date +%s) -lt $end ]; do :; done; }}
+        "until_then() {{
+            end=$(($(date +%s) + 2)); while $@; [ $(date +%s) -lt $end ]; do :; done
+        }}
         until_then eval 'for i in 1 2 3 4 5 6 7 8; do {read} count=20000; done' &
         for i in 1 2 3; do sleep 0.7; head -c 4000000 $0 | wc -c; done
         wait

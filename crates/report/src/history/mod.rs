@@ -133,10 +133,6 @@ const FIGURES: &[Figure] = &[
     ("", "aqu-sz", |line| line.queued),
     ("", "await", |line| line.await_ns.map(ms)),
     ("", "%util", |line| line.util_percent),
-    ("", "failed/s", |line| {
-        let is_any = line.failed > 0 && line.watched_ns > 0;
-        is_any.then(|| line.failed as f64 * 1e9 / line.watched_ns as f64)
-    }),
     ("response, ms", "p50", |line| line.p50_ns.map(|ns| ms(ns as f64))),
     ("response, ms", "p99", |line| line.p99_ns.map(|ns| ms(ns as f64))),
     ("response, ms", "max", |line| line.max_ns.map(|ns| ms(ns as f64))),
