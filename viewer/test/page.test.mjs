@@ -51,12 +51,22 @@ async function open(path, options = {}) {
   return { context, page, complaints, requests };
 }
 
+/** Whether every chart that stands in the window is drawn. */
+const isDrawnHere = () =>
+  [...document.querySelectorAll(".drawing-place")].every((place) => {
+    const { top, bottom, width } = place.getBoundingClientRect();
+    const isSeen = width > 0 && bottom > 0 && top < innerHeight;
+    return !isSeen || place.querySelectorAll("svg > *").length >= 2;
+  });
+
 /** Goes through the page, so that every chart comes near what is seen. */
 async function walk(/** @type {import("playwright-core").Page} */ page) {
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
   for (let top = 0; top <= height; top += 700) {
     await page.evaluate((top) => scrollTo({ top, behavior: "instant" }), top);
     await page.waitForTimeout(40);
+    // Which one is missing after that is for the test to tell.
+    await page.waitForFunction(isDrawnHere, undefined, { timeout: 10_000 }).catch(() => undefined);
   }
   await page.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
   await page.waitForTimeout(80);
