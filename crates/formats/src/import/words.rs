@@ -139,7 +139,8 @@ impl<'a> Said<'a> {
         if words.is_next(b'(') {
             // What came before was bytes, and this is a command of the driver's own, if there is
             // any.
-            let end = words.rest().iter().position(|b| *b == b')').ok_or("a command without end")?;
+            let end =
+                words.rest().iter().position(|b| *b == b')').ok_or("a command without end")?;
             if end > 0 {
                 op = Op::Other;
             }
