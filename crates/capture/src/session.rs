@@ -14,6 +14,7 @@ use super::quick::{QuickSums, Quickly, Slow};
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
 use super::{Devices, Ended, SoFar, resolve};
+use host::scheduling::Ahead;
 use model::record::requests::SLOWER_THAN;
 use model::record::{
     Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Summed, Wait,
@@ -109,6 +110,8 @@ pub struct Session<'a> {
     intake: Intake<'a>,
     /// While it is in the kernel.
     tracer: Option<Tracer>,
+    /// The same: else the rings would be full before this thread has its turn on a busy machine.
+    ahead: Option<Ahead>,
     /// What it captures.
     numbers: Vec<u32>,
     /// All devices that it captured.
@@ -154,6 +157,7 @@ impl<'a> Session<'a> {
             options,
             intake: Intake::new(FanOut(rows, FanOut(checked, seen)), "capture"),
             tracer: None,
+            ahead: None,
             numbers: Vec::new(),
             devices: Devices::default(),
             zero_ns: None,
@@ -277,6 +281,7 @@ impl<'a> Session<'a> {
             session.devices.add(devices.clone());
             session.intake.begins_end(None);
             session.tracer = Some(tracer);
+            session.ahead = Ahead::go();
             Ok(if is_first { limits } else { Limits::default() })
         })
     }
@@ -460,6 +465,7 @@ impl<'a> Session<'a> {
             self.intake.note("lost.unknown", format!("failed to {error}"));
         }
         self.tracer = None;
+        self.ahead = None;
     }
 
     /// What the kernel could not keep, in all and by CPU.

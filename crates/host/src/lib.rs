@@ -30,7 +30,7 @@ pub mod process;
 mod process_tree;
 pub mod remedy;
 pub mod remount;
-mod scheduling;
+pub mod scheduling;
 pub mod scratch;
 pub mod served;
 pub mod settings;

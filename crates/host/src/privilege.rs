@@ -17,13 +17,15 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, fchown, lchown};
 use std::path::{Path, PathBuf};
 
 /// What a capture needs: BPF and its events; the names of files that others have open, and those in
-/// others' directories; where the kernel is to follow process 1 by its own tracer, and for its
-/// counts of what programs cost, the administrator's.
+/// others' directories; to go before others ([`crate::scheduling::Ahead`]); where the kernel is to
+/// follow process 1 by its own tracer, and for its counts of what programs cost, the
+/// administrator's.
 const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::DAC_READ_SEARCH)
     .union(CapabilitySet::SYSLOG)
+    .union(CapabilitySet::SYS_NICE)
     .union(CapabilitySet::SYS_ADMIN);
 
 /// Keeps of this process's privileges those that a capture needs. Its memory may be locked without
@@ -156,6 +158,7 @@ fn keep(wanted: CapabilitySet) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduling::Ahead;
 
     /// In a thread of its own, which alone has less then.
     fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
@@ -178,11 +181,12 @@ mod tests {
             println!("skipped: needs root");
             return;
         }
-        let left = in_a_thread(|| {
+        let (left, goes_ahead) = in_a_thread(|| {
             keep_what_captures().unwrap();
-            capabilities(None).unwrap().permitted
+            (capabilities(None).unwrap().permitted, Ahead::go().is_some())
         });
         assert!(OF_CAPTURE.contains(left) && !left.contains(CapabilitySet::NET_ADMIN));
+        assert!(goes_ahead);
         // A limit is its process's, and not its thread's: this thread still has the right to it,
         // where root has it at all.
         if !capabilities(None).unwrap().effective.contains(CapabilitySet::SYS_RESOURCE) {

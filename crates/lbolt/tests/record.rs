@@ -247,7 +247,16 @@ fn root_time_and_a_signal_end_a_capture_and_its_records_are_whole() {
     assert_eq!(timed.code, 0, "{}", timed.err);
     assert!(RequestFile::open(&lab.path("timed/requests.parquet")).is_ok());
     let words = format!("record -d {} -o stopped", device.node);
-    let running = until_ready(&lab, &words, ": > ready; exec sleep 60");
+    let niceness = "cut -d' ' -f19 /proc/self/stat > nice; : > ready; exec sleep 60";
+    let running = until_ready(&lab, &words, niceness);
+    // What empties the rings goes before others on a busy machine, the command does not.
+    assert_eq!(std::fs::read_to_string(lab.path("nice")).unwrap(), "0\n");
+    let threads = std::fs::read_dir(format!("/proc/{}/task", running.child.id())).unwrap();
+    let is_ahead = |stat: &str| {
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.split(' ').nth(16) == Some("-10"))
+    };
+    let stats = threads.flatten().flat_map(|t| std::fs::read_to_string(t.path().join("stat")));
+    assert_eq!(stats.filter(|stat| is_ahead(stat)).count(), 1);
     running.signal(rustix::process::Signal::INT);
     let stopped = running.wait();
     assert_eq!(stopped.code, 0, "{}", stopped.err);

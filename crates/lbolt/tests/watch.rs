@@ -167,11 +167,16 @@ fn root_all_are_counted_whoever_comes_and_goes() {
     let (of_kernel, of_requests) = (counts(Counted::Disk), counts(Counted::Requests));
     let summed = Context::read(&kept.0).unwrap().summed;
     let count: u64 = summed.iter().map(|sum| sum.count).sum();
-    println!("{of_requests} reads, {count} of the last seconds in sums");
-    assert!(of_requests >= 400_000);
+    let watch = rows(&history, &[Counted::Watch]);
+    let lost = watch.iter().filter(|row| row.operation == operations::EVENTS_LOST);
+    let lost: u64 = lost.map(|row| row.count).sum();
+    println!("{of_requests} reads, {of_kernel} by the kernel, {count} in sums, {lost} events lost");
+    assert!(of_kernel >= 400_000);
     assert!(summed.iter().any(|sum| !sum.other_pids.is_empty()), "{summed:?}");
-    assert_eq!(of_requests, of_kernel);
-    assert_eq!(counts(Counted::Waits), of_kernel);
+    assert_eq!(counts(Counted::Waits), of_requests);
+    // Of each that is missing two or three steps are: a machine may be so busy that it is told.
+    let missing = of_kernel - of_requests;
+    assert!(2 * missing <= lost, "{missing} missing");
     drop(device);
     lab.assert_clean();
 }
@@ -241,6 +246,13 @@ fn root_the_part_that_writes_has_no_privileges_and_the_one_that_captures_ends_wi
     let part = tool("pgrep", &["-P", &pid.to_string(), "-f", "capture-part"]).unwrap();
     let part = part.trim();
     let captures = of(&status(part), "CapPrm");
+    // The rings are emptied in time where others want the CPUs, too; nothing else is more urgent.
+    let nice = |of: &str| {
+        let stat = std::fs::read_to_string(format!("/proc/{of}/stat")).unwrap();
+        let nice = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19 - 3).unwrap();
+        nice.parse::<i32>().unwrap()
+    };
+    assert_eq!((nice(part), nice(&pid.to_string())), (-10, 0));
     assert!(captures != 0 && captures & (1 << 12) == 0, "no network: {captures:x}");
     let second = lab.run(&format!("watch history -d {}", device.node));
     second.assert_refused(2, &["another lbolt watch already uses it"]);
