@@ -41,6 +41,8 @@ pub(crate) struct Tally {
     /// Those of which it is known how long they took.
     pub(crate) timed: u64,
     pub(crate) bytes: u64,
+    /// Those of them that were read or written: a discard moves none.
+    pub(crate) moved_bytes: u64,
     pub(crate) failed: u64,
     pub(crate) sum_ns: u64,
     pub(crate) max_ns: u64,
@@ -56,6 +58,7 @@ impl Tally {
             count: row.count,
             timed: row.lent().timed(),
             bytes: row.bytes,
+            moved_bytes: row.lent().moved_bytes(),
             failed: row.failed,
             sum_ns: row.sum_ns,
             max_ns: row.max_ns,
@@ -69,6 +72,7 @@ impl Tally {
         self.count = self.count.saturating_add(other.count);
         self.timed = self.timed.saturating_add(other.timed);
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.moved_bytes = self.moved_bytes.saturating_add(other.moved_bytes);
         self.failed = self.failed.saturating_add(other.failed);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -101,6 +105,15 @@ impl Tally {
 mod tests {
     use super::*;
     use model::histogram::SparseHistogram;
+
+    #[test]
+    fn a_discard_moves_no_bytes() {
+        let mut sum = Tally::default();
+        for (operation, bytes) in [("read", 1), ("write", 20), ("discard", 300)] {
+            sum.add(&Rollup { operation: operation.into(), bytes, ..Rollup::default() });
+        }
+        assert_eq!((sum.bytes, sum.moved_bytes), (321, 21));
+    }
 
     #[test]
     fn a_mean_is_of_the_requests_whose_time_is_known() {
