@@ -3,7 +3,7 @@
 //! Non-goals: whose they are (`table`).
 
 use model::histogram::{Buckets, Store};
-use model::record::Rollup;
+use model::record::{Counted, Rollup};
 
 /// The buckets that hold something, in ascending order: small for thousands of keys, and exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +53,9 @@ pub(crate) struct Tally {
 impl Tally {
     /// Adds a row.
     pub(crate) fn add(&mut self, row: &Rollup) {
-        let responses = Some(row).filter(|row| !row.counts.is_empty()).and_then(Rollup::responses);
+        // A file's are counted coarsely: enough for its mean, and not for percentiles.
+        let is_fine = |row: &&Rollup| !row.counts.is_empty() && row.counted != Counted::File;
+        let responses = Some(row).filter(is_fine).and_then(Rollup::responses);
         self.merge(&Self {
             count: row.count,
             timed: row.lent().timed(),
@@ -126,5 +128,9 @@ mod tests {
         row.set_responses(&responses);
         sum.add(&row);
         assert_eq!((sum.count, sum.mean_ns()), (6, Some(3_000.0)));
+        let mut file = Tally::default();
+        row.counted = Counted::File;
+        file.add(&row);
+        assert_eq!((file.mean_ns(), file.quantile_ns(0.5)), (Some(3_000.0), None));
     }
 }

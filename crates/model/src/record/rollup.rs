@@ -247,8 +247,8 @@ rollup! {
     calm_count: later = "waits: comparable waits in calm";
     calm_ns: later = "total time of the waits in calm";
     buckets: list =
-        "histogram of the times: buckets that are not empty; of hours, days and classes one per \
-         eighth of an octave";
+        "histogram of the times: buckets that are not empty; of hours, days, classes and \
+         files one per eighth of an octave";
     counts: list = "number in each bucket";
 }
 
