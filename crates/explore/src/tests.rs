@@ -3,7 +3,7 @@
 use super::brush::DIMENSIONS;
 use super::groups::{Groups, ends};
 use super::*;
-use model::record::{Commands, Context, FileKey, FileKind, FileNumber, Flags, Request};
+use model::record::{Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Request};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -36,7 +36,7 @@ fn row(at_ns: i64, response_ns: Option<i64>, place: u64, who: u32) -> Request {
     let kind = if who.is_multiple_of(5) { FileKind::Journal } else { FileKind::Device };
     Request {
         device: who % 2,
-        op: OPERATIONS[who as usize % 3],
+        op: OPERATIONS[who as usize % 4],
         offset_bytes: (!who.is_multiple_of(3) || who.is_multiple_of(2)).then_some(place * 4096),
         length_bytes: 4096 * (1 + who),
         queued_ns: Some(at_ns),
@@ -86,7 +86,7 @@ fn any_brush() -> impl Strategy<Value = Brush> {
     let place = prop::option::of((0_u64..1 << 20, 1_u64..1 << 20));
     let response = prop::option::of((1_f64..1e9, 1.0_f64..1e6));
     let few = |most| prop::collection::vec(0..most, 0..2);
-    (time, place, response, few(1_u16), few(3_u16)).prop_map(|(time, place, response, d, o)| {
+    (time, place, response, few(1_u16), few(4_u16)).prop_map(|(time, place, response, d, o)| {
         Brush {
             from_ns: time.map(|(from, _)| from),
             until_ns: time.map(|(from, width)| from + width),
@@ -106,8 +106,13 @@ fn check(index: &Index, rows: &[Request], brush: &Brush, most: usize) {
     let is_counted = |row: &&Request| is_of(index, &view.brush, row);
     let expected: Vec<&Request> = rows.iter().filter(is_counted).collect();
     assert_eq!(view.requests, expected.len() as u64, "{:?}", view.brush);
-    let bytes: u64 = expected.iter().map(|row| u64::from(row.length_bytes)).sum();
-    assert_eq!(view.bytes, bytes);
+    let of_discards = brush.operations.iter().all(|op| OPERATIONS[usize::from(*op)] == Op::Discard);
+    let of_discards = of_discards && !brush.operations.is_empty();
+    let bytes = |row: &Request, of_discards: bool| match of_discards {
+        true => u64::from(row.length_bytes),
+        false => row.moved_bytes(),
+    };
+    assert_eq!(view.bytes, expected.iter().map(|row| bytes(row, of_discards)).sum::<u64>());
     let sum = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
     assert_eq!(view.flow.iter().map(|flow| sum(&flow.requests)).sum::<u64>(), view.requests);
     assert_eq!(sum(&view.responses.counts) + view.unanswered, view.requests);
@@ -135,7 +140,9 @@ fn check(index: &Index, rows: &[Request], brush: &Brush, most: usize) {
     for line in &view.lists.operations.lines {
         let op = OPERATIONS[usize::from(line.number)];
         let of_op = rows.iter().filter(|row| row.op == op && is_of(index, &without, row));
-        assert_eq!(line.requests, of_op.count() as u64, "{op:?}");
+        assert_eq!(line.requests, of_op.clone().count() as u64, "{op:?}");
+        let all: u64 = of_op.map(|row| bytes(row, op == Op::Discard)).sum();
+        assert_eq!(line.bytes, all, "{op:?}");
     }
 }
 

@@ -8,6 +8,7 @@ use super::count::{Counted, Counts, KINDS, count, kind_name};
 use super::rows::bytes;
 use super::scale::{self, BINS, NEVER};
 use super::{Index, OPERATIONS, ROWS_AT_ONCE};
+use model::record::Op;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ const LINES: usize = 16;
 pub struct View {
     /// Requests of the selection.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes that they read and wrote; of a selection of discards alone, what they discarded.
     pub bytes: u64,
     /// Those of which the trace does not tell how long they took.
     pub unanswered: u64,
@@ -101,7 +102,7 @@ pub struct Line {
     pub number: u16,
     /// How many.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes that they read and wrote; of the line of discards, what they discarded.
     pub bytes: u64,
     /// Their response times.
     pub times: Times,
@@ -120,11 +121,11 @@ impl Index {
         let counted = count(self, brush, most);
         let counted = counted.ok_or("the trace has no requests".to_owned())?;
         let passes = brush.passes(&self.classes);
-        let all = selected(&counted.counts, &passes, (1 << DIMENSIONS) - 1, |_| Some(0));
+        let all = selected(self, &counted.counts, &passes, (1 << DIMENSIONS) - 1, |_| Some(0));
         let whole = all.get(&0).cloned().unwrap_or_default();
         Ok(View {
             requests: whole.requests(),
-            bytes: bytes(whole.sectors),
+            bytes: whole.bytes(are_discards(brush.chosen()[OPERATION])),
             unanswered: u64::from(whole.responses[usize::from(NEVER)]),
             brush: effective(self, brush, &counted),
             one_by_one: counted.is_of_rows,
@@ -138,23 +139,38 @@ impl Index {
     }
 }
 
+/// The dimension of operations.
+const OPERATION: usize = 1;
+
+/// Whether these operations, by their numbers, are discards and nothing else.
+fn are_discards(operations: &[u16]) -> bool {
+    let is_discard = |op: &u16| OPERATIONS.get(usize::from(*op)) == Some(&Op::Discard);
+    !operations.is_empty() && operations.iter().all(is_discard)
+}
+
 /// Requests that are put together.
 #[derive(Debug, Clone)]
 struct Sum {
     responses: Vec<u32>,
+    /// Read and written, and discarded.
     sectors: u64,
+    discarded: u64,
     longest: u16,
 }
 
 impl Default for Sum {
     fn default() -> Self {
-        Self { responses: vec![0; BINS], sectors: 0, longest: 0 }
+        Self { responses: vec![0; BINS], sectors: 0, discarded: 0, longest: 0 }
     }
 }
 
 impl Sum {
     fn requests(&self) -> u64 {
         self.responses.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    fn bytes(&self, are_discards: bool) -> u64 {
+        bytes(if are_discards { self.discarded } else { self.sectors })
     }
 
     fn times(&self) -> Times {
@@ -176,6 +192,7 @@ impl Sum {
 
 /// Classes put together by a key, of those that the wanted dimensions let pass.
 fn selected(
+    index: &Index,
     counts: &Counts,
     passes: &[u8],
     wanted: u8,
@@ -190,7 +207,12 @@ fn selected(
         };
         let sum = sums.entry(key).or_default();
         sum.responses.iter_mut().zip(responses).for_each(|(own, count)| *own += count);
-        sum.sectors += sectors;
+        let op = index.classes.all.get(class).map(|class| u16::from(class.op));
+        let to = match are_discards(op.as_slice()) {
+            true => &mut sum.discarded,
+            false => &mut sum.sectors,
+        };
+        *to += sectors;
         sum.longest = sum.longest.max(*longest);
     }
     sums
@@ -201,22 +223,22 @@ fn lists(index: &Index, brush: &Brush, counts: &Counts, passes: &[u8]) -> Lists 
         let others = ((1 << DIMENSIONS) - 1) & !(1 << dimension);
         let key = |class: usize| Some(numbers(*index.classes.all.get(class)?)[dimension]);
         let chosen = brush.chosen()[dimension];
-        let mut sums = selected(counts, passes, others, key);
+        let mut sums = selected(index, counts, passes, others, key);
         for number in chosen {
             sums.entry(*number).or_default();
         }
-        list(sums, chosen)
+        list(sums, chosen, dimension == OPERATION)
     };
     Lists { devices: of(0), operations: of(1), roles: of(2), files: of(3) }
 }
 
-fn list(sums: BTreeMap<u16, Sum>, chosen: &[u16]) -> List {
+fn list(sums: BTreeMap<u16, Sum>, chosen: &[u16], by_operation: bool) -> List {
     let mut lines: Vec<Line> = sums
         .into_iter()
         .map(|(number, sum)| Line {
             number,
             requests: sum.requests(),
-            bytes: bytes(sum.sectors),
+            bytes: sum.bytes(by_operation && are_discards(&[number])),
             times: sum.times(),
         })
         .collect();

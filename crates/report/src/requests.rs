@@ -9,7 +9,7 @@ use crate::number::{show_bytes, significant};
 use crate::rows::{Column, Row, plain, rows};
 use crate::sheet::{Sheet, lines};
 use crate::words::hang;
-use model::record::{Finding, Subject, Verdict};
+use model::record::{Finding, Op, Subject, Verdict};
 use model::units::{counted, show_time_ns};
 
 const COLUMNS: &[Column] = &[
@@ -185,13 +185,20 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
     let mut sheet = Listing::of(&rows)
         .label("device", |row| row.key.0.clone())
         .label("op", |row| row.key.1.clone())
-        .columns(&columns, plain)
+        .columns(&columns, figure)
         .sheet("Requests by device and operation");
     sheet.legend = lines(&LEGEND);
     let is_shown = |name: &str| columns.iter().any(|c| c.0 == name || c.1 == name);
     let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
     sheet.legend.extend(lines(parts));
     Some(sheet)
+}
+
+/// A figure of an operation: of discards, the bytes are what was discarded.
+fn figure(row: &Row<Traffic>, column: &Column) -> String {
+    let discarded = ("", "bytes", "discarded_bytes", column.3);
+    let is_discards = row.key.1 == Op::Discard.name() && column.2 == "requested_bytes";
+    plain(row, if is_discards { &discarded } else { column })
 }
 
 /// What a capture says of itself, for a terminal of `width` columns.
@@ -297,6 +304,22 @@ mod tests {
             that they serve: 90 as the kernel tells, 9 by place and time";
         assert_eq!(counts(1.0), [line]);
         assert!(said(&[found("joined_by_bio_count", 0.0)]).is_empty());
+    }
+
+    /// As in iostat: what is discarded is neither read nor written.
+    #[test]
+    fn the_bytes_of_discards_are_what_was_discarded() {
+        let found = |op: &str, quantity: &str, value| {
+            Finding::new(&Subject::device_op("sda", op), quantity, Some(value), 1, "")
+        };
+        let findings = [
+            found("write", "requested_bytes", 186.0 * 1048576.0),
+            found("discard", "requested_bytes", 0.0),
+            found("discard", "discarded_bytes", 794.0 * 1048576.0),
+        ];
+        let text = table(&findings, None);
+        assert!(text.contains("186 MiB") && text.contains("794 MiB"), "{text}");
+        assert!(!text.contains("0 B"), "{text}");
     }
 
     #[test]

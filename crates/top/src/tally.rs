@@ -3,7 +3,7 @@
 //! Non-goals: whose they are (`table`).
 
 use model::histogram::{Buckets, Store};
-use model::record::Rollup;
+use model::record::{Counted, Rollup};
 
 /// The buckets that hold something, in ascending order: small for thousands of keys, and exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub(crate) struct Tally {
     /// Those of which it is known how long they took.
     pub(crate) timed: u64,
     pub(crate) bytes: u64,
+    /// Those of them that were read or written: a discard moves none.
+    pub(crate) moved_bytes: u64,
     pub(crate) failed: u64,
     pub(crate) sum_ns: u64,
     pub(crate) max_ns: u64,
@@ -51,11 +53,14 @@ pub(crate) struct Tally {
 impl Tally {
     /// Adds a row.
     pub(crate) fn add(&mut self, row: &Rollup) {
-        let responses = Some(row).filter(|row| !row.counts.is_empty()).and_then(Rollup::responses);
+        // A file's are counted coarsely: enough for its mean, and not for percentiles.
+        let is_fine = |row: &&Rollup| !row.counts.is_empty() && row.counted != Counted::File;
+        let responses = Some(row).filter(is_fine).and_then(Rollup::responses);
         self.merge(&Self {
             count: row.count,
             timed: row.lent().timed(),
             bytes: row.bytes,
+            moved_bytes: row.lent().moved_bytes(),
             failed: row.failed,
             sum_ns: row.sum_ns,
             max_ns: row.max_ns,
@@ -69,6 +74,7 @@ impl Tally {
         self.count = self.count.saturating_add(other.count);
         self.timed = self.timed.saturating_add(other.timed);
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.moved_bytes = self.moved_bytes.saturating_add(other.moved_bytes);
         self.failed = self.failed.saturating_add(other.failed);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -103,6 +109,15 @@ mod tests {
     use model::histogram::SparseHistogram;
 
     #[test]
+    fn a_discard_moves_no_bytes() {
+        let mut sum = Tally::default();
+        for (operation, bytes) in [("read", 1), ("write", 20), ("discard", 300)] {
+            sum.add(&Rollup { operation: operation.into(), bytes, ..Rollup::default() });
+        }
+        assert_eq!((sum.bytes, sum.moved_bytes), (321, 21));
+    }
+
+    #[test]
     fn a_mean_is_of_the_requests_whose_time_is_known() {
         let mut responses = SparseHistogram::default();
         responses.record(3_000);
@@ -113,5 +128,9 @@ mod tests {
         row.set_responses(&responses);
         sum.add(&row);
         assert_eq!((sum.count, sum.mean_ns()), (6, Some(3_000.0)));
+        let mut file = Tally::default();
+        row.counted = Counted::File;
+        file.add(&row);
+        assert_eq!((file.mean_ns(), file.quantile_ns(0.5)), (Some(3_000.0), None));
     }
 }

@@ -46,7 +46,7 @@ impl Ways {
             return;
         }
         let way = Way { device: row.device, role, stacks: row.stacks };
-        let (bytes, response_ns) = (u64::from(row.length_bytes), end_ns - begin_ns);
+        let (bytes, response_ns) = (row.moved_bytes(), end_ns - begin_ns);
         self.put(way, Queued { requests: 1, bytes, response_ns, waited_ns: 0 });
     }
 

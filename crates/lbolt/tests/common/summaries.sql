@@ -193,7 +193,7 @@ SELECT
         WHEN 'start' THEN CAST(GREATEST(timed.arrival_ns, 0) - GREATEST(timed.arrival_ns, 0) % start_widths.width_ns
             AS STRING)
     END AS class,
-    timed.is_requested, timed.completed_ns, timed.length_bytes, timed.error,
+    timed.is_requested, timed.completed_ns, timed.op, timed.length_bytes, timed.error,
     timed.response_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns, timed.done_ns
 FROM timed
 CROSS JOIN (
@@ -214,7 +214,7 @@ UNION ALL
 SELECT
     run, classed_by, CAST(NULL AS BIGINT),
     CASE WHEN writes = 0 THEN '0' WHEN writes < 5 THEN '1 to 4' WHEN writes < 20 THEN '5 to 19' ELSE '20 and more' END,
-    is_requested, completed_ns, length_bytes, error,
+    is_requested, completed_ns, op, length_bytes, error,
     response_ns, wait_ns, admission_ns, scheduler_ns, device_ns, done_ns
 FROM (
     SELECT
@@ -233,7 +233,8 @@ SELECT
     run, classed_by, device, class,
     SUM(is_requested) AS requested_count,
     SUM(CASE WHEN is_requested = 1 AND completed_ns IS NOT NULL THEN 1 ELSE 0 END) AS completed_count,
-    SUM(CASE WHEN is_requested = 1 THEN length_bytes ELSE 0 END) AS requested_bytes,
+    SUM(CASE WHEN is_requested = 1 AND op <> 'discard' THEN length_bytes ELSE 0 END) AS requested_bytes,
+    SUM(CASE WHEN is_requested = 1 AND op = 'discard' THEN length_bytes ELSE 0 END) AS discarded_bytes,
     SUM(CASE WHEN is_requested = 1 AND error <> 0 THEN 1 ELSE 0 END) AS failed_count,
     COUNT(response_ns) AS response_count,
     SUM(response_ns) AS response_sum_ns,

@@ -262,6 +262,13 @@ impl Request {
         self.parent_id.is_none() && self.above_id.is_none()
     }
 
+    /// Bytes that it reads or writes. A discard moves none: as in iostat, its bytes are told by
+    /// themselves.
+    #[inline(always)]
+    pub fn moved_bytes(&self) -> u64 {
+        if self.op == Op::Discard { 0 } else { u64::from(self.length_bytes) }
+    }
+
     /// A completion whose request was never seen.
     #[inline]
     pub fn is_orphan(&self) -> bool {

@@ -16,7 +16,7 @@ pub use writer::RollupWriter;
 use super::column::{Column, Kind, Record, column};
 use crate::histogram::{Buckets, Store, eighth_of, middle_of};
 use crate::named::named;
-use crate::record::RecordError;
+use crate::record::{Op, RecordError};
 use arrow_array::PrimitiveArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use reader::{Cells, Lists, Source, Texts, Values, Words};
@@ -247,8 +247,8 @@ rollup! {
     calm_count: later = "waits: comparable waits in calm";
     calm_ns: later = "total time of the waits in calm";
     buckets: list =
-        "histogram of the times: buckets that are not empty; of hours, days and classes one per \
-         eighth of an octave";
+        "histogram of the times: buckets that are not empty; of hours, days, classes and \
+         files one per eighth of an octave";
     counts: list = "number in each bucket";
 }
 
@@ -286,6 +286,11 @@ lent!(Counted, Counted, |value| *value, |value| value);
 lent!(RollupLevel, RollupLevel, |value| *value, |value| value);
 
 impl RollupRow<'_> {
+    /// Bytes that were read or written: a discard moves none.
+    pub fn moved_bytes(&self) -> u64 {
+        if self.operation == Op::Discard.name() { 0 } else { self.bytes }
+    }
+
     /// How many of its items are known to have taken how long: as many as are in its histogram. Of
     /// a row without one all, or none where the sum of their times is nothing either; what the
     /// kernel counts of a device is in milliseconds, and may be less.

@@ -46,6 +46,11 @@ impl Summed {
         Self { count, sum_ns, min_ns, max_ns, buckets, counts, ..self }
     }
 
+    /// Bytes that were read or written: a discard moves none.
+    pub fn moved_bytes(&self) -> u64 {
+        if self.op == Op::Discard { 0 } else { self.bytes }
+    }
+
     /// When some were in flight, where that is known.
     pub fn busy(&self) -> Option<Busy> {
         let (from_ns, bits) = (self.busy_from_ns, self.busy_bits);

@@ -56,6 +56,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(St
 const DEVICES: &[Column] = &[
     ("", "requests", "requested_count", show_count),
     ("", "bytes", "requested_bytes", bytes),
+    ("", "discarded", "discarded_bytes", bytes),
     ("", "response p50", "response_p50_ns", show_time_ns),
     ("", "p99", "response_p99_ns", show_time_ns),
     ("", "depth", "depth_mean", significant),
@@ -72,7 +73,12 @@ fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.class) && !is_layer
     };
     let rows: Vec<_> = told.devices.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    table(&rows, &[("device", |of| of.class.clone())], DEVICES).grid()
+    let is_told = |column: &&Column| {
+        column.2 != "discarded_bytes"
+            || rows.iter().any(|(_, values)| values.or_zero(column.2) > 0.0)
+    };
+    let columns: Vec<Column> = DEVICES.iter().filter(is_told).copied().collect();
+    table(&rows, &[("device", |of| of.class.clone())], &columns).grid()
 }
 
 const WAITS: &[Column] = &[

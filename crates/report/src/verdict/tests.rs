@@ -503,6 +503,20 @@ fn a_stack_is_shown_layer_by_layer_and_its_top_among_the_devices() {
     assert!(text.contains("md9"), "all of them, where devices are asked for: {text}");
 }
 
+/// As in iostat: a trim of 794 MiB is neither read nor written.
+#[test]
+fn discards_stand_in_a_column_of_their_own_where_there_are_any() {
+    let device = |values: &[(&str, f64)]| of(&Subject::class("device", "vda"), values);
+    let moved = ("requested_bytes", 186.0 * 1048576.0);
+    let text = |values: &[(&str, f64)]| {
+        screen(&[of_run(), device(values)].concat(), &Shown::default(), None)
+    };
+    let with = text(&[moved, ("discarded_bytes", 794.0 * 1048576.0)]);
+    assert!(["186 MiB", "discarded", "794 MiB"].iter().all(|word| with.contains(word)), "{with}");
+    let without = text(&[moved]);
+    assert!(without.contains("186 MiB") && !without.contains("discarded"), "{without}");
+}
+
 #[test]
 fn the_files_heading_says_of_how_much_the_names_are_known_and_never_rounds_up_to_all() {
     let all = screen(&checkpoint(), &Shown::default(), None);

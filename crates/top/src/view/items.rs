@@ -144,7 +144,7 @@ pub(super) fn waits(_: &Kept, window: &Window) -> Vec<Item> {
 pub(super) const ROLES: &[Column] = &[
     text("role", 22, 0, |it| it.name(|key| &key.role)),
     figure("requests/s", 10, 0, |it| it.rate(it.sum.count)),
-    figure("MB/s", 6, 0, |it| it.megabytes(it.sum.bytes)),
+    figure("MB/s", 6, 0, |it| it.megabytes(it.sum.moved_bytes)),
     figure("p99", 7, 0, |it| it.quantile(0.99)),
     figure("calls/s", 7, 1, |it| it.rate(it.calls.count)),
     figure("their p99", 9, 1, |it| known(it.calls.quantile_ns(0.99), Value::Time)),

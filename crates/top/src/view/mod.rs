@@ -208,3 +208,41 @@ impl View {
         Sheet { hidden: all - rows.len(), rows }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::past::Past;
+    use model::record::{Counted, Rollup};
+
+    /// As in iostat, whose rkB/s and wkB/s are without discards.
+    #[test]
+    fn a_role_has_the_bytes_that_it_read_and_wrote_and_a_discard_those_that_it_discarded() {
+        let row = |operation: &str, bytes| Rollup {
+            until_unix_ns: 1_000_000_000,
+            counted: Counted::Requests,
+            device: Some("vda".into()),
+            operation: operation.into(),
+            role: Some("fstrim".into()),
+            count: 1,
+            bytes,
+            ..Rollup::default()
+        };
+        let mut past = Past::default();
+        past.put(&[row("read", 1_000_000), row("write", 2_000_000), row("discard", 794_000_000)]);
+        let window = past.kept.window(1);
+        let megabytes = |view: View| -> Vec<f64> {
+            let place = view.columns().iter().position(|column| column.head == "MB/s").unwrap();
+            let sheet = view.sheet(&past.kept, &window, "", view.first_order());
+            let of = |row: &Row| match &row.cells[place] {
+                Value::Decimal(rate) => rate * window.span_ns / 1e9,
+                _ => f64::NAN,
+            };
+            let mut all: Vec<f64> = sheet.rows.iter().map(of).collect();
+            all.sort_by(f64::total_cmp);
+            all
+        };
+        assert_eq!(megabytes(View::Roles), [3.0]);
+        assert_eq!(megabytes(View::Devices), [1.0, 2.0, 794.0]);
+    }
+}

@@ -28,9 +28,11 @@ const PARTS: usize = 5;
 /// The places behind them, of what is only counted.
 const REQUESTED: usize = 5;
 const COMPLETED: usize = 6;
+/// Bytes that were read or written, and those that were discarded, which move nowhere.
 const BYTES: usize = 7;
-const ERRORS: usize = 8;
-const COUNTS: usize = 9;
+const DISCARDED: usize = 8;
+const ERRORS: usize = 9;
+const COUNTS: usize = 10;
 
 /// The sums of times, of how many each is, and of what else is counted. Times are exact up to 104
 /// days, and as good as a double beyond.
@@ -50,6 +52,11 @@ impl Sums {
         for count in 0..COUNTS {
             self.counts[count] += other.counts[count];
         }
+    }
+
+    /// Bytes of all requests, whatever they do with them.
+    fn bytes(&self) -> u64 {
+        self.counts[BYTES] + self.counts[DISCARDED]
     }
 
     /// The sum of a part, where any request tells it.
@@ -151,6 +158,7 @@ impl Share {
         // What is not known is of no time.
         let scheduler = Step { ns: wait.ns - admission.ns, ..wait }.only_if(is_split);
         let requested = u64::from(is_requested);
+        let (moved, bytes) = (row.moved_bytes(), u64::from(row.length_bytes));
         let sums = Sums {
             ns: [
                 wait.ns as f64,
@@ -167,7 +175,8 @@ impl Share {
                 u64::from(done.is_known),
                 requested,
                 requested & u64::from(row.completed_ns.is_some()),
-                requested * u64::from(row.length_bytes),
+                requested * moved,
+                requested * (bytes - moved),
                 requested & u64::from(row.error != 0),
             ],
         };
@@ -180,9 +189,9 @@ impl Share {
         }
     }
 
-    /// Bytes that were requested.
+    /// Its bytes where it was requested, whatever it does with them.
     pub(crate) fn bytes(&self) -> u64 {
-        self.sums.counts[BYTES]
+        self.sums.bytes()
     }
 
     /// Whether what was requested has failed.
@@ -327,7 +336,9 @@ impl<S: Store> Traffic<S> {
         let device_ns = summed.sum_ns.saturating_sub(summed.queue_ns);
         let ns = [summed.queue_ns, summed.admission_ns, scheduler_ns, device_ns, device_ns];
         let mut counts = [count; COUNTS];
-        (counts[BYTES], counts[ERRORS]) = (summed.bytes, 0);
+        let moved = summed.moved_bytes();
+        (counts[BYTES], counts[DISCARDED]) = (moved, summed.bytes.saturating_sub(moved));
+        counts[ERRORS] = 0;
         self.sums.add(&Sums { ns: ns.map(|ns| ns as f64), counts });
         self.response.get_or_insert_default().merge(&responses);
         Some(count)
@@ -340,7 +351,7 @@ impl<S: Store> Traffic<S> {
 
     /// Mean length in bytes; none of none.
     pub(crate) fn length_mean(&self) -> Option<f64> {
-        (self.requested() > 0).then(|| self.sums.counts[BYTES] as f64 / self.requested() as f64)
+        (self.requested() > 0).then(|| self.sums.bytes() as f64 / self.requested() as f64)
     }
 
     /// How many tell their response.
@@ -387,7 +398,7 @@ impl<S: Store> Traffic<S> {
         let done = self.done_mean_ns();
         let rows = "rows without a parent";
         let issued = "rows that were issued: issued to completed";
-        vec![
+        let all = vec![
             found(subject, "requested_count", Some(requested as f64), requested, rows),
             found(subject, "requested_bytes", Some(bytes as f64), requested, rows),
             found(subject, "failed_count", Some(errors as f64), requested, "error is not 0"),
@@ -403,7 +414,15 @@ impl<S: Store> Traffic<S> {
             found(subject, "rest_mean_ns", self.mean_of(rest), responses, OF_REST),
             found(subject, "done_count", Some(counted(DONE) as f64), counted(DONE), issued),
             found(subject, "done_mean_ns", done, counted(DONE), issued),
-        ]
+        ];
+        all.into_iter().chain(self.discarded(subject)).collect()
+    }
+
+    /// What was discarded; nothing where nothing was.
+    fn discarded(&self, subject: &Subject) -> Option<Finding> {
+        let bytes = Some(self.sums.counts[DISCARDED]).filter(|bytes| *bytes > 0)?;
+        let method = "discards without a parent";
+        Some(found(subject, "discarded_bytes", Some(bytes as f64), self.requested(), method))
     }
 
     /// What an analysis finds of them beyond that.

@@ -53,7 +53,10 @@ quantities! {
         "commands passed through to the device (by udev, smartd, nvme-cli) that the kernel does \
          not count";
     traffic "requested_count" "1" "requests made; a flush sequence counts once";
-    traffic "requested_bytes" "B" "bytes requested";
+    traffic "requested_bytes" "B"
+        "bytes read and written; those of discards are in discarded_bytes";
+    traffic "discarded_bytes" "B"
+        "bytes of discards, secure erases and write zeroes, where there are any";
     traffic lower "failed_count" "1" "requests completed with an error";
     traffic "requested_per_s" "1/s" "requests per second of the trace's span";
     traffic lower "response_mean_ns", "response_p50_ns", "response_p99_ns", "response_max_ns" "ns"

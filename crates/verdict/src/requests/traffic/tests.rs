@@ -1,6 +1,7 @@
 //! Traffic of requests whose every step is known, and of those that lack some.
 
 use super::*;
+use model::record::Op;
 
 /// Queued at 100, started at 130, issued at 170 and completed at 300.
 fn row() -> Request {
@@ -110,6 +111,27 @@ fn means_are_over_the_responses_and_rates_over_the_span() {
     assert_eq!(value(&unsplit, "rest_mean_ns"), Some(0.0));
     let bare = Request { started_ns: None, issued_ns: None, ..row() };
     assert_eq!(value(&traffic(&[bare]), "rest_mean_ns"), None);
+}
+
+/// As in iostat, whose rkB/s and wkB/s are without discards.
+#[test]
+fn what_is_discarded_is_neither_read_nor_written() {
+    let bytes = |traffic: &Traffic| {
+        let findings = traffic.findings(&Subject::this_run(), None);
+        let of = |name: &str| findings.iter().find(|f| f.quantity == name).and_then(|f| f.value);
+        (of("requested_bytes"), of("discarded_bytes"))
+    };
+    let discard = Request { op: Op::Discard, length_bytes: 1 << 20, ..row() };
+    let mut both = traffic(&[row(), discard]);
+    assert_eq!(bytes(&both), (Some(4096.0), Some(1048576.0)));
+    assert_eq!(both.length_mean(), Some((4096.0 + 1048576.0) / 2.0));
+    assert_eq!(Share::of(&discard).bytes(), 1 << 20, "a row of its own has all");
+    let mut responses = model::histogram::SparseHistogram::default();
+    responses.record(7);
+    let quick = Summed { op: Op::Discard, bytes: 512, ..Summed::default() };
+    both.add_summed(&quick.with_responses(&responses)).unwrap();
+    assert_eq!(bytes(&both), (Some(4096.0), Some(1048576.0 + 512.0)));
+    assert_eq!(bytes(&traffic(&[row()])), (Some(4096.0), None), "where there is none");
 }
 
 #[test]

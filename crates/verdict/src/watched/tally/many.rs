@@ -54,7 +54,7 @@ impl Tally {
         let Some(span) = spans.of(began_ns) else { return };
         let row = &many.like;
         let role = self.actors.of_request(row, commands);
-        let (count, sum_ns) = (many.responses.count(), many.responses.sum_ns());
+        let count = many.responses.count();
         self.requests += count;
         let file_system = row.file.map_or(0, |file| file.number.file_system);
         if file_system != 0 {
@@ -70,8 +70,7 @@ impl Tally {
             let of = self.files.add((row.device, file, what), many.bytes.max(1));
             of.count += count;
             of.bytes += many.bytes;
-            of.sum_ns += sum_ns;
-            of.max_ns = of.max_ns.max(many.responses.max_ns());
+            of.responses.merge(&many.responses);
             of.pid = row.pid.unwrap_or(0);
         }
     }
