@@ -121,23 +121,16 @@ impl<T: Ordered> ReorderBuffer<T> {
                 self.kept.extend(std::slice::from_ref(item));
             }
         }
-        let batch = self.batch();
-        if self.len() >= self.span + batch {
-            self.let_go(batch);
+        if self.len() >= 2 * self.span {
+            self.let_go(self.span);
         }
-    }
-
-    /// How many go together. All that is kept passes through the processor's caches again and
-    /// again: a larger batch would cost more of that than it saves.
-    fn batch(&self) -> usize {
-        (self.span / 16).max(1)
     }
 
     /// What has begun to fill is full soon: to double its room again and again would copy all that
     /// is kept each time, into memory that the kernel has to clear first.
     #[cold]
     fn grow(&mut self) {
-        let full = self.span + self.batch();
+        let full = 2 * self.span;
         if (full / 8..full).contains(&self.kept.len()) {
             self.kept.reserve_exact(full - self.kept.len());
         }
@@ -164,7 +157,7 @@ impl<T: Ordered> ReorderBuffer<T> {
     /// Whether some are let go soon, and enough came since what holds them was last asked for:
     /// what is too early a key holds more.
     pub(super) fn is_to_ask(&self) -> bool {
-        self.len() >= self.span && self.unasked > self.span / 64
+        self.len() >= self.span + self.span / 2 && self.unasked > self.span / 64
     }
 
     /// Whether any is let go.
@@ -337,9 +330,9 @@ mod tests {
                 buffer.drop_first(1);
             }
         }
-        // The first that left was not new.
-        assert_eq!(told, [6, 7]);
-        assert_eq!(buffer.take_new().copied().collect::<Vec<_>>(), [9]);
+        // The first of the two that left was not new.
+        assert_eq!(told, [6]);
+        assert_eq!(buffer.take_new().copied().collect::<Vec<_>>(), [9, 7]);
         buffer.push(&10, false);
         buffer.push(&2, true);
         assert_eq!(buffer.take_new().copied().collect::<Vec<_>>(), [2]);
@@ -378,7 +371,7 @@ mod tests {
             }
             assert!(!buffer.is_to_ask(), "nothing came since");
         }
-        assert!(asked_at[0] == 127 && asked_at.len() > 30, "{asked_at:?}");
+        assert!(asked_at[0] >= 190 && asked_at.len() > 15, "{asked_at:?}");
     }
 
     proptest! {
