@@ -2,6 +2,12 @@
 # A tracer that runs no command itself: beside.sh READY TRACER... -- COMMAND...
 # COMMAND is run when the tracer has printed a line with READY in it.
 # It ends when its tracer has: what is measured next is measured without it.
+# Where tracefs is not mounted it is for both of them alone: bpftrace looks for it.
+if [ ! -e /sys/kernel/tracing/events ]; then
+	# shellcheck disable=SC2016 # its own arguments
+	exec unshare --mount --propagation private \
+		sh -ec 'mount -t tracefs none /sys/kernel/tracing; exec sh "$@"' sh "$0" "$@"
+fi
 trap : TERM
 ready=$1
 shift
