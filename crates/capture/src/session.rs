@@ -110,7 +110,7 @@ pub struct Session<'a> {
     intake: Intake<'a>,
     /// While it is in the kernel.
     tracer: Option<Tracer>,
-    /// The same: else the rings would be full before this thread has its turn on a busy machine.
+    /// Meanwhile: on a busy machine the rings would be full before this thread has its turn.
     ahead: Option<Ahead>,
     /// What it captures.
     numbers: Vec<u32>,
