@@ -6,7 +6,6 @@
 use super::presence::{CHANGED, DEVICE_CHANGED};
 use super::witness::Witness;
 use super::{Devices, areas};
-use host::device::Tree;
 use host::pod::PodNames;
 use model::record::requests::Provenance;
 use model::record::{Commands, Context, Finding};
@@ -77,7 +76,7 @@ impl Ended {
 /// Notes what the cgroups are called that requested anything.
 pub fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
     if !cgroups.is_empty() {
-        let paths = host::cgroup::paths(&Tree::system()).into_iter();
+        let paths = host::cgroup::paths().into_iter();
         let paths = paths.filter(|(number, _)| cgroups.contains(number));
         let mut pods = PodNames::default();
         let notes = paths.map(|(number, path)| (format!("cgroup.{number}"), pods.named(path)));

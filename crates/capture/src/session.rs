@@ -422,7 +422,7 @@ impl<'a> Session<'a> {
             let (threads, files) = (self.intake.new_threads(), self.intake.new_files());
             let mut witness = witness.borrow_mut();
             witness.name(self.intake.new_names());
-            witness.look(threads, files);
+            witness.look(threads, self.intake.commands(), files);
             let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
             witness.cpu_watch.look(now_ns, is_idle);
             witness.pressure_watch.look(now_ns, false);
@@ -541,7 +541,7 @@ impl<'a> Session<'a> {
     /// time.
     pub fn look_for_files(&mut self, files: Vec<(FileNumber, u32)>) {
         if let Some(witness) = &self.witness {
-            witness.borrow_mut().look(Vec::new(), files);
+            witness.borrow_mut().look_for(files);
         }
     }
 

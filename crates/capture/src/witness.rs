@@ -9,15 +9,18 @@
 
 use super::cpu_watch::CpuWatch;
 use super::pressure_watch::PressureWatch;
+use host::cgroup::KnownCgroups;
 use host::device::Tree;
 use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
 use host::pod::PodNames;
 use host::process;
 use model::heaviest::Heaviest;
-use model::record::{Call, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait};
+use model::record::{
+    Call, Commands, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
-use trace::intake::{Durable, ToldName};
+use trace::intake::{Durable, SeenThread, ToldName};
 
 /// Files that are remembered: those with most bytes.
 const FILES_MOST: usize = 100_000;
@@ -74,6 +77,7 @@ pub(super) struct Witness {
     /// What files were found to be called of which nothing was told.
     names: Names,
     pods: PodNames,
+    cgroups: KnownCgroups,
     pub(super) cpu_watch: CpuWatch,
     pub(super) pressure_watch: PressureWatch,
 }
@@ -97,6 +101,7 @@ impl Default for Witness {
             mounted: Mounted::default(),
             names: Names::new(),
             pods: PodNames::default(),
+            cgroups: KnownCgroups::default(),
             cpu_watch: CpuWatch::default(),
             pressure_watch: PressureWatch::default(),
         }
@@ -173,10 +178,16 @@ impl Witness {
     }
 
     /// Asks about threads and files that were seen for the first time.
-    pub(super) fn look(&mut self, threads: Vec<(u32, u32)>, files: Vec<(FileNumber, u32)>) {
-        for (pid, process) in threads {
+    pub(super) fn look(
+        &mut self,
+        threads: Vec<SeenThread>,
+        commands: &Commands,
+        files: Vec<(FileNumber, u32)>,
+    ) {
+        for thread in threads {
+            let SeenThread { pid, process, .. } = thread;
             let started = model::process::started(pid);
-            let (asked, path) = asked(pid, process, &mut self.pods);
+            let (asked, path) = self.ask(thread, commands);
             let asked = self.among_others(asked);
             let unit = path.as_ref().zip(asked.unit.as_ref());
             unit.iter().for_each(|(path, unit)| self.pressure_watch.follow(path, unit));
@@ -184,19 +195,65 @@ impl Witness {
             if let Some(new) = &mut self.new {
                 new.push(NewThread { process: asked.clone(), started });
             }
-            // Who is gone by now is what it was before.
-            let of = Some(u64::from(process));
-            let is_known = self.processes.get(&pid).is_some_and(|known| known.process == of);
-            if asked.process.is_some() || !is_known {
+            if asked.process.is_some() || !self.is_known(thread) {
                 self.processes.insert(pid, asked);
             }
         }
         self.ask_young();
+        self.look_for(files);
+    }
+
+    fn is_known(&self, SeenThread { pid, process, .. }: SeenThread) -> bool {
+        let of = Some(u64::from(process));
+        self.processes.get(&pid).is_some_and(|known| known.process == of)
+    }
+
+    /// What a thread's process is, and the path of its cgroup. One that is gone by now is what it
+    /// was before; else its events tell its name and its cgroup.
+    fn ask(&mut self, thread: SeenThread, commands: &Commands) -> (Process, Option<String>) {
+        let SeenThread { pid, process, name, cgroup } = thread;
+        let (asked, path) = asked(pid, process, &mut self.pods);
+        if asked.process.is_some() {
+            if let (Some(number), Some(path)) = (cgroup, &path) {
+                self.cgroups.learn(number, path);
+            }
+            return (asked, path);
+        }
+        let (Some(name), Some(number), false) = (name, cgroup, self.is_known(thread)) else {
+            return (asked, None);
+        };
+        if self.cgroups.path(number).is_none() && self.has_time() {
+            let began = Instant::now();
+            self.cgroups.ask();
+            self.spent += began.elapsed();
+        }
+        // The root's are the kernel's own threads, too.
+        let Some(path) = self.cgroups.path(number).filter(|path| *path != "/") else {
+            return (asked, None);
+        };
+        let (path, command) = (path.to_owned(), commands.name(name).to_owned());
+        let gone = Process {
+            process: Some(u64::from(process)),
+            title: Some(command.clone()),
+            unit: Some(self.pods.named(path.clone())),
+            command,
+            ..asked
+        };
+        (gone, Some(path))
+    }
+
+    /// Whether there is time left to look for names.
+    fn has_time(&self) -> bool {
+        self.spent <= AT_ONCE + self.began.elapsed() / PART
+    }
+
+    /// Looks for the names of files of which none was told.
+    pub(super) fn look_for(&mut self, files: Vec<(FileNumber, u32)>) {
         for (number, pid) in files {
             if self.told.contains_key(&number) {
                 continue;
             }
-            if self.spent > AT_ONCE + self.began.elapsed() / PART {
+            if !self.has_time() {
                 break;
             }
             let began = Instant::now();
@@ -424,7 +481,8 @@ mod tests {
         let mut witness = Witness { processes, ..Witness::default() };
         let seen = Instant::now().checked_sub(YOUNG).unwrap();
         witness.young.push_back((seen, own, own));
-        witness.look(vec![(9, 9)], Vec::new());
+        let seen = |pid| SeenThread { pid, process: pid, ..SeenThread::default() };
+        witness.look(vec![seen(9)], &Commands::default(), Vec::new());
         let expected =
             Process { main_processes: Some(1), ..asked(own, own, &mut PodNames::default()).0 };
         assert_eq!(witness.processes[&own], expected);
@@ -432,6 +490,43 @@ mod tests {
         let of_init = Process { main_process: Some(1), ..expected };
         assert_eq!(witness.among_others(of_init).main_processes, Some(2));
         assert!(process::is_there(9) || witness.processes[&9] == gone);
+    }
+
+    #[test]
+    fn who_is_gone_has_the_name_and_the_cgroup_that_its_events_told() {
+        // No thread has these numbers: they are beyond the most that a kernel gives (proc(5)).
+        let seen = |n: u32, name, cgroup| {
+            let pid = (1 << 22) + n;
+            SeenThread { pid, process: pid, name, cgroup }
+        };
+        let mut commands = Commands::default();
+        let [dd, cat] = [b"dd".as_slice(), b"cat"].map(|name| Some(commands.number(name)));
+        let mut witness = Witness { spent: 2 * AT_ONCE, ..Witness::default() };
+        witness.cgroups.extend([(7, "/shop.slice".to_owned()), (1, "/".to_owned())]);
+        let threads = [
+            seen(1, dd, Some(7)),
+            // What is known remains, whatever its number is called now.
+            seen(1, cat, Some(7)),
+            // Neither is told, or is known, or it may be the kernel's own.
+            seen(2, None, Some(7)),
+            seen(3, dd, None),
+            seen(4, dd, Some(8)),
+            seen(5, dd, Some(1)),
+        ];
+        witness.look(threads.to_vec(), &commands, Vec::new());
+        let pid = u64::from(threads[0].pid);
+        let expected = Process {
+            pid,
+            process: Some(pid),
+            command: "dd".to_owned(),
+            title: Some("dd".to_owned()),
+            unit: Some("/shop.slice".to_owned()),
+            ..Process::default()
+        };
+        let known: Vec<Process> = witness.processes.into_values().collect();
+        assert_eq!(known[0], expected);
+        assert_eq!(known.len(), 5);
+        assert!(known[1..].iter().all(|of| of.process.is_none() && of.unit.is_none()), "{known:?}");
     }
 
     #[test]

@@ -1,23 +1,80 @@
 //! The cgroups of version 2 by their numbers: a cgroup's number is the inode of its directory
 //! (kernel: `kernfs_ino`, on machines of 64 bits).
 //!
-//! Non-goals: version 1, whose hierarchies number the same process in several ways; cgroups that
-//! are gone.
+//! Non-goals: version 1, whose hierarchies number the same process in several ways.
 
-use crate::device::{Mount, Tree};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Directories that are looked at, at the most.
 const MOST: usize = 100_000;
+/// Paths that are remembered.
+const KNOWN_MOST: usize = 10_000;
+
+/// Paths by numbers as they become known, so that a cgroup has one when it is gone.
+#[derive(Debug, Clone, Default)]
+pub struct KnownCgroups(HashMap<u64, String>);
+
+impl KnownCgroups {
+    /// A thread was of the cgroup of this number, and its process is of that of this path now,
+    /// which need not be the same.
+    pub fn learn(&mut self, number: u64, path: &str) {
+        if !self.0.contains_key(&number) && directory(path).is_some_and(|at| is_it(&at, number)) {
+            self.extend([(number, path.to_owned())]);
+        }
+    }
+
+    /// The path of a cgroup, if it is known.
+    pub fn path(&self, number: u64) -> Option<&str> {
+        self.0.get(&number).map(String::as_str)
+    }
+
+    /// Asks for the paths of all that there are now, which takes up to some tenths of a second.
+    pub fn ask(&mut self) {
+        self.extend(paths());
+    }
+}
+
+/// Those that are known by other means.
+impl Extend<(u64, String)> for KnownCgroups {
+    fn extend<T: IntoIterator<Item = (u64, String)>>(&mut self, known: T) {
+        for (number, path) in known {
+            if self.0.len() >= KNOWN_MOST {
+                self.0.clear();
+            }
+            self.0.insert(number, path);
+        }
+    }
+}
 
 /// The path of each cgroup below the root of its hierarchy, by its number: `/` is the root itself.
 /// None where there is no hierarchy of version 2, or none that may be read.
-pub fn paths(tree: &Tree) -> BTreeMap<u64, String> {
-    let mounts = tree.mounts().unwrap_or_default();
-    let is_it = |mount: &&Mount| mount.fs_type == "cgroup2" && mount.pid_seen_in.is_none();
-    mounts.iter().find(is_it).map(|mount| below(&mount.mount_point)).unwrap_or_default()
+pub fn paths() -> BTreeMap<u64, String> {
+    hierarchy().map(below).unwrap_or_default()
+}
+
+/// The directory of a cgroup, by its path from the root.
+pub(crate) fn directory(path: &str) -> Option<PathBuf> {
+    Some(hierarchy()?.join(path.trim_start_matches('/')))
+}
+
+/// Where they are mounted.
+fn hierarchy() -> Option<&'static Path> {
+    static HIERARCHY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let mounts = || std::fs::read_to_string("/proc/self/mounts").ok();
+    HIERARCHY.get_or_init(|| Some(mounted_at(&mounts()?)?.to_owned())).as_deref()
+}
+
+/// The same by proc_pid_mounts(5).
+fn mounted_at(mounts: &str) -> Option<&Path> {
+    let of = mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2"));
+    of.filter_map(|line| line.split(' ').nth(1).map(Path::new)).next()
+}
+
+fn is_it(directory: &Path, number: u64) -> bool {
+    std::fs::metadata(directory).is_ok_and(|metadata| metadata.ino() == number)
 }
 
 fn below(root: &Path) -> BTreeMap<u64, String> {
@@ -49,5 +106,32 @@ mod tests {
             .map(|path| (number(path), format!("/{path}")));
         assert_eq!(below(root.path()), BTreeMap::from(expected));
         assert!(below(&root.path().join("nowhere")).is_empty());
+    }
+
+    #[test]
+    fn they_are_found_where_they_are_mounted() {
+        let mounts = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        assert_eq!(mounted_at(mounts), Some(Path::new("/sys/fs/cgroup/unified")));
+        assert_eq!(mounted_at("cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n"), None);
+    }
+
+    #[test]
+    fn a_path_is_learned_if_it_is_of_that_number_and_stays_known() {
+        let Some(root) = hierarchy() else {
+            return println!("skipped: needs cgroups of version 2");
+        };
+        let number = std::fs::metadata(root).unwrap().ino();
+        let mut known = KnownCgroups::default();
+        known.learn(number + 1, "/");
+        known.learn(number, "/lbolt-no-such");
+        assert_eq!((known.path(number), known.path(number + 1)), (None, None));
+        known.learn(number, "/");
+        known.learn(number, "/lbolt-no-such");
+        assert_eq!(known.path(number), Some("/"));
+        let mut asked = KnownCgroups::default();
+        asked.ask();
+        assert_eq!(asked.path(number), Some("/"));
+        asked.extend((0..KNOWN_MOST as u64).map(|number| (number, "/x".to_owned())));
+        assert!(asked.0.len() <= KNOWN_MOST);
     }
 }

@@ -227,11 +227,12 @@ fn root_a_cgroups_pressure_is_the_kernels_and_one_program_in_two_of_them_is_two_
     let context = Context::read(&lab.path("run")).unwrap();
     let of_cgroup = context.pressure.iter().filter(|one| one.unit.ends_with(&name));
     let stalled_ns: u64 = of_cgroup.map(|one| one.io_stalled_ns).sum();
-    let waits = context
-        .processes
-        .iter()
-        .filter(|process| process.unit.as_ref().is_some_and(|unit| unit.ends_with(&name)));
-    let waited_ns: u64 = waits.filter_map(|process| process.waited_for_requests_ns).sum();
+    let is_in = |process: &&Process| process.unit.as_ref().is_some_and(|of| of.ends_with(&name));
+    let of_unit = || context.processes.iter().filter(is_in);
+    // Those, too, that were gone before they were looked at.
+    let readers = of_unit().filter(|process| process.command == "dd").count();
+    assert_eq!(readers, 4, "{:?}", context.processes);
+    let waited_ns: u64 = of_unit().filter_map(|process| process.waited_for_requests_ns).sum();
     // The kernel's count ends when a thread is woken, and a wait when it is back on a CPU.
     assert!(stalled_ns > 0 && stalled_ns <= waited_ns + 10_000_000, "{stalled_ns} of {waited_ns}");
     let told = lab.run("response run --by wait").out;

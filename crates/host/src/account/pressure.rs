@@ -4,9 +4,9 @@
 //!
 //! Non-goals: pressure of memory and of CPUs.
 
+use crate::cgroup;
 use crate::kernel_file;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::Path;
 
 /// Since the machine began, in ns; none where the kernel does not count it.
 pub fn io_stalled_ns() -> Option<u64> {
@@ -15,17 +15,7 @@ pub fn io_stalled_ns() -> Option<u64> {
 
 /// The same of a cgroup of version 2, by its path from the hierarchy's root.
 pub fn io_stalled_of_unit_ns(unit: &str) -> Option<u64> {
-    static HIERARCHY: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let mounts = || std::fs::read_to_string("/proc/self/mounts").ok();
-    let hierarchy = HIERARCHY.get_or_init(|| Some(mounts_at(&mounts()?)?.to_owned())).as_ref()?;
-    let file = hierarchy.join(unit.trim_start_matches('/')).join("io.pressure");
-    parse(&kernel_file::read(&file).ok()?)
-}
-
-/// Where cgroups of version 2 are mounted (proc_pid_mounts(5)).
-fn mounts_at(mounts: &str) -> Option<&Path> {
-    let of = mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2"));
-    of.filter_map(|line| line.split(' ').nth(1).map(Path::new)).next()
+    parse(&kernel_file::read(&cgroup::directory(unit)?.join("io.pressure")).ok()?)
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=123456`, in us.
@@ -40,10 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cgroups_are_found_where_they_are_mounted() {
-        let mounts = "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-        assert_eq!(mounts_at(mounts), Some(Path::new("/sys/fs/cgroup/unified")));
-        assert_eq!(mounts_at("cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\n"), None);
+    fn a_cgroup_that_is_none_has_no_pressure() {
         assert_eq!(io_stalled_of_unit_ns("/lbolt-no-such"), None);
     }
 

@@ -13,7 +13,7 @@ use crate::event::{
     Durability, DurabilityEvent, Event, Extent, Finished, NameEvent, Naming, Origin, Stage, Step,
     Unseen,
 };
-use crate::intake::{KERNEL, RowsError, Steps};
+use crate::intake::{KERNEL, RowsError, SeenThread, Steps};
 use crate::kernel::Kernel;
 use model::record::{CallKind, CommandId, FileKey, FileKind, FileNumber, Flags, Op, Stacks};
 use rustix::io::Errno;
@@ -261,8 +261,7 @@ impl Decoder {
                 stage: *Stage::ALL.get(raw.result as usize)?,
             },
         };
-        let name = command(&raw.command, steps);
-        steps.thread(raw.pid, raw.tgid, name);
+        let name = see(raw, steps);
         Some(DurabilityEvent {
             time_ns: raw.step.time_ns as i64,
             file: FileNumber {
@@ -286,7 +285,6 @@ impl Decoder {
             file: file(raw),
             stacks,
         };
-        steps.thread(raw.pid, raw.tgid, name);
         steps.stack(raw.tgid, raw.user_stack);
         steps.stack(KERNEL, raw.kernel_stack);
         let queued_ns = unless_zero(raw.queued_ns).map(|ns| ns as i64);
@@ -294,7 +292,12 @@ impl Decoder {
         let mut event = self.event(&raw.step, step);
         let is_own = raw.tgid != 0 && self.own_tgids.contains(&raw.tgid);
         let is_throttled = raw.step.marks & raw::MARK_THROTTLED != 0;
-        let flags = event.extent.flags.with(Flags::OWN, is_own);
+        let Extent { op, flags, .. } = event.extent;
+        // What is written back may be charged to another one's cgroup.
+        let is_its_own = op == Op::Read || flags.contains(Flags::DIRECT);
+        let cgroup = origin.cgroup.filter(|_| is_its_own);
+        steps.thread(SeenThread { pid: raw.pid, process: raw.tgid, name, cgroup });
+        let flags = flags.with(Flags::OWN, is_own);
         event.extent.flags = flags.with(Flags::THROTTLED, is_throttled);
         event
     }
@@ -338,7 +341,7 @@ impl Decoder {
         }
         let origin = by.map_or(Origin::UNKNOWN, |(pid, name)| {
             let command = command(&name, steps);
-            steps.thread(pid, pid, command);
+            steps.thread(SeenThread { pid, process: pid, name: command, cgroup: None });
             Origin { pid: Some(pid), command, ..Origin::UNKNOWN }
         });
         // The kernel may have read its clock some time before either (blk_time_get_ns).
@@ -398,9 +401,17 @@ pub(super) fn mask(bit: u64) -> Option<u32> {
 }
 
 /// The number of a thread's name.
-pub(super) fn command(bytes: &[u8; 16], steps: &mut impl Steps) -> Option<CommandId> {
+fn command(bytes: &[u8; 16], steps: &mut impl Steps) -> Option<CommandId> {
     let name = until_zero(bytes);
     (!name.is_empty()).then(|| steps.command(name))
+}
+
+/// Whose step it is, which is told; the number of the thread's name.
+pub(super) fn see(raw: &Sync, steps: &mut impl Steps) -> Option<CommandId> {
+    let name = command(&raw.command, steps);
+    let cgroup = unless_zero(raw.cgroup);
+    steps.thread(SeenThread { pid: raw.pid, process: raw.tgid, name, cgroup });
+    name
 }
 
 /// Kinds of files by their numbers in event.h, from 1 on.

@@ -11,7 +11,7 @@ use super::ring;
 use super::wait::{LEAST_NS, Waits};
 use crate::bpf::Loaded;
 use crate::event::{GoingOn, WaitEvent, WaitTotals};
-use crate::intake::Steps;
+use crate::intake::{SeenThread, Steps};
 use crate::process;
 use aya::maps::{Array, Map, MapData};
 use model::record::FileNumber;
@@ -216,7 +216,7 @@ impl Left {
 
 fn tell(wait: &GoingOn, steps: &mut impl Steps) {
     let name = Some(steps.command(wait.command.as_bytes()));
-    steps.thread(wait.pid, wait.process, name);
+    steps.thread(SeenThread { pid: wait.pid, process: wait.process, name, cgroup: None });
     let event = WaitEvent {
         begin_ns: wait.begin_ns,
         end_ns: wait.now_ns,

@@ -4,10 +4,10 @@
 //!
 //! Non-goals: which functions tell what (`kernel::waiting`).
 
-use super::decode::{Undecoded, command};
+use super::decode::{Undecoded, see};
 use super::raw::{self, FRAMES_EACH, Frames, Sync, kind};
 use crate::event::{JournaledEvent, WaitEvent};
-use crate::intake::{KERNEL, Steps};
+use crate::intake::{KERNEL, SeenThread, Steps};
 use crate::kernel::waiting::Functions;
 use model::record::{FileNumber, WAIT_LEAST_NS, WaitKind};
 use std::collections::HashMap;
@@ -131,13 +131,12 @@ impl Waits {
             None => (is_for_request.then_some(WaitKind::Other), 0),
         };
         let Some(kind) = kind else { return };
-        let name = command(&raw.command, steps);
-        steps.thread(raw.pid, raw.tgid, name);
+        let name = see(raw, steps);
         let (holder, of) = (raw.step.sector as u32, (raw.step.sector >> 32) as u32);
         // Of the lock that it waited for before, if this is another wait.
         let holder = if kind == WaitKind::Lock { holder } else { 0 };
         if holder != 0 {
-            steps.thread(holder, of, None);
+            steps.thread(SeenThread { pid: holder, process: of, ..SeenThread::default() });
         }
         steps.stack(KERNEL, number);
         let event = WaitEvent {
@@ -164,9 +163,8 @@ impl Waits {
         if self.is_own(raw.tgid) || self.is_own(of) {
             return;
         }
-        let name = command(&raw.command, steps);
-        steps.thread(raw.pid, raw.tgid, name);
-        steps.thread(waker, of, None);
+        let name = see(raw, steps);
+        steps.thread(SeenThread { pid: waker, process: of, ..SeenThread::default() });
         let event = WaitEvent {
             begin_ns: raw.step.identity as i64,
             end_ns: raw.transaction as i64,
@@ -186,8 +184,7 @@ impl Waits {
         if self.is_own(raw.tgid) {
             return;
         }
-        let name = command(&raw.command, steps);
-        steps.thread(raw.pid, raw.tgid, name);
+        let name = see(raw, steps);
         let event = JournaledEvent {
             begin_ns: raw.step.identity as i64,
             end_ns: raw.step.time_ns as i64,

@@ -17,6 +17,7 @@ pub use durable::Durable;
 pub use names::ToldName;
 pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
 pub use steps::{Collected, Steps};
+pub use threads::SeenThread;
 
 use crate::event::{Event, Finished, Listed, Repeated};
 use crate::pair::Pairing;
@@ -284,8 +285,8 @@ impl<'a> Intake<'a> {
         self.in_order.give_room_back();
     }
 
-    /// Threads that were seen for the first time since this was last asked, with their processes.
-    pub fn new_threads(&mut self) -> Vec<(u32, u32)> {
+    /// Threads that were seen for the first time since this was last asked.
+    pub fn new_threads(&mut self) -> Vec<SeenThread> {
         self.threads.take_new()
     }
 

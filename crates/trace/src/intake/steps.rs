@@ -1,6 +1,6 @@
 //! Where the steps of requests go, before they are rows.
 
-use super::{Intake, RowsError};
+use super::{Intake, RowsError, SeenThread};
 use crate::event::{
     DurabilityEvent, Event, Finished, JournaledEvent, NameEvent, Repeated, WaitEvent, WaitTotals,
 };
@@ -47,8 +47,8 @@ pub trait Steps {
     /// Takes in a part of what a file is called.
     fn name(&mut self, event: &NameEvent<'_>);
 
-    /// Is told which process a thread is of, and its name where that is known.
-    fn thread(&mut self, pid: u32, process: u32, name: Option<CommandId>);
+    /// Is told of a thread.
+    fn thread(&mut self, seen: SeenThread);
 
     /// Is told of a stack of a process's own, or of the [`super::KERNEL`]'s; 0 is none.
     fn stack(&mut self, process: u32, stack: u32);
@@ -120,8 +120,8 @@ impl Steps for Intake<'_> {
     }
 
     #[inline]
-    fn thread(&mut self, pid: u32, process: u32, name: Option<CommandId>) {
-        self.threads.see(pid, process, name);
+    fn thread(&mut self, seen: SeenThread) {
+        self.threads.see(seen);
     }
 
     #[inline]
@@ -147,6 +147,8 @@ pub struct Collected {
     pub waited: Vec<(u32, WaitTotals)>,
     /// What some requests are called.
     pub called: Vec<Repeated>,
+    /// Threads, as often as they were told.
+    pub threads: Vec<SeenThread>,
     /// How many parts of what files are called.
     pub names: usize,
     /// The names.
@@ -192,7 +194,9 @@ impl Steps for Collected {
         self.names += 1;
     }
 
-    fn thread(&mut self, _: u32, _: u32, _: Option<CommandId>) {}
+    fn thread(&mut self, seen: SeenThread) {
+        self.threads.push(seen);
+    }
 
     fn stack(&mut self, _: u32, _: u32) {}
 }

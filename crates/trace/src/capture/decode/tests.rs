@@ -203,6 +203,25 @@ fn a_bio_is_started_and_issued_at_once() {
 }
 
 #[test]
+fn a_thread_is_of_a_requests_cgroup_if_it_requests_for_itself() {
+    let cgroup = |command_flags| {
+        let mut bytes = start(kind::START, command_flags, 9, b"dd");
+        bytes[56..64].copy_from_slice(&7u64.to_ne_bytes());
+        let mut steps = Collected::default();
+        decoder().decode(&bytes, &mut steps).ok()?;
+        let [SeenThread { pid: 4712, process: 9, name: Some(_), cgroup }] = steps.threads[..]
+        else {
+            panic!("{:?}", steps.threads);
+        };
+        cgroup
+    };
+    let (write, sync, idle) = (1, 1 << 11, 1 << 15);
+    assert_eq!(cgroup(0), Some(7));
+    assert_eq!(cgroup(write | sync | idle), Some(7), "direct");
+    assert_eq!(cgroup(write | sync), None, "whose pages these are is not known");
+}
+
+#[test]
 fn a_flush_has_no_place_and_names_whom_it_serves() {
     let mut bytes = step(kind::ISSUE, 0, 2 | 1 << 18, 0);
     bytes.extend(0x77u64.to_ne_bytes());
