@@ -3,37 +3,47 @@
 //!
 //! Non-goals: version 1, whose hierarchies number the same process in several ways.
 
+use crate::process::harmless;
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Directories that are looked at, at the most.
 const MOST: usize = 100_000;
 /// Paths that are remembered.
 const KNOWN_MOST: usize = 10_000;
+/// The part of the time in which all may be asked for.
+const PART: u32 = 500;
 
 /// Paths by numbers as they become known, so that a cgroup has one when it is gone.
 #[derive(Debug, Clone, Default)]
-pub struct KnownCgroups(HashMap<u64, String>);
+pub struct KnownCgroups {
+    paths: HashMap<u64, String>,
+    /// When all were asked for last, and how long it took.
+    asked: Option<(Instant, Duration)>,
+}
 
 impl KnownCgroups {
     /// A thread was of the cgroup of this number, and its process is of that of this path now,
     /// which need not be the same.
     pub fn learn(&mut self, number: u64, path: &str) {
-        if !self.0.contains_key(&number) && directory(path).is_some_and(|at| is_it(&at, number)) {
+        if !self.paths.contains_key(&number) && directory(path).is_some_and(|at| is_it(&at, number))
+        {
             self.extend([(number, path.to_owned())]);
         }
     }
 
-    /// The path of a cgroup, if it is known.
-    pub fn path(&self, number: u64) -> Option<&str> {
-        self.0.get(&number).map(String::as_str)
-    }
-
-    /// Asks for the paths of all that there are now, which takes up to some tenths of a second.
-    pub fn ask(&mut self) {
-        self.extend(paths());
+    /// The path of a cgroup, if it is known, or there now, and there is time to look.
+    pub fn path(&mut self, number: u64) -> Option<&str> {
+        let is_soon = |(began, took): (Instant, Duration)| began.elapsed() < took * PART;
+        if !self.paths.contains_key(&number) && !self.asked.is_some_and(is_soon) {
+            let began = Instant::now();
+            self.extend(paths());
+            self.asked = Some((began, began.elapsed()));
+        }
+        self.paths.get(&number).map(String::as_str)
     }
 }
 
@@ -41,10 +51,10 @@ impl KnownCgroups {
 impl Extend<(u64, String)> for KnownCgroups {
     fn extend<T: IntoIterator<Item = (u64, String)>>(&mut self, known: T) {
         for (number, path) in known {
-            if self.0.len() >= KNOWN_MOST {
-                self.0.clear();
+            if self.paths.len() >= KNOWN_MOST {
+                self.paths.clear();
             }
-            self.0.insert(number, path);
+            self.paths.insert(number, path);
         }
     }
 }
@@ -84,7 +94,8 @@ fn below(root: &Path) -> BTreeMap<u64, String> {
         // One that ends meanwhile is passed over.
         let Ok(metadata) = std::fs::metadata(&directory) else { continue };
         let path = directory.strip_prefix(root).unwrap_or(&directory);
-        paths.insert(metadata.ino(), format!("/{}", path.display()));
+        let path = Path::new("/").join(path);
+        paths.insert(metadata.ino(), harmless(path.as_os_str().as_encoded_bytes()));
         let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         open.extend(inner.map(|entry| entry.path()));
@@ -100,11 +111,14 @@ mod tests {
     fn every_directory_is_named_from_the_root_by_its_inode() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("system.slice/db.service")).unwrap();
+        std::fs::create_dir_all(root.path().join("user\u{1b}.slice")).unwrap();
         std::fs::write(root.path().join("system.slice/cgroup.procs"), "").unwrap();
         let number = |path: &str| std::fs::metadata(root.path().join(path)).unwrap().ino();
-        let expected = ["", "system.slice", "system.slice/db.service"]
-            .map(|path| (number(path), format!("/{path}")));
-        assert_eq!(below(root.path()), BTreeMap::from(expected));
+        let mut expected = ["", "system.slice", "system.slice/db.service"]
+            .map(|path| (number(path), format!("/{path}")))
+            .to_vec();
+        expected.push((number("user\u{1b}.slice"), "/user .slice".to_owned()));
+        assert_eq!(below(root.path()), expected.into_iter().collect());
         assert!(below(&root.path().join("nowhere")).is_empty());
     }
 
@@ -121,17 +135,21 @@ mod tests {
             return println!("skipped: needs cgroups of version 2");
         };
         let number = std::fs::metadata(root).unwrap().ino();
-        let mut known = KnownCgroups::default();
-        known.learn(number + 1, "/");
+        let an_hour = Duration::from_secs(3600);
+        let mut known =
+            KnownCgroups { asked: Some((Instant::now(), an_hour)), ..KnownCgroups::default() };
+        known.learn(u64::MAX, "/");
         known.learn(number, "/lbolt-no-such");
-        assert_eq!((known.path(number), known.path(number + 1)), (None, None));
+        assert_eq!(known.path(number), None, "it was asked for");
+        assert_eq!(known.path(u64::MAX), None);
         known.learn(number, "/");
         known.learn(number, "/lbolt-no-such");
         assert_eq!(known.path(number), Some("/"));
         let mut asked = KnownCgroups::default();
-        asked.ask();
         assert_eq!(asked.path(number), Some("/"));
+        assert_eq!(asked.path(u64::MAX), None);
+        assert!(asked.asked.is_some());
         asked.extend((0..KNOWN_MOST as u64).map(|number| (number, "/x".to_owned())));
-        assert!(asked.0.len() <= KNOWN_MOST);
+        assert!(asked.paths.len() <= KNOWN_MOST);
     }
 }

@@ -98,7 +98,7 @@ fn title(path: &Path) -> Option<String> {
 }
 
 /// Text without control characters, and without blanks at its ends. What is not UTF-8 is replaced.
-fn harmless(bytes: &[u8]) -> String {
+pub(crate) fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.replace(|c: char| c.is_control(), " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
