@@ -4,7 +4,7 @@
 use super::time;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trace::capture::Method;
 
 /// How requests are captured.
@@ -47,4 +47,11 @@ pub struct CaptureOptions {
     /// of calls on xfs. Slows every system call of the machine by 70 to 200 ns.
     #[arg(long, help_heading = "Capture")]
     pub syscalls: bool,
+}
+
+impl CaptureOptions {
+    /// Whether the time is over of what has begun then, if it has.
+    pub fn is_over(&self, began: Option<Instant>) -> bool {
+        self.duration.zip(began).is_some_and(|(duration, began)| began.elapsed() >= duration)
+    }
 }

@@ -54,7 +54,7 @@ fn root_no_command_and_nothing_that_it_started_outlives_lbolt() {
         format!("record -d {node} -o run --keep 1s --when max>1h"),
         format!("watch history -d {node}"),
         "device model:ra81".to_owned(),
-        "storm d --period 200ms --periods 1 --runs 2 -o run".to_owned(),
+        "storm d --period 10s --periods 1 --runs 9 -o run".to_owned(),
     ] {
         for signal in [Signal::KILL, Signal::TERM, Signal::HUP, Signal::QUIT] {
             if is_ignored(signal) {

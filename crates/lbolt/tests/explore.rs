@@ -222,10 +222,12 @@ fn a_server_without_descriptors_waits_and_goes_on() {
     served.limit_descriptors(0);
     let mut stream = served.silent();
     write!(stream, "GET /{}/ HTTP/1.1\r\nhost: localhost\r\n\r\n", served.token).unwrap();
-    let (watched, before) = (Duration::from_secs(1), served.busy_ns());
-    std::thread::sleep(watched);
-    let busy = Duration::from_nanos(served.busy_ns() - before);
-    assert!(busy < watched / 2, "it tries again and again: {busy:?}");
+    // It tries seldom; but each time a busy machine may let it wait for a CPU.
+    wait_for("a second in which it rests", || {
+        let (watched, before) = (Duration::from_secs(1), served.busy_ns());
+        std::thread::sleep(watched);
+        (Duration::from_nanos(served.busy_ns() - before) < watched / 2).then_some(())
+    });
     assert!(is_open(&stream), "nothing is answered yet");
     served.limit_descriptors(1000);
     stream.set_nonblocking(false).unwrap();

@@ -94,11 +94,13 @@ python3 -c '
 import mmap, os, sys
 file = os.open(sys.argv[1] + "/data", os.O_RDONLY | os.O_DIRECT)
 buffer = mmap.mmap(-1, 4 << 20)
+took = open("took", "w")
 for n in range(400):
     os.preadv(file, [buffer], n * 7 % 16 << 22)
 ticks = open("/proc/self/stat").read().rsplit(")", 1)[1].split()[39]
 run_delay = open("/proc/self/schedstat").read().split()[1]
-print(os.getpid(), ticks, run_delay, file=open("took", "w"))
+print(os.getpid(), ticks, run_delay, file=took, flush=True)
+os._exit(0)
 ' $AT"#;
 
 #[test]

@@ -376,11 +376,11 @@ fn root_a_watch_ends_with_its_command_and_tells_of_its_files() {
 
 /// A reader by one name, and then one of the same number by another.
 const TWO_OF_A_NUMBER: &str = r#"
-ln -s "$(command -v dd)" first; ln -s "$(command -v dd)" second
+ln -sf "$(command -v dd)" first; ln -sf "$(command -v dd)" second
 ./first if="$0" of=/dev/null bs=4k count=2000 iflag=direct status=none & pid=$!
 wait $pid
 # Data at its pace, by a shell that starts nobody meanwhile.
-mkfifo data never; exec {never}<>never
+rm -f data never; mkfifo data never; exec {never}<>never
 while :; do printf '%4096s' x; read -rt 0.002 -u $never; done >data & pace=$!
 for i in $(seq 500); do
   echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
@@ -388,7 +388,7 @@ for i in $(seq 500); do
   if [ $again = $pid ]; then sleep 5; kill $again $pace; exit 0; fi
   kill $again
 done
-exit 3
+kill $pace; exit 3
 "#;
 
 #[test]
@@ -400,9 +400,11 @@ fn root_a_number_that_is_used_again_is_another_thread() {
         return;
     }
     let Some(watch) = begun(&lab, &format!("watch history -d {}", device.node)) else { return };
+    // One of others that live on may have taken the number first.
     let mut both = std::process::Command::new("bash");
     both.args(["-c", TWO_OF_A_NUMBER, &device.node]).current_dir(lab.path("."));
-    assert!(both.status().unwrap().success(), "nobody else could take the number");
+    let runs = (1..=5).find(|_| both.status().unwrap().success());
+    let runs = runs.expect("nobody else could take the number");
     watch.signal(Signal::INT);
     assert_eq!(watch.wait().code, 0);
     let all = rows(&lab.path("history"), &[Counted::Requests]);
@@ -410,7 +412,7 @@ fn root_a_number_that_is_used_again_is_another_thread() {
         let of = |row: &&Rollup| row.role.as_deref() == Some(role) && row.operation == operation;
         all.iter().filter(of).map(|row| row.count).sum::<u64>()
     };
-    assert_eq!((count("first", "read"), count("second", "read")), (2000, 0));
+    assert_eq!((count("first", "read"), count("second", "read")), (2000 * runs, 0));
     // For a second, at the most, it was taken for the first.
     assert!(count("second", "write") > count("first", "write"), "{all:?}");
     drop(device);
@@ -422,19 +424,23 @@ fn root_top_prints_a_screen_a_second_as_text() {
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };
     let name = device.node.trim_start_matches("/dev/").to_owned();
-    let mut top = lab.start(lab.lbolt(&format!("top -d {} --batch --duration 4s", device.node)));
-    // It takes a while to begin.
-    while top.child.try_wait().unwrap().is_none() {
+    let mut top = lab.start(lab.lbolt(&format!("top -d {} --batch", device.node)));
+    let (out, err) = (top.out_path(), top.err_path());
+    let is_loaded = top.until("a screen with the reader", || {
         read(&device.node, 200);
-        std::thread::sleep(Duration::from_millis(100));
+        let screens = std::fs::read_to_string(&out).unwrap();
+        let is_refused = std::fs::read_to_string(&err).unwrap().contains("failed to load BPF");
+        (is_refused || screens.contains(&name) && screens.contains("dd")).then_some(!is_refused)
+    });
+    if is_loaded {
+        top.signal(Signal::INT);
     }
     let ended = top.wait();
-    if ended.err.contains("failed to load BPF") {
+    if !is_loaded {
         println!("skipped: {}", ended.err);
         return;
     }
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.out.contains(&name) && ended.out.contains("dd"), "{}", ended.out);
     assert!(!ended.out.contains('\u{1b}'), "no escape codes");
     // As rows: a line of JSON a second.
     let words = format!("top -d {} --batch --format json --duration 2s", device.node);

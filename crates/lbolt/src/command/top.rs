@@ -97,15 +97,17 @@ fn take(
     give: &Sender<top::Message>,
     actions: &Receiver<Action>,
 ) -> anyhow::Result<()> {
-    let began = Instant::now();
-    let is_over = || options.capture.duration.is_some_and(|duration| began.elapsed() >= duration);
+    let mut began = None;
     // Who is gone hears nothing, and has said so.
     let say = |text: String| {
         let _ = give.send(top::Message::Say(text));
     };
     loop {
         match watching.messages.recv_timeout(LOOK) {
-            Ok(Message::Begun { limits }) => limits.into_iter().for_each(say),
+            Ok(Message::Begun { limits }) => {
+                began = Some(Instant::now());
+                limits.into_iter().for_each(say);
+            }
             Ok(Message::Second(second)) => {
                 let _ = give.send(top::Message::Waiting(second.going_on));
                 let _ = give.send(top::Message::Rows(of_this_second(second.rows)));
@@ -121,7 +123,7 @@ fn take(
                 watching.order(Order::Write("the user requested it".to_owned()));
             }
             Ok(Action::Quit) => break,
-            _ if is_over() => break,
+            _ if options.capture.is_over(began) => break,
             _ => {}
         }
     }
@@ -160,10 +162,13 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
     let control = control()?;
     let mut screen = Screen::new(of_screen(options));
     let width = terminal_width().unwrap_or(WIDTH);
-    let began = Instant::now();
+    let mut began = None;
     loop {
         match watching.messages.recv_timeout(LOOK) {
-            Ok(Message::Begun { limits }) => limits.iter().for_each(|limit| note(limit)),
+            Ok(Message::Begun { limits }) => {
+                began = Some(Instant::now());
+                limits.iter().for_each(|limit| note(limit));
+            }
             Ok(Message::Second(second)) => {
                 let Second { rows, going_on, .. } = second;
                 let rows = of_this_second(rows);
@@ -178,8 +183,7 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
             Ok(Message::Failed(failure)) => return Err(failure.into()),
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        let is_over = options.capture.duration.is_some_and(|duration| began.elapsed() >= duration);
-        if is_over || control.is_stopped() {
+        if options.capture.is_over(began) || control.is_stopped() {
             watching.order(Order::Stop);
         }
     }

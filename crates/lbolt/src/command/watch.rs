@@ -78,10 +78,11 @@ fn watch(
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, asked.clone()).map_err(unable("handle signals"))?;
     let mut load = Load::new(&options.command);
-    let began = Instant::now();
+    let mut began = None;
     loop {
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { limits }) => {
+                began = Some(Instant::now());
                 limits.iter().for_each(|limit| note(limit));
                 note(&format!(
                     "watching; each minute is written to {}; Ctrl-C ends it",
@@ -101,8 +102,7 @@ fn watch(
         if asked.swap(false, Ordering::Relaxed) {
             watching.order(Order::Write("the user requested it".to_owned()));
         }
-        let is_over = options.capture.duration.is_some_and(|duration| began.elapsed() >= duration);
-        if is_over || load.is_over() || control.is_stopped() {
+        if options.capture.is_over(began) || load.is_over() || control.is_stopped() {
             watching.order(Order::Stop);
         }
     }

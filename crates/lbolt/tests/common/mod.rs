@@ -312,8 +312,10 @@ impl Running {
             what,
             || cpu_ticks(pid),
             || {
+                // What it did before its end counts, too.
+                let is_over = child.try_wait().unwrap().is_some();
                 let found = look();
-                if found.is_none() && child.try_wait().unwrap().is_some() {
+                if found.is_none() && is_over {
                     panic!("it ended before {what}: {}", std::fs::read_to_string(err).unwrap());
                 }
                 found

@@ -95,6 +95,8 @@ pub fn incidents(history: &Path) -> Result<(Vec<(PathBuf, Incident)>, Vec<String
         }
         match Incident::read(&run) {
             Ok(incident) => found.push((run, incident)),
+            // A watch has removed it meanwhile.
+            Err(_) if !run.exists() => {}
             Err(error) => damaged.push(format!("failed to {error}")),
         }
     }

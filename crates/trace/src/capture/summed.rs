@@ -139,12 +139,13 @@ impl Sums {
             if is_same && known.is_none_or(|known| known.is_settled) {
                 continue;
             }
-            // A program that is between the two has it one or two bits later.
+            let mut quick = Quick::default();
+            self.add(place, &mut quick);
+            // After the counts, so that what is counted has its bits; a program that is between
+            // the two has it one or two bits later.
             let (last, bits) = (self.word(place, LAST), self.word(place, BUSY).reverse_bits());
             let first = as_ns(last) - i64::from(u64::BITS - 1);
             busy.add(&Busy { from_ns: first.saturating_mul(BIT_NS), bits });
-            let mut quick = Quick::default();
-            self.add(place, &mut quick);
             let known = self.taken.entry(place).or_default();
             let since = quick.since(&known.quick);
             (known.response_ns, known.is_settled) = (response_ns, is_same);
