@@ -55,3 +55,23 @@ impl CaptureOptions {
         self.duration.zip(began).is_some_and(|(duration, began)| began.elapsed() >= duration)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_what_has_not_begun_is_not_over() {
+        let of = |duration| CaptureOptions {
+            devices: Vec::new(),
+            duration,
+            tracer: CaptureMethod::Auto,
+            syscalls: false,
+        };
+        let (second, now) = (Duration::from_secs(1), Instant::now());
+        assert!(!of(Some(second)).is_over(None));
+        assert!(!of(Some(60 * second)).is_over(Some(now)));
+        assert!(of(Some(Duration::ZERO)).is_over(Some(now)));
+        assert!(!of(None).is_over(Some(now)));
+    }
+}
