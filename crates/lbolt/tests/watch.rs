@@ -400,9 +400,9 @@ fn root_a_number_that_is_used_again_is_another_thread() {
         return;
     }
     let Some(watch) = begun(&lab, &format!("watch history -d {}", device.node)) else { return };
-    // One of others that live on may have taken the number first.
     let mut both = std::process::Command::new("bash");
     both.args(["-c", TWO_OF_A_NUMBER, &device.node]).current_dir(lab.path("."));
+    // A process of somebody else may have taken the number first, and keep it.
     let runs = (1..=5).find(|_| both.status().unwrap().success());
     let runs = runs.expect("nobody else could take the number");
     watch.signal(Signal::INT);
