@@ -1,21 +1,24 @@
 //! Foreign traces being read: opened, distinguished, and how far they are.
 
+use crate::inputs::entries;
 use capture::gate::Gate;
 use cli::TraceOptions;
 use formats::import::{self, Format, ImportError, Input};
 use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
 use messages::ticker::Ticker;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Opens all files before anything is made, with the format that was requested, or the one that all
-/// files are of.
+/// files are of. Of blktrace's files of all CPUs the name before `.blktrace.` will do.
 /// Errors: a file that cannot be read; an unknown format; files of none, or of several.
 pub fn open(
     trace: &TraceOptions,
     control: &Control,
 ) -> anyhow::Result<(Vec<Input>, &'static Format)> {
-    let opened = trace.traces.iter().map(|file| Input::open_until(file, control.stop.clone()));
+    let files = trace.traces.iter().flat_map(|name| files_of_cpus(name));
+    let opened = files.map(|file| Input::open_until(&file, control.stop.clone()));
     let opened = opened.collect::<Result<Vec<_>, _>>();
     let mut inputs = opened.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
     let format = match trace.input_format.as_deref() {
@@ -23,6 +26,35 @@ pub fn open(
         None => import::guess_together(&mut inputs),
     };
     Ok((inputs, format.map_err(of_import)?))
+}
+
+/// blktrace's files `NAME.blktrace.CPU`, compressed or not, if there is no file of that name
+/// itself; else the name.
+fn files_of_cpus(name: &Path) -> Vec<PathBuf> {
+    let base = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let base = base.strip_suffix(".blktrace").unwrap_or(&base);
+    let begin = format!("{base}.blktrace.");
+    let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let cpu = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?.strip_prefix(&begin)?.to_owned();
+        let (cpu, end) = name.split_once('.').unwrap_or((&name, ""));
+        let is_known = ["", "gz", "bz2", "xz", "zst"].contains(&end);
+        cpu.parse::<u32>().ok().filter(|_| is_known)
+    };
+    if name.exists() || base.is_empty() {
+        return vec![name.to_owned()];
+    }
+    let mut found: Vec<(u32, PathBuf)> = entries(folder.unwrap_or(Path::new(".")))
+        .into_iter()
+        .filter_map(|path| Some((cpu(&path)?, path)))
+        .collect();
+    found.sort();
+    // What lies there compressed too is one file.
+    found.dedup_by_key(|(cpu, _)| *cpu);
+    match found.is_empty() {
+        true => vec![name.to_owned()],
+        false => found.into_iter().map(|(_, path)| path).collect(),
+    }
 }
 
 /// What the user can mend is a usage error; what the disk refuses is not.

@@ -172,7 +172,7 @@ fn is_of_history(path: &Path) -> bool {
 }
 
 /// What is in a directory, by name; nothing of what is none or cannot be looked at.
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
     let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
     found.sort();

@@ -8,3 +8,4 @@ mod known_answers;
 mod known_answers_binary;
 mod rates;
 mod real;
+mod shapes;

@@ -70,7 +70,8 @@ fn files_that_are_no_trace_are_refused_with_the_formats_that_there_are() {
     lab.file("empty", "");
     lab.file("prose", "It was a dark and stormy night.\nThe disk was slow.\n");
     lab.file("zeroes", vec![0; 100_000]);
-    for name in ["empty", "prose", "zeroes"] {
+    lab.run("import empty").assert_refused(2, &["empty", "the file is empty"]);
+    for name in ["prose", "zeroes"] {
         lab.run(&format!("import {name}"))
             .assert_refused(2, &[name, "--input-format", "msr", "blktrace"]);
     }
@@ -81,6 +82,37 @@ fn files_that_are_no_trace_are_refused_with_the_formats_that_there_are() {
     let two = format!("import {} {}", fixture("msr.csv"), fixture("fio-iolog-3.log"));
     lab.run(&two).assert_refused(2, &["msr", "fio-iolog", "import each file separately"]);
     assert!(lab.runs().is_empty());
+}
+
+/// blktrace leaves an empty file for each CPU without events, and so does our export for CPU 0.
+#[test]
+fn files_of_idle_cpus_are_empty_and_one_name_stands_for_all() {
+    let lab = Lab::new();
+    let line = |time, action, rest| format!("8,0 1 1 {time} 9 {action} R 8 + 8 [{rest}]\n");
+    let text = [line("0.1", "Q", "dd"), line("0.2", "D", "dd"), line("0.3", "C", "0")].concat();
+    lab.file("trace.txt", text);
+    assert_eq!(lab.run("export trace.txt --output-format blktrace -o set/t").code, 1);
+    lab.directory("set");
+    assert_eq!(lab.run("export trace.txt --output-format blktrace -o set/t").code, 0);
+    assert_eq!(std::fs::metadata(lab.path("set/t.blktrace.0")).unwrap().len(), 0);
+    lab.file("set/t.blktrace.7", "");
+    for (run, names) in [
+        "set/t.blktrace.0 set/t.blktrace.1 set/t.blktrace.7",
+        "set/t",
+        "set/t.blktrace",
+        "set/t.blktrace.1",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ended = lab.run(&format!("import {names} -o {run}"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let file = RequestFile::open(&lab.path(&format!("{run}/requests.parquet"))).unwrap();
+        assert_eq!((file.rows(), file.provenance().counts.rejected), (1, 0), "{names}");
+    }
+    assert_eq!(lab.run("response set/t").out, lab.run("response set/t.blktrace.1").out);
+    lab.run("import set/t.blktrace.0").assert_refused(2, &["t.blktrace.0", "is empty"]);
+    lab.run("import set/u").assert_refused(2, &["set/u", "No such file"]);
 }
 
 /// What goes out comes in again, as far as the format can tell it.

@@ -68,7 +68,8 @@ fn every_codec_and_every_programs_types_are_read() {
     for entry in std::fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if path.extension().is_none_or(|end| end != "parquet") || name == "brotli" {
+        let is_other = ["brotli", "empty"].contains(&name.as_str());
+        if path.extension().is_none_or(|end| end != "parquet") || is_other {
             continue;
         }
         let file = RequestFile::open(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -76,7 +77,14 @@ fn every_codec_and_every_programs_types_are_read() {
         assert!(file.missing_columns().is_empty(), "{name}");
         read += 1;
     }
-    assert_eq!(read, 11, "files of tests/parquet");
+    assert_eq!(read, 12, "files of tests/parquet");
+}
+
+#[test]
+fn a_file_whose_rows_were_all_filtered_out_has_none() {
+    let file = RequestFile::open(&folder().join("empty.parquet")).unwrap();
+    assert_eq!((file.rows(), file.groups()), (0, 1));
+    assert_eq!(rows_of(&file).unwrap(), []);
 }
 
 #[test]

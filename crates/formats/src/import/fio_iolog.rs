@@ -3,9 +3,9 @@
 //! - Version 3: `TIME FILE ACTION [OFFSET LENGTH]`. The manual gives no unit of the time; it is µs
 //!   from the run's start: fio 3.33 with `thinktime=100000` (µs) logs writes that lie 100,058
 //!   apart.
-//! - Version 2: `FILE ACTION [OFFSET LENGTH]`, with times only in `FILE wait TIME 0`. By the manual
-//!   these are µs from the wait before, and so they are read. (fio 3.33 itself replays them as ms
-//!   from the run's start.)
+//! - Version 2: `FILE ACTION [OFFSET LENGTH]`, with times only in `FILE wait TIME 0`. The manual has
+//!   them as µs from the wait before; fio replays them as ms from the start (read_iolog_get in its
+//!   `iolog.c`), and so they are read. A time that has passed is no wait.
 //!
 //! Actions on files (add, open, close) are no requests. `sync` and `datasync` are flushes, whatever
 //! place stands beside them. `trim` discards. Files are devices, and offsets count from their
@@ -52,11 +52,11 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 }
 
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
-    intake.set_clock("µs of fio's run", Epoch::Unknown);
+    intake.set_clock("from the start of fio's run", Epoch::Unknown);
     intake.set_one_sided();
     let mut devices = Devices::default();
     for input in inputs {
-        let mut log = Log { version: None, waited_us: 0 };
+        let mut log = Log { version: None, now_us: 0 };
         each_line(input, intake, |number, line, intake| {
             match log.line(line, &mut devices) {
                 Ok(Some(ref mut row)) => intake.request(row)?,
@@ -79,8 +79,8 @@ fn version(line: &[u8]) -> Option<Version> {
 #[derive(Debug)]
 struct Log {
     version: Option<Version>,
-    /// All waits of version 2 so far.
-    waited_us: u64,
+    /// Until when the last wait of version 2 lasted.
+    now_us: u64,
 }
 
 impl Log {
@@ -97,7 +97,7 @@ impl Log {
         let mut words = Words::of(line);
         let time_us = match version {
             Version::Third => words.number().ok_or("no time")?,
-            Version::Second => self.waited_us,
+            Version::Second => self.now_us,
         };
         let (file, action) = (words.next(), words.next());
         if action.is_empty() {
@@ -109,8 +109,8 @@ impl Log {
         }
         let offset = words.number().ok_or("no offset")?;
         if action == b"wait" && version == Version::Second {
-            let sum = self.waited_us.checked_add(offset);
-            self.waited_us = sum.ok_or("a time beyond all years")?;
+            let until_us = offset.checked_mul(1000).ok_or("a time beyond all years")?;
+            self.now_us = self.now_us.max(until_us);
             return Ok(None);
         }
         let length_bytes = words.number().and_then(length).ok_or("no length")?;
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str) -> Vec<Result<Option<Request>, &'static str>> {
-        let mut log = Log { version: None, waited_us: 0 };
+        let mut log = Log { version: None, now_us: 0 };
         let mut devices = Devices::default();
         text.lines().map(|line| log.line(line.as_bytes(), &mut devices)).collect()
     }
@@ -147,9 +147,9 @@ mod tests {
     fn times_stand_in_each_line_or_in_waits() {
         let third = "fio version 3 iolog\n5 f add\n9 f read 0 512\n12 f write 0 512";
         assert_eq!(times_us(third), [9, 12]);
-        let second =
-            "fio version 2 iolog\nf add\nf read 0 512\nf wait 100 0\nf wait 7 0\nf read 0 512";
-        assert_eq!(times_us(second), [0, 107]);
+        let second = "fio version 2 iolog\nf add\nf read 0 512\nf wait 100 0\nf wait 7 0\n\
+            f read 0 512\nf wait 250 0\nf sync 0 0";
+        assert_eq!(times_us(second), [0, 100_000, 250_000]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! A file to import: opened, decompressed by what it begins with, its beginning shown before it is
-//! read.
+//! A file to import: opened, decompressed by what it begins with, text turned into UTF-8, its
+//! beginning shown before it is read.
 
+use super::encoding::Utf8;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -116,7 +117,7 @@ impl Input {
         };
         Ok(Self {
             path: path.to_owned(),
-            reader: BufReader::with_capacity(BUFFER_BYTES, plain),
+            reader: BufReader::with_capacity(BUFFER_BYTES, Box::new(Utf8::of(plain))),
             length_bytes: 0,
             taken_bytes: Arc::new(AtomicU64::new(0)),
             is_compressed: compression.is_some(),

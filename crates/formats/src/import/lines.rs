@@ -16,13 +16,20 @@ const LINE_BYTES: usize = 64 * 1024;
 const EMPTY_BYTES_MAX: u64 = 64 << 20;
 pub(super) const REJECTED_MAX: u64 = 1_000_000;
 
-/// Hands each line over with its number, which counts from 1; without its end (LF or CR LF).
+/// Hands each line over with its number, which counts from 1; without its end (LF or CR LF). A
+/// blank line says nothing, in whatever format, and is passed over.
 /// Errors: a file that cannot be read or begins with nothing for very long; what `each` returns.
 pub(super) fn each_line(
     input: &mut Input,
     intake: &mut Intake,
-    mut each: impl FnMut(u64, &[u8], &mut Intake) -> Result<(), ImportError>,
+    mut take: impl FnMut(u64, &[u8], &mut Intake) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
+    let mut each = |number: u64, line: &[u8], intake: &mut Intake| {
+        let line = without_return(line);
+        let is_blank =
+            line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty();
+        if is_blank { Ok(()) } else { take(number, line, intake) }
+    };
     let mut number = 0;
     let mut empty_bytes = 0;
     // A line that began in the last buffer.
@@ -45,10 +52,10 @@ pub(super) fn each_line(
             number += 1;
             let line = &buffer[begin..blank + end];
             if begun.is_empty() {
-                each(number, without_return(line), intake)?;
+                each(number, line, intake)?;
             } else {
                 extend(&mut begun, line);
-                each(number, without_return(&begun), intake)?;
+                each(number, &begun, intake)?;
                 begun.clear();
             }
             begin = blank + end + 1;
@@ -62,7 +69,7 @@ pub(super) fn each_line(
             refuse_nothing(input, intake, empty_bytes)?;
         }
     }
-    if begun.is_empty() { Ok(()) } else { each(number + 1, without_return(&begun), intake) }
+    each(number + 1, &begun, intake)
 }
 
 /// How much of a buffer are lines of which all are blank: nothing, unless the whole buffer is.
@@ -100,8 +107,6 @@ pub(super) fn each_row(
             match row(line, intake) {
                 Ok(Some(ref mut row)) => intake.request(row)?,
                 Ok(None) => {}
-                // A blank line says nothing, and nothing wrong.
-                Err(_) if line.trim_ascii().is_empty() => {}
                 Err(why) => intake.reject(number, why),
             }
             Ok(())
@@ -110,26 +115,44 @@ pub(super) fn each_row(
     Ok(())
 }
 
-/// The same of files of which each line is a request, but for one that may stand at the top and
-/// again where files were put together.
+/// The same of files of which each line is a request, but for comments and one that names the
+/// columns at the top, and again where files were put together.
 #[inline]
 pub(super) fn each_line_under(
-    head: &[u8],
     inputs: &mut [Input],
     intake: &mut Intake,
     mut row: impl FnMut(&[u8]) -> Result<Request, &'static str>,
 ) -> Result<(), ImportError> {
     for input in inputs {
+        let (mut head, mut has_begun) = (Vec::new(), false);
         each_line(input, intake, |number, line, intake| {
             match row(line) {
                 Ok(ref mut row) => intake.request(row)?,
-                Err(_) if line == head || line.trim_ascii().is_empty() => {}
+                Err(_) if line.starts_with(b"#") || line == head => return Ok(()),
+                Err(_) if !has_begun && names_columns(line) => head = line.to_vec(),
                 Err(why) => intake.reject(number, why),
             }
+            has_begun = true;
             Ok(())
         })?;
     }
     Ok(())
+}
+
+/// Whether a line can be the names of a table's columns: it has as many words as the shortest of
+/// our tables, and all are names, as no line of a request's numbers is.
+pub(super) fn names_columns(line: &[u8]) -> bool {
+    let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. /()[]:\"".contains(byte);
+    let is_name = |word: &[u8]| {
+        let word = word.trim_ascii().strip_prefix(b"\"").unwrap_or(word.trim_ascii());
+        word.len() > 1
+            && word.first().is_some_and(u8::is_ascii_alphabetic)
+            && word.iter().all(is_in_name)
+    };
+    let separator = if line.contains(&b',') { b',' } else { b' ' };
+    let words = line.split(|byte| *byte == separator || *byte == b'\t');
+    let mut words = words.filter(|word| !word.is_empty());
+    words.clone().count() >= 5 && words.all(is_name)
 }
 
 fn extend(line: &mut Vec<u8>, more: &[u8]) {
@@ -142,6 +165,7 @@ fn without_return(line: &[u8]) -> &[u8] {
 }
 
 /// Yes if most of the first lines are understood: a damaged one is no reason to refuse the rest.
+/// Names of columns and comments count for nothing.
 pub(super) fn guess_by_lines(
     head: &[u8],
     is_whole: bool,
@@ -149,7 +173,9 @@ pub(super) fn guess_by_lines(
 ) -> Guess {
     let lines = first_lines(head, is_whole, 20);
     let understood = lines.iter().filter(|line| is_understood(line)).count();
-    Guess::of(2 * understood > lines.len())
+    let says_nothing = |line: &&&[u8]| line.starts_with(b"#") || names_columns(line);
+    let others = lines.iter().filter(says_nothing).filter(|line| !is_understood(line)).count();
+    Guess::of(2 * understood > lines.len() - others)
 }
 
 /// The whole lines at the beginning of a file, for a guess: at most `count`, without the last one
@@ -183,8 +209,8 @@ mod tests {
 
     #[test]
     fn lines_end_in_either_way_and_the_last_need_not() {
-        assert_eq!(lines(b"a\r\n\nb"), [(1, b"a".to_vec()), (2, vec![]), (3, b"b".to_vec())]);
-        assert!(lines(b"").is_empty());
+        assert_eq!(lines(b"a\r\n\n\r\n \t\nb"), [(1, b"a".to_vec()), (5, b"b".to_vec())]);
+        assert!(lines(b"").is_empty() && lines(b" \r\n\r").is_empty());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Listings with a column for each fact and a line for each completed request: what biosnoop
 //! prints, in all its versions. Columns are given by their names in the head, whatever their order;
 //! unknown ones are passed over. The name of a command may have spaces: columns before it are
-//! counted from the left, those behind it from the right.
+//! counted from the left, those behind it from the right. A second line may name the words of a
+//! column (`MAJOR MINOR` under `DISK`).
 //!
 //! The time of a line is that of the completion: biosnoop prints when a request completes.
 
@@ -11,7 +12,7 @@ use super::parse::{fixed, length, unsigned};
 use super::words::Words;
 use super::{ImportError, Input};
 use memchr::memmem;
-use model::record::{Op, Request};
+use model::record::{Op, Request, device_number};
 use trace::intake::Intake;
 use trace::rwbs::{letters, offset};
 
@@ -29,6 +30,8 @@ pub(super) enum Column {
     Command,
     Process,
     Disk,
+    /// The second of the two words that are a disk: its minor number.
+    DiskPart,
     Letters,
     Sector,
     Bytes,
@@ -66,7 +69,14 @@ impl Columns {
                 break;
             }
             let known = names.iter().find(|(name, _)| *name == word);
-            columns.push(known.map_or(Column::Unknown, |(_, column)| *column));
+            let known = known.map_or(Column::Unknown, |(_, column)| *column);
+            columns.push(match word {
+                b"MAJOR" | b"MAJ" => Column::Disk,
+                b"ID" | b"MINOR" | b"MIN" if columns.last() == Some(&Column::Disk) => {
+                    Column::DiskPart
+                }
+                _ => known,
+            });
         }
         let tells = |is: fn(&Column) -> bool| columns.iter().any(is);
         // The words of two names of several words could not be distinguished.
@@ -76,6 +86,22 @@ impl Columns {
             && tells(|c| matches!(c, Column::Time { .. }))
             && tells(|c| matches!(c, Column::FromIssue { .. } | Column::FromStart { .. }));
         is_head.then_some(Self(columns))
+    }
+
+    /// Takes a second line of a head, which names the words of a column above it. Of these we know
+    /// the two numbers of a disk. False if the line is none.
+    fn name_more(&mut self, line: &[u8]) -> bool {
+        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let is_name = |word: &[u8]| {
+            word.first().is_some_and(u8::is_ascii_uppercase)
+                && word.iter().all(|b| b.is_ascii_uppercase() || b"()_-:".contains(b))
+        };
+        let is_disks = words.clone().any(|word| matches!(word, b"MINOR" | b"MIN"));
+        let disk = self.0.iter().position(|column| *column == Column::Disk);
+        if let Some(disk) = disk.filter(|_| is_disks && !self.0.contains(&Column::DiskPart)) {
+            self.0.insert(disk + 1, Column::DiskPart);
+        }
+        words.clone().next().is_some() && words.clone().all(is_name)
     }
 
     #[inline]
@@ -94,11 +120,12 @@ impl Columns {
             let (from, _) = places[next];
             next += if *column == Column::Command { 1 + more } else { 1 };
             let (_, to) = places[next - 1];
-            found.take(*column, &line[from..to], devices)?;
+            found.take(*column, &line[from..to])?;
         }
         if next != count {
             return Err("too many words");
         }
+        found.row.device = found.device(devices)?;
         Ok((found.request()?, found.command))
     }
 }
@@ -130,16 +157,13 @@ struct Found<'a> {
     letters: Option<(Op, model::record::Flags)>,
     row: Request,
     command: &'a [u8],
+    disk: &'a [u8],
+    disk_part: Option<&'a [u8]>,
 }
 
 impl<'a> Found<'a> {
     #[inline]
-    fn take(
-        &mut self,
-        column: Column,
-        word: &'a [u8],
-        devices: &mut Devices,
-    ) -> Result<(), &'static str> {
+    fn take(&mut self, column: Column, word: &'a [u8]) -> Result<(), &'static str> {
         let span = |places| fixed(word, places, b'.').filter(|ns| *ns >= 0).ok_or("no latency");
         match column {
             Column::Time { places } => {
@@ -150,7 +174,8 @@ impl<'a> Found<'a> {
                 let pid = unsigned(word).and_then(|pid| u32::try_from(pid).ok());
                 self.row.pid = Some(pid.ok_or("no process")?);
             }
-            Column::Disk => self.row.device = devices.number(&[word]),
+            Column::Disk => self.disk = word,
+            Column::DiskPart => self.disk_part = Some(word),
             Column::Letters => {
                 self.letters = Some(letters(word).ok_or("letters that are no operation's")?);
             }
@@ -166,6 +191,17 @@ impl<'a> Found<'a> {
             Column::Unknown => {}
         }
         Ok(())
+    }
+
+    /// The disk by its two numbers, or by its name; 0 if there is no such column.
+    #[inline]
+    fn device(&self, devices: &mut Devices) -> Result<u32, &'static str> {
+        let Some(minor) = self.disk_part else {
+            return Ok(if self.disk.is_empty() { 0 } else { devices.number(&[self.disk]) });
+        };
+        let number = |word| unsigned(word).and_then(|number| u32::try_from(number).ok());
+        let numbers = number(self.disk).zip(number(minor));
+        numbers.and_then(|(major, minor)| device_number(major, minor)).ok_or("no disk's numbers")
     }
 
     #[inline]
@@ -214,6 +250,8 @@ impl Listing<'_> {
     ) -> Result<(), ImportError> {
         let mut devices = Devices::default();
         for input in inputs {
+            // In which line the columns were named; none in line 0.
+            let mut head = 0;
             each_line(input, intake, |number, line, intake| {
                 let why = match self.columns.read(line, &mut devices) {
                     Ok((mut row, command)) => {
@@ -224,6 +262,8 @@ impl Listing<'_> {
                 };
                 if let Some(columns) = Columns::named(line, self.names) {
                     self.columns = columns;
+                    head = number;
+                } else if number == head + 1 && self.columns.name_more(line) {
                 } else if let Some(lost) = lost(line) {
                     intake.counts_mut().lost += lost;
                 } else if !self.is_passed_over(line) {
@@ -277,6 +317,34 @@ mod tests {
         ] {
             assert_eq!(read(line), Err(why), "{line}");
         }
+    }
+
+    #[test]
+    fn a_disk_may_be_two_numbers_that_one_line_or_two_name() {
+        let names = [
+            (&b"TIME(ms)"[..], Column::Time { places: 6 }),
+            (b"DISK", Column::Disk),
+            (b"COMM", Column::Command),
+            (b"PID", Column::Process),
+            (b"LAT(ms)", Column::FromStart { places: 6 }),
+        ];
+        for (head, more) in [
+            ("TIME(ms) DISK ID COMM PID LAT(ms)", Some("         MAJOR MINOR")),
+            ("TIME(ms) DISK ID COMM PID LAT(ms)", None),
+            ("TIME(ms) DISK    COMM PID LAT(ms)", Some("         MAJOR MINOR")),
+            ("TIME(ms) MAJ MIN COMM PID LAT(ms)", None),
+        ] {
+            let mut columns = Columns::named(head.as_bytes(), &names).unwrap();
+            assert!(more.is_none_or(|more| columns.name_more(more.as_bytes())));
+            let line = b"641 259 4 kworker/0:1 H 77 13";
+            let (row, command) = columns.read(line, &mut Devices::default()).unwrap();
+            assert_eq!((row.device, row.pid), (259 << 20 | 4, Some(77)), "{head}");
+            assert_eq!(command, b"kworker/0:1 H");
+        }
+        let mut columns = Columns::named(b"TIME(ms) DISK COMM PID LAT(ms)", &names).unwrap();
+        assert!(!columns.name_more(b"641 sda bash 77 13"));
+        let (row, _) = columns.read(b"641 sda bash 77 13", &mut Devices::default()).unwrap();
+        assert_eq!(row.device, 0);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod bpftrace_biosnoop;
 mod columns;
 mod devices;
 mod disksim_validate;
+mod encoding;
 mod etw_dumper;
 mod fio_iolog;
 mod fiu;
@@ -76,6 +77,9 @@ pub enum ImportError {
     UnknownFormat { name: String, known: String },
     #[error("detect the format of {path}; give --input-format, one of {known}")]
     NotGuessed { path: PathBuf, known: String },
+    #[error("find a request in {path}: the file is empty; check the program that wrote it",
+            path = path.display())]
+    Empty { path: PathBuf },
     #[error("import {first} and {second} together: {first} is {first_format}, {second} is \
              {second_format}; import each file \
              separately", first = first.display(), second = second.display())]
@@ -157,16 +161,24 @@ pub fn named(name: &str) -> Result<&'static Format, ImportError> {
 }
 
 /// The format of a file, by its beginning.
-/// Errors: no format says yes.
+/// Errors: no format says yes; an empty file.
 pub fn guess(input: &mut Input) -> Result<&'static Format, ImportError> {
+    guess_unless_empty(input)?.ok_or_else(|| ImportError::Empty { path: input.path().to_owned() })
+}
+
+/// The same; none of a file that is empty, as blktrace leaves one for a CPU without events.
+fn guess_unless_empty(input: &mut Input) -> Result<Option<&'static Format>, ImportError> {
     let (head, is_whole) = input.head()?;
+    if is_whole && head.trim_ascii().is_empty() {
+        return Ok(None);
+    }
     let says = |format: &&&Format, guess| (format.guess)(head, is_whole) == guess;
     let yes = FORMATS.iter().find(|f| says(f, Guess::Yes));
     // One that would need more, and only one: there is nothing else that it could be.
     let mut maybe = FORMATS.iter().filter(|f| says(f, Guess::NeedMore));
     let only = maybe.next().filter(|_| maybe.next().is_none());
-    let found = yes.or(only).copied();
-    found.ok_or_else(|| ImportError::NotGuessed { path: input.path().to_owned(), known: known() })
+    let not_guessed = || ImportError::NotGuessed { path: input.path().to_owned(), known: known() };
+    yes.or(only).copied().map(Some).ok_or_else(not_guessed)
 }
 
 /// Reads files of one trace: of the format given, or of the one that all are guessed to be.
@@ -193,12 +205,12 @@ pub fn read(
     Ok(format)
 }
 
-/// The one format that all files are of.
-/// Errors: one that is of none, or two that differ.
+/// The one format that all files are of, but for empty ones.
+/// Errors: one that is of none, or two that differ; nothing but empty files.
 pub fn guess_together(inputs: &mut [Input]) -> Result<&'static Format, ImportError> {
     let mut found: Option<(PathBuf, &'static Format)> = None;
-    for input in inputs {
-        let format = guess(input)?;
+    for input in &mut *inputs {
+        let Some(format) = guess_unless_empty(input)? else { continue };
         match &found {
             None => found = Some((input.path().to_owned(), format)),
             Some((_, first)) if first.name() == format.name() => {}
@@ -212,7 +224,6 @@ pub fn guess_together(inputs: &mut [Input]) -> Result<&'static Format, ImportErr
             }
         }
     }
-    found
-        .map(|(_, format)| format)
-        .ok_or_else(|| ImportError::NotGuessed { path: PathBuf::new(), known: known() })
+    let path = || inputs.first().map(|i| i.path().to_owned()).unwrap_or_default();
+    found.map(|(_, format)| format).ok_or_else(|| ImportError::Empty { path: path() })
 }

@@ -31,17 +31,21 @@ fn lost(line: &[u8]) -> Option<u64> {
     unsigned(line[place..].rsplit(|b| *b == b' ').next()?)
 }
 
-/// Whether a line is a comment, empty, or of a call chain: `ffffffff8134 __submit_bio+0x1f
-/// ([kernel.kallsyms])`.
+/// Whether a line is a comment, or of a call chain: `ffffffff8134 __submit_bio+0x1f
+/// ([kernel.kallsyms])`, with an address of as many digits as it has, and without what `-F` leaves
+/// out of it.
 fn is_passed_over(line: &[u8]) -> bool {
-    let text = line.trim_ascii_start();
-    let address = text.split(|b| *b == b' ').next().unwrap_or_default();
-    text.is_empty()
-        || text.starts_with(b"#")
-        || (address.len() < text.len()
-            && line.len() > text.len()
-            && (8..=16).contains(&address.len())
-            && address.iter().all(u8::is_ascii_hexdigit))
+    let text = line.trim_ascii();
+    if text.starts_with(b"#") {
+        return true;
+    }
+    let is_indented = line.first().is_some_and(u8::is_ascii_whitespace);
+    let (address, rest) = text.split_at(text.iter().position(|b| *b == b' ').unwrap_or(0));
+    let rest = rest.trim_ascii_start();
+    let is_address = (1..=16).contains(&address.len()) && address.iter().all(u8::is_ascii_hexdigit);
+    // A task's name may be hexadecimal digits, and a number is behind it.
+    let is_symbol = !rest.contains(&b' ') && rest.iter().any(|b| !b.is_ascii_digit());
+    is_indented && is_address && (rest.ends_with(b")") || is_symbol)
 }
 
 #[cfg(test)]
@@ -52,10 +56,20 @@ mod tests {
     fn lines_that_are_no_events_are_told_apart() {
         assert_eq!(lost(b"swapper 0 [001] 1.000000: PERF_RECORD_LOST lost 133"), Some(133));
         assert_eq!(lost(b"dd 1 [000] 1.0: something"), None);
-        for line in ["", "# cmdline : perf script", "\tffffffff813425aa submit_bio+0x1a ([k])"] {
+        for line in [
+            "# cmdline : perf script",
+            "\tffffffff813425aa submit_bio+0x1a ([k])",
+            "            7fffa5a2dc02 blk_update_request ([kernel.kallsyms])",
+            "                   db730 write (/lib/x86_64-linux-gnu/libc-2.24.so)",
+            "        6566322d30333762 [unknown] ([unknown])",
+            "                       0 [unknown] (/usr/bin/my program)",
+            "\t    4f2 operator new(unsigned long) (inlined)",
+            "\tffffffff813425aa submit_bio+0x1a",
+        ] {
             assert!(is_passed_over(line.as_bytes()), "{line}");
         }
         assert!(!is_passed_over(b"deadbeef is a task"));
         assert!(!is_passed_over(b" dd 8515 [000] 1975"));
+        assert!(!is_passed_over(b" dd 8515"));
     }
 }

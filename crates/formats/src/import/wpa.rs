@@ -106,7 +106,6 @@ struct Header {
 impl Header {
     /// The one that a line is, if it has the columns without which there are no requests.
     fn of(line: &[u8]) -> Option<Self> {
-        let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         b";\t,".iter().find_map(|separator| {
             let mut places = [0; WANTED];
             let columns = Columns::by_names(Fields::of(line, *separator), |name| {
@@ -231,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_english_one_quotes_its_thousands() {
-        let header = "\u{feff}Disk,IO Type,Process,Init Time (ms),IO Time (ns),Size (B),Min Offset";
+        let header = "Disk,IO Type,Process,Init Time (ms),IO Time (ns),Size (B),Min Offset";
         let line = r#"0,Write,a.exe (12),"1,080.116400","2,000","16,384",0x400"#;
         let (row, process) = one(header, line).unwrap();
         assert_eq!((process.as_slice(), row.pid, row.op), (&b"a.exe"[..], Some(12), Op::Write));

@@ -4,7 +4,7 @@
 //! Non-goals: streaming of millions of rows (samples and findings are thousands).
 
 use super::column::{Column, Kind, Record, Value};
-use super::input::{Input, numbers};
+use super::input::{Input, is_all_null, numbers};
 use crate::held::shown;
 use crate::whole_file::write_whole;
 use arrow_array::builder::{ListBuilder, UInt64Builder};
@@ -138,6 +138,9 @@ fn build(kind: Kind, values: impl Iterator<Item = Value>) -> ArrayRef {
 /// The values of a column of whatever program; none if they are not of this kind.
 fn values_of(kind: Kind, array: &ArrayRef) -> Option<Vec<Value>> {
     let values = match kind {
+        Kind::F64 if is_all_null(array) => vec![Value::F64(None); array.len()],
+        Kind::Text if is_all_null(array) => vec![Value::Text(None); array.len()],
+        Kind::List if array.is_empty() => Vec::new(),
         Kind::U64 => numbers::<UInt64Type>(array)?.iter().map(Value::U64).collect(),
         Kind::I64 => numbers::<Int64Type>(array)?.iter().map(Value::I64).collect(),
         Kind::F64 => array.as_primitive_opt::<Float64Type>()?.iter().map(Value::F64).collect(),

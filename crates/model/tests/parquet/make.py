@@ -92,6 +92,12 @@ def main():
     pq.write_table(ours, "checksums.parquet", write_page_checksum=True, compression="none",
                    store_schema=False)
     pq.write_table(ours, "brotli.parquet", compression="brotli", store_schema=False)
+    # A column without a value has no type of its own, and rows may all be filtered out.
+    nulls = ours.drop_columns(["cgroup"]).append_column("cgroup", pa.nulls(ROWS))
+    nulls = nulls.append_column("file_kind", pa.nulls(ROWS))
+    nulls = nulls.append_column("above_id", pa.nulls(ROWS, pa.string()))
+    pq.write_table(nulls, "all_null.parquet")
+    pq.write_table(nulls.slice(0, 0), "empty.parquet")
 
 
 main()

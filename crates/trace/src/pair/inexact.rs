@@ -9,10 +9,16 @@
 //!   behind
 //!   that part.
 //! - A completion of no bytes to a write that was to flush first is the end of its flush sequence.
+//! - An issue where a request of the same extent was issued already is that request *again*, where
+//!   the stream tells of begins: another would have begun. Where it does not, only completions
+//!   tell: what was issued once more and is not completed was the same request.
+//! - An issue that is longer than its request has others in it that lie there and were not issued:
+//!   schedulers merge whole requests, and kernels before 5.12 do not say so.
 //!
 //! Non-goals: to guess whose a flush is. Parents stay null.
 
 use super::open::Open;
+use super::waiting::{Again, Waiting, choose, position};
 use super::window::Window;
 use crate::event::{Event, Extent, Origin, Step};
 use hashbrown::HashMap;
@@ -24,6 +30,12 @@ use std::hash::{Hash, Hasher};
 
 /// Outstanding requests at the most; the oldest half is then taken to be never completed.
 const OUTSTANDING: usize = if cfg!(test) { 1 << 12 } else { 1 << 21 };
+
+/// So long after a third was begun a completion is no more that of one which was surely another.
+const AGAIN_NS: i64 = 1_000_000_000;
+
+/// Requests begin at multiples of it.
+const SECTOR_BYTES: u64 = 512;
 
 /// Outstanding requests at one place at the most, of which the oldest is then taken to be never
 /// completed: more than any device has tags, and few enough to look through.
@@ -52,30 +64,6 @@ impl ExtentKey {
     }
 }
 
-/// A request and how far it has got.
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    open: Open,
-    /// Of its length, from its front.
-    completed_bytes: u32,
-    /// When its data was completed, if it was to flush first.
-    data_ns: Option<i64>,
-}
-
-impl Waiting {
-    fn remaining_bytes(&self) -> u32 {
-        self.open.extent.length_bytes.saturating_sub(self.completed_bytes)
-    }
-
-    fn is_queued_only(&self) -> bool {
-        self.open.started_ns.is_none() && self.open.issued_ns.is_none()
-    }
-
-    fn is_unissued(&self) -> bool {
-        self.open.is_unissued()
-    }
-}
-
 /// What is outstanding. Requests stay where they lie until they are done with: they are long, and
 /// places come and go.
 #[derive(Debug, Default)]
@@ -89,6 +77,12 @@ pub(super) struct Inexact {
     /// The place where a request was put last, and where that lies, if it is the only one there:
     /// its next steps often follow at once.
     last: Option<(ExtentKey, u32)>,
+    /// Whether the stream tells when requests begin.
+    tells_begins: bool,
+    /// How many of those outstanding may be others again.
+    again: usize,
+    /// How many were, and were not counted yet.
+    issued_again: u64,
 }
 
 /// Where the requests of a place lie.
@@ -101,11 +95,21 @@ impl Inexact {
 
     pub(super) fn event(&mut self, event: &Event, window: &mut Window, counts: &mut Counts) {
         let place = ExtentKey::of(event.device, &event.extent);
+        let begins = matches!(event.step, Step::Queue(_) | Step::Start { .. });
+        self.tells_begins |= begins;
+        if self.again > 0 && (begins || matches!(event.step, Step::Issue { .. })) {
+            self.begin_anew(place, event.time_ns, window);
+        }
+        self.step(place, event, window, counts);
+        counts.requeued += std::mem::take(&mut self.issued_again);
+    }
+
+    fn step(&mut self, place: ExtentKey, event: &Event, window: &mut Window, counts: &mut Counts) {
         match event.step {
             Step::Queue(origin) => {
                 let mut open = Open::new(event, origin, window.open());
                 open.queued_ns = Some(event.time_ns);
-                self.add(place, &open, window);
+                _ = self.add(place, &open, window);
             }
             Step::Start { queued_ns, origin, .. } => {
                 self.start(place, event, queued_ns, origin, window);
@@ -116,7 +120,7 @@ impl Inexact {
                     window.layers.tell(&waiting.open, (device, offset_bytes));
                 }
             }
-            Step::Issue { origin, .. } => self.issue(place, event, origin, window),
+            Step::Issue { origin, .. } => self.issue(place, event, origin, window, counts),
             Step::Requeue => {
                 counts.requeued += 1;
                 if let Some(waiting) = self.find(place, |w| !w.is_unissued()) {
@@ -157,7 +161,7 @@ impl Inexact {
         Some(self.requests[lies as usize].open)
     }
 
-    fn add(&mut self, place: ExtentKey, open: &Open, window: &mut Window) {
+    fn add(&mut self, place: ExtentKey, open: &Open, window: &mut Window) -> u32 {
         if self.outstanding >= OUTSTANDING {
             self.give_up_the_older_half(window);
         }
@@ -167,13 +171,15 @@ impl Inexact {
             // It is long: a whole one that is put there would be copied twice.
             Some(vacant) => {
                 vacant.open = *open;
-                (vacant.completed_bytes, vacant.data_ns) = (0, None);
+                (vacant.completed_bytes, vacant.data_ns, vacant.again) = (0, None, Again::No);
             }
             None => {
-                self.requests.push(Waiting { open: *open, completed_bytes: 0, data_ns: None });
+                let (open, again) = (*open, Again::No);
+                self.requests.push(Waiting { open, completed_bytes: 0, data_ns: None, again });
             }
         }
         self.put(place, lies, window);
+        lies
     }
 
     /// Among those at a place, by age.
@@ -191,10 +197,47 @@ impl Inexact {
         }
     }
 
-    /// A request that is at no place any more is done with.
+    /// A request that is at no place any more is done with. One that is not completed, and may be
+    /// another again that was, is no row.
     fn close(&mut self, lies: u32, completed_ns: Option<i64>, error: i32, window: &mut Window) {
-        close(&mut self.requests[lies as usize], completed_ns, error, window);
+        let waiting = &mut self.requests[lies as usize];
+        self.again -= usize::from(waiting.again != Again::No);
+        let is_again = waiting.again == Again::Likely || waiting.is_over();
+        if is_again && completed_ns.is_none() {
+            self.issued_again += 1;
+            window.drop(waiting.open.id);
+        } else {
+            close(waiting, completed_ns, error, window);
+        }
         self.vacant.push(lies);
+    }
+
+    /// Something begins at a place: what may be again there what was completed before, surely is.
+    fn begin_anew(&mut self, place: ExtentKey, now_ns: i64, window: &mut Window) {
+        let Some(there) = self.waiting.get(&place) else { return };
+        for lies in there {
+            let again = &mut self.requests[*lies as usize].again;
+            if *again == Again::Likely {
+                *again = Again::Surely(now_ns);
+            }
+        }
+        let is_over = |w: &Waiting| match w.again {
+            Again::Surely(since_ns) => now_ns.saturating_sub(since_ns) > AGAIN_NS,
+            _ => false,
+        };
+        while let Some(over) = self.remove(place, |all, there| position(all, there, is_over)) {
+            self.close(over, None, 0, window);
+        }
+    }
+
+    /// A request was completed: what may be it again at its place is likely to be.
+    fn end_at(&mut self, place: ExtentKey) {
+        for lies in self.waiting.get(&place).into_iter().flatten() {
+            let again = &mut self.requests[*lies as usize].again;
+            if *again == Again::Maybe {
+                *again = Again::Likely;
+            }
+        }
     }
 
     /// The oldest request there of which a condition holds.
@@ -247,21 +290,74 @@ impl Inexact {
                 let mut open = Open::new(event, origin, window.open());
                 open.queued_ns = queued_ns;
                 open.started_ns = Some(event.time_ns);
-                self.add(place, &open, window);
+                _ = self.add(place, &open, window);
             }
         }
     }
 
-    fn issue(&mut self, place: ExtentKey, event: &Event, origin: Origin, window: &mut Window) {
-        match self.find(place, Waiting::is_unissued) {
-            Some(waiting) => waiting.open.issue(event.time_ns, event.extent),
-            None => {
-                // A flush is handed over for others.
-                let is_requested = place.op != Op::Flush;
-                let origin = if is_requested { origin } else { Origin::default() };
-                let mut open = Open::new(event, origin, window.open());
-                open.issued_ns = Some(event.time_ns);
-                self.add(place, &open, window);
+    fn issue(
+        &mut self,
+        place: ExtentKey,
+        event: &Event,
+        origin: Origin,
+        window: &mut Window,
+        counts: &mut Counts,
+    ) {
+        let Event { time_ns, extent, .. } = *event;
+        if let Some(waiting) = self.find(place, Waiting::is_unissued) {
+            let known_bytes = waiting.open.extent.length_bytes;
+            waiting.open.issue(time_ns, extent);
+            return self.take_in(place, (known_bytes, extent.length_bytes), window, counts);
+        }
+        // A flush is handed over for others.
+        let is_requested = place.op != Op::Flush;
+        let is_same = |w: &Waiting| is_requested && !w.is_over() && w.is_issued_as(event);
+        let tells_begins = self.tells_begins;
+        let same = self.find(place, is_same);
+        let is_again = same.is_some();
+        if let Some(same) = same.filter(|_| tells_begins) {
+            counts.requeued += 1;
+            return same.open.issue(time_ns, extent);
+        }
+        let origin = if is_requested { origin } else { Origin::default() };
+        let mut open = Open::new(event, origin, window.open());
+        open.issued_ns = Some(time_ns);
+        let lies = self.add(place, &open, window);
+        if is_again {
+            self.again += 1;
+            self.requests[lies as usize].again = Again::Maybe;
+        }
+    }
+
+    /// Lets those go that became a part of a request, which was known to be shorter than it is.
+    fn take_in(
+        &mut self,
+        place: ExtentKey,
+        (known_bytes, bytes): (u32, u32),
+        window: &mut Window,
+        counts: &mut Counts,
+    ) {
+        let Some(begin) = place.offset_bytes.filter(|_| known_bytes < bytes) else { return };
+        if self.outstanding < 2 || known_bytes == 0 {
+            return;
+        }
+        let end = begin.saturating_add(u64::from(bytes));
+        let is_within = |w: &Waiting| {
+            let offset = w.open.extent.offset_bytes.unwrap_or(u64::MAX);
+            let is_new = w.is_unissued() && !w.open.is_requeued;
+            is_new && offset.saturating_add(u64::from(w.open.extent.length_bytes)) <= end
+        };
+        let mut offset = begin;
+        while offset + SECTOR_BYTES < end {
+            offset += SECTOR_BYTES;
+            let there = ExtentKey { offset_bytes: Some(offset), ..place };
+            if !self.waiting.contains_key(&there) {
+                continue;
+            }
+            while let Some(part) = self.remove(there, |all, t| position(all, t, is_within)) {
+                counts.merged += 1;
+                window.drop(self.requests[part as usize].open.id);
+                self.vacant.push(part);
             }
         }
     }
@@ -323,10 +419,23 @@ impl Inexact {
             place.offset_bytes = None;
             lies = take(place);
         }
+        if lies.is_none() {
+            lies = self.take_merged(place, bytes);
+        }
         let Some(lies) = lies else {
             counts.orphaned += 1;
             return window.orphan(event, error);
         };
+        if self.again > 0 {
+            self.end_at(place);
+        }
+        let chosen = &mut self.requests[lies as usize];
+        let known_bytes = chosen.remaining_bytes();
+        if bytes > known_bytes && known_bytes > 0 && chosen.is_unissued() {
+            chosen.open.extent.length_bytes += bytes - known_bytes;
+            chosen.open.extent.flags |= Flags::MERGED;
+            self.take_in(place, (known_bytes, bytes), window, counts);
+        }
         let chosen = &mut self.requests[lies as usize];
         if bytes > 0 && bytes < chosen.remaining_bytes() {
             counts.partially_completed += 1;
@@ -344,67 +453,48 @@ impl Inexact {
         self.close(lies, Some(event.time_ns), error, window);
     }
 
+    /// Takes a request out that a longer completion is for: of a stream that tells of queueing
+    /// alone, if the one behind it became a part of it.
+    fn take_merged(&mut self, place: ExtentKey, bytes: u32) -> Option<u32> {
+        let is_shorter = |w: &Waiting| w.is_unissued() && w.remaining_bytes() < bytes;
+        let known_bytes = self.find(place, is_shorter)?.remaining_bytes();
+        let offset_bytes = place.offset_bytes?.checked_add(u64::from(known_bytes));
+        let behind = ExtentKey { offset_bytes, ..place };
+        self.find(behind, Waiting::is_unissued).filter(|_| known_bytes > 0)?;
+        self.remove(place, |all, there| position(all, there, is_shorter))
+    }
+
     /// So that a stream of requests that nobody completes does not fill the memory.
     fn give_up_the_older_half(&mut self, window: &mut Window) {
         self.last = None;
-        let all = &mut self.requests;
+        let all = &self.requests;
         let there = self.waiting.values().flatten();
         let mut ids: Vec<u64> = there.map(|lies| all[*lies as usize].open.id).collect();
         let middle = ids.len() / 2;
         let (_, &mut median, _) = ids.select_nth_unstable(middle);
+        let mut given_up = Vec::new();
         self.waiting.retain(|_, there| {
             there.retain(|lies| {
-                let waiting = &mut all[*lies as usize];
+                let waiting = &all[*lies as usize];
                 let stays = waiting.open.id >= median;
                 if !stays {
-                    close(waiting, None, 0, window);
-                    self.vacant.push(*lies);
+                    given_up.push(*lies);
                 }
                 stays
             });
             !there.is_empty()
         });
+        given_up.into_iter().for_each(|lies| self.close(lies, None, 0, window));
         self.outstanding = self.waiting.values().map(There::len).sum();
     }
 
-    pub(super) fn finish(&mut self, window: &mut Window) {
+    pub(super) fn finish(&mut self, window: &mut Window, counts: &mut Counts) {
         let mut rest: Vec<u32> = self.waiting.drain().flat_map(|(_, there)| there).collect();
         rest.sort_by_key(|lies| self.requests[*lies as usize].open.id);
         rest.into_iter().for_each(|lies| self.close(lies, None, 0, window));
+        counts.requeued += std::mem::take(&mut self.issued_again);
         (self.outstanding, self.last) = (0, None);
     }
-}
-
-/// The oldest at a place of which a condition holds: which of those there.
-fn position(all: &[Waiting], there: &[u32], is_it: impl Fn(&Waiting) -> bool) -> Option<usize> {
-    there.iter().position(|lies| is_it(&all[*lies as usize]))
-}
-
-/// Which request of those at a place a completion is for, and whether another would have fitted as
-/// well.
-fn choose(all: &[Waiting], there: &[u32], op: Op, bytes: u32) -> Option<(usize, bool)> {
-    let first = |is_in: &dyn Fn(&Waiting) -> bool| {
-        let found = position(all, there, is_in)?;
-        Some((found, position(all, &there[found + 1..], is_in).is_some()))
-    };
-    if bytes == 0 && op == Op::Write {
-        // The end of a flush sequence, with data or without.
-        let ends = |w: &Waiting| w.data_ns.is_some() || w.open.extent.length_bytes == 0;
-        return first(&ends);
-    }
-    let awaits = |w: &Waiting| w.data_ns.is_none();
-    let fits = |w: &Waiting| awaits(w) && w.remaining_bytes() == bytes;
-    let is_part = |w: &Waiting| awaits(w) && w.remaining_bytes() > bytes;
-    // What was issued goes first; a stream may tell of queueing alone.
-    let is_issued = |w: &Waiting| !w.is_unissued();
-    let classes: [&dyn Fn(&Waiting) -> bool; 5] = [
-        &|w| fits(w) && is_issued(w),
-        &|w| is_part(w) && is_issued(w),
-        &|w| fits(w),
-        &|w| awaits(w) && is_issued(w),
-        &|w| is_part(w),
-    ];
-    classes.into_iter().find_map(first)
 }
 
 /// The row of a request that is done with. Of a flush sequence: one for what was requested, and one

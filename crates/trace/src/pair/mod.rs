@@ -18,6 +18,7 @@ mod inexact;
 mod layers;
 mod open;
 mod second;
+mod waiting;
 mod window;
 
 #[cfg(test)]
@@ -156,8 +157,8 @@ impl Pairing {
         let Self { exact, second, window, .. } = self;
         window.layers.look(i64::MAX);
         exact.finish(&mut Around { window, counts, second });
-        self.inexact.finish(&mut self.window);
-        self.second.finish(&mut self.window);
+        self.inexact.finish(&mut self.window, counts);
+        self.second.finish(&mut self.window, counts);
         self.window.layers.count(counts);
         self.window.flush();
     }

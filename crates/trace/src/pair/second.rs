@@ -138,8 +138,8 @@ impl Second {
     }
 
     /// Lets all go that is outstanding.
-    pub(super) fn finish(&mut self, window: &mut Window) {
-        self.begun.finish(window);
+    pub(super) fn finish(&mut self, window: &mut Window, counts: &mut Counts) {
+        self.begun.finish(window, counts);
         self.held.clear();
         self.count = 0;
     }

@@ -60,7 +60,7 @@ macro_rules! tables {
                     intake.set_one_sided();
                 }
                 let mut devices = Devices::default();
-                each_line_under(HEAD, inputs, intake, |line| row(line, &mut devices))?;
+                each_line_under(inputs, intake, |line| row(line, &mut devices))?;
                 devices.note(intake);
                 Ok(())
             }

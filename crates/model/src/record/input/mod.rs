@@ -17,7 +17,7 @@ mod pages;
 mod source;
 mod thrift;
 
-pub(super) use numbers::numbers;
+pub(super) use numbers::{is_all_null, numbers};
 
 use super::RecordError;
 use arrow_array::RecordBatch;
@@ -127,7 +127,7 @@ impl Input {
         batch_rows: usize,
     ) -> Result<Batches, RecordError> {
         let damaged = |problem| RecordError::Damaged { path: self.path.clone(), problem };
-        let numbers: Vec<usize> = groups.collect();
+        let numbers: Vec<usize> = groups.filter(|group| self.rows_of(*group) != Some(0)).collect();
         let groups = pages::Groups::new(self.source.clone(), self.metadata.clone(), numbers);
         let left = parquet::arrow::arrow_reader::RowGroups::num_rows(&groups);
         let schema = self.metadata.file_metadata().schema_descr();

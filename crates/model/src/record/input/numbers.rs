@@ -1,5 +1,7 @@
 //! Columns of numbers as other programs write them: Spark makes a u64 a decimal and a u16 an i32,
-//! pandas a column with nulls one of doubles. What is the same number is read as it.
+//! pandas a column with nulls one of doubles. What is the same number is read as it. A column
+//! without a value is written as of any type: pyarrow has one of its own for it, others an i32 or a
+//! text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -12,6 +14,11 @@ use arrow_schema::DataType;
 /// Whole numbers up to here are doubles without loss.
 const EXACT: f64 = (1u64 << 53) as f64;
 
+/// Whether a column has no value at all, so that its type says nothing.
+pub(in crate::record) fn is_all_null(array: &dyn Array) -> bool {
+    array.logical_null_count() == array.len()
+}
+
 /// A column as one of numbers of another type; none if it holds anything that is no such number.
 pub(in crate::record) fn numbers<T>(array: &dyn Array) -> Option<PrimitiveArray<T>>
 where
@@ -20,6 +27,9 @@ where
 {
     if let Some(same) = array.as_primitive_opt::<T>() {
         return Some(same.clone());
+    }
+    if is_all_null(array) {
+        return Some(PrimitiveArray::new_null(array.len()));
     }
     macro_rules! whole {
         ($type:ty) => {
@@ -67,7 +77,7 @@ where
 mod tests {
     use super::*;
     use arrow_array::{
-        Decimal128Array, Float64Array, Int32Array, Int64Array, StringArray, UInt64Array,
+        Decimal128Array, Float64Array, Int32Array, Int64Array, NullArray, StringArray, UInt64Array,
     };
 
     #[test]
@@ -90,6 +100,16 @@ mod tests {
         let scaled = Decimal128Array::from(vec![500]).with_precision_and_scale(20, 2).unwrap();
         assert_eq!(numbers::<UInt64Type>(&scaled), None);
         assert_eq!(numbers::<UInt64Type>(&StringArray::from(vec!["5"])), None);
+    }
+
+    #[test]
+    fn nulls_of_any_type_are_nulls_of_numbers() {
+        let texts = StringArray::from(vec![None::<&str>; 2]);
+        for array in [&NullArray::new(2) as &dyn Array, &texts, &Float64Array::new_null(2)] {
+            assert_eq!(numbers::<UInt64Type>(array), Some(UInt64Array::new_null(2)), "{array:?}");
+        }
+        let none = numbers::<UInt64Type>(&NullArray::new(0));
+        assert_eq!(none, Some(UInt64Array::new_null(0)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::columns::{COLUMNS, CellType};
 use crate::record::RecordError;
-use crate::record::input::numbers;
+use crate::record::input::{is_all_null, numbers};
 use crate::record::request::{
     CommandId, Commands, FileKey, FileKind, FileNumber, Flags, Op, Request,
 };
@@ -349,6 +349,12 @@ impl Columns<'_> {
             return Ok(Words { keys, meanings: Vec::new() });
         };
         let misfit = || self.misfit(name);
+        let may_be_null = COLUMNS.iter().any(|known| known.name == name && known.nullable);
+        if is_all_null(array) && (may_be_null || array.is_empty()) {
+            let keys =
+                Cells { array: Some(PrimitiveArray::new_null(array.len())), has_nulls: true };
+            return Ok(Words { keys, meanings: Vec::new() });
+        }
         let keyed = array.as_dictionary_opt::<Int32Type>().ok_or_else(misfit)?;
         let words = keyed.values().as_any().downcast_ref::<StringArray>().ok_or_else(misfit)?;
         let keys = keyed.keys().clone();

@@ -52,7 +52,6 @@ fn a_completion_is_for_the_request_that_it_fits_best() {
         (queued(1, 512), queued(2, 1024), [None, Some(9)], 0),
         // What is shorter was completed only if it was issued.
         (queued(1, 512), queued(2, 256), [None, None], 0),
-        (issued(1, 1024), issued(2, 1024), [Some(9), None], 1),
         (queued(1, 1024), queued(2, 1024), [Some(9), None], 1),
         (issued(1, 512), issued(2, 256), [Some(9), None], 1),
     ] {
@@ -167,8 +166,8 @@ fn of_too_many_the_older_half_is_given_up_and_no_more() {
 
 #[test]
 fn of_too_many_at_a_place_the_oldest_is_given_up() {
-    let issues: Vec<Event> = (0..1026).map(|n| at(n, 0, 512, ISSUE)).collect();
-    let (rows, counts) = pair(&[&issues[..], &[at(2000, 0, 512, DONE)]].concat());
+    let queued: Vec<Event> = (0..1026).map(|n| at(n, 0, 512, QUEUE)).collect();
+    let (rows, counts) = pair(&[&queued[..], &[at(2000, 0, 512, DONE)]].concat());
     assert_eq!(rows.iter().position(|row| row.completed_ns.is_some()), Some(2));
     assert_eq!((rows.len(), counts.orphaned), (1026, 0));
 }
@@ -187,5 +186,87 @@ fn how_events_were_matched_is_told() {
         assert_eq!(pairing.matching(), words);
         assert_eq!((pairing.outstanding(), pairing.seen()), (events.len(), events.len() as u64));
         assert_eq!(pairing.held(), events.len());
+    }
+}
+
+/// Of a row: offset, length, issue and completion.
+type Ends = (Option<u64>, u32, Option<i64>, Option<i64>);
+
+fn ends(rows: &[Request]) -> Vec<Ends> {
+    rows.iter().map(|r| (r.offset_bytes, r.length_bytes, r.issued_ns, r.completed_ns)).collect()
+}
+
+/// A trace of issues and completions alone has no word of what came between two issues.
+#[test]
+fn what_is_issued_once_more_is_one_request() {
+    let (rows, counts) = pair(&[
+        at(1, 8192, 4096, ISSUE),
+        at(2, 8192, 4096, ISSUE),
+        at(3, 8192, 4096, ISSUE),
+        at(10, 8192, 4096, DONE),
+        // The next one at its place is its own.
+        at(20, 8192, 4096, ISSUE),
+        at(25, 8192, 4096, DONE),
+        at(30, 8192, 4096, ISSUE),
+        at(31, 8192, 4096, ISSUE),
+        at(36, 8192, 4096, DONE),
+    ]);
+    let row = |issued, completed| (Some(8192), 4096, Some(issued), Some(completed));
+    assert_eq!(ends(&rows), [row(1, 10), row(20, 25), row(30, 36)]);
+    assert_eq!(counts, Counts { requeued: 3, ..Counts::default() });
+}
+
+#[test]
+fn two_that_are_completed_are_two() {
+    let (rows, counts) = pair(&[
+        at(1, 8192, 4096, ISSUE),
+        at(2, 8192, 4096, ISSUE),
+        at(10, 8192, 4096, DONE),
+        at(11, 8192, 4096, ISSUE),
+        at(12, 8192, 4096, DONE),
+        at(13, 8192, 4096, DONE),
+    ]);
+    let times: i64 = rows.iter().map(|r| r.completed_ns.unwrap() - r.issued_ns.unwrap()).sum();
+    assert_eq!((rows.len(), times, counts.requeued, counts.orphaned), (3, 21, 0, 0));
+    // Of a stream that tells no completions, each is one.
+    let (rows, counts) = pair(&[1, 2, 3].map(|time| at(time, 8192, 4096, ISSUE)));
+    assert_eq!((rows.len(), counts.requeued), (3, 0));
+}
+
+#[test]
+fn where_begins_are_told_an_issue_without_one_is_again() {
+    let (rows, counts) = pair(&[
+        at(1, 8192, 4096, QUEUE),
+        at(2, 8192, 4096, QUEUE),
+        at(3, 8192, 4096, ISSUE),
+        at(4, 8192, 4096, ISSUE),
+        at(5, 8192, 4096, ISSUE),
+        at(8, 8192, 4096, DONE),
+        at(9, 8192, 4096, DONE),
+    ]);
+    assert_eq!(ends(&rows).len(), 2);
+    assert!(rows.iter().all(|row| row.queued_ns.is_some() && row.completed_ns.is_some()));
+    assert_eq!((counts.requeued, counts.orphaned), (1, 0));
+}
+
+/// Kernels before 5.12 do not tell when the scheduler merges two requests.
+#[test]
+fn what_the_scheduler_merged_without_a_word_is_one_request() {
+    for steps in [&[QUEUE][..], &[QUEUE, START], &[START]] {
+        for is_issued in [true, false] {
+            let begins = [(0, 4096), (8192, 4096), (4096, 4096), (12288, 4096)];
+            let begins = begins.into_iter().enumerate().flat_map(|(n, (offset, length))| {
+                steps.iter().map(move |step| at(n as i64, offset, length, *step))
+            });
+            let issue = is_issued.then(|| at(10, 0, 12288, ISSUE));
+            let rest = [at(20, 0, 12288, DONE), at(21, 12288, 4096, DONE)];
+            let all: Vec<Event> = begins.chain(issue).chain(rest).collect();
+            let (rows, counts) = pair(&all);
+            let issued = issue.map(|event| event.time_ns);
+            let merged = (Some(0), 12288, issued, Some(20));
+            assert_eq!(ends(&rows), [merged, (Some(12288), 4096, None, Some(21))]);
+            assert!(rows[0].flags.contains(Flags::MERGED));
+            assert_eq!((counts.merged, counts.orphaned), (2, 0));
+        }
     }
 }
