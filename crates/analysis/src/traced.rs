@@ -58,7 +58,7 @@ fn shown(over: &Counted, device: String, times: &Times) -> Option<OverTime> {
     let mean = |of: &Sums| {
         let requests = of.requests as f64;
         (of.requests > 0).then(|| Parts {
-            queue_ns: of.wait_ns as f64 / requests,
+            queue_ns: of.wait_ns as f64 / of.waits.max(1) as f64,
             service_ns: of.service_ns as f64 / requests,
         })
     };

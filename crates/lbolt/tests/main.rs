@@ -8,6 +8,7 @@ mod compare;
 mod cores;
 mod curve;
 mod device;
+mod device_times;
 mod doctor;
 mod explore;
 mod fleet;

@@ -62,6 +62,15 @@ fn part_mean(row: &Value, part: &str) -> Option<f64> {
     mean(row, &format!("{part}_sum_ns"), "response_count").filter(|_| is_told)
 }
 
+/// The device's part of the responses; where some requests tell none, the mean of all that tell
+/// their device time.
+fn device_mean(row: &Value) -> Option<f64> {
+    match number(row, "device_count") == number(row, "served_count") {
+        true => part_mean(row, "device"),
+        false => mean(row, "device_sum_ns", "device_count"),
+    }
+}
+
 /// The mean response of a row is the sum of those of its parts and of the rest. Whether it tells
 /// them.
 fn means_add_up(row: &Value) -> bool {
@@ -71,7 +80,7 @@ fn means_add_up(row: &Value) -> bool {
     let Some((response, rest)) = response.zip(rest) else { return false };
     let is_split = ["admission", "scheduler"].iter().any(|part| part_mean(row, part).is_some());
     let queue = if is_split { of("admission") + of("scheduler") } else { of("wait") };
-    let sum = queue + of("device") + rest;
+    let sum = queue + of("served") + rest;
     assert!((sum - response).abs() <= 1e-9 * response && rest >= 0.0, "{sum} of {response}: {row}");
     true
 }
@@ -223,8 +232,8 @@ impl Sql {
             let by = text(row, "classed_by");
             let label = self.label(row, device);
             *counted.entry(by).or_default() += 1;
-            let share = number(row, "response_sum_ns").unwrap_or(0.0)
-                / number(of_whole, "response_sum_ns").unwrap()
+            let share = number(row, "took_sum_ns").unwrap_or(0.0)
+                / number(of_whole, "took_sum_ns").unwrap()
                 * 100.0;
             let rate = number(row, "requested_count").unwrap() / self.span_ns * 1e9;
             for (quantity, sql) in [
@@ -238,10 +247,13 @@ impl Sql {
                 ("wait_mean_ns", part_mean(row, "wait")),
                 ("admission_mean_ns", part_mean(row, "admission")),
                 ("scheduler_mean_ns", part_mean(row, "scheduler")),
-                ("device_mean_ns", part_mean(row, "device")),
+                ("response_known_count", number(row, "response_count")),
+                ("device_known_count", number(row, "device_count")),
+                ("device_mean_ns", device_mean(row)),
                 ("rest_mean_ns", mean(row, "rest_sum_ns", "response_count")),
                 ("done_count", number(row, "done_count")),
                 ("done_mean_ns", mean(row, "done_sum_ns", "done_count")),
+                ("done_max_ns", number(row, "done_max_ns")),
                 ("time_percent", Some(share)),
             ] {
                 findings.hold(by, &label, quantity, sql);

@@ -216,6 +216,7 @@ codes! {
     EventsLost "events_lost" ["lost" "events" "percent"];
     RowsLate "rows_late" ["rows"];
     NotInTrace "not_in_trace" [];
+    ResponsesUntold "responses_untold" ["known" "completed"];
     CountUnknown "count_unknown" [];
     NoRegularTimes "no_regular_times" [];
     StormsFew "storms_few" [];

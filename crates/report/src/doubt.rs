@@ -105,6 +105,8 @@ sentences! {
     EventsLost "{lost} of {events} events were lost ({percent:.2} %)"
     RowsLate "{rows} rows follow a row that arrived later"
     NotInTrace "not in the trace"
+    ResponsesUntold "known of {known} of {completed} completed requests: the others do not tell \
+        when they were queued"
     CountUnknown "unknown: the file was rewritten without its footer's counts, or without some rows"
     NoRegularTimes "no regular interval"
     StormsFew "fewer than 30 writes and flushes"

@@ -16,6 +16,7 @@ const COLUMNS: &[Column] = &[
     ("", "requests", "requested_count", show_count),
     ("", "1/s", "requested_per_s", significant),
     ("", "bytes", "requested_bytes", show_bytes),
+    KNOWN,
     ("response", "mean", "response_mean_ns", show_time_ns),
     ("response", "p50", "response_p50_ns", show_time_ns),
     ("response", "p99", "response_p99_ns", show_time_ns),
@@ -25,37 +26,105 @@ const COLUMNS: &[Column] = &[
     ("mean time in", "queue", "wait_mean_ns", show_time_ns),
     ("mean time in", "device", "device_mean_ns", show_time_ns),
     REST,
-    DONE[0],
-    DONE[1],
+    DONE_COUNT,
+    ("at the device", "mean", "done_mean_ns", show_time_ns),
+    ("at the device", "p50", "done_p50_ns", show_time_ns),
+    ("at the device", "p99", "done_p99_ns", show_time_ns),
+    ("at the device", "max", "done_max_ns", show_time_ns),
     ("", "failed", "failed_count", show_count),
 ];
 
-/// What the trace does not tell of a response, and what the device did: shown where they tell
-/// anything new.
+/// How many responses are known, what the trace does not tell of a response, and what the device
+/// did: shown where they tell anything new.
+pub(crate) const KNOWN: Column = ("response", "known", "response_known_count", show_count);
 pub(crate) const REST: Column = ("mean time in", "rest", "rest_mean_ns", show_time_ns);
-pub(crate) const DONE: [Column; 2] = [
-    ("at the device", "requests", "done_count", show_count),
-    ("at the device", "mean", "done_mean_ns", show_time_ns),
-];
+pub(crate) const DONE_COUNT: Column = ("at the device", "requests", "done_count", show_count);
 
 /// A rest of no more than this is none: the parts are sums of ns.
 const NO_REST_NS: f64 = 1e-3;
 
-/// Whether a column tells what its table does not tell without it: a rest where there is one, and
-/// what the device did where that is more than was requested, as in flush sequences.
+/// Whether a column tells what its table does not tell without it: a rest where there is one; what
+/// the device did where that is more than was requested, as in flush sequences; and where device
+/// times are known of more requests than responses are, these, and no column of nothing but
+/// responses that are not known.
 pub(crate) fn is_news<R>(
     column: &Column,
     rows: &[R],
     value: impl Fn(&R, &'static str) -> Option<f64>,
 ) -> bool {
     let has_parts = |row: &R| value(row, "done_count") > value(row, "requested_count");
+    let has_alone = |row: &R| value(row, "device_known_count") > value(row, "response_known_count");
+    let has_alone = rows.iter().any(has_alone);
+    let is_known = |quantity| rows.iter().any(|row| value(row, quantity).is_some_and(|v| v != 0.0));
     match column.2 {
+        "response_known_count" => {
+            let lacks = |row: &R| value(row, "completed_count") > value(row, column.2);
+            is_known(column.2) && rows.iter().any(lacks)
+        }
+        of if has_alone && is_of_response(of) => is_known(of),
         "rest_mean_ns" => {
             rows.iter().any(|row| value(row, "rest_mean_ns").is_some_and(|ns| ns > NO_REST_NS))
         }
-        "done_count" | "done_mean_ns" => rows.iter().any(has_parts),
+        "done_count" => rows.iter().any(has_parts),
+        "done_mean_ns" => has_alone || rows.iter().any(has_parts),
+        of if of.starts_with("done_") => has_alone,
         _ => true,
     }
+}
+
+/// Whether a quantity is of responses, or of a part of them before the device.
+fn is_of_response(quantity: &str) -> bool {
+    let parts = ["admission_mean_ns", "scheduler_mean_ns", "wait_mean_ns"];
+    quantity.starts_with("response_") || parts.contains(&quantity)
+}
+
+/// Of how many completed requests the times are known, where that is not all: their number, those
+/// that tell a response, and those that tell a device time.
+pub(crate) fn known([completed, responses, devices]: [f64; 3]) -> Option<String> {
+    if responses >= completed {
+        return None;
+    }
+    let of = |known: f64| match known {
+        known if known == completed => format!("all {}", show_count(completed)),
+        known => format!("{} of {}", show_count(known), show_count(completed)),
+    };
+    let completed = show_count(completed);
+    Some(match (responses > 0.0, devices > responses) {
+        (false, true) => format!(
+            "The trace does not tell when requests were queued: times are device times, from the \
+             issue to the completion, known of {} completed requests.",
+            of(devices)
+        ),
+        (false, false) => format!(
+            "The trace tells neither when requests were queued nor when they were issued: no time \
+             is known of its {completed} completed requests."
+        ),
+        (true, true) => format!(
+            "Response times are known of {} completed requests: the others do not tell when they \
+             were queued. Device times, from the issue to the completion, are known of {}.",
+            of(responses),
+            of(devices)
+        ),
+        (true, false) => format!(
+            "Response times are known of {} completed requests: the others do not tell when they \
+             were queued.",
+            of(responses)
+        ),
+    })
+}
+
+/// The counts that [`known`] takes.
+pub(crate) const KNOWN_COUNTS: [&str; 3] =
+    ["completed_count", "response_known_count", "device_known_count"];
+
+/// The same of each device's operations together.
+fn known_of_devices(findings: &[Finding]) -> Option<String> {
+    let is_traffic = |f: &&Finding| matches!(f.subject, Subject::DeviceOp(_));
+    let sum = |quantity: &str| -> f64 {
+        let of_it = findings.iter().filter(|f| f.quantity == quantity).filter(is_traffic);
+        of_it.filter_map(|finding| finding.value).sum()
+    };
+    known(KNOWN_COUNTS.map(sum))
 }
 
 pub(crate) const PARTS_LEGEND: [(&str, &str); 4] = [
@@ -187,10 +256,8 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         .label("op", |row| row.key.1.clone())
         .columns(&columns, figure)
         .sheet("Requests by device and operation");
-    sheet.legend = lines(&LEGEND);
     let is_shown = |name: &str| columns.iter().any(|c| c.0 == name || c.1 == name);
-    let parts = PARTS_LEGEND.iter().filter(|(name, _)| is_shown(name));
-    sheet.legend.extend(lines(parts));
+    sheet.legend = lines(LEGEND.iter().chain(&PARTS_LEGEND).filter(|(name, _)| is_shown(name)));
     Some(sheet)
 }
 
@@ -257,6 +324,7 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
     let unknown = COUNTS.iter().filter(|(quantity, ..)| is_unknown(quantity));
     let unknown = unknown.map(|(_, words, _)| words.replace("{s}", "s"));
     [
+        known_of_devices(findings),
         line("Changed meanwhile", changed.collect()),
         line("In the trace", counts.collect()),
         joined_share(&value),

@@ -1,8 +1,9 @@
 //! The series of a trace: its requests in stretches of equal number, in the order of their arrival.
 
-use crate::requests::{ByClass, Share, Traffic};
+use crate::requests::{ByClass, Share, Traffic, is_response};
 use analyze::compare::MOST_UNITS;
 use analyze::compare::series::Series;
+use model::histogram::{Buckets, ByOctave, Store};
 use model::record::{Flags, Op, Request, Subject};
 
 /// Requests by stretch and operation.
@@ -19,15 +20,19 @@ const STRETCHES: u64 = MOST_UNITS as u64;
 /// A figure of a stretch's requests.
 type Figure = fn(&Traffic) -> Option<f64>;
 
-const QUANTITIES: [(&str, Figure); 4] = [
+const QUANTITIES: [(&str, Figure); 8] = [
     ("response_mean_ns", |traffic| traffic.response.as_ref()?.mean_ns()),
-    ("response_p50_ns", |traffic| quantile_ns(traffic, 0.5)),
-    ("response_p90_ns", |traffic| quantile_ns(traffic, 0.9)),
-    ("response_p99_ns", |traffic| quantile_ns(traffic, 0.99)),
+    ("response_p50_ns", |traffic| quantile_ns(traffic.response.as_ref(), 0.5)),
+    ("response_p90_ns", |traffic| quantile_ns(traffic.response.as_ref(), 0.9)),
+    ("response_p99_ns", |traffic| quantile_ns(traffic.response.as_ref(), 0.99)),
+    ("done_mean_ns", |traffic| traffic.done()?.mean_ns()),
+    ("done_p50_ns", |traffic| quantile_ns(traffic.done().as_ref(), 0.5)),
+    ("done_p90_ns", |traffic| quantile_ns(traffic.done().as_ref(), 0.9)),
+    ("done_p99_ns", |traffic| quantile_ns(traffic.done().as_ref(), 0.99)),
 ];
 
-fn quantile_ns(traffic: &Traffic, quantile: f64) -> Option<f64> {
-    Some(traffic.response.as_ref()?.quantile_ns(quantile)? as f64)
+fn quantile_ns<S: Store>(times: Option<&Buckets<S>>, quantile: f64) -> Option<f64> {
+    Some(times?.quantile_ns(quantile)? as f64)
 }
 
 impl Stretches {
@@ -53,12 +58,16 @@ impl Stretches {
         let series = classes.flat_map(|op| {
             let is_in = |class: &(u64, Op)| op.is_none_or(|op| op == class.1);
             let stretches = self.traffic.by(|class| is_in(class).then_some(class.0));
+            let mut whole = Traffic::<ByOctave<128>>::default();
+            stretches.iter().for_each(|(_, traffic)| whole.merge(traffic));
+            let doubts = whole.doubts();
             let (by, class) = op.map_or(("all", "all"), |op| ("op", op.name()));
             let subject = Subject::class(by, class);
             QUANTITIES.map(|(quantity, value)| Series {
                 subject: subject.clone(),
                 quantity: quantity.to_owned(),
                 values: stretches.iter().filter_map(|(_, traffic)| value(traffic)).collect(),
+                doubts: doubts.iter().filter(|_| is_response(quantity)).cloned().collect(),
                 ..Series::default()
             })
         });

@@ -10,6 +10,7 @@ use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
 use analyze::compare::{Question, Unit};
 use messages::fault::{Fault, failure, of_records};
+use model::doubt::Code;
 use model::engine::EngineKind;
 use model::history::History;
 use model::record::Subject;
@@ -219,6 +220,9 @@ const HEADLINES: &[&str] = &[
     "response_p99_ns",
 ];
 
+/// What is compared of requests besides, where not all of both sides tell their response.
+const HEADLINES_OF_DEVICE: &[&str] = &["done_mean_ns", "done_p99_ns"];
+
 /// How both sides are compared, as requested.
 pub(crate) struct ComparisonRequest<'a> {
     pub(crate) metric: &'a [String],
@@ -285,14 +289,31 @@ fn targets(runs: &[Vec<Series>]) -> BTreeSet<String> {
     runs.iter().flatten().filter_map(|series| series.subject.target().map(str::to_owned)).collect()
 }
 
+/// What all of whose requests tell their response.
+fn whose_responses_are_known(runs: &[Vec<Series>]) -> BTreeSet<Subject> {
+    let is_untold =
+        |series: &&Series| series.doubts.iter().any(|d| d.code == Code::ResponsesUntold);
+    let all = || runs.iter().flatten().filter(|series| series.quantity == "response_mean_ns");
+    let untold: BTreeSet<&Subject> =
+        all().filter(is_untold).map(|series| &series.subject).collect();
+    let told = all().filter(|series| !series.values.is_empty());
+    told.map(|series| series.subject.clone()).filter(|of| !untold.contains(of)).collect()
+}
+
 fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> anyhow::Result<()> {
+    let (of_a, of_b) = (whose_responses_are_known(a), whose_responses_are_known(b));
+    let is_headline = |series: &Series| {
+        let is_known = of_a.contains(&series.subject) && of_b.contains(&series.subject);
+        let quantity = series.quantity.as_str();
+        HEADLINES.contains(&quantity) || (!is_known && HEADLINES_OF_DEVICE.contains(&quantity))
+    };
     let is_wanted = |series: &Series| {
         // The null engine measures the harness, and nothing of either side.
         let is_harness = series.subject.engine() == Some(EngineKind::Null);
         let by_name = |m: &String| m == "all" || series.quantity.starts_with(m.as_str());
         !is_harness
             && match metric {
-                [] => HEADLINES.contains(&series.quantity.as_str()),
+                [] => is_headline(series),
                 some => some.iter().any(by_name),
             }
     };

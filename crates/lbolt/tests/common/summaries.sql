@@ -194,7 +194,8 @@ SELECT
             AS STRING)
     END AS class,
     timed.is_requested, timed.completed_ns, timed.op, timed.length_bytes, timed.error,
-    timed.response_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns, timed.done_ns
+    timed.response_ns, timed.took_ns, timed.wait_ns, timed.admission_ns, timed.scheduler_ns, timed.device_ns,
+    timed.done_ns
 FROM timed
 CROSS JOIN (
     VALUES
@@ -215,7 +216,7 @@ SELECT
     run, classed_by, CAST(NULL AS BIGINT),
     CASE WHEN writes = 0 THEN '0' WHEN writes < 5 THEN '1 to 4' WHEN writes < 20 THEN '5 to 19' ELSE '20 and more' END,
     is_requested, completed_ns, op, length_bytes, error,
-    response_ns, wait_ns, admission_ns, scheduler_ns, device_ns, done_ns
+    response_ns, took_ns, wait_ns, admission_ns, scheduler_ns, device_ns, done_ns
 FROM (
     SELECT
         arrivals.*, kinds.classed_by,
@@ -227,7 +228,9 @@ FROM (
 
 -- How many, how much, how long. The mean of a response and of each of its parts is its sum over response_count: so the
 -- means add up, response = admission + scheduler + device + rest (queue instead of the first two where the trace does not
--- tell them). The rest is of steps that the trace does not tell. What the device did is done_sum_ns over done_count.
+-- tell them). The rest is of steps that the trace does not tell. The device's part of responses is served_sum_ns;
+-- device_sum_ns is of all requests that tell their device time, and its mean that over device_count. took_sum_ns is of
+-- responses, else of device times. What the device did is done_sum_ns over done_count.
 CREATE OR REPLACE TEMPORARY VIEW summaries AS
 SELECT
     run, classed_by, device, class,
@@ -240,6 +243,7 @@ SELECT
     SUM(response_ns) AS response_sum_ns,
     MIN(response_ns) AS response_min_ns,
     MAX(response_ns) AS response_max_ns,
+    SUM(took_ns) AS took_sum_ns,
     COUNT(wait_ns) AS wait_count,
     SUM(wait_ns) AS wait_sum_ns,
     COUNT(admission_ns) AS admission_count,
@@ -248,14 +252,17 @@ SELECT
     SUM(scheduler_ns) AS scheduler_sum_ns,
     COUNT(device_ns) AS device_count,
     SUM(device_ns) AS device_sum_ns,
+    COUNT(CASE WHEN response_ns IS NOT NULL THEN device_ns END) AS served_count,
+    SUM(CASE WHEN response_ns IS NOT NULL THEN device_ns END) AS served_sum_ns,
     CASE WHEN COUNT(wait_ns) + COUNT(admission_ns) > 0 THEN
-        SUM(response_ns) - COALESCE(SUM(device_ns), 0)
+        SUM(response_ns) - COALESCE(SUM(CASE WHEN response_ns IS NOT NULL THEN device_ns END), 0)
             - CASE WHEN COUNT(admission_ns) + COUNT(scheduler_ns) > 0
                 THEN COALESCE(SUM(admission_ns), 0) + COALESCE(SUM(scheduler_ns), 0)
                 ELSE COALESCE(SUM(wait_ns), 0) END
         END AS rest_sum_ns,
     COUNT(done_ns) AS done_count,
-    SUM(done_ns) AS done_sum_ns
+    SUM(done_ns) AS done_sum_ns,
+    MAX(done_ns) AS done_max_ns
 FROM classed
 GROUP BY run, classed_by, device, class;
 

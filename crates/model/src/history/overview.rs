@@ -177,6 +177,8 @@ pub struct Overview {
     pub gaps: Vec<Gap>,
     /// Events that were lost.
     pub events_lost: u64,
+    /// Requests whose queueing is not known: their times begin at the issue.
+    pub from_issue: u64,
     /// How often the clock was set forward, and by how much in all.
     pub forward: (u64, u64),
     /// How often it was set back, and by how much in all.

@@ -89,6 +89,7 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         "watched_s": overview.watched_ns as f64 / 1e9,
         "gaps": overview.gaps.iter().map(gap).collect::<Vec<_>>(),
         "events_lost": overview.events_lost,
+        "from_issue": overview.from_issue,
         "clock_forward": { "count": overview.forward.0, "ns": overview.forward.1 },
         "clock_back": { "count": overview.back.0, "ns": overview.back.1 },
         "not_kept_s": overview.not_kept_ns as f64 / 1e9,

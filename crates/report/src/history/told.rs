@@ -8,7 +8,7 @@ use crate::words::clean;
 use model::circumstance::cause;
 use model::history::{By, DAY_NS, Gap, Line, Loss, Overview};
 use model::record::waited_for;
-use model::units::show_time_ns;
+use model::units::{counted, show_time_ns};
 
 /// Losses that are told of.
 const MOST_LOSSES: usize = 2;
@@ -231,10 +231,17 @@ fn disturbances(overview: &Overview) -> Option<String> {
     let events = (overview.events_lost > 0).then(|| {
         format!("{} events were lost and are missing from all figures", overview.events_lost)
     });
+    let from_issue = (overview.from_issue > 0).then(|| {
+        format!(
+            "the queueing of {} is not known, so their times are device times, from the issue on",
+            counted(overview.from_issue, "request{s}")
+        )
+    });
     let not_kept = (overview.not_kept_ns > 0)
         .then(|| format!("{} could not be kept", length(overview.not_kept_ns as f64)));
-    let all = [clock(overview.forward, "forward"), clock(overview.back, "back"), events, not_kept];
-    let all: Vec<String> = all.into_iter().flatten().collect();
+    let clocks = [clock(overview.forward, "forward"), clock(overview.back, "back")];
+    let all = clocks.into_iter().chain([events, from_issue, not_kept]);
+    let all: Vec<String> = all.flatten().collect();
     let mut text = all.join("; ");
     let first = text.chars().next()?.to_uppercase().to_string();
     text.replace_range(..1, &first);

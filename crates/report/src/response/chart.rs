@@ -4,6 +4,7 @@
 //! Non-goals: drawing; density over time (the page has it of its own).
 
 use super::classes::{Class, Classes};
+use super::tables::times_of;
 use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale, entries};
 use crate::experiments::Named;
 
@@ -35,12 +36,12 @@ const AROUND: usize = 52;
 
 /// The whiskers, the box and the greatest value.
 const PARTS: [(Role, &str, &str); 6] = [
-    (Role::Low, "whisker", "response_whisker_low_ns"),
-    (Role::Q1, "quartile", "response_p25_ns"),
-    (Role::Median, "median", "response_p50_ns"),
-    (Role::Q3, "quartile 3", "response_p75_ns"),
-    (Role::High, "whisker 2", "response_whisker_high_ns"),
-    (Role::Max, "greatest", "response_max_ns"),
+    (Role::Low, "whisker", "whisker_low_ns"),
+    (Role::Q1, "quartile", "p25_ns"),
+    (Role::Median, "median", "p50_ns"),
+    (Role::Q3, "quartile 3", "p75_ns"),
+    (Role::High, "whisker 2", "whisker_high_ns"),
+    (Role::Max, "greatest", "max_ns"),
 ];
 
 /// All charts of these runs.
@@ -63,13 +64,16 @@ fn counts(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     let found: Vec<Entry> = found.collect();
     let axis = Axis::new("requests", "1", Scale::Log);
     let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &found)?;
-    Some(chart.by("Requests by the time from queueing to completion. Figure 1 of the 1986 paper."))
+    Some(chart.by("Requests by the time from queueing (else issue) to completion. Figure 1 of the 1986 paper."))
 }
 
 fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -> Option<Chart> {
+    let all: Vec<&Class> = runs.iter().flat_map(|(_, classes)| classes.by(by)).collect();
+    let times = times_of(&all);
     let rows = runs.iter().flat_map(|(named, classes)| {
         let known = classes.by(by).into_iter().filter_map(|class| {
-            let part = |(_, _, quantity): &(Role, &str, &str)| class.value(quantity);
+            let part =
+                |(_, _, quantity): &(Role, &str, &str)| class.value(&format!("{times}_{quantity}"));
             let parts: Option<Vec<f64>> = PARTS.iter().map(part).collect();
             Some((named.within(&class.key.1), parts?, class.value("requested_count")))
         });
@@ -79,7 +83,11 @@ fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -
     if rows.is_empty() {
         return None;
     }
-    let axes = (Axis::new("response", "ns", Scale::Log), Axis::default());
+    let (label, from) = match times {
+        "done" => ("device time", "the issue"),
+        _ => ("response", "queueing"),
+    };
+    let axes = (Axis::new(label, "ns", Scale::Log), Axis::default());
     let chart = Chart::plane(id, title, Kind::Boxes, axes).texts(
         Role::Category,
         "class",
@@ -91,10 +99,12 @@ fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -
     });
     let counts = rows.iter().map(|(.., count)| *count);
     let chart = chart.numbers(Role::Extra, "requests", "", counts);
-    let method = "Times from queueing to completion: median, quartiles, whiskers to the last \
-        within 1.5 times their distance; the dot is the greatest.";
     let paper = paper.map(|figure| format!(" Figure {figure} of the 1986 paper."));
-    let method = format!("{method}{}", paper.unwrap_or_default());
+    let method = format!(
+        "Times from {from} to completion: median, quartiles, whiskers to the last within 1.5 times \
+         their distance; the dot is the greatest.{}",
+        paper.unwrap_or_default()
+    );
     let chart = chart.by(&method).high(AROUND + ROW * rows.len());
     // What is higher than its neighbour would leave a gap.
     Some(if rows.len() > MOST { chart } else { chart.half() })

@@ -4,7 +4,7 @@
 use super::classes::{Class, Classes};
 use crate::doubt::{of_every_figure, sentence, sentences};
 use crate::number::{show_rate, significant};
-use crate::requests::said;
+use crate::requests::{KNOWN_COUNTS, said};
 use model::record::{Doubt, Finding, Verdict};
 use model::units::show_time_ns;
 
@@ -24,12 +24,20 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
         Some(device) => Some(storm(classes, device)),
         None => calm(classes),
     };
-    only_slow(classes).into_iter().chain(doubts(classes)).chain(matters).collect()
+    let known = known(classes);
+    only_slow(classes).into_iter().chain(doubts(classes)).chain(known).chain(matters).collect()
 }
 
 /// Which requests the figures are of, where these are not all.
 fn only_slow(classes: &Classes) -> Option<String> {
     crate::requests::only_slow(|quantity| classes.of_run(quantity))
+}
+
+/// Of how many requests the times are known, where these are not all.
+fn known(classes: &Classes) -> Option<String> {
+    let whole = classes.named("whole", "all")?;
+    let [completed, responses, devices] = KNOWN_COUNTS.map(|count| whole.value(count));
+    crate::requests::known([completed?, responses?, devices?])
 }
 
 /// What makes every figure doubtful.

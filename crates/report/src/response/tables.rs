@@ -5,7 +5,7 @@ use super::plot::{self, BoxPlot};
 use crate::grid::{Figures, Grid};
 use crate::listing::Listing;
 use crate::number::{show_bytes, significant};
-use crate::requests::{DONE, PARTS_LEGEND, REST, is_news, show_count};
+use crate::requests::{DONE_COUNT, KNOWN, PARTS_LEGEND, REST, is_news, show_count};
 use crate::rows::{Column, plain};
 use crate::sheet::lines;
 use model::units::show_time_ns;
@@ -16,6 +16,7 @@ const MOST_STORMS: usize = 10;
 const COLUMNS: &[Column] = &[
     ("", "requests", "requested_count", show_count),
     ("", "% of time", "time_percent", show_percent),
+    KNOWN,
     ("response", "mean", "response_mean_ns", show_time_ns),
     ("response", "q1", "response_p25_ns", show_time_ns),
     ("response", "median", "response_p50_ns", show_time_ns),
@@ -32,8 +33,18 @@ const COLUMNS: &[Column] = &[
     ("mean time in", "queue", "wait_mean_ns", show_time_ns),
     ("mean time in", "device", "device_mean_ns", show_time_ns),
     REST,
-    DONE[0],
-    DONE[1],
+    DONE_COUNT,
+    ("at the device", "mean", "done_mean_ns", show_time_ns),
+    ("at the device", "q1", "done_p25_ns", show_time_ns),
+    ("at the device", "median", "done_p50_ns", show_time_ns),
+    ("at the device", "q3", "done_p75_ns", show_time_ns),
+    ("at the device", "whisker", "done_whisker_high_ns", show_time_ns),
+    ("at the device", "beyond", "done_outliers_count", show_count),
+    ("at the device", "p90", "done_p90_ns", show_time_ns),
+    ("at the device", "p99", "done_p99_ns", show_time_ns),
+    ("at the device", "p99.9", "done_p999_ns", show_time_ns),
+    ("at the device", "p99.99", "done_p9999_ns", show_time_ns),
+    ("at the device", "max", "done_max_ns", show_time_ns),
 ];
 
 const DEVICES: &[Column] = &[
@@ -115,7 +126,10 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
 
 const LEGEND: &[(&str, &str)] = &[
     ("response", "from queueing (else the start) to the completion, of what was requested"),
-    ("% of time", "the class's share of all responses; of storms: of the trace"),
+    (
+        "% of time",
+        "the class's share of all responses (else device times); of storms: of the trace",
+    ),
     ("q1, q3", "quartiles; whisker: the last within 1.5 times their distance, beyond it: so many"),
     ("plot", "─ whiskers ▒ quartiles █ median · max"),
     ("variation", "of the times between arrivals: 0 a clock, 1 chance, more bursts"),
@@ -198,19 +212,28 @@ fn grid(rows: &[&Class], columns: &[Column], has_plot: bool) -> Grid {
 }
 
 fn plots(rows: &[&Class]) -> Option<Figures> {
+    let times = times_of(rows);
     let plot = |row: &&Class| {
-        let of = |quantity| row.value(quantity);
+        let of = |quantity: &str| row.value(&format!("{times}_{quantity}"));
         Some(BoxPlot {
-            whisker_low_ns: of("response_whisker_low_ns")?,
-            q1_ns: of("response_p25_ns")?,
-            median_ns: of("response_p50_ns")?,
-            q3_ns: of("response_p75_ns")?,
-            whisker_high_ns: of("response_whisker_high_ns")?,
-            max_ns: of("response_max_ns")?,
+            whisker_low_ns: of("whisker_low_ns")?,
+            q1_ns: of("p25_ns")?,
+            median_ns: of("p50_ns")?,
+            q3_ns: of("p75_ns")?,
+            whisker_high_ns: of("whisker_high_ns")?,
+            max_ns: of("max_ns")?,
         })
     };
     let (head, drawn) = plot::boxes(&rows.iter().map(plot).collect::<Vec<_>>())?;
     Some(drawing(PLOT, head, drawn))
+}
+
+/// How the quantities of the times begin that are known of more of these rows' requests: of
+/// responses, else of device times.
+pub(super) fn times_of(rows: &[&Class]) -> &'static str {
+    let sum = |quantity| rows.iter().filter_map(|row| row.value(quantity)).sum::<f64>();
+    let has_alone = sum("device_known_count") > sum("response_known_count");
+    if has_alone { "done" } else { "response" }
 }
 
 /// A column of drawings, all as wide as the widest: they are read from the left.

@@ -7,10 +7,11 @@ use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values};
 use crate::doubt::of_every_figure;
 use crate::number::significant;
+use crate::requests::KNOWN_COUNTS;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
 use model::record::subject::{Blame, Class};
-use model::record::{Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
+use model::record::{Finding, Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
 use model::units::{counted, show_moment, show_time_ns};
 
 /// Pairs that are told of.
@@ -69,6 +70,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
         });
     }
     lines.extend(only_slow(told));
+    lines.extend(known(told));
     lines.extend(remedy(told, shown));
     lines.extend(pressure(told));
     lines.extend(busy_cpus(told));
@@ -79,6 +81,16 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
 /// Which requests were compared, where these are not all.
 fn only_slow(told: &Told<'_>) -> Option<String> {
     crate::requests::only_slow(|quantity| told.run.get(quantity))
+}
+
+/// Of how many requests the times are known, where many do not tell theirs.
+fn known(told: &Told<'_>) -> Option<String> {
+    let [completed, responses, devices] = KNOWN_COUNTS.map(|count| told.whole.get(count));
+    let (completed, responses, devices) = (completed?, responses?, devices?);
+    let is_suspect = |mean: &Finding| mean.verdict == Verdict::Suspect;
+    let are_few = told.whole.finding("response_mean_ns").is_some_and(is_suspect);
+    let matters = are_few || devices > responses || responses == 0.0;
+    crate::requests::known([completed, responses, devices]).filter(|_| matters)
 }
 
 /// What makes every figure doubtful.

@@ -9,7 +9,7 @@ use super::{layers, stacks};
 use crate::grid::{Figures, Grid};
 use crate::listing::Listing;
 use crate::number::significant;
-use crate::requests::show_count;
+use crate::requests::{is_news, show_count};
 use crate::rows::Column;
 use model::circumstance::Circumstance;
 use model::record::subject::{Blame, Class, File, Wait};
@@ -59,6 +59,9 @@ const DEVICES: &[Column] = &[
     ("", "discarded", "discarded_bytes", bytes),
     ("", "response p50", "response_p50_ns", show_time_ns),
     ("", "p99", "response_p99_ns", show_time_ns),
+    ("", "device p50", "done_p50_ns", show_time_ns),
+    ("", "p99", "done_p99_ns", show_time_ns),
+    ("", "max", "done_max_ns", show_time_ns),
     ("", "depth", "depth_mean", significant),
 ];
 
@@ -73,9 +76,9 @@ fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.class) && !is_layer
     };
     let rows: Vec<_> = told.devices.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    let is_told = |column: &&Column| {
-        column.2 != "discarded_bytes"
-            || rows.iter().any(|(_, values)| values.or_zero(column.2) > 0.0)
+    let is_told = |column: &&Column| match column.2 {
+        "discarded_bytes" => rows.iter().any(|(_, values)| values.or_zero(column.2) > 0.0),
+        _ => is_news(column, &rows, |(_, values), quantity| values.get(quantity)),
     };
     let columns: Vec<Column> = DEVICES.iter().filter(is_told).copied().collect();
     table(&rows, &[("device", |of| of.class.clone())], &columns).grid()

@@ -304,6 +304,7 @@ impl Ledger {
             watched_ns: watch.all_ns(),
             gaps: watch.gaps(),
             events_lost: watch.events_lost,
+            from_issue: watch.from_issue,
             forward: watch.forward,
             back: watch.back,
             not_kept_ns: watch.not_kept_ns,

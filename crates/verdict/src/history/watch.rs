@@ -25,6 +25,8 @@ pub(super) struct Watch {
     hosts: BTreeMap<String, OfHost>,
     /// Events that were lost.
     pub(super) events_lost: u64,
+    /// Requests whose queueing is not known.
+    pub(super) from_issue: u64,
     /// How often the clock was set forward, and by how much in all.
     pub(super) forward: (u64, u64),
     /// How often it was set back, and by how much in all.
@@ -61,7 +63,7 @@ impl Merge for OfHost {
     }
 }
 
-merged!(Watch { hosts, events_lost, forward, back, not_kept_ns });
+merged!(Watch { hosts, events_lost, from_issue, forward, back, not_kept_ns });
 
 impl Watch {
     pub(super) fn take(&mut self, row: &RollupRow<'_>, interval: i64) {
@@ -73,6 +75,7 @@ impl Watch {
                 of_host.time(row.from_unix_ns, row.until_unix_ns);
             }
             operations::EVENTS_LOST => self.events_lost += row.count,
+            operations::FROM_ISSUE => self.from_issue += row.count,
             operations::CLOCK_FORWARD => self.forward.merge((row.count, row.sum_ns)),
             operations::CLOCK_BACK => self.back.merge((row.count, row.sum_ns)),
             operations::NOT_KEPT => self.not_kept_ns += row.sum_ns,

@@ -19,4 +19,4 @@ pub use by_class::{Class, Figures};
 pub use counts::{RowCounts, count_findings};
 pub use summary::TraceSummary;
 pub use summed::summed_findings;
-pub(crate) use traffic::{Share, SmallTraffic, Tally, Traffic, at_quantile, found};
+pub(crate) use traffic::{Share, SmallTraffic, Tally, Traffic, at_quantile, found, is_response};

@@ -9,7 +9,8 @@
 //! its parts ([`super::sequences`]), and all other time after its start is the scheduler's.
 //!
 //! What the device did (rows that were issued, parts of sequences one by one) is counted apart from
-//! that.
+//! that, with a distribution of its own: many traces tell no more than the issue and the completion
+//! of a request. Then its device time is all that is known of it, and a response nothing.
 //!
 //! Non-goals: what they have in common.
 
@@ -24,15 +25,17 @@ const ADMISSION: usize = 1;
 const SCHEDULER: usize = 2;
 const DEVICE: usize = 3;
 const DONE: usize = 4;
-const PARTS: usize = 5;
+/// The device time of what was requested and does not tell its response.
+const ALONE: usize = 5;
+const PARTS: usize = 6;
 /// The places behind them, of what is only counted.
-const REQUESTED: usize = 5;
-const COMPLETED: usize = 6;
+const REQUESTED: usize = 6;
+const COMPLETED: usize = 7;
 /// Bytes that were read or written, and those that were discarded, which move nowhere.
-const BYTES: usize = 7;
-const DISCARDED: usize = 8;
-const ERRORS: usize = 9;
-const COUNTS: usize = 10;
+const BYTES: usize = 8;
+const DISCARDED: usize = 9;
+const ERRORS: usize = 10;
+const COUNTS: usize = 11;
 
 /// The sums of times, of how many each is, and of what else is counted. Times are exact up to 104
 /// days, and as good as a double beyond.
@@ -76,11 +79,15 @@ impl Sums {
 }
 
 /// What a row adds to the traffic that it belongs to: worked out once, however many that are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Share {
     /// Whether it was requested, and is not a part of what was.
     pub(crate) is_requested: bool,
     pub(crate) response: Option<Binned>,
+    /// From the driver's issue to the completion, of whatever was issued; of what was requested and
+    /// does not tell its response, that is `alone`.
+    done: Option<Binned>,
+    alone: Option<Binned>,
     /// Until the driver's issue, where that and the response are known.
     pub(crate) wait_ns: Option<i64>,
     /// A step's time is before that of the step it follows: the time between them is not known.
@@ -158,6 +165,7 @@ impl Share {
         // What is not known is of no time.
         let scheduler = Step { ns: wait.ns - admission.ns, ..wait }.only_if(is_split);
         let requested = u64::from(is_requested);
+        let alone = done.only_if(is_requested & !response.is_known);
         let (moved, bytes) = (row.moved_bytes(), u64::from(row.length_bytes));
         let sums = Sums {
             ns: [
@@ -166,6 +174,7 @@ impl Share {
                 scheduler.ns as f64,
                 device.ns as f64,
                 done.ns as f64,
+                alone.ns as f64,
             ],
             counts: [
                 u64::from(wait.is_known),
@@ -173,6 +182,7 @@ impl Share {
                 u64::from(scheduler.is_known),
                 u64::from(device.is_known),
                 u64::from(done.is_known),
+                u64::from(alone.is_known),
                 requested,
                 requested & u64::from(row.completed_ns.is_some()),
                 requested * moved,
@@ -182,11 +192,32 @@ impl Share {
         };
         Self {
             is_requested,
-            response: response.is_known.then(|| Binned::new(response.ns.unsigned_abs())),
+            response: response.known_ns().map(Binned::new),
+            done: done.only_if(!alone.is_known).known_ns().map(Binned::new),
+            alone: alone.known_ns().map(Binned::new),
             wait_ns: wait.is_known.then_some(wait.ns),
             is_reversed,
             sums,
         }
+    }
+
+    /// The longest time that is known of what was requested: its response, else its device time.
+    #[inline(always)]
+    pub(crate) fn took(&self) -> Option<Binned> {
+        self.response.or(self.alone)
+    }
+
+    /// Whether that is a device time.
+    pub(crate) fn is_from_issue(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    /// The part of that until the driver's issue, where its other part is known: none of a device
+    /// time.
+    #[inline(always)]
+    pub(crate) fn wait_ns(&self) -> Option<u64> {
+        let wait_ns = self.wait_ns.map(|ns| u64::try_from(ns).unwrap_or(0));
+        wait_ns.or(self.alone.map(|_| 0))
     }
 
     /// Its bytes where it was requested, whatever it does with them.
@@ -216,36 +247,70 @@ impl Share {
             sums.ns[SCHEDULER] = wait_ns as f64 - admitted_ns;
             sums.counts[SCHEDULER] = first;
         }
-        Self { is_requested: false, response: None, wait_ns: None, is_reversed: false, sums }
+        Self { is_requested: false, sums, ..Self::default() }
     }
 }
 
-/// As many responses as a tally holds before they are counted.
+/// As many times as a tally holds before they are counted.
 const TALLIED: usize = 56;
 
+/// Times that are put together before they are counted.
+#[derive(Debug, Clone)]
+struct Listed {
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    count: usize,
+    buckets: [u16; TALLIED],
+}
+
+impl Listed {
+    const NONE: Self =
+        Self { sum_ns: 0, min_ns: u64::MAX, max_ns: 0, count: 0, buckets: [0; TALLIED] };
+
+    /// Says whether it is full with that.
+    #[inline(always)]
+    fn add(&mut self, time: Option<Binned>) -> bool {
+        let Some(time) = time else { return false };
+        let ns = time.value_ns();
+        self.sum_ns = self.sum_ns.wrapping_add(ns);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+        if let Some(bucket) = self.buckets.get_mut(self.count) {
+            *bucket = time.bucket();
+        }
+        self.count += 1;
+        self.count >= TALLIED
+    }
+
+    fn clear(&mut self) {
+        (self.sum_ns, self.min_ns, self.max_ns, self.count) = (0, u64::MAX, 0, 0);
+    }
+
+    fn settle<S: Store>(&self, into: &mut Option<Buckets<S>>) {
+        let listed = self.buckets.get(..self.count).unwrap_or_default();
+        if !listed.is_empty() {
+            let ns = (self.sum_ns, self.min_ns, self.max_ns);
+            into.get_or_insert_default().record_all(listed, ns);
+        }
+    }
+}
+
 /// Shares that are put together before they are added to all the traffic that they belong to. The
-/// responses are kept as a list: what is counted one histogram after the other stays in the core's
-/// own cache.
+/// times are kept as lists: what is counted one histogram after the other stays in the core's own
+/// cache.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     sums: Sums,
-    response_sum_ns: u64,
-    response_min_ns: u64,
-    response_max_ns: u64,
-    listed: usize,
-    buckets: [u16; TALLIED],
+    responses: Listed,
+    done: Listed,
+    alone: Listed,
 }
 
 impl Default for Tally {
     fn default() -> Self {
-        Self {
-            sums: Sums::default(),
-            response_sum_ns: 0,
-            response_min_ns: u64::MAX,
-            response_max_ns: 0,
-            listed: 0,
-            buckets: [0; TALLIED],
-        }
+        let [responses, done, alone] = [Listed::NONE; 3];
+        Self { sums: Sums::default(), responses, done, alone }
     }
 }
 
@@ -254,23 +319,13 @@ impl Tally {
     #[inline(always)]
     pub(crate) fn add(&mut self, share: &Share) -> bool {
         self.sums.add(&share.sums);
-        let Some(response) = share.response else { return false };
-        let response_ns = response.value_ns();
-        self.response_sum_ns = self.response_sum_ns.wrapping_add(response_ns);
-        self.response_min_ns = self.response_min_ns.min(response_ns);
-        self.response_max_ns = self.response_max_ns.max(response_ns);
-        if let Some(bucket) = self.buckets.get_mut(self.listed) {
-            *bucket = response.bucket();
-        }
-        self.listed += 1;
-        self.listed >= TALLIED
+        let is_full = self.responses.add(share.response) | self.done.add(share.done);
+        self.alone.add(share.alone) | is_full
     }
 
     pub(crate) fn clear(&mut self) {
         self.sums = Sums::default();
-        self.response_sum_ns = 0;
-        (self.response_min_ns, self.response_max_ns) = (u64::MAX, 0);
-        self.listed = 0;
+        [&mut self.responses, &mut self.done, &mut self.alone].into_iter().for_each(Listed::clear);
     }
 }
 
@@ -279,7 +334,26 @@ impl Tally {
 pub(crate) struct Traffic<S: Store = ByOctave<128>> {
     /// Made with the first response: there may be thousands of devices that tell none.
     pub(crate) response: Option<Buckets<S>>,
+    /// The times of what the device did, as far as rows tell them: of all else, and of what was
+    /// requested and does not tell its response.
+    done: Option<Buckets<S>>,
+    alone: Option<Buckets<S>>,
     sums: Sums,
+}
+
+/// The values of two histograms in one.
+fn both<S: Store>(one: Option<&Buckets<S>>, other: Option<&Buckets<S>>) -> Option<Buckets<S>> {
+    let mut sum = one.or(other)?.clone();
+    one.and(other).into_iter().for_each(|other| sum.merge(other));
+    Some(sum)
+}
+
+fn merge<S: Store, O: Store>(into: &mut Option<Buckets<S>>, from: Option<&Buckets<O>>) {
+    from.into_iter().for_each(|from| into.get_or_insert_default().merge(from));
+}
+
+fn record<S: Store>(into: &mut Option<Buckets<S>>, time: Option<Binned>) {
+    time.into_iter().for_each(|time| into.get_or_insert_default().record_binned(time));
 }
 
 /// Of classes of which many are in use at once: responses within 1.6 %.
@@ -287,7 +361,7 @@ pub(crate) type SmallTraffic = Traffic<ByOctave<32>>;
 
 impl<S: Store> Default for Traffic<S> {
     fn default() -> Self {
-        Self { response: None, sums: Sums::default() }
+        Self { response: None, done: None, alone: None, sums: Sums::default() }
     }
 }
 
@@ -305,25 +379,23 @@ impl<S: Store> Traffic<S> {
     #[inline(always)]
     pub(crate) fn add(&mut self, share: &Share) {
         self.sums.add(&share.sums);
-        if let Some(response) = share.response {
-            self.response.get_or_insert_default().record_binned(response);
-        }
+        record(&mut self.response, share.response);
+        record(&mut self.done, share.done);
+        record(&mut self.alone, share.alone);
     }
 
     /// Adds what a tally put together.
     pub(crate) fn settle(&mut self, tally: &Tally) {
         self.sums.add(&tally.sums);
-        let listed = tally.buckets.get(..tally.listed).unwrap_or_default();
-        if !listed.is_empty() {
-            let ns = (tally.response_sum_ns, tally.response_min_ns, tally.response_max_ns);
-            self.response.get_or_insert_default().record_all(listed, ns);
-        }
+        tally.responses.settle(&mut self.response);
+        tally.done.settle(&mut self.done);
+        tally.alone.settle(&mut self.alone);
     }
 
     pub(crate) fn merge<O: Store>(&mut self, other: &Traffic<O>) {
-        if let Some(response) = &other.response {
-            self.response.get_or_insert_default().merge(response);
-        }
+        merge(&mut self.response, other.response.as_ref());
+        merge(&mut self.done, other.done.as_ref());
+        merge(&mut self.alone, other.alone.as_ref());
         self.sums.add(&other.sums);
     }
 
@@ -334,11 +406,11 @@ impl<S: Store> Traffic<S> {
         let count = summed.add_responses(&mut responses).then(|| responses.count())?;
         let scheduler_ns = summed.queue_ns.saturating_sub(summed.admission_ns);
         let device_ns = summed.sum_ns.saturating_sub(summed.queue_ns);
-        let ns = [summed.queue_ns, summed.admission_ns, scheduler_ns, device_ns, device_ns];
+        let ns = [summed.queue_ns, summed.admission_ns, scheduler_ns, device_ns, device_ns, 0];
         let mut counts = [count; COUNTS];
         let moved = summed.moved_bytes();
         (counts[BYTES], counts[DISCARDED]) = (moved, summed.bytes.saturating_sub(moved));
-        counts[ERRORS] = 0;
+        (counts[ERRORS], counts[ALONE]) = (0, 0);
         self.sums.add(&Sums { ns: ns.map(|ns| ns as f64), counts });
         self.response.get_or_insert_default().merge(&responses);
         Some(count)
@@ -347,6 +419,27 @@ impl<S: Store> Traffic<S> {
     /// The sum of their responses.
     pub(crate) fn response_sum_ns(&self) -> f64 {
         self.response.as_ref().map_or(0.0, |response| response.sum_ns() as f64)
+    }
+
+    /// The longest times that are known of them: the response of each, else its device time.
+    pub(crate) fn took(&self) -> Option<Buckets<S>> {
+        both(self.response.as_ref(), self.alone.as_ref())
+    }
+
+    /// The sum of these.
+    pub(crate) fn took_sum_ns(&self) -> f64 {
+        self.response_sum_ns() + self.sums.ns[ALONE]
+    }
+
+    /// How many do not tell their response, but their device time.
+    pub(crate) fn alone(&self) -> u64 {
+        self.sums.counts[ALONE]
+    }
+
+    /// The times of all that the device did; none where some of it is known as sums alone.
+    pub(crate) fn done(&self) -> Option<Buckets<S>> {
+        let done = both(self.done.as_ref(), self.alone.as_ref());
+        done.filter(|done| done.count() == self.sums.counts[DONE])
     }
 
     /// Mean length in bytes; none of none.
@@ -365,10 +458,24 @@ impl<S: Store> Traffic<S> {
         sum_ns.filter(|_| responses > 0).map(|ns| ns / responses as f64)
     }
 
-    /// The part of the mean response until the driver got them, and from there to the completion.
-    pub(crate) fn part_means_ns(&self) -> (Option<f64>, Option<f64>) {
-        let mean = |part| self.mean_of(self.sums.known_ns(part));
-        (mean(WAIT), mean(DEVICE))
+    /// The part of the mean response until the driver got them.
+    pub(crate) fn wait_mean_ns(&self) -> Option<f64> {
+        self.mean_of(self.sums.known_ns(WAIT))
+    }
+
+    /// The mean time in the driver and the device, and of how many: the part of the mean response;
+    /// where some tell no response, that of all which tell a device time.
+    pub(crate) fn device_mean_ns(&self) -> (Option<f64>, u64) {
+        let (ns, devices) = (&self.sums.ns, self.devices());
+        match self.alone() {
+            0 => (self.mean_of(self.sums.known_ns(DEVICE)), self.responses()),
+            _ => (Some((ns[DEVICE] + ns[ALONE]) / devices as f64), devices),
+        }
+    }
+
+    /// How many tell their device time.
+    fn devices(&self) -> u64 {
+        self.sums.counts[DEVICE] + self.sums.counts[ALONE]
     }
 
     /// The mean time from the driver's issue to the completion, of each row that was issued.
@@ -385,37 +492,68 @@ impl<S: Store> Traffic<S> {
         let counted = |place: usize| self.sums.counts[place];
         let (requested, bytes, errors) = (counted(REQUESTED), counted(BYTES), counted(ERRORS));
         let rate = span_ns.filter(|ns| *ns > 0.0).map(|ns| requested as f64 / ns * 1e9);
-        let response = self.response.as_ref();
-        let responses = self.responses();
-        let mean = response.and_then(Buckets::mean_ns);
-        let max = response.map(|response| response.max_ns() as f64);
+        let (response, responses) = (self.response.as_ref(), self.responses());
         let of_response = |quantity, value| found(subject, quantity, value, responses, RESPONSE);
         let of_part = |quantity, part: usize, method| {
             let mean = self.mean_of(self.sums.known_ns(part));
             found(subject, quantity, mean, self.sums.counts[part], method)
         };
         let rest = self.sums.placed_ns().map(|placed_ns| self.response_sum_ns() - placed_ns);
-        let done = self.done_mean_ns();
+        let (device, devices) = (self.device_mean_ns().0, self.devices());
         let rows = "rows without a parent";
-        let issued = "rows that were issued: issued to completed";
-        let all = vec![
-            found(subject, "requested_count", Some(requested as f64), requested, rows),
-            found(subject, "requested_bytes", Some(bytes as f64), requested, rows),
-            found(subject, "failed_count", Some(errors as f64), requested, "error is not 0"),
+        let count = |quantity, count: u64, of: u64, method| {
+            found(subject, quantity, Some(count as f64), of, method)
+        };
+        let mut all = vec![
+            count("requested_count", requested, requested, rows),
+            count("requested_bytes", bytes, requested, rows),
+            count("failed_count", errors, requested, "error is not 0"),
             found(subject, "requested_per_s", rate, requested, "over the trace's span"),
-            of_response("response_mean_ns", mean),
+            count("completed_count", counted(COMPLETED), requested, rows),
+            count("response_known_count", responses, counted(COMPLETED), RESPONSE),
+            of_response("response_mean_ns", response.and_then(Buckets::mean_ns)),
             at_quantile(subject, "response_p50_ns", response, 0.5),
             at_quantile(subject, "response_p99_ns", response, 0.99),
-            of_response("response_max_ns", max),
+            of_response("response_max_ns", response.map(|response| response.max_ns() as f64)),
             of_part("admission_mean_ns", ADMISSION, "queued to started, over the responses"),
             of_part("scheduler_mean_ns", SCHEDULER, OF_SCHEDULER),
             of_part("wait_mean_ns", WAIT, "response less device, over the responses"),
-            of_part("device_mean_ns", DEVICE, OF_DEVICE),
+            count("device_known_count", devices, counted(COMPLETED), OF_DEVICE),
+            found(subject, "device_mean_ns", device, devices, OF_DEVICE),
             found(subject, "rest_mean_ns", self.mean_of(rest), responses, OF_REST),
-            found(subject, "done_count", Some(counted(DONE) as f64), counted(DONE), issued),
-            found(subject, "done_mean_ns", done, counted(DONE), issued),
         ];
-        all.into_iter().chain(self.discarded(subject)).collect()
+        all.extend(self.done_findings(subject));
+        all.extend(self.discarded(subject));
+        all.into_iter().map(|finding| self.judged(finding)).collect()
+    }
+
+    /// What the device did.
+    fn done_findings(&self, subject: &Subject) -> [Finding; 5] {
+        let (count, done) = (self.sums.counts[DONE], self.done());
+        let max = done.as_ref().map(|done| done.max_ns() as f64);
+        let of = |quantity, value| found(subject, quantity, value, count, DONE_METHOD);
+        [
+            of("done_count", Some(count as f64)),
+            of("done_mean_ns", self.done_mean_ns()),
+            at_quantile(subject, "done_p50_ns", done.as_ref(), 0.5),
+            at_quantile(subject, "done_p99_ns", done.as_ref(), 0.99),
+            of("done_max_ns", max),
+        ]
+    }
+
+    /// A finding; one of responses is doubted where many completions do not tell theirs.
+    pub(crate) fn judged(&self, mut finding: Finding) -> Finding {
+        let is_of_them = finding.value.is_some() && is_response(&finding.quantity);
+        self.doubts().into_iter().filter(|_| is_of_them).for_each(|doubt| finding.doubt(doubt));
+        finding
+    }
+
+    /// Why the responses that are known may not stand for all.
+    pub(crate) fn doubts(&self) -> Option<Doubt> {
+        let (known, completed) = (self.responses(), self.completed());
+        let untold = completed.saturating_sub(known) as f64;
+        let values = [("known", known.into()), ("completed", completed.into())];
+        (untold > UNTOLD_MOST * completed as f64).then(|| Doubt::new(Code::ResponsesUntold, values))
     }
 
     /// What was discarded; nothing where nothing was.
@@ -424,21 +562,26 @@ impl<S: Store> Traffic<S> {
         let method = "discards without a parent";
         Some(found(subject, "discarded_bytes", Some(bytes as f64), self.requested(), method))
     }
-
-    /// What an analysis finds of them beyond that.
-    pub(crate) fn more_findings(&self, subject: &Subject) -> Vec<Finding> {
-        let (rows, completed) = ("rows without a parent", self.completed());
-        vec![found(subject, "completed_count", Some(completed as f64), self.requested(), rows)]
-    }
 }
+
+/// Whether a quantity is of response times.
+pub(crate) fn is_response(quantity: &str) -> bool {
+    quantity.starts_with("response_") && quantity.ends_with("_ns")
+}
+
+/// The share of completions without a response up to which the responses of the others stand for
+/// all: what was in flight as a capture began is a part of every trace.
+const UNTOLD_MOST: f64 = 0.01;
 
 /// How the parts of a response are found.
 const OF_SCHEDULER: &str = "started to issued, over the responses; of flush sequences what is \
     neither admission nor device";
-const OF_DEVICE: &str =
-    "issued to completed, over the responses; of a flush sequence the sum of its parts";
+const OF_DEVICE: &str = "issued to completed, over the responses (where some tell none: over what \
+    tells it); of a flush sequence the sum of its parts";
 const OF_REST: &str =
     "response - device - admission - scheduler (queue, where these are not known)";
+/// How what the device did is computed from a row.
+const DONE_METHOD: &str = "rows that were issued: issued to completed";
 /// How a response is computed from a row.
 const RESPONSE: &str = "queued (else started) to completed, rows without a parent";
 

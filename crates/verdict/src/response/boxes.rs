@@ -9,13 +9,25 @@ use model::record::{Finding, Subject};
 /// The reach of a whisker, in distances between the quartiles.
 const REACH: f64 = 1.5;
 
-const QUANTILES: [(&str, f64); 5] = [
-    ("response_p25_ns", 0.25),
-    ("response_p75_ns", 0.75),
-    ("response_p90_ns", 0.9),
-    ("response_p999_ns", 0.999),
-    ("response_p9999_ns", 0.9999),
-];
+const QUANTILES: [f64; 5] = [0.25, 0.75, 0.9, 0.999, 0.9999];
+
+/// The quantities of these, of the lower and the upper whisker, and of what lies beyond.
+type Quantities = ([&'static str; 5], [&'static str; 3]);
+
+const OF_RESPONSES: Quantities = (
+    [
+        "response_p25_ns",
+        "response_p75_ns",
+        "response_p90_ns",
+        "response_p999_ns",
+        "response_p9999_ns",
+    ],
+    ["response_whisker_low_ns", "response_whisker_high_ns", "response_outliers_count"],
+);
+const OF_DEVICE: Quantities = (
+    ["done_p25_ns", "done_p75_ns", "done_p90_ns", "done_p999_ns", "done_p9999_ns"],
+    ["done_whisker_low_ns", "done_whisker_high_ns", "done_outliers_count"],
+);
 
 /// What lies between the whiskers, and how much does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,21 +37,35 @@ struct Whiskers {
     outliers: u64,
 }
 
-pub(super) fn findings<S: Store>(subject: &Subject, response: Option<&Buckets<S>>) -> Vec<Finding> {
-    let count = response.map_or(0, Buckets::count);
-    let of = |name, value: Option<u64>, method| {
-        found(subject, name, value.map(|ns| ns as f64), count, method)
+/// Of response times.
+pub(super) fn of_responses<S: Store>(
+    subject: &Subject,
+    responses: Option<&Buckets<S>>,
+) -> Vec<Finding> {
+    findings(subject, &OF_RESPONSES, responses)
+}
+
+/// Of device times.
+pub(super) fn of_device<S: Store>(subject: &Subject, done: Option<&Buckets<S>>) -> Vec<Finding> {
+    findings(subject, &OF_DEVICE, done)
+}
+
+fn findings<S: Store>(
+    subject: &Subject,
+    (quantiles, [low, high, outliers]): &Quantities,
+    times: Option<&Buckets<S>>,
+) -> Vec<Finding> {
+    let count = times.map_or(0, Buckets::count);
+    let whiskers = times.and_then(whiskers);
+    let of = |name, value: fn(Whiskers) -> u64| {
+        let reach = "1.5 times the distance of the quartiles, by the histogram's buckets";
+        found(subject, name, whiskers.map(|whiskers| value(whiskers) as f64), count, reach)
     };
-    let whiskers = response.and_then(whiskers);
-    let reach = "1.5 times the distance of the quartiles, by the histogram's buckets";
-    QUANTILES
+    quantiles
         .iter()
-        .map(|(name, quantile)| at_quantile(subject, name, response, *quantile))
-        .chain([
-            of("response_whisker_low_ns", whiskers.map(|w| w.low_ns), reach),
-            of("response_whisker_high_ns", whiskers.map(|w| w.high_ns), reach),
-            of("response_outliers_count", whiskers.map(|w| w.outliers), reach),
-        ])
+        .zip(QUANTILES)
+        .map(|(name, quantile)| at_quantile(subject, name, times, quantile))
+        .chain([of(low, |w| w.low_ns), of(high, |w| w.high_ns), of(outliers, |w| w.outliers)])
         .collect()
 }
 

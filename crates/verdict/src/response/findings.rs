@@ -23,6 +23,8 @@ const MOST_DEVICES: usize = 16;
 struct Frame {
     whole_ns: f64,
     span_ns: Option<f64>,
+    /// Whether some requests do not tell their response, but their device time.
+    has_alone: bool,
 }
 
 impl Response {
@@ -31,7 +33,11 @@ impl Response {
         self.settle();
         self.complete();
         let whole = self.whole();
-        let frame = Frame { whole_ns: whole.response_sum_ns(), span_ns: self.span_ns() };
+        let frame = Frame {
+            whole_ns: whole.took_sum_ns(),
+            span_ns: self.span_ns(),
+            has_alone: self.totals.joint.by(|_| Some(())).iter().any(|(_, all)| all.alone() > 0),
+        };
         let mut findings = frame.class("whole", "all", &whole);
         findings.extend(self.by_response_time(&whole));
         findings.extend(self.by_dimension(names, frame));
@@ -78,7 +84,7 @@ impl Response {
             let is_read = |c: &Combination| c.device == device.number && c.op == Op::Read;
             let mut reads = CoarseHistogram::default();
             for (_, traffic) in self.totals.joint.by(|c| is_read(c).then_some(())) {
-                traffic.response.iter().for_each(|response| reads.merge(response));
+                traffic.took().iter().for_each(|took| reads.merge(took));
             }
             storms::findings(device, &reads, &context)
         };
@@ -160,7 +166,7 @@ impl Response {
 
     /// The first figure of the paper: how many responses took how long, on an axis of 1, 2, 5, 10.
     fn by_response_time(&self, whole: &Traffic) -> Vec<Finding> {
-        let Some(response) = whole.response.as_ref() else { return Vec::new() };
+        let Some(response) = whole.took() else { return Vec::new() };
         let bounds = || (0..20).flat_map(|e| [1, 2, 5].map(|n| 10u64.saturating_pow(e) * n));
         let bounds: Vec<u64> = std::iter::once(0).chain(bounds().take(57)).collect();
         let mut counts = vec![0; bounds.len()];
@@ -178,7 +184,7 @@ impl Response {
                 let range = *bounds.get(place)?..*bounds.get(place + 1)?;
                 let subject = Subject::class("response time", &time_label(&range));
                 let count = *counts.get(place)?;
-                let method = "completions by their response, within 0.4 %";
+                let method = "completions by their response (else their device time), within 0.4 %";
                 Some(found(&subject, "completed_count", Some(count as f64), count, method))
             })
             .collect()
@@ -221,9 +227,9 @@ impl Response {
     }
 }
 
-/// Those whose requests took longest, or with most requests where no response is known.
+/// Those whose requests took longest, or with most requests where no time is known.
 fn longest<K>(mut classes: Vec<(K, &SmallTraffic)>) -> Vec<(K, &SmallTraffic)> {
-    let weight = |traffic: &SmallTraffic| (traffic.response_sum_ns(), traffic.requested());
+    let weight = |traffic: &SmallTraffic| (traffic.took_sum_ns(), traffic.requested());
     classes.sort_by(|a, b| {
         let (a, b) = (weight(a.1), weight(b.1));
         b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
@@ -238,12 +244,15 @@ impl Frame {
     fn class<S: Store>(self, by: &str, class: &str, traffic: &Traffic<S>) -> Vec<Finding> {
         let subject = Subject::class(by, class);
         let mut findings = traffic.findings(&subject, self.span_ns);
-        findings.extend(traffic.more_findings(&subject));
-        let share = traffic.response_sum_ns() / self.whole_ns * 100.0;
+        let share = traffic.took_sum_ns() / self.whole_ns * 100.0;
         let share = (self.whole_ns > 0.0).then_some(share);
-        let method = "sum of the class's responses over that of all";
+        let method = "sum of the class's responses (else device times) over that of all";
         findings.push(found(&subject, "time_percent", share, traffic.completed(), method));
-        findings.extend(boxes::findings(&subject, traffic.response.as_ref()));
+        let boxes = boxes::of_responses(&subject, traffic.response.as_ref()).into_iter();
+        findings.extend(boxes.map(|finding| traffic.judged(finding)));
+        if self.has_alone {
+            findings.extend(boxes::of_device(&subject, traffic.done().as_ref()));
+        }
         findings
     }
 }

@@ -32,8 +32,8 @@ struct Point {
     ns: f64,
 }
 
-/// A mean time of a class, in ns.
-type MeanTime = fn(&Traffic) -> Option<f64>;
+/// A mean time of a class, in ns, and of how many requests it is.
+type MeanTime = fn(&Traffic) -> Option<(f64, u64)>;
 
 /// ns a KiB, with the 95 % interval.
 #[derive(Debug, PartialEq)]
@@ -97,14 +97,17 @@ fn of_direction(joint: &ByClass<Combination>, op: Op) -> Vec<Finding> {
     let classes: Vec<Traffic> = by_size.map(|(_, traffic)| traffic).filter(is_enough).collect();
     let subject = Subject::class("direction", op.name());
     let lines: [(&str, MeanTime); 3] = [
-        ("slope_response_ns_per_kib", |t| t.response.as_ref()?.mean_ns()),
-        ("slope_wait_ns_per_kib", |t| t.part_means_ns().0),
-        ("slope_device_ns_per_kib", |t| t.part_means_ns().1),
+        ("slope_response_ns_per_kib", |t| Some((t.response.as_ref()?.mean_ns()?, t.responses()))),
+        ("slope_wait_ns_per_kib", |t| Some((t.wait_mean_ns()?, t.responses()))),
+        ("slope_device_ns_per_kib", |t| {
+            let (mean, count) = t.device_mean_ns();
+            Some((mean?, count))
+        }),
     ];
     let line = |(name, of): (&str, MeanTime)| {
         let point = |t: &Traffic| {
-            let weight = t.responses() as f64;
-            Some(Point { weight, bytes: t.length_mean()?, ns: of(t)? })
+            let (ns, count) = of(t)?;
+            Some(Point { weight: count as f64, bytes: t.length_mean()?, ns })
         };
         let points = classes.iter().filter_map(point).filter(|p| p.weight >= ENOUGH as f64);
         finding(&subject, name, &points.collect::<Vec<_>>())

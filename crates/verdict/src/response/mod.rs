@@ -293,8 +293,8 @@ impl Response {
             found: is_read.then(|| Classes::of(&taken.found)),
         };
         self.groups.add(key, taken.process, &taken.share, &mut self.totals);
-        if let (Some(_), Some(response)) = (taken.asked_ns(), taken.share.response) {
-            self.ticks.add(response.value_ns());
+        if let (Some(_), Some(took)) = (taken.asked_ns(), taken.share.took()) {
+            self.ticks.add(took.value_ns());
         }
     }
 

@@ -17,13 +17,15 @@ use crate::requests::Share;
 pub struct Parts {
     /// How many.
     pub requests: u64,
-    /// Until the driver got them, summed.
+    /// How many of them tell when they were queued.
+    pub waits: u64,
+    /// Until the driver got these, summed.
     pub wait_ns: u64,
     /// In the driver and the device, summed.
     pub service_ns: u64,
 }
 
-merged!(Parts { requests, wait_ns, service_ns });
+merged!(Parts { requests, waits, wait_ns, service_ns });
 
 /// What a bin of time holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -113,12 +115,12 @@ impl OverTime {
 
     /// A request that arrived then.
     pub(super) fn add(&mut self, arrival_ns: i64, is_read: bool, share: &Share) {
-        let (Some(response), Some(wait_ns)) = (share.response, share.wait_ns) else { return };
-        let wait_ns = u64::try_from(wait_ns).unwrap_or(0);
-        let service_ns = response.value_ns().saturating_sub(wait_ns);
+        let (Some(wait_ns), Some(took)) = (share.wait_ns(), share.took()) else { return };
+        let waits = u64::from(share.response.is_some());
+        let service_ns = took.value_ns().saturating_sub(wait_ns);
         if let Some(bin) = self.at(self.since(arrival_ns)) {
             let parts = if is_read { &mut bin.reads } else { &mut bin.others };
-            parts.merge(Parts { requests: 1, wait_ns, service_ns });
+            parts.merge(Parts { requests: 1, waits, wait_ns, service_ns });
         }
     }
 
@@ -167,7 +169,7 @@ mod tests {
         let over = of(&[row(Op::Read, [0, ms, 3 * ms]), row(Op::Write, [ms, ms, 2 * ms])]);
         let depth: Vec<_> = over.bins.iter().map(|bin| (bin.depth_ns, bin.depth_max)).collect();
         assert_eq!(depth, [(1_000_000, 1), (2_000_000, 2), (1_000_000, 1)]);
-        let parts = Parts { requests: 1, wait_ns: 1_000_000, service_ns: 2_000_000 };
+        let parts = Parts { requests: 1, waits: 1, wait_ns: 1_000_000, service_ns: 2_000_000 };
         assert_eq!((over.bins[0].reads, over.bins[0].others), (parts, Parts::default()));
         assert_eq!(over.bins[1].others.service_ns, 1_000_000);
     }

@@ -67,7 +67,10 @@ GROUP BY run, request_id;
 --   wait_ns       the response less the device
 --   admission_ns  queued to started
 --   scheduler_ns  the wait less the admission
--- so that response = wait + device = admission + scheduler + device, wherever the trace tells these. What the device
+-- so that response = wait + device = admission + scheduler + device, wherever the trace tells these. Where it does not
+-- tell when a request was queued, response_ns is null and device_ns is all that is known of its time:
+--   took_ns       the response, else the device time
+-- What the device
 -- did is of rows that were issued, the parts of sequences one by one:
 --   done_ns       issued to completed
 -- A step whose time is before that of the step it follows gives no time.
@@ -77,6 +80,7 @@ CREATE OR REPLACE TEMPORARY VIEW timed AS
 SELECT
     admitted.*,
     response_ns - device_ns AS wait_ns,
+    COALESCE(response_ns, device_ns) AS took_ns,
     CASE WHEN started_ns IS NOT NULL AND (admission_ns IS NOT NULL OR queued_ns IS NULL)
         THEN response_ns - device_ns - COALESCE(admission_ns, 0) END AS scheduler_ns
 FROM (
@@ -87,7 +91,8 @@ FROM (
     FROM (
         SELECT
             completed.*,
-            CASE WHEN sequence_ns IS NOT NULL THEN sequence_ns WHEN done_ns <= response_ns THEN done_ns END AS device_ns
+            CASE WHEN sequence_ns IS NOT NULL THEN sequence_ns
+                WHEN done_ns <= response_ns OR (response_ns IS NULL AND parent_id IS NULL) THEN done_ns END AS device_ns
         FROM (
             SELECT
                 traced.*,

@@ -1,8 +1,8 @@
 //! What is counted of requests and calls as they end: by span, device, operation, role and file
 //! system; requests by size and by origin; and what was requested of the files with most bytes.
 //!
-//! A request's time is the one of `response`: queued to completed, parts of flush sequences and
-//! lbolt's own left out.
+//! A request's time is the one of `response`: queued to completed, and where its queueing is not
+//! known from the driver's issue on; parts of flush sequences and lbolt's own are left out.
 //!
 //! Non-goals: who waited for whom (`super::losses`).
 
@@ -67,8 +67,8 @@ impl Sum {
         self.count += 1;
         self.bytes += share.bytes();
         self.failed += u64::from(share.has_failed());
-        if let Some(response) = share.response {
-            self.responses.record_binned(response);
+        if let Some(took) = share.took() {
+            self.responses.record_binned(took);
         }
     }
 
@@ -139,6 +139,8 @@ pub struct Tally {
     homes: HashMap<u32, u32>,
     /// Requests that were counted, in all.
     requests: u64,
+    /// Those since the last taking whose queueing is not known.
+    from_issue: u64,
     own: Own,
 }
 
@@ -162,6 +164,7 @@ impl Tally {
             files: Heaviest::new(FILES_MOST),
             homes: HashMap::new(),
             requests: 0,
+            from_issue: 0,
             own: Own::default(),
         }
     }
@@ -214,6 +217,7 @@ impl Tally {
             return;
         }
         self.requests += 1;
+        self.from_issue += u64::from(share.is_from_issue());
         let file_system = row.file.map_or(0, |file| file.number.file_system);
         if file_system != 0 && row.above_id.is_none() {
             self.homes.entry(file_system).or_insert(row.device);
@@ -223,7 +227,7 @@ impl Tally {
         self.sums.of(key).add(&share);
         self.classes.of((span.number, Combination::of(row))).add(&share);
         if let Some(file) = row.file.filter(|_| self.with_files && row.above_id.is_none()) {
-            let of = (share.bytes(), share.response.map(|response| response.value_ns()));
+            let of = (share.bytes(), share.took().map(|took| took.value_ns()));
             self.of_file((row.device, file, what), of, row.pid.unwrap_or(0));
         }
     }
@@ -301,6 +305,9 @@ impl Tally {
             let files = self.largest().into_iter();
             rows.extend(files.map(|(key, of)| self.of_file_row(key, &of, span, names)));
             rows.extend(self.own.take(span));
+            let count = std::mem::take(&mut self.from_issue);
+            let row = of_watch(operations::FROM_ISSUE, (span.from_unix_ns, span.until_unix_ns));
+            rows.extend((count > 0).then_some(Rollup { count, ..row }));
         }
         self.files.clear();
         if self.actors.owners() > OWNERS_MOST {

@@ -59,6 +59,9 @@ quantities! {
         "bytes of discards, secure erases and write zeroes, where there are any";
     traffic lower "failed_count" "1" "requests completed with an error";
     traffic "requested_per_s" "1/s" "requests per second of the trace's span";
+    traffic "completed_count" "1" "requests completed";
+    traffic "response_known_count" "1"
+        "of these, requests whose response is known: they tell when they were queued (else started)";
     traffic lower "response_mean_ns", "response_p50_ns", "response_p99_ns", "response_max_ns" "ns"
         "response";
     traffic lower "admission_mean_ns" "ns"
@@ -67,6 +70,8 @@ quantities! {
         "mean time from allocation to the driver; for a flush sequence also between its parts";
     traffic lower "wait_mean_ns" "ns"
         "mean queueing, until the driver got the request: response minus device";
+    traffic "device_known_count" "1"
+        "completed requests whose device time is known: they tell when the driver got them";
     traffic lower "device_mean_ns" "ns"
         "mean time in the driver and the device; for a flush sequence in all its parts";
     traffic "rest_mean_ns" "ns"
@@ -74,15 +79,19 @@ quantities! {
          device";
     traffic "done_count" "1"
         "requests that the device did: those issued, each part of a flush sequence by itself";
-    traffic "done_mean_ns" "ns"
-        "mean time of the requests of done_count in the driver and the device";
-    class "completed_count" "1" "requests completed";
+    traffic lower "done_mean_ns", "done_p50_ns", "done_p99_ns", "done_max_ns" "ns"
+        "device time (issue to completion) of the requests of done_count";
     class lower "response_p25_ns", "response_p75_ns", "response_p90_ns", "response_p999_ns",
         "response_p9999_ns" "ns"
         "response";
     class "response_whisker_low_ns", "response_whisker_high_ns" "ns"
         "lowest and highest response within 1.5 interquartile ranges of the quartiles";
     class "response_outliers_count" "1" "completions beyond the whiskers";
+    class lower "done_p25_ns", "done_p75_ns", "done_p90_ns", "done_p999_ns", "done_p9999_ns" "ns"
+        "device time, where some requests tell no response";
+    class "done_whisker_low_ns", "done_whisker_high_ns" "ns"
+        "lowest and highest device time within 1.5 interquartile ranges of the quartiles";
+    class "done_outliers_count" "1" "device times beyond the whiskers";
     response "depth_mean" "1" "mean requests outstanding over the trace's span";
     response "depth_at_arrival_mean" "1" "mean requests outstanding when a request arrived";
     response "depth_max" "1" "most requests outstanding at once, the arriving one included";
@@ -93,7 +102,7 @@ quantities! {
          and outstanding counts";
     response "reversed_count" "1"
         "rows with a step earlier than the step before it; the time between is left out";
-    class "time_percent" "%" "the class's share of all requests' response times";
+    class "time_percent" "%" "the class's share of all requests' response times (else device times)";
     class "slope_response_ns_per_kib" "ns/KiB"
         "mean response per additional KiB: the line through the size classes";
     class "slope_wait_ns_per_kib" "ns/KiB" "mean queueing per additional KiB";

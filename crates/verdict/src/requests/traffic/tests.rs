@@ -22,16 +22,16 @@ fn traffic(rows: &[Request]) -> Traffic {
 }
 
 /// The sums of waiting, admission, scheduler, device and done.
-fn parts(rows: &[Request]) -> [Option<f64>; PARTS] {
+fn parts(rows: &[Request]) -> [Option<f64>; 5] {
     let traffic = traffic(rows);
     [WAIT, ADMISSION, SCHEDULER, DEVICE, DONE].map(|part| traffic.sums.known_ns(part))
 }
 
 fn value(traffic: &Traffic, quantity: &str) -> Option<f64> {
     let findings = traffic.findings(&Subject::this_run(), Some(2e9));
-    let more = traffic.more_findings(&Subject::this_run());
-    let mut all = findings.into_iter().chain(more);
-    all.find(|finding| finding.quantity == quantity)
+    findings
+        .into_iter()
+        .find(|finding| finding.quantity == quantity)
         .unwrap_or_else(|| panic!("no {quantity}"))
         .value
 }
@@ -46,7 +46,7 @@ fn a_response_has_its_parts_as_far_as_its_steps_are_told() {
             [Some(40.0), None, Some(40.0), Some(130.0), Some(130.0)],
         ),
         (Request { issued_ns: None, ..row() }, [None, Some(30.0), None, None, None]),
-        (Request { completed_ns: None, ..row() }, [None; PARTS]),
+        (Request { completed_ns: None, ..row() }, [None; 5]),
         // A part of a sequence is done, and was not requested.
         (Request { parent_id: Some(1), ..row() }, [None, None, None, None, Some(130.0)]),
         // Issued before it was queued: the device's time is longer than the response.
@@ -105,7 +105,7 @@ fn means_are_over_the_responses_and_rates_over_the_span() {
     assert_eq!((three.requested(), three.completed(), three.responses()), (3, 2, 2));
     assert_eq!(three.length_mean(), Some(5120.0 / 3.0));
     assert_eq!(three.response_sum_ns(), 800.0);
-    assert_eq!(three.part_means_ns(), (Some(70.0), Some(330.0)));
+    assert_eq!((three.wait_mean_ns(), three.device_mean_ns()), (Some(70.0), (Some(330.0), 2)));
     // Where nothing tells admission from scheduler, the rest is less both of them as one.
     let unsplit = traffic(&[Request { started_ns: None, ..row() }]);
     assert_eq!(value(&unsplit, "rest_mean_ns"), Some(0.0));
@@ -139,7 +139,8 @@ fn nothing_has_no_means_and_a_doubt_in_their_place() {
     let none = Traffic::<ByOctave<128>>::default();
     assert!(none.is_empty());
     assert_eq!((none.length_mean(), none.done_mean_ns(), none.responses()), (None, None, 0));
-    assert_eq!((none.part_means_ns(), none.response_sum_ns()), ((None, None), 0.0));
+    assert_eq!((none.wait_mean_ns(), none.device_mean_ns()), (None, (None, 0)));
+    assert_eq!((none.response_sum_ns(), none.took_sum_ns()), (0.0, 0.0));
     for finding in none.findings(&Subject::this_run(), Some(0.0)) {
         let is_count = ["_count", "_bytes"].iter().any(|end| finding.quantity.ends_with(end));
         assert_eq!(finding.value, is_count.then_some(0.0), "{}", finding.quantity);
@@ -192,7 +193,51 @@ fn a_sequence_takes_its_device_time_from_its_parts() {
     let mut whole = traffic(&[bare]);
     whole.add(&Share::of_sequence(&bare, 50, true));
     assert_eq!(whole.sums.known_ns(SCHEDULER), None);
-    assert_eq!(whole.part_means_ns(), (Some(150.0), Some(50.0)));
+    assert_eq!((whole.wait_mean_ns(), whole.device_mean_ns()), (Some(150.0), (Some(50.0), 1)));
+}
+
+/// Of a request that does not tell when it was queued the device time is known, and stands beside
+/// the responses of others: no figure is of a part of them without saying so.
+#[test]
+fn requests_without_their_queueing_are_in_every_figure_of_the_device() {
+    let alone = |took_ns: i64| Request {
+        queued_ns: None,
+        started_ns: None,
+        completed_ns: Some(170 + took_ns),
+        ..row()
+    };
+    let orphan = Request { issued_ns: None, ..alone(5) };
+    let unsettled = traffic(&[alone(4000), row(), alone(9000), orphan]);
+    let (mut tally, mut settled) = (Tally::default(), traffic(&[orphan]));
+    let rest = [alone(9000), row(), alone(4000)];
+    assert!(rest.iter().all(|row| !tally.add(&Share::of(row))));
+    settled.settle(&tally);
+    let mut merged = traffic(&[alone(9000), orphan]);
+    merged.merge(&traffic(&[row(), alone(4000)]));
+    for four in [unsettled, settled, merged] {
+        for (quantity, expected) in [
+            ("completed_count", 4.0),
+            ("response_known_count", 1.0),
+            ("response_max_ns", 200.0),
+            ("wait_mean_ns", 70.0),
+            ("rest_mean_ns", 0.0),
+            ("device_known_count", 3.0),
+            ("device_mean_ns", 13_130.0 / 3.0),
+            ("done_count", 3.0),
+            ("done_mean_ns", 13_130.0 / 3.0),
+            ("done_max_ns", 9000.0),
+        ] {
+            assert_eq!(value(&four, quantity), Some(expected), "{quantity}");
+        }
+        assert!((value(&four, "done_p50_ns").unwrap() / 4000.0 - 1.0).abs() < 0.004);
+        assert_eq!(four.took_sum_ns(), 13_200.0);
+        assert_eq!(four.took().unwrap().count(), 3);
+        let findings = four.findings(&Subject::this_run(), None);
+        for finding in findings.iter().filter(|f| f.value.is_some() && is_response(&f.quantity)) {
+            let codes: Vec<Code> = finding.doubts.iter().map(|doubt| doubt.code).collect();
+            assert_eq!(codes, [Code::ResponsesUntold], "{}", finding.quantity);
+        }
+    }
 }
 
 #[test]

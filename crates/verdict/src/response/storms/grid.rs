@@ -35,12 +35,12 @@ pub(super) struct Behind {
 impl Behind {
     #[inline]
     pub(super) fn add(&mut self, share: &Share) {
-        if let Some(response) = share.response {
-            self.response.record_binned(response);
+        if let Some(took) = share.took() {
+            self.response.record_binned(took);
             if let Some(wait_ns) = share.wait_ns {
                 self.wait_ns += i128::from(wait_ns);
                 self.waits += 1;
-                self.waits_response_ns += i128::from(response.value_ns());
+                self.waits_response_ns += i128::from(took.value_ns());
             }
         }
     }
