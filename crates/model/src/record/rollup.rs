@@ -75,7 +75,7 @@ pub mod operations {
     pub const OWN: &str = "own";
     /// Of the watch: events that were lost (`count`).
     pub const EVENTS_LOST: &str = "events lost";
-    /// Of the watch: requests whose queueing is not known (`count`): their times begin at the issue.
+    /// Of the watch: requests whose queueing is not known (`count`): times from their issue.
     pub const FROM_ISSUE: &str = "from issue";
     /// Of the watch: the time of all CPUs, and what of it they were idle, or stolen (`sum_ns`).
     pub const CPUS: &str = "cpus";

@@ -64,7 +64,9 @@ fn counts(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     let found: Vec<Entry> = found.collect();
     let axis = Axis::new("requests", "1", Scale::Log);
     let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &found)?;
-    Some(chart.by("Requests by the time from queueing (else issue) to completion. Figure 1 of the 1986 paper."))
+    let method = "Requests by the time from queueing (else issue) to completion. Figure 1 of the \
+        1986 paper.";
+    Some(chart.by(method))
 }
 
 fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -> Option<Chart> {

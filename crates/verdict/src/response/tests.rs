@@ -199,8 +199,9 @@ fn part_of(row: &Request, part: u64, place: u64) -> Request {
     }
 }
 
-/// Of every class whose responses are all known: the mean response is the sum of the means of its parts and of the rest, none of
-/// which is below 0. How many classes told it, and how many of these a rest.
+/// Of every class whose responses are all known: the mean response is the sum of the means of its
+/// parts and of the rest, none of which is below 0. How many classes told it, and how many of these
+/// a rest.
 fn assert_means_add_up(findings: &[Finding]) -> Result<(usize, usize), TestCaseError> {
     let mut classes: HashMap<&Subject, HashMap<&str, f64>> = HashMap::new();
     for finding in findings {

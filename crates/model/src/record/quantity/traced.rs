@@ -61,7 +61,7 @@ quantities! {
     traffic "requested_per_s" "1/s" "requests per second of the trace's span";
     traffic "completed_count" "1" "requests completed";
     traffic "response_known_count" "1"
-        "of these, requests whose response is known: they tell when they were queued (else started)";
+        "of these, requests whose response is known: they tell when they were queued or started";
     traffic lower "response_mean_ns", "response_p50_ns", "response_p99_ns", "response_max_ns" "ns"
         "response";
     traffic lower "admission_mean_ns" "ns"
@@ -102,7 +102,8 @@ quantities! {
          and outstanding counts";
     response "reversed_count" "1"
         "rows with a step earlier than the step before it; the time between is left out";
-    class "time_percent" "%" "the class's share of all requests' response times (else device times)";
+    class "time_percent" "%"
+        "the class's share of all requests' response times (else device times)";
     class "slope_response_ns_per_kib" "ns/KiB"
         "mean response per additional KiB: the line through the size classes";
     class "slope_wait_ns_per_kib" "ns/KiB" "mean queueing per additional KiB";
