@@ -1,5 +1,6 @@
 //! Traffic of requests whose every step is known, and of those that lack some.
 
+use super::tally::TALLIED;
 use super::*;
 use model::record::Op;
 
