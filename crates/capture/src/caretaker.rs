@@ -23,6 +23,8 @@ pub const PART: &str = "caretaker-part";
 const START: &str = "start the cleanup process";
 /// The number of no process, which tells it to go.
 pub(super) const GO: u32 = 0;
+/// The number of no process either: what it is for is a watch from now on.
+pub(super) const OF_WATCH: u32 = u32::MAX;
 /// This process's own, while it is there.
 static OWN: Mutex<Option<(Child, UnixStream)>> = Mutex::new(None);
 
@@ -44,6 +46,16 @@ fn start() -> anyhow::Result<(Child, UnixStream)> {
     told.write_all(&pid.to_ne_bytes()).map_err(unable(START))?;
     told.write_all(&ticks.to_ne_bytes()).map_err(unable(START))?;
     Ok((child, told))
+}
+
+/// Tells it, where it is there, that it is for a watch, which may go on for weeks: it gives up all
+/// rights but those to end the COMMAND, to remove what the watch noted, and instances of the
+/// kernel's tracer.
+pub fn is_of_watch() {
+    if let Some((_, told)) = OWN.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        // Gone already: then there is nobody to tell.
+        let _ = told.write_all(&OF_WATCH.to_ne_bytes());
+    }
 }
 
 /// Ends it, where it is there: nothing is left that it could be needed for. It is told so, for who

@@ -1,19 +1,25 @@
 //! What the caretaker does ([`super::caretaker`] starts and ends it).
 //!
-//! Non-goals: what is killed together with the process that it is for, as by the end of a
-//! container: its notes stay, and `lbolt doctor --clean` removes what they name.
+//! It may be killed together with that process, as by the end of a container or the kill of a
+//! cgroup. So it notes each COMMAND, too: all notes stay then, and `lbolt doctor --clean` sees to
+//! what they name.
+//!
+//! Non-goals: a kill of all in the moment in which a COMMAND begins.
 
-use super::caretaker::GO;
-use super::leftover::Leftovers;
+use super::caretaker::{GO, OF_WATCH};
+use super::leftover::{self, Kept, Leftovers};
 use super::load::PATIENCE;
 use super::part;
 use messages::fault::unable;
+use messages::output::note;
 use model::process::{Started, started};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::Read as _;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use trace::capture::instances;
 
 /// How long the kernel may need to let go of what a killed process had.
 const LETTING_GO: Duration = Duration::from_secs(10);
@@ -28,6 +34,8 @@ pub fn run() -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
             .map_err(unable("handle signals"))?;
     }
+    // Where the kernel refuses it, nothing is started here that could have more.
+    let _ = host::privilege::get_no_more();
     let mut told = part::socket()?;
     host::names_its_writers(&told).map_err(unable("use the socket"))?;
     let (mut number, mut ticks) = ([0; 4], [0; 8]);
@@ -35,26 +43,47 @@ pub fn run() -> anyhow::Result<()> {
         return Ok(());
     }
     let other = Started { pid: u32::from_ne_bytes(number), ticks: u64::from_ne_bytes(ticks) };
-    let mut commands = Vec::new();
+    let (mut commands, mut notes) = (Vec::new(), Vec::new());
     while let Ok(Some((number, writer))) = host::heard(&told) {
         if number == GO {
             return Ok(());
         }
+        if number == OF_WATCH {
+            lessen();
+            continue;
+        }
         // Whoever writes here may name nobody else.
-        if number == writer {
-            commands.push((number, started(number)));
+        let command = started(number).map(|ticks| Started { pid: number, ticks });
+        if let Some(command) = command.filter(|_| number == writer) {
+            commands.push(command);
+            // Where no note can be written, this process is all there is.
+            notes.extend(Kept::commands(&other, vec![command]));
         }
     }
     while other.is_alive() {
         std::thread::sleep(LOOK);
     }
-    for (command, begun) in commands {
-        if started(command) == begun {
-            host::end_tree(command, PATIENCE);
-        }
+    for command in commands.iter().filter(|command| command.is_alive()) {
+        host::end_tree(command.pid, PATIENCE);
     }
     clean(&other);
     Ok(())
+}
+
+/// Gives up what nobody needs who cleans up after a watch.
+fn lessen() {
+    let directories: Vec<OwnedFd> =
+        leftover::place_of_notes().into_iter().chain(instances().ok()).collect();
+    // Others than root have nothing to give up.
+    let kept = host::privilege::keep_what_cleans(&directories);
+    if let Err(error) = kept.map_err(std::io::Error::from)
+        && rustix::process::geteuid().is_root()
+    {
+        note(&format!(
+            "the cleanup process can write more of root's files than it needs, because the kernel \
+             does not restrict it (Landlock: {error})"
+        ));
+    }
 }
 
 /// What the notes of a dead process name; what is still in use is looked at again for a while.

@@ -2,21 +2,25 @@
 //! it begins, and takes the note back at its end; `doctor --clean` removes what the notes of dead
 //! runs name, and just that.
 //!
-//! A note deletes nothing by itself: it is believed only if nobody else can have written it
-//! (`host::state`), and what it names goes only if it is scratch of this user's that nobody uses
-//! (`host::scratch`).
+//! A note is data. It is believed only if nobody else can have written it (`host::state`). What it
+//! names goes only if it is scratch of this user's that nobody uses (`host::scratch`); what it has
+//! of settings is written only where and as the table of settings allows (`host::settings`); of a
+//! COMMAND's process the start is looked at, too.
 
 use super::caretaker;
+use super::load::PATIENCE;
 use host::Distrust;
 use host::machine::boot_id;
 use host::scratch::{Left, ScratchError, direct, in_directory};
 use host::settings::{Setting, Snapshot};
-use host::state::{Found, StateDirectory, StatePath, StatePaths};
+use host::state::{
+    FIRST_PID_NAMESPACE, Found, StateDirectory, StatePath, StatePaths, pid_namespace,
+};
 use model::doubt::{Code, Doubt};
 use model::process::{self, Started};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -35,8 +39,7 @@ pub struct Note {
     pub run: PathBuf,
     /// Scratch files and directories.
     pub scratch: Vec<PathBuf>,
-    /// Settings of the kernel as they were. They are every container's, so the kernel keeps this
-    /// note, too ([`host::kernel_notes`]).
+    /// Settings of the kernel as they were.
     #[serde(default)]
     pub settings: Snapshot,
     /// In which namespace the number is the process's.
@@ -48,6 +51,9 @@ pub struct Note {
     /// Cgroups that it may have made.
     #[serde(default)]
     pub groups: Vec<PathBuf>,
+    /// COMMANDs that it started.
+    #[serde(default)]
+    pub commands: Vec<Started>,
 }
 
 impl Note {
@@ -60,14 +66,48 @@ impl Note {
     /// whether there is anybody in that one.
     fn may_be_alive(&self) -> bool {
         let own = pid_namespace("self");
-        if self.pid_namespace == 0 || self.pid_namespace == own {
+        if self.is_of_namespace(own) {
             return self.process().is_alive();
         }
         let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
         let is_there = |entry: std::fs::DirEntry| {
             entry.file_name().to_str().is_some_and(|name| pid_namespace(name) == self.pid_namespace)
         };
-        own != OF_ALL || entries.into_iter().any(is_there)
+        own != FIRST_PID_NAMESPACE || entries.into_iter().any(is_there)
+    }
+
+    /// Whether its numbers are of that namespace.
+    fn is_of_namespace(&self, own: u64) -> bool {
+        self.pid_namespace == 0 || self.pid_namespace == own
+    }
+
+    /// COMMANDs that go on; in another namespace their numbers say nothing.
+    fn living_commands(&self) -> Vec<Started> {
+        let is_known = self.boot == boot_id() && self.is_of_namespace(pid_namespace("self"));
+        // None was there before who started it.
+        let is_its = |command: &Started| is_known && command.ticks >= self.process_started;
+        let commands = self.commands.iter().copied().filter(is_its);
+        commands.filter(Started::is_alive).collect()
+    }
+
+    /// What nobody but this user wrote, and what a note may say.
+    /// Errors: why it is none, for a sentence.
+    fn checked(self, name: &str, place: Place) -> Result<Self, String> {
+        let Self { pid, process_started, .. } = self;
+        if !name.starts_with(&format!("{pid}-{process_started}")) {
+            return Err("it has the name of another process's note".to_owned());
+        }
+        self.settings.check().map_err(|error| format!("lbolt does not {error}"))?;
+        match place {
+            Place::Own => Ok(self),
+            Place::Earlier => Ok(Self {
+                settings: Snapshot::default(),
+                loops: vec![],
+                groups: vec![],
+                commands: vec![],
+                ..self
+            }),
+        }
     }
 
     fn process(&self) -> Started {
@@ -75,13 +115,13 @@ impl Note {
     }
 }
 
-/// The namespace of processes that all others are in (include/linux/proc_ns.h,
-/// `PROC_PID_INIT_INO`).
-const OF_ALL: u64 = 0xEFFF_FFFC;
-
-/// The namespace of a process's number; 0 where it cannot be seen.
-fn pid_namespace(process: &str) -> u64 {
-    std::fs::metadata(format!("/proc/{process}/ns/pid")).map_or(0, |metadata| metadata.ino())
+/// Whose place of notes it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Where this version notes.
+    Own,
+    /// Where earlier versions noted scratch, and nothing else.
+    Earlier,
 }
 
 /// A note on disk; dropping it takes it back.
@@ -124,22 +164,65 @@ impl Kept {
     /// Notes what this process is going to change, or to make, before it does.
     /// Errors: as [`Self::write`].
     pub fn note(note: Note) -> Result<Self, String> {
+        Self::note_in(own_state()?, note)
+    }
+
+    /// Notes how settings are, for this process is going to change them. To look and to note is one
+    /// step: of two that begin at once, the second one finds the first one's note.
+    /// Errors: as [`Self::write`]; another run changes settings, or has left them changed; a note
+    /// that nobody would find.
+    pub fn of_settings(
+        note: Note,
+        look: impl FnOnce() -> Result<Snapshot, String>,
+    ) -> Result<(Self, Snapshot), String> {
+        let state = own_state().map_err(|reason| unnoted(&format!("no note in {reason}")))?;
+        let failed =
+            |error| unnoted(&format!("failed to lock {}: {error}", state.path().display()));
+        let lock = state.lock().map_err(failed)?;
+        if state.may_end_with_its_container().map_err(failed)? {
+            return Err(unnoted(&format!(
+                "{} may end with this container; mount the host's /var/lib/lbolt at \
+                 /var/lib/lbolt in the container",
+                state.path().display()
+            )));
+        }
+        if let Some(why) = settings_of_others() {
+            return Err(why);
+        }
+        let settings = look()?;
+        let kept = Self::note_in(state, Note { settings: settings.clone(), ..note });
+        drop(lock);
+        let kept = kept.map_err(|reason| unnoted(&format!("no note in {reason}")))?;
+        Ok((kept, settings))
+    }
+
+    fn note_in(state: StateDirectory, note: Note) -> Result<Self, String> {
         // Before the note: whoever is killed after it has somebody who sees to it. Where none can
         // be started, `doctor --clean` does.
         let _ = caretaker::begun();
         let pid = std::process::id();
         let process_started = process::started(pid).unwrap_or(0);
-        let pid_namespace = pid_namespace("self");
-        let note = Note { pid, process_started, boot: boot_id(), pid_namespace, ..note };
-        let state = own_state()?;
+        Self::keep(state, Note { pid, process_started, ..note })
+    }
+
+    /// In the caretaker: notes the COMMANDs of the process that it is for.
+    /// Errors: as [`Self::write`].
+    pub(super) fn commands(of: &Started, commands: Vec<Started>) -> Result<Self, String> {
+        let (pid, process_started) = (of.pid, of.ticks);
+        Self::keep(own_state()?, Note { pid, process_started, commands, ..Note::default() })
+    }
+
+    fn keep(state: StateDirectory, note: Note) -> Result<Self, String> {
+        let note = Note { boot: boot_id(), pid_namespace: pid_namespace("self"), ..note };
         let name = write_first_free(&state, &note)
             .map_err(|e| format!("{}: {e}", state.path().display()))?;
-        if !note.settings.0.is_empty() {
-            // Where it keeps none, the file is all there is.
-            let _ = serde_json::to_vec(&note).map(|text| host::kernel_notes::keep(&name, &text));
-        }
         Ok(Self { note: Some((state, name)), noted: note })
     }
+}
+
+/// Why settings stay as they are.
+fn unnoted(why: &str) -> String {
+    format!("settings are not changed, because they cannot be noted for restoring: {why}")
 }
 
 /// Where this process's notes go: the first place that will do.
@@ -155,6 +238,11 @@ fn own_state() -> Result<StateDirectory, String> {
         [] => "any directory: XDG_STATE_HOME, HOME and XDG_RUNTIME_DIR are not set".to_owned(),
         refused => refused.join(", nor in "),
     })
+}
+
+/// Where this process's notes go, open; none where no place will do.
+pub(super) fn place_of_notes() -> Option<OwnedFd> {
+    own_state().ok().map(StateDirectory::into_open)
 }
 
 /// A process may have several notes, and a dead one's may have its number and its time.
@@ -177,15 +265,13 @@ impl Drop for Kept {
         let Note { scratch, loops, groups, settings, .. } = &self.noted;
         if scratch.iter().chain(loops).chain(groups).any(is_there)
             || !settings.differences().is_empty()
+            || !self.noted.living_commands().is_empty()
         {
             return;
         }
         if let Some((state, name)) = &self.note {
             // A note that stays names scratch that is gone: `doctor --clean` takes it back.
             let _ = state.remove(name);
-            if !settings.0.is_empty() {
-                host::kernel_notes::remove(name);
-            }
         }
     }
 }
@@ -193,8 +279,7 @@ impl Drop for Kept {
 /// A note of a dead run.
 #[derive(Debug)]
 pub struct Dead {
-    /// Where it is a file; none of one that the kernel alone keeps.
-    state: Option<Rc<StateDirectory>>,
+    state: Rc<StateDirectory>,
     name: String,
     /// What it noted.
     pub note: Note,
@@ -219,7 +304,7 @@ pub struct Leftovers {
 
 /// Why this run must not change settings, if so: another one does, or a killed one did, and what
 /// it left would be taken for what was before.
-pub fn settings_of_others() -> Option<String> {
+fn settings_of_others() -> Option<String> {
     let found = Leftovers::look(&[]);
     let own = std::process::id();
     let changes = |note: &&Note| note.pid != own && !note.settings.0.is_empty();
@@ -256,32 +341,19 @@ impl Leftovers {
     pub fn look(directories: &[PathBuf]) -> Self {
         let mut found = Self { instances: trace::capture::abandoned(), ..Self::default() };
         let places = StatePaths::of_this_process();
-        for place in places.own.iter().chain(&places.earlier) {
-            found.look_at(place);
+        for place in &places.own {
+            found.look_at(place, Place::Own);
         }
-        found.look_at_kernel();
+        for place in &places.earlier {
+            found.look_at(place, Place::Earlier);
+        }
         for directory in directories {
             found.look_in(directory);
         }
         found
     }
 
-    /// Notes that the kernel keeps, where their files are not to be seen from here.
-    fn look_at_kernel(&mut self) {
-        for (name, bytes) in host::kernel_notes::all() {
-            let Ok(note) = serde_json::from_slice::<Note>(&bytes) else { continue };
-            let known = self.dead.iter().map(|dead| &dead.note).chain(&self.living);
-            if known.into_iter().any(|known| *known == note) {
-                continue;
-            }
-            match note.is_of_dead() {
-                true => self.dead.push(Dead { state: None, name, note }),
-                false => self.living.push(note),
-            }
-        }
-    }
-
-    fn look_at(&mut self, place: &StatePath) {
+    fn look_at(&mut self, place: &StatePath, whose: Place) {
         let state = match StateDirectory::open(place) {
             Ok(None) => return,
             Ok(Some(state)) => Rc::new(state),
@@ -298,12 +370,17 @@ impl Leftovers {
         for name in names.into_iter().filter(|name| name.ends_with(".json")) {
             let path = place.path.join(&name);
             match state.read(&name) {
-                Ok(Found::Own(bytes)) => match note_of(&name, &bytes) {
-                    Some(note) if note.is_of_dead() => {
-                        let state = Some(state.clone());
-                        self.dead.push(Dead { state, name, note });
+                Ok(Found::Own(bytes)) => match note_of(&name, &bytes)
+                    .map(|note| note.checked(&name, whose))
+                {
+                    Some(Ok(note)) if note.is_of_dead() => {
+                        self.dead.push(Dead { state: state.clone(), name, note });
                     }
-                    Some(note) => self.living.push(note),
+                    Some(Ok(note)) => self.living.push(note),
+                    Some(Err(why)) => {
+                        self.distrusted
+                            .push(format!("{} is not trusted: {why}; remove it", path.display()));
+                    }
                     None => self.distrusted.push(format!(
                         "{} is not an lbolt note and is \
                                                           ignored",
@@ -371,6 +448,27 @@ impl Dead {
         }
     }
 
+    /// COMMANDs that it started and that go on, with their names.
+    pub fn commands(&self) -> Vec<(Started, String)> {
+        let name = |command: Started| {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", command.pid));
+            (command, name.map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned()))
+        };
+        self.note.living_commands().into_iter().map(name).collect()
+    }
+
+    /// Ends them and what they started.
+    /// Errors: a sentence that names one that goes on; the note stays.
+    pub fn end_commands(&self) -> Result<(), String> {
+        for (command, name) in self.commands() {
+            host::end_tree(command.pid, PATIENCE);
+            if command.is_alive() {
+                return Err(format!("failed to end {name} (process {})", command.pid));
+            }
+        }
+        Ok(())
+    }
+
     /// Puts back the settings that a dead run changed; says which.
     /// Errors: a sentence that names one that could not be; the note stays.
     pub fn restore(&self) -> Result<Vec<Setting>, String> {
@@ -396,7 +494,8 @@ impl Dead {
         // Another boot has other devices, and settings of its own.
         if self.note.boot == boot_id() {
             for path in &self.note.loops {
-                host::served::remove(path).map_err(|error| error.to_string())?;
+                host::served::remove(path)
+                    .map_err(|error| still_used(path).unwrap_or_else(|| error.to_string()))?;
             }
             for path in self.note.groups.iter().filter(|path| path.exists()) {
                 host::group::remove(path)
@@ -404,16 +503,18 @@ impl Dead {
                 removed.push(path.clone());
             }
         }
-        if let Some(state) = &self.state {
-            let note = state.path().join(&self.name);
-            let failed = |e| format!("failed to remove {}: {e}", note.display());
-            state.remove(&self.name).map_err(failed)?;
-        }
-        if !self.note.settings.0.is_empty() {
-            host::kernel_notes::remove(&self.name);
-        }
+        let note = self.state.path().join(&self.name);
+        let failed = |e| format!("failed to remove {}: {e}", note.display());
+        self.state.remove(&self.name).map_err(failed)?;
         Ok(removed)
     }
+}
+
+/// The sentence of a device that a killed run left and that somebody uses, with what to do.
+pub fn still_used(device: &Path) -> Option<String> {
+    let used = host::served::use_and_release(device)?;
+    let device = device.display();
+    Some(format!("{device} of a killed run {used}, then run `lbolt doctor --clean` again"))
 }
 
 /// The sentence of a refusal to remove something.

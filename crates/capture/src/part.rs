@@ -22,7 +22,8 @@ pub type Line = (BufReader<UnixStream>, BufWriter<UnixStream>);
 /// Errors: a process that cannot be started.
 pub fn start(name: &str, what: &str) -> anyhow::Result<(Child, UnixStream)> {
     let (ours, theirs) = UnixStream::pair().map_err(unable("make a socket"))?;
-    let child = Command::new("/proc/self/exe")
+    let mut command = Command::new("/proc/self/exe");
+    let child = host::without_session_keys(&mut command)
         .arg0("lbolt")
         .arg(name)
         .stdin(Stdio::from(OwnedFd::from(theirs)))

@@ -1,6 +1,7 @@
 //! A program that says its number before it begins: whoever is told knows of it from its first
 //! moment, even if the process that started it is killed in the middle of that.
 
+use crate::keyring::without_session_keys;
 use rustix::io::retry_on_intr;
 use rustix::net::sockopt::set_socket_passcred;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -12,8 +13,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 /// The program's process writes its number into `told` (four bytes, the machine's order) before it
-/// becomes the program. Where nobody reads there any more, it does not begin.
+/// becomes the program. Where nobody reads there any more, it does not begin. The program has no
+/// key of the user's session.
 pub fn announced(command: &mut Command, told: OwnedFd) -> &mut Command {
+    without_session_keys(command);
     // SAFETY: between fork and exec only getpid and send are called, on numbers and on the stack:
     // they allocate nothing and take no lock. The descriptor is open: the closure owns it.
     unsafe {

@@ -21,7 +21,8 @@ mod generation;
 pub mod group;
 pub mod guard;
 mod kernel_file;
-pub mod kernel_notes;
+mod keyring;
+mod landlock;
 pub mod machine;
 pub mod memory;
 pub mod pod;
@@ -41,5 +42,6 @@ pub mod turning;
 mod walk;
 
 pub use announced::{announced, heard, names_its_writers};
+pub use keyring::without_session_keys;
 pub use process_tree::end_tree;
 pub use walk::Distrust;

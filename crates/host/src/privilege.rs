@@ -4,6 +4,8 @@
 //!
 //! Non-goals: other users' protection from each other (`state`, `scratch`).
 
+use crate::keyring::leave_session_keys;
+use crate::landlock::write_only_in;
 use model::held::Held;
 use rustix::io;
 use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, setrlimit};
@@ -13,20 +15,24 @@ use rustix::thread::{
 };
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, fchown, lchown};
 use std::path::{Path, PathBuf};
 
 /// What a capture needs: BPF and its events; the names of files that others have open, and those in
-/// others' directories; to go before others ([`crate::scheduling::Ahead`]); where the kernel is to
-/// follow process 1 by its own tracer, and for its counts of what programs cost, the
-/// administrator's.
+/// others' directories; to go before others ([`crate::scheduling::Ahead`]). The kernel's own tracer
+/// follows process 1 for whom its files belong to.
 const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::DAC_READ_SEARCH)
     .union(CapabilitySet::SYSLOG)
-    .union(CapabilitySet::SYS_NICE)
-    .union(CapabilitySet::SYS_ADMIN);
+    .union(CapabilitySet::SYS_NICE);
+/// What stands for BPF and PERFMON where there are none: before Linux 5.8, or in a container that
+/// was given the administrator's right and not these.
+const INSTEAD_OF_BPF: CapabilitySet = CapabilitySet::SYS_ADMIN;
+/// What cleaning up after a watch needs: to end a COMMAND that is another user's.
+const OF_CLEANING: CapabilitySet = CapabilitySet::KILL;
 
 /// Keeps of this process's privileges those that a capture needs. Its memory may be locked without
 /// a limit: before Linux 5.11 the maps of BPF count as locked, and those who have given up the
@@ -35,7 +41,25 @@ const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
 pub fn keep_what_captures() -> io::Result<()> {
     // Without the right to it the limit stays, and may suffice.
     let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
-    keep(OF_CAPTURE)
+    let has = capabilities(None)?.permitted;
+    match has.contains(CapabilitySet::BPF.union(CapabilitySet::PERFMON)) {
+        true => keep(OF_CAPTURE),
+        false => keep(OF_CAPTURE.union(INSTEAD_OF_BPF)),
+    }
+}
+
+/// Keeps of this process's privileges those that cleaning up after a watch needs: it ends
+/// processes, runs no program, and writes in these directories alone (Landlock).
+/// Errors: what the kernel refuses, or has not; this process may have less by then.
+pub fn keep_what_cleans(directories: &[OwnedFd]) -> io::Result<()> {
+    keep(OF_CLEANING)?;
+    write_only_in(directories)
+}
+
+/// Neither this process nor what it starts gets more privileges, whatever a program's file says.
+/// Errors: what the kernel refuses.
+pub fn get_no_more() -> io::Result<()> {
+    set_no_new_privs(true)
 }
 
 /// Gives all privileges up. The administrator becomes the owner of a directory that is another
@@ -96,15 +120,24 @@ pub const SYSTEM_USERS: [&str; 2] = ["lbolt", "nobody"];
 /// Whom the kernel takes for nobody (Documentation/admin-guide/sysctl/fs.rst, overflowuid).
 const NOBODY: (u32, u32) = (65_534, 65_534);
 
+/// Whether this process's user is one that other programs have, too: nobody.
+pub fn is_nobody() -> bool {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let nobody = user_named("nobody", &passwd).unwrap_or(NOBODY).0;
+    geteuid().as_raw() == nobody
+}
+
 /// By passwd(5): user and group.
 fn system_user(passwd: &str) -> (u32, u32) {
-    let of = |name: &&str| {
-        let line = passwd.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        let mut fields = line.split(':').skip(1);
-        let user: u32 = fields.next()?.parse().ok()?;
-        Some((user, fields.next()?.parse().ok()?)).filter(|_| user != 0)
-    };
-    SYSTEM_USERS.iter().find_map(of).unwrap_or(NOBODY)
+    SYSTEM_USERS.iter().find_map(|name| user_named(name, passwd)).unwrap_or(NOBODY)
+}
+
+/// User and group of that name; the administrator is none.
+fn user_named(name: &str, passwd: &str) -> Option<(u32, u32)> {
+    let line = passwd.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let mut fields = line.split(':').skip(1);
+    let user: u32 = fields.next()?.parse().ok()?;
+    Some((user, fields.next()?.parse().ok()?)).filter(|_| user != 0)
 }
 
 /// What is in a directory of the administrator's, and the directory itself. No link is followed.
@@ -151,6 +184,7 @@ fn keep(wanted: CapabilitySet) -> io::Result<()> {
     clear_ambient_capability_set()?;
     let inheritable = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable })?;
+    leave_session_keys();
     // A program that it starts has no more, whatever its file's bits say.
     set_no_new_privs(true)
 }
@@ -158,6 +192,7 @@ fn keep(wanted: CapabilitySet) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keyring::add_session_key;
     use crate::scheduling::Ahead;
 
     /// In a thread of its own, which alone has less then.
@@ -176,6 +211,31 @@ mod tests {
     }
 
     #[test]
+    fn a_program_and_who_gives_up_rights_see_no_key_of_the_session() {
+        in_a_thread(|| {
+            leave_session_keys();
+            if !add_session_key(c"lbolt-test-of-session") {
+                return println!("skipped: the kernel keeps no keys here");
+            }
+            let cat = || {
+                let mut command = std::process::Command::new("cat");
+                command.arg("/proc/keys");
+                command
+            };
+            let sees = |command: &mut std::process::Command| {
+                let keys = command.output().unwrap().stdout;
+                String::from_utf8_lossy(&keys).contains("lbolt-test-of-session")
+            };
+            assert!(sees(&mut cat()), "a child has it by itself");
+            assert!(!sees(crate::without_session_keys(&mut cat())));
+            let (told, _reader) = std::os::unix::net::UnixStream::pair().unwrap();
+            assert!(!sees(crate::announced(&mut cat(), told.into())));
+            give_up(Path::new("/")).unwrap();
+            assert!(!sees(&mut cat()));
+        });
+    }
+
+    #[test]
     fn root_a_capture_keeps_no_more_than_it_needs() {
         if !geteuid().is_root() {
             println!("skipped: needs root");
@@ -185,7 +245,9 @@ mod tests {
             keep_what_captures().unwrap();
             (capabilities(None).unwrap().permitted, Ahead::go().is_some())
         });
-        assert!(OF_CAPTURE.contains(left) && !left.contains(CapabilitySet::NET_ADMIN));
+        let has_bpf = capabilities(None).unwrap().permitted.contains(CapabilitySet::BPF);
+        let instead = if has_bpf { CapabilitySet::empty() } else { INSTEAD_OF_BPF };
+        assert!(OF_CAPTURE.union(instead).contains(left));
         assert!(goes_ahead);
         // A limit is its process's, and not its thread's: this thread still has the right to it,
         // where root has it at all.

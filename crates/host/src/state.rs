@@ -12,17 +12,33 @@
 
 use crate::scratch::write_new;
 use crate::walk::{Distrust, Trust, walk};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// No note is larger; what is, is none.
 const MOST_BYTES: u64 = 64 << 10;
 /// The variable that names a place by hand. It is held to the same checks.
 const BY_HAND: &str = "LBOLT_STATE";
+
+/// How long others may take to look and to note.
+const LOCKED: Duration = Duration::from_secs(30);
+const AGAIN: Duration = Duration::from_millis(5);
+/// The namespace of processes that all others are in (include/linux/proc_ns.h,
+/// `PROC_PID_INIT_INO`).
+pub const FIRST_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+/// overlayfs, tmpfs, ramfs (include/uapi/linux/magic.h).
+const OF_CONTAINERS: [u64; 3] = [0x794c_7630, 0x0102_1994, 0x8584_58f6];
+
+/// The namespace of a process's number; 0 where it cannot be seen.
+pub fn pid_namespace(process: &str) -> u64 {
+    std::fs::metadata(format!("/proc/{process}/ns/pid")).map_or(0, |metadata| metadata.ino())
+}
 
 /// A place of notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +54,8 @@ pub struct StatePath {
 pub struct StatePaths {
     /// Where notes are made: the first that will do.
     pub own: Vec<StatePath>,
-    /// Where earlier versions made them, which is only read.
+    /// Where earlier versions made them, which is only read: for scratch, which is all that they
+    /// noted.
     pub earlier: Vec<StatePath>,
 }
 
@@ -125,6 +142,11 @@ impl StateDirectory {
         &self.path
     }
 
+    /// The open directory.
+    pub fn into_open(self) -> OwnedFd {
+        self.open
+    }
+
     /// The names in it.
     /// Errors: a refusal of the file system.
     pub fn names(&self) -> std::io::Result<Vec<String>> {
@@ -137,6 +159,42 @@ impl StateDirectory {
         }
         names.sort_unstable();
         Ok(names)
+    }
+
+    /// Keeps others from looking and noting at the same time, until what is given back is dropped.
+    /// Errors: a refusal of the file system; somebody who has it for longer than that takes.
+    pub fn lock(&self) -> std::io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = rustix::fs::openat(&self.open, ".", flags, Mode::empty())?;
+        let began = Instant::now();
+        loop {
+            match rustix::fs::flock(&open, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) if began.elapsed() < LOCKED => std::thread::sleep(AGAIN),
+                Err(Errno::WOULDBLOCK) => {
+                    return Err(std::io::Error::other("another lbolt has locked it"));
+                }
+                done => return done.map(|()| open).map_err(Into::into),
+            }
+        }
+    }
+
+    /// Whether notes here may end with the container that this process is in, so that nobody reads
+    /// them after its end. The kernel's settings do not end with it.
+    /// Errors: a refusal of the file system.
+    pub fn may_end_with_its_container(&self) -> std::io::Result<bool> {
+        let own = rustix::fs::fstat(&self.open)?;
+        let beneath = self.path.strip_prefix("/").unwrap_or(&self.path);
+        // Where process 1 is the machine's, its files are.
+        let is_the_machines = pid_namespace("self") == FIRST_PID_NAMESPACE;
+        match std::fs::metadata(Path::new("/proc/1/root").join(beneath)) {
+            Ok(its) if is_the_machines => Ok((its.dev(), its.ino()) != (own.st_dev, own.st_ino)),
+            Err(e) if is_the_machines && e.kind() == ErrorKind::NotFound => Ok(true),
+            // What lies in a container's own layer, or in memory, goes with it.
+            _ => {
+                let system = u64::try_from(rustix::fs::fstatfs(&self.open)?.f_type);
+                Ok(system.is_ok_and(|system| OF_CONTAINERS.contains(&system)))
+            }
+        }
     }
 
     /// Writes a new note. No link is followed and no file replaced.

@@ -4,8 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Loop, QUICK, Running, is_root, settings_turn, wait_for};
-use host::settings::Snapshot;
+use crate::common::{Lab, Loop, QUICK, Running, is_root, wait_for};
 use rustix::process::Signal;
 use std::path::Path;
 
@@ -115,50 +114,6 @@ fn what_a_killed_run_left_changed_is_told_by_whoever_measures() {
     assert!(!ended.err.contains("left a setting"), "{}", ended.err);
     assert_eq!(lab.run("doctor --clean").code, 0);
     lab.assert_clean();
-}
-
-/// Settings that are put back, failed or not.
-struct Before(Snapshot);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        let _ = self.0.restore();
-    }
-}
-
-#[test]
-fn root_what_a_killed_run_left_changed_is_told_where_its_notes_are_not_seen() {
-    if !is_root() || !host::kernel_notes::keep("test-commands", b"{}") {
-        return println!("skipped: needs root, and a kernel that keeps keys");
-    }
-    host::kernel_notes::remove("test-commands");
-    let _turn = settings_turn();
-    let (lab, other) = (Lab::new(), Lab::new());
-    let words = "storm d --size 8m --period 200ms --periods 50 --rate_iops 50 --commits 10 \
-                 --dirty 1m --runs 2 --remedies dirty-early -o r";
-    let before = Before(Snapshot::of(None).unwrap());
-    let mut running = lab.start(lab.lbolt(words));
-    running.until("a change", || (!before.0.differences().is_empty()).then_some(()));
-    // As by the end of its container.
-    running.kill_with_its_caretaker();
-    running.wait();
-    // Another container has files of its own, and the same kernel.
-    let of_other = |words: &str| {
-        let mut command = other.lbolt(words);
-        command.env("LBOLT_KEYS", lab.path("d").parent().unwrap());
-        other.end(command)
-    };
-    let told = of_other(&format!("throughput d --rw read {QUICK} -o run"));
-    assert!(told.err.contains("left a setting changed: /proc/sys/vm/dirty_"), "{}", told.err);
-    let brief = words.replace("--periods 50", "--periods 1");
-    let refused = of_other(&format!("{brief}-of-another"));
-    let said = format!("{}{}", refused.out, refused.err);
-    assert!(said.contains("run `lbolt doctor --clean` first"), "{said}");
-    let clean = of_other("doctor --clean");
-    assert_eq!((clean.code, before.0.differences()), (0, vec![]), "{}", clean.err);
-    lab.run("doctor --clean");
-    lab.assert_clean();
-    other.assert_clean();
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod import;
 mod interruption;
 mod joined;
 mod kills;
+mod notes;
 mod output;
 mod overhead;
 mod page;

@@ -4,6 +4,7 @@
 //!
 //! Non-goals: its arguments, its name, its cgroup (`host::process`).
 
+use serde::{Deserialize, Serialize};
 use std::io;
 
 /// PF_KTHREAD, include/linux/sched.h.
@@ -61,7 +62,7 @@ impl Stat {
 }
 
 /// A process: its number, which is used again, and when it started, in the kernel's ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
     /// Its number.
     pub pid: u32,

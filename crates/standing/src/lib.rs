@@ -52,6 +52,7 @@ impl Watching {
     ) -> anyhow::Result<(Self, T)> {
         let (child, ours) = process::start(PART, "captures")?;
         let (mut input, mut orders) = process::line(ours)?;
+        ::capture::caretaker::is_of_watch();
         let given_up = give_up().map_err(|error| match error.kind() {
             ErrorKind::DirectoryNotEmpty => failure(
                 Fault::Usage,

@@ -29,6 +29,8 @@ pub fn run() -> anyhow::Result<()> {
         conditions.iter().map(|text| text.parse()).collect();
     let conditions = conditions.map_err(unable("understand the conditions"))?;
     host::memory::return_freed();
+    // While there is the right to mount the kernel's tracer, where nobody did.
+    let _ = trace::capture::instances();
     host::privilege::keep_what_captures().map_err(unable("drop privileges"))?;
     let (give, orders) = channel();
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());

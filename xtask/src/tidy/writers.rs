@@ -36,7 +36,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/host/src/state.rs", "notes, in a directory that nobody else can write"),
     ("crates/host/src/scratch.rs", "scratch, in a directory that is held"),
     ("crates/host/src/privilege.rs", "a history's directory, all the way to which is root's"),
-    ("crates/host/src/settings.rs", "the kernel's settings, below /proc and /sys"),
+    ("crates/host/src/settings/known.rs", "the kernel's settings, a closed table"),
     ("crates/host/src/group.rs", "the kernel's cgroups"),
     ("crates/host/src/engine/", "the file that is measured, in scratch, or /dev/null"),
     ("crates/host/src/subject/", "the file or the device that is measured, which the guard passed"),

@@ -113,6 +113,12 @@ fn cannot_tell(node: &Path) -> impl Fn(DeviceError) -> Refusal {
     }
 }
 
+/// What uses a device, and what releases it: sentences. None where nothing is known to use it.
+pub fn user(tree: &Tree, path: &Path) -> Option<String> {
+    let device = tree.device_at(path)?;
+    refuse_what_is_in_use(tree, device, path).err()?.use_and_release()
+}
+
 /// Mounts first, then swap, then holders, then processes: the reason nearest to the user's data
 /// is the one that helps. Gives what is to be claimed beside the device.
 fn refuse_what_is_in_use(

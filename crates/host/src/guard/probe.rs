@@ -88,7 +88,7 @@ impl Blkid {
             let input = device.try_clone().map_err(|e| ProbeError::Tool(e.to_string()))?;
             let mut command = Command::new(tool);
             command.args(["-p", "-o", "export", "/proc/self/fd/0"]).stdin(Stdio::from(input));
-            match command.env("LC_ALL", "C").output() {
+            match crate::without_session_keys(&mut command).env("LC_ALL", "C").output() {
                 Ok(output) => return Ok(output),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                 Err(e) => return Err(ProbeError::Tool(format!("cannot be run ({e})"))),

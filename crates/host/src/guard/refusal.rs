@@ -97,6 +97,30 @@ pub enum Refusal {
     Open { node: PathBuf, source: std::io::Error },
 }
 
+impl Refusal {
+    /// What uses the device, and what to do so that it does not: completes "the device …". None
+    /// where nothing was found to use it.
+    pub(crate) fn use_and_release(&self) -> Option<String> {
+        let text = match self {
+            Self::Mounted { mount_point, pid_seen_in, .. } => {
+                let at = mount_point.display();
+                let enter = pid_seen_in.map(|pid| format!("nsenter -t {pid} -m "));
+                let (seen, enter) = (seen_from(*pid_seen_in), enter.unwrap_or_default());
+                format!("is mounted at {at}{seen}; run `{enter}umount {at}`")
+            }
+            Self::Swap { path, .. } => {
+                format!("is in use as swap; run `swapoff {}`", path.display())
+            }
+            Self::Held { by, .. } => format!("is held by {by}; release it"),
+            Self::OpenForWriting { command, pid, .. } => {
+                format!("is open for writing by {command} (process {pid}); end that process")
+            }
+            _ => return None,
+        };
+        Some(text)
+    }
+}
+
 fn seen_from(pid: Option<u32>) -> String {
     pid.map(|pid| format!(" (seen from process {pid})")).unwrap_or_default()
 }

@@ -25,6 +25,8 @@ pub use data::DataPlace;
 pub use lateness::Lateness;
 pub use way::{Way, WayPart};
 
+use crate::device::Tree;
+use crate::guard;
 use crate::subject::loop_device::{self, LoopDevice};
 use clerk::Clerk;
 use model::seam::SubjectError;
@@ -216,6 +218,13 @@ pub fn remove(path: &Path) -> Result<(), SubjectError> {
         Some(number) => ublk::remove(number),
         None => loop_device::remove(path),
     }
+}
+
+/// Why a device that is over cannot be removed, and what to do: completes "the device …". None
+/// where nobody uses it.
+pub fn use_and_release(path: &Path) -> Option<String> {
+    let other = || "is in use by an unknown program; find it with `fuser -v` and end it";
+    guard::user(&Tree::system(), path).or_else(|| is_used(path).then(|| other().to_owned()))
 }
 
 /// Whether somebody uses the device, who need not be this process. A loop device tells of all; of

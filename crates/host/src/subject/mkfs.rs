@@ -123,7 +123,7 @@ impl FileSystem {
         // SAFETY: prctl is a plain system call, fit for the time between fork and exec.
         // It ends mkfs if this program is killed, so that the loop device can go.
         unsafe {
-            command.pre_exec(|| {
+            crate::without_session_keys(&mut command).pre_exec(|| {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 Ok(())
             });

@@ -45,7 +45,16 @@ fn told(left: &Leftovers) -> String {
         let path = was.path.display();
         format!("a killed run left {path} at {} instead of {}", is.value, was.value)
     });
-    let mut lines: Vec<String> = scratch.chain(instances).chain(changed).collect();
+    let commands = left.dead.iter().flat_map(Dead::commands).map(|(command, name)| {
+        format!("a killed run left its command running: {name} (process {})", command.pid)
+    });
+    let devices = left.dead.iter().flat_map(|dead| &dead.note.loops);
+    let devices = devices.filter_map(|path| {
+        let idle = || path.exists().then(|| format!("a killed run left {}", path.display()));
+        leftover::still_used(path).or_else(idle)
+    });
+    let mut lines: Vec<String> =
+        scratch.chain(devices).chain(instances).chain(changed).chain(commands).collect();
     let count = left.dead.len() + left.unnoted.len() + left.instances.len();
     let is_known = left.unreadable.is_empty();
     lines.extend(left.distrusted.iter().chain(&left.unreadable).cloned());
@@ -262,6 +271,15 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
             true => format!("process {}", dead.note.pid),
             false => format!("run {}", dead.note.run.display()),
         };
+        let commands = dead.commands();
+        match dead.end_commands() {
+            Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
+            Ok(()) => {
+                for (command, name) in &commands {
+                    print_line(&format!("ended {name} (process {}, {run})", command.pid))?;
+                }
+            }
+        }
         match dead.restore() {
             Err(sentence) => {
                 outcome = outcome.and(Err(unable(sentence)));
@@ -277,7 +295,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         match dead.clean() {
             // The others are cleaned all the same.
             Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
-            Ok(removed) if removed.is_empty() => {
+            Ok(removed) if removed.is_empty() && commands.is_empty() => {
                 print_line(&format!("killed {run} left nothing to clean"))?;
             }
             Ok(removed) => {

@@ -51,6 +51,13 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
     caretaker::begun()?;
     let give_up = || host::privilege::give_up_user(&history, is_of_history);
     let (watching, held) = Watching::begin(&of_capture(options), &options.when, give_up)?;
+    if host::privilege::is_nobody() {
+        note(&format!(
+            "the watch runs as the user nobody, which other programs have, too; for a user of its \
+             own, run `useradd --system lbolt` and `chown -R lbolt: {}`",
+            history.display()
+        ));
+    }
     let own = held.as_ref().map_or_else(|| history.clone(), |held| held.at("."));
     // By who writes there.
     make_incidents(&own).map_err(|error| {

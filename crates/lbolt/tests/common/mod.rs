@@ -136,8 +136,6 @@ impl Lab {
         let mut command = Command::new(program);
         command.current_dir(&self.path).env("LBOLT_RUNS", "runs").stdin(Stdio::null());
         command.env("LBOLT_STATE", self.state_of("own"));
-        // No other test's notes are seen in the kernel either.
-        command.env("LBOLT_KEYS", self.path.display().to_string());
         command
     }
 

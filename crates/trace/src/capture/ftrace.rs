@@ -269,6 +269,14 @@ fn remove(root: &Tracefs, name: &str) -> io::Result<()> {
     Ok(unlinkat(root.root(), format!("instances/{name}"), AtFlags::REMOVEDIR)?)
 }
 
+/// Where the kernel has its tracer's instances, open; what this process has of the tracer stays
+/// open, too, for when it may mount nothing any more.
+/// Errors: no right to look, or a kernel without a tracer.
+pub fn instances() -> io::Result<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+    Ok(openat(Tracefs::open()?.root(), "instances", flags, Mode::empty())?)
+}
+
 /// The instances whose maker is dead, by name. Without the right to look there are none to be seen.
 pub fn abandoned() -> Vec<String> {
     Tracefs::open().map(|root| abandoned_in(&root)).unwrap_or_default()

@@ -64,7 +64,7 @@ mod tracer;
 mod wait;
 
 pub use filter::{DEVICES_MOST, DeviceError, device_number};
-pub use ftrace::{abandoned, remove_abandoned};
+pub use ftrace::{abandoned, instances, remove_abandoned};
 pub use repeated::{ONE_OF, REPEATS_BELOW, SUMS_MOST};
 pub use summed::Quick;
 pub use tracer::{Method, Tracer, TracerError};

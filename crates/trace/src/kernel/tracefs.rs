@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
 
 /// No flags.
 const FLAGS: AtFlags = AtFlags::empty();
@@ -16,19 +17,31 @@ const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 #[derive(Debug)]
 pub(crate) struct Tracefs(OwnedFd);
 
+/// What this process has mounted.
+static OWN: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
 impl Tracefs {
-    /// Opens it where it is mounted, or mounts it.
+    /// Opens it where it is mounted, or mounts it. What was mounted stays open: the right to mount
+    /// is needed once.
     /// Errors: what the mount was refused with.
     pub(crate) fn open() -> io::Result<Self> {
         let is_it = |root: &OwnedFd| open(root, "events/block").is_ok();
         let mounted = PLACES.iter().filter_map(|place| open(CWD, place).ok()).find(is_it);
-        mounted.map_or_else(Self::mount, |root| Ok(Self(root)))
+        if let Some(root) = mounted {
+            return Ok(Self(root));
+        }
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = match own.take() {
+            Some(root) => root,
+            None => Self::mount()?,
+        };
+        Ok(Self(own.insert(root).try_clone()?))
     }
 
-    fn mount() -> io::Result<Self> {
+    fn mount() -> io::Result<OwnedFd> {
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
-        Ok(Self(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?))
+        Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
     }
 
     /// Whether there is a tracepoint of this name, of whichever system.

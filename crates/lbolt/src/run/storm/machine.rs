@@ -4,7 +4,7 @@
 use super::beside::Beside;
 use super::predicted::{self, together};
 use crate::run::device::ModelDevice;
-use capture::leftover::{Kept, Note, settings_of_others};
+use capture::leftover::{Kept, Note};
 use experiment::storm::{Load, NONE, Plan, Surroundings, Window};
 use host::device::Tree;
 use host::group::{self, Group};
@@ -84,22 +84,12 @@ impl Machine {
     /// Notes how all is, before the first change.
     fn note(&mut self) -> Result<&Snapshot, String> {
         if self.before.is_none() {
-            let before = Snapshot::of(self.place.device.as_deref())
-                .map_err(|error| format!("failed to {error}"))?;
             // The group that some remedy may make.
             let groups = group::place(std::process::id()).into_iter().collect();
-            let settings = before.clone();
-            let note = Note { run: self.run.clone(), settings, groups, ..Note::default() };
-            let kept = Kept::note(note).map_err(|reason| {
-                format!(
-                    "settings are not changed, because they cannot be noted for restoring: no \
-                         note in {reason}"
-                )
-            })?;
-            // After the note, so that of two that begin at once none goes on.
-            if let Some(why) = settings_of_others() {
-                return Err(why);
-            }
+            let note = Note { run: self.run.clone(), groups, ..Note::default() };
+            let device = self.place.device.as_deref();
+            let look = || Snapshot::of(device).map_err(|error| format!("failed to {error}"));
+            let (kept, before) = Kept::of_settings(note, look)?;
             (self.before, self.kept) = (Some(before), Some(kept));
         }
         self.before.as_ref().ok_or_else(String::new)
