@@ -293,6 +293,10 @@ fn of_file(
     begun: &(dyn Fn() -> Response + Sync),
     gate: &Gate,
 ) -> anyhow::Result<Analysed> {
+    let whole = match selection.is_whole() {
+        true => None,
+        false => Some(whole_verdict(file, context.clone(), &selection, gate)?),
+    };
     let is_selected = |of: &&Summed| selection.time_ns.contains(&of.from_ns);
     let sums: Vec<Summed> = context.summed.iter().filter(is_selected).cloned().collect();
     let summed = summed_findings(&file.provenance(), &sums);
@@ -309,7 +313,7 @@ fn of_file(
         width_ns: AtomicI64::new(0),
         gate,
     };
-    let mut whole = Part { response: begun(), ..Part::default() };
+    let mut all = Part { response: begun(), ..Part::default() };
     let mut verdict = Verdict::new(&known);
     // Minutes take longer, and where there is but one, it begins first.
     let piece = |number: usize| match number.checked_sub(minutes.len()) {
@@ -318,17 +322,38 @@ fn of_file(
     };
     in_order(minutes.len() + parts.len(), piece, &mut |piece| match piece {
         Piece::Minutes(minutes) => verdict.merge(*minutes),
-        Piece::Part(part) => whole.follow(*part, &work.width_ns),
+        Piece::Part(part) => all.follow(*part, &work.width_ns),
     })?;
-    sums.iter().for_each(|of| whole.response.add_summed(of, &mut whole.commands));
+    sums.iter().for_each(|of| all.response.add_summed(of, &mut all.commands));
     let mut provenance = file.provenance();
-    whole.counts.tell(&mut provenance);
-    if !selection.is_whole() {
-        whole.counts.tell_instead(&mut provenance);
+    all.counts.tell(&mut provenance);
+    if let Some(whole) = whole {
+        all.counts.tell_instead(&mut provenance);
+        verdict = verdict.with_calm_of(whole);
     }
-    provenance.tell("unsorted", whole.response.late());
-    let analysed = Analysed::of(whole, provenance, verdict, layers);
+    provenance.tell("unsorted", all.response.late());
+    let analysed = Analysed::of(all, provenance, verdict, layers);
     Ok(Analysed { summed, ..analysed })
+}
+
+/// The verdict of the whole time of a trace of which a part is selected: what waits take in calm
+/// is known by that.
+fn whole_verdict(
+    file: &RequestFile,
+    context: Context,
+    selection: &Selection,
+    gate: &Gate,
+) -> anyhow::Result<Verdict> {
+    let selection = Selection { process: selection.process.clone(), ..Selection::default() };
+    let (known, _) = verdict::known_of(file, context, selection, gate)?;
+    let known = Arc::new(known.without_files());
+    let minutes = verdict::minutes(file, &known, PARTS);
+    let mut whole = Verdict::new(&known);
+    let piece = |number: usize| {
+        verdict::of_minutes(file, &known, minutes[number].clone(), gate).map(Box::new)
+    };
+    in_order(minutes.len(), piece, &mut |verdict| whole.merge(*verdict))?;
+    Ok(whole)
 }
 
 /// What is done on all cores.

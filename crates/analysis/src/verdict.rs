@@ -66,7 +66,8 @@ pub(crate) fn known_of(
         ends.tell(&mut context);
     }
     let (stack, mut layers) = (file.provenance().stack(), Layers::default());
-    let mut known = Known::new(context, selection.clone());
+    let zero_unix_ns = file.provenance().started_unix_ns;
+    let mut known = Known::new(context, selection.clone()).with_zero(zero_unix_ns);
     // The first group tells, most often.
     for group in 0..file.groups() {
         if known.homes().are_wanted() {

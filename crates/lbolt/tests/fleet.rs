@@ -109,7 +109,7 @@ fn lines_and_times(lab: &Lab) {
         ("firmware", "Sim NVMe A A2.0"),
         ("kernel", "6.12.9-sim"),
         ("role", "db"),
-        ("cause", "held back before the device"),
+        ("cause", "a delay outside the device"),
         ("hour", "02:00Z"),
     ] {
         let table = fine(lab, &format!("fleet fleet --by {by} --all")).out;

@@ -98,7 +98,11 @@ fn a_selected_time_is_told_of_in_a_line_and_every_figure_is_of_it() {
     );
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = "postgres: backend lost 2.00 s";
-    assert!(text.contains(sentence) && text.contains("for 500 ms at 4.5 s"), "{}", ended.out);
+    assert!(
+        text.contains(sentence) && text.contains(", from 4.5 to 5.0 s (12:00:04Z to 12:00:05Z)."),
+        "{}",
+        ended.out
+    );
     let times = [
         "--from 4 --to 6",
         "--from 4000ms --to 0.1m",
@@ -110,6 +114,23 @@ fn a_selected_time_is_told_of_in_a_line_and_every_figure_is_of_it() {
     let last = lab.run("response run --last 2s --format json");
     assert_eq!(sum(&last, Some("whole"), "requested_count"), 996.0 + 50.0);
     assert_eq!(sum(&last, None, "requests_count"), 1046.0, "{}", last.err);
+}
+
+/// In a storm that is selected by itself there is no calm: it is the whole trace's.
+#[test]
+fn calm_is_of_the_whole_trace() {
+    let lab = Lab::new();
+    run(&lab, "run", 1000);
+    for words in ["", "--from 4.5 --to 5", "--from 4.6 --to 4.8", "--last 25s"] {
+        let ended = lab.run(&format!("response run --process VACUUM {words} --format json"));
+        for quantity in ["calm_mean_ns", "affected_calm_mean_ns"] {
+            let calm_ns = sum(&ended, None, quantity);
+            assert!((1.0e6..1.2e6).contains(&calm_ns), "{words} {quantity}: {calm_ns}");
+        }
+    }
+    let words = "response run --process VACUUM --from 4.6 --to 4.8 --format json";
+    let lost_ns = sum(&lab.run(words), None, "lost_ns");
+    assert!((0.75e9..0.81e9).contains(&lost_ns), "100 reads of 8 ms more: {lost_ns}");
 }
 
 /// Groups outside are not read; that changes nothing.
@@ -211,7 +232,7 @@ fn a_process_is_shown_by_itself_and_none_that_matches_says_so() {
     let (reader, writer) = ("postgres: app shop [l… (101)", "postgres: app shop [l… (102)");
     let text = shown("--process 101");
     assert!(text.starts_with(&format!("{reader} lost 1")), "{text}");
-    assert!(text.contains("behind writes of postgres: backend in 6 storms"), "{text}");
+    assert!(text.contains("behind writes of postgres: backend, in 6 storms"), "{text}");
     let text = shown("--process VACUUM");
     assert!(text.starts_with("postgres: backend lost 1") && text.contains(writer), "{text}");
     let both = shown("--process postgres");

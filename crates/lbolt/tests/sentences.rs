@@ -79,6 +79,73 @@ fn told(lab: &Lab, words: &str, text: &mut String) {
     writeln!(text).unwrap();
 }
 
+/// Numbers with their units.
+fn numbers(text: &str) -> Vec<String> {
+    const UNITS: [&str; 8] = ["ns", "µs", "ms", "s", "min", "h", "%", "storms"];
+    let bare = |word: &str| word.trim_matches(|c: char| "(),.;:±".contains(c)).to_owned();
+    let words: Vec<String> = text.split_whitespace().map(bare).collect();
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let is_one = |(number, unit): &(&String, &String)| {
+        number.parse::<f64>().is_ok() && UNITS.contains(&unit.as_str())
+    };
+    pairs.filter(is_one).map(|(number, unit)| format!("{number} {unit}")).collect()
+}
+
+/// What a sentence says of a loss; the spans of its storms are no column.
+fn of_losses(text: &str) -> Vec<String> {
+    let sentences = prose(text).filter(|part| part.contains(" lost "));
+    let sentences = sentences.flat_map(|part| {
+        let each = part.split_inclusive(". ").map(str::to_owned).collect::<Vec<_>>();
+        each.into_iter().filter(|one| !one.contains("torms: ") && !one.contains("watched"))
+    });
+    sentences.map(|one| one.split(", from ").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn each_number_of_a_loss_stands_in_a_table_below_it() {
+    let lab = Lab::new();
+    make_run(&lab.path("host1"), 70, 1, Some(1000));
+    make_run(&lab.path("host2"), 65, 2, Some(1030));
+    assert_eq!(lab.run("rollup host1 host2 -o both.parquet").code, 0);
+    let mut seen = 0;
+    for words in [
+        "response host1",
+        "response host1 host2",
+        "response host1 --from 10 --to 20",
+        "response host1 --from 14 --to 16",
+        "response host1 --role postgres",
+        "response host1 --top 1",
+        "history both.parquet",
+        "history both.parquet --by role",
+        "history both.parquet --by cause",
+        "history both.parquet --by host --every 30s",
+        "fleet both.parquet",
+        "fleet both.parquet --by cause",
+        "fleet both.parquet --all",
+    ] {
+        let ended = lab.run(words);
+        assert_eq!(ended.code, 0, "{words}: {}", ended.err);
+        let tables = ended.out.split("\n\n").filter(|part| part.contains("──"));
+        let tables = tables.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+        // A share stands in a column of its own, and so does a count.
+        let columns = format!(" {} ", tables.replace(" %", ""));
+        for sentence in of_losses(&ended.out) {
+            for number in numbers(&sentence) {
+                let cell = number.trim_end_matches(" %").trim_end_matches(" storms");
+                // Response times of a history have their unit in the heading.
+                let in_ms =
+                    columns.contains(" response, ms ").then(|| cell.trim_end_matches(" ms"));
+                let is_cell = |cell: &str| columns.contains(&format!(" {cell} "));
+                let is_told = is_cell(cell) || in_ms.is_some_and(is_cell);
+                let is_period = sentence.contains(&format!("one every {number}"));
+                assert!(is_told || is_period, "{words}: {number} of {sentence}\n{}", ended.out);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 60, "{seen} numbers");
+}
+
 #[test]
 fn every_sentence_about_known_traces_stands_in_one_file() {
     let (lab, mut text) = (Lab::new(), String::new());

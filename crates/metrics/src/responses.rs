@@ -124,7 +124,7 @@ fn native(ns: u64) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::histogram::{Buckets, ByOctave, Coarse, Dense, Store};
+    use model::histogram::{Buckets, ByOctave, Dense, Listed, Store};
     use proptest::prelude::*;
 
     fn of<S: Store>(times: &[u64]) -> Responses {
@@ -199,7 +199,7 @@ mod tests {
             let all = [
                 of::<Dense>(&times),
                 of::<ByOctave<32>>(&times),
-                of::<Coarse>(&times),
+                of::<Listed<4>>(&times),
             ];
             for responses in &all {
                 for (power, (_, count)) in (FIRST..=LAST).zip(responses.cumulative()) {

@@ -21,13 +21,14 @@ circumstances! {
     /// The device stood still.
     Device "device" "the device itself" "because the device itself stood still";
     /// No request of anybody was at the device.
-    Held "held" "held back before the device" "held back before the device, which was idle";
+    Held "held" "a delay outside the device"
+        "for an unknown reason while no request was at the device";
     /// A limit of its cgroup.
-    Throttled "throttled" "a limit of its cgroup" "throttled by a limit of its cgroup";
+    Throttled "throttled" "a limit of its cgroup" "because of a limit of its cgroup";
     /// The hypervisor gave the CPUs to others.
     Stolen "stolen" "the hypervisor" "while the hypervisor gave this machine's CPUs to others";
     /// Somebody held what it waited for, and nothing that was seen tells who.
-    Unknown "unknown" "an unknown cause" "to an unknown cause";
+    Unknown "unknown" "an unknown cause" "for an unknown reason";
 }
 
 impl Circumstance {

@@ -100,11 +100,11 @@ impl<const N: usize> Store for ByOctave<N> {
     }
 }
 
-/// A list of what there is, four neighbouring buckets as one (a value within 1.6 %): for tens of
-/// thousands of histograms of few values each. New ones are put behind, and sorted in when they are
-/// as many as the sorted ones.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Coarse {
+/// A list of what there is, `AS_ONE` neighbouring buckets as one (a power of two; of four a value is
+/// within 1.6 %): for tens of thousands of histograms of few values each. New ones are put behind,
+/// and sorted in when they are as many as the sorted ones.
+#[derive(Debug, Clone, Default)]
+pub struct Listed<const AS_ONE: u64> {
     /// Each a bucket, in the upper 16 bits, and its count.
     counts: Vec<u64>,
     sorted: usize,
@@ -115,7 +115,16 @@ const COUNT_BITS: u32 = 48;
 /// What is sorted together at the least.
 const FEW: usize = 32;
 
-impl Coarse {
+impl<const AS_ONE: u64> PartialEq for Listed<AS_ONE> {
+    /// Whatever is not sorted in yet.
+    fn eq(&self, other: &Self) -> bool {
+        self.nonzero().eq(other.nonzero())
+    }
+}
+
+impl<const AS_ONE: u64> Eq for Listed<AS_ONE> {}
+
+impl<const AS_ONE: u64> Listed<AS_ONE> {
     /// An entry's bucket and count.
     fn told(entry: u64) -> (usize, u64) {
         ((entry >> COUNT_BITS) as usize, entry & ((1 << COUNT_BITS) - 1))
@@ -132,16 +141,17 @@ impl Coarse {
     }
 }
 
-impl Store for Coarse {
-    const WITHIN_PERCENT: f64 = 1.6;
+impl<const AS_ONE: u64> Store for Listed<AS_ONE> {
+    const WITHIN_PERCENT: f64 = 0.4 * AS_ONE as f64;
 
     #[inline]
     fn add(&mut self, bucket: usize, count: u64) {
         if self.counts.capacity() == 0 {
             self.counts.reserve(FEW / 4);
         }
-        // The one that stands for the four is in their middle.
-        self.counts.push((bucket as u64 & !3 | 2) << COUNT_BITS | count);
+        // The one that stands for several is in their middle.
+        let bucket = bucket as u64 & !(AS_ONE - 1) | (AS_ONE / 2);
+        self.counts.push(bucket << COUNT_BITS | count);
         if self.counts.len() >= 2 * self.sorted + FEW {
             self.sort();
         }
@@ -175,7 +185,9 @@ pub type SparseHistogram = Buckets<ByOctave<128>>;
 /// The same for values within 1.6 %, where many are in use at once.
 pub type SmallHistogram = Buckets<ByOctave<32>>;
 /// The one of which there are tens of thousands.
-pub type CoarseHistogram = Buckets<Coarse>;
+pub type CoarseHistogram = Buckets<Listed<4>>;
+/// The same for values within 0.4 %.
+pub type ListedHistogram = Buckets<Listed<1>>;
 
 impl<S: Store> Default for Buckets<S> {
     fn default() -> Self {

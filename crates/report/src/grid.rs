@@ -166,14 +166,34 @@ impl Grid {
 
     /// The grid with its widest labels and its headings cut where they are all that is too wide.
     pub(crate) fn shortened(mut self, limit: Option<u16>) -> Self {
-        let Some(limit) = limit.map(usize::from) else { return self };
-        self.figures.iter_mut().for_each(|column| column.group = elided(&column.group, limit / 3));
-        let surplus = self.total_width(0..self.figures.len()).saturating_sub(limit);
-        if let Some(labels) = self.labels.iter_mut().max_by_key(|labels| labels.width()) {
-            let columns = labels.width().saturating_sub(surplus).max(LEAST_LABEL);
-            labels.texts.iter_mut().for_each(|text| *text = elided(text, columns));
+        if let Some(limit) = limit.map(usize::from) {
+            let columns = self.figures.iter_mut();
+            columns.for_each(|column| column.group = elided(&column.group, limit / 3));
         }
-        self
+        self.with_labels_cut(limit, LEAST_LABEL)
+    }
+
+    /// The grid with its widest labels cut, to `least` columns at the most, until it fits.
+    pub(crate) fn with_labels_cut(mut self, limit: Option<u16>, least: usize) -> Self {
+        let limit = limit.map_or(usize::MAX, usize::from);
+        loop {
+            let surplus = self.total_width(0..self.figures.len()).saturating_sub(limit);
+            let mut by_width: Vec<&mut Labels> = self.labels.iter_mut().collect();
+            by_width.sort_by_key(|labels| std::cmp::Reverse(labels.width()));
+            let Some((widest, others)) = by_width.split_first_mut() else { return self };
+            // The widest first, until it is as the next one.
+            let next = others.first().map_or(0, |labels| labels.width()).max(least);
+            let own = widest.width();
+            let columns = own.saturating_sub(surplus).max(next.min(own - 1)).max(least);
+            if surplus == 0 || columns >= own {
+                return self;
+            }
+            widest.texts.iter_mut().for_each(|text| *text = elided(text, columns));
+            // A heading is not cut.
+            if widest.width() == own {
+                return self;
+            }
+        }
     }
 
     /// For a terminal of `limit` columns: one table, or several under each other.

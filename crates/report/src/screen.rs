@@ -9,6 +9,9 @@ use crate::words::{clean, elided, hang};
 /// The columns of a screen, where the terminal has more.
 pub(crate) const COLUMNS: u16 = 100;
 
+/// The columns of a table, where the terminal has more.
+const WIDEST: u16 = 160;
+
 /// Its lines.
 pub(crate) const LINES: usize = 40;
 
@@ -36,7 +39,7 @@ impl Screen {
         let limit = limited(width);
         let most = self.tables.iter().map(Sheet::rows).max().unwrap_or(1);
         fitted(most, LINES, |rows| {
-            let tables = self.tables.iter().map(|table| self.table(table, rows, limit));
+            let tables = self.tables.iter().map(|table| self.table(table, rows, wide(width)));
             let above = [paragraphs(&self.sentences, limit)].into_iter().chain(tables);
             joined(above.chain([hang("", &self.below, limit)]))
         })
@@ -46,9 +49,15 @@ impl Screen {
         let heading = format!("{}{}", sheet.title, first_of(self.which, rows, sheet.rows()));
         let grid = sheet.grid().cloned().unwrap_or_default();
         let grid = grid.first_rows(rows).narrowed(limit, self.less_needed);
-        let notes: String = sheet.said.iter().map(|note| hang("", note, limit)).collect();
-        format!("{}{}{notes}", hang("", &clean(&heading), limit), grid.shortened(limit).text(limit))
+        let notes: String = sheet.said.iter().map(|note| hang("", note, limited(limit))).collect();
+        let heading = hang("", &clean(&heading), limited(limit));
+        format!("{heading}{}{notes}", grid.shortened(limit).text(limit))
     }
+}
+
+/// What a table takes of a terminal: more cannot be read across.
+pub fn wide(width: Option<u16>) -> Option<u16> {
+    Some(width.unwrap_or(COLUMNS).min(WIDEST))
 }
 
 /// At most a screen's columns.

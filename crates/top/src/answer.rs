@@ -122,7 +122,7 @@ fn of_loss(loss: &Loss<'_>) -> String {
 fn because(cause: &str) -> String {
     match Circumstance::of_marked(cause) {
         Some(circumstance) => circumstance.clause().into(),
-        None if cause.is_empty() => "to an unknown cause".into(),
+        None if cause.is_empty() => Circumstance::Unknown.clause().into(),
         None => format!("to {cause}"),
     }
 }

@@ -9,7 +9,7 @@ use crate::past::Window;
 use crate::table::{Key, Kind};
 use crate::tally::{Responses, Tally};
 use crate::view::{Column, Item, Subject, figure};
-use model::circumstance::cause;
+use model::circumstance::Circumstance;
 use model::record::waited_for;
 use std::collections::BTreeMap;
 
@@ -92,17 +92,22 @@ fn waits(subject: &Subject, window: &Window) -> Vec<String> {
         let key = loss.key;
         let share = loss.percent.map(|p| format!(", {} % of its waiting", percent(p)));
         format!(
-            "{} lost {} a second waiting for {} on {}{}, because of {} ({} waits)",
+            "{} lost {} a second waiting for {} on {}{}, {} ({} waits)",
             key.role.as_deref().unwrap_or("-"),
             time(loss.lost * 1e9),
             waited_for(&key.operation),
             key.device.as_deref().unwrap_or("-"),
             share.unwrap_or_default(),
-            cause(key.other.as_deref().unwrap_or("-")),
+            because(key.other.as_deref().unwrap_or("-")),
             loss.count,
         )
     };
     of_it.map(sentence).collect()
+}
+
+fn because(cause: &str) -> String {
+    Circumstance::of_marked(cause)
+        .map_or_else(|| format!("because of {cause}"), |of| of.clause().to_owned())
 }
 
 /// A histogram's bars: each a power of two of nanoseconds with its count, without gaps.

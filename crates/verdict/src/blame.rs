@@ -13,11 +13,12 @@
 //! Non-goals: words (`report::verdict`).
 
 use super::calm::{Calm, LEAST, OwnPart};
-use super::sums::{Cause, Key, Lost, OfClass, Storm, Sums, Victim};
+use super::sums::{CalmSlices, Cause, Key, Lost, OfClass, Storm, Sums, Victim};
 use super::waits::Class;
 use super::weigh::{GAP_NS, cause_of};
 use crate::response::period;
 use analyze::statistics::NORMAL_95;
+use model::histogram::ListedHistogram;
 use model::record::Op;
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ const LARGE_NS: f64 = 1e9;
 pub(crate) struct Waits {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
+    /// How long each took.
+    pub(crate) times: ListedHistogram,
     pub(crate) calm_count: u64,
     pub(crate) calm_ns: f64,
     /// Those that are among them without calm to compare with, while others were busy.
@@ -107,8 +110,12 @@ impl Sum {
 
 type Pairs = BTreeMap<(Victim, Cause), Sum>;
 
-/// Everybody's waits and losses, in an order of their own.
-pub(crate) fn blame(sums: &Sums) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
+/// Everybody's waits and losses, in an order of their own; held against the calm of these, or of
+/// a time that they are a part of.
+pub(crate) fn blame(
+    sums: &Sums,
+    calm_of: Option<&CalmSlices>,
+) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
     let mut waits: BTreeMap<Victim, Waits> = BTreeMap::new();
     let mut pairs = Pairs::new();
     for (class, of_class) in &sums.classes {
@@ -116,11 +123,13 @@ pub(crate) fn blame(sums: &Sums) -> (BTreeMap<Victim, Waits>, Vec<Loss>) {
         let of_victim = waits.entry(victim).or_default();
         of_victim.count += of_class.count;
         of_victim.sum_ns += of_class.sum_ns;
+        of_victim.times.merge(&of_class.times);
         if class.kind.is_lost_whole() {
             against_calm(class, sums, &Calm::default(), &mut pairs);
             continue;
         }
-        let calm = Calm::of(&of_class.slices, LEAST);
+        let slices = calm_of.and_then(|of| of.get(class)).unwrap_or(&of_class.slices);
+        let calm = Calm::of(slices, LEAST);
         let is_few = calm.is_none();
         match calm.filter(|calm| !calm.is_none()) {
             None => {

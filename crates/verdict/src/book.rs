@@ -8,6 +8,7 @@ use super::actors::RoleId;
 use super::disk::{PartNumber, Waited, Watch};
 use super::waits::Class;
 use hashbrown::HashTable;
+use model::histogram::{ListedHistogram, SparseHistogram};
 use std::ops::Range;
 
 /// The narrowest slice, in ns.
@@ -74,6 +75,8 @@ pub(crate) struct Page {
     open_numbers: Vec<u64>,
     /// What the cells take, but for the open one.
     bytes: usize,
+    /// How long each wait took.
+    pub(crate) times: ListedHistogram,
 }
 
 impl Page {
@@ -87,6 +90,7 @@ impl Page {
             open_parts: Vec::new(),
             open_numbers: Vec::new(),
             bytes: 0,
+            times: ListedHistogram::default(),
         }
     }
 
@@ -209,6 +213,7 @@ impl Page {
         let mut wide = Self::new(self.class);
         wide.numbers.reserve_exact(self.numbers.len());
         wide.parts_ns.reserve_exact(self.numbers.len());
+        std::mem::swap(&mut wide.times, &mut self.times);
         std::mem::swap(&mut wide.open_parts, &mut self.open_parts);
         std::mem::swap(&mut wide.open_numbers, &mut self.open_numbers);
         for cell in self.cells() {
@@ -299,6 +304,12 @@ impl Book {
         *self.places.insert_unique(hash, pages.len() - 1, rehash).get()
     }
 
+    /// How long each of some waits took that come as a sum.
+    pub(crate) fn count(&mut self, class: Class, times: &SparseHistogram) {
+        let place = self.place(class);
+        self.pages[place].times.merge(times);
+    }
+
     /// Slices in which waits can begin.
     pub(crate) fn slices(&self) -> usize {
         let whole_ns = self.time_ns.end.saturating_sub(self.time_ns.start).max(0) as u64;
@@ -368,6 +379,9 @@ impl Watch<Class> for Book {
         let place = self.place(wait.class);
         let page = &mut self.pages[place];
         let before = page.bytes;
+        if !wait.is_sum {
+            page.times.record(wait.times.1);
+        }
         page.add(slice, wait.times, &mut wait.parts);
         self.bytes = self.bytes + page.bytes - before;
         // Of one slice nothing more can be put together.
@@ -386,7 +400,7 @@ mod tests {
 
     fn wait(class: Class, begin_ns: i64, parts: &[PartNumber]) -> Waited<Class> {
         let parts: Vec<_> = parts.iter().map(|part| (*part, 10.0)).collect();
-        Waited { class, begin_ns, times: (1, 10 * parts.len() as u64), parts }
+        Waited { class, begin_ns, times: (1, 10 * parts.len() as u64), is_sum: false, parts }
     }
 
     const CLASS: Class = Class { device: 1, role: RoleId(3), kind: Kind::Read, size: 0 };

@@ -72,6 +72,8 @@ pub(crate) struct Waited<C> {
     pub(crate) begin_ns: i64,
     /// How many, and how long together.
     pub(crate) times: (u64, u64),
+    /// Whether it is a sum, of whose single waits nothing is known here.
+    pub(crate) is_sum: bool,
     /// Their parts in ns, each once, which sum to their time.
     pub(crate) parts: Vec<(PartNumber, f64)>,
 }
@@ -512,7 +514,7 @@ impl<C> Disk<C> {
             }
             None => (1, for_ns.max(0).unsigned_abs()),
         };
-        let mut wait = Waited { class, begin_ns, times, parts };
+        let mut wait = Waited { class, begin_ns, times, is_sum: many.is_some(), parts };
         watch.waited(&mut wait);
         self.spare_parts = wait.parts;
     }

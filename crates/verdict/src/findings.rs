@@ -52,6 +52,7 @@ fn of_cpus(sum: &CpuSum) -> Vec<Finding> {
         false => Vec::new(),
         true => vec![
             found("cpu_idle_percent", percent(sum.idle_ns)),
+            found("cpu_stolen_ns", Some(sum.stolen_ns)),
             found("cpu_stolen_percent", percent(sum.stolen_ns)),
         ],
     }
@@ -152,6 +153,10 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     let run = Subject::this_run();
     let span = Finding::new(&run, "verdict_span_ns", Some(span_ns), requests, COUNTED);
     let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
+    // Of several traces each has a beginning of its own.
+    if let [Told { verdict, .. }] = all {
+        findings.extend(verdict.zero(&run));
+    }
     all.iter().for_each(|told| findings.extend(told.of_pairs()));
     findings.extend(of_cpus(&cpus));
     let seen_ns = all.iter().map(|told| told.verdict.stalled_ns).sum::<i64>() as f64;
@@ -172,7 +177,7 @@ impl Told<'_> {
         let Self { verdict, name } = self;
         let time_ns = verdict.time_ns();
         let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
-        let (waits, mut losses) = blame(&verdict.sums);
+        let (waits, mut losses) = blame(&verdict.sums, verdict.calm.as_ref());
         losses.sort_by(|a, b| {
             let device = a.victim.device.cmp(&b.victim.device);
             let pair = || verdict.pair(a).cmp(&verdict.pair(b));
@@ -208,6 +213,12 @@ impl Verdict {
     fn time_ns(&self) -> Range<i64> {
         let watched_until_ns = self.known.cpus.until_ns().unwrap_or(0);
         self.known.selection.within(self.last_ns.max(watched_until_ns).max(0))
+    }
+
+    /// The clock on the wall at 0.
+    fn zero(&self, of: &Subject) -> Option<Finding> {
+        let zero_unix_ns = self.known.zero_unix_ns? as f64;
+        Some(Finding::new(of, "clock_zero_unix_ns", Some(zero_unix_ns), 1, COUNTED))
     }
 
     /// Where a victim stands among all: roles are numbered as they come.
@@ -280,6 +291,8 @@ impl Verdict {
             found("waits_count", Some(count)),
             found("waited_ns", Some(sum_ns)),
             found("waited_mean_ns", Some(sum_ns / count)),
+            found("waited_p99_ns", waits.times.quantile_ns(0.99).map(|ns| ns as f64)),
+            found("waited_max_ns", Some(waits.times.max_ns() as f64)),
             Finding { count: waits.calm_count, ..calm },
         ];
         if waits.uncompared_count > 0 {
@@ -330,12 +343,18 @@ impl Verdict {
             let lost = loss.by_op.iter().find(|(known, _)| *known == op);
             findings.extend(lost.map(|(_, ns)| found(name, 100.0 * ns / loss.lost_ns)));
         }
-        for (number, (from_ns, until_ns)) in loss.storms_ns.iter().enumerate() {
+        findings.extend(self.zero(&subject));
+        // A slice of time may reach beyond what was looked at.
+        let Range { start, end } = self.time_ns();
+        let storms = loss.storms_ns.iter();
+        let storms = storms.map(|(from_ns, until_ns)| (*from_ns.max(&start), *until_ns.min(&end)));
+        let storms = storms.filter(|(from_ns, until_ns)| from_ns < until_ns);
+        for (number, (from_ns, until_ns)) in storms.enumerate() {
             let storm = Some(number as u64 + 1);
             let subject = Subject::Blame(Blame { storm, ..whole.clone() });
             let found = |name, ns: i64| Finding::new(&subject, name, Some(ns as f64), 1, LOST);
-            findings.push(found("affected_from_ns", *from_ns));
-            findings.push(found("affected_until_ns", *until_ns));
+            findings.push(found("affected_from_ns", from_ns));
+            findings.push(found("affected_until_ns", until_ns));
         }
         findings
     }

@@ -63,6 +63,8 @@ pub struct Known {
     pub(super) of_files: bool,
     /// A moment at which a minute begins.
     minutes_from_ns: i64,
+    /// The clock on the wall at 0, in ns since 1970, where it is known.
+    pub(super) zero_unix_ns: Option<i64>,
 }
 
 /// Whether the capture summed a thread's waits, and so told of them.
@@ -151,6 +153,12 @@ impl Known {
     #[must_use]
     pub fn with_stack(self, stack: DeviceStack, queues: BTreeMap<u32, u32>) -> Self {
         Self { stack, queues, ..self }
+    }
+
+    /// The same with the clock on the wall at 0, in ns since 1970, where it is known.
+    #[must_use]
+    pub fn with_zero(self, zero_unix_ns: Option<i64>) -> Self {
+        Self { zero_unix_ns, ..self }
     }
 
     /// The same, whose minutes begin at this moment and each 60 s before and after it; else they

@@ -315,7 +315,8 @@ impl Ledger {
                 let limit = (THROTTLED as PartNumber, (begin_ns - since_ns) as f64);
                 let parts = vec![limit, own];
                 let times = (1, (end_ns - since_ns).max(0).unsigned_abs());
-                book.waited(&mut Waited { class, begin_ns: since_ns, times, parts });
+                let begin_ns = since_ns;
+                book.waited(&mut Waited { class, begin_ns, times, is_sum: false, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
             }
             // Where its time goes by in a layer beneath, it waits behind what is in flight there.
@@ -420,7 +421,8 @@ impl Ledger {
                 // It stands beside the waker's own, which it is a part of.
                 let begin_ns = piece.root_ns;
                 let times = (1, (piece.end_ns - piece.begin_ns).max(0).unsigned_abs());
-                let mut wait = Waited { class, begin_ns, times, parts: Vec::new() };
+                let parts = Vec::new();
+                let mut wait = Waited { class, begin_ns, times, is_sum: false, parts };
                 self.device(queue).book.waited(&mut wait);
             }
         }

@@ -4,7 +4,7 @@
 //! Non-goals: what depends on an order (`response::flow`), and sums of a hot loop.
 
 use hashbrown::HashMap;
-use model::histogram::SparseHistogram;
+use model::histogram::{Buckets, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 
@@ -95,7 +95,7 @@ impl<K: Eq + Hash, T: Merge + Default> Merge for HashMap<K, T> {
     }
 }
 
-impl Merge for SparseHistogram {
+impl<S: Store> Merge for Buckets<S> {
     fn merge(&mut self, other: Self) {
         Self::merge(self, &other);
     }

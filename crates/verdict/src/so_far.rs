@@ -112,7 +112,7 @@ impl Ledger {
     /// All waits and losses by the requests that were added so far.
     pub(crate) fn so_far(&mut self) -> SoFar {
         let sums = self.sums();
-        let (waits, losses) = blame(&sums);
+        let (waits, losses) = blame(&sums, None);
         let name = |role: RoleId| self.actors.name(role).to_owned();
         let kind = |kind: Kind| kind.name(name);
         let waits = waits.iter().map(|(victim, of)| WaitsSoFar {

@@ -12,6 +12,7 @@ use super::calm::{Alike, OwnParts, Slices};
 use super::waits::{Class, Kind};
 use crate::merge::{Merge as _, merged};
 use model::circumstance::Circumstance;
+use model::histogram::ListedHistogram;
 use model::record::Op;
 use std::collections::BTreeMap;
 
@@ -86,6 +87,8 @@ merged!(Lost { above, below, part, open });
 pub(crate) struct OfClass {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
+    /// How long each took.
+    pub(crate) times: ListedHistogram,
     /// By what tells calm; nothing of the kernel's own waits.
     pub(crate) slices: BTreeMap<Alike, Slices>,
     /// Of spans that had no calm of their own: how many, how long, and what of it was nobody
@@ -95,7 +98,10 @@ pub(crate) struct OfClass {
     pub(crate) open_parts_ns: OwnParts,
 }
 
-merged!(OfClass { count, sum_ns, slices, open_count, open_ns, open_parts_ns });
+merged!(OfClass { count, sum_ns, times, slices, open_count, open_ns, open_parts_ns });
+
+/// What tells the calm of each class.
+pub(crate) type CalmSlices = BTreeMap<Class, BTreeMap<Alike, Slices>>;
 
 /// A time in which a victim lost by a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,10 +127,6 @@ pub(crate) struct Sums {
 impl Sums {
     /// Adds those of another time; `role` is the number here of each of its roles.
     pub(crate) fn merge(&mut self, other: Self, role: &dyn Fn(RoleId) -> RoleId) {
-        let class = |class: Class| {
-            let kind = class.kind.with_roles(role);
-            Class { role: role(class.role), kind, ..class }
-        };
         let victim = |victim: Victim| {
             let kind = victim.kind.with_roles(role);
             Victim { role: role(victim.role), kind, ..victim }
@@ -134,10 +136,10 @@ impl Sums {
             nobody @ Cause::Nobody(_) => nobody,
         };
         for (of, sums) in other.classes {
-            self.classes.entry(class(of)).or_default().merge(sums);
+            self.classes.entry(of.with_roles(role)).or_default().merge(sums);
         }
         for ((of, by, op), lost) in other.lost {
-            self.lost.entry((class(of), cause(by), op)).or_default().merge(lost);
+            self.lost.entry((of.with_roles(role), cause(by), op)).or_default().merge(lost);
         }
         for ((of, by), storms) in other.storms {
             self.storms.entry((victim(of), cause(by))).or_default().extend(storms);

@@ -99,6 +99,21 @@ fn is_in_burst(ns: i64) -> bool {
     ns / (500 * MS) % 10 == 9
 }
 
+/// One wait in fifty takes 25 ms, and one of all 110 ms.
+#[test]
+fn the_tail_of_waits_is_told_beside_their_mean() {
+    let mut load = Load::with(&["reader"]);
+    load.reads(1, 120, |ns| match ns / (2 * MS) {
+        25_000 => 110 * MS,
+        number if number % 50 == 7 => 25 * MS,
+        _ => MS,
+    });
+    let findings = load.findings();
+    let [p99_ns, max_ns] = ["waited_p99_ns", "waited_max_ns"].map(|of| values(&findings, of));
+    assert!(p99_ns.len() == 1 && (p99_ns[0] / 25e6 - 1.0).abs() < 0.005, "{p99_ns:?}");
+    assert!(max_ns.len() == 1 && (110.0e6..110.2e6).contains(&max_ns[0]), "{max_ns:?}");
+}
+
 #[test]
 fn reads_behind_a_neighbours_writes_are_his_doing_and_cost_what_they_cost() {
     let mut load = Load::with(&["reader", "dd of=x"]);

@@ -114,6 +114,11 @@ pub(crate) struct Class {
 }
 
 impl Class {
+    /// The same where roles have other numbers.
+    pub(crate) fn with_roles(self, number: &dyn Fn(RoleId) -> RoleId) -> Self {
+        Self { role: number(self.role), kind: self.kind.with_roles(number), ..self }
+    }
+
     /// A number for tables by class: others have others, nearly always.
     #[inline]
     pub(crate) fn mixed(&self) -> u64 {

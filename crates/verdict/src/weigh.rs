@@ -221,7 +221,7 @@ fn weigh_each(
         let Some((_, by_slice)) = &mut of_victim else { continue };
         let mut weighing = Weighing::new(scene, class, by_slice, wakers);
         let cells: Vec<Cell<'_>> = page.cells().collect();
-        let of_class = weighing.of_class(&cells);
+        let of_class = OfClass { times: page.times.clone(), ..weighing.of_class(&cells) };
         weighing.tell(sums);
         sums.classes.insert(*class, of_class);
     }

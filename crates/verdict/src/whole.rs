@@ -8,7 +8,7 @@ use super::files::Files;
 use super::known::Known;
 use super::stacks::Ways;
 use super::stalled::Unplaced;
-use super::sums::{Sums, Victim};
+use super::sums::{CalmSlices, Sums, Victim};
 use super::units::UnitSum;
 use super::{Ledger, actors};
 use crate::merge::Merge;
@@ -25,6 +25,8 @@ pub struct Verdict {
     /// The roles that processes have of their own.
     own: BTreeSet<RoleId>,
     pub(super) sums: Sums,
+    /// What tells calm, where that is of another time.
+    pub(super) calm: Option<CalmSlices>,
     pub(super) served: BTreeMap<Victim, Served>,
     pub(super) files: Files,
     pub(super) ways: Ways,
@@ -59,6 +61,7 @@ impl Verdict {
             roles: ledger.actors.names().cloned().collect(),
             own: ledger.actors.own_roles().clone(),
             sums,
+            calm: None,
             served,
             units: known.units.sums(&ledger.stalled_units, &ledger.time_ns),
             stalled_ns: ledger.stalled.of_pressure(&ledger.cpus, &ledger.time_ns),
@@ -96,6 +99,17 @@ impl Verdict {
     /// The processes that have roles of their own, as these are called.
     pub fn processes(&self) -> Vec<String> {
         self.own.iter().map(|role| self.role(*role)).collect()
+    }
+
+    /// The same, held against the calm of the whole trace, of which this is a part.
+    #[must_use]
+    pub fn with_calm_of(mut self, whole: Self) -> Self {
+        let numbers: Vec<RoleId> =
+            whole.roles.iter().map(|name| number(&mut self.roles, name)).collect();
+        let number = |role: RoleId| numbers.get(usize::from(role.0)).copied().unwrap_or(role);
+        let slices = whole.sums.classes.into_iter();
+        let slices = slices.map(|(class, of)| (class.with_roles(&number), of.slices));
+        Self { calm: Some(slices.collect()), ..self }
     }
 
     pub(super) fn role(&self, role: RoleId) -> String {

@@ -58,10 +58,10 @@ class Explorer {
     const { trace } = this;
     own("title").textContent = trace.title;
     document.title = `${trace.title} – lbolt explore`;
-    const span = trace.until_ns - trace.from_ns;
-    const when = trace.started_unix_ns === null ? []
-      : [`from ${new Date(trace.started_unix_ns / 1e6).toISOString().replace(/\.\d+Z$/, "Z")}`];
-    const about = [`${count(trace.requests)} requests`, `over ${show(span, "ns")}`, ...when,
+    const [from, until] = [trace.from_ns, trace.until_ns].map((ns) => show(ns, "ns"));
+    const zero = trace.started_unix_ns === null ? []
+      : [`times count from ${new Date(trace.started_unix_ns / 1e6).toISOString().replace("T", " ")}`];
+    const about = [`${count(trace.requests)} requests`, `from ${from} to ${until}`, ...zero,
       ...trace.remarks];
     own("about").textContent = about.join(" · ");
     own("figures").replaceChildren(...Object.values(this.figures).map((one) => one.element));

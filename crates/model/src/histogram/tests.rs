@@ -155,12 +155,12 @@ fn stored_parts_that_contradict_each_other_are_none() {
 
 #[test]
 fn a_list_is_sorted_when_as_many_are_new_as_sorted() {
-    let one = counted::<Coarse>([7; 10]);
+    let one = counted::<Listed<4>>([7; 10]);
     assert_eq!((one.counts.counts.len(), one.counts.sorted), (10, 0));
-    let one = counted::<Coarse>([7; 1000]);
+    let one = counted::<Listed<4>>([7; 1000]);
     assert!(one.counts.counts.len() <= 2 + FEW, "{}", one.counts.counts.len());
     let apart = (0..80).map(|place| bounds(4 * place).0);
-    assert_eq!(counted::<Coarse>(apart).counts.sorted, 32);
+    assert_eq!(counted::<Listed<4>>(apart).counts.sorted, 32);
 }
 
 proptest! {
@@ -171,6 +171,6 @@ proptest! {
         let values = || values.iter().map(|value| value >> (value % 64));
         let mut expected = std::collections::BTreeMap::new();
         values().for_each(|v| *expected.entry(index(v) as u64 & !3 | 2).or_insert(0) += 1);
-        prop_assert!(counted::<Coarse>(values()).nonzero().eq(expected));
+        prop_assert!(counted::<Listed<4>>(values()).nonzero().eq(expected));
     }
 }

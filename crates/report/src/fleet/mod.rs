@@ -14,11 +14,11 @@ pub use page::page;
 use crate::history::stamp;
 use crate::listing::Listing;
 use crate::number::{short_count, significant};
-use crate::screen::{Screen, limited, paragraphs, short};
+use crate::screen::{Screen, limited, paragraphs, short, wide};
 use crate::sheet::Sheet;
 use crate::words::{clean, upper};
 use model::circumstance::cause;
-use model::fleet::{Fleet, FleetBy, FleetLine, FleetStorm, Found};
+use model::fleet::{Fleet, FleetBy, FleetFinding, FleetLine, FleetStorm, Found};
 use model::units::show_time_ns;
 
 /// Rows of storms on a first screen.
@@ -73,32 +73,35 @@ impl About {
 
 /// For a terminal.
 pub fn table(fleet: &Fleet, about: &About) -> String {
-    let limit = limited(about.width);
     let sentences = told::sentences(fleet, about);
     let storms = storms(&fleet.storms, about);
     let lines = lines(fleet);
+    let findings = findings(fleet, about);
     if about.shows_all {
-        let sheets = storms.into_iter().chain([lines]).map(|sheet| sheet.text(limit));
-        let parts = [paragraphs(&sentences, limit)].into_iter().chain(sheets);
+        let limit = wide(about.width);
+        let sheets = findings.into_iter().chain(storms).chain([lines]);
+        let sheets = sheets.map(|sheet| sheet.text(limit));
+        let parts = [paragraphs(&sentences, limited(limit))].into_iter().chain(sheets);
         return crate::screen::joined(parts);
     }
     let screen = Screen {
         sentences,
-        tables: vec![lines],
+        tables: findings.into_iter().chain([lines]).collect(),
         which: if fleet.by == FleetBy::Hour { "first" } else { "worst" },
         less_needed: LESS_NEEDED,
         below: "--all has every line; --by model, firmware, kernel, role, cause or hour; \
                 docs/guide/fleet.md explains the columns."
             .into(),
     };
-    screen.text(limit)
+    screen.text(about.width)
 }
 
 /// For a document.
 pub fn markdown(fleet: &Fleet, about: &About) -> String {
     let sentences = told::sentences(fleet, about).into_iter();
     let text = sentences.map(|text| crate::grid::escape_markdown(&text) + "\n\n");
-    let sheets = storms(&fleet.storms, about).into_iter().chain([lines(fleet)]);
+    let sheets = findings(fleet, about).into_iter().chain(storms(&fleet.storms, about));
+    let sheets = sheets.chain([lines(fleet)]);
     let tables: Vec<String> = sheets.map(|sheet| sheet.markdown()).collect();
     text.collect::<String>() + &tables.join("\n")
 }
@@ -116,6 +119,20 @@ fn hours(ns: f64) -> String {
     }
 }
 
+/// The findings that the sentences tell of; none where nothing stands out.
+fn findings(fleet: &Fleet, about: &About) -> Option<Sheet> {
+    let most = if about.shows_all { usize::MAX } else { told::FINDINGS };
+    let rows: Vec<&FleetFinding> = fleet.findings.iter().take(most).collect();
+    let listing = Listing::of(&rows)
+        .label("where", |found| told::subject(found))
+        .label("lost to", |found| cause(&found.cause).to_owned())
+        .figure("", "lost", |found| time(found.lost_ns))
+        .figure("", "±", |found| time(found.half_ns))
+        .figure("", "% of waiting", |found| significant(found.percent.max(0.0)))
+        .remark("worst host", |found| short(&found.worst.host));
+    (!rows.is_empty()).then(|| listing.sheet("What stands out"))
+}
+
 fn lines(fleet: &Fleet) -> Sheet {
     let (head, text) = remark(fleet.by);
     columns(fleet, &fleet.lines).remark(head, text).sheet(title(fleet))
@@ -127,7 +144,9 @@ fn remark(by: FleetBy) -> (&'static str, fn(&FleetLine) -> String) {
         FleetBy::Cause => ("worst host", |line| short(&line.worst.host)),
         _ => ("most to", |line| {
             let of = line.cause.as_ref();
-            of.map_or_else(String::new, |(of, _)| crate::words::elided(cause(of), CAUSE_CHARS))
+            of.map_or_else(String::new, |(of, lost_ns)| {
+                format!("{} {}", crate::words::elided(cause(of), CAUSE_CHARS), time(*lost_ns))
+            })
         }),
     }
 }
@@ -135,8 +154,9 @@ fn remark(by: FleetBy) -> (&'static str, fn(&FleetLine) -> String) {
 fn title(fleet: &Fleet) -> String {
     let (from, until) = fleet.span_unix_ns;
     format!(
-        "{}s by time lost, {} to {}",
+        "{}s by time lost{}, {} to {}",
         upper(fleet.by.name()),
+        if fleet.by == FleetBy::Cause { "" } else { " (all causes, net)" },
         stamp(from, "%Y-%m-%d %H:%MZ"),
         stamp(until, "%Y-%m-%d %H:%MZ"),
     )

@@ -10,7 +10,7 @@ use model::fleet::{Common, Fleet, FleetFinding, FleetStorm};
 use model::units::{counted, show_time_ns};
 
 /// Findings on a first screen.
-const FINDINGS: usize = 5;
+pub(super) const FINDINGS: usize = 5;
 /// Findings of a page beside its cards.
 const MORE: usize = 20;
 
@@ -120,7 +120,7 @@ fn change(fleet: &Fleet) -> Option<String> {
 }
 
 /// What the hosts of a finding are.
-fn subject(found: &FleetFinding) -> String {
+pub(super) fn subject(found: &FleetFinding) -> String {
     let key = short(&clean(&found.key));
     let of = |of: usize| match found.hosts == of {
         true => format!("all {}", counted_of(of, "host")),
@@ -144,7 +144,7 @@ fn subject(found: &FleetFinding) -> String {
 }
 
 /// `1. Firmware A2.0 of Sim NVMe A: all 125 hosts lost 300 h ± 3 h because the device itself stood
-/// still (5.7 % of their waiting), throughout. Worst: sim-0023. Next: lbolt history fleet/…`
+/// still (5.7 % of their waiting). Worst: sim-0023. Next: lbolt history fleet/…`
 fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) -> String {
     let more = if fleet.change_unix_ns.is_some() { " more" } else { "" };
     let worst = match found.common {
@@ -172,10 +172,7 @@ fn when(found: &FleetFinding) -> String {
     let hours = found.hours.map_or(String::new(), |(first, count)| {
         format!(", {first:02}:00Z to {:02}:00Z each day", (first + count) % 24)
     });
-    match (since.as_str(), hours.as_str()) {
-        ("", "") => ", throughout".into(),
-        _ => format!("{since}{hours}"),
-    }
+    format!("{since}{hours}")
 }
 
 fn nothing(fleet: &Fleet) -> String {

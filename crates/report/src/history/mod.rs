@@ -13,12 +13,12 @@ pub use told::sentences;
 
 use crate::listing::Listing;
 use crate::number::significant;
-use crate::screen::{Screen, limited, paragraphs};
+use crate::screen::{COLUMNS, Screen, limited, paragraphs, wide};
 use crate::sheet::Sheet;
 use crate::words::{elided, hang, upper};
 use jiff::Timestamp;
 use model::circumstance;
-use model::history::{By, DAY_NS, Line, Overview, Pair};
+use model::history::{By, DAY_NS, Line, Loss, Overview, Pair};
 use model::units::show_time_ns;
 
 /// Characters of who lost to whom, where a screen's columns are all there are.
@@ -28,8 +28,19 @@ const LEAST_CHARS: usize = 12;
 /// Less lost in a line is not told of.
 const LEAST_LOST_NS: f64 = 1e7;
 /// What is left out first where a terminal is narrow.
-const LESS_NEEDED: &[&str] =
-    &["dkB/s", "areq-sz", "aqu-sz", "response, ms p50", "await", "rkB/s", "wkB/s", "%util", "tps"];
+const LESS_NEEDED: &[&str] = &[
+    "each",
+    "storms",
+    "dkB/s",
+    "areq-sz",
+    "aqu-sz",
+    "response, ms p50",
+    "await",
+    "rkB/s",
+    "wkB/s",
+    "%util",
+    "tps",
+];
 
 /// How a table is shown.
 #[derive(Debug, Clone, Copy)]
@@ -49,16 +60,17 @@ fn answer(overview: &Overview, notes: &[String]) -> Vec<String> {
 
 /// For a terminal. `notes` are sentences of files that could not be read.
 pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
-    let limit = if shown.is_wide { None } else { limited(shown.width) };
+    let limit = if shown.is_wide { None } else { wide(shown.width) };
     let answer = answer(overview, notes);
     if overview.lines.is_empty() {
-        return paragraphs(&answer, limit);
+        return paragraphs(&answer, limited(limit));
     }
-    let sheet = sheet(overview, limit.map(|_| WHO_CHARS));
+    let more = |limit: u16| usize::from(limit.saturating_sub(COLUMNS));
+    let sheet = sheet(overview, limit.map(|limit| WHO_CHARS + more(limit)));
     if !shown.shows_all && !shown.is_wide {
         let screen = Screen {
             sentences: answer,
-            tables: vec![sheet],
+            tables: losses(overview).into_iter().chain([sheet]).collect(),
             which: if overview.by == By::Time { "first" } else { "most important" },
             less_needed: LESS_NEEDED,
             below:
@@ -66,18 +78,46 @@ pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
                     what the columns are."
                     .into(),
         };
-        return screen.text(limit);
+        return screen.text(shown.width);
     }
     let grid = sheet.grid().cloned().unwrap_or_default().narrowed(limit, LESS_NEEDED);
     let title = hang("", &sheet.title, limit);
-    format!("{}\n{title}{}", paragraphs(&answer, limit), grid.shortened(limit).text(limit))
+    let answer = paragraphs(&answer, limited(limit));
+    let losses = losses(overview).map(|sheet| sheet.text(limit) + "\n").unwrap_or_default();
+    format!("{answer}\n{losses}{title}{}", grid.shortened(limit).text(limit))
 }
 
 /// For a document.
 pub fn markdown(overview: &Overview, notes: &[String]) -> String {
     let answer = answer(overview, notes);
     let answer = answer.iter().map(|text| crate::grid::escape_markdown(text) + "\n\n");
-    answer.collect::<String>() + &sheet(overview, None).markdown()
+    let losses = losses(overview).map(|sheet| sheet.markdown() + "\n").unwrap_or_default();
+    answer.collect::<String>() + &losses + &sheet(overview, None).markdown()
+}
+
+/// Of whose losses the sentences tell; none where nobody lost much.
+fn losses(overview: &Overview) -> Option<Sheet> {
+    let rows = told::matter(overview);
+    let percent = |loss: &&Loss| loss.percent.map(|of| format!("{} %", significant(of.min(100.0))));
+    let half = |loss: &&Loss| match loss.half_ns {
+        Some(half_ns) if half_ns > 0.0 => show_time_ns(half_ns),
+        Some(_) => String::new(),
+        None => "estimate".to_owned(),
+    };
+    let listing = Listing::of(&rows)
+        .label("who", |loss| loss.pair.victim.clone())
+        .label("behind", |loss| circumstance::cause(&loss.pair.cause).to_owned())
+        .label("for", |loss| loss.pair.operation.clone())
+        .label("on", |loss| loss.pair.device.clone())
+        .figure("", "lost", |loss| show_time_ns(loss.lost_ns))
+        .figure("", "±", half)
+        .figure("", "of its", |loss| percent(loss).unwrap_or_default())
+        .figure("", "storms", |loss| loss.storms.0.to_string())
+        .figure("", "each", |loss| match loss.storms.0 {
+            0 => String::new(),
+            _ => show_time_ns(told::storm_ns(loss)),
+        });
+    (!rows.is_empty()).then(|| listing.sheet("Who lost most"))
 }
 
 fn sheet(overview: &Overview, who_chars: Option<usize>) -> Sheet {
@@ -256,10 +296,10 @@ mod tests {
     fn what_is_no_role_is_told_in_words() {
         let pair = Pair { victim: "app".into(), cause: "<held>".into(), ..Pair::default() };
         let line = Line { who: Some((pair, 5e9)), group: "<held>".into(), ..Line::default() };
-        assert_eq!(who(&line, By::Time, None), "app < held back before the device 5.00 s");
-        assert_eq!(who(&line, By::Role, None), "< held back before the device 5.00 s");
+        assert_eq!(who(&line, By::Time, None), "app < a delay outside the device 5.00 s");
+        assert_eq!(who(&line, By::Role, None), "< a delay outside the device 5.00 s");
         let overview = Overview { by: By::Cause, lines: vec![line], ..Overview::default() };
         let text = markdown(&overview, &[]);
-        assert!(text.contains("| held back before the device |"), "{text}");
+        assert!(text.contains("| a delay outside the device |"), "{text}");
     }
 }

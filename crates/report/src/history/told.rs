@@ -45,7 +45,7 @@ fn at(overview: &Overview, unix_ns: i64) -> String {
 }
 
 fn losses(overview: &Overview) -> Vec<String> {
-    let matter: Vec<&Loss> = overview.losses.iter().filter(|loss| loss.matters).collect();
+    let matter = matter(overview);
     if matter.is_empty() && overview.tells_no_time {
         let unknown = "Unknown whether anybody lost time to others: the requests do not tell when \
                        they were completed.";
@@ -61,7 +61,12 @@ fn losses(overview: &Overview) -> Vec<String> {
         });
         return vec![format!("Nobody lost much time to others{most}.")];
     }
-    matter.iter().take(MOST_LOSSES).map(|loss| of_loss(loss, overview)).collect()
+    matter.iter().map(|loss| of_loss(loss, overview)).collect()
+}
+
+/// The losses that the sentences and the table of losses are of.
+pub(super) fn matter(overview: &Overview) -> Vec<&Loss> {
+    overview.losses.iter().filter(|loss| loss.matters).take(MOST_LOSSES).collect()
 }
 
 /// `postgres: backend lost 2.10 s to postgres: checkpointer, waiting for fsync on sda (31 % of its
@@ -82,7 +87,7 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
     let (from, until) = loss.worst_unix_ns;
     let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
     let when = match (until - from) * 2 >= span_ns {
-        true => "; throughout".to_owned(),
+        true => String::new(),
         false => {
             let most = show_time_ns(loss.worst_lost_ns.min(loss.lost_ns));
             format!("; {most} of it from {} to {}", at(overview, from), at(overview, until))
@@ -98,16 +103,23 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
     )
 }
 
-/// `, in 120 storms of 1.20 s, every 30.0 s`.
+/// `, in 120 storms of 1.20 s on average, one every 30.0 s`.
 fn storms(loss: &Loss) -> String {
-    let (count, sum_ns) = loss.storms;
-    let mean = show_time_ns(sum_ns as f64 / count.max(1) as f64);
-    let every = loss.period_ns.map_or(String::new(), |ns| format!(", every {}", show_time_ns(ns)));
+    let (count, _) = loss.storms;
+    let mean = show_time_ns(storm_ns(loss));
+    let every =
+        loss.period_ns.map_or(String::new(), |ns| format!(", one every {}", show_time_ns(ns)));
     match count {
         0 => String::new(),
         1 => format!(", in one storm of {mean}"),
-        _ => format!(", in {count} storms of {mean}{every}"),
+        _ => format!(", in {count} storms of {mean} on average{every}"),
     }
+}
+
+/// How long a storm is, in the mean.
+pub(super) fn storm_ns(loss: &Loss) -> f64 {
+    let (count, sum_ns) = loss.storms;
+    sum_ns as f64 / count.max(1) as f64
 }
 
 /// `Worst from 03:00Z: 11.9 s lost (median line 3.3 s), 10.6 s of it by postgres:

@@ -6,6 +6,7 @@ use super::{RunFacts, Source};
 use crate::doubt::sentences;
 use crate::experiments::Run;
 use crate::footnote::{Footnotes, Note};
+use crate::history::stamp;
 use crate::number::{show_bytes, significant};
 use crate::words::{first_seen, name, upper};
 use crate::{EXPERIMENTS, figure::Figure, survey};
@@ -102,7 +103,7 @@ fn circumstances(source: &Source<'_>) -> Vec<(String, String)> {
     known.map(|(label, text)| (label.to_owned(), text)).collect()
 }
 
-/// `44519 requests in 6 d 23:31:05`; none of a run whose requests were not analysed.
+/// `44519 requests in 6 d 23:31:05; times count from 2026-11-22 08:35:35.9Z`; none of a run whose requests were not analysed.
 fn trace(findings: &[Finding]) -> Option<String> {
     let of_run = |quantity: &str| {
         let is_of = |finding: &&Finding| {
@@ -114,7 +115,11 @@ fn trace(findings: &[Finding]) -> Option<String> {
         0.0 => Some("no request".to_owned()),
         count => {
             let span = of_run("verdict_span_ns").map(|ns| format!(" in {}", show_about(ns)));
-            Some(format!("{count:.0} requests{}", span.unwrap_or_default()))
+            let zero = of_run("clock_zero_unix_ns").map(|ns| {
+                format!("; times count from {}", stamp(ns as i64, "%Y-%m-%d %H:%M:%S%.1fZ"))
+            });
+            let of_time = [span, zero].into_iter().flatten().collect::<String>();
+            Some(format!("{count:.0} requests{of_time}"))
         }
     }
 }

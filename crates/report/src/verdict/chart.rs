@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(series.len(), MOST_CAUSES + 1);
         assert_eq!(
             (series[0].as_str(), series[7].as_str()),
-            ("held back before the device", OTHERS)
+            ("a delay outside the device", OTHERS)
         );
         let Values::Numbers(values) = &charts[0].columns[2].values else { return };
         let sum: f64 = values.iter().flatten().sum();

@@ -2,7 +2,7 @@
 //!
 //! Non-goals: dividing it (`verdict::layers`).
 
-use super::rows::{self, Label, cut};
+use super::rows::{self, Label};
 use super::shown::Shown;
 use super::told::{Of, Told};
 use crate::grid::Grid;
@@ -60,7 +60,8 @@ pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
         values.or_zero("layer_unfollowed_percent") > UNFOLLOWED_PERCENT
     };
     let is_followed = !rows.iter().any(unfollowed);
-    let labels: [Label<Layer>; 2] = [("of", |of| cut(&of.device)), ("layer", |of| cut(&of.layer))];
+    let labels: [Label<Layer>; 2] =
+        [("of", |of| of.device.clone()), ("layer", |of| of.layer.clone())];
     rows::table(&rows, &labels, COLUMNS)
         .grid()
         .without_figures(|name| name == UNFOLLOWED && is_followed)

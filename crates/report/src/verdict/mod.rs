@@ -1,5 +1,6 @@
 //! The first screen of a trace: who lost how much time, how, when, and because of whom; then the
-//! devices, the waits, the causes and the files, a few rows each. At most 40 lines of 100 columns.
+//! devices, the waits, the causes and the files, a few rows each. At most 40 lines
+//! of 100 columns; tables are wider where the terminal is.
 //!
 //! Non-goals: computing a figure; the whole of a trace (`response`).
 
@@ -12,8 +13,9 @@ mod shown;
 mod stacks;
 mod tables;
 mod told;
+mod when;
 
-use crate::screen::{fitted, joined, limited, paragraphs};
+use crate::screen::{fitted, joined, limited, paragraphs, wide};
 use crate::words::hang;
 pub(crate) use chart::all as charts;
 use model::record::Finding;
@@ -39,16 +41,16 @@ pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String
 }
 
 fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
-    let width = limited(width);
+    let (width, columns) = (limited(width), wide(width));
     let told = Told::of(findings);
     if shown.by.is_none() && shown.selects_roles() && !told.knows(shown) {
         return NOTHING.to_owned();
     }
     let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
     let sentences = paragraphs(&sentences, width);
-    let tables = tables::all(&told, shown, width);
+    let tables = tables::all(&told, shown, columns);
     let texts =
-        tables.into_iter().map(|(heading, grid)| format!("{heading}\n{}", grid.text(width)));
+        tables.into_iter().map(|(heading, grid)| format!("{heading}\n{}", grid.text(columns)));
     let mut parts: Vec<String> = [sentences].into_iter().chain(texts).collect();
     match &shown.by {
         Some(by) if parts.iter().all(String::is_empty) => {

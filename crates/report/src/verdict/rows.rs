@@ -9,9 +9,6 @@ use crate::rows::Column;
 use model::record::Finding;
 use model::units::show_time_ns;
 
-/// Characters of a name that a table has room for.
-const NAME_CHARS: usize = 28;
-
 /// A label of rows: its head, and its text of what a row is of.
 pub(super) type Label<T> = (&'static str, fn(&T) -> String);
 
@@ -39,7 +36,11 @@ pub(super) fn table<'r, 'f, T>(
         };
         text.unwrap_or_default()
     };
-    listing.labelled_by(tells).columns(columns, text)
+    // A column of bounds has no head: where there are none, nothing is left of it.
+    let has_bound =
+        |quantity| rows.iter().any(|(_, of)| of.finding(quantity).and_then(half).is_some());
+    let is_told = |column: &&Column| column.1 != BOUND || has_bound(column.2);
+    listing.labelled_by(tells).columns(columns.iter().filter(is_told), text)
 }
 
 fn half(finding: &Finding) -> Option<f64> {
@@ -53,16 +54,4 @@ pub(super) fn some_time(ns: f64) -> String {
 
 pub(super) fn bytes(bytes: f64) -> String {
     if bytes > 0.0 { show_bytes(bytes) } else { String::new() }
-}
-
-/// A name's beginning.
-pub(super) fn cut(name: &str) -> String {
-    cut_to(NAME_CHARS, name)
-}
-
-pub(super) fn cut_to(chars: usize, name: &str) -> String {
-    match name.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
 }

@@ -5,23 +5,21 @@
 
 use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values};
+use super::when;
 use crate::doubt::of_every_figure;
+use crate::history::stamp;
 use crate::number::significant;
 use crate::requests::KNOWN_COUNTS;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
-use model::record::subject::{Blame, Class};
+use model::record::subject::{Blame, Class, Wait};
 use model::record::{Finding, Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
-use model::units::{counted, show_moment, show_time_ns};
+use model::units::{counted, show_time_ns};
 
 /// Pairs that are told of.
 const MOST: usize = 3;
-/// Storms whose times are told one by one.
-const STORMS_MOST: usize = 4;
 /// A cause's doing that has less of the loss than this is left out.
 const LEAST_PERCENT: f64 = 15.0;
-/// From then on moments are told as clocks do.
-const HOUR_NS: f64 = 3600e9;
 /// CPUs that are less idle are a reason to wait.
 const IDLE_PERCENT_LEAST: f64 = 3.0;
 /// Pressure that is less is not worth a sentence; and where less of it was seen, all is not clear.
@@ -43,25 +41,64 @@ const UNKNOWN: &str = "Unknown whether anybody waited long for others";
 /// Whoever held the lock for this part of what was lost is said to have held it.
 const HELD_LEAST: f64 = 0.8;
 
-pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
-    // Who waited for a thread stands with what that one lost, unless he is asked for.
-    let is_asked_for = |of: &Blame| shown.selects_roles() && shown.has_role(&[&of.victim]);
-    let has_sentence =
-        |loss: &&Loss<'_>| loss.is_of(shown) && (waker(loss.of).is_none() || is_asked_for(loss.of));
-    let of_roles = || told.losses.iter().filter(has_sentence);
-    let matters = of_roles().filter(|loss| loss.matters());
-    let said: Vec<&Loss<'_>> = matters.take(MOST).collect();
-    let mut lines: Vec<String> = Vec::with_capacity(said.len());
-    for (number, loss) in said.iter().enumerate() {
+/// The losses that are told of: each pair of victim and cause that matters; where none does, the
+/// one that lost most.
+#[derive(Debug, Default)]
+pub(super) struct Said<'t, 'a> {
+    matter: Vec<&'t Loss<'a>>,
+    /// Who waited for the victim of one of them, by its place.
+    sleepers: Vec<(usize, &'t Loss<'a>)>,
+    most: Option<&'t Loss<'a>>,
+}
+
+impl<'t, 'a> Said<'t, 'a> {
+    pub(super) fn of(told: &'t Told<'a>, shown: &Shown) -> Self {
+        // Who waited for a thread stands with what that one lost, unless he is asked for.
+        let is_asked_for = |of: &Blame| shown.selects_roles() && shown.has_role(&[&of.victim]);
+        let has_sentence = |loss: &&Loss<'_>| {
+            loss.is_of(shown) && (waker(loss.of).is_none() || is_asked_for(loss.of))
+        };
+        let of_roles = || told.losses.iter().filter(has_sentence);
+        let matter: Vec<&Loss<'a>> = of_roles().filter(|loss| loss.matters()).take(MOST).collect();
         // Once for each victim and cause, whatever it waited for.
-        let is_alike = |other: &&&Loss<'_>| is_pair(other.of, loss.of);
-        let is_first = said[..number].iter().find(is_alike).is_none();
-        let sleepers = if is_first { sleepers(loss, told) } else { String::new() };
-        lines.push(of_loss(loss, told) + &sleepers);
+        let is_first = |number: usize| {
+            !matter[..number].iter().any(|other| is_pair(other.of, matter[number].of))
+        };
+        let firsts = (0..matter.len()).filter(|number| is_first(*number));
+        let sleepers = firsts.flat_map(|number| {
+            let behind = sleepers(matter[number], told).into_iter();
+            behind.map(move |loss| (number, loss))
+        });
+        let sleepers = sleepers.collect();
+        let is_most = |loss: &&Loss<'_>| loss.of.is_role && loss.lost_ns() > 0.0;
+        let most = of_roles().next().filter(|loss| matter.is_empty() && is_most(loss));
+        Self { matter, sleepers, most }
+    }
+
+    /// Whether a loss is told of: then it is in the tables.
+    pub(super) fn has(&self, loss: &Loss<'_>) -> bool {
+        let sleepers = self.sleepers.iter().map(|(_, sleeper)| *sleeper);
+        let mut all = self.matter.iter().copied().chain(sleepers).chain(self.most);
+        all.any(|said| std::ptr::eq(said.of, loss.of))
+    }
+
+    /// The same of waits.
+    pub(super) fn has_wait(&self, wait: &Wait) -> bool {
+        self.matter.iter().copied().chain(self.most).any(|said| said.is_in(wait))
+    }
+}
+
+pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
+    let said = Said::of(told, shown);
+    let mut lines: Vec<String> = Vec::with_capacity(said.matter.len());
+    for (number, loss) in said.matter.iter().enumerate() {
+        let sleepers = said.sleepers.iter().filter(|(of, _)| *of == number);
+        let sleepers: Vec<&Loss<'_>> = sleepers.map(|(_, sleeper)| *sleeper).collect();
+        // The storms of one are most often those of the next, too.
+        lines.push(of_loss(loss, number == 0, told) + &of_sleepers(loss, &sleepers));
     }
     if lines.is_empty() {
-        let most = of_roles().next().filter(|loss| loss.of.is_role && loss.lost_ns() > 0.0);
-        let most = most.map_or(String::new(), of_most);
+        let most = said.most.map_or(String::new(), of_most);
         lines.push(match shown.selects_roles() {
             true => format!(
                 "The selected roles neither waited long for others nor kept them waiting{most}."
@@ -75,6 +112,7 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
     lines.extend(pressure(told));
     lines.extend(busy_cpus(told));
     lines.extend(doubts(told));
+    lines.extend(clock(told));
     lines
 }
 
@@ -176,12 +214,12 @@ fn busy_cpus(told: &Told<'_>) -> Option<String> {
 }
 
 /// `postgres: backend lost 23.8 s waiting for fdatasync on loop1 (31 % of its 76 s), behind flushes
-/// and writes of postgres: checkpointer, in 3 storms every 30 s (at 12.3, 42.4 and 72.4 s): a wait
-/// took 5.4 ms instead of 1.5 ms.`
-fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
+/// and writes of postgres: checkpointer, in 3 storms, one every 30 s. An affected wait took 5.4 ms
+/// instead of 1.5 ms on average; …`
+fn of_loss(loss: &Loss<'_>, tells_storms: bool, told: &Told<'_>) -> String {
     let of = loss.of;
-    let all_ns = told.waits.iter().find(|(wait, _)| loss.is_in(wait));
-    let all_ns = all_ns.map_or(0.0, |(_, values)| values.or_zero("waited_ns"));
+    let waits = told.waits.iter().find(|(wait, _)| loss.is_in(wait)).map(|(_, values)| values);
+    let all_ns = waits.map_or(0.0, |values| values.or_zero("waited_ns"));
     let lost = format!(
         "{} lost {}{} waiting for {} on {} ({} % of its {})",
         who("The", &of.victim),
@@ -192,19 +230,36 @@ fn of_loss(loss: &Loss<'_>, told: &Told<'_>) -> String {
         significant(loss.values.or_zero("lost_percent")),
         show_time_ns(all_ns),
     );
-    let took = match (loss.values.get("affected_mean_ns"), loss.values.get("affected_calm_mean_ns"))
-    {
-        (Some(mean), Some(0.0)) => {
-            format!(": a wait took {}; calm periods have none", show_time_ns(mean))
+    let (when, storms) = when::of(loss);
+    let storms = if tells_storms { storms } else { String::new() };
+    format!("{lost}, {}{when}.{}{storms}", behind(loss, told), took(loss, waits))
+}
+
+/// ` An affected wait took 5.40 ms instead of 1.50 ms on average; of all, p99 is 25.0 ms, the longest
+/// 110 ms.`
+fn took(loss: &Loss<'_>, waits: Option<&Values<'_>>) -> String {
+    let mean = loss.values.get("affected_mean_ns").map(|mean| {
+        let calm = match loss.values.get("affected_calm_mean_ns") {
+            Some(0.0) => " (calm periods have none)".to_owned(),
+            Some(calm) => format!(" instead of {}", show_time_ns(calm)),
+            None => String::new(),
+        };
+        format!("An affected wait took {}{calm} on average", show_time_ns(mean))
+    });
+    let is_compared = wait_kind(&loss.of.wait).is_none();
+    let mean = mean.or_else(|| is_compared.then(|| "No calm period to compare with".to_owned()));
+    let tail = waits.and_then(|waits| {
+        let [p99, max] = ["waited_p99_ns", "waited_max_ns"].map(|of| waits.get(of));
+        Some((show_time_ns(p99?), show_time_ns(max?)))
+    });
+    match (mean, tail) {
+        (Some(mean), Some((p99, max))) => {
+            format!(" {mean}; of all, p99 is {p99}, the longest {max}.")
         }
-        (Some(mean), Some(calm)) => {
-            format!(": a wait took {} instead of {}", show_time_ns(mean), show_time_ns(calm))
-        }
-        (Some(mean), None) => format!(": a wait took {} on average", show_time_ns(mean)),
-        _ if wait_kind(&of.wait).is_some() => String::new(),
-        _ => "; no calm period to compare with".to_owned(),
-    };
-    format!("{lost}, {}{}{took}.", behind(loss), when(loss, told))
+        (Some(mean), None) => format!(" {mean}."),
+        (None, Some((p99, max))) => format!(" Of its waits, p99 is {p99} and the longest {max}."),
+        (None, None) => String::new(),
+    }
 }
 
 /// Whether two losses are of one victim and one cause at one device.
@@ -221,27 +276,29 @@ fn waker(of: &Blame) -> Option<&str> {
     of.wait.strip_prefix(WAIT_FOR_THREAD)
 }
 
-/// ` Meanwhile its own threads (24.3 s) and pgbench (19.4 s) waited for it.`
-fn sleepers(loss: &Loss<'_>, told: &Told<'_>) -> String {
-    let root = loss.of;
+/// Who waited for the victim of a loss, and lost time by that.
+fn sleepers<'t, 'a>(root: &Loss<'_>, told: &'t Told<'a>) -> Vec<&'t Loss<'a>> {
     let is_behind = |one: &&Loss<'_>| {
-        waker(one.of) == Some(root.victim.as_str())
-            && is_cause(one.of, root)
-            && one.lost_ns() >= SLEEPER_LEAST * loss.lost_ns()
+        waker(one.of) == Some(root.of.victim.as_str())
+            && is_cause(one.of, root.of)
+            && one.lost_ns() >= SLEEPER_LEAST * root.lost_ns()
     };
-    let behind = told.losses.iter().filter(is_behind).take(MOST).map(|one| {
-        let who = match one.of.victim == root.victim {
-            true => "its own threads",
-            false => &one.of.victim,
+    told.losses.iter().filter(is_behind).take(MOST).collect()
+}
+
+/// ` Waiting for it, other threads of postgres: backend lost 24.3 s and pgbench lost 19.4 s.`
+fn of_sleepers(root: &Loss<'_>, sleepers: &[&Loss<'_>]) -> String {
+    let lost = sleepers.iter().map(|one| {
+        let who = match one.of.victim == root.of.victim {
+            true => format!("other threads of {}", one.of.victim),
+            false => one.of.victim.clone(),
         };
-        format!("{who} ({})", show_time_ns(one.lost_ns()))
+        format!("{who} lost {}", show_time_ns(one.lost_ns()))
     });
-    match behind.collect::<Vec<_>>().split_last() {
+    match lost.collect::<Vec<_>>().split_last() {
         None => String::new(),
-        Some((one, [])) => format!(" Meanwhile {one} waited for it."),
-        Some((last, others)) => {
-            format!(" Meanwhile {} and {last} waited for it.", others.join(", "))
-        }
+        Some((one, [])) => format!(" Waiting for it, {one}."),
+        Some((last, others)) => format!(" Waiting for it, {} and {last}.", others.join(", ")),
     }
 }
 
@@ -261,7 +318,7 @@ fn wait_kind(wait: &str) -> Option<WaitKind> {
     WaitKind::ALL.iter().find(|(_, name)| *name == wait).map(|(kind, _)| *kind)
 }
 
-fn behind(loss: &Loss<'_>) -> String {
+fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
     const DOING: [(&str, &str); 4] = [
         ("reads", "lost_to_reads_percent"),
         ("writes", "lost_to_writes_percent"),
@@ -270,8 +327,10 @@ fn behind(loss: &Loss<'_>) -> String {
     ];
     let nobody = Circumstance::of_name(&loss.of.cause).filter(|_| !loss.of.is_role);
     match (nobody, loss.of.cause.as_str()) {
-        (Some(held @ Circumstance::Held), _) => {
-            format!("{} (a limit of a cgroup, a lock, or the CPU)", held.clause())
+        (Some(stolen @ Circumstance::Stolen), _) => {
+            let time = told.run.get("cpu_stolen_ns").map(show_time_ns);
+            let time = time.map(|time| format!(" (it took {time} of CPU time in all)"));
+            format!("{}{}", stolen.clause(), time.unwrap_or_default())
         }
         (Some(circumstance), _) => circumstance.clause().to_owned(),
         (None, cause) => {
@@ -294,33 +353,10 @@ fn behind(loss: &Loss<'_>) -> String {
     }
 }
 
-/// ` in 3 storms every 30 s (at 12.3, 42.4 and 72.4 s)`, or nothing where it was all the time.
-fn when(loss: &Loss<'_>, told: &Told<'_>) -> String {
-    let span_ns = told.run.or_zero("verdict_span_ns");
-    let storms = &loss.storms_ns;
-    let in_storms: f64 = storms.iter().map(|(from, until)| until - from).sum();
-    if storms.is_empty() || in_storms > 0.7 * span_ns {
-        return " most of the time".to_owned();
-    }
-    let is_long = storms.iter().any(|(from, _)| *from >= HOUR_NS);
-    let at = storms.iter().take(STORMS_MOST).map(|(from, _)| match is_long {
-        true => show_moment(*from),
-        false => format!("{:.1}", from / 1e9),
-    });
-    let at: Vec<String> = at.collect();
-    let unit = if is_long { "" } else { " s" };
-    let at = match storms.len() > STORMS_MOST {
-        true => format!("first at {}", at.join(", ")),
-        false => format!("at {}", at.join(", ")),
-    };
-    let at = match loss.values.get("affected_period_ns") {
-        Some(ns) => format!("every {}, {at}", show_time_ns(ns)),
-        None => at,
-    };
-    match storms.len() {
-        1 => format!(" for {} {at}{unit}", show_time_ns(in_storms)),
-        count => format!(" in {count} storms ({at}{unit})"),
-    }
+/// What the clock on the wall was at 0.
+fn clock(told: &Told<'_>) -> Option<String> {
+    let zero_ns = told.run.get("clock_zero_unix_ns")?;
+    Some(format!("Times count from {} (UTC).", stamp(zero_ns as i64, "%Y-%m-%d %H:%M:%S%.1fZ")))
 }
 
 /// That nobody waited for others, what was looked for, and what of it could not be told.

@@ -6,13 +6,12 @@
 //!
 //! Non-goals: drawing.
 
-use super::rows::{self, bytes, cut, some_time};
+use super::rows::{self, bytes, some_time};
 use super::shown::Shown;
 use super::told::Told;
 use crate::grid::Grid;
 use crate::requests::show_count;
 use crate::rows::Column;
-use crate::words::elided;
 use model::record::Finding;
 use model::record::subject::Stack;
 use model::units::show_time_ns;
@@ -29,9 +28,6 @@ pub const WEIGHTS: [(&str, &str); 4] = [
 /// Functions of either side that the table has room for.
 const FEW: usize = 2;
 
-/// Characters that the table has room for them.
-const BY_CHARS: usize = 56;
-
 /// What every request goes through, which tells nothing of it.
 const BLOCK_LAYER: [&str; 5] = ["submit_bio", "__submit_bio", "blk_", "block_", "__blk_"];
 
@@ -45,7 +41,11 @@ const COLUMNS: &[Column] = &[
 pub(super) fn table(told: &Told<'_>, shown: &Shown) -> Grid {
     let rows = told.stacks.iter().filter(|(of, _)| is_shown(of, shown));
     let rows: Vec<_> = rows.take(shown.rows()).cloned().collect();
-    rows::table(&rows, &[("who", |of| cut(&of.role)), ("by", innermost)], COLUMNS).grid()
+    let is_told = |column: &&Column| {
+        column.2 != "stack_waited_ns" || rows.iter().any(|(_, of)| of.or_zero(column.2) > 0.0)
+    };
+    let columns: Vec<Column> = COLUMNS.iter().filter(is_told).copied().collect();
+    rows::table(&rows, &[("who", |of| of.role.clone()), ("by", innermost)], &columns).grid()
 }
 
 fn is_shown(of: &Stack, shown: &Shown) -> bool {
@@ -58,7 +58,7 @@ fn innermost(of: &Stack) -> String {
     let user = of.user.rsplit(';').take(FEW);
     let kernel = of.kernel.rsplit(';').skip_while(is_of_block_layer).take(FEW);
     let names: Vec<&str> = kernel.chain(user).filter(|name| !name.is_empty()).collect();
-    elided(&names.into_iter().rev().collect::<Vec<_>>().join(" > "), BY_CHARS)
+    names.into_iter().rev().collect::<Vec<_>>().join(" > ")
 }
 
 /// Every stack of what is shown, in a line of its own; its number is a quantity's of [`WEIGHTS`].

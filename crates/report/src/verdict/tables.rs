@@ -2,7 +2,8 @@
 //!
 //! Non-goals: sentences.
 
-use super::rows::{BOUND, Label, bytes, cut, cut_to, some_time, table};
+use super::rows::{BOUND, Label, bytes, some_time, table};
+use super::sentences::Said;
 use super::shown::{Shown, has};
 use super::told::{Loss, Of, Told, Values};
 use super::{layers, stacks};
@@ -21,16 +22,13 @@ pub const TABLES: [&str; 7] = ["device", "layer", "wait", "cause", "file", "call
 /// These are shown only where they are requested.
 const ON_REQUEST: [&str; 2] = ["call", "stack"];
 
-/// Characters of what is waited for that a table has room for.
-const WAIT_CHARS: usize = 22;
-/// Characters of a file, whose end tells more than its beginning.
-const FILE_CHARS: usize = 48;
+/// Names are cut to so many characters before a column goes.
+const NAME_CHARS: usize = 28;
 
 /// The columns that go first where a terminal is narrow; the one without a head is a bound.
-const LESS_NEEDED: [&str; 11] = [
-    "depth", "requests", "storms", "in all", "on", "waits", "mean", "fsyncs", "of its", "response",
-    "",
-];
+const LESS_NEEDED: [&str; 6] = ["", "storms", "waits", "depth", "requests", "fsyncs"];
+/// Those that go where names are as short as they can be. What sentences tell of stays.
+const NEEDED: [&str; 3] = ["on", "in calm", "response"];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
 pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(String, Grid)> {
@@ -50,7 +48,11 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(St
         |name: &str| shown.by.as_deref().map_or(!ON_REQUEST.contains(&name), |by| by == name);
     let tables = TABLES.into_iter().zip(tables).filter(|(name, _)| is_wanted(name));
     let with_rows = tables.map(|(_, table)| table).filter(|(_, grid)| grid.rows() > 0);
-    with_rows.map(|(heading, grid)| (heading, grid.narrowed(width, &LESS_NEEDED))).collect()
+    let fitted = |grid: Grid| {
+        let grid = grid.with_labels_cut(width, NAME_CHARS).narrowed(width, &LESS_NEEDED);
+        grid.shortened(width).narrowed(width, &NEEDED)
+    };
+    with_rows.map(|(heading, grid)| (heading, fitted(grid))).collect()
 }
 
 const DEVICES: &[Column] = &[
@@ -88,22 +90,40 @@ const WAITS: &[Column] = &[
     ("", "waits", "waits_count", show_count),
     ("", "mean", "waited_mean_ns", show_time_ns),
     ("", "in calm", "calm_mean_ns", show_time_ns),
+    ("", "p99", "waited_p99_ns", show_time_ns),
+    ("", "longest", "waited_max_ns", show_time_ns),
     ("", "in all", "waited_ns", show_time_ns),
 ];
+
+/// The first rows, and in their places those of which the sentences tell.
+fn chosen<T>(all: impl Iterator<Item = T>, is_said: impl Fn(&T) -> bool, rows: usize) -> Vec<T> {
+    let all: Vec<T> = all.collect();
+    let mut room = rows.saturating_sub(all.iter().filter(|row| is_said(row)).count());
+    let mut is_chosen = |row: &T| {
+        let is_said = is_said(row);
+        let has_room = is_said || room > 0;
+        room -= usize::from(has_room && !is_said);
+        has_room
+    };
+    all.into_iter().filter(|row| is_chosen(row)).collect()
+}
 
 fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
     let is_shown = |(wait, _): &&Of<'_, Wait>| {
         shown.has_device(&wait.device) && shown.has_role(&[&wait.victim])
     };
-    let rows: Vec<_> = told.waits.iter().filter(is_shown).take(shown.rows()).cloned().collect();
+    let said = Said::of(told, shown);
+    let is_said = |(wait, _): &&Of<'_, Wait>| said.has_wait(wait);
+    let rows = chosen(told.waits.iter().filter(is_shown), is_said, shown.rows());
+    let rows: Vec<_> = rows.into_iter().cloned().collect();
     let lost = |(wait, _): &Of<'_, Wait>| {
         let of = told.losses.iter().filter(|loss| loss.is_in(wait));
         some_time(of.fold(0.0, |sum, loss| sum + loss.lost_ns()))
     };
     let labels: &[Label<Wait>] = &[
-        ("who", |wait| cut(&wait.victim)),
-        ("for", |wait| cut_to(WAIT_CHARS, &wait.wait)),
-        ("on", |wait| cut(&wait.device)),
+        ("who", |wait| wait.victim.clone()),
+        ("for", |wait| wait.wait.clone()),
+        ("on", |wait| wait.device.clone()),
     ];
     table(&rows, labels, WAITS).figure("", "lost", lost).grid()
 }
@@ -111,25 +131,33 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
 const CAUSES: &[Column] = &[
     ("", "lost", "lost_ns", show_time_ns),
     ("", BOUND, "lost_ns", show_time_ns),
-    ("", "of its", "lost_percent", |percent| format!("{percent:.0} %")),
+    ("", "of its", "lost_percent", |percent| format!("{} %", significant(percent))),
+    ("", "waits", "affected_count", |count| match count {
+        0.0 => "<1".to_owned(),
+        count => show_count(count),
+    }),
+    ("", "mean", "affected_mean_ns", show_time_ns),
+    ("", "in calm", "affected_calm_mean_ns", some_time),
 ];
 
 fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
+    let said = Said::of(told, shown);
     let is_shown = |loss: &&Loss<'_>| {
         shown.has_device(&loss.of.device)
             && loss.is_of(shown)
-            && loss.values.or_zero("lost_percent") >= 1.0
+            && (loss.values.or_zero("lost_percent") >= 1.0 || said.has(loss))
     };
-    let losses: Vec<_> = told.losses.iter().filter(is_shown).take(shown.rows()).collect();
+    let is_said = |loss: &&Loss<'_>| said.has(loss);
+    let losses = chosen(told.losses.iter().filter(is_shown), is_said, shown.rows());
     let rows: Vec<_> = losses.iter().map(|loss| (loss.of, loss.values.clone())).collect();
     let labels: &[Label<Blame>] = &[
         ("behind", |of| match Circumstance::of_name(&of.cause).filter(|_| !of.is_role) {
             Some(circumstance) => format!("({})", circumstance.short()),
-            None => cut(&of.cause),
+            None => of.cause.clone(),
         }),
-        ("who", |of| cut(&of.victim)),
-        ("for", |of| cut_to(WAIT_CHARS, &of.wait)),
-        ("on", |of| cut(&of.device)),
+        ("who", |of| of.victim.clone()),
+        ("for", |of| of.wait.clone()),
+        ("on", |of| of.device.clone()),
     ];
     let storms = losses.iter().map(|loss| loss.storms_ns.len().to_string());
     table(&rows, labels, CAUSES).with(Figures::plain("", "storms", storms)).grid()
@@ -160,7 +188,7 @@ fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
     let name = |part: &usize| PARTS.get(*part).map_or("calls of a commit", |(name, _)| name);
     let listing = Listing::of(&parts).label("part", |part| name(part).to_owned());
     let listing = kinds.iter().fold(listing, |listing, (wait, values)| {
-        listing.figure(&cut(&wait.victim), &wait.wait, |part| match PARTS.get(*part) {
+        listing.figure(&wait.victim, &wait.wait, |part| match PARTS.get(*part) {
             Some((_, quantity)) => some_time(values.or_zero(quantity)),
             None => values.get("calls_of_commit").map_or_else(String::new, significant),
         })
@@ -194,17 +222,8 @@ fn files(told: &Told<'_>, shown: &Shown) -> Grid {
         shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
     };
     let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).cloned().collect();
-    let labels: &[Label<File>] = &[("file", |of| cut_path(&of.file)), ("on", |of| cut(&of.device))];
+    let labels: &[Label<File>] = &[("file", |of| of.file.clone()), ("on", |of| of.device.clone())];
     table(&rows, labels, FILES).grid()
-}
-
-/// A path's end.
-fn cut_path(path: &str) -> String {
-    let count = path.chars().count();
-    match count.checked_sub(FILE_CHARS) {
-        Some(over) if over > 0 => format!("…{}", path.chars().skip(over).collect::<String>()),
-        _ => path.to_owned(),
-    }
 }
 
 /// What else there is to see.

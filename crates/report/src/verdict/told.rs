@@ -87,27 +87,10 @@ impl<'a> Told<'a> {
         most_first(&mut told.cgroups, "io_pressure_ns");
         most_first(&mut told.unplaced, "unplaced_waits_ns");
         most_first(&mut told.short, "short_waits_ns");
-        told.put_blamed_stacks_first();
+        // Waiting tells more than what others waited for.
+        most_first(&mut told.stacks, "stack_response_ns");
+        most_first(&mut told.stacks, "stack_waited_ns");
         told
-    }
-
-    /// The stacks of those behind whom others lost time come first, by that time, then by theirs.
-    fn put_blamed_stacks_first(&mut self) {
-        let lost = |stack: &Stack| -> f64 {
-            let is_his =
-                |loss: &&Loss<'_>| loss.matters() && loss.of.is_role && loss.of.cause == stack.role;
-            self.losses.iter().filter(is_his).map(Loss::lost_ns).sum()
-        };
-        let key = |(stack, values): &Of<'_, Stack>| {
-            let time = values.or_zero("stack_response_ns") + values.or_zero("stack_waited_ns");
-            (lost(stack), time)
-        };
-        let mut stacks = std::mem::take(&mut self.stacks);
-        stacks.sort_by(|a, b| {
-            let ((lost_a, time_a), (lost_b, time_b)) = (key(a), key(b));
-            lost_b.total_cmp(&lost_a).then(time_b.total_cmp(&time_a))
-        });
-        self.stacks = stacks;
     }
 
     /// Whether anybody is known who is shown.

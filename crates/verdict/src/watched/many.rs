@@ -203,7 +203,8 @@ impl Ledger {
         let Some(kind) = kind else { return };
         let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
         self.note_many(many, (&runs, mean.in_flight), class);
-        let Device { disk, .. } = self.device(queue);
+        let Device { disk, book } = self.device(queue);
+        book.count(class, &many.responses);
         for (run, times) in many.shared_out(&runs).filter(|(_, (count, _))| *count > 0) {
             disk.wait_for_many(run, class, (act, times));
         }

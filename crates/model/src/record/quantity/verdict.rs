@@ -10,6 +10,7 @@ quantities! {
         stack: &[Stack::KEYS], "response";
         layer: &[Layer::KEYS], "record, response";
         run: &[Run::KEYS], "record, response";
+        run_or_blame: &[Run::KEYS, Blame::KEYS], "record, response";
         run_or_class: &[Run::KEYS, Class::KEYS], "record, response";
         class: &[Class::KEYS], "record, response";
     }
@@ -17,6 +18,8 @@ quantities! {
     wait "waits_count" "1" "waits that ended: calls, or requests that a thread waited for";
     wait "waited_ns" "ns" "sum of these waits; several may run at once";
     wait "waited_mean_ns" "ns" "mean of these waits";
+    wait "waited_p99_ns" "ns" "99th percentile of these waits, within 0.4 %";
+    wait "waited_max_ns" "ns" "the longest of these waits";
     wait "calm_mean_ns" "ns"
         "mean of comparable waits while others were hardly busy, or in the quietest tenth";
     wait "uncompared_count" "1"
@@ -79,6 +82,9 @@ quantities! {
     run "verdict_span_ns" "ns"
         "time examined, from the run's start or from the start of a selection";
     run "cpu_idle_percent" "%" "idle share of all CPUs' time, by /proc/stat";
+    run_or_blame "clock_zero_unix_ns" "ns"
+        "wall clock at 0 of the trace, since 1970, to 256 ns; of a loss: of its own trace";
+    run "cpu_stolen_ns" "ns" "CPU time stolen by the hypervisor, summed over CPUs";
     run "cpu_stolen_percent" "%" "share of all CPUs' time stolen by the hypervisor";
     run_or_class "unplaced_waits_count" "1"
         "waits of threads without a request, for an unknown device";
