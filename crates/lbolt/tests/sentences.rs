@@ -91,12 +91,15 @@ fn numbers(text: &str) -> Vec<String> {
     pairs.filter(is_one).map(|(number, unit)| format!("{number} {unit}")).collect()
 }
 
-/// What a sentence says of a loss; the spans of its storms are no column.
+/// What a sentence says of a loss; the spans of its storms are no column, and sums over all hosts
+/// no row.
 fn of_losses(text: &str) -> Vec<String> {
     let sentences = prose(text).filter(|part| part.contains(" lost "));
     let sentences = sentences.flat_map(|part| {
         let each = part.split_inclusive(". ").map(str::to_owned).collect::<Vec<_>>();
-        each.into_iter().filter(|one| !one.contains("torms: ") && !one.contains("watched"))
+        each.into_iter().filter(|one| {
+            !["torms: ", " watched ", "2 hosts, ", "Storms on "].iter().any(|of| one.contains(of))
+        })
     });
     sentences.map(|one| one.split(", from ").next().unwrap_or_default().to_owned()).collect()
 }

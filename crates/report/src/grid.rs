@@ -184,10 +184,10 @@ impl Grid {
             // The widest first, until it is as the next one.
             let next = others.first().map_or(0, |labels| labels.width()).max(least);
             let own = widest.width();
-            let columns = own.saturating_sub(surplus).max(next.min(own - 1)).max(least);
-            if surplus == 0 || columns >= own {
+            if surplus == 0 || own <= least {
                 return self;
             }
+            let columns = own.saturating_sub(surplus).max(next.min(own - 1)).max(least);
             widest.texts.iter_mut().for_each(|text| *text = elided(text, columns));
             // A heading is not cut.
             if widest.width() == own {

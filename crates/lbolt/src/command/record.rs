@@ -248,10 +248,9 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
     drop(ticker);
     let mut analysed = analysed?;
     let findings = analysed.findings();
-    let width = limited(terminal_width());
-    let shown = Shown::default();
+    let (shown, width) = (Shown::default(), terminal_width());
     let screen = report::verdict::screen(&visible_findings(&findings), &shown, width);
-    let of_capture = report::capture_text(&visible_findings(&taken.findings), width);
+    let of_capture = report::capture_text(&visible_findings(&taken.findings), limited(width));
     Ok(format!("{screen}\n{of_capture}\n"))
 }
 

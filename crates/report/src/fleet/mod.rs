@@ -127,7 +127,7 @@ fn findings(fleet: &Fleet, about: &About) -> Option<Sheet> {
         .label("where", |found| told::subject(found))
         .label("lost to", |found| cause(&found.cause).to_owned())
         .figure("", "lost", |found| time(found.lost_ns))
-        .figure("", "±", |found| time(found.half_ns))
+        .figure("", "±", |found| if found.half_ns > 0.0 { time(found.half_ns) } else { "-".into() })
         .figure("", "% of waiting", |found| significant(found.percent.max(0.0)))
         .remark("worst host", |found| short(&found.worst.host));
     (!rows.is_empty()).then(|| listing.sheet("What stands out"))

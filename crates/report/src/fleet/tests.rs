@@ -48,6 +48,7 @@ fn fleet() -> (Fleet, About) {
     };
     let fleet = Fleet {
         hosts: 9,
+        span_unix_ns: (0, 3 * 86_400_000_000_000),
         lost_ns: 7.2e12,
         waited_ns: 72_000_000_000_000,
         findings: vec![finding],

@@ -7,6 +7,7 @@ use crate::screen::short;
 use crate::words::{clean, upper};
 use model::circumstance::{Circumstance, cause};
 use model::fleet::{Common, Fleet, FleetFinding, FleetStorm};
+use model::history::DAY_NS;
 use model::units::{counted, show_time_ns};
 
 /// Findings on a first screen.
@@ -57,9 +58,9 @@ pub(super) fn card(place: usize, found: &FleetFinding, fleet: &Fleet, about: &Ab
     Card {
         word: format!("{place}. {}", subject(found)),
         number: format!("{} lost{more}", time(found.lost_ns)),
-        what: format!("± {}; {percent} % of {whose} waiting", time(found.half_ns)),
+        what: format!("{}{percent} % of {whose} waiting", half("± ", found, "; ")),
         bars: vec![],
-        sentence: format!("{}{}.{worst}", upper(&to(found)), when(found)),
+        sentence: format!("{}{}.{worst}", upper(&to(found)), when(found, fleet)),
         advice: about.open(&found.worst),
     }
 }
@@ -152,24 +153,35 @@ fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) 
         _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
     };
     format!(
-        "{place}. {} lost {}{more} ± {} {} ({} % of {} waiting){}.{worst} Next: {}",
+        "{place}. {} lost {}{more}{} {} ({} % of {} waiting){}.{worst} Next: {}",
         subject(found),
         time(found.lost_ns),
-        time(found.half_ns),
+        half(" ± ", found, ""),
         to(found),
         significant(found.percent.max(0.0)),
         if found.hosts == 1 { "its" } else { "their" },
-        when(found),
+        when(found, fleet),
         about.open(&found.worst),
     )
 }
 
+/// Half the interval between two texts; nothing where there is none.
+fn half(before: &str, found: &FleetFinding, behind: &str) -> String {
+    match found.half_ns > 0.0 {
+        true => format!("{before}{}{behind}", time(found.half_ns)),
+        false => String::new(),
+    }
+}
+
 /// `, since 2026-11-20, 02:00Z to 04:00Z`.
-fn when(found: &FleetFinding) -> String {
+fn when(found: &FleetFinding, fleet: &Fleet) -> String {
     let since = found
         .since_unix_ns
         .map_or(String::new(), |at| format!(", since {}", stamp(at, "%Y-%m-%d")));
-    let hours = found.hours.map_or(String::new(), |(first, count)| {
+    // Within two days nothing is known of each day.
+    let (from, until) = fleet.span_unix_ns;
+    let hours = found.hours.filter(|_| until - from > 2 * DAY_NS);
+    let hours = hours.map_or(String::new(), |(first, count)| {
         format!(", {first:02}:00Z to {:02}:00Z each day", (first + count) % 24)
     });
     format!("{since}{hours}")

@@ -50,7 +50,7 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
     let sentences = paragraphs(&sentences, width);
     let tables = tables::all(&told, shown, columns);
     let texts =
-        tables.into_iter().map(|(heading, grid)| format!("{heading}\n{}", grid.text(columns)));
+        tables.into_iter().map(|(heading, grid)| hang("", &heading, width) + &grid.text(columns));
     let mut parts: Vec<String> = [sentences].into_iter().chain(texts).collect();
     match &shown.by {
         Some(by) if parts.iter().all(String::is_empty) => {

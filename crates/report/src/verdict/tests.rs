@@ -295,6 +295,29 @@ fn the_screen_has_at_most_40_lines_of_100_columns() {
     }
 }
 
+/// A row is one line in a terminal of any width, and no name is cut where there is room for it.
+#[test]
+fn tables_take_the_terminal_that_there_is() {
+    let mut findings = checkpoint();
+    let name = "a collector of metrics, of the second site";
+    for finding in &mut findings {
+        match &mut finding.subject {
+            Subject::Wait(wait) => wait.victim = name.into(),
+            Subject::Blame(of) => of.victim = name.into(),
+            _ => {}
+        }
+    }
+    for width in [72, 80, 100, 120, 160, 250] {
+        let text = screen(&findings, &Shown::default(), Some(width));
+        let tables: Vec<&str> = text.split("\n\n").filter(|part| part.contains("──")).collect();
+        let lines: Vec<usize> = tables.iter().map(|table| table.lines().count()).collect();
+        assert_eq!(lines, [4, 4, 4], "a heading, heads, a line and one row each: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{width}: {text}");
+        let is_whole = tables[1].contains(name) && tables[0].contains(name);
+        assert_eq!(is_whole, width >= 160, "{width}: {text}");
+    }
+}
+
 #[test]
 fn where_nothing_matters_one_sentence_says_what_was_looked_for() {
     let waited = [("waits_count", 500.0), ("waited_ns", 1e9)];
