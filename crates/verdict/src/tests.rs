@@ -99,6 +99,25 @@ fn is_in_burst(ns: i64) -> bool {
     ns / (500 * MS) % 10 == 9
 }
 
+/// A storm goes on where the trace begins: what is before that is no part of its span.
+#[test]
+fn no_storm_begins_before_the_trace() {
+    let mut load = Load::with(&["reader", "dd of=x"]);
+    load.reads(1, 30, |ns| if ns < 500 * MS { 9 * MS } else { MS });
+    for number in -250..0 {
+        load.request(1, Op::Read, number * 2 * MS, 9 * MS, 4096);
+    }
+    for number in -50..50 {
+        load.request(2, Op::Write, number * 10 * MS, 10 * MS, 1 << 20);
+    }
+    let findings = load.findings();
+    let [from_ns, until_ns] =
+        ["affected_from_ns", "affected_until_ns"].map(|of| values(&findings, of));
+    assert_eq!((from_ns.len(), until_ns.len()), (1, 1), "{from_ns:?} {until_ns:?}");
+    assert_eq!(from_ns, [0.0]);
+    assert!((0.5e9..=0.61e9).contains(&until_ns[0]), "{until_ns:?}");
+}
+
 /// One wait in fifty takes 25 ms, and one of all 110 ms.
 #[test]
 fn the_tail_of_waits_is_told_beside_their_mean() {
