@@ -70,7 +70,11 @@ impl<'t, 'a> Said<'t, 'a> {
             behind.map(move |loss| (number, loss))
         });
         let sleepers = sleepers.collect();
-        let is_most = |loss: &&Loss<'_>| loss.of.is_role && loss.lost_ns() > 0.0;
+        // What may be nothing at all is not told of.
+        let is_sure = |loss: &&Loss<'_>| {
+            loss.values.finding("lost_ns").and_then(|lost| lost.low.or(lost.value)) > Some(0.0)
+        };
+        let is_most = |loss: &&Loss<'_>| loss.of.is_role && is_sure(loss);
         let most = of_roles().next().filter(|loss| matter.is_empty() && is_most(loss));
         Self { matter, sleepers, most }
     }
