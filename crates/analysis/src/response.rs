@@ -18,7 +18,7 @@ use formats::import::{self, ImportError};
 use messages::fault::{Fault, failure, of_records};
 use messages::output::note;
 use model::record::requests::{Provenance, RequestFile, STEPS};
-use model::record::{CommandId, Commands, Context, Finding, RecordError, Request, Summed};
+use model::record::{CommandId, Commands, Context, Finding, RecordError, Request, Subject, Summed};
 use model::units::{counted, show_seconds};
 use std::ops::Range;
 use std::path::Path;
@@ -71,6 +71,12 @@ impl Source {
     }
 }
 
+/// Whether the traces would have calls and waits, had there been any.
+fn calls_told<'a>(mut traces: impl Iterator<Item = &'a Provenance>) -> Finding {
+    let told = f64::from(u8::from(traces.all(Provenance::tells_calls)));
+    Finding::new(&Subject::this_run(), "calls_told", Some(told), 1, "provenance")
+}
+
 /// A device's name, behind its trace's label if there is one.
 fn labelled(label: Option<&str>, device: u32, provenance: &Provenance) -> String {
     let name = device_name(device, provenance);
@@ -111,6 +117,7 @@ impl Analysed {
         }
         doubt(&mut analysed, &provenance.counts, response.late());
         let mut findings = count_findings(provenance);
+        findings.push(calls_told(sources.iter().map(|source| &source.provenance)));
         findings.extend(self.summed.iter().cloned());
         findings.extend(analysed);
         findings.extend(self.selected.iter().cloned());

@@ -10,6 +10,7 @@ use host::pod::PodNames;
 use model::record::requests::Provenance;
 use model::record::{Commands, Context, Finding};
 use std::collections::BTreeSet;
+use trace::capture::Losses;
 use trace::intake::{Durable, RowsError};
 
 /// What a session leaves besides the rows.
@@ -90,4 +91,14 @@ pub fn note_devices(provenance: &mut Provenance, devices: &Devices) {
     provenance.notes.extend(names);
     provenance.note_stack(devices.stack());
     areas::note(provenance, devices);
+}
+
+/// Tells who changed a file, again and again: nothing is missing where one change is not seen.
+const CHANGE: &str = "writeback_mark_inode_dirty";
+
+/// Events that were lost.
+pub(super) fn events(losses: &Losses) -> u64 {
+    let of_requests = losses.runs.iter().filter(|(program, _)| **program != CHANGE);
+    let runs: u64 = of_requests.map(|(_, lost)| lost).sum();
+    losses.records.iter().sum::<u64>() + runs + losses.second
 }

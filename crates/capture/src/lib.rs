@@ -22,7 +22,7 @@ mod devices;
 mod diskstats;
 mod ended;
 pub mod gate;
-mod kept_sums;
+mod kept;
 mod last_seconds;
 pub mod leftover;
 mod limits;

@@ -12,7 +12,6 @@
 //! Non-goals: what the sums mean (`verdict::requests`, `verdict::watched`).
 
 use super::diskstats::Amount;
-use super::kept_sums::KeptSums;
 use super::repeats::{Repeats, TakesSums};
 use super::sums::{PART_NS, Sums};
 use super::{NewThread, Session};
@@ -39,29 +38,11 @@ pub(super) type OfKernel = BTreeMap<(u32, Op), Amount>;
 pub(super) struct Quickly {
     repeats: Repeats,
     sums: Rc<RefCell<QuickSums>>,
-    /// Where a kill is to leave them.
-    kept: Option<KeptSums>,
 }
 
 impl Quickly {
     pub(super) fn new(sums: Rc<RefCell<QuickSums>>) -> Self {
-        Self { repeats: Repeats::default(), sums, kept: None }
-    }
-
-    /// From now on the sums so far are kept so, again and again.
-    pub(super) fn keep_in(&mut self, kept: KeptSums) {
-        self.kept = Some(kept);
-    }
-
-    /// Keeps them, if it is time.
-    pub(super) fn keep(&mut self) {
-        let sums = &self.sums;
-        self.kept.iter_mut().for_each(|kept| kept.look(|| sums.borrow().so_far()));
-    }
-
-    /// Keeps no more; the CPU time that it took, in ns.
-    pub(super) fn keep_no_more(&mut self) -> i64 {
-        self.kept.take().map_or(0, |mut kept| kept.end())
+        Self { repeats: Repeats::default(), sums }
     }
 
     /// Names what comes often, and takes what was summed up.

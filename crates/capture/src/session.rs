@@ -6,7 +6,8 @@
 
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
-use super::kept_sums::KeptSums;
+use super::ended::events;
+use super::kept::Kept;
 use super::limits::Limits;
 use super::now_ns;
 use super::presence::Presence;
@@ -15,10 +16,8 @@ use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
 use super::{Devices, Ended, SoFar, resolve};
 use host::scheduling::Ahead;
-use model::record::requests::SLOWER_THAN;
-use model::record::{
-    Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Summed, Wait,
-};
+use model::record::requests::{BPF, METHOD, SLOWER_THAN};
+use model::record::{Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Wait};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trace::capture::{
-    CaptureError, CaptureOptions, Losses, Method, Quick, REPEATS_BELOW, Tracer, TracerError,
+    CaptureError, CaptureOptions, Method, Quick, REPEATS_BELOW, Tracer, TracerError,
     default_ring_bytes,
 };
 use trace::event::{GoingOn, Repeated};
@@ -124,6 +123,8 @@ pub struct Session<'a> {
     witness: Option<Rc<RefCell<Witness>>>,
     stack_names: StackNames,
     quick: Option<Quickly>,
+    /// Where a kill is to leave what is known besides the rows.
+    besides: Option<Kept>,
     /// Sums of those that repeat, which nobody has asked for yet.
     summed: Vec<(usize, Quick)>,
     /// Whether any came when they were last asked for.
@@ -167,6 +168,7 @@ impl<'a> Session<'a> {
             witness,
             stack_names: StackNames::default(),
             quick,
+            besides: None,
             summed: Vec::new(),
             were_summed: false,
             has_come: false,
@@ -182,21 +184,29 @@ impl<'a> Session<'a> {
     }
 
     /// From now on, a kill leaves what there was a second before, where the rows go to a file that
-    /// survives.
-    pub fn survive(&mut self) {
+    /// survives. What is known besides them is written so, again and again: what became known, and
+    /// the sums of quick requests so far, if any.
+    /// Errors: no thread can be had.
+    pub fn survive(&mut self, write: impl FnMut(Context) + Send + 'static) -> std::io::Result<()> {
         self.intake.keep_done();
+        // From now on it is noted what is new.
+        self.intake.news();
+        self.witness.iter().for_each(|witness| drop(witness.borrow_mut().news()));
+        self.besides = Some(Kept::begin(write)?);
+        Ok(())
     }
 
-    /// The sums of quick requests so far are written so, again and again, where there are any: a
-    /// kill leaves them, too.
-    /// Errors: no thread can be had.
-    pub fn keep_sums(
-        &mut self,
-        write: impl FnMut(Vec<Summed>) + Send + 'static,
-    ) -> std::io::Result<()> {
-        let Some(quick) = &mut self.quick else { return Ok(()) };
-        quick.keep_in(KeptSums::begin(write)?);
-        Ok(())
+    /// Has that written which a kill is to leave besides the rows.
+    fn keep_besides(&mut self) {
+        // By perf no call and no wait is told, and none is to be missed.
+        let tells = self.tracer.as_ref().is_some_and(|tracer| tracer.name() == BPF);
+        let Some(mut besides) = self.besides.take_if(|_| tells) else { return };
+        let mut news = self.intake.news();
+        let known = self.witness.iter().map(|witness| witness.borrow_mut().news());
+        known.for_each(|known| news.extend(known));
+        let quick = self.quick.as_ref();
+        besides.look(news, || quick.map_or_else(Vec::new, |quick| quick.sums().so_far()));
+        self.besides = Some(besides);
     }
 
     /// Shows each request as soon as it is completed.
@@ -256,7 +266,7 @@ impl<'a> Session<'a> {
                 why_not_bpf: why_not_bpf.as_ref().map(ToString::to_string),
                 untold: tracer.untold(&options),
             };
-            session.intake.note("method", tracer.name().to_owned());
+            session.intake.note(METHOD, tracer.name().to_owned());
             session.note_limits(&limits);
             if let Some(slower) = session.options.slower_than {
                 session.intake.note(SLOWER_THAN, slower.as_nanos().to_string());
@@ -383,7 +393,7 @@ impl<'a> Session<'a> {
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
             self.refused = self.intake.keep().err();
-            self.quick.iter_mut().for_each(Quickly::keep);
+            self.keep_besides();
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
             }
@@ -562,8 +572,8 @@ impl<'a> Session<'a> {
         let context = context.map(|context| Context { stacks: self.stack_names.take(), ..context });
         let mut context = context.unwrap_or_default();
         let mut requests = provenance.counts.requests;
-        if let Some(mut quick) = self.quick {
-            self.cost.leave_out(-quick.keep_no_more());
+        self.cost.leave_out(-self.besides.as_mut().map_or(0, Kept::end));
+        if let Some(quick) = self.quick {
             let quick = quick.sums();
             provenance.counts.requests -= quick.told_count();
             requests = requests.max(provenance.counts.requests + quick.count());
@@ -587,14 +597,4 @@ impl<'a> Session<'a> {
             refused,
         }
     }
-}
-
-/// Tells who changed a file, again and again: nothing is missing where one change is not seen.
-const CHANGE: &str = "writeback_mark_inode_dirty";
-
-/// Events that were lost.
-fn events(losses: &Losses) -> u64 {
-    let of_requests = losses.runs.iter().filter(|(program, _)| **program != CHANGE);
-    let runs: u64 = of_requests.map(|(_, lost)| lost).sum();
-    losses.records.iter().sum::<u64>() + runs + losses.second
 }

@@ -59,6 +59,10 @@ pub(super) struct Witness {
     /// Those that became known since they were last taken, where they are; and those that are to
     /// be asked about once more, because programs tell what they do only then.
     new: Option<Vec<NewThread>>,
+    /// Processes and names of files that became known since they were last taken as news, where
+    /// they are; and until when it was told of the CPUs.
+    news: Option<Context>,
+    cpus_told_ns: i64,
     young: VecDeque<(Instant, u32, u32)>,
     /// With more of them, those that are gone are looked for.
     processes_most: usize,
@@ -90,6 +94,8 @@ impl Default for Witness {
             processes: BTreeMap::new(),
             mains: BTreeMap::new(),
             new: None,
+            news: None,
+            cpus_told_ns: i64::MIN,
             young: VecDeque::new(),
             processes_most: PROCESSES_MOST,
             files: Heaviest::new(FILES_MOST),
@@ -173,6 +179,7 @@ impl Witness {
                 true => drop(of.remove(0)),
                 false => self.told_count += 1,
             }
+            self.news.iter_mut().for_each(|news| news.files.push(named(file, since_ns, &path)));
             of.push((since_ns, path));
         }
     }
@@ -196,11 +203,25 @@ impl Witness {
                 new.push(NewThread { process: asked.clone(), started });
             }
             if asked.process.is_some() || !self.is_known(thread) {
-                self.processes.insert(pid, asked);
+                self.know(pid, asked);
             }
         }
         self.ask_young();
         self.look_for(files);
+    }
+
+    fn know(&mut self, pid: u32, process: Process) {
+        self.news.iter_mut().for_each(|news| news.processes.push(process.clone()));
+        self.processes.insert(pid, process);
+    }
+
+    /// Processes, names of files and the CPUs' times that became known since this was last asked.
+    pub(super) fn news(&mut self) -> Context {
+        let mut news = self.news.replace(Context::default()).unwrap_or_default();
+        news.cpu_times = self.cpu_watch.since(self.cpus_told_ns);
+        let told = news.cpu_times.iter().map(|interval| interval.until_ns).max();
+        self.cpus_told_ns = told.unwrap_or(self.cpus_told_ns);
+        news
     }
 
     fn is_known(&self, SeenThread { pid, process, .. }: SeenThread) -> bool {
@@ -288,7 +309,7 @@ impl Witness {
                 if let Some(new) = &mut self.new {
                     new.push(NewThread { process: again.clone(), started });
                 }
-                self.processes.insert(pid, again);
+                self.know(pid, again);
             }
         }
     }
@@ -399,6 +420,17 @@ impl Witness {
                 *process = Process { main_processes, ..again };
             }
         }
+    }
+}
+
+fn named(file: FileNumber, since_ns: i64, path: &str) -> NamedFile {
+    NamedFile {
+        file_system: u64::from(file.file_system),
+        inode: file.inode,
+        generation: u64::from(file.generation),
+        path: Some(path.to_owned()),
+        since_ns: Some(since_ns),
+        ..NamedFile::default()
     }
 }
 

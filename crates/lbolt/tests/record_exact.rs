@@ -3,7 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Loop, Running, key, reason, tool, wait_for};
+use crate::common::{Ended, Lab, Loop, Mounted, Running, key, reason, tool, wait_for};
 use model::record::Context;
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
@@ -241,6 +241,56 @@ fn root_a_killed_record_keeps_what_was_completed_a_second_before() {
     assert_eq!(file.provenance().origin, "capture");
     lab.run("doctor --clean");
     assert_eq!(lab.run("runs rm r").code, 0);
+    drop(device);
+    lab.assert_clean();
+}
+
+/// Two programs that each wait for fsync, of which only the device's requests would tell nothing.
+#[test]
+fn root_a_killed_record_keeps_calls_and_waits_and_is_no_all_clear_without_them() {
+    let lab = Lab::new();
+    let Some(device) = direct(&lab) else { return };
+    if !device.format() {
+        return;
+    }
+    let Some(mounted) = Mounted::device(&device.node) else { return };
+    let line = format!(
+        "echo $$ > {}; while :; do dd if=/dev/zero of={}/x bs=4k count=1 conv=fsync status=none; \
+         done",
+        lab.path("pid").display(),
+        mounted.seen.display()
+    );
+    let Some(mut running) = capturing(&lab, &device, &line) else { return };
+    let log = lab.path("runs/r/requests.parquet.besides");
+    running.until("calls that are kept", || {
+        let text = String::from_utf8_lossy(&std::fs::read(&log).ok()?).into_owned();
+        // The last record may be cut short by the kill.
+        let (before, _) = text.rsplit_once("{\"calls\":")?;
+        (before.matches("\"dd\"").count() > 60).then_some(())
+    });
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, -9);
+    readers_have_ended(&lab);
+    let left = lab.directory("left");
+    for entry in std::fs::read_dir(lab.path("runs/r")).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), left.join(entry.file_name())).unwrap();
+    }
+    let ended = lab.run("response runs/r");
+    assert!(ended.err.contains("its capture was killed"), "{}", ended.err);
+    assert!(!ended.out.contains("Nobody waited: "), "{}", ended.out);
+    assert!(ended.out.contains("fsync"), "{}", ended.out);
+    let context = Context::read(&lab.path("runs/r")).unwrap();
+    let of_dd = context.calls.iter().filter(|call| call.command == "dd" && call.end_ns.is_some());
+    assert!(of_dd.count() > 5, "{:?}", context.calls);
+    assert!(context.processes.iter().any(|process| process.command == "dd"));
+    // The same where what became known besides is lost.
+    std::fs::remove_file(left.join("requests.parquet.besides")).unwrap();
+    let without = lab.run("response left").out;
+    assert!(without.contains("does not tell calls") || without.contains("tell fsync"), "{without}");
+    assert!(!without.contains("Nobody waited: "), "{without}");
+    drop(mounted);
+    lab.run("doctor --clean");
     drop(device);
     lab.assert_clean();
 }

@@ -10,11 +10,16 @@ use model::record::requests::RequestFile;
 use model::record::{Context, Counted, Op, Request, Rollup, operations};
 use rustix::process::Signal;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// A watch of a device that has begun; none where nothing can be captured.
 fn begun(lab: &Lab, words: &str) -> Option<Running> {
-    let mut running = lab.start(lab.lbolt(words));
+    begun_by(lab, lab.lbolt(words))
+}
+
+fn begun_by(lab: &Lab, command: Command) -> Option<Running> {
+    let mut running = lab.start(command);
     let err = running.err_path();
     let is_begun = running.until("the watch", || {
         let said = std::fs::read_to_string(&err).unwrap();
@@ -426,6 +431,25 @@ fn root_a_number_that_is_used_again_is_another_thread() {
     assert_eq!((count("first", "read"), count("second", "read")), (2000 * runs, 0));
     // For a second, at the most, it was taken for the first.
     assert!(count("second", "write") > count("first", "write"), "{all:?}");
+    drop(device);
+    lab.assert_clean();
+}
+
+/// Where the history takes no more, the last minute is lost: a sentence and an exit code.
+#[test]
+fn root_a_watch_that_cannot_write_its_last_minute_says_what_is_lost() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    // As a full disk: no file may have more than 2 KiB.
+    let mut command = lab.command("sh");
+    let words = format!("watch -d {} history", device.node);
+    command.args(["-c", &format!("ulimit -f 4; exec {} {words}", env!("CARGO_BIN_EXE_lbolt"))]);
+    let Some(watch) = begun_by(&lab, command) else { return };
+    read(&device.node, 50);
+    watch.signal(Signal::INT);
+    let ended = watch.wait();
+    ended.assert_refused(1, &["failed to write", " of the last 1 minute are lost"]);
+    assert!(rows(&lab.path("history"), &[Counted::Watch]).is_empty());
     drop(device);
     lab.assert_clean();
 }

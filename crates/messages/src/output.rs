@@ -6,8 +6,12 @@
 use crate::fault::{self, Fault, failure};
 use indicatif::ProgressDrawTarget;
 use model::text::{visible, visible_json, visible_lines};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Prints output to standard output. A reader that closed its end of the pipe (`lbolt … | head`)
 /// has had enough: that is fine, and what the command found is still its exit code.
@@ -15,7 +19,7 @@ use std::process::ExitCode;
 pub fn print(text: &str) -> anyhow::Result<()> {
     printed(|| {
         let text = visible_lines(text);
-        let mut out = std::io::stdout().lock();
+        let mut out = Interruptible(std::io::stdout().lock());
         out.write_all(text.as_bytes())?;
         if !text.ends_with('\n') {
             out.write_all(b"\n")?;
@@ -67,7 +71,40 @@ pub fn note_lines(text: &str) {
 
 fn say(text: &str) {
     // Where standard error is closed or full nobody can be told, and the command goes on.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = Interruptible(std::io::stderr().lock()).write_all(format!("{text}\n").as_bytes());
+}
+
+/// Whether a stream takes nothing now, so that whoever prints waits. A signal that only asks for
+/// the end would not be heeded then: it has to end the process.
+pub fn is_stuck() -> Arc<AtomicBool> {
+    static STUCK: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+    Arc::clone(&STUCK)
+}
+
+/// A stream that says when it is stuck ([`is_stuck`]).
+struct Interruptible<W>(W);
+
+/// A pipe that can be written takes so many bytes at once.
+const AT_ONCE: usize = 4096;
+
+impl<W: Write + AsFd> Write for Interruptible<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let bytes = bytes.get(..AT_ONCE).unwrap_or(bytes);
+        let can_be_written = |wait: Option<&Timespec>| {
+            poll(&mut [PollFd::new(&self.0, PollFlags::OUT)], wait) != Ok(0)
+        };
+        if !can_be_written(Some(&Timespec::default())) {
+            is_stuck().store(true, Ordering::Relaxed);
+            can_be_written(None);
+        }
+        let written = self.0.write(bytes).and_then(|written| self.0.flush().map(|()| written));
+        is_stuck().store(false, Ordering::Relaxed);
+        written
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Says what went wrong, if anything did, and gives the exit code.

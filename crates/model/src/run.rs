@@ -13,11 +13,12 @@
 use crate::held::Held;
 use crate::record::{self, Context, Finding, RecordError, Sample};
 use crate::whole_file::write_whole;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Names of what a process makes for itself alone begin with this, so that clean-up knows its own.
@@ -78,6 +79,9 @@ pub const REPORT_FILE: &str = "report.html";
 /// The index of a run's requests, made when it is explored.
 pub const INDEX_FILE: &str = "requests.index";
 
+/// The state of a run that goes on, or was killed.
+pub const RUNNING: &str = "running";
+
 const FILES: &[&str] = &[
     "run.json",
     "samples.parquet",
@@ -89,6 +93,7 @@ const FILES: &[&str] = &[
     "requests.parquet.groups",
     "requests.parquet.recent-0",
     "requests.parquet.recent-1",
+    "requests.parquet.besides",
 ];
 
 /// A run's directory, open for writing or reading.
@@ -184,14 +189,55 @@ impl RunDirectory {
         &self.held
     }
 
-    /// Writes run.json, whole or not at all.
+    /// Writes run.json, whole or not at all. One that says that the run has ended is written when
+    /// all of the run is on the disk, so that a loss of power leaves no ended run with empty files.
     /// Errors: a refusal of the file system.
     pub fn write_info(&self, info: &RunInfo) -> Result<(), RunError> {
+        let has_ended = info.state != RUNNING;
+        if has_ended {
+            self.sync()?;
+        }
         let path = self.path().join("run.json");
         let text = serde_json::to_string_pretty(info)
             .map_err(|e| RunError::NotARun { path: path.clone(), problem: e.to_string() })?;
-        let write = |mut file: &File| file.write_all((text + "\n").as_bytes());
-        write_whole(&self.held.at("run.json"), write).map_err(io("write", &path))
+        let write = |mut file: &File| {
+            file.write_all((text + "\n").as_bytes())?;
+            if has_ended { file.sync_all() } else { Ok(()) }
+        };
+        write_whole(&self.held.at("run.json"), write).map_err(io("write", &path))?;
+        if has_ended { self.sync_names() } else { Ok(()) }
+    }
+
+    /// Sees to it that all of its files outlive a loss of power.
+    /// Errors: a refusal of the file system.
+    fn sync(&self) -> Result<(), RunError> {
+        for name in self.held.names().map_err(io("list", self.path()))? {
+            let path = self.path().join(&name);
+            // A link is nothing of the run's, and nothing that lies here makes this wait.
+            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+            let open = OpenOptions::new()
+                .read(true)
+                .custom_flags(flags.cast_signed())
+                .open(self.held.at(&name));
+            let synced = match open {
+                Ok(file) if file.metadata().is_ok_and(|of| of.is_file()) => file.sync_all(),
+                _ => Ok(()),
+            };
+            synced.map_err(io("write to the disk", &path))?;
+        }
+        self.sync_names()
+    }
+
+    /// The same of the names in it, and of its own.
+    fn sync_names(&self) -> Result<(), RunError> {
+        let parent = File::open(parent_of(self.path()));
+        let parent = parent.and_then(|parent| parent.sync_all());
+        // Some file systems write no directory by itself, and some directories cannot be read.
+        let unable = [ErrorKind::InvalidInput, ErrorKind::PermissionDenied, ErrorKind::NotFound];
+        [self.held.file().sync_all(), parent]
+            .into_iter()
+            .find_map(|synced| synced.err().filter(|error| !unable.contains(&error.kind())))
+            .map_or(Ok(()), |error| Err(io("write to the disk", self.path())(error)))
     }
 
     /// Writes all samples so far.

@@ -9,10 +9,12 @@
 use super::Second;
 use ::capture::{host_facts, models};
 use ::verdict::watched::Span;
-use model::history::Store;
+use model::history::{HistoryError, Store};
 use model::record::{Counted, Rollup, RollupKey, operations};
+use model::units::counted;
 use std::collections::BTreeMap;
 
+const MINUTE_NS: u64 = 60_000_000_000;
 /// Files that are kept of a minute: those with most bytes.
 const FILES_MOST: usize = 20;
 /// Rows that are held where they cannot be written; what is beyond them is counted.
@@ -63,18 +65,37 @@ impl Keeper {
         true
     }
 
-    /// Writes what there is of the span that goes on.
-    pub fn end(&mut self) -> Option<String> {
-        let span = self.span?;
-        self.write(&span)
+    /// Writes what there is of the span that goes on. Says what became of it.
+    /// Errors: what could not be written is lost: a sentence.
+    pub fn end(&mut self) -> Result<Option<String>, String> {
+        let Some(span) = self.span else { return Ok(None) };
+        self.written(&span).map_err(|error| {
+            let rows = counted(self.sums.len() as u64, "row{s}");
+            let since_ns = self.sums.keys().map(|(from_unix_ns, _)| *from_unix_ns).min();
+            let span_ns = span.until_unix_ns.saturating_sub(since_ns.unwrap_or(span.from_unix_ns));
+            let minutes = counted(span_ns.unsigned_abs().div_ceil(MINUTE_NS), "minute{s}");
+            format!("failed to {error}; {rows} of the last {minutes} are lost")
+        })
     }
 
     fn write(&mut self, span: &Span) -> Option<String> {
+        self.written(span).unwrap_or_else(|error| {
+            let is_new = !std::mem::replace(&mut self.is_refused, true);
+            is_new.then(|| {
+                format!(
+                    "failed to {error}; rows are kept in memory, and writing is retried every \
+                     minute"
+                )
+            })
+        })
+    }
+
+    fn written(&mut self, span: &Span) -> Result<Option<String>, HistoryError> {
         let mut rows: Vec<Rollup> = self.sums.values().cloned().collect();
         keep_largest_files(&mut rows);
         rows.extend(self.left_out.iter().map(|(span, rows)| not_kept(*span, *rows)));
         if rows.is_empty() {
-            return None;
+            return Ok(None);
         }
         self.store.know_models(models());
         self.store.know_host(host_facts());
@@ -82,29 +103,16 @@ impl Keeper {
         drop(rows);
         // An hour that is put together takes as much as the watch itself, for half a second.
         host::memory::give_back();
-        match added {
-            Ok(notes) => {
-                let notes = notes.iter().map(ToString::to_string);
-                self.sums.clear();
-                let was_refused = std::mem::replace(&mut self.is_refused, false);
-                let left_out: u64 = std::mem::take(&mut self.left_out).into_values().sum();
-                let again = was_refused.then(|| match left_out {
-                    0 => "writing the history works again; no rows are missing".to_owned(),
-                    rows => format!("writing the history works again; {rows} rows are missing"),
-                });
-                let said: Vec<String> = notes.chain(again).collect();
-                (!said.is_empty()).then(|| said.join("; "))
-            }
-            Err(error) => {
-                let is_new = !std::mem::replace(&mut self.is_refused, true);
-                is_new.then(|| {
-                    format!(
-                        "failed to {error}; rows are kept in memory, and writing is retried \
-                             every minute"
-                    )
-                })
-            }
-        }
+        let notes = added?.into_iter().map(|note| note.to_string());
+        self.sums.clear();
+        let was_refused = std::mem::replace(&mut self.is_refused, false);
+        let left_out: u64 = std::mem::take(&mut self.left_out).into_values().sum();
+        let again = was_refused.then(|| match left_out {
+            0 => "writing the history works again; no rows are missing".to_owned(),
+            rows => format!("writing the history works again; {rows} rows are missing"),
+        });
+        let said: Vec<String> = notes.chain(again).collect();
+        Ok((!said.is_empty()).then(|| said.join("; ")))
     }
 }
 
@@ -132,7 +140,7 @@ fn keep_largest_files(rows: &mut Vec<Rollup>) {
 mod tests {
     use super::*;
 
-    const MINUTE_NS: i64 = 60_000_000_000;
+    const MINUTE_NS: i64 = super::MINUTE_NS as i64;
 
     fn second(minute: i64, roles: u64) -> Second {
         let (from_unix_ns, until_unix_ns) = (minute * MINUTE_NS, (minute + 1) * MINUTE_NS);
@@ -160,7 +168,7 @@ mod tests {
         assert_eq!(keeper.take(&second(0, most)), (None, None), "the same roles again");
         let (_, not_kept) = keeper.take(&second(0, most + 3));
         assert_eq!(not_kept.map(|row| row.count), Some(3));
-        keeper.end();
+        assert_eq!(keeper.end(), Ok(None));
         let history = model::history::History::open(directory.path()).unwrap();
         let kinds = vec![Counted::Watch];
         let query = model::history::Query { until_unix_ns: i64::MAX, kinds, ..Default::default() };

@@ -27,10 +27,12 @@ use model::record::{Counted, Rollup, RollupKey};
 use std::io::{BufWriter, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 /// The name of the part that captures, as a command.
 pub const PART: &str = "capture-part";
+/// Messages that have come and that nobody has taken yet.
+const QUEUE: usize = 4;
 const START: &str = "start the capture process";
 
 /// A capture in a process of its own.
@@ -65,7 +67,8 @@ impl Watching {
         })?;
         let conditions: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
         write_frame(&mut orders, &(options, conditions), &[]).map_err(unable(START))?;
-        let (told, messages) = channel();
+        // Where nobody takes them the capture adds up what comes, which needs less memory.
+        let (told, messages) = sync_channel(QUEUE);
         let take = move || {
             loop {
                 let message = match read_frame::<Message>(&mut input) {

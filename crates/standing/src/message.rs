@@ -4,10 +4,7 @@
 
 use ::verdict::watched::Span;
 use messages::fault::Failure;
-use model::record::{
-    Call, Context, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Rollup, Stack,
-    Summed, Wait,
-};
+use model::record::{Context, Rollup, Wait};
 use serde::{Deserialize, Serialize};
 
 /// What a capture tells.
@@ -50,34 +47,23 @@ pub struct Incident {
     #[serde(skip)]
     pub requests: Vec<u8>,
     /// What a run keeps besides.
-    #[serde(with = "OfContext")]
+    #[serde(with = "as_json")]
     pub context: Context,
 }
 
-/// How a context is sent: without stacks and sums of quick requests, which a watch has none of.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Context")]
-struct OfContext {
-    #[serde(with = "rows")]
-    calls: Vec<Call>,
-    #[serde(with = "rows")]
-    waits: Vec<Wait>,
-    #[serde(with = "rows")]
-    journal_use: Vec<JournalUse>,
-    #[serde(with = "rows")]
-    commits: Vec<JournalCommit>,
-    #[serde(with = "rows")]
-    processes: Vec<Process>,
-    #[serde(with = "rows")]
-    files: Vec<NamedFile>,
-    #[serde(skip)]
-    stacks: Vec<Stack>,
-    #[serde(with = "rows")]
-    cpu_times: Vec<CpuTime>,
-    #[serde(with = "rows")]
-    pressure: Vec<Pressure>,
-    #[serde(with = "rows")]
-    summed: Vec<Summed>,
+/// A context is sent as a killed capture leaves it.
+mod as_json {
+    use model::record::Context;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(context: &Context, to: S) -> Result<S::Ok, S::Error> {
+        context.to_json().serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Context, D::Error> {
+        let json = Deserialize::deserialize(from)?;
+        Context::from_json(&json).ok_or_else(|| D::Error::custom("no records of a context"))
+    }
 }
 
 /// Rows as the table of their columns writes them.
@@ -160,7 +146,7 @@ mod tests {
         let second = Second { rows: rows.clone(), span, going_on: going_on.clone() };
         let Message::Second(second) = sent(Message::Second(second)) else { panic!() };
         assert_eq!((second.rows, second.span, second.going_on), (rows, span, going_on));
-        let context = Context { calls: vec![Call::default()], ..Context::default() };
+        let context = Context { calls: vec![model::record::Call::default()], ..Context::default() };
         let incident = Incident {
             why: "p99".into(),
             crowded_out: 2,

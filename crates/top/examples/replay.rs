@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use top::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use top::ratatui_core::backend::TestBackend;
 use top::ratatui_core::terminal::Terminal;
-use top::{Action, Message, Options, Screen};
+use top::{Action, Message, Options, Screen, Signals};
 
 /// Seconds that are there from the begin.
 const BEFORE: i64 = 120;
@@ -54,7 +54,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     });
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Ok(top::run(Options { no_color, ..Options::default() }, taken, actions)?)
+    let signals = Signals::caught()?;
+    Ok(top::run(Options { no_color, ..Options::default() }, &signals, taken, actions)?)
 }
 
 /// The longest of a second's rows, a key and its drawing, of a full state.

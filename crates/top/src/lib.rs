@@ -9,6 +9,7 @@
 mod answer;
 mod detail;
 mod draw;
+mod input;
 mod keys;
 mod number;
 mod past;
@@ -21,7 +22,7 @@ mod view;
 
 pub use keys::Action;
 pub use screen::{Options, Screen, keys};
-pub use terminal::{Message, TopError, run};
+pub use terminal::{Message, Signals, TopError, run};
 
 /// What reads keys and draws: callers need no version of their own.
 pub use {ratatui_core, ratatui_crossterm::crossterm};

@@ -1,19 +1,24 @@
 //! The terminal: raw mode and the other screen while it is shown, given back on every way out; its
-//! keys, rows and signals in one loop.
+//! keys, rows and signals in one loop. Neither reading nor writing blocks: a terminal that has gone
+//! or that takes nothing keeps nobody from ending.
 //!
 //! Non-goals: what keys do and how it looks (`screen`, `draw`).
 
+use crate::input::{Input, ready};
 use crate::keys::Action;
 use crate::screen::{Options, Screen};
 use model::record::{Rollup, Wait};
+use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
-use ratatui_crossterm::crossterm::event::{self, Event, KeyEventKind};
 use ratatui_crossterm::crossterm::{cursor, execute, terminal};
+use rustix::event::PollFlags;
+use rustix::fs::OFlags;
 use rustix::process::{Signal, kill_current_process_group};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
@@ -47,9 +52,12 @@ pub enum TopError {
     /// It did not do what was asked of it.
     #[error("steer the terminal: {0}")]
     Steer(#[source] io::Error),
-    /// It cannot be written or read any more.
+    /// It cannot be written any more.
     #[error("draw on the terminal: {0}")]
     Draw(#[source] io::Error),
+    /// It cannot be read any more.
+    #[error("read the terminal: {0}")]
+    Read(#[source] io::Error),
     /// Signals cannot be caught.
     #[error("catch signals: {0}")]
     Signals(#[source] io::Error),
@@ -59,45 +67,93 @@ pub enum TopError {
 /// any more. `Action::WriteRun` and at the end `Action::Quit` are sent to `actions`.
 pub fn run(
     options: Options,
+    signals: &Signals,
     rows: Receiver<Message>,
     actions: Sender<Action>,
 ) -> Result<(), TopError> {
-    let signals = Signals::caught()?;
-    let mut shown = Shown::new()?;
-    let mut screen = Screen::new(options);
-    let done = turns(&mut shown, &mut screen, &signals, &rows, &actions);
+    let done = shown(options, signals, &rows, &actions);
     // Who is not there any more needs not be told.
     let _ = actions.send(Action::Quit);
+    // A terminal that goes with the signal is no failure.
+    if signals.ended() { Ok(()) } else { done }
+}
+
+fn shown(
+    options: Options,
+    signals: &Signals,
+    rows: &Receiver<Message>,
+    actions: &Sender<Action>,
+) -> Result<(), TopError> {
+    let mut shown = Shown::new(signals)?;
+    let mut screen = Screen::new(options);
+    let done = turns(&mut shown, &mut screen, signals, rows, actions);
     let left = shown.leave();
     done.and(left)
 }
 
 /// What signals asked for.
-#[derive(Debug, Default)]
-struct Signals {
+#[derive(Debug, Default, Clone)]
+pub struct Signals {
     ends: Arc<AtomicBool>,
     goes_on: Arc<AtomicBool>,
+    has_new_size: Arc<AtomicBool>,
 }
 
 impl Signals {
-    fn caught() -> Result<Self, TopError> {
+    /// Catches those that end, continue and resize.
+    pub fn caught() -> Result<Self, TopError> {
         let signals = Self::default();
-        let flags = [SIGINT, SIGTERM, SIGHUP].map(|signal| (signal, &signals.ends));
-        for (signal, flag) in flags.into_iter().chain([(SIGCONT, &signals.goes_on)]) {
+        let ends = [SIGINT, SIGTERM, SIGHUP].map(|signal| (signal, &signals.ends));
+        let others = [(SIGCONT, &signals.goes_on), (SIGWINCH, &signals.has_new_size)];
+        for (signal, flag) in ends.into_iter().chain(others) {
             signal_hook::flag::register(signal, Arc::clone(flag)).map_err(TopError::Signals)?;
         }
         Ok(signals)
+    }
+
+    /// Whether one asked for the end.
+    pub fn ended(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
     }
 }
 
 /// The terminal while the screen is on it.
 struct Shown {
-    terminal: Terminal<CrosstermBackend<File>>,
+    terminal: Terminal<CrosstermBackend<Tty>>,
+    tty: Arc<File>,
     is_in: bool,
 }
 
+/// What is written to the terminal. One that takes nothing (Ctrl-S, a stopped window) is waited
+/// for, until a signal ends it.
+struct Tty {
+    file: Arc<File>,
+    signals: Signals,
+}
+
+impl Write for Tty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::write(&self.file, bytes) {
+                Err(rustix::io::Errno::AGAIN) if self.signals.ended() => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                Err(rustix::io::Errno::AGAIN) => {
+                    ready(&self.file, PollFlags::OUT, TURN)?;
+                }
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn tty() -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).open("/dev/tty")
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/tty")
 }
 
 /// Gives the terminal back as it was.
@@ -107,18 +163,19 @@ fn give_back(mut tty: &File) -> io::Result<()> {
 }
 
 impl Shown {
-    fn new() -> Result<Self, TopError> {
-        let backend = CrosstermBackend::new(tty().map_err(TopError::Open)?);
+    fn new(signals: &Signals) -> Result<Self, TopError> {
+        let file = Arc::new(tty().map_err(TopError::Open)?);
+        let backend =
+            CrosstermBackend::new(Tty { file: Arc::clone(&file), signals: signals.clone() });
         let terminal = Terminal::new(backend).map_err(TopError::Open)?;
         // A panic's text is to stand on the screen of before.
         let hook = std::panic::take_hook();
+        let for_hook = Arc::clone(&file);
         std::panic::set_hook(Box::new(move |panic| {
-            if let Ok(tty) = tty() {
-                let _ = give_back(&tty);
-            }
+            let _ = give_back(&for_hook);
             hook(panic);
         }));
-        let mut shown = Self { terminal, is_in: false };
+        let mut shown = Self { terminal, tty: file, is_in: false };
         shown.enter()?;
         Ok(shown)
     }
@@ -126,9 +183,17 @@ impl Shown {
     fn enter(&mut self) -> Result<(), TopError> {
         terminal::enable_raw_mode().map_err(TopError::Steer)?;
         self.is_in = true;
-        let mut tty = tty().map_err(TopError::Open)?;
+        let tty = self.terminal.backend_mut();
         execute!(tty, terminal::EnterAlternateScreen, cursor::Hide).map_err(TopError::Steer)?;
-        self.terminal.clear().map_err(TopError::Draw)
+        self.clear()
+    }
+
+    /// Clears it, in its present size. `Terminal::clear` would ask the terminal for its cursor and
+    /// wait for the answer.
+    fn clear(&mut self) -> Result<(), TopError> {
+        let size = rustix::termios::tcgetwinsize(&self.tty);
+        let size = size.map_err(|error| TopError::Steer(error.into()))?;
+        self.terminal.resize(Rect::new(0, 0, size.ws_col, size.ws_row)).map_err(TopError::Draw)
     }
 
     fn leave(&mut self) -> Result<(), TopError> {
@@ -136,8 +201,7 @@ impl Shown {
             return Ok(());
         }
         self.is_in = false;
-        let tty = tty().map_err(TopError::Open)?;
-        give_back(&tty).map_err(TopError::Steer)
+        give_back(&self.tty).map_err(TopError::Steer)
     }
 
     /// Stops with the whole job, as Ctrl-Z does elsewhere; returns when the job goes on.
@@ -171,6 +235,7 @@ fn turns(
     let (mut last_rows, mut last_drawn) = (Instant::now(), None::<Instant>);
     let mut is_due = true;
     let mut waiting: Vec<Rollup> = Vec::new();
+    let mut input = Input::default();
     loop {
         let since = last_drawn.map_or(BETWEEN, |drawn| drawn.elapsed());
         if is_due && since >= BETWEEN {
@@ -185,22 +250,27 @@ fn turns(
         } else {
             TURN
         };
-        if event::poll(wait).map_err(TopError::Draw)? {
+        let key = input.next(&shown.tty, wait).map_err(TopError::Read)?;
+        if signals.ended() {
+            return Ok(());
+        }
+        if let Some(key) = key {
             is_due = true;
-            match handled(shown, screen)? {
+            match screen.key(key) {
                 Some(Action::Quit) => return Ok(()),
                 Some(action @ Action::WriteRun) => {
                     let _ = actions.send(action);
                 }
-                Some(Action::Redraw) => shown.terminal.clear().map_err(TopError::Draw)?,
+                Some(Action::Redraw) => shown.clear()?,
                 Some(Action::Suspend) => shown.suspend()?,
                 None => {}
             }
             // Keys first: rows wait until there is none.
             continue;
         }
-        if signals.ends.load(Ordering::Relaxed) {
-            return Ok(());
+        if signals.has_new_size.swap(false, Ordering::Relaxed) {
+            shown.clear()?;
+            is_due = true;
         }
         if signals.goes_on.swap(false, Ordering::Relaxed) {
             // It may have been stopped in a way that it did not notice.
@@ -233,17 +303,5 @@ fn turns(
             }
             Err(TryRecvError::Disconnected) => return Ok(()),
         }
-    }
-}
-
-/// Handles what happened on the terminal.
-fn handled(shown: &mut Shown, screen: &mut Screen) -> Result<Option<Action>, TopError> {
-    match event::read().map_err(TopError::Draw)? {
-        Event::Key(key) if key.kind != KeyEventKind::Release => Ok(screen.key(key)),
-        Event::Resize(..) => {
-            shown.terminal.clear().map_err(TopError::Draw)?;
-            Ok(None)
-        }
-        _ => Ok(None),
     }
 }

@@ -4,13 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use model::record::requests::{Provenance, RequestFile};
-use model::record::{Commands, Flags, Op, Request};
+use model::record::{Call, Commands, Context, Flags, Op, Request, Wait};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trace::intake::Rows;
-use trace::output::{LEFT_BY_A_KILL, Left, RequestsFile};
+use trace::output::{ContextLog, LEFT_BY_A_KILL, Left, RequestsFile};
 
 fn row(number: u64, commands: &mut Commands) -> Request {
     Request {
@@ -48,6 +48,16 @@ fn read(path: &Path) -> (Vec<(Request, String)>, Provenance) {
     (rows, file.provenance())
 }
 
+/// What becomes known besides: a call that ends in the next second, and a wait.
+fn known_besides(second: i64) -> Context {
+    let call = |begin_ns, end_ns| Call { begin_ns, end_ns, pid: 7, ..Call::default() };
+    Context {
+        calls: vec![call(second - 1, Some(second)), call(second, None)],
+        waits: vec![Wait { begin_ns: second, end_ns: second + 1, ..Wait::default() }],
+        ..Context::default()
+    }
+}
+
 /// A capture of `kept` rows, of which the last `held` have not had their turn, that is killed.
 fn killed(path: &Path, kept: u64, held: u64, each: u64) -> Vec<(Request, String)> {
     let mut commands = Commands::default();
@@ -55,6 +65,8 @@ fn killed(path: &Path, kept: u64, held: u64, each: u64) -> Vec<(Request, String)
     file.survive(&known(), &BTreeMap::from([("lbolt.run".into(), "r".into())])).unwrap();
     let mut rows: Vec<Request> = Vec::new();
     let mut provenance = known();
+    let mut besides = ContextLog::begin(path).unwrap();
+    (1..=3).for_each(|number| besides.add(&known_besides(number)));
     for number in 0..kept {
         let row = row(number, &mut commands);
         rows.push(row);
@@ -108,7 +120,46 @@ fn all_that_was_kept_is_there_once_and_in_order() {
         assert!(provenance.notes["killed"].contains("in flight"));
         assert_eq!((provenance.counts.requests, provenance.counts.events), (kept, 3 * kept));
         assert!(Left::find(&path).unwrap().is_none());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        let names = ["calls.parquet", "requests.parquet", "waits.parquet"];
+        assert_eq!(names_in(directory.path()), names);
+        let context = Context::read(directory.path()).unwrap();
+        let ends: Vec<_> = context.calls.iter().map(|call| (call.begin_ns, call.end_ns)).collect();
+        assert_eq!(ends, [(0, Some(1)), (1, Some(2)), (2, Some(3)), (3, None)]);
+        assert_eq!(context.waits.len(), 3);
+    }
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.unwrap().file_name().into_string().unwrap()
+    };
+    let mut names: Vec<String> = entries.map(name).collect();
+    names.sort();
+    names
+}
+
+/// Nothing is known of what was not kept.
+#[test]
+fn a_killed_capture_tells_calls_only_where_they_were_kept() {
+    let mut known = known();
+    known.notes.insert("method".into(), "perf".into());
+    assert!(!known.tells_calls());
+    known.notes.insert("method".into(), "BPF".into());
+    assert!(known.tells_calls(), "a capture that ended");
+    for is_kept in [false, true] {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let path = directory.path().join("requests.parquet");
+        let mut file = RequestsFile::create(&path).unwrap();
+        file.survive(&known, &BTreeMap::new()).unwrap();
+        file.settle().unwrap();
+        std::mem::forget(file);
+        let mut besides = ContextLog::begin(&path).unwrap();
+        if is_kept {
+            besides.add(&Context::default());
+        }
+        Left::find(&path).unwrap().unwrap().put_together(&path).unwrap();
+        assert_eq!(read(&path).1.tells_calls(), is_kept);
     }
 }
 
@@ -119,6 +170,7 @@ fn a_capture_that_ends_leaves_its_file_alone() {
     let mut commands = Commands::default();
     let mut file = RequestsFile::create(&path).unwrap();
     file.survive(&known(), &BTreeMap::new()).unwrap();
+    ContextLog::begin(&path).unwrap().add(&known_besides(1));
     for name in LEFT_BY_A_KILL {
         assert!(path.with_extension(name).exists());
     }

@@ -143,12 +143,13 @@ fn capture(
 ) -> anyhow::Result<(End, Ended)> {
     let live = Arc::new(Live::default());
     let _ticker = progress(live.clone());
+    let mut besides = None;
     if last.is_none() {
         let mut known = Provenance::default();
         note_devices(&mut known, devices);
         run.survive(&known)?;
+        besides = Some(run.write_besides()?);
     }
-    let write_sums = run.write_sums();
     let mut written = run.rows();
     let rows: &mut dyn Rows = match last {
         Some(last) => last,
@@ -156,16 +157,13 @@ fn capture(
     };
     let mut session = Session::new(of_session(options), rows);
     session.show(live);
-    match until.alarm {
-        Some(alarm) => {
-            session.watch(|row, _| alarm.see(row));
-            session.watch_calls(|call| alarm.see_call(call));
-            session.watch_waits(|wait| alarm.see_wait(wait));
-        }
-        None => {
-            session.survive();
-            session.keep_sums(write_sums).map_err(unable("start a thread"))?;
-        }
+    if let Some(alarm) = until.alarm {
+        session.watch(|row, _| alarm.see(row));
+        session.watch_calls(|call| alarm.see_call(call));
+        session.watch_waits(|wait| alarm.see_wait(wait));
+    }
+    if let Some(write) = besides {
+        session.survive(write).map_err(unable("start a thread"))?;
     }
     let end = until.run(&mut session, devices)?;
     Ok((end, session.end()))

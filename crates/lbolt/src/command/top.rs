@@ -12,10 +12,12 @@ use messages::fault::{Fault, failure, unable};
 use messages::output::terminal_width;
 use model::record::{Rollup, to_json};
 use standing::{Incident, Message, Order, Second, Watching, capture};
+use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError};
+use std::sync::mpsc::{channel, sync_channel};
 use std::time::{Duration, Instant};
-use top::{Action, Screen};
+use top::{Action, Screen, Signals};
 
 /// What is compared with each other, and so what calm is.
 const SPAN: Duration = Duration::from_secs(300);
@@ -26,6 +28,10 @@ const KEEP_BYTES: u64 = 256 << 20;
 const SECOND_NS: i64 = 1_000_000_000;
 /// How often it is looked whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
+/// Messages that wait for the screen.
+const QUEUE: usize = 4;
+/// How long the terminal's thread may take to give the terminal back.
+const TO_LEAVE: Duration = Duration::from_secs(1);
 /// Columns of the text where there is no terminal.
 const WIDTH: u16 = 100;
 
@@ -75,56 +81,81 @@ fn of_screen(options: &TopOptions) -> top::Options {
     top::Options { no_color, devices: options.capture.devices.clone() }
 }
 
-/// Until the user quits. What comes is shown by a thread of its own: writing a run keeps no key
-/// waiting.
+/// Until the user quits. The terminal has a thread of its own, which nothing waits for: whatever
+/// keeps it, the capture ends when it is to end.
 fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
-    let (give, rows) = channel();
+    let failed = |error| failure(Fault::Io, format!("failed to {error}; try --batch"));
+    let (give, rows) = sync_channel(QUEUE);
     let (act, actions) = channel();
-    let taker = options.clone();
-    let named = std::thread::Builder::new().name("lbolt-top".into());
-    let taken = named.spawn(move || take(&taker, watching, &give, &actions));
-    let taken = taken.map_err(unable("start a thread"))?;
-    let shown = top::run(of_screen(options), rows, act);
-    let ended = taken.join().map_err(|_| anyhow::anyhow!("the thread that receives rows ended"))?;
-    shown.map_err(|error| failure(Fault::Io, format!("failed to {error}; try --batch")))?;
+    let signals = Signals::caught().map_err(failed)?;
+    let (screen, caught) = (of_screen(options), signals.clone());
+    let named = std::thread::Builder::new().name("lbolt-screen".into());
+    let screen = named.spawn(move || top::run(screen, &caught, rows, act));
+    let screen = screen.map_err(unable("start a thread"))?;
+    let ended = take(options, watching, &signals, give, &actions);
+    let began = Instant::now();
+    while !screen.is_finished() && began.elapsed() < TO_LEAVE {
+        std::thread::sleep(LOOK / 10);
+    }
+    if screen.is_finished() {
+        let shown = screen.join().map_err(|_| anyhow::anyhow!("the terminal's thread ended"))?;
+        shown.map_err(failed)?;
+    }
     ended
 }
 
-/// Gives the screen what comes, and does what it asks for, until it is gone.
+/// Gives the screen what comes, and does what it asks for, until it is gone or a signal came.
+/// While the screen takes nothing, nothing is taken from the capture either, which then adds up
+/// what comes.
 fn take(
     options: &TopOptions,
     mut watching: Watching,
-    give: &Sender<top::Message>,
+    signals: &Signals,
+    give: SyncSender<top::Message>,
     actions: &Receiver<Action>,
 ) -> anyhow::Result<()> {
     let mut began = None;
-    // Who is gone hears nothing, and has said so.
-    let say = |text: String| {
-        let _ = give.send(top::Message::Say(text));
-    };
+    let mut waiting: VecDeque<top::Message> = VecDeque::new();
+    let say = top::Message::Say;
     loop {
+        while let Some(message) = waiting.pop_front() {
+            if let Err(TrySendError::Full(message)) = give.try_send(message) {
+                waiting.push_front(message);
+                break;
+            }
+        }
+        // Who is gone takes nothing, and has said so.
+        let quits = match actions.try_recv() {
+            Ok(Action::WriteRun) => {
+                waiting.push_back(say("writing the last seconds …".to_owned()));
+                watching.order(Order::Write("the user requested it".to_owned()));
+                false
+            }
+            Ok(Action::Quit) | Err(TryRecvError::Disconnected) => true,
+            _ => false,
+        };
+        if quits || signals.ended() || options.capture.is_over(began) {
+            break;
+        }
+        if !waiting.is_empty() {
+            std::thread::sleep(LOOK);
+            continue;
+        }
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { limits }) => {
                 began = Some(Instant::now());
-                limits.into_iter().for_each(say);
+                waiting.extend(limits.into_iter().map(say));
             }
             Ok(Message::Second(second)) => {
-                let _ = give.send(top::Message::Waiting(second.going_on));
-                let _ = give.send(top::Message::Rows(of_this_second(second.rows)));
+                waiting.push_back(top::Message::Waiting(second.going_on));
+                waiting.push_back(top::Message::Rows(of_this_second(second.rows)));
             }
-            Ok(Message::Incident(incident)) => say(written(options, *incident)),
+            Ok(Message::Incident(incident)) => {
+                waiting.push_back(say(written(options, *incident)));
+            }
             Ok(Message::Failed(failure)) => return Err(failure.into()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
-        }
-        match actions.try_recv() {
-            Ok(Action::WriteRun) => {
-                say("writing the last seconds …".to_owned());
-                watching.order(Order::Write("the user requested it".to_owned()));
-            }
-            Ok(Action::Quit) => break,
-            _ if options.capture.is_over(began) => break,
-            _ => {}
         }
     }
     watching.order(Order::Stop);

@@ -12,6 +12,7 @@ use cli::WatchOptions;
 use messages::fault::{Fault, failure, unable};
 use metrics::{Endpoint, Export, Pace, Server, Shared, Totals, hosts, serve};
 use model::history::{FileName, INCIDENTS, Origin, PARTIAL, Store, make_incidents};
+use model::units::counted;
 use signal_hook::consts::SIGUSR1;
 use standing::keeper::Keeper;
 use standing::watchdog::Watchdog;
@@ -86,7 +87,7 @@ fn watch(
     signal_hook::flag::register(SIGUSR1, asked.clone()).map_err(unable("handle signals"))?;
     let mut load = Load::new(&options.command);
     let mut began = None;
-    loop {
+    let failed = loop {
         match watching.messages.recv_timeout(LOOK) {
             Ok(Message::Begun { limits }) => {
                 began = Some(Instant::now());
@@ -102,9 +103,9 @@ fn watch(
                 why.into_iter().for_each(|why| watching.order(Order::Write(why)));
             }
             Ok(Message::Incident(incident)) => kept.incidents.write(incident),
-            Ok(Message::Failed(failure)) => return Err(failure.into()),
+            Ok(Message::Failed(failure)) => break Some(failure),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Disconnected) => break None,
         }
         if asked.swap(false, Ordering::Relaxed) {
             watching.order(Order::Write("the user requested it".to_owned()));
@@ -112,9 +113,17 @@ fn watch(
         if options.capture.is_over(began) || load.is_over() || control.is_stopped() {
             watching.order(Order::Stop);
         }
+    };
+    // What has come is kept, whatever ended the capture.
+    let kept = kept.end();
+    let ended = failed.map_or_else(|| watching.end(), |failure| Err(failure.into()));
+    match (ended, kept) {
+        (Err(error), Err(lost)) => {
+            note(&format!("{lost:#}"));
+            Err(error)
+        }
+        (ended, kept) => ended.and(kept),
     }
-    kept.keeper.end().iter().for_each(|said| note(said));
-    watching.end()
 }
 
 /// Where what comes goes.
@@ -168,6 +177,24 @@ impl Kept {
             _export: export,
             watchdog,
         })
+    }
+
+    /// Writes the rest.
+    /// Errors: something that was captured is lost, now or before, in one sentence.
+    fn end(mut self) -> anyhow::Result<()> {
+        let lost = self.incidents.end();
+        let lost =
+            (lost > 0).then(|| format!("{} could not be kept", counted(lost, "incident{s}")));
+        let lost = match self.keeper.end() {
+            Ok(said) => {
+                said.iter().for_each(|said| note(said));
+                lost
+            }
+            Err(rows) => {
+                Some([Some(rows), lost].into_iter().flatten().collect::<Vec<_>>().join("; "))
+            }
+        };
+        lost.map_or(Ok(()), |lost| Err(failure(Fault::Io, lost)))
     }
 
     /// Takes what has come. Says why the last seconds are worth keeping, if they are.

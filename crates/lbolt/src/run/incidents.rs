@@ -21,7 +21,7 @@ use model::record::{Context, Finding};
 use model::run::RunDirectory;
 use standing::Incident;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use trace::intake::Rows;
 
@@ -35,9 +35,15 @@ pub(crate) struct Limits {
 
 /// Writes them, in a thread of its own: what goes on meanwhile does not wait.
 pub(crate) struct Writer {
-    incidents: Option<Sender<Box<Incident>>>,
-    thread: Option<JoinHandle<()>>,
+    incidents: Option<SyncSender<Box<Incident>>>,
+    /// How many could not be written.
+    thread: Option<JoinHandle<u64>>,
+    /// How many came while those before were still being written.
+    crowded_out: u64,
 }
+
+/// Incidents that wait: each may be as large as the memory for the last seconds.
+const WAITING: usize = 1;
 
 impl Writer {
     /// Begins the thread. `say` is told what became of each.
@@ -46,8 +52,9 @@ impl Writer {
         limits: Limits,
         say: impl Fn(&str) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (incidents, taken) = channel::<Box<Incident>>();
+        let (incidents, taken) = sync_channel::<Box<Incident>>(WAITING);
         let work = move || {
+            let mut lost = 0;
             for incident in taken {
                 let why = incident.why.clone();
                 match write(*incident, &limits) {
@@ -55,29 +62,46 @@ impl Writer {
                         let path = shown(&path);
                         say(&format!("{}: written because {why}. {verdict}", path.display()));
                     }
-                    Err(error) => say(&format!("failed to keep an incident ({why}): {error}")),
+                    Err(error) => {
+                        lost += 1;
+                        say(&format!("failed to keep an incident ({why}): {error}"));
+                    }
                 }
                 limit(&limits).unwrap_or_else(|error| say(&error.to_string()));
                 // A verdict took memory that is not needed until the next one.
                 host::memory::give_back();
             }
+            lost
         };
         let thread = std::thread::Builder::new().name("lbolt-incident".into()).spawn(work)?;
-        Ok(Self { incidents: Some(incidents), thread: Some(thread) })
+        Ok(Self { incidents: Some(incidents), thread: Some(thread), crowded_out: 0 })
     }
 
-    /// Writes an incident, when those before it are written.
-    pub(crate) fn write(&self, incident: Box<Incident>) {
-        // A thread that has ended has said why.
-        let _ = self.incidents.as_ref().map(|incidents| incidents.send(incident));
+    /// Writes an incident, when the one before it is written; says so if too many wait.
+    pub(crate) fn write(&mut self, incident: Box<Incident>) {
+        let sent = self.incidents.as_ref().map(|incidents| incidents.try_send(incident));
+        if let Some(Err(TrySendError::Full(incident) | TrySendError::Disconnected(incident))) = sent
+        {
+            self.crowded_out += 1;
+            note(&format!(
+                "failed to keep an incident ({}): the ones before it are still being written",
+                incident.why
+            ));
+        }
+    }
+
+    /// Writes what is not written yet; how many were lost.
+    pub(crate) fn end(&mut self) -> u64 {
+        self.incidents = None;
+        // A thread that ended by a panic lost the one that it was writing.
+        let lost = self.thread.take().map_or(0, |thread| thread.join().unwrap_or(1));
+        lost + std::mem::take(&mut self.crowded_out)
     }
 }
 
 impl Drop for Writer {
-    /// What is not written yet is written first.
     fn drop(&mut self) {
-        self.incidents = None;
-        let _ = self.thread.take().map(JoinHandle::join);
+        self.end();
     }
 }
 

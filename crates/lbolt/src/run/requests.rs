@@ -8,12 +8,12 @@ use capture::gate::Gate;
 use capture::outcome::refused;
 use messages::fault::of_records;
 use model::record::requests::Provenance;
-use model::record::{Commands, Context, Finding, Summed};
+use model::record::{Commands, Context, Finding};
 use model::run::{RunDirectory, RunError, RunInfo, footer};
 use std::collections::BTreeSet;
 use std::path::Path;
 use trace::intake::{FanOut, ForEach, Rows};
-use trace::output::RequestsFile;
+use trace::output::{ContextLog, RequestsFile};
 
 /// A run that takes rows.
 pub(crate) struct RequestsRun {
@@ -66,13 +66,20 @@ impl RequestsRun {
         self.file.survive(provenance, &footer(&self.info)).map_err(of_records)
     }
 
-    /// Writes the sums of quick requests so far.
-    pub(crate) fn write_sums(&self) -> impl FnMut(Vec<Summed>) + Send + 'static {
+    /// Writes what is known besides the requests as it becomes known, and the sums of quick
+    /// requests so far, for the case of a kill.
+    /// Errors: a file that cannot be made.
+    pub(crate) fn write_besides(&self) -> anyhow::Result<impl FnMut(Context) + Send + 'static> {
         let (run, info) = (self.run.clone(), self.info.clone());
-        move |summed| {
-            // What is refused now is refused and told at the end, too.
-            let _ = run.write_context(&Context { summed, ..Context::default() }, &info);
-        }
+        let mut log = ContextLog::begin(&run.held().at("requests.parquet")).map_err(of_records)?;
+        Ok(move |mut known: Context| {
+            let summed = std::mem::take(&mut known.summed);
+            if !summed.is_empty() {
+                // What is refused now is refused and told at the end, too.
+                let _ = run.write_context(&Context { summed, ..Context::default() }, &info);
+            }
+            log.add(&known);
+        })
     }
 
     /// Where it is.

@@ -13,11 +13,11 @@ use host::clock::HostClock;
 use host::drive::Control;
 use host::subject::Directory;
 use messages::fault::{Failure, of_error, of_records};
-use messages::output::note;
+use messages::output::{is_stuck, note};
 use messages::progress::Progress;
 use model::doubt::{Doubt, Judgement};
 use model::record::{Experiment as Kind, Finding, Role, Sample, TOOL_VERSION, Verdict};
-use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
+use model::run::{RUN_SCHEMA, RUNNING, RunDirectory, RunInfo};
 use model::seam::{Clock, SubjectError};
 use signal_hook::consts::SIGXFSZ;
 use sim::subject::ModelSubject;
@@ -39,14 +39,17 @@ pub(crate) struct Outcome {
     pub(crate) advice: String,
 }
 
-/// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once. A
-/// file that may become no larger (RLIMIT_FSIZE) is refused as a full disk is, and ends nothing.
+/// A control that SIGINT, SIGTERM and SIGHUP stop; the second of them ends the process at once, and
+/// so does the first where nobody takes what is printed. A file that may become no larger
+/// (RLIMIT_FSIZE) is refused as a full disk is, and ends nothing.
 pub(crate) fn control() -> anyhow::Result<Arc<Control>> {
     let control = Arc::new(Control::default());
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, control.stop.clone())?;
+        for is_over in [control.stop.clone(), is_stuck()] {
+            signal_hook::flag::register_conditional_shutdown(signal, 130, is_over)?;
+        }
         signal_hook::flag::register(signal, control.stop.clone())?;
     }
     Ok(control)
@@ -63,7 +66,7 @@ pub(crate) fn run_info(command: &str, path: &Path, seed: u64) -> anyhow::Result<
         version: TOOL_VERSION.into(),
         command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         started: jiff::Timestamp::now().to_string(),
-        state: "running".into(),
+        state: RUNNING.into(),
         seed,
         rows: vec![],
         machine: serde_json::to_value(host::machine::look()?)?,

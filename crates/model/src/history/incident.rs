@@ -5,7 +5,7 @@
 use super::HistoryError;
 use crate::whole_file::write_whole;
 use serde::{Deserialize, Serialize};
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ pub fn make_incidents(history: &Path) -> std::io::Result<()> {
 }
 
 impl Incident {
-    /// Writes it into its run's directory, whole or not at all.
+    /// Writes it into its run's directory, whole or not at all; the run has ended, and so is on the
+    /// disk ([`crate::run::RunDirectory::write_info`]).
     /// Errors: what the file system refuses.
     pub fn write(&self, run: &Path) -> Result<(), HistoryError> {
         let path = run.join(FILE);
@@ -55,6 +56,7 @@ impl Incident {
             file.write_all((text + "\n").as_bytes())?;
             file.sync_all()
         })
+        .and_then(|()| File::open(run)?.sync_all())
         .map_err(io)
     }
 

@@ -5,9 +5,10 @@
 
 use super::{
     Call, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Record, RecordError,
-    Stack, Summed, Wait, read, write,
+    Stack, Summed, Wait, from_json, read, to_json, write,
 };
-use std::collections::BTreeMap;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The context: each record's name, type, how its moments are shifted, and meaning.
@@ -43,6 +44,29 @@ macro_rules! context {
                 Ok(Self { $($name: any(directory, concat!(stringify!($name), ".parquet"))?),* })
             }
 
+            /// As JSON, where there is anything of it: how one part of this program hands it on.
+            pub fn to_json(&self) -> Json {
+                let mut all = serde_json::Map::new();
+                $(if !self.$name.is_empty() {
+                    all.insert(stringify!($name).to_owned(), to_json(&self.$name));
+                })*
+                Json::Object(all)
+            }
+
+            /// What such JSON says; none where it is something else.
+            pub fn from_json(json: &Json) -> Option<Self> {
+                $(let $name = match json.as_object()?.get(stringify!($name)) {
+                    Some(rows) => from_json(rows)?,
+                    None => Vec::new(),
+                };)*
+                Some(Self { $($name),* })
+            }
+
+            /// Adds what another part of the same trace tells.
+            pub fn extend(&mut self, other: Self) {
+                $(self.$name.extend(other.$name);)*
+            }
+
             /// Times from a moment of the trace instead of its beginning.
             #[must_use]
             pub fn counted_from(mut self, zero_ns: i64) -> Self {
@@ -72,6 +96,38 @@ context! {
 }
 
 impl Context {
+    /// [`Self::to_json`] as bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_json().to_string().into_bytes()
+    }
+
+    /// What such bytes say; none where they are something else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Self::from_json(&serde_json::from_slice(bytes).ok()?)
+    }
+
+    /// Of what several parts told again, and later ones better, only the last; in order.
+    pub fn settle(&mut self) {
+        self.calls.sort_by_key(|call| (call.begin_ns, call.pid, call.end_ns.is_none()));
+        self.calls.dedup_by_key(|call| (call.begin_ns, call.pid));
+        self.waits.sort_by_key(|wait| (wait.begin_ns, wait.pid));
+        self.journal_use.sort_by_key(|one| (one.begin_ns, one.pid));
+        let transaction = |one: &JournalCommit| (one.file_system, one.transaction);
+        keep_last(&mut self.commits, transaction);
+        self.commits.sort_by_key(|commit| commit.started_ns);
+        keep_last(&mut self.processes, |process| process.pid);
+        let mut writers = BTreeMap::new();
+        let told = self.files.iter().filter(|file| !file.writers.is_empty());
+        told.for_each(|file| drop(writers.insert(file.number(), file.writers.clone())));
+        keep_last(&mut self.files, |file| (file.number(), file.path.is_some(), file.since_ns));
+        let named: BTreeSet<_> =
+            self.files.iter().filter(|file| file.path.is_some()).map(NamedFile::number).collect();
+        self.files.retain(|file| file.path.is_some() || !named.contains(&file.number()));
+        for file in &mut self.files {
+            file.writers = writers.get(&file.number()).cloned().unwrap_or_default();
+        }
+    }
+
     /// Only what was not over before a moment of the trace; who and which files is left as it is.
     #[must_use]
     pub fn since(mut self, since_ns: i64) -> Self {
@@ -84,6 +140,12 @@ impl Context {
         self.summed.retain(|sum| sum.until_ns > since_ns);
         self
     }
+}
+
+/// Of rows of one key the last, in the order of keys.
+fn keep_last<R, K: Ord>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
+    let by_key: BTreeMap<K, R> = rows.drain(..).map(|row| (key(&row), row)).collect();
+    rows.extend(by_key.into_values());
 }
 
 fn any<R: Record>(directory: &Path, name: &str) -> Result<Vec<R>, RecordError> {
@@ -118,10 +180,48 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back_and_what_is_not_there_is_empty() {
-        let directory = tempfile::tempdir().unwrap();
-        let read = || Context::read(directory.path()).unwrap();
-        assert_eq!(read(), Context::default());
+    fn what_was_told_in_parts_is_what_the_last_of_them_says() {
+        let call = |begin_ns, end_ns| Call { begin_ns, end_ns, pid: 4, ..Call::default() };
+        let commit = |transaction, ended_ns| JournalCommit {
+            transaction,
+            started_ns: transaction as i64,
+            ended_ns,
+            ..JournalCommit::default()
+        };
+        let named = |inode, path: Option<&str>, writers: &[u64]| NamedFile {
+            inode,
+            path: path.map(str::to_owned),
+            writers: writers.to_vec(),
+            ..NamedFile::default()
+        };
+        let process =
+            |pid, title: &str| Process { pid, title: Some(title.into()), ..Process::default() };
+        let mut context = Context {
+            calls: vec![call(7, None), call(1, Some(2))],
+            commits: vec![commit(3, None), commit(4, None)],
+            processes: vec![process(4, "sh x"), process(3, "a")],
+            files: vec![named(1, Some("/x"), &[]), named(1, None, &[4]), named(2, None, &[3])],
+            ..Context::default()
+        };
+        context.extend(Context {
+            calls: vec![call(7, Some(9)), call(8, None)],
+            commits: vec![commit(3, Some(30))],
+            processes: vec![process(4, "x")],
+            files: vec![named(1, None, &[5, 4])],
+            ..Context::default()
+        });
+        context.settle();
+        let expected = Context {
+            calls: vec![call(1, Some(2)), call(7, Some(9)), call(8, None)],
+            commits: vec![commit(3, Some(30)), commit(4, None)],
+            processes: vec![process(3, "a"), process(4, "x")],
+            files: vec![named(1, Some("/x"), &[5, 4]), named(2, None, &[3])],
+            ..Context::default()
+        };
+        assert_eq!(context, expected);
+    }
+
+    fn example() -> Context {
         let call = Call {
             kind: CallKind::Fdatasync,
             file_system: 7,
@@ -164,7 +264,7 @@ mod tests {
             since_ns: Some(5),
             writers: vec![3],
         };
-        let context = Context {
+        Context {
             calls: vec![call, Call::default()],
             waits: vec![throttled(), Wait::default()],
             journal_use: vec![JournalUse { blocks: 3, ..JournalUse::default() }],
@@ -182,9 +282,26 @@ mod tests {
                 io_stalled_ns: Some(7),
             }],
             summed: vec![Summed { buckets: vec![7, 300], ..Summed::default() }],
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_written_comes_back_and_what_is_not_there_is_empty() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = || Context::read(directory.path()).unwrap();
+        assert_eq!(read(), Context::default());
+        let context = example();
         context.write(directory.path(), &BTreeMap::new()).unwrap();
         assert_eq!(read(), context);
+        assert_eq!(Context::from_bytes(&context.to_bytes()).as_ref(), Some(&context));
+        assert_eq!(Context::from_bytes(b"null").or(Context::from_bytes(b"{")), None);
+        std::fs::write(directory.path().join("calls.parquet"), "PAR1").unwrap();
+        assert!(Context::read(directory.path()).is_err());
+    }
+
+    #[test]
+    fn a_later_beginning_leaves_out_what_was_over_and_shifts_the_rest() {
+        let context = example();
         let later = context.clone().since(10);
         assert_eq!((later.calls.len(), later.commits.len(), later.cpu_times.len()), (0, 0, 1));
         assert_eq!(context.clone().since(0).calls.len(), 2);
@@ -194,7 +311,5 @@ mod tests {
         let of_commit = (shifted.commits[0].started_ns, shifted.commits[0].logging_ns);
         assert_eq!((of_commit, shifted.cpu_times[0].until_ns), ((-1, Some(2)), 97));
         assert_eq!(shifted.summed[0].until_ns, -2);
-        std::fs::write(directory.path().join("calls.parquet"), "PAR1").unwrap();
-        assert!(Context::read(directory.path()).is_err());
     }
 }

@@ -38,6 +38,12 @@ const SLEEPER_LEAST: f64 = 0.1;
 const LOST_PERCENT_LEAST: f64 = 10.0;
 /// What an answer begins with that is no all-clear.
 const UNKNOWN: &str = "Unknown whether anybody waited long for others";
+/// What a wait can be, where calls are told and where they are not.
+const KINDS: [&str; 2] = [
+    "reads, direct writes, flushes, fsync",
+    "reads, direct writes, flushes; the trace does not tell fsync",
+];
+const NO_WAIT: &str = "no thread waited for a read, a direct write, a flush or an fsync";
 /// Whoever held the lock for this part of what was lost is said to have held it.
 const HELD_LEAST: f64 = 0.8;
 
@@ -369,17 +375,8 @@ fn calm(told: &Told<'_>, most: &str) -> String {
         told.waits.iter().map(|(_, values)| values.or_zero(quantity)).sum()
     };
     let (count, unknown_ns) = (sum("waits_count"), sum("uncompared_ns"));
-    let unplaced_ns = told.run.or_zero("unplaced_waits_ns");
-    if unplaced_ns >= UNPLACED_NS_LEAST {
-        let roles = told.unplaced.iter().take(MOST).map(|(role, values)| {
-            let time = show_time_ns(values.or_zero("unplaced_waits_ns"));
-            format!("{} {time}", role.class)
-        });
-        return format!(
-            "{UNKNOWN}: threads waited {} without a request ({}) for an unknown device{most}.",
-            show_time_ns(unplaced_ns),
-            roles.collect::<Vec<_>>().join(", "),
-        );
+    if let Some(unplaced) = unplaced(told) {
+        return format!("{UNKNOWN}: {unplaced}{most}.");
     }
     if told.tells_no_completion() {
         return format!("{UNKNOWN}: the trace does not tell when its requests were completed.");
@@ -392,15 +389,18 @@ fn calm(told: &Told<'_>, most: &str) -> String {
             show_time_ns(threshold_ns)
         );
     }
-    if count == 0.0 {
-        return "Nobody waited: no thread waited for a read, a direct write, a flush or an fsync."
-            .to_owned();
+    let requests = told.run.get("requests_count");
+    if count == 0.0 && !told.tells_calls() {
+        return format!("{UNKNOWN}: {}", only_requests(requests));
     }
+    let [with_calls, without_calls] = KINDS;
+    let kinds = if told.tells_calls() { with_calls } else { without_calls };
     let span_ns = told.run.or_zero("verdict_span_ns");
     let span = show_time_ns(span_ns);
-    let kinds = format!("in {span} (reads, direct writes, flushes, fsync)");
+    let kinds = format!("in {span} ({kinds})");
     let looked = format!("{} {kinds}", counted(count as u64, "wait{s}"));
     let none = match count {
+        0.0 => "no wait was seen, so none was".to_owned(),
         1.0 => format!("the only wait {kinds} was not"),
         _ => format!("none of {looked} was"),
     };
@@ -428,6 +428,13 @@ fn calm(told: &Told<'_>, most: &str) -> String {
             significant(lost_percent)
         );
     }
+    if count == 0.0 {
+        let of = requests.map_or(String::new(), |count| {
+            let requests = counted(count as u64, "request{s}");
+            format!(" ({requests}, calls and waits of threads were looked at)")
+        });
+        return format!("Nobody waited: {NO_WAIT}{of}.");
+    }
     let all_clear =
         format!("Nobody waited long for others: {none} much longer because of them{most}.");
     match unknown_ns > 0.0 {
@@ -437,6 +444,35 @@ fn calm(told: &Told<'_>, most: &str) -> String {
         ),
         false => all_clear,
     }
+}
+
+/// Waits for an unknown device, where that is much.
+fn unplaced(told: &Told<'_>) -> Option<String> {
+    let ns = told.run.get("unplaced_waits_ns").filter(|ns| *ns >= UNPLACED_NS_LEAST)?;
+    let roles = told.unplaced.iter().take(MOST).map(|(role, values)| {
+        let time = show_time_ns(values.or_zero("unplaced_waits_ns"));
+        format!("{} {time}", role.class)
+    });
+    Some(format!(
+        "threads waited {} without a request ({}) for an unknown device",
+        show_time_ns(ns),
+        roles.collect::<Vec<_>>().join(", "),
+    ))
+}
+
+/// Why nobody knows, where there are requests at the most and no wait is among them.
+fn only_requests(requests: Option<f64>) -> String {
+    let requests = match requests.unwrap_or(0.0) {
+        0.0 => "the trace has no requests, and it".to_owned(),
+        count => format!(
+            "no thread is known to have waited for one of {}, and the trace",
+            counted(count as u64, "request{s}")
+        ),
+    };
+    format!(
+        "{requests} does not tell calls such as fsync or waits of threads. `lbolt record` as root \
+         captures them."
+    )
 }
 
 fn of_most(loss: &Loss<'_>) -> String {

@@ -101,6 +101,11 @@ impl<'a> Told<'a> {
             || self.losses.iter().any(|loss| loss.is_of(shown))
     }
 
+    /// Whether calls and waits would be in the trace, had there been any.
+    pub(super) fn tells_calls(&self) -> bool {
+        self.run.get("calls_told") != Some(0.0)
+    }
+
     /// Whether there are requests, and it is not known of any when it was completed.
     pub(super) fn tells_no_completion(&self) -> bool {
         let is_none = |quantity| self.whole.get(quantity) == Some(0.0);

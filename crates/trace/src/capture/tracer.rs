@@ -8,6 +8,7 @@ use super::{Capture, CaptureError, CaptureOptions, Drained, Losses, Quick};
 use crate::bpf::{LoadError, RunTime};
 use crate::event::{GoingOn, Repeated};
 use crate::intake::{RowsError, Steps};
+use model::record::requests::BPF;
 
 /// How requests are to be captured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl Tracer {
 
     /// What captures, in a word.
     pub fn name(&self) -> &'static str {
-        if self.exact().is_some() { "BPF" } else { "perf" }
+        if self.exact().is_some() { BPF } else { "perf" }
     }
 
     /// What sees the steps for which the kernel runs no program; none of perf, which it always

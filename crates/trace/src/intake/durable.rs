@@ -5,9 +5,11 @@
 
 use crate::event::{Durability, DurabilityEvent, JournaledEvent, Stage, WaitEvent, WaitTotals};
 use lru::LruCache;
-use model::record::{Call, CallKind, Commands, FileNumber, JournalCommit, JournalUse, Wait};
+use model::record::{
+    Call, CallKind, Commands, Context, FileNumber, JournalCommit, JournalUse, NamedFile, Wait,
+};
 use model::room::Room as _;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Calls that are kept; more are counted.
 const CALLS_MOST: usize = 4 << 20;
@@ -47,7 +49,22 @@ pub struct Durable {
     last_ns: i64,
     /// Calls that have begun, by thread.
     open: HashMap<u32, Open>,
+    /// How much was told as news; none where nobody asks for it.
+    told: Option<Told>,
 }
+
+/// How much of each was told as news, and the files that were changed since.
+#[derive(Debug, Clone, Default)]
+struct Told {
+    calls: usize,
+    commits: usize,
+    waits: usize,
+    journal_use: usize,
+    changed: HashSet<FileNumber>,
+}
+
+/// Of commits, the last ones may have further stages.
+const COMMITS_OPEN: usize = 64;
 
 impl Default for Durable {
     fn default() -> Self {
@@ -62,6 +79,7 @@ impl Default for Durable {
             new_files: Vec::new(),
             last_ns: 0,
             open: HashMap::new(),
+            told: None,
         }
     }
 }
@@ -138,6 +156,7 @@ impl Durable {
     /// The last few that changed a file; who does so again is the last.
     fn changed(&mut self, file: FileNumber, pid: u32) {
         self.see(file, pid);
+        self.told.iter_mut().for_each(|told| told.changed.extend([file]));
         if let Some(writers) = self.writers.get_mut(&file) {
             writers.retain(|known| *known != pid);
             writers.push(pid);
@@ -219,7 +238,7 @@ impl Durable {
             self.commits.push(commit);
             return;
         }
-        let mut of_journal = self.commits.iter_mut().rev().take(64);
+        let mut of_journal = self.commits.iter_mut().rev().take(COMMITS_OPEN);
         let commit = of_journal
             .find(|commit| (commit.file_system, commit.transaction) == (file_system, transaction));
         let Some(commit) = commit else { return };
@@ -231,6 +250,41 @@ impl Durable {
             Stage::Ended => &mut commit.ended_ns,
         };
         *moment = Some(time_ns);
+    }
+
+    /// What came since this was last asked, times from zero: calls that go on and commits may be
+    /// told again, with more. Not to be asked where anything is dropped.
+    pub(super) fn news(&mut self, zero_ns: i64) -> Context {
+        let mut told = self.told.take().unwrap_or_default();
+        let since = |count: &mut usize, all: usize| std::mem::replace(count, all)..;
+        let calls = self.calls.get(since(&mut told.calls, self.calls.len()));
+        let open = self.open.values().map(|open| &open.call);
+        let is_open = |commit: &JournalCommit| commit.ended_ns.is_none();
+        let commits = self.commits.get(told.commits..).unwrap_or_default();
+        let behind = commits.len().saturating_sub(COMMITS_OPEN);
+        let first_open = commits.iter().skip(behind).position(is_open);
+        told.commits += first_open.map_or(commits.len(), |first| behind + first);
+        let waits = self.waits.get(since(&mut told.waits, self.waits.len()));
+        let journal_use =
+            self.journal_use.get(since(&mut told.journal_use, self.journal_use.len()));
+        let changed = std::mem::take(&mut told.changed);
+        let files = changed.into_iter().map(|file| NamedFile {
+            file_system: u64::from(file.file_system),
+            inode: file.inode,
+            generation: u64::from(file.generation),
+            writers: self.writers.peek(&file).iter().flat_map(|of| widened(of)).collect(),
+            ..NamedFile::default()
+        });
+        let news = Context {
+            calls: calls.unwrap_or_default().iter().chain(open).cloned().collect(),
+            commits: commits.to_vec(),
+            waits: waits.unwrap_or_default().to_vec(),
+            journal_use: journal_use.unwrap_or_default().to_vec(),
+            files: files.collect(),
+            ..Context::default()
+        };
+        self.told = Some(told);
+        news.counted_from(zero_ns)
     }
 
     /// Drops what was over so long before the last step.
@@ -259,6 +313,10 @@ impl Durable {
         calls.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
         commits.iter_mut().for_each(|one| *one = std::mem::take(one).counted_from(zero_ns));
     }
+}
+
+fn widened(pids: &[u32]) -> impl Iterator<Item = u64> {
+    pids.iter().map(|pid| u64::from(*pid))
 }
 
 fn call_of(event: DurabilityEvent, kind: CallKind, commands: &Commands) -> Call {

@@ -23,7 +23,7 @@ use crate::event::{Event, Finished, Listed, Repeated};
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
-use model::record::{Call, CommandId, Commands, Flags, JournalUse, Request, Wait};
+use model::record::{Call, CommandId, Commands, Context, Flags, JournalUse, Request, Wait};
 use reorder::{Ordered, ReorderBuffer};
 use threads::Threads;
 
@@ -211,6 +211,11 @@ impl<'a> Intake<'a> {
         done.clear();
         self.done = Some(done);
         kept
+    }
+
+    /// Calls, commits and waits that came since this was last asked ([`Durable::news`]).
+    pub fn news(&mut self) -> Context {
+        self.durable.news(self.zero_ns.unwrap_or(0))
     }
 
     fn say_what_the_rows_are(&self, provenance: &mut Provenance) {

@@ -9,12 +9,14 @@
 //!
 //! Non-goals: what the rows are.
 
+mod besides;
 mod direct;
 mod log;
 mod salvage;
 mod survival;
 mod writer;
 
+pub use besides::ContextLog;
 pub use direct::DirectFile;
 pub use salvage::Left;
 pub use survival::LEFT_BY_A_KILL;

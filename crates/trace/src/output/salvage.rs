@@ -7,11 +7,11 @@
 //! Non-goals: whether the writer is dead (the caller knows).
 
 use super::log::records;
-use super::survival::{GROUPS, RECENT, remove};
-use super::{OutputError, partial};
+use super::survival::{BESIDES, GROUPS, RECENT, remove};
+use super::{OutputError, besides, partial};
 use model::held::Held;
-use model::record::requests::{Groups, Piece, Provenance, RequestFile};
-use model::record::{Commands, RecordError, Request};
+use model::record::requests::{CALLS_SAVED, Groups, KILLED, Piece, Provenance, RequestFile};
+use model::record::{Commands, Context, RecordError, Request};
 use rustix::fs::OFlags;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -26,6 +26,8 @@ pub struct Left {
     recent: HashMap<u64, Request>,
     commands: Commands,
     footer: BTreeMap<String, String>,
+    /// What is known besides, where that was kept.
+    context: Option<Context>,
 }
 
 impl Left {
@@ -47,6 +49,7 @@ impl Left {
             recent: HashMap::new(),
             commands: Commands::default(),
             footer: begun.footer,
+            context: besides::read(&read(BESIDES)?),
         };
         // One that is not whole was being written when its writer was killed.
         let mut are_whole = records_of_groups.map(|description| left.groups.add(description));
@@ -103,6 +106,10 @@ impl Left {
             let mut rest: Vec<Request> = left.recent.drain().map(|(_, row)| row).collect();
             rest.sort_by_key(|row| (row.arrival_ns(), row.request_id));
             let rows = left.write(&partial, &rest)?;
+            if let Some(context) = &left.context {
+                let written = context.write(&held.at("."), &left.of_run());
+                written.map_err(|e| e.to_string())?;
+            }
             std::fs::rename(&partial, path).map_err(|e| e.to_string())?;
             Ok(rows)
         };
@@ -116,10 +123,10 @@ impl Left {
         let mut provenance = Provenance::from_footer(&self.footer);
         provenance.notes.insert(KILLED.to_owned(), WHAT_IS_MISSING.to_owned());
         provenance.counts.requests = self.groups.rows() + rest.len() as u64;
-        let is_the_runs = |key: &str| !key.starts_with(NOTE) && !key.starts_with(COUNT);
-        let more = self.footer.iter().filter(|(key, _)| is_the_runs(key));
-        let more = more.map(|(key, value)| (key.clone(), value.clone())).collect();
-        let tail = self.groups.clone().tail(rest, &self.commands, &provenance, &more);
+        if self.context.is_some() {
+            provenance.notes.insert(CALLS_SAVED.to_owned(), WHICH_CALLS.to_owned());
+        }
+        let tail = self.groups.clone().tail(rest, &self.commands, &provenance, &self.of_run());
         let tail = tail.map_err(|e| e.to_string())?;
         let written = || -> std::io::Result<()> {
             let file = own(partial)?;
@@ -131,6 +138,19 @@ impl Left {
         };
         written().map_err(|e| e.to_string())?;
         Ok(tail.rows)
+    }
+
+    /// What the footer says of the run.
+    fn of_run(&self) -> BTreeMap<String, String> {
+        let of_trace = Provenance::default().to_footer();
+        let is_the_runs = |key: &str| {
+            !key.starts_with(NOTE)
+                && !key.starts_with(COUNT)
+                && !of_trace.contains_key(key)
+                && !OF_FILE.contains(&key)
+        };
+        let more = self.footer.iter().filter(|(key, _)| is_the_runs(key));
+        more.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
     fn forget_what_is_in_groups(&mut self, partial: &Path) -> Result<(), RecordError> {
@@ -171,11 +191,13 @@ const MAGIC: &[u8] = b"PAR1";
 /// Keys of counts begin so, and those of notes.
 const COUNT: &str = "lbolt.count.";
 const NOTE: &str = "lbolt.note.";
+/// What each file of records says of itself.
+const OF_FILE: [&str; 2] = ["lbolt.schema", "lbolt.version"];
 
-/// The note of a trace whose capture was killed.
-const KILLED: &str = "killed";
 const WHAT_IS_MISSING: &str = "the capture was killed: requests in flight, and requests completed \
                                in its last second, are missing";
+const WHICH_CALLS: &str = "calls and waits that ended before the last second, and calls in \
+                           progress then, were saved; stacks and the pressure of cgroups were not";
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,8 @@
 //! - a log of its groups: first what is known of the trace from the beginning, then a description
 //!   of each group;
 //! - two logs of rows that were done with and are in no group yet, in the order of their ends. Rows
-//!   go into one of them until a group has all that the other one holds; then that one begins anew.
+//!   go into one of them until a group has all that the other one holds; then that one begins anew;
+//! - a log of calls, waits and what else is known ([`super::ContextLog`]).
 //!
 //! Rows are added once a second; what was done with since then is lost by a kill, and so are
 //! requests in flight.
@@ -22,8 +23,10 @@ use std::path::{Path, PathBuf};
 pub(super) const GROUPS: &str = "parquet.groups";
 pub(super) const RECENT: [&str; 2] = ["parquet.recent-0", "parquet.recent-1"];
 
+pub(super) const BESIDES: &str = "parquet.besides";
+
 /// Every file that a killed capture leaves beside the file of requests, by how its name ends.
-pub const LEFT_BY_A_KILL: [&str; 3] = [GROUPS, RECENT[0], RECENT[1]];
+pub const LEFT_BY_A_KILL: [&str; 4] = [GROUPS, RECENT[0], RECENT[1], BESIDES];
 
 /// What rows are sorted by.
 pub(super) type Key = (i64, u64);

@@ -25,7 +25,7 @@ mod writer;
 pub use areas::{AREA_KINDS, Area};
 pub use batch::{CHUNK_ROWS, RequestBatch};
 pub use columns::{COLUMNS, CellType, OF_FILE, RequestColumn, SCHEMA, STEPS};
-pub use provenance::{Counts, Provenance, SLOWER_THAN, SUMMED};
+pub use provenance::{BPF, CALLS_SAVED, Counts, KILLED, METHOD, Provenance, SLOWER_THAN, SUMMED};
 pub use reader::{RequestFile, RequestReader};
 pub use salvage::{Groups, Piece, Tail};
 pub use stack::{DeviceStack, LAYERS_MOST};

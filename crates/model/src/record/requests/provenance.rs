@@ -107,7 +107,26 @@ pub const SLOWER_THAN: &str = "slower_than_ns";
 /// The note of how many requests have no rows in an incident of a watch (`summed`).
 pub const SUMMED: &str = "summed";
 
+/// The note of what captured: by [`BPF`] calls and waits are told, too.
+pub const METHOD: &str = "method";
+/// The exact method.
+pub const BPF: &str = "BPF";
+/// The note of a trace whose capture was killed, with what is missing; and that of one of which the
+/// calls and waits were saved.
+pub const KILLED: &str = "killed";
+/// See [`KILLED`].
+pub const CALLS_SAVED: &str = "killed.calls";
+
 impl Provenance {
+    /// Whether the trace would have calls that make files durable and waits of threads, had there
+    /// been any: other programs do not tell them, and neither does perf.
+    pub fn tells_calls(&self) -> bool {
+        match self.notes.contains_key(KILLED) {
+            true => self.notes.contains_key(CALLS_SAVED),
+            false => self.notes.get(METHOD).is_some_and(|method| method == BPF),
+        }
+    }
+
     /// The response time below which requests have no rows, in ns; none where all have.
     pub fn slower_than_ns(&self) -> Option<u64> {
         self.notes.get(SLOWER_THAN)?.parse().ok()
