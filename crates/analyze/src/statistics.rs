@@ -38,6 +38,12 @@ pub(crate) fn student_at(degrees: f64, confidence: f64) -> Option<f64> {
     Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
+/// How likely a t so far from 0 is by chance, both tails together; 1 where it is not a number.
+pub(crate) fn student_probability(t: f64, degrees: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, degrees.clamp(0.0, DEGREES_ENOUGH)).ok();
+    student.filter(|_| !t.is_nan()).map_or(1.0, |student| 2.0 * student.cdf(-t.abs()))
+}
+
 /// Student's t at which so many intervals hold all together what one alone would (Bonferroni).
 pub fn student_of(count: usize, degrees: f64) -> Option<f64> {
     student_at(degrees, 1.0 - (1.0 - CONFIDENCE) / count.max(1) as f64)
@@ -143,6 +149,8 @@ mod tests {
         // Of many intervals each is wider: 5 % of 1,000 leaves 4.056 deviations (Abramowitz, 26.1).
         assert!(close(student_of(1_000, f64::INFINITY).unwrap(), 4.0558));
         assert_eq!(student_of(1, 10.0), student(10.0));
+        assert!(close(student_probability(-2.2281, 10.0), 0.05));
+        assert_eq!(student_probability(f64::NAN, 10.0), 1.0);
         assert_eq!(student(0.0), None);
         assert_eq!(student(f64::NAN), None);
     }

@@ -17,8 +17,9 @@ pub struct CompareOptions {
     /// request, and p99].
     #[arg(long, value_name = "QUANTITY", value_delimiter = ',')]
     pub metric: Vec<String>,
-    /// Exit with code 4 if B is worse by this much or more (suspect rows do not count). This is
-    /// also the smallest difference that matters [default: 5%].
+    /// Exit with code 4 if B is worse by this much or more, else with code 7 if that is not sure
+    /// (suspect rows do not count). This is also the smallest difference that matters
+    /// [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub fail_on: Option<f64>,
     /// Intended differences, which do not make results incomparable.
@@ -50,6 +51,5 @@ Passes of one run share one moment. If the machine's speed drifts, two runs diff
 changed. Several runs per side reveal this drift; --abab is immune to it.
 
 Verdicts: better, worse (differs, if a quantity has no better direction), no difference beyond
-noise, cannot tell (with the number of passes needed to find the smallest relevant difference with
-90 % power), not comparable. Suspect results are shown, but do not affect the exit code. See
-docs/guide/compare.md for the method.";
+noise, cannot tell (with the number of passes that would tell), not comparable. Suspect results are
+shown, but do not affect the exit code. See docs/guide/compare.md for the method.";

@@ -18,6 +18,7 @@ const OWN: &[(&str, u8, &str)] = &[
     ("calibrate", 2, "usage error or not predictable"),
     ("calibrate", 3, GUARD),
     ("compare", 4, "worse by --fail-on"),
+    ("compare", 7, UNSURE),
     ("curve", 3, GUARD),
     ("device", 1, "I/O error or the command's failure"),
     ("overhead", 3, GUARD),
@@ -29,9 +30,11 @@ const OWN: &[(&str, u8, &str)] = &[
     ("throughput", 3, GUARD),
     ("throughput", 4, "worse by --fail-on"),
     ("throughput", 5, "not steady"),
+    ("throughput", 7, UNSURE),
     ("whatif", 1, "I/O or simulation error"),
 ];
 
+const UNSURE: &str = "--fail-on cannot tell";
 const GUARD: &str = "refused by the guard";
 
 /// A command whose help ends with its exit codes.

@@ -313,12 +313,13 @@ pub struct ThroughputOptions {
     #[arg(long, value_name = "RUN", help_heading = "Comparison", conflicts_with_all =
         ["rw", "programs", "size", "direct", "no_cold", "no_sync", "as_published"])]
     pub against: Option<String>,
-    /// Measure two TARGETs in alternating passes (ABAB) and compare them pair by pair. A finished
-    /// run cannot be interleaved: name its target again.
+    /// Measure two TARGETs in alternating passes (ABAB) and compare them pair by pair. The same
+    /// TARGET twice shows what differs by chance. A finished run cannot be interleaved: name its
+    /// target again.
     #[arg(long, conflicts_with = "against", help_heading = "Comparison")]
     pub abab: bool,
-    /// With --against or --abab: exit with code 4 if B is worse by this much or more [default: 5%,
-    /// without exit code 4].
+    /// With --against or --abab: exit with code 4 if B is worse by this much or more, else with
+    /// code 7 if that is not sure [default: 5%, without exit code 4 or 7].
     #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = "Comparison")]
     pub fail_on: Option<f64>,
     /// The programs of the run that is run again.

@@ -6,7 +6,7 @@
 
 use crate::common::{Ended, Lab};
 use model::doubt::Code;
-use model::record::{Doubt, Finding, Judgement, Role, Sample, Subject, Verdict};
+use model::record::{Call, Context, Doubt, Finding, Judgement, Role, Sample, Subject, Verdict};
 use model::run::{RUN_SCHEMA, RunDirectory, RunInfo};
 use serde_json::{Value, json};
 
@@ -107,7 +107,14 @@ fn every_format_is_written_and_the_table_fits() {
     run(&lab, "b", 1.1, 10);
     let table = lab.run("compare a b").out;
     // Rates, and the CPU time of a request.
-    assert!(table.starts_with("4 worse"), "{table}");
+    assert!(table.contains("verdicts  4 worse"), "{table}");
+    // The first line says which side, by how much, of what.
+    let first = table.lines().next().unwrap();
+    assert!(first.starts_with("B is worse: its CPU time per request of read_"), "{table}");
+    assert!(
+        first.contains(" is 10.0% higher than A's, 21.9 µs instead of 19.9 µs (95%"),
+        "{table}"
+    );
     assert!(table.contains("Holm") && table.contains("one run per side"), "{table}");
     assert!(lab.run("compare a b --format csv").out.starts_with("subject,quantity,unit,a,b,"));
     assert!(lab.run("compare a b --format markdown").out.contains("| read\\_4k |"));
@@ -125,7 +132,7 @@ fn what_is_suspect_decides_no_exit_code_and_says_so() {
     keep_with(&lab, &info("b", "6.1"), 1.1, 10, doubt);
     let ended = lab.run("compare a b --fail-on 5% --metric rate_bytes");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.out.starts_with("2 worse (suspect)"), "{}", ended.out);
+    assert!(ended.out.contains("verdicts  2 worse (suspect)"), "{}", ended.out);
     assert!(
         ended.err.contains("2 of 2 findings that are worse by 5 % or more are suspect"),
         "{}",
@@ -153,7 +160,7 @@ fn a_faster_side_is_not_worse_for_its_share_of_the_cpu() {
     keep_with(&lab, &info("d", "6.1"), 0.5, 10, same_time);
     let ended = lab.run("compare c d --fail-on 5%");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(ended.out.starts_with("2 better, 2 no difference"), "{}", ended.out);
+    assert!(ended.out.contains("verdicts  2 better, 2 no difference"), "{}", ended.out);
     let shares = lab.run("compare c d --metric cpu_percent --format json");
     assert_eq!(verdicts(&shares), ["differs", "differs"]);
 }
@@ -204,7 +211,7 @@ fn another_kernel_is_not_comparable_unless_it_is_meant() {
     run(&lab, "a", 1.0, 10);
     keep(&lab, &info("b", "6.9"), 1.1, 10);
     let ended = lab.run("compare a b --format json --metric rate_bytes --fail-on 5");
-    assert_eq!((ended.code, verdicts(&ended)), (0, vec!["not comparable".to_owned(); 2]));
+    assert_eq!((ended.code, verdicts(&ended)), (7, vec!["not comparable".to_owned(); 2]));
     assert_eq!(rows(&ended)[0]["reason"], "kernel: 6.1 in A, 6.9 in B");
     let meant = lab.run("compare a b --format json --metric rate_bytes --across kernel");
     assert_eq!(verdicts(&meant), ["worse", "worse"]);
@@ -217,9 +224,18 @@ fn few_passes_are_not_enough_and_it_is_said_how_many_are() {
     run(&lab, "b", 1.1, 1);
     let ended = lab.run("compare a b --format json --metric rate_bytes");
     assert_eq!(verdicts(&ended), ["cannot tell", "cannot tell"]);
-    assert_eq!(rows(&ended)[0]["needed_count"], 5);
+    assert_eq!(rows(&ended)[0]["needed_count"], 4);
     let table = lab.run("compare a b --metric rate_bytes").out;
-    assert!(table.contains("cannot tell (needs 5 passes)") && table.contains("n.m."), "{table}");
+    assert!(table.contains("cannot tell (needs 4 passes)") && table.contains("n.m."), "{table}");
+    assert!(table.starts_with("No difference is sure"), "{table}");
+    assert!(table.lines().next().unwrap().ends_with("4 passes would tell."), "{table}");
+    // A script learns that neither is known.
+    let unsure = lab.run("compare a b --metric rate_bytes --fail-on 5%");
+    unsure.assert_refused(7, &["2 cannot tell"]);
+    // What is known decides, whatever else is not.
+    run(&lab, "c", 1.0, 10);
+    run(&lab, "d", 1.5, 10);
+    lab.run("compare c d --fail-on 5%").assert_refused(4, &["worse by 5 % or more"]);
 }
 
 #[test]
@@ -319,6 +335,47 @@ fn two_targets_in_turn_are_compared_by_pairs() {
     let again = lab.run(&format!("compare {name} --format json"));
     assert_eq!(rows(&again), rows(&ended));
     lab.assert_clean();
+}
+
+/// Who compares a target with itself sees what differs by chance.
+#[test]
+fn a_target_is_compared_with_itself() {
+    let lab = Lab::new();
+    let words = "throughput d d --abab --rw randread --size 256k --runs 6 --no-ceiling";
+    let ended = lab.run(&format!("{words} --format json"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let rows = rows(&ended);
+    assert_eq!((&rows[0]["count_a"], &rows[0]["count_b"]), (&json!(6), &json!(6)));
+    assert_eq!(lab.samples().len(), 14, "a warm-up and six passes each");
+    assert_ne!(rows[0]["a"], rows[0]["b"], "each side has passes of its own");
+    lab.run("throughput d d --rw randread").assert_refused(2, &["name one of them"]);
+    lab.assert_clean();
+}
+
+/// A trace says first how long calls took, then how long requests did.
+#[test]
+fn calls_of_traces_are_compared_first() {
+    let lab = Lab::new();
+    let trace = |name: &str, factor: u64| {
+        let info = RunInfo { experiment: "record".into(), ..info(name, "6.1") };
+        keep(&lab, &info, 1.0, 10);
+        let call = |i: u64| Call {
+            begin_ns: (i * 10_000_000) as i64,
+            end_ns: Some((i * 10_000_000 + factor * (1_000_000 + i * 7919 % 50_000)) as i64),
+            ..Call::default()
+        };
+        let calls = (0..240).map(call).collect();
+        let context = Context { calls, ..Context::default() };
+        context.write(&lab.path("runs").join(name), &Default::default()).unwrap();
+    };
+    trace("a", 1);
+    trace("b", 4);
+    let out = lab.run("compare a b").out;
+    assert!(out.starts_with("B is worse: its p99 response time of calls is 300% higher"), "{out}");
+    let ended = lab.run("compare a b --format json");
+    let row = &rows(&ended)[0];
+    assert_eq!(row["subject"]["class"], "calls");
+    assert_eq!((&row["verdict"], &row["count_a"]), (&json!("worse"), &json!(12)));
 }
 
 #[test]

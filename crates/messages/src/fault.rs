@@ -1,6 +1,6 @@
 //! Exit codes, decided in one place: 0 fine · 1 I/O or verification error · 2 usage · 3 refused by
 //! the guard · 4 `compare` found a regression · 5 not steady, or not faithful · 6 the output could
-//! not be printed · 130 interrupted.
+//! not be printed · 7 `compare` cannot tell · 130 interrupted.
 
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
@@ -20,6 +20,8 @@ pub enum Fault {
     NotSteady,
     /// All went well, but for the output: standard output is closed or refuses it.
     Unprinted,
+    /// `compare` was asked for a regression and cannot tell.
+    Unsure,
     /// The user stopped it.
     Interrupted,
 }
@@ -34,6 +36,7 @@ impl Fault {
             Self::Worse => 4,
             Self::NotSteady => 5,
             Self::Unprinted => 6,
+            Self::Unsure => 7,
             Self::Interrupted => 130,
         }
     }

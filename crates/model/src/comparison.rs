@@ -28,16 +28,6 @@ named! {
 /// What a reader must know of a row besides its verdict. The sentence is made in `report`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remark {
-    /// The sides' medians are not as far apart as the values are pair by pair (or each with each):
-    /// the values scatter, mostly in groups, and the two medians fell into different ones.
-    MediansApart {
-        /// The difference of the medians, per cent of A's.
-        percent: f64,
-        /// The middle half of A's values.
-        a: (f64, f64),
-        /// The middle half of B's values.
-        b: (f64, f64),
-    },
     /// Other quantities of the same subject that surely went the other way.
     Opposed(Vec<String>),
 }
@@ -60,15 +50,16 @@ pub struct Comparison {
     pub quantity: String,
     /// The quantity's unit.
     pub unit: String,
-    /// The median of A's units.
+    /// The middle of A's units (the median of the averages of their pairs).
     pub a: Option<f64>,
-    /// The median of B's units.
+    /// The middle of B's units.
     pub b: Option<f64>,
     /// How many values of A, and of B.
     pub counts: (usize, usize),
-    /// B's difference from A, per cent of A.
+    /// By how much `b` is more than `a`, per cent of `a`.
     pub difference_percent: Option<f64>,
-    /// Lower end of its 95 % interval, by itself.
+    /// Lower end of the interval that the verdict rests on: 95 % of this row alone for *no
+    /// difference*, otherwise corrected for the number of rows.
     pub low_percent: Option<f64>,
     /// Upper end.
     pub high_percent: Option<f64>,

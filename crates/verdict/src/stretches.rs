@@ -1,10 +1,11 @@
-//! The series of a trace: its requests in stretches of equal number, in the order of their arrival.
+//! The series of a trace: its requests, and its calls that made files durable, in stretches of
+//! equal number, in the order of their arrival.
 
 use crate::requests::{ByClass, Share, Traffic, is_response};
 use analyze::compare::MOST_UNITS;
 use analyze::compare::series::Series;
 use model::histogram::{Buckets, ByOctave, Store};
-use model::record::{Flags, Op, Request, Subject};
+use model::record::{Call, Flags, Op, Request, Subject};
 
 /// Requests by stretch and operation.
 #[derive(Debug)]
@@ -33,6 +34,27 @@ const QUANTITIES: [(&str, Figure); 8] = [
 
 fn quantile_ns<S: Store>(times: Option<&Buckets<S>>, quantile: f64) -> Option<f64> {
     Some(times?.quantile_ns(quantile)? as f64)
+}
+
+/// The series of calls, in the order of their begins; none without any whose end is known.
+pub fn of_calls(calls: &[Call]) -> Vec<Series> {
+    let time = |call: &Call| u64::try_from(call.end_ns?.checked_sub(call.begin_ns)?).ok();
+    let times: Vec<u64> = calls.iter().filter_map(time).collect();
+    let stretches = times.chunks(times.len().div_ceil(MOST_UNITS).max(1)).map(|stretch| {
+        let mut traffic = Traffic::default();
+        let response = traffic.response.insert(Buckets::default());
+        stretch.iter().for_each(|ns| response.record(*ns));
+        traffic
+    });
+    let stretches: Vec<Traffic> = stretches.collect();
+    let of_time = QUANTITIES.into_iter().filter(|(quantity, _)| is_response(quantity));
+    let series = of_time.map(|(quantity, value)| Series {
+        subject: Subject::class("all", "calls"),
+        quantity: quantity.to_owned(),
+        values: stretches.iter().filter_map(value).collect(),
+        ..Series::default()
+    });
+    series.filter(|series| !series.values.is_empty()).collect()
 }
 
 impl Stretches {

@@ -6,16 +6,18 @@
 //!   neighbours in time, by their median: neighbours resemble each other, and a test that takes
 //!   each for itself finds differences in nothing (*batch means*: Law, *Simulation Modeling and
 //!   Analysis*, section 9.5.3).
-//! - The shift and its interval are by ranks ([`rank`]), of the logarithms, so that they are
-//!   ratios.
+//! - A side's value is the middle of its units ([`rank::middle`]), and the change is from the one
+//!   middle to the other, of logarithms, so that it is a ratio. A test ([`test`]) says how likely
+//!   it is by chance, and gives its interval.
 //! - The probabilities of all rows are corrected by Holm (*A simple sequentially rejective multiple
 //!   test procedure*, 1979): one false difference among all of them in one case of twenty.
 //! - The *noise floor* of a row is the greater difference between the halves of either side (A/A),
 //!   and what the machine itself changed between the runs. What is not above it is not called a
 //!   difference.
 //! - *No difference* is said only where the interval leaves no space for one that matters.
-//! - What seems to contradict itself is remarked ([`remark`]): medians that do not fit the change,
-//!   and quantities of one cell that went opposite ways.
+//! - A row's interval is the one that its verdict rests on: a difference's leaves 0 out after the
+//!   correction; that of *no difference* is of the row alone.
+//! - Quantities of one cell that went opposite ways are remarked ([`remark`]).
 //!
 //! Non-goals: reading files, printing.
 
@@ -25,6 +27,7 @@ pub mod rank;
 mod remark;
 pub mod series;
 pub mod setting;
+mod test;
 #[cfg(test)]
 mod tests;
 
@@ -32,9 +35,10 @@ use crate::statistics::median;
 use model::comparison::{Compared, Comparison, Outcome, SideDoubt};
 use model::record::{Better, Subject, quantity};
 use number::{Powers, upper_limit};
-use rank::Design;
+use rank::{Design, middle};
 pub use series::Series;
 use std::collections::BTreeMap;
+use test::Test;
 
 /// Units that the test is given, of each side.
 pub const MOST_UNITS: usize = 12;
@@ -111,7 +115,8 @@ fn compare_with(
     let mut rows: Vec<(Comparison, Measured)> =
         shared.into_iter().map(|(key, a, b)| row(key, a, b, question)).collect();
     find_floors(&mut rows, question);
-    let tested = holm(&mut rows);
+    let tested = find_probabilities(&mut rows, question.unit.design());
+    holm(&mut rows);
     let mut judged = |(row, measured)| judge(row, &measured, question, powers, tested);
     let mut rows: Vec<Comparison> = rows.into_iter().map(&mut judged).collect();
     remark::opposed(&mut rows);
@@ -151,12 +156,16 @@ fn by_key(runs: &[Vec<Series>]) -> (Vec<Key>, BTreeMap<Key, OfKey<'_>>) {
 /// What a row's verdict rests on, in the scale of the test.
 #[derive(Default)]
 struct Measured {
-    interval: Option<(f64, f64)>,
+    /// The units of A and of B.
+    units: [Vec<f64>; 2],
     shift: Option<f64>,
+    test: Option<Test>,
+    /// The probability with which the interval of a difference may miss it.
+    level: f64,
     floor: f64,
     /// How far the halves of each side are apart.
     halves: Vec<f64>,
-    /// The scale is that of logarithms.
+    /// The scale is that of logarithms; else that of shares of A.
     is_ratio: bool,
     /// Deviation of a unit, its upper limit.
     deviation: Option<f64>,
@@ -164,6 +173,19 @@ struct Measured {
     values_of_unit: usize,
     /// The most values that a side has.
     values: usize,
+}
+
+impl Measured {
+    /// The interval of the shift at a level.
+    fn interval(&self, level: f64) -> Option<(f64, f64)> {
+        let [a, b] = &self.units;
+        self.test?.interval(a, b, level)
+    }
+
+    /// A shift as per cent of A.
+    fn percent(&self, shift: f64) -> f64 {
+        100.0 * if self.is_ratio { shift.exp_m1() } else { shift }
+    }
 }
 
 /// Whether the values are ratios to each other.
@@ -251,40 +273,51 @@ fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) 
         return Measured::default();
     }
     let scale = |value: &f64| if of_ratios { value.ln() } else { value / base };
-    let percent = |shift: f64| 100.0 * if of_ratios { shift.exp_m1() } else { shift };
+    let back = |value: f64| if of_ratios { value.exp() } else { value * base };
     let scaled = |values: &[f64]| blocks(&values.iter().map(scale).collect::<Vec<_>>());
-    let (units_a, units_b) = (scaled(a), scaled(b));
+    let units = [scaled(a), scaled(b)];
     let design = question.unit.design();
-    let Some(shift) = design.shift(&units_a, &units_b) else { return Measured::default() };
-    let halves = [&units_a, &units_b].map(|units| halves_differ(design, units));
-    let halves: Vec<f64> = halves.into_iter().flatten().collect();
-    row.difference_percent = Some(percent(shift.estimate));
-    row.low_percent = shift.interval.map(|(low, _)| percent(low));
-    row.high_percent = shift.interval.map(|(_, high)| percent(high));
-    row.method = design.method().to_owned();
-    row.probability = Some(shift.probability);
-    row.remarks.extend(remark::medians_apart(row, (a, b), question.effect_percent));
-    Measured {
-        interval: shift.interval,
-        shift: Some(shift.estimate),
-        floor: 0.0,
-        halves,
+    let middles = units.each_ref().map(|units| middle(units).map(back));
+    let halves = units.each_ref().map(|units| halves_differ(design, units));
+    let measured = Measured {
+        shift: test::shift(&units[0], &units[1]),
+        halves: halves.into_iter().flatten().collect(),
         is_ratio: of_ratios,
-        deviation: deviation(design, &units_a, &units_b),
+        deviation: deviation(design, &units[0], &units[1]),
         values_of_unit: a.len().max(b.len()).div_ceil(MOST_UNITS),
         values: a.len().min(b.len()),
-    }
+        units,
+        ..Measured::default()
+    };
+    [row.a, row.b] = middles;
+    // From the two numbers that are printed.
+    row.difference_percent = row.a.zip(row.b).map(|(a, b)| 100.0 * (b / a - 1.0));
+    measured
 }
 
-impl Design {
-    fn method(self) -> &'static str {
-        match self {
-            Self::Apart => "rank sums (Mann-Whitney), shift and interval by Hodges-Lehmann, exact",
-            Self::Pairs => {
-                "signed ranks of pairs (Wilcoxon), shift and interval by Hodges-Lehmann, exact"
-            }
-        }
+/// The test of each row and its probability; how many rows are tested.
+fn find_probabilities(rows: &mut [(Comparison, Measured)], design: Design) -> usize {
+    let is_tested = |(row, measured): &(Comparison, Measured)| {
+        row.outcome != Outcome::NotComparable && measured.shift.is_some()
+    };
+    let tested = rows.iter().filter(|row| is_tested(row)).count();
+    let least = LEVEL / tested.max(1) as f64;
+    for (row, measured) in rows.iter_mut().filter(|(_, measured)| measured.shift.is_some()) {
+        let [a, b] = &measured.units;
+        let counts = (a.len().min(b.len()), a.len().max(b.len()));
+        let test = Test::of(design, counts, least);
+        (row.method, row.probability) = (test.name().to_owned(), Some(test.probability(a, b)));
+        (measured.test, measured.level) = (Some(test), LEVEL);
+        show(row, measured, LEVEL);
     }
+    tested
+}
+
+/// Shows the interval at this level.
+fn show(row: &mut Comparison, measured: &Measured, level: f64) {
+    let interval = measured.interval(level);
+    row.low_percent = interval.map(|(low, _)| measured.percent(low));
+    row.high_percent = interval.map(|(_, high)| measured.percent(high));
 }
 
 /// How far a side's halves are apart: its first and its second half in time, or the odd and the
@@ -347,22 +380,24 @@ fn find_floors(rows: &mut [(Comparison, Measured)], question: &Question) {
     }
 }
 
-/// Corrects the probabilities of the rows that are comparable; how many they are.
-fn holm(rows: &mut [(Comparison, Measured)]) -> usize {
-    let mut tested: Vec<&mut Comparison> = rows
+/// Corrects the probabilities of the rows that are comparable, and sets the level of the interval
+/// that agrees with it: it leaves 0 out where the corrected probability is small enough.
+fn holm(rows: &mut [(Comparison, Measured)]) {
+    let mut tested: Vec<&mut (Comparison, Measured)> = rows
         .iter_mut()
-        .map(|(row, _)| row)
-        .filter(|row| row.outcome != Outcome::NotComparable && row.probability.is_some())
+        .filter(|(row, _)| row.outcome != Outcome::NotComparable && row.probability.is_some())
         .collect();
     let of = |row: &Comparison| row.probability.unwrap_or(1.0);
-    tested.sort_by(|a, b| of(a).total_cmp(&of(b)));
+    tested.sort_by(|(a, _), (b, _)| of(a).total_cmp(&of(b)));
     let count = tested.len();
-    let mut least = 0.0f64;
-    for (position, row) in tested.iter_mut().enumerate() {
+    let (mut least, mut sure) = (0.0f64, 0);
+    for (position, (row, measured)) in tested.into_iter().enumerate() {
         least = least.max(of(row) * (count - position) as f64).min(1.0);
         row.corrected_probability = Some(least);
+        // The first that is not sure ends the series: all after it are held to its level.
+        measured.level = LEVEL / (count - sure) as f64;
+        sure += usize::from(least <= LEVEL);
     }
-    count
 }
 
 fn judge(
@@ -376,30 +411,64 @@ fn judge(
         return row;
     };
     let effect = (question.effect_percent / 100.0).ln_1p();
-    if corrected <= LEVEL && shift.abs() > measured.floor {
+    show(&mut row, measured, measured.level);
+    let interval = measured.interval(measured.level);
+    let is_sure = corrected <= LEVEL && interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
+    if is_sure && shift.abs() > measured.floor {
         row.outcome = direction(&row.quantity, shift);
         return row;
     }
-    if measured.interval.is_some_and(|(low, high)| low >= -effect && high <= effect) {
+    if measured.interval(LEVEL).is_some_and(|(low, high)| low >= -effect && high <= effect) {
         row.outcome = Outcome::NoDifference;
+        show(&mut row, measured, LEVEL);
+        return row;
+    }
+    row.outcome = Outcome::CannotTell;
+    // Two runs of two moments stay of two moments, however long they are.
+    if measured.floor > effect && matches!(question.unit, Unit::Pass | Unit::Stretch) {
+        row.reason = Some(floor_reason(question));
         return row;
     }
     let power = powers.at(question.unit.design(), tested);
-    let needed = match measured.deviation {
+    let by_power = match measured.deviation {
         Some(deviation) => power.needed(effect, deviation),
         None => power.fewest(),
     };
-    let needed = needed.map(|units| units * measured.values_of_unit);
-    let more = needed.filter(|needed| *needed > measured.values);
-    row.needed = more.filter(|needed| *needed <= MOST_NEEDED && measured.floor <= effect);
+    let by_power = by_power.map(|units| units * measured.values_of_unit);
+    let needed = by_power.map(|needed| needed.max(by_width(measured, interval, effect)));
+    row.needed = needed.filter(|needed| *needed <= MOST_NEEDED);
     if row.needed.is_none() {
-        row.reason = Some(match (measured.floor > effect, more) {
-            (true, _) => "the sides differ by more than matters within themselves".to_owned(),
-            (_, Some(_)) => format!("not even {MOST_NEEDED} {} would tell", question.unit.name()),
-            (_, None) => "the difference is about as great as the noise".to_owned(),
-        });
+        let unit = question.unit.name();
+        row.reason = Some(format!("more than {MOST_NEEDED} {unit} would be needed to tell"));
     }
     row
+}
+
+/// Why more passes of the same two runs would not tell.
+fn floor_reason(question: &Question) -> String {
+    let effect = question.effect_percent;
+    match question.unit {
+        Unit::Stretch => format!(
+            "within one trace the load itself changes by more than {effect} %; longer traces of a \
+             steady load would tell"
+        ),
+        _ => format!(
+            "without any change the numbers differ by more than {effect} % (noise); --abab, or at \
+             least 4 runs per side, would tell"
+        ),
+    }
+}
+
+/// How many values make the interval, and the noise floor, so narrow that it leaves out either 0 or
+/// what matters; more than there are, since these did not.
+fn by_width(measured: &Measured, interval: Option<(f64, f64)>, effect: f64) -> usize {
+    let (Some((low, high)), Some(shift)) = (interval, measured.shift) else { return 0 };
+    let half = ((high - low) / 2.0).max(measured.floor);
+    let wanted = shift.abs().max(effect - shift.abs());
+    let wider = (half / wanted).powi(2);
+    // A number of no use is not turned into an integer.
+    let needed = (measured.values as f64 * wider).min(1e6).ceil() as usize;
+    needed.max(measured.values + 1)
 }
 
 fn direction(name: &str, shift: f64) -> Outcome {

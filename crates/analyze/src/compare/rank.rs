@@ -6,7 +6,7 @@
 //!
 //! Non-goals: many values. The count grows with the fourth power; callers give a dozen or two.
 
-use crate::statistics::median_of_sorted;
+use crate::statistics::{median, median_of_sorted};
 
 /// A shift from A to B.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,34 +33,38 @@ const INTERVAL_LEVEL: f64 = 1.0 - crate::statistics::CONFIDENCE;
 impl Design {
     /// The shift from `a` to `b`; none without values. Of pairs, those that have a partner count.
     pub fn shift(self, a: &[f64], b: &[f64]) -> Option<Shift> {
-        let sorted = self.differences(a, b);
-        let estimate = median_of_sorted(&sorted)?;
-        let probability = match self {
+        let estimate = median_of_sorted(&self.differences(a, b))?;
+        let interval = self.interval(a, b, INTERVAL_LEVEL);
+        Some(Shift { estimate, interval, probability: self.probability(a, b) })
+    }
+
+    /// How likely so great a difference of the ranks is by chance.
+    pub(super) fn probability(self, a: &[f64], b: &[f64]) -> f64 {
+        match self {
             Self::Apart => rank_sum_probability(a, b),
             Self::Pairs => {
                 signed_rank_probability(&a.iter().zip(b).map(|(a, b)| b - a).collect::<Vec<_>>())
             }
-        };
-        let units = (a.len().min(b.len()), a.len().max(b.len()));
-        let cut = self.cut(units, INTERVAL_LEVEL);
-        let interval = cut.and_then(|cut| {
-            Some((*sorted.get(cut)?, *sorted.get(sorted.len().checked_sub(cut + 1)?)?))
-        });
-        Some(Shift { estimate, interval, probability })
+        }
+    }
+
+    /// The interval of the shift that misses it with this probability; none where the values are
+    /// too few for one.
+    pub(super) fn interval(self, a: &[f64], b: &[f64], level: f64) -> Option<(f64, f64)> {
+        self.between(a, b, self.cut((a.len().min(b.len()), a.len().max(b.len())), level)?)
+    }
+
+    /// The differences without so many at each end.
+    pub(super) fn between(self, a: &[f64], b: &[f64], cut: usize) -> Option<(f64, f64)> {
+        let sorted = self.differences(a, b);
+        Some((*sorted.get(cut)?, *sorted.get(sorted.len().checked_sub(cut + 1)?)?))
     }
 
     /// The differences whose median is the shift, sorted.
     pub(super) fn differences(self, a: &[f64], b: &[f64]) -> Vec<f64> {
         let mut found: Vec<f64> = match self {
             Self::Apart => b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect(),
-            Self::Pairs => {
-                let d: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
-                let upto = |i: usize| d.iter().take(i + 1).copied();
-                d.iter()
-                    .enumerate()
-                    .flat_map(|(i, one)| upto(i).map(move |o| (one + o) / 2.0))
-                    .collect()
-            }
+            Self::Pairs => averages(&a.iter().zip(b).map(|(a, b)| b - a).collect::<Vec<_>>()),
         };
         found.sort_by(f64::total_cmp);
         found
@@ -87,6 +91,19 @@ impl Design {
         // Doubled ranks have even sums alone.
         counts.iter().skip(least).step_by(2).take_while(within).count().checked_sub(1)
     }
+}
+
+/// The averages of all pairs of values, each with itself too (Walsh's).
+fn averages(values: &[f64]) -> Vec<f64> {
+    let upto = |i: usize| values.iter().take(i + 1).copied();
+    let of = |(i, one): (usize, &f64)| upto(i).map(|o| (one + o) / 2.0).collect::<Vec<_>>();
+    values.iter().enumerate().flat_map(of).collect()
+}
+
+/// The middle of one side: the median of the averages of its pairs (Hodges & Lehmann). Where the
+/// values lie in two groups, it moves with the share of each; a median leaps.
+pub(super) fn middle(values: &[f64]) -> Option<f64> {
+    median(&averages(values))
 }
 
 /// Ranks from the least on, doubled so that the shared ranks of equals are whole numbers.

@@ -11,7 +11,7 @@ use experiment::throughput::Plan;
 use messages::fault::{Fault, failure};
 use messages::output::terminal_width;
 use model::comparison::{Compared, Comparison, Outcome};
-use model::record::TOOL_VERSION;
+use model::record::{Better, TOOL_VERSION, quantity};
 use model::run::RunInfo;
 use model::workload::Battery;
 use report::compare::About;
@@ -235,11 +235,27 @@ fn is_regression(row: &Comparison, percent: f64) -> bool {
         && row.difference_percent.is_some_and(|difference| difference.abs() >= percent)
 }
 
+/// Whether a row may be worse by so much or more and nobody knows: what cannot be compared, and
+/// what cannot tell and whose interval does not exclude it.
+fn is_open(row: &Comparison, percent: f64) -> bool {
+    let worst = match quantity(&row.quantity).and_then(|quantity| quantity.better) {
+        None => None,
+        Some(Better::Lower) => row.high_percent,
+        Some(Better::Higher) => row.low_percent.map(|low| -low),
+    };
+    match row.outcome {
+        Outcome::NotComparable => true,
+        Outcome::CannotTell => worst.is_none_or(|worst| worst >= percent),
+        _ => false,
+    }
+}
+
 /// What is suspect decides nothing: a doubted number must fail no build. It is said, so that nobody
 /// takes the exit code for a clean one.
 fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
     let worse = || compared.rows.iter().filter(|row| is_regression(row, percent));
     let suspect = worse().filter(|row| row.is_suspect()).count();
+    let all = compared.rows.len();
     if suspect > 0 {
         note(&format!(
             "{suspect} of {} findings that are worse by {percent} % or more {} suspect and not \
@@ -248,13 +264,19 @@ fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
             if suspect == 1 { "is" } else { "are" }
         ));
     }
-    match worse().count() - suspect {
+    let sure = worse().count() - suspect;
+    if sure > 0 {
+        let sentence = format!("{sure} of {all} findings are worse by {percent} % or more");
+        return Err(failure(Fault::Worse, sentence));
+    }
+    let counted = compared.rows.iter().filter(|row| row.is_measured() && !row.is_suspect());
+    match counted.filter(|row| is_open(row, percent)).count() {
         0 => Ok(()),
-        one_or_more => Err(failure(
-            Fault::Worse,
+        open => Err(failure(
+            Fault::Unsure,
             format!(
-                "{one_or_more} of {} findings are worse by {percent} % or more",
-                compared.rows.len()
+                "none of {all} findings is surely worse by {percent} % or more, but {open} cannot \
+                 tell; the verdicts say what would"
             ),
         )),
     }

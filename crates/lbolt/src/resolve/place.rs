@@ -26,7 +26,20 @@ pub(crate) struct System {
     pub(crate) kind: SystemKind,
 }
 
+/// What the second of two equal targets has more in its name.
+const AGAIN: &str = " (again)";
+
 impl System {
+    /// One target twice goes under two names, or all passes would be one cell's.
+    pub(crate) fn name_again(&mut self) {
+        self.name.column.push_str(AGAIN);
+    }
+
+    /// What its scratch files are named after in a run, so that a directory can be there twice.
+    pub(crate) fn scratch_name(&self, run: &str) -> String {
+        format!("{run}{}", if self.name.column.ends_with(AGAIN) { "-again" } else { "" })
+    }
+
     /// Whether it is a modelled machine.
     pub(crate) fn is_model(&self) -> bool {
         matches!(self.kind, SystemKind::Model(_))

@@ -72,10 +72,13 @@ pub(crate) fn resolve(
         battery.programs.iter_mut().for_each(|program| program.direct = true);
     }
     battery.check().map_err(|e| usage(e.to_string()))?;
-    refuse_doubles(&targets)?;
+    // In turn, one place twice shows what differs by chance.
+    if !options.abab {
+        refuse_doubles(&targets)?;
+    }
     let (file_bytes, size_reason) = file_size(options, &battery, &targets, output_directory)?;
     refuse_broken_blocks(options, &battery, file_bytes, &size_reason)?;
-    let systems: Vec<System> = targets
+    let mut systems: Vec<System> = targets
         .iter()
         .map(|target| system(target, &targets, options, &battery, file_bytes, output_directory))
         .collect::<Result<_, _>>()?;
@@ -85,6 +88,11 @@ pub(crate) fn resolve(
         return Err(usage("--steady compares passes; give --runs 2 or more"));
     }
     if options.abab {
+        if let [a, b] = systems.as_mut_slice()
+            && a.name == b.name
+        {
+            b.name_again();
+        }
         refuse_no_pair(&systems)?;
     }
     if let Some(model) = systems.iter().find(|system| system.is_model()) {

@@ -4,7 +4,7 @@
 //! Non-goals: the statistics (`analyze::compare`).
 
 use crate::run::session::Outcome;
-use ::verdict::stretches::Stretches;
+use ::verdict::stretches::{Stretches, of_calls};
 use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
@@ -13,8 +13,8 @@ use messages::fault::{Fault, failure, of_records};
 use model::doubt::Code;
 use model::engine::EngineKind;
 use model::history::History;
-use model::record::Subject;
 use model::record::requests::RequestFile;
+use model::record::{Context, Subject};
 use model::run::{RunDirectory, RunInfo};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -201,6 +201,11 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
         };
         series.retain(|s| !is_known(s));
         series.extend(of_stretches);
+    }
+    if is_trace(info) {
+        // What a program waited for comes before what a device was given.
+        let context = Context::read(run.path()).map_err(of_records)?;
+        series.splice(..0, of_calls(&context.calls));
     }
     Ok(series)
 }

@@ -122,7 +122,8 @@ impl Bench {
     /// The scratch directory of a system, where it has one.
     fn scratch(&self, system: &System, run: &str) -> Option<PathBuf> {
         let SystemKind::Directory(directory) = &system.kind else { return None };
-        let subject = Directory::new(directory, run, self.clock.clone(), self.control.clone());
+        let (run, clock) = (system.scratch_name(run), self.clock.clone());
+        let subject = Directory::new(directory, &run, clock, self.control.clone());
         Some(subject.scratch().to_owned())
     }
 }
@@ -267,7 +268,8 @@ impl<'a> Session<'a> {
         trace: TraceSource,
     ) -> Result<(SystemSubject, Box<dyn Clock>), SubjectError> {
         let Bench { clock, control, .. } = &self.bench;
-        SystemSubject::new(&system.kind, &self.info.name, (clock, control), trace)
+        let run = system.scratch_name(&self.info.name);
+        SystemSubject::new(&system.kind, &run, (clock, control), trace)
     }
 
     /// Runs on draws of a modelled system; its findings get their ranges from what `findings` makes

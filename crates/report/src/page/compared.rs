@@ -6,7 +6,7 @@
 use super::table::Table;
 use super::{Page, Section};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
-use crate::compare::{About, sheet, subject, summary};
+use crate::compare::{About, answer, sheet, subject, summary};
 use crate::figure::Figure;
 use crate::listing::Listing;
 use crate::number::significant;
@@ -22,7 +22,7 @@ const MOST: usize = 40;
 /// What the page of a comparison says.
 pub fn of_comparison(compared: &Compared, about: &About) -> Page {
     let sides = [format!("A: {}", about.a), format!("B: {}", about.b)];
-    let sentences = [format!("B against A: {}.", summary(compared))];
+    let sentences = [answer(compared, about), format!("B against A: {}.", summary(compared))];
     let notes = about.notes.iter().map(|note| format!("{}.", upper(note)));
     let sentences = sentences.into_iter().chain(noise(compared)).chain(sides).chain(notes);
     // In a table of their own here.
@@ -112,8 +112,8 @@ fn chart(compared: &Compared) -> Option<Chart> {
     let found: Vec<Entry> = found.collect();
     let axis = Axis::new("B less A, of A", "%", Scale::Linear);
     let chart = Chart::rows("differences", "Differences", Kind::Dots, axis, &found)?;
-    let method = "B's difference from A with its 95 % interval, by itself; the colour is the \
-        verdict, which is corrected for the number of rows.";
+    let method = "B's difference from A with the 95 % interval that its verdict rests on; the \
+        colour is the verdict. Both are corrected for the number of rows.";
     let more = (left > 0).then(|| format!("The {MOST} greatest; {left} more are in the table."));
     Some(chart.by(method).noted(more).ruled("x", 0.0, "no difference"))
 }
