@@ -43,5 +43,5 @@ mod walk;
 
 pub use announced::{announced, heard, names_its_writers};
 pub use keyring::without_session_keys;
-pub use process_tree::end_tree;
+pub use process_tree::{Family, end_tree};
 pub use walk::Distrust;

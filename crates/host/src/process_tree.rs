@@ -4,12 +4,14 @@
 //! known only if it was seen before, so what was seen once stays known. A process is signalled by
 //! its descriptor (pidfd_open(2)), which is that of no later one of the same number.
 //!
+//! Who else wants to know whose a process is asks a [`Family`].
+//!
 //! Non-goals: a process that was made a daemon before anybody looked: it is on its own.
 
 use crate::process::numbers;
 use model::process::Stat;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// How often it is looked who is still there.
@@ -18,22 +20,22 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Ends a process and what it started: with SIGTERM, and after `patience` with SIGKILL. Returns
 /// when all have ended; the process itself may still have to be waited for by whoever started it.
 pub fn end_tree(pid: u32, patience: Duration) {
-    let Some(root) = Stat::of(pid) else { return };
-    // By number, when each was started; and whether it was asked to end.
-    let mut known = BTreeMap::from([(pid, (root.started, false))]);
+    let Some(mut family) = Family::of(pid) else { return };
+    // Who was asked to end.
+    let mut asked = BTreeSet::new();
     let began = Instant::now();
     loop {
         let living = living();
-        grow(&mut known, &living);
+        family.grow(&living);
         let is_there = |pid: u32, started| living.get(&pid).is_some_and(|s| s.started == started);
         let is_late = began.elapsed() >= patience;
         let mut is_over = true;
-        for (pid, (started, is_asked)) in &mut known {
+        for (pid, started) in &family.known {
             if !is_there(*pid, *started) {
                 continue;
             }
             is_over = false;
-            if is_late || !std::mem::replace(is_asked, true) {
+            if asked.insert(*pid) || is_late {
                 send(*pid, *started, if is_late { Signal::KILL } else { Signal::TERM });
             }
         }
@@ -50,22 +52,49 @@ fn living() -> BTreeMap<u32, Stat> {
     stats.filter(|(_, stat)| !stat.has_ended).collect()
 }
 
-/// Adds the children of those that are known, who is in a process group of one of them, and theirs.
-fn grow(known: &mut BTreeMap<u32, (u64, bool)>, living: &BTreeMap<u32, Stat>) {
-    loop {
-        let has_parent = |stat: &Stat| {
-            let parent = known.get(&stat.parent).zip(living.get(&stat.parent));
-            parent.is_some_and(|((started, _), parent)| *started == parent.started)
-        };
-        // The number of a group is given to nobody else while somebody is in it.
-        let is_of = |stat: &Stat| has_parent(stat) || known.contains_key(&stat.group);
-        let is_new = |(pid, stat): &(&u32, &Stat)| !known.contains_key(pid) && is_of(stat);
-        let new: Vec<(u32, u64)> =
-            living.iter().filter(is_new).map(|(pid, stat)| (*pid, stat.started)).collect();
-        if new.is_empty() {
-            return;
+/// A process and all that it started, as far as anybody looked while its parents were there.
+#[derive(Debug, Clone)]
+pub struct Family {
+    /// By number, when each was started.
+    known: BTreeMap<u32, u64>,
+}
+
+impl Family {
+    /// Of a process; none if it is gone.
+    pub fn of(pid: u32) -> Option<Self> {
+        Some(Self { known: BTreeMap::from([(pid, Stat::of(pid)?.started)]) })
+    }
+
+    /// Looks who has been started since the last time.
+    pub fn look(&mut self) {
+        self.grow(&living());
+    }
+
+    /// Whether a thread is of one of these processes: it has their parent or their group, which all
+    /// threads of a process share.
+    pub fn has(&self, thread: &Stat) -> bool {
+        self.known.contains_key(&thread.parent) || self.known.contains_key(&thread.group)
+    }
+
+    /// Adds the children of those that are known, who is in a process group of one of them, and
+    /// theirs.
+    fn grow(&mut self, living: &BTreeMap<u32, Stat>) {
+        let known = &mut self.known;
+        loop {
+            let has_parent = |stat: &Stat| {
+                let parent = known.get(&stat.parent).zip(living.get(&stat.parent));
+                parent.is_some_and(|(started, parent)| *started == parent.started)
+            };
+            // The number of a group is given to nobody else while somebody is in it.
+            let is_of = |stat: &Stat| has_parent(stat) || known.contains_key(&stat.group);
+            let is_new = |(pid, stat): &(&u32, &Stat)| !known.contains_key(pid) && is_of(stat);
+            let new: Vec<(u32, u64)> =
+                living.iter().filter(is_new).map(|(pid, stat)| (*pid, stat.started)).collect();
+            if new.is_empty() {
+                return;
+            }
+            known.extend(new);
         }
-        known.extend(new.into_iter().map(|(pid, started)| (pid, (started, false))));
     }
 }
 
@@ -104,6 +133,26 @@ mod tests {
         end_tree(child.id(), Duration::from_secs(60));
         assert!(others.iter().all(is_gone), "{others:?}");
         assert!(!child.wait().unwrap().success());
+    }
+
+    /// As fio's workers are: children in sessions, and groups, of their own.
+    #[test]
+    fn who_has_a_group_of_its_own_is_of_the_family_all_the_same() {
+        let script = "setsid sh -c 'echo $$; sleep 60; true' & \
+                      setsid sh -c 'echo $$; sleep 60; true' & wait";
+        let (mut child, others) = family(script);
+        let mut of_child = Family::of(child.id()).unwrap();
+        let own = Family::of(std::process::id()).unwrap();
+        of_child.look();
+        for other in &others {
+            let stat = Stat::of(*other).unwrap();
+            assert_ne!(stat.group, Stat::of(child.id()).unwrap().group);
+            assert!(of_child.has(&stat), "{stat:?}");
+        }
+        assert!(!of_child.has(&Stat::of(1).unwrap()));
+        assert!(!own.has(&Stat::of(1).unwrap()));
+        end_tree(child.id(), Duration::from_secs(60));
+        assert!(others.iter().all(is_gone) && !child.wait().unwrap().success());
     }
 
     #[test]

@@ -196,6 +196,78 @@ fn root_beside_a_command_its_reads_and_syncs_are_the_victims_and_it_is_ended() {
     lab.assert_clean();
 }
 
+/// fio's workers have sessions of their own, and the processes of a database are no children of its
+/// client at all. Both wait, and what was not seen is never a table without a reason.
+#[test]
+fn root_what_forks_and_who_only_asks_a_server_is_measured() {
+    let _turn = settings_turn();
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    let storm = |output: &str, command: &str| {
+        let words = format!("storm d --period 2s --periods 1 --runs 1 --format json -o {output}");
+        let mut started = lab.lbolt(&format!("{words} -- sh -c"));
+        started.arg(command);
+        lab.end(started)
+    };
+    let forked = storm("forked", &format!("setsid sh -c '{}' & wait", LOAD.replace('\'', "")));
+    if forked.err.contains("no block device is visible") {
+        println!("skipped: needs a block device beneath the directory");
+        return;
+    }
+    assert_eq!(forked.code, 0, "{}", forked.err);
+    assert!(!forked.err.contains("made no read request"), "{}", forked.err);
+    let samples = lab.samples_of("forked");
+    let (reads, syncs) =
+        (count(&samples, StormStream::Read, "none"), count(&samples, StormStream::Commit, "none"));
+    assert!(reads > 0 && syncs > 0, "{reads} reads, {syncs} syncs");
+    let (path, is_over) = (lab.path("d/served"), std::sync::atomic::AtomicBool::new(false));
+    let asked = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = std::fs::File::create(&path).unwrap();
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                std::io::Write::write_all(&mut file, &[7; 4096]).unwrap();
+                file.sync_all().unwrap();
+            }
+        });
+        let asked = storm("asked", "exec sleep 1000");
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        asked
+    });
+    assert_eq!(asked.code, 0, "{}", asked.err);
+    let sentence = "reads and commits are those of all programs on TARGET's disk:";
+    assert!(asked.err.contains(sentence), "{}", asked.err);
+    assert!(count(&lab.samples_of("asked"), StormStream::Commit, "none") > 0);
+    lab.assert_clean();
+}
+
+/// As an ordinary user nothing is planned that only root may do.
+#[test]
+fn remedies_that_need_root_are_not_planned_for_others() {
+    let lab = Lab::new();
+    let as_user = |words: &str| {
+        let mut command = lab.lbolt(words);
+        if is_root() {
+            std::os::unix::process::CommandExt::uid(&mut command, 65_534);
+        }
+        lab.end(command)
+    };
+    if is_root() && as_user("--version").code != 0 {
+        println!("skipped: another user may not run the program here");
+        return;
+    }
+    let anybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(lab.path("d"), anybody).unwrap();
+    let plan = as_user("storm d --remedies all --dry-run");
+    assert_eq!(plan.code, 0, "{}", plan.err);
+    let names = ["ioprio-idle", "sync-file-range", "direct", "fdatasync-often"];
+    assert!(names.iter().all(|name| plan.out.contains(name)), "{}", plan.out);
+    assert!(!plan.out.contains("bfq") && !plan.out.contains("dirty-early"), "{}", plan.out);
+    as_user("storm d --remedies bfq,direct --dry-run")
+        .assert_refused(2, &["--remedies bfq", "needs root", "sync-file-range"]);
+}
+
 #[test]
 fn a_storm_in_virtual_time_ranks_remedies_and_is_the_same_each_time() {
     let lab = Lab::new();

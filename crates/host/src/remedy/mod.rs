@@ -139,6 +139,11 @@ impl Remedy {
         REMEDIES.iter().find(|remedy| remedy.name == name)
     }
 
+    /// Whether only root may have it: it changes more than what the writer itself does.
+    pub fn needs_root(&self) -> bool {
+        !matches!(self.kind, Kind::Writer | Kind::Priority)
+    }
+
     /// The limits of the writer's cgroup that it needs here.
     /// Errors: why this machine cannot have it.
     pub fn limits(&self, place: &Place) -> Result<Vec<Limit>, String> {

@@ -13,6 +13,7 @@ use host::subject::{FILE_SYSTEMS, FreshPlan};
 use messages::fault::{Fault, failure};
 use model::plan::SystemPlan;
 use model::units::show_size;
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,6 +29,8 @@ const OVERHEAD_SHARE: u64 = 4;
 pub(crate) struct ResolvedStorm {
     pub(crate) plan: Plan,
     pub(crate) place: StormPlace,
+    /// Remedies of `--remedies all` that this user may not have.
+    left_out: usize,
 }
 
 /// Where it is.
@@ -69,7 +72,15 @@ impl Resolved for ResolvedStorm {
         let (passes, seconds) = (self.plan.passes() as f64, self.plan.pass_ns() as f64 / 1e9);
         let most = self.plan.time_ns as f64 / 1e9;
         let column = &self.plan.systems[0].column;
-        format!("{passes} passes on {column}, about {:.0} s", (passes * seconds).max(most))
+        let of_passes = passes * seconds;
+        // Rounds that go on end when enough is known.
+        let time = if most > of_passes { "at most" } else { "about" };
+        let left_out = match self.left_out {
+            0 => String::new(),
+            1 => "; 1 remedy that needs root is left out".to_owned(),
+            many => format!("; {many} remedies that need root are left out"),
+        };
+        format!("{passes} passes on {column}, {time} {:.0} s{left_out}", of_passes.max(most))
     }
 }
 
@@ -92,6 +103,7 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
     if !options.command.is_empty() {
         refuse_own_load(options)?;
     }
+    let (names, left_out) = permitted(options, geteuid().is_root())?;
     let bytes = if options.command.is_empty() { bytes } else { 0 };
     let (place, described) = place(options, bytes, output)?;
     let period_ns = ns(options.period);
@@ -115,14 +127,14 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         write: stream(dirty, options.size),
         period_ns,
         periods: options.periods.unwrap_or(if has_remedies { 1 } else { 2 }),
-        remedies: tried(&options.remedies),
+        remedies: tried(&names),
         rounds: options.runs.unwrap_or(options.min_runs),
         time_ns: ns(time),
         command: options.command.clone(),
         trace: options.trace,
         seed: options.measure.seed,
     };
-    Ok(ResolvedStorm { plan, place })
+    Ok(ResolvedStorm { plan, place, left_out })
 }
 
 fn is_device(place: &StormPlace) -> bool {
@@ -155,6 +167,36 @@ fn refuse_own_load(options: &StormOptions) -> anyhow::Result<()> {
 
 fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The remedies that this user may have, and how many of all are left out.
+/// Errors: one that was named and that only root may have.
+fn permitted(options: &StormOptions, is_root: bool) -> anyhow::Result<(Vec<String>, usize)> {
+    // A modelled machine's settings are nobody's.
+    if is_root || options.simulate {
+        return Ok((options.remedies.clone(), 0));
+    }
+    let refused = |name: &&String| Remedy::named(name).is_some_and(Remedy::needs_root);
+    if let Some(name) = options.remedies.iter().find(refused) {
+        return Err(failure(
+            Fault::Usage,
+            format!(
+                "--remedies {name} changes a setting of this machine, which needs root; run as \
+                 root, or try only what the writer does: {}",
+                own_remedies().join(",")
+            ),
+        ));
+    }
+    Ok(match options.remedies.iter().any(|name| name == "all") {
+        true => (own_remedies(), REMEDIES.len() - own_remedies().len()),
+        false => (options.remedies.clone(), 0),
+    })
+}
+
+/// The remedies that need no root.
+fn own_remedies() -> Vec<String> {
+    let own = REMEDIES.iter().filter(|remedy| !remedy.needs_root());
+    own.map(|remedy| remedy.name.to_owned()).collect()
 }
 
 /// What is tried, without a remedy first.

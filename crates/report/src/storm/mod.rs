@@ -219,7 +219,14 @@ fn storm(rows: &[Row]) -> Option<String> {
 fn best(rows: &[Row]) -> Option<String> {
     let tried = rows.iter().filter(|row| row.value(GAIN).is_some()).count();
     if tried == 0 {
-        return Some("To find what helps, use --remedies all.".to_owned());
+        // What was tried has rows, with the reasons beneath.
+        return Some(match rows.iter().filter(|row| row.key.name != NONE).count() {
+            0 => "To find what helps, use --remedies all.".to_owned(),
+            1 => "The remedy could not be compared: the note below the table says why.".to_owned(),
+            of => format!(
+                "None of the {of} remedies could be compared: the notes below the table say why."
+            ),
+        });
     }
     let mut recommended = rows.iter().filter(|row| row.key.is_recommended);
     let Some(best) = recommended.next() else {
@@ -357,6 +364,16 @@ mod tests {
         let found: Vec<Finding> = findings().into_iter().take(4).chain([refused]).collect();
         let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);
         assert!(text.contains("another lbolt changes it") && text.contains('*'), "{text}");
+    }
+
+    #[test]
+    fn what_was_tried_in_vain_is_not_advised() {
+        let mut refused = finding("bfq", StormStream::Read, "rate_operations_per_s", 0.0);
+        refused.value = None;
+        let found: Vec<Finding> = findings().into_iter().take(4).chain([refused]).collect();
+        let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);
+        assert!(text.contains("The remedy could not be compared"), "{text}");
+        assert!(!text.contains("--remedies all"), "{text}");
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! The user's own load beside the remedies: a command in a process group of its own, and what its
 //! reads and its calls that make data durable took, as the tracer's capture sees them.
 //!
-//! Whose a request is, its thread tells: one of the command's process group. A thread that is gone
-//! before it could be asked was the command's if it began after the command did.
+//! Whose a request is, its thread tells: one of the command's process, of those that it started,
+//! or of theirs. A thread that is gone before it could be asked was the command's if it began after
+//! the command did. A client of a server makes no requests itself: if the command makes none while
+//! others do, all programs' are counted from then on, and it is said whose they were.
 
 use capture::load::Load as Command;
 use capture::{Options, Session, now_ns, resolve};
 use experiment::storm::{Load, Window};
+use host::Family;
 use host::drive::Control;
+use messages::output::note;
 use model::histogram::Histogram;
+use model::process::Stat;
 use model::record::{Call, CallKind, Commands, Flags, Op, Request};
 use model::seam::SubjectError;
-use rustix::process::{Pid, getpgid};
 use rustix::time::ClockId;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,6 +29,10 @@ use trace::intake::ForEach;
 const POLL: Duration = Duration::from_millis(20);
 /// After a change so much of a window goes by uncounted: what waits then is of the remedy before.
 const SETTLE_SHARE: u64 = 10;
+/// So long the first window waits for a read or a call, or ten windows.
+const BEGIN: Duration = Duration::from_secs(10);
+/// So many programs are named.
+const NAMES: usize = 3;
 /// What a xfs's superblock says of itself (statfs(2)): it does not tell when a sync ends.
 const XFS: i64 = 0x5846_5342;
 
@@ -42,6 +50,8 @@ struct Running {
     command: Command,
     session: Session<'static>,
     seen: Rc<RefCell<Seen>>,
+    /// Whether a window was watched.
+    has_begun: bool,
 }
 
 impl Beside {
@@ -76,9 +86,8 @@ impl Beside {
         seen.borrow_mut().know_all();
         let mut command = Command::new(&self.command).apart();
         command.begin().map_err(|error| error.to_string())?;
-        let pid = command.pid().and_then(|pid| i32::try_from(pid).ok());
-        seen.borrow_mut().group = pid.and_then(Pid::from_raw);
-        self.running = Some(Running { command, session, seen });
+        seen.borrow_mut().family = command.pid().and_then(Family::of);
+        self.running = Some(Running { command, session, seen, has_begun: false });
         Ok(())
     }
 }
@@ -88,6 +97,9 @@ impl Load for Beside {
         let Some(running) = &mut self.running else {
             return Err(SubjectError::Failed("the command was not started; this is a bug".into()));
         };
+        if !std::mem::replace(&mut running.has_begun, true) {
+            running.wait_for_any(for_ns, &self.control)?;
+        }
         running.go_on(Duration::from_nanos(for_ns / SETTLE_SHARE), &self.control)?;
         let began_ns = now_ns(ClockId::Monotonic);
         running.seen.borrow_mut().begin(began_ns);
@@ -98,6 +110,38 @@ impl Load for Beside {
 }
 
 impl Running {
+    /// Waits until the command reads or makes data durable. If only others do, theirs count.
+    fn wait_for_any(&mut self, for_ns: u64, control: &Control) -> Result<(), SubjectError> {
+        let window = Duration::from_nanos(for_ns);
+        let (began, most) = (Instant::now(), BEGIN.max(10 * window));
+        while began.elapsed() < most && self.seen.borrow().own().next().is_none() {
+            self.go_on(window.min(POLL * 5), control)?;
+        }
+        let mut seen = self.seen.borrow_mut();
+        if seen.own().next().is_some() {
+            return Ok(());
+        }
+        let names = seen.names();
+        if names.is_empty() && seen.is_empty() {
+            return Err(SubjectError::Failed(format!(
+                "the command made no read request and no call that makes data durable within {} s, \
+                 and nor did another program on TARGET's disk, so there is no wait to measure; \
+                 name the directory that the command uses, or drop what is cached",
+                most.as_secs()
+            )));
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        seen.takes_all = true;
+        note(&format!(
+            "the command itself made no read request and no call that makes data durable within \
+             {} s; reads and commits are those of all programs on TARGET's disk: {names}",
+            most.as_secs()
+        ));
+        Ok(())
+    }
+
     /// Takes what comes for so long.
     fn go_on(&mut self, time: Duration, control: &Control) -> Result<(), SubjectError> {
         let (began, command) = (Instant::now(), &mut self.command);
@@ -125,27 +169,43 @@ impl Running {
     }
 }
 
-/// What was seen of the command since a window began.
+/// Whose a thread is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Whose {
+    /// The command's.
+    Command,
+    /// Gone before it could be asked, and begun after the command: the command's, most likely.
+    Gone,
+    /// Of another program, by its name.
+    Other(String),
+    /// The kernel's or lbolt's: nobody whose waits count.
+    Nobody,
+}
+
+/// From when until when.
+type Span = (i64, i64);
+
+/// What was seen since a window began.
 #[derive(Default)]
 struct Seen {
-    group: Option<Pid>,
-    /// Threads, and whether they are the command's.
-    threads: HashMap<u32, bool>,
+    family: Option<Family>,
+    /// Threads that were there before the command.
+    before: HashSet<u32>,
+    /// Those that were asked for.
+    threads: HashMap<u32, Whose>,
+    /// Whether other programs' count as the command's do.
+    takes_all: bool,
     began_ns: i64,
-    reads: Vec<(i64, i64)>,
-    syncs: Vec<(i64, i64)>,
+    reads: Vec<(Whose, Span)>,
+    syncs: Vec<(Whose, Span)>,
 }
 
 impl Seen {
     /// Whoever is there now is none of a command that comes later.
     fn know_all(&mut self) {
-        let numbers = |path: &Path| -> Vec<u32> {
-            let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-        };
-        for process in numbers(Path::new("/proc")) {
+        for process in numbers_in(Path::new("/proc")) {
             let tasks = Path::new("/proc").join(process.to_string()).join("task");
-            self.threads.extend(numbers(&tasks).into_iter().map(|thread| (thread, false)));
+            self.before.extend(numbers_in(&tasks));
         }
     }
 
@@ -155,16 +215,34 @@ impl Seen {
         self.syncs.clear();
     }
 
-    fn is_of_command(&mut self, thread: u32) -> bool {
-        let Some(group) = self.group else { return false };
-        *self.threads.entry(thread).or_insert_with(|| {
-            let pid = i32::try_from(thread).ok().and_then(Pid::from_raw);
-            match pid.map(|pid| getpgid(Some(pid))) {
-                Some(Ok(of)) => of == group,
-                Some(Err(_)) => true,
-                None => false,
+    fn whose(&mut self, thread: u32) -> Whose {
+        if let Some(known) = self.threads.get(&thread) {
+            return known.clone();
+        }
+        let found = self.ask(thread);
+        self.threads.insert(thread, found.clone());
+        found
+    }
+
+    /// Asks the kernel of a thread.
+    fn ask(&mut self, thread: u32) -> Whose {
+        let Some(stat) = Stat::of(thread).filter(|stat| !stat.has_ended) else {
+            let is_later = !self.before.contains(&thread) && self.family.is_some();
+            return if is_later { Whose::Gone } else { Whose::Nobody };
+        };
+        if let Some(family) = &mut self.family {
+            if !family.has(&stat) {
+                family.look();
             }
-        })
+            if family.has(&stat) {
+                return Whose::Command;
+            }
+        }
+        let is_own = Path::new("/proc/self/task").join(thread.to_string()).exists();
+        match std::fs::read_to_string(format!("/proc/{thread}/comm")) {
+            Ok(name) if !is_own && !stat.is_kernel_thread => Whose::Other(name.trim().to_owned()),
+            _ => Whose::Nobody,
+        }
     }
 
     fn see(&mut self, row: &Request) {
@@ -174,9 +252,9 @@ impl Seen {
         else {
             return;
         };
-        let is_in_time = begin_ns >= self.began_ns && !row.flags.contains(Flags::OWN);
-        if is_read && is_in_time && self.is_of_command(pid) {
-            self.reads.push((begin_ns, end_ns));
+        if is_read && begin_ns >= self.began_ns && !row.flags.contains(Flags::OWN) {
+            let whose = self.whose(pid);
+            self.reads.push((whose, (begin_ns, end_ns)));
         }
     }
 
@@ -185,9 +263,41 @@ impl Seen {
         let Some(end_ns) = call.end_ns.filter(|_| waits && call.begin_ns >= self.began_ns) else {
             return;
         };
-        if u32::try_from(call.pid).is_ok_and(|pid| self.is_of_command(pid)) {
-            self.syncs.push((call.begin_ns, end_ns));
+        if let Ok(thread) = u32::try_from(call.pid) {
+            let whose = self.whose(thread);
+            self.syncs.push((whose, (call.begin_ns, end_ns)));
         }
+    }
+
+    /// The reads and calls that are surely the command's.
+    fn own(&self) -> impl Iterator<Item = &Span> {
+        let all = self.reads.iter().chain(&self.syncs);
+        all.filter(|(whose, _)| *whose == Whose::Command).map(|(_, span)| span)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.syncs.is_empty()
+    }
+
+    /// The names of other programs that were seen.
+    fn names(&self) -> String {
+        let name = |(whose, _): &(Whose, Span)| match whose {
+            Whose::Other(name) => Some(model::text::visible(name).into_owned()),
+            _ => None,
+        };
+        let names: BTreeSet<String> =
+            self.reads.iter().chain(&self.syncs).filter_map(name).collect();
+        let more = if names.len() > NAMES { ", …" } else { "" };
+        names.into_iter().take(NAMES).collect::<Vec<_>>().join(", ") + more
+    }
+
+    fn counted(&self, seen: &[(Whose, Span)]) -> Vec<Span> {
+        let counts = |whose: &Whose| match whose {
+            Whose::Command | Whose::Gone => true,
+            Whose::Other(_) => self.takes_all,
+            Whose::Nobody => false,
+        };
+        seen.iter().filter(|(whose, _)| counts(whose)).map(|(_, span)| *span).collect()
     }
 
     /// What the window holds.
@@ -196,9 +306,10 @@ impl Seen {
             u64::try_from(end_ns.saturating_sub(*begin_ns)).unwrap_or(0)
         };
         let mut window = Window { wall_ns, ..Window::default() };
-        let syncing = united(&self.syncs);
+        let (reads, syncs) = (self.counted(&self.reads), self.counted(&self.syncs));
+        let syncing = united(&syncs);
         let into = |histogram: &mut Histogram, span| histogram.record(took_ns(span));
-        for read in &self.reads {
+        for read in &reads {
             into(&mut window.reads, read);
             // The last one that began before the read ended.
             let last = syncing.partition_point(|sync| sync.0 < read.1).checked_sub(1);
@@ -207,12 +318,18 @@ impl Seen {
                 false => into(&mut window.between, read),
             }
         }
-        for sync in &self.syncs {
+        for sync in &syncs {
             into(&mut window.syncs, sync);
         }
         window.sync_ns = syncing.iter().map(took_ns).sum();
         window
     }
+}
+
+/// The numbers that are names in a directory of /proc.
+fn numbers_in(path: &Path) -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Times that any of these spans cover, in order.
@@ -237,11 +354,15 @@ fn is_xfs(path: &Path) -> bool {
 mod tests {
     use super::*;
 
+    fn command(spans: &[Span]) -> Vec<(Whose, Span)> {
+        spans.iter().map(|span| (Whose::Command, *span)).collect()
+    }
+
     #[test]
     fn reads_that_met_a_sync_of_the_command_are_told_apart() {
         let seen = Seen {
-            reads: vec![(0, 10), (15, 25), (38, 60), (61, 70)],
-            syncs: vec![(20, 30), (25, 40), (100, 110)],
+            reads: command(&[(0, 10), (15, 25), (38, 60), (61, 70)]),
+            syncs: command(&[(20, 30), (25, 40), (100, 110)]),
             ..Seen::default()
         };
         let window = seen.window(120);
@@ -251,13 +372,37 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_the_command_s_by_its_group_and_one_that_is_gone_if_it_began_later() {
-        let own = std::process::id();
-        let mut seen = Seen { group: Pid::from_raw(i32::MAX), ..Seen::default() };
+    fn others_count_where_the_command_is_a_client() {
+        let other = |name: &str| (Whose::Other(name.to_owned()), (0, 10));
+        let reads = vec![other("postgres"), other("b"), other("c"), other("a")];
+        let mut seen = Seen {
+            reads: [reads, vec![(Whose::Nobody, (0, 5))]].concat(),
+            syncs: vec![other("postgres")],
+            ..Seen::default()
+        };
+        assert_eq!((seen.window(20).reads.count(), seen.own().count()), (0, 0));
+        assert_eq!(seen.names(), "a, b, c, …");
+        seen.takes_all = true;
+        assert_eq!((seen.window(20).reads.count(), seen.window(20).syncs.count()), (4, 1));
+    }
+
+    #[test]
+    fn a_thread_is_the_command_s_by_its_family_and_one_that_is_gone_if_it_began_later() {
+        // No thread has a number beyond the kernel's limit.
+        const GONE: u32 = 4_194_304;
+        let of_tests = std::process::id();
+        let mut child = std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
+        let mut seen = Seen { family: Family::of(child.id()), ..Seen::default() };
         seen.know_all();
-        assert!(!seen.is_of_command(own), "it was there before");
-        assert!(seen.is_of_command(4_194_304), "no thread has a number beyond the kernel's limit");
-        let mut seen = Seen { group: getpgid(None).ok(), ..Seen::default() };
-        assert!(seen.is_of_command(own));
+        assert_eq!(seen.whose(of_tests), Whose::Nobody, "lbolt itself");
+        assert!(matches!(seen.whose(1), Whose::Other(_)));
+        assert_eq!(seen.whose(GONE), Whose::Gone);
+        let mut seen = Seen { family: Family::of(of_tests), ..Seen::default() };
+        assert_eq!(seen.whose(child.id()), Whose::Command, "in whatever group it is");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut seen = Seen::default();
+        assert_eq!(seen.whose(GONE), Whose::Nobody, "before the command");
+        assert_eq!(seen.whose(std::process::id()), Whose::Nobody, "lbolt itself");
     }
 }
