@@ -8,7 +8,7 @@
 //! COMMAND's process the start is looked at, too.
 
 use super::caretaker;
-use super::load::PATIENCE;
+use super::load::{MARK, PATIENCE, mark};
 use host::Distrust;
 use host::machine::boot_id;
 use host::scratch::{Left, ScratchError, direct, in_directory};
@@ -434,6 +434,33 @@ fn note_of(name: &str, bytes: &[u8]) -> Option<Note> {
     serde_json::from_slice(bytes).ok().or_else(of_name)
 }
 
+/// A COMMAND that outlived lbolt.
+#[derive(Debug)]
+pub struct LeftCommand {
+    process: Started,
+    name: String,
+    /// Whether its environment says whose it is. Some programs write over theirs.
+    pub is_marked: bool,
+}
+
+impl LeftCommand {
+    fn new(process: Started, of: &Started) -> Self {
+        let read = |file: &str| std::fs::read(format!("/proc/{}/{file}", process.pid));
+        let mark = format!("{MARK}={}", mark(of)).into_bytes();
+        let environment = read("environ").unwrap_or_default();
+        let is_marked = environment.split(|byte| *byte == 0).any(|variable| *variable == mark);
+        let name = read("comm").unwrap_or_default();
+        let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+        Self { process, name, is_marked }
+    }
+}
+
+impl std::fmt::Display for LeftCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (process {})", self.name, self.process.pid)
+    }
+}
+
 impl Dead {
     /// Whether it is of that process.
     pub fn is_of(&self, process: &Started) -> bool {
@@ -448,25 +475,30 @@ impl Dead {
         }
     }
 
-    /// COMMANDs that it started and that go on, with their names.
-    pub fn commands(&self) -> Vec<(Started, String)> {
-        let name = |command: Started| {
-            let name = std::fs::read_to_string(format!("/proc/{}/comm", command.pid));
-            (command, name.map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned()))
-        };
-        self.note.living_commands().into_iter().map(name).collect()
+    /// COMMANDs that it started and that go on.
+    pub fn commands(&self) -> Vec<LeftCommand> {
+        let of = self.note.process();
+        let commands = self.note.living_commands().into_iter();
+        commands.map(|process| LeftCommand::new(process, &of)).collect()
     }
 
-    /// Ends them and what they started.
-    /// Errors: a sentence that names one that goes on; the note stays.
-    pub fn end_commands(&self) -> Result<(), String> {
-        for (command, name) in self.commands() {
-            host::end_tree(command.pid, PATIENCE);
-            if command.is_alive() {
-                return Err(format!("failed to end {name} (process {})", command.pid));
-            }
+    /// Ends one of them and what it started.
+    /// Errors: a sentence, with what to do; the note stays.
+    pub fn end(&self, command: &LeftCommand) -> Result<(), String> {
+        let LeftCommand { process, is_marked, .. } = command;
+        if !is_marked {
+            let note = self.state.path().join(&self.name);
+            return Err(format!(
+                "cannot tell whether {command} is the command of a killed run; if so, end it, \
+                 otherwise remove {}",
+                note.display()
+            ));
         }
-        Ok(())
+        host::end_tree(process.pid, PATIENCE);
+        match process.is_alive() {
+            true => Err(format!("failed to end {command}")),
+            false => Ok(()),
+        }
     }
 
     /// Puts back the settings that a dead run changed; says which.

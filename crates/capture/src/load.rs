@@ -8,6 +8,7 @@
 use super::caretaker;
 use crate::End;
 use messages::fault::{Fault, failure};
+use model::process::Started;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,6 +16,14 @@ use std::time::Duration;
 
 /// How long a command may take to end when it is asked to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// In the environment of a COMMAND: of which process it is ([`mark`]).
+pub const MARK: &str = "LBOLT_COMMAND_OF";
+
+/// How a COMMAND of a process is marked, so that it is told from a process that a forged note names.
+pub fn mark(of: &Started) -> String {
+    format!("{}-{}", of.pid, of.ticks)
+}
 
 /// A command that is started when all stands, or none.
 pub struct Load {
@@ -58,6 +67,9 @@ impl Load {
         else {
             return Ok(());
         };
+        if let Ok(own) = Started::own() {
+            command.env(MARK, mark(&own));
+        }
         host::announced(command, caretaker::begun()?);
         let child = command.spawn().map_err(|e| {
             failure(

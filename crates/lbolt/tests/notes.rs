@@ -170,7 +170,12 @@ fn root_a_note_of_a_container_s_root_in_a_directory_of_all_changes_no_setting() 
 #[test]
 fn a_note_ends_no_process_but_the_command_that_it_noted() {
     let lab = Lab::new();
-    let mut sleep = std::process::Command::new("sleep").arg("300").spawn().unwrap();
+    let mark = format!("{NOBODY}-1");
+    let sleeping = |marked: &str| {
+        let mut command = std::process::Command::new("sleep");
+        command.arg("300").env("LBOLT_COMMAND_OF", marked).spawn().unwrap()
+    };
+    let mut sleep = sleeping(&mark);
     let pid = sleep.id();
     let ticks = started(pid).unwrap();
     // A number that is used again; another boot; one that was there before lbolt was.
@@ -193,6 +198,20 @@ fn a_note_ends_no_process_but_the_command_that_it_noted() {
         assert_eq!(ended.code, 0, "{}", ended.err);
         assert!(sleep.try_wait().unwrap().is_none(), "{ticks} {boot}: {}", ended.out);
     }
+    // A process that lbolt did not start: whoever may write a note could name any.
+    let mut foreign = sleeping("1-1");
+    let named = json!([{ "pid": foreign.id(), "ticks": started(foreign.id()).unwrap() }]);
+    let mut forged = note(&json!([]));
+    forged["commands"] = named;
+    put(&lab, &format!("{NOBODY}-1-1.json"), &forged);
+    let may =
+        format!("a killed run may have left its command running: sleep (process {})", foreign.id());
+    assert!(lab.run("doctor").out.contains(&may));
+    lab.run("doctor --clean")
+        .assert_refused(1, &["cannot tell whether sleep", "otherwise remove "]);
+    assert!(foreign.try_wait().unwrap().is_none());
+    foreign.kill().unwrap();
+    foreign.wait().unwrap();
     write(ticks, &boot(), 1);
     let told = lab.run("doctor");
     let running = format!("a killed run left its command running: sleep (process {pid})");
@@ -369,5 +388,38 @@ fn root_of_storms_that_begin_at_once_one_changes_settings() {
         }
         assert_eq!(before.0.differences(), vec![]);
     }
+    lab.assert_clean();
+}
+
+/// Settings as another run has them are never taken for the machine's own: who looks waits until
+/// nobody else is between looking and noting.
+#[test]
+fn root_a_storm_looks_how_settings_are_when_nobody_else_does() {
+    if !is_root() {
+        return;
+    }
+    let _turn = settings_turn();
+    let lab = Lab::new();
+    let before = Before(Snapshot::of(None).unwrap());
+    let (now, other) = other_value();
+    std::fs::create_dir_all(lab.notes()).unwrap();
+    lab.allow_path(&lab.notes(), 0o700);
+    let held = std::fs::File::open(lab.notes()).unwrap();
+    held.lock().unwrap();
+    // As another run's remedy has it.
+    Setting { value: other, ..now.clone() }.apply().unwrap();
+    let mut running = lab.start(lab.lbolt(&format!("{STORM} --periods 1 -o r")));
+    let files = format!("/proc/{}/fd", running.child.id());
+    running.until("its wait for the lock", || {
+        let files = std::fs::read_dir(&files).ok()?.flatten();
+        let paths = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        // For the note of its scratch, for that of settings, and for the lock.
+        (paths.filter(|path| *path == lab.notes()).count() >= 3).then_some(())
+    });
+    now.apply().unwrap();
+    held.unlock().unwrap();
+    let ended = running.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_eq!(before.0.differences(), vec![], "{}", ended.out);
     lab.assert_clean();
 }

@@ -45,8 +45,9 @@ fn told(left: &Leftovers) -> String {
         let path = was.path.display();
         format!("a killed run left {path} at {} instead of {}", is.value, was.value)
     });
-    let commands = left.dead.iter().flat_map(Dead::commands).map(|(command, name)| {
-        format!("a killed run left its command running: {name} (process {})", command.pid)
+    let commands = left.dead.iter().flat_map(Dead::commands).map(|command| {
+        let may = if command.is_marked { "left" } else { "may have left" };
+        format!("a killed run {may} its command running: {command}")
     });
     let devices = left.dead.iter().flat_map(|dead| &dead.note.loops);
     let devices = devices.filter_map(|path| {
@@ -266,44 +267,7 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         print("Nothing to clean: no leftovers of killed runs.")?;
     }
     for dead in &found.dead {
-        // A device has no run.
-        let run = match dead.note.run.as_os_str().is_empty() {
-            true => format!("process {}", dead.note.pid),
-            false => format!("run {}", dead.note.run.display()),
-        };
-        let commands = dead.commands();
-        match dead.end_commands() {
-            Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
-            Ok(()) => {
-                for (command, name) in &commands {
-                    print_line(&format!("ended {name} (process {}, {run})", command.pid))?;
-                }
-            }
-        }
-        match dead.restore() {
-            Err(sentence) => {
-                outcome = outcome.and(Err(unable(sentence)));
-                continue;
-            }
-            Ok(restored) => {
-                for Setting { path, value } in restored {
-                    let path = path.display();
-                    print_line(&format!("set {path} back to {value} ({run})"))?;
-                }
-            }
-        }
-        match dead.clean() {
-            // The others are cleaned all the same.
-            Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
-            Ok(removed) if removed.is_empty() && commands.is_empty() => {
-                print_line(&format!("killed {run} left nothing to clean"))?;
-            }
-            Ok(removed) => {
-                for scratch in &removed {
-                    print_line(&format!("removed {} ({run})", scratch.display()))?;
-                }
-            }
-        }
+        outcome = outcome.and(clean_after(dead));
     }
     for name in &found.instances {
         match trace::capture::remove_abandoned(name) {
@@ -322,6 +286,38 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         }
     }
     outcome
+}
+
+/// Removes what one of them noted; each part is seen to, whatever became of those before it.
+fn clean_after(dead: &Dead) -> anyhow::Result<()> {
+    let unable = |sentence: String| failure(Fault::Io, sentence);
+    // A device has no run.
+    let run = match dead.note.run.as_os_str().is_empty() {
+        true => format!("process {}", dead.note.pid),
+        false => format!("run {}", dead.note.run.display()),
+    };
+    let commands = dead.commands();
+    let mut outcome = Ok(());
+    for command in &commands {
+        match dead.end(command) {
+            Ok(()) => print_line(&format!("ended {command} ({run})"))?,
+            Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
+        }
+    }
+    for Setting { path, value } in dead.restore().map_err(unable)? {
+        let path = path.display();
+        print_line(&format!("set {path} back to {value} ({run})"))?;
+    }
+    // Its note stays for a command that goes on.
+    outcome?;
+    let removed = dead.clean().map_err(unable)?;
+    if removed.is_empty() && commands.is_empty() {
+        print_line(&format!("killed {run} left nothing to clean"))?;
+    }
+    for scratch in &removed {
+        print_line(&format!("removed {} ({run})", scratch.display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
