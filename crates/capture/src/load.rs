@@ -20,7 +20,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// In the environment of a COMMAND: of which process it is ([`mark`]).
 pub const MARK: &str = "LBOLT_COMMAND_OF";
 
-/// How a COMMAND of a process is marked, so that it is told from a process that a forged note names.
+/// How a COMMAND of a process is marked: a process that a forged note names is not.
 pub fn mark(of: &Started) -> String {
     format!("{}-{}", of.pid, of.ticks)
 }
