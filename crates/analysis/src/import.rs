@@ -3,9 +3,10 @@
 use crate::inputs::entries;
 use capture::gate::Gate;
 use cli::TraceOptions;
-use formats::import::{self, Format, ImportError, Input};
+use formats::import::{self, Format, ImportError, Input, Units};
 use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
+use messages::output::note;
 use messages::ticker::Ticker;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -21,11 +22,22 @@ pub fn open(
     let opened = files.map(|file| Input::open_until(&file, control.stop.clone()));
     let opened = opened.collect::<Result<Vec<_>, _>>();
     let mut inputs = opened.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
+    let units = Units::of(trace.time_unit.as_deref(), trace.size_unit.as_deref());
+    let units = units.map_err(of_import)?;
     let format = match trace.input_format.as_deref() {
-        Some(name) => import::named(name),
-        None => import::guess_together(&mut inputs),
+        Some(name) => import::named(name).and_then(|format| format.with(&units)),
+        None => import::guess_together(&mut inputs, &units),
     };
-    Ok((inputs, format.map_err(of_import)?))
+    let format = format.map_err(of_import)?;
+    if trace.input_format.is_none() {
+        let (time, size) = (trace.time_unit.as_deref(), trace.size_unit.as_deref());
+        let given = [("times", time), ("offsets and lengths", size)];
+        let given = given.iter().filter_map(|(what, unit)| Some(format!("{what} in {}", (*unit)?)));
+        let given: Vec<String> = given.collect();
+        let how = if given.is_empty() { format.meaning().to_owned() } else { given.join(", ") };
+        note(&format!("read as {}: {how}", format.name()));
+    }
+    Ok((inputs, format))
 }
 
 /// blktrace's files `NAME.blktrace.CPU`, compressed or not, if there is no file of that name

@@ -9,19 +9,31 @@ pub struct TraceOptions {
     /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
-    /// Format of a foreign trace [default: detected from its first bytes].
+    /// Format of a foreign trace, or columns=time:ms,device,offset:sector,length:B,op:1=read for a
+    /// table [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<String>,
+    /// Unit of the times of a table: s, ms, us, 100ns or ns [default: the format's].
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<String>,
+    /// Unit of the offsets and lengths of a table: B, sector, 1k or 4k [default: the format's].
+    #[arg(long, value_name = "UNIT")]
+    pub size_unit: Option<String>,
 }
 
 impl TraceOptions {
     /// A trace of ours, by its path.
     pub fn own(path: &Path) -> Self {
-        Self { traces: vec![path.to_owned()], input_format: None }
+        Self::of_format(vec![path.to_owned()], None)
+    }
+
+    /// Traces of a format whose units are its own.
+    pub fn of_format(traces: Vec<PathBuf>, input_format: Option<String>) -> Self {
+        Self { traces, input_format, time_unit: None, size_unit: None }
     }
 
     /// Other files of the same format.
     pub fn of(&self, traces: Vec<PathBuf>) -> Self {
-        Self { traces, input_format: self.input_format.clone() }
+        Self { traces, ..self.clone() }
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
-use formats::import::{self, Input};
+use formats::import::{self, Input, Units};
 use model::record::{Op, Request};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn rows(name: &str, format: &str) -> Option<Vec<Request>> {
         return None;
     }
     let mut inputs = [Input::open(&path).unwrap()];
-    let guessed = import::guess_together(&mut inputs).unwrap();
+    let guessed = import::guess_together(&mut inputs, &Units::default()).unwrap();
     assert_eq!(guessed.name(), format, "{name}");
     let mut rows: Vec<Request> = Vec::new();
     let mut intake = Intake::new(&mut rows, "import");

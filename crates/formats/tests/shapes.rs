@@ -18,6 +18,17 @@ fn imported(bytes: &[u8]) -> (Vec<Request>, Provenance) {
     (rows, provenance)
 }
 
+/// The rows of several files of one trace.
+fn together(files: &[String]) -> (Vec<Request>, Provenance) {
+    let input = |text: &String| Input::from_bytes("trace", text.clone().into_bytes()).unwrap();
+    let mut inputs: Vec<Input> = files.iter().map(input).collect();
+    let mut rows: Vec<Request> = Vec::new();
+    let mut intake = Intake::new(&mut rows, "import");
+    import::read(&mut inputs, None, &mut intake).unwrap();
+    let (provenance, _) = intake.finish().unwrap();
+    (rows, provenance)
+}
+
 fn took_us(rows: &[Request]) -> Vec<i64> {
     let begun = |row: &Request| row.arrival_ns().unwrap();
     rows.iter().map(|row| (row.completed_ns.unwrap() - begun(row)) / 1000).collect()
@@ -123,4 +134,48 @@ fn what_says_nothing_is_not_counted_as_not_understood() {
     // A line that is damaged is, wherever it stands.
     let text = "128166372003061629,hm,0,Write,7014912,4096,26\nwhat,ever,this,line,may,have,been\n";
     assert_eq!(imported(text.as_bytes()).1.counts.rejected, 1);
+}
+
+/// Of one archive each volume has a file, and all are of the same week: more than can be sorted in
+/// memory lies between the first lines of two files.
+#[test]
+fn files_of_the_same_time_are_merged() {
+    const LINES: u64 = 40_000;
+    type Line = fn(u64, u64) -> String;
+    let lines: [Line; 5] = [
+        |n, file| format!("{},web,{file},Read,0,512,1\n", 128_166_372_003_000_000 + n * 9),
+        |n, file| {
+            let end = if n % 2 == 0 { "Q R 8 + 8 [dd]" } else { "C R 8 + 8 [0]" };
+            format!("8,{file} 0 1 {}.{:06} 1 {end}\n", n / 1_000_000, n % 1_000_000)
+        },
+        |n, file| match n {
+            0 => "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n".to_owned(),
+            _ => format!("{}.{:06} dd {file} sda R 8 4096 0.001\n", n / 1_000_000, n % 1_000_000),
+        },
+        |n, file| match n {
+            0 => "fio version 3 iolog\n".to_owned(),
+            _ => format!("{n} /f{file} read 0 4096\n"),
+        },
+        |n, file| format!("{}.{:06} {file} 8 8 1\n", n / 1_000_000, n % 1_000_000),
+    ];
+    for line in lines {
+        let file = |file| (0..LINES).map(|n| line(n, file)).collect::<String>();
+        let (rows, provenance) = together(&[file(1), file(0), String::new()]);
+        let counts = provenance.counts;
+        let of_file = |text: String| imported(text.as_bytes()).0.len();
+        assert_eq!(rows.len(), of_file(file(0)) + of_file(file(1)), "{}", line(1, 0));
+        let disorder = (counts.unsorted, counts.out_of_order, counts.rejected, counts.orphaned);
+        assert_eq!(disorder, (0, 0, 0, 0), "{}", line(1, 0));
+        assert!(rows.is_sorted_by_key(Request::arrival_ns));
+    }
+}
+
+/// An export of arrivals alone comes back as one.
+#[test]
+fn what_tells_no_completions_lost_none() {
+    let text = "8,0 1 1 0.1 9 Q R 8 + 8 [dd]\n8,0 1 2 0.2 9 Q R 80 + 8 [dd]\n";
+    let (rows, provenance) = imported(text.as_bytes());
+    assert_eq!((rows.len(), provenance.counts.unanswered), (2, 0));
+    let ended = format!("{text}8,0 1 2 0.3 0 C R 8 + 8 [0]\n");
+    assert_eq!(imported(ended.as_bytes()).1.counts.unanswered, 1);
 }

@@ -115,6 +115,61 @@ fn files_of_idle_cpus_are_empty_and_one_name_stands_for_all() {
     lab.run("import set/u").assert_refused(2, &["set/u", "No such file"]);
 }
 
+/// Traces of five numbers a line differ in their units only.
+#[test]
+fn what_can_be_two_formats_is_refused_until_the_user_says_which() {
+    let lab = Lab::new();
+    lab.file("either", "0 0 8 8 1\n5 0 16 8 0\n");
+    let refused = lab.run("import either");
+    refused.assert_refused(2, &["mqsim", "disksim-ascii", "--input-format", "--time-unit"]);
+    let end_ns = |words: &str| {
+        let ended = lab.run(&format!("import either -o run {words}"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let file = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
+        let mut reader = file.read_all().unwrap();
+        let last = reader.next_batch().unwrap().unwrap().row(1);
+        assert_eq!(lab.run("runs rm run").code, 0);
+        (last.queued_ns.unwrap(), last.offset_bytes.unwrap(), last.length_bytes)
+    };
+    assert_eq!(end_ns("--input-format mqsim"), (5, 8192, 4096));
+    assert_eq!(end_ns("--input-format disksim-ascii"), (5_000_000, 8192, 4096));
+    assert_eq!(end_ns("--time-unit s"), (5_000_000_000, 8192, 4096));
+    assert_eq!(end_ns("--input-format mqsim --size-unit 4k"), (5, 65536, 32768));
+    let columns = "columns=time:us,-,offset:B,length:1k,op:0=read";
+    assert_eq!(end_ns(&format!("--input-format {columns}")), (5000, 16, 8192));
+    lab.run("import either --input-format columns=time,size").assert_refused(2, &["\"size\""]);
+    lab.run("import either --time-unit week").assert_refused(2, &["\"week\"", "100ns"]);
+    let msr = format!("import {} --size-unit B", fixture("msr.csv"));
+    lab.run(&msr).assert_refused(2, &["msr", "units are fixed"]);
+    // What was taken for it is said, without a word of units that were not taken.
+    let ended = lab.run("response either --time-unit s");
+    assert!(ended.err.contains("read as mqsim: times in s"), "{}", ended.err);
+    let ended = lab.run(&format!("response {}", fixture("msr.csv")));
+    assert!(ended.err.contains("read as msr: MSR Cambridge"), "{}", ended.err);
+}
+
+/// Two volumes of one time, one after the other in one file: more is out of order than memory
+/// holds.
+#[test]
+fn rows_out_of_order_mark_the_verdict_and_files_of_one_time_are_not() {
+    let lab = Lab::new();
+    let volume = |name: &str| lines(80_000).replace(",db,", &format!(",{name},"));
+    lab.file("a.csv", volume("a"));
+    lab.file("b.csv", volume("b"));
+    lab.file("ab.csv", volume("a") + &volume("b"));
+    let verdicts = |words: &str| {
+        let ended = lab.run(&format!("response {words} --format json"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let report = ended.report();
+        let waits = report.findings().iter().filter(|f| f["quantity"] == "waits_count");
+        waits.map(|f| f["verdict"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(verdicts("a.csv b.csv"), ["ok", "ok"]);
+    assert!(verdicts("ab.csv").contains(&"suspect".to_owned()));
+    let ended = lab.run("response ab.csv");
+    assert!(ended.out.contains("rows follow a row that arrived later"), "{}", ended.out);
+}
+
 /// What goes out comes in again, as far as the format can tell it.
 #[test]
 fn an_export_is_imported_again_to_the_same_requests() {

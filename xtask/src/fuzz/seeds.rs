@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use anyhow::{Context as _, ensure};
-use formats::import::{self, FORMATS, Input};
+use formats::import::{self, FORMATS, Input, Units};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ fn fixtures(directory: &Path) -> anyhow::Result<Vec<(String, Vec<PathBuf>)>> {
 /// The format of a fixture: guessed, or else the one whose name it bears.
 fn format(name: &str, files: &[PathBuf]) -> anyhow::Result<&'static str> {
     let inputs: Result<Vec<Input>, _> = files.iter().map(|file| Input::open(file)).collect();
-    let guessed = import::guess_together(&mut inputs?);
+    let guessed = import::guess_together(&mut inputs?, &Units::default());
     let stem = name.split('.').next().unwrap_or_default();
     Ok(guessed.or_else(|_| import::named(stem))?.name())
 }

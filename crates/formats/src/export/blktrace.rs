@@ -61,6 +61,7 @@ pub(super) const LACKS: &[&[Missing]] = &[&[
     Missing::Cgroup,
     Missing::NamelessCommand,
     Missing::Sectors,
+    Missing::DeviceName,
 ]];
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {

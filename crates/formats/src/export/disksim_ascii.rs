@@ -13,7 +13,13 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
     meaning: "DiskSim's ASCII traces: reads and writes by their arrival",
     lacks: &[
         BEYOND_TRANSFERS,
-        &[Missing::Flush, Missing::Discard, Missing::Completed, Missing::Sectors],
+        &[
+            Missing::Flush,
+            Missing::Discard,
+            Missing::Completed,
+            Missing::Sectors,
+            Missing::DeviceName,
+        ],
     ],
     flags: Flags(0),
     replaces: true,

@@ -32,6 +32,7 @@ pub enum Missing {
     Microseconds,
     Sectors,
     WallClock,
+    DeviceName,
 }
 
 /// What no format of transfers has: requests that move no data, steps between queue and completion,
@@ -58,7 +59,7 @@ const ELSEWHERE: fn(&Request) -> bool = |_| false;
 
 impl Missing {
     /// All, rows first.
-    pub const ALL: [Entry; 24] = [
+    pub const ALL: [Entry; 25] = [
         (Self::Own, "lbolt's own requests", true, |r| r.flags.contains(Flags::OWN)),
         (Self::Untimed, "requests without any time", true, |r| r.arrival_ns().is_none()),
         (Self::Orphaned, "completions whose request was never seen", true, Request::is_orphan),
@@ -109,6 +110,7 @@ impl Missing {
             r.offset_bytes.unwrap_or(0) % 512 != 0 || r.length_bytes % 512 != 0
         }),
         (Self::WallClock, "the wall clock (times count from 1970)", false, ELSEWHERE),
+        (Self::DeviceName, "device names (devices are numbered instead)", false, ELSEWHERE),
     ];
 
     fn entry(self) -> &'static Entry {

@@ -43,6 +43,10 @@ fn write(rows: &mut ExportRows<'_>, output: &Path) -> Result<(), ExportError> {
         };
         let (place, name, _) = names.of(row.device, rows.provenance());
         let (host, disk) = host_and_disk(name, place);
+        let is_kept = name == format!("{host}.{disk}");
+        if !is_kept && rows.is_named(row.device) {
+            rows.miss(Missing::DeviceName);
+        }
         let response = filetime(completed) - filetime(arrival);
         file.text(format_args!(
             "{},{host},{disk},{},{},{},{response}\n",

@@ -7,6 +7,7 @@ use super::{ExportError, ExportFormat, Exported};
 use model::record::RecordError;
 use model::record::requests::{CHUNK_ROWS, Provenance, RequestBatch, RequestFile, RequestReader};
 use model::record::{Commands, Flags, Request};
+use std::collections::HashMap;
 use std::path::Path;
 use trace::intake::RowsError;
 
@@ -151,6 +152,8 @@ pub struct ExportRows<'a> {
     with_own: bool,
     requests: u64,
     missing: MissingCounts,
+    /// Whether the names of the devices met so far are noted.
+    named: HashMap<u32, bool>,
     /// The rights of the files.
     mode: u32,
     files: Vec<Whole>,
@@ -169,7 +172,8 @@ impl<'a> ExportRows<'a> {
         // Of several reasons to leave a row out the first of all counts.
         lacks.sort();
         let missing = MissingCounts::new();
-        Self { source, lacks, flags, with_own, requests: 0, missing, mode, files: Vec::new() }
+        let (named, files) = (HashMap::new(), Vec::new());
+        Self { source, lacks, flags, with_own, requests: 0, missing, named, mode, files }
     }
 
     /// The next row that the format can say, none at the end. It may still have fields that the
@@ -186,6 +190,9 @@ impl<'a> ExportRows<'a> {
                     *self.missing.entry(*missing).or_default() += 1;
                 }
             }
+            if self.lacks.contains(&Missing::DeviceName) && self.is_named(row.device) {
+                self.miss(Missing::DeviceName);
+            }
             if row.flags.0 & !(self.flags | Flags::OWN | Flags::JOB).0 != 0 {
                 self.miss(Missing::Flags);
             }
@@ -193,6 +200,12 @@ impl<'a> ExportRows<'a> {
             return Ok(Some(row));
         }
         Ok(None)
+    }
+
+    /// Whether a device's name is noted.
+    pub(super) fn is_named(&mut self, device: u32) -> bool {
+        let notes = &self.source.provenance().notes;
+        *self.named.entry(device).or_insert_with(|| notes.contains_key(&format!("device.{device}")))
     }
 
     fn why_not(&self, row: &Request) -> Option<Missing> {

@@ -6,7 +6,7 @@
 
 use super::lines::first_lines;
 use super::listing::{Column, Columns, Listing};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use trace::intake::{Epoch, Intake};
 
 const NAMES: [(&[u8], Column); 9] = [
@@ -25,8 +25,12 @@ fn listing() -> Listing<'static> {
     Listing { names: &NAMES, columns: Columns::default(), passed_over: &[b"Tracing block"] }
 }
 
-pub(super) const FORMAT: Format =
-    Format { name: "biosnoop", meaning: "the listing of bcc's biosnoop", guess, import };
+pub(super) const FORMAT: Format = Format {
+    name: "biosnoop",
+    meaning: "the listing of bcc's biosnoop",
+    guess,
+    import: Reading::Code(import),
+};
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {
     Guess::of(listing().is_of(&first_lines(head, is_whole, 20)))

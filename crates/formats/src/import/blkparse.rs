@@ -8,17 +8,21 @@
 //!
 //! Non-goals: formats of `blkparse -f` with other words, or in another order.
 
-use super::lines::{each_line, first_lines};
+use super::lines::{each_timed, first_lines};
 use super::parse::fixed;
 use super::steps::{Kind, lettered};
 use super::words::{Said, Words};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use crate::spelling;
 use trace::event::Listed;
 use trace::intake::{Epoch, Intake};
 
-pub(super) const FORMAT: Format =
-    Format { name: "blkparse", meaning: "blkparse's text, as it is by default", guess, import };
+pub(super) const FORMAT: Format = Format {
+    name: "blkparse",
+    meaning: "blkparse's text, as it is by default",
+    guess,
+    import: Reading::Code(import),
+};
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {
     let lines = first_lines(head, is_whole, 20);
@@ -29,21 +33,18 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
     intake.set_clock("since the trace's start", Epoch::Unknown);
     let mut names_at_ends = false;
-    for input in inputs {
-        each_line(input, intake, |number, line, intake| {
-            match read(line) {
-                Ok(Some(step)) => {
-                    names_at_ends |= step.names_at_end();
-                    let event = step.event(intake);
-                    intake.listed(&event)?;
-                }
-                Ok(None) => {}
-                Err(_) if is_of_summary(line) => {}
-                Err(why) => intake.reject(number, why),
-            }
-            Ok(())
-        })?;
-    }
+    each_timed(inputs, intake, |(_, number), line, intake| match read(line) {
+        Ok(step) => {
+            let step = step?;
+            names_at_ends |= step.names_at_end();
+            Some(step.event(intake))
+        }
+        Err(_) if is_of_summary(line) => None,
+        Err(why) => {
+            intake.reject(number, why);
+            None
+        }
+    })?;
     if names_at_ends {
         let unknown = "errors: completions have a name in the place of their error (blkparse -f)";
         intake.note("unknown", unknown.to_owned());

@@ -12,7 +12,7 @@
 
 use super::lines::first_lines;
 use super::listing::{Column, Columns, Listing};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use trace::intake::{Epoch, Intake};
 
 const NAMES: [(&[u8], Column); 5] = [
@@ -46,7 +46,7 @@ pub(super) const FORMAT: Format = Format {
     name: "bpftrace-biosnoop",
     meaning: "the listing of bpftrace's biosnoop.bt, or ns command pid RWBS sector bytes µs",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

@@ -9,7 +9,7 @@
 
 use super::lines::{each_row, guess_by_lines};
 use super::parse::{decimal, length, op, sectors, words};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     name: "disksim-validate",
     meaning: "DiskSim's validation traces: access and think times, each request after the last",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

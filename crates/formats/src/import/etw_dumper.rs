@@ -15,7 +15,7 @@ use super::columns::{Columns, Fields};
 use super::lines::{each_row, first_lines};
 use super::parse::{decimal, device, hexadecimal, length, unsigned};
 use super::windows::process;
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use hashbrown::HashMap;
 use model::record::{CommandId, Op, Request};
 use trace::intake::{Epoch, Intake};
@@ -70,7 +70,7 @@ pub(super) const FORMAT: Format = Format {
     name: "etw-dumper",
     meaning: "xperf's dumper (Microsoft Production Server): DiskRead, DiskWrite, DiskFlush",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

@@ -3,19 +3,19 @@
 //! - Version 3: `TIME FILE ACTION [OFFSET LENGTH]`. The manual gives no unit of the time; it is µs
 //!   from the run's start: fio 3.33 with `thinktime=100000` (µs) logs writes that lie 100,058
 //!   apart.
-//! - Version 2: `FILE ACTION [OFFSET LENGTH]`, with times only in `FILE wait TIME 0`. The manual has
-//!   them as µs from the wait before; fio replays them as ms from the start (read_iolog_get in its
-//!   `iolog.c`), and so they are read. A time that has passed is no wait.
+//! - Version 2: `FILE ACTION [OFFSET LENGTH]`, with times only in `FILE wait TIME 0`. The manual
+//!   has them as µs from the wait before; fio replays them as ms from the start (read_iolog_get in
+//!   its `iolog.c`), and so they are read. A time that has passed is no wait.
 //!
 //! Actions on files (add, open, close) are no requests. `sync` and `datasync` are flushes, whatever
 //! place stands beside them. `trim` discards. Files are devices, and offsets count from their
 //! beginnings. There are no completions.
 
 use super::devices::Devices;
-use super::lines::{each_line, first_lines};
+use super::lines::{each_timed, first_lines};
 use super::parse::length;
 use super::words::Words;
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -43,8 +43,12 @@ fn op(action: &[u8]) -> Option<Op> {
     })
 }
 
-pub(super) const FORMAT: Format =
-    Format { name: "fio-iolog", meaning: "fio's I/O logs, versions 2 and 3", guess, import };
+pub(super) const FORMAT: Format = Format {
+    name: "fio-iolog",
+    meaning: "fio's I/O logs, versions 2 and 3",
+    guess,
+    import: Reading::Code(import),
+};
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {
     let first = first_lines(head, is_whole, 1);
@@ -55,17 +59,14 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
     intake.set_clock("from the start of fio's run", Epoch::Unknown);
     intake.set_one_sided();
     let mut devices = Devices::default();
-    for input in inputs {
-        let mut log = Log { version: None, now_us: 0 };
-        each_line(input, intake, |number, line, intake| {
-            match log.line(line, &mut devices) {
-                Ok(Some(ref mut row)) => intake.request(row)?,
-                Ok(None) => {}
-                Err(why) => intake.reject(number, why),
-            }
-            Ok(())
-        })?;
-    }
+    let begin = Log { version: None, now_us: 0 };
+    let mut logs: Vec<Log> = vec![begin; inputs.len()];
+    each_timed(inputs, intake, |(file, number), line, intake| {
+        logs[file].line(line, &mut devices).unwrap_or_else(|why| {
+            intake.reject(number, why);
+            None
+        })
+    })?;
     devices.note(intake);
     Ok(())
 }
@@ -76,7 +77,7 @@ fn version(line: &[u8]) -> Option<Version> {
 }
 
 /// A log as far as it was read.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Log {
     version: Option<Version>,
     /// Until when the last wait of version 2 lasted.

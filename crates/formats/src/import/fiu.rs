@@ -5,9 +5,9 @@
 //! operation R or W; no completions. The sum of the content is not kept. A device's number is made
 //! of its two as Linux makes it.
 
-use super::lines::{each_row, guess_by_lines};
+use super::lines::{each_line_under, guess_by_lines};
 use super::parse::{device, length, op, sectors, whole};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request, device_number};
 use trace::intake::{Epoch, Intake};
 
@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     name: "fiu",
     meaning: "FIU SyLab: nine words with process, device and MD5, in ns; no completions",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {
@@ -25,10 +25,10 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
     intake.set_clock("unknown (1 ns)", Epoch::Unknown);
     intake.set_one_sided();
-    each_row(inputs, intake, |line, intake| {
+    each_line_under(inputs, intake, |line, intake| {
         let (mut row, process) = row(line)?;
         row.command = Some(intake.command(process));
-        Ok(Some(row))
+        Ok(row)
     })
 }
 

@@ -5,7 +5,7 @@
 use super::lines::first_lines;
 use super::steps::ftrace_lost;
 use super::tracepoints::{Line, Parting, read, read_all};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use memchr::memmem;
 use trace::intake::{Epoch, Intake};
 
@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
     name: "ftrace",
     meaning: "ftrace's text: the blk tracer's, or block_* events",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

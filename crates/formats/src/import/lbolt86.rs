@@ -15,7 +15,7 @@
 use super::lines::{each_line, guess_by_lines};
 use super::parse::{fields, hexadecimal, unsigned};
 use super::steps::Kind;
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Flags, Op};
 use trace::event::{Extent, Listed};
 use trace::intake::{Epoch, Intake};
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     name: "lbolt86",
     meaning: "sends and receives in ticks of 1/60 s, as the 1986 paper prints them",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

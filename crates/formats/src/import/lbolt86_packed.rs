@@ -16,7 +16,7 @@
 
 use super::binary::{each_record, field};
 use super::lbolt86::{BLOCK_BYTES, Ticks, slice};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "lbolt86-packed",
     meaning: "sends in two words each, as the 1986 paper packs them; never guessed",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(_: &[u8], _: bool) -> Guess {

@@ -1,11 +1,15 @@
-//! Lines of text, one after the other, without a copy where a line lies whole in the buffer.
+//! Lines of text, one after the other, without a copy where a line lies whole in the buffer; those
+//! of several files in order of time.
 
 use super::marks::Places;
 use super::{Guess, ImportError, Input};
 use memchr::{memchr_iter, memrchr};
 use model::record::Request;
-use std::io::BufRead;
-use trace::intake::Intake;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{BufRead as _, Read as _};
+use trace::event::Listed;
+use trace::intake::{Intake, RowsError};
 
 /// No line of any format is as long: a longer one is no text, and is cut here so that memory stays
 /// bounded.
@@ -94,7 +98,146 @@ pub(super) fn refuse_nothing(
     Err(ImportError::Nothing { path: input.path().to_owned(), what })
 }
 
-/// Reads files of which a line is a request, or is none and no mistake either (a header).
+/// What a line gives that has a time.
+pub(super) trait Timed: Copy {
+    fn time_ns(&self) -> i64;
+
+    fn put(&mut self, intake: &mut Intake) -> Result<(), RowsError>;
+}
+
+impl Timed for Request {
+    fn time_ns(&self) -> i64 {
+        self.arrival_ns().unwrap_or(0)
+    }
+
+    #[inline]
+    fn put(&mut self, intake: &mut Intake) -> Result<(), RowsError> {
+        intake.request(self)
+    }
+}
+
+impl Timed for Listed {
+    fn time_ns(&self) -> i64 {
+        self.time_ns
+    }
+
+    #[inline]
+    fn put(&mut self, intake: &mut Intake) -> Result<(), RowsError> {
+        intake.listed(self)
+    }
+}
+
+/// Reads what has a time out of lines; `read` gets the number of the file, that of the line, and
+/// the line. Several files are merged by time, as each is more or less in order by itself: one
+/// after the other they would be in a disorder that nothing can mend.
+/// Errors: a file that cannot be read; rows that cannot be put away.
+#[inline]
+pub(super) fn each_timed<T: Timed>(
+    inputs: &mut [Input],
+    intake: &mut Intake,
+    mut read: impl FnMut((usize, u64), &[u8], &mut Intake) -> Option<T>,
+) -> Result<(), ImportError> {
+    if let [input] = inputs {
+        return each_line(input, intake, |number, line, intake| {
+            read((0, number), line, intake).map_or(Ok(()), |mut timed| Ok(timed.put(intake)?))
+        });
+    }
+    let count = inputs.len();
+    let mut files: Vec<Lines> = inputs.iter_mut().map(Lines::of).collect();
+    let mut next = |file: usize, intake: &mut Intake| {
+        while files[file].advance(intake)? {
+            let Lines { number, line, .. } = &files[file];
+            if let Some(timed) = read((file, *number), line, intake) {
+                return Ok(Some(timed));
+            }
+        }
+        Ok::<_, ImportError>(None)
+    };
+    let mut heads: Vec<Option<T>> = Vec::new();
+    let mut order = BinaryHeap::new();
+    for file in 0..count {
+        let head = next(file, intake)?;
+        order.extend(head.map(|head| Reverse((head.time_ns(), file))));
+        heads.push(head);
+    }
+    while let Some(Reverse((_, file))) = order.pop() {
+        if let Some(head) = &mut heads[file] {
+            head.put(intake)?;
+        }
+        heads[file] = next(file, intake)?;
+        order.extend(heads[file].map(|head| Reverse((head.time_ns(), file))));
+    }
+    Ok(())
+}
+
+/// The lines of a file, one at a time, for who reads several files at once.
+struct Lines<'a> {
+    input: &'a mut Input,
+    /// The line that was read last, without its end.
+    line: Vec<u8>,
+    number: u64,
+    empty_bytes: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn of(input: &'a mut Input) -> Self {
+        Self { input, line: Vec::new(), number: 0, empty_bytes: 0 }
+    }
+
+    /// Goes on to the next line that is not blank; whether there is one.
+    fn advance(&mut self, intake: &Intake) -> Result<bool, ImportError> {
+        loop {
+            self.line.clear();
+            let reader = self.input.reader();
+            let read = reader.take(LINE_BYTES as u64).read_until(b'\n', &mut self.line);
+            let read = read.map_err(|source| self.input.refused(source))?;
+            if read == 0 {
+                return Ok(false);
+            }
+            let is_cut = read == LINE_BYTES && self.line.last() != Some(&b'\n');
+            self.number += 1;
+            self.line.truncate(self.line.trim_ascii_end().len());
+            if is_cut {
+                self.empty_bytes += self.skip_line()?;
+            }
+            if !self.line.is_empty() {
+                break;
+            }
+            self.empty_bytes += read as u64;
+            if self.empty_bytes > EMPTY_BYTES_MAX {
+                refuse_nothing(self.input, intake, self.empty_bytes)?;
+            }
+        }
+        if intake.counts().rejected > REJECTED_MAX || self.empty_bytes > EMPTY_BYTES_MAX {
+            refuse_nothing(self.input, intake, self.empty_bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// Passes over the rest of a line that is too long to be one; at most so much that it is no
+    /// trace.
+    fn skip_line(&mut self) -> Result<u64, ImportError> {
+        let mut skipped = 0;
+        while skipped <= EMPTY_BYTES_MAX {
+            let buffer = match self.input.reader().fill_buf() {
+                Ok(buffer) => buffer,
+                Err(source) => return Err(self.input.refused(source).into()),
+            };
+            let end = memchr::memchr(b'\n', buffer);
+            let length = end.map_or(buffer.len(), |end| end + 1);
+            let is_over = end.is_some() || buffer.is_empty();
+            self.input.reader().consume(length);
+            skipped += length as u64;
+            if is_over {
+                break;
+            }
+        }
+        Ok(skipped)
+    }
+}
+
+/// Reads files of which a line is a request, or is none and no mistake either (a header), one file
+/// after the other: lines are read as what those before them say.
 /// Errors: a file that cannot be read; rows that cannot be put away.
 #[inline]
 pub(super) fn each_row(
@@ -115,28 +258,33 @@ pub(super) fn each_row(
     Ok(())
 }
 
-/// The same of files of which each line is a request, but for comments and one that names the
-/// columns at the top, and again where files were put together.
+/// Reads files of which each line is a request, but for comments and one that names the columns at
+/// the top, and again where files were put together; merged by time.
+/// Errors: a file that cannot be read; rows that cannot be put away.
 #[inline]
 pub(super) fn each_line_under(
     inputs: &mut [Input],
     intake: &mut Intake,
-    mut row: impl FnMut(&[u8]) -> Result<Request, &'static str>,
+    mut row: impl FnMut(&[u8], &mut Intake) -> Result<Request, &'static str>,
 ) -> Result<(), ImportError> {
-    for input in inputs {
-        let (mut head, mut has_begun) = (Vec::new(), false);
-        each_line(input, intake, |number, line, intake| {
-            match row(line) {
-                Ok(ref mut row) => intake.request(row)?,
-                Err(_) if line.starts_with(b"#") || line == head => return Ok(()),
-                Err(_) if !has_begun && names_columns(line) => head = line.to_vec(),
-                Err(why) => intake.reject(number, why),
+    let mut heads = vec![(Vec::new(), false); inputs.len()];
+    each_timed(inputs, intake, |(file, number), line, intake| {
+        let (head, has_begun) = &mut heads[file];
+        let found = match row(line, intake) {
+            Ok(row) => Some(row),
+            Err(_) if line.starts_with(b"#") || line == head.as_slice() => return None,
+            Err(_) if !*has_begun && names_columns(line) => {
+                line.clone_into(head);
+                None
             }
-            has_begun = true;
-            Ok(())
-        })?;
-    }
-    Ok(())
+            Err(why) => {
+                intake.reject(number, why);
+                None
+            }
+        };
+        *has_begun = true;
+        found
+    })
 }
 
 /// Whether a line can be the names of a table's columns: it has as many words as the shortest of
@@ -211,6 +359,21 @@ mod tests {
     fn lines_end_in_either_way_and_the_last_need_not() {
         assert_eq!(lines(b"a\r\n\n\r\n \t\nb"), [(1, b"a".to_vec()), (5, b"b".to_vec())]);
         assert!(lines(b"").is_empty() && lines(b" \r\n\r").is_empty());
+    }
+
+    #[test]
+    fn lines_of_several_files_are_those_of_each() {
+        let long = "y".repeat(LINE_BYTES + 5);
+        for text in ["a\r\n\n \t\nb", "", "\n\n", &format!("x\n{long}\nz\n")] {
+            let mut input = Input::from_bytes("x", text.as_bytes().to_vec()).unwrap();
+            let mut rows = Vec::new();
+            let intake = Intake::new(&mut rows, "test");
+            let (mut found, mut one) = (Vec::new(), Lines::of(&mut input));
+            while one.advance(&intake).unwrap() {
+                found.push((one.number, one.line.clone()));
+            }
+            assert_eq!(found, lines(text.as_bytes()));
+        }
     }
 
     #[test]

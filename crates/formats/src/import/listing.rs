@@ -7,7 +7,7 @@
 //! The time of a line is that of the completion: biosnoop prints when a request completes.
 
 use super::devices::Devices;
-use super::lines::each_line;
+use super::lines::each_timed;
 use super::parse::{fixed, length, unsigned};
 use super::words::Words;
 use super::{ImportError, Input};
@@ -243,41 +243,42 @@ impl Listing<'_> {
                 && 2 * said.clone().copied().filter(is_request).count() > said.count()
     }
 
-    pub(super) fn read(
-        mut self,
-        inputs: &mut [Input],
-        intake: &mut Intake,
-    ) -> Result<(), ImportError> {
+    pub(super) fn read(self, inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
         let mut devices = Devices::default();
-        for input in inputs {
-            // In which line the columns were named; none in line 0.
-            let mut head = 0;
-            each_line(input, intake, |number, line, intake| {
-                let why = match self.columns.read(line, &mut devices) {
-                    Ok((mut row, command)) => {
-                        row.command = (!command.is_empty()).then(|| intake.command(command));
-                        return Ok(intake.request(&mut row)?);
-                    }
-                    Err(why) => why,
-                };
-                if let Some(columns) = Columns::named(line, self.names) {
-                    self.columns = columns;
-                    head = number;
-                } else if number == head + 1 && self.columns.name_more(line) {
-                } else if let Some(lost) = lost(line) {
-                    intake.counts_mut().lost += lost;
-                } else if !self.is_passed_over(line) {
-                    intake.reject(number, why);
+        // By file: the columns, and in which line they were named. A file without a head has those
+        // of the first.
+        let mut named: Vec<Option<(Columns, u64)>> = vec![None; inputs.len()];
+        each_timed(inputs, intake, |(file, number), line, intake| {
+            let first = named.iter().flatten().next().map(|(columns, _)| columns);
+            let own = named[file].as_ref().map(|(columns, _)| columns);
+            let columns = own.or(first).unwrap_or(&self.columns);
+            let why = match columns.read(line, &mut devices) {
+                Ok((mut row, command)) => {
+                    row.command = (!command.is_empty()).then(|| intake.command(command));
+                    return Some(row);
                 }
-                Ok(())
-            })?;
-        }
+                Err(why) => why,
+            };
+            if let Some(columns) = Columns::named(line, self.names) {
+                named[file] = Some((columns, number));
+                return None;
+            }
+            let is_head_of_two = named[file]
+                .as_mut()
+                .is_some_and(|(columns, head)| *head + 1 == number && columns.name_more(line));
+            if let Some(lost) = lost(line) {
+                intake.counts_mut().lost += lost;
+            } else if !is_head_of_two && !self.is_passed_over(line) {
+                intake.reject(number, why);
+            }
+            None
+        })?;
         devices.note(intake);
         Ok(())
     }
 
     fn is_passed_over(&self, line: &[u8]) -> bool {
-        line.trim_ascii().is_empty() || self.passed_over.iter().any(|s| line.starts_with(s))
+        self.passed_over.iter().any(|s| line.starts_with(s))
     }
 }
 

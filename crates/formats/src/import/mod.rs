@@ -35,6 +35,7 @@ mod parse;
 mod perf_script;
 mod srt;
 mod steps;
+mod table;
 mod tables;
 mod thesios;
 mod tracepoints;
@@ -44,6 +45,7 @@ mod words;
 mod wpa;
 
 pub use input::{Input, InputError};
+pub use table::Units;
 pub(crate) use tables::FILETIME_OF_1970;
 
 use std::path::PathBuf;
@@ -77,6 +79,21 @@ pub enum ImportError {
     UnknownFormat { name: String, known: String },
     #[error("detect the format of {path}; give --input-format, one of {known}")]
     NotGuessed { path: PathBuf, known: String },
+    #[error(
+        "detect the format of {path}: it can be {}; give --input-format, and --time-unit or \
+             --size-unit if its units are others",
+        either(formats)
+    )]
+    Ambiguous { path: PathBuf, formats: Vec<&'static Format> },
+    #[error("find the unit {name:?}; known are {known}")]
+    UnknownUnit { name: String, known: String },
+    #[error(
+        "read {format} in other units: its units are fixed; leave --time-unit and --size-unit \
+             out, or name its columns by --input-format columns=…"
+    )]
+    Units { format: &'static str },
+    #[error("read the columns: {why}; known are {known}")]
+    Columns { why: String, known: &'static str },
     #[error("find a request in {path}: the file is empty; check the program that wrote it",
             path = path.display())]
     Empty { path: PathBuf },
@@ -98,15 +115,30 @@ pub enum ImportError {
     Rows(#[from] RowsError),
 }
 
+/// Formats with their meanings.
+fn either(formats: &[&Format]) -> String {
+    let said: Vec<String> =
+        formats.iter().map(|format| format!("{} ({})", format.name, format.meaning)).collect();
+    said.join(" or ")
+}
+
+/// How a format is read.
+#[derive(Debug, Clone, Copy)]
+enum Reading {
+    /// Reads the files of one trace and hands over what they hold.
+    Code(fn(&mut [Input], &mut Intake) -> Result<(), ImportError>),
+    /// By its columns.
+    Table(table::Table),
+}
+
 /// A foreign format.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Format {
     name: &'static str,
     meaning: &'static str,
     /// Whether a file is of this format, by its decompressed beginning, and whether that is all.
     pub guess: fn(&[u8], bool) -> Guess,
-    /// Reads the files of one trace, in the order given, and hands over what they hold.
-    import: fn(&mut [Input], &mut Intake) -> Result<(), ImportError>,
+    import: Reading,
 }
 
 impl Format {
@@ -118,6 +150,19 @@ impl Format {
     /// What it is, in a line for the help.
     pub fn meaning(&self) -> &'static str {
         self.meaning
+    }
+
+    /// The same format with units that a user gives. It stays as long as the program.
+    /// Errors: a format whose units are its own.
+    pub fn with(&'static self, units: &Units) -> Result<&'static Self, ImportError> {
+        match &self.import {
+            _ if units.are_none() => Ok(self),
+            Reading::Table(table) => {
+                let import = Reading::Table(table.with(units));
+                Ok(Box::leak(Box::new(Self { import, ..*self })))
+            }
+            Reading::Code(_) => Err(ImportError::Units { format: self.name }),
+        }
     }
 }
 
@@ -142,43 +187,70 @@ pub const FORMATS: &[&Format] = &[
     &tables::alibaba::FORMAT,
     &tables::spc::FORMAT,
     &tables::tencent::FORMAT,
-    &tables::mqsim::FORMAT,
-    &tables::disksim_ascii::FORMAT,
+    &table::MQSIM,
+    &table::MQSIM_SECONDS,
+    &table::DISKSIM_ASCII,
+    &table::REPLAYER,
+    &table::MIDAS,
     &vscsi::FORMAT,
     &lbolt86_packed::FORMAT,
 ];
 
+/// What begins the description of a table of no other name.
+const COLUMNS: &str = "columns=";
+
 /// The names of all formats, for messages.
 pub fn known() -> String {
-    FORMATS.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ")
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    format!("{}, or columns=time,device,offset,length,op for a table", names.join(", "))
 }
 
-/// The format of that name.
-/// Errors: there is none.
+/// The format of that name, or the table whose columns are behind `columns=`.
+/// Errors: there is none; what is no column.
 pub fn named(name: &str) -> Result<&'static Format, ImportError> {
+    if let Some(columns) = name.strip_prefix(COLUMNS) {
+        return table::described(columns);
+    }
     let found = FORMATS.iter().find(|f| f.name() == name).copied();
     found.ok_or_else(|| ImportError::UnknownFormat { name: name.to_owned(), known: known() })
 }
 
 /// The format of a file, by its beginning.
-/// Errors: no format says yes; an empty file.
+/// Errors: no format says yes, or several do; an empty file.
 pub fn guess(input: &mut Input) -> Result<&'static Format, ImportError> {
-    guess_unless_empty(input)?.ok_or_else(|| ImportError::Empty { path: input.path().to_owned() })
+    guess_unless_empty(input, &Units::default())?
+        .ok_or_else(|| ImportError::Empty { path: input.path().to_owned() })
 }
 
-/// The same; none of a file that is empty, as blktrace leaves one for a CPU without events.
-fn guess_unless_empty(input: &mut Input) -> Result<Option<&'static Format>, ImportError> {
+/// The same, where a user gives units; none of a file that is empty, as blktrace leaves one for a
+/// CPU without events.
+fn guess_unless_empty(
+    input: &mut Input,
+    units: &Units,
+) -> Result<Option<&'static Format>, ImportError> {
     let (head, is_whole) = input.head()?;
     if is_whole && head.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let says = |format: &&&Format, guess| (format.guess)(head, is_whole) == guess;
-    let yes = FORMATS.iter().find(|f| says(f, Guess::Yes));
+    let mut found: Vec<&'static Format> = Vec::new();
     // One that would need more, and only one: there is nothing else that it could be.
-    let mut maybe = FORMATS.iter().filter(|f| says(f, Guess::NeedMore));
-    let only = maybe.next().filter(|_| maybe.next().is_none());
-    let not_guessed = || ImportError::NotGuessed { path: input.path().to_owned(), known: known() };
-    yes.or(only).copied().map(Some).ok_or_else(not_guessed)
+    for wanted in [Guess::Yes, Guess::NeedMore] {
+        if found.is_empty() {
+            let says = |format: &&&Format| (format.guess)(head, is_whole) == wanted;
+            found = FORMATS.iter().filter(says).copied().collect();
+        }
+    }
+    // With the same units some are the same.
+    found.dedup_by(|one, other| match (&one.import, &other.import) {
+        (Reading::Table(one), Reading::Table(other)) => one.is_with(other, units),
+        _ => false,
+    });
+    let path = input.path().to_owned();
+    match found.as_slice() {
+        [] => Err(ImportError::NotGuessed { path, known: known() }),
+        [one] => Ok(Some(*one)),
+        _ => Err(ImportError::Ambiguous { path, formats: found }),
+    }
 }
 
 /// Reads files of one trace: of the format given, or of the one that all are guessed to be.
@@ -192,9 +264,12 @@ pub fn read(
 ) -> Result<&'static Format, ImportError> {
     let format = match format {
         Some(format) => format,
-        None => guess_together(inputs)?,
+        None => guess_together(inputs, &Units::default())?,
     };
-    (format.import)(inputs, intake)?;
+    match &format.import {
+        Reading::Code(import) => import(inputs, intake)?,
+        Reading::Table(table) => table.import(inputs, intake)?,
+    }
     if intake.is_empty() && intake.counts().rejected > 0 {
         return Err(ImportError::NotThat {
             path: inputs.first().map(|i| i.path().to_owned()).unwrap_or_default(),
@@ -205,12 +280,12 @@ pub fn read(
     Ok(format)
 }
 
-/// The one format that all files are of, but for empty ones.
-/// Errors: one that is of none, or two that differ; nothing but empty files.
-pub fn guess_together(inputs: &mut [Input]) -> Result<&'static Format, ImportError> {
+/// The one format that all files are of, but for empty ones; with units if a user gives them.
+/// Errors: one that is of none or of several, or two that differ; nothing but empty files.
+pub fn guess_together(inputs: &mut [Input], units: &Units) -> Result<&'static Format, ImportError> {
     let mut found: Option<(PathBuf, &'static Format)> = None;
     for input in &mut *inputs {
-        let Some(format) = guess_unless_empty(input)? else { continue };
+        let Some(format) = guess_unless_empty(input, units)? else { continue };
         match &found {
             None => found = Some((input.path().to_owned(), format)),
             Some((_, first)) if first.name() == format.name() => {}
@@ -225,5 +300,5 @@ pub fn guess_together(inputs: &mut [Input]) -> Result<&'static Format, ImportErr
         }
     }
     let path = || inputs.first().map(|i| i.path().to_owned()).unwrap_or_default();
-    found.map(|(_, format)| format).ok_or_else(|| ImportError::Empty { path: path() })
+    found.map_or_else(|| Err(ImportError::Empty { path: path() }), |(_, f)| f.with(units))
 }

@@ -5,12 +5,16 @@
 use super::lines::first_lines;
 use super::parse::unsigned;
 use super::tracepoints::{Line, Parting, read, read_all};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use memchr::memmem;
 use trace::intake::{Epoch, Intake};
 
-pub(super) const FORMAT: Format =
-    Format { name: "perf-script", meaning: "perf script of block:* events", guess, import };
+pub(super) const FORMAT: Format = Format {
+    name: "perf-script",
+    meaning: "perf script of block:* events",
+    guess,
+    import: Reading::Code(import),
+};
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {
     let lines = first_lines(head, is_whole, 1000);

@@ -14,7 +14,7 @@
 //! is noted as it stands, and the moment in UTC stays unknown.
 
 use super::binary::{field, fill};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Flags, Op, Request};
 use std::io::BufRead;
 use trace::intake::{Epoch, Intake};
@@ -40,7 +40,7 @@ pub(super) const FORMAT: Format = Format {
     name: "srt",
     meaning: "HP SRT 1.3: UNIX disks of 1992, with queueing and service times",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], _: bool) -> Guess {

@@ -10,7 +10,7 @@
 use super::columns::{Columns, Fields};
 use super::lines::{each_row, first_lines};
 use super::parse::{decimal, length, op, unsigned};
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -36,7 +36,7 @@ pub(super) const FORMAT: Format = Format {
     name: "thesios",
     meaning: "Google's Thesios: CSV with named columns, Unix seconds, no places",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

@@ -6,7 +6,7 @@
 //! A start is given by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met
 //! first counts. Other events are passed over.
 
-use super::lines::each_line;
+use super::lines::each_timed;
 use super::marks::find;
 use super::parse::{marked, unsigned};
 use super::steps::{Kind, lettered, tracepoint};
@@ -173,25 +173,25 @@ pub(super) fn read_all(
     is_passed_over: fn(&[u8]) -> bool,
 ) -> Result<(), ImportError> {
     let mut teller = Teller { parting, starts_by_getrq: None };
-    for input in inputs {
-        each_line(input, intake, |number, line, intake| {
-            match read(line) {
-                Ok(Line::Step(step)) => match teller.event(&step, intake) {
-                    Ok(Some(ref event)) => intake.listed(event)?,
-                    Ok(None) => {}
-                    Err(why) => intake.reject(number, why),
-                },
-                Ok(Line::NoStep | Line::Other) => {}
-                Err(why) => match lost(line) {
-                    Some(lost) => intake.counts_mut().lost += lost,
-                    None if is_passed_over(line) => {}
-                    None => intake.reject(number, why),
-                },
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
+    each_timed(inputs, intake, |(_, number), line, intake| {
+        let why = match read(line) {
+            Ok(Line::Step(step)) => match teller.event(&step, intake) {
+                Ok(event) => return event,
+                Err(why) => why,
+            },
+            Ok(Line::NoStep | Line::Other) => return None,
+            Err(why) => match lost(line) {
+                Some(lost) => {
+                    intake.counts_mut().lost += lost;
+                    return None;
+                }
+                None if is_passed_over(line) => return None,
+                None => why,
+            },
+        };
+        intake.reject(number, why);
+        None
+    })
 }
 
 /// Makes events of steps.

@@ -12,7 +12,7 @@
 
 use super::binary::{each_record, field};
 use super::devices::Devices;
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -49,7 +49,7 @@ pub(super) const FORMAT: Format = Format {
     name: "vscsi",
     meaning: "vscsiStats (CloudPhysics), binary versions 1 and 2",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

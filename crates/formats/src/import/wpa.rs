@@ -12,7 +12,7 @@ use super::lines::{each_row, first_lines};
 use super::locale::{decimal_mark, number};
 use super::parse::{device, hexadecimal, length, op};
 use super::windows::process;
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -64,7 +64,7 @@ pub(super) const FORMAT: Format = Format {
     name: "wpa",
     meaning: "Windows Performance Analyzer: disk usage as CSV, columns by name",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], is_whole: bool) -> Guess {

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use formats::import::{self, Format, Input};
+use formats::import::{self, Format, Input, Units};
 use model::record::{Commands, Request};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn imported(name: &str, files: &[PathBuf]) -> String {
     let mut rows: Vec<Request> = Vec::new();
     let format = match asked_for(name) {
         Some(format) => format,
-        None => import::guess_together(&mut inputs).unwrap(),
+        None => import::guess_together(&mut inputs, &Units::default()).unwrap(),
     };
     let mut intake = Intake::new(&mut rows, &format!("import:{}", format.name()));
     import::read(&mut inputs, Some(format), &mut intake).unwrap();

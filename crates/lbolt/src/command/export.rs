@@ -13,6 +13,7 @@ use model::record::requests::Provenance;
 use model::record::{Commands, Request};
 use model::run::parent_of;
 use model::text::visible;
+use model::units::counted;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use trace::intake::RowsError;
@@ -85,13 +86,14 @@ fn progress(gate: Gate) -> Ticker {
 fn said(exported: &Exported, format: &str) -> String {
     let files: Vec<String> =
         exported.files.iter().map(|f| visible(&f.display().to_string()).into_owned()).collect();
-    let mut text = format!("{} requests as {format}: {}\n", exported.requests, files.join(", "));
+    let requests = |count: u64| counted(count, "request{s}");
+    let mut text = format!("{} as {format}: {}\n", requests(exported.requests), files.join(", "));
     let missing = |is_row: bool| {
         exported.missing.iter().filter(move |(m, n)| m.is_row() == is_row && **n > 0)
     };
     for (head, is_row) in [("left out", true), ("not in the format", false)] {
         for (missing, count) in missing(is_row) {
-            text.push_str(&format!("{head}: {} ({count} requests)\n", missing.meaning()));
+            text.push_str(&format!("{head}: {} ({})\n", missing.meaning(), requests(*count)));
         }
     }
     text

@@ -19,7 +19,7 @@ pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
 pub use steps::{Collected, Steps};
 pub use threads::SeenThread;
 
-use crate::event::{Event, Finished, Listed, Repeated};
+use crate::event::{Event, Finished, Listed, Repeated, Step};
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
@@ -90,6 +90,8 @@ pub struct Intake<'a> {
     epoch: Epoch,
     /// Whether the source tells no completions at all.
     is_one_sided: bool,
+    /// Whether a completion was among the events.
+    has_completions: bool,
     complaints: Vec<String>,
     provenance: Provenance,
     /// Tells by its command's name whether a thread of lbolt's is a job's.
@@ -133,6 +135,7 @@ impl<'a> Intake<'a> {
             zero_ns: None,
             epoch: Epoch::Unknown,
             is_one_sided: false,
+            has_completions: false,
             complaints: Vec::new(),
             provenance,
             is_job: None,
@@ -405,6 +408,7 @@ impl<'a> Intake<'a> {
     #[inline]
     fn pair(&mut self, event: &Event) {
         self.zero_ns.get_or_insert(event.time_ns);
+        self.has_completions |= matches!(event.step, Step::Complete { .. });
         self.pairing.event(event, &mut self.provenance.counts);
         self.show_done();
     }
@@ -548,7 +552,12 @@ impl<'a> Intake<'a> {
     }
 
     fn conclude(mut self) -> (Provenance, Commands) {
+        let is_by_place = self.pairing.matching().is_some_and(|how| how.starts_with("by place"));
         let counts = &mut self.provenance.counts;
+        if is_by_place && !self.has_completions {
+            // Such a trace tells none, as one of arrivals that was exported and read again.
+            counts.unanswered = 0;
+        }
         counts.unsorted = self.in_order.late();
         counts.out_of_order += self.listed.late();
         let mut provenance = std::mem::take(&mut self.provenance);

@@ -14,7 +14,7 @@
 mod record;
 mod stream;
 
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use crate::import::steps::Kind;
 use hashbrown::HashMap;
 use model::record::CommandId;
@@ -28,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
     name: "blktrace",
     meaning: "blktrace's binary files (versions 7 and 8), those of all CPUs together",
     guess,
-    import,
+    import: Reading::Code(import),
 };
 
 fn guess(head: &[u8], _: bool) -> Guess {

@@ -3,15 +3,15 @@
 //!
 //! A row is code when it is compiled, so that its reader costs no more than one of its own would.
 //!
-//! Non-goals: lines of which one depends on those before it; columns that a first line names.
+//! Non-goals: lines of which one depends on those before it; columns that a first line names, or that
+//! are data (`super::table`).
 
 use super::devices::Devices;
-use super::lines::{each_line_under, first_lines, guess_by_lines};
+use super::lines::{each_line_under, guess_by_lines};
 use super::parse::{
-    PLAUSIBLE_UNIX_NS, decimal, device, fields, first_fields, fixed, hexadecimal, length, op,
-    sectors, unsigned, whole, words,
+    PLAUSIBLE_UNIX_NS, decimal, device, fields, first_fields, fixed, length, op, sectors, unsigned,
 };
-use super::{Format, Guess, ImportError, Input};
+use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
 
@@ -24,7 +24,6 @@ macro_rules! tables {
         $(head $head:literal;)?
         $(one_sided $one_sided:literal;)?
         $(times $times:expr;)?
-        $(guess $guess:expr;)?
         [$($column:ident),*] = $cut:expr, $uncut:literal;
         $({ $($known:tt)* })?
         $($member:ident = $value:expr $(, $why:literal)?;)*
@@ -34,17 +33,12 @@ macro_rules! tables {
             use super::*;
 
             pub(in super::super) const FORMAT: Format =
-                Format { name: $name, meaning: $meaning, guess, import };
+                Format { name: $name, meaning: $meaning, guess, import: Reading::Code(import) };
 
             /// What may stand at the top, and again where files were put together.
             const HEAD: &[u8] = tables!(@first $($head,)? b"");
 
             fn guess(head: &[u8], is_whole: bool) -> Guess {
-                let guess: fn(&[u8], bool) -> Guess = tables!(@first $($guess,)? by_lines);
-                guess(head, is_whole)
-            }
-
-            pub(super) fn by_lines(head: &[u8], is_whole: bool) -> Guess {
                 let times: std::ops::Range<i64> = tables!(@first $($times,)? i64::MIN..i64::MAX);
                 let devices = &mut Devices::default();
                 let is_plausible =
@@ -60,7 +54,7 @@ macro_rules! tables {
                     intake.set_one_sided();
                 }
                 let mut devices = Devices::default();
-                each_line_under(inputs, intake, |line| row(line, &mut devices))?;
+                each_line_under(inputs, intake, |line, _| row(line, &mut devices))?;
                 devices.note(intake);
                 Ok(())
             }
@@ -192,52 +186,6 @@ tables! {
         offset_bytes = unsigned(offset), "no offset";
         length_bytes = unsigned(size).and_then(length), "no size";
     }
-
-    /// MQSim (Tavakkol et al., FAST 2018), text: `time device lba sectors type`, words between
-    /// spaces.
-    ///
-    /// The time is in ns from the start, the address in sectors of 512 bytes, the type 1 for a read
-    /// and 0 for a write; no completions. DiskSim's text has the same five words, with the time in
-    /// ms: see [`is_in_ns`].
-    mqsim(line, _) "mqsim",
-        "MQSim: five words a line, the first in ns, the last 1 for reads; no completions" {
-        clock "from the trace's start (1 ns)" Unknown;
-        guess |head, is_whole| match mqsim::by_lines(head, is_whole) {
-            Guess::Yes if !is_in_ns(head, is_whole) => Guess::NeedMore,
-            other => other,
-        };
-        [time, unit, block, size, kind] = words(line), "not five words";
-        device = device(unit), "no device";
-        op = op(kind, &[(b"1", Op::Read), (b"0", Op::Write)]), "neither 0 nor 1 as type";
-        offset_bytes = sectors(block), "no LBA";
-        length_bytes = sectors(size).and_then(length), "no sectors";
-        queued_ns = whole(time), "no time";
-    }
-
-    /// DiskSim's text (Bucy et al., "The DiskSim simulation environment", 4.0, section on input):
-    /// `time device block size flags`, words between spaces.
-    ///
-    /// The time is in ms from the start, address and size in blocks of 512 bytes, the flags in
-    /// hexadecimal digits with bit 0 set for a read; no completions. MQSim's text has the same five
-    /// words, with the time in ns. What tells them apart is a point in the time, a flag beside bit
-    /// 0, or times too late for ms; without any of these it may be either.
-    disksim_ascii(line, _) "disksim-ascii",
-        "DiskSim: five words a line, the first in ms and the last flags; no completions" {
-        clock "from the trace's start" Unknown;
-        guess |head, is_whole| match disksim_ascii::by_lines(head, is_whole) {
-            Guess::Yes if is_in_ms(head, is_whole) => Guess::Yes,
-            Guess::Yes if is_in_ns(head, is_whole) => Guess::No,
-            Guess::Yes => Guess::NeedMore,
-            other => other,
-        };
-        [time, unit, block, size, flags] = words(line), "not five words";
-        { let flags = hexadecimal(flags).filter(|flags| *flags <= u64::from(u32::MAX)); }
-        op = flags.map(|flags| if flags & 1 == 1 { Op::Read } else { Op::Write }), "no flags";
-        device = device(unit), "no device";
-        offset_bytes = sectors(block), "no block";
-        length_bytes = sectors(size).and_then(length), "no size";
-        queued_ns = decimal(time, 6), "no time";
-    }
 }
 
 /// The time of Windows' ticks, in ns since 1970.
@@ -245,28 +193,6 @@ tables! {
 fn since_1970_ns(ticks: Option<i64>) -> Result<i64, &'static str> {
     let since_1970 = ticks.ok_or("no time")?.checked_sub(FILETIME_OF_1970);
     since_1970.and_then(|ticks| ticks.checked_mul(100)).ok_or("a time beyond all years")
-}
-
-/// A time that is not in ms at the beginning of a file: eleven days.
-const TOO_LATE_IN_MS: i64 = 1_000_000_000;
-
-/// Whether the times of whole numbers at the beginning of a file get so late that they cannot be in
-/// ms.
-fn is_in_ns(head: &[u8], is_whole: bool) -> bool {
-    let lines = first_lines(head, is_whole, usize::MAX);
-    let row = |line: &&[u8]| mqsim::row(line, &mut Devices::default()).ok()?.queued_ns;
-    lines.iter().filter_map(row).any(|time| time >= TOO_LATE_IN_MS)
-}
-
-/// Whether most lines at the beginning have a point in the time, or a flag beside bit 0 anywhere.
-fn is_in_ms(head: &[u8], is_whole: bool) -> bool {
-    let lines = first_lines(head, is_whole, 20);
-    let is_row = |line: &&&[u8]| disksim_ascii::row(line, &mut Devices::default()).is_ok();
-    let rows = || lines.iter().filter(is_row).filter_map(|line| words::<5>(line));
-    let fractions = rows().filter(|[time, ..]| time.contains(&b'.')).count();
-    let flagged = rows().filter(|[_, _, _, _, flags]| !matches!(*flags, b"0" | b"1")).count();
-    // One alone may be a damaged line.
-    2 * fractions > lines.len() || 2 * flagged > lines.len()
 }
 
 #[cfg(test)]
