@@ -170,6 +170,24 @@ fn files_of_the_same_time_are_merged() {
     }
 }
 
+/// The disks of a host have a file each.
+#[test]
+fn binary_files_of_the_same_time_are_merged() {
+    let record = |n: u64| {
+        let words = [n as u32, 4096, 1].map(u32::to_le_bytes).concat();
+        let halves = [0x28, 0x0100].map(u16::to_le_bytes).concat();
+        [words, halves, [8 * n, 50 * n].map(u64::to_le_bytes).concat()].concat()
+    };
+    let bytes: Vec<u8> = (0..40_000).flat_map(record).collect();
+    let mut inputs = ["a", "b"].map(|name| Input::from_bytes(name, bytes.clone()).unwrap());
+    let mut rows: Vec<Request> = Vec::new();
+    let mut intake = Intake::new(&mut rows, "import");
+    import::read(&mut inputs, None, &mut intake).unwrap();
+    let (provenance, _) = intake.finish().unwrap();
+    assert_eq!((rows.len(), provenance.counts.unsorted), (80_000, 0));
+    assert_eq!((rows[1].device, rows[79_999].queued_ns), (1, Some(50_000 * 39_999)));
+}
+
 /// An export of arrivals alone comes back as one.
 #[test]
 fn what_tells_no_completions_lost_none() {

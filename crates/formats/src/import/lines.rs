@@ -144,7 +144,7 @@ pub(super) fn each_timed<T: Timed>(
     }
     let count = inputs.len();
     let mut files: Vec<Lines> = inputs.iter_mut().map(Lines::of).collect();
-    let mut next = |file: usize, intake: &mut Intake| {
+    let next = |file: usize, intake: &mut Intake| {
         while files[file].advance(intake)? {
             let Lines { number, line, .. } = &files[file];
             if let Some(timed) = read((file, *number), line, intake) {
@@ -153,6 +153,16 @@ pub(super) fn each_timed<T: Timed>(
         }
         Ok::<_, ImportError>(None)
     };
+    merge(count, intake, next)
+}
+
+/// Puts what several files give away in order of time; `next` gives what is next in one of them.
+/// Errors: those of `next`; rows that cannot be put away.
+pub(super) fn merge<T: Timed>(
+    count: usize,
+    intake: &mut Intake,
+    mut next: impl FnMut(usize, &mut Intake) -> Result<Option<T>, ImportError>,
+) -> Result<(), ImportError> {
     let mut heads: Vec<Option<T>> = Vec::new();
     let mut order = BinaryHeap::new();
     for file in 0..count {

@@ -10,8 +10,9 @@
 //! moment that the file tells), lengths in bytes, blocks of 512 bytes. That the response time is in
 //! µs too is taken for granted and nowhere written. Each file is a device: its name is noted.
 
-use super::binary::{each_record, field};
+use super::binary::{field, fill};
 use super::devices::Devices;
+use super::lines::{REJECTED_MAX, merge, refuse_nothing};
 use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Op, Request};
 use trace::intake::{Epoch, Intake};
@@ -60,29 +61,58 @@ fn guess(head: &[u8], is_whole: bool) -> Guess {
 fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> {
     intake.set_clock("µs of the host", Epoch::Unknown);
     let mut devices = Devices::default();
+    let mut files = Vec::new();
     for input in inputs {
         let name = input.path().file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         let device = devices.number(&[&name]);
         let (head, _) = input.head()?;
         // Of a file that is of neither version, every record is refused.
         let is_second = understood(head, 40, &version_2) > understood(head, 32, &version_1);
-        let torn = if is_second {
-            intake.note("response_time", "taken to be in µs".to_owned());
-            each_record::<40>(input, intake, |n, bytes, intake| {
-                hand_over(n, version_2(bytes), device, intake)
-            })?
-        } else {
-            intake.set_one_sided();
-            each_record::<32>(input, intake, |n, bytes, intake| {
-                hand_over(n, version_1(bytes), device, intake)
-            })?
-        };
-        if let Some(number) = torn {
-            intake.reject(number, "the file ends within it");
+        match is_second {
+            true => intake.note("response_time", "taken to be in µs".to_owned()),
+            false => intake.set_one_sided(),
         }
+        files.push(Disk { input, device, is_second, number: 0 });
     }
+    // The disks of a host have a file each, of one time.
+    merge(files.len(), intake, |file, intake| files[file].next(intake))?;
     devices.note(intake);
     Ok(())
+}
+
+/// A file, which is a disk's.
+struct Disk<'a> {
+    input: &'a mut Input,
+    device: u32,
+    is_second: bool,
+    /// Which record was read last, counted from 1.
+    number: u64,
+}
+
+impl Disk<'_> {
+    /// The next request.
+    fn next(&mut self, intake: &mut Intake) -> Result<Option<Request>, ImportError> {
+        let size = if self.is_second { 40 } else { 32 };
+        loop {
+            let mut bytes = [0; 40];
+            self.number += 1;
+            let bytes = &mut bytes[..size];
+            match fill(self.input, bytes)? {
+                0 => return Ok(None),
+                filled if filled < size => {
+                    intake.reject(self.number, "the file ends within it");
+                    return Ok(None);
+                }
+                _ if self.number > REJECTED_MAX => refuse_nothing(self.input, intake, 0)?,
+                _ => {}
+            }
+            let record = if self.is_second { version_2(bytes) } else { version_1(bytes) };
+            match record.and_then(|record| row(&record, self.device)) {
+                Ok(row) => return Ok(Some(row)),
+                Err(why) => intake.reject(self.number, why),
+            }
+        }
+    }
 }
 
 /// A record as it is written.
@@ -127,19 +157,6 @@ fn version_2(bytes: &[u8]) -> Result<Record, &'static str> {
 
 fn command(word: u16) -> Result<u8, &'static str> {
     u8::try_from(word).map_err(|_| "no SCSI command")
-}
-
-fn hand_over(
-    number: u64,
-    record: Result<Record, &'static str>,
-    device: u32,
-    intake: &mut Intake,
-) -> Result<(), ImportError> {
-    match record.and_then(|record| row(&record, device)) {
-        Ok(ref mut row) => intake.request(row)?,
-        Err(why) => intake.reject(number, why),
-    }
-    Ok(())
 }
 
 fn row(record: &Record, device: u32) -> Result<Request, &'static str> {
