@@ -3,8 +3,8 @@
 //!
 //! A row is code when it is compiled, so that its reader costs no more than one of its own would.
 //!
-//! Non-goals: lines of which one depends on those before it; columns that a first line names, or that
-//! are data (`super::table`).
+//! Non-goals: lines of which one depends on those before it; columns that a first line names, or
+//! that are data (`super::table`).
 
 use super::devices::Devices;
 use super::lines::{each_line_under, guess_by_lines};
