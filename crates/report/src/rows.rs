@@ -8,6 +8,7 @@ use crate::footnote::{Footnotes, Note};
 use crate::grid::Entry;
 pub(crate) use crate::listing::Column;
 use crate::listing::Listing;
+use crate::number::span;
 use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use model::record::{Finding, Verdict};
 use std::collections::BTreeMap;
@@ -90,6 +91,17 @@ pub(crate) struct View<K: 'static> {
 /// A figure as its column prints it.
 pub(crate) fn plain<K>(row: &Row<K>, (_, _, quantity, show): &Column) -> String {
     row.shown(quantity, *show)
+}
+
+/// The same with the interval, where there is one: `90.7k [85.2k–96.2k]`.
+pub(crate) fn within<K>(row: &Row<K>, column: &Column) -> String {
+    let (_, _, quantity, show) = *column;
+    let text = plain(row, column);
+    let ends = row.figure(quantity).and_then(|figure| figure.low.zip(figure.high));
+    match ends.filter(|(low, high)| low < high && text != NOT_MEASURED) {
+        Some((low, high)) => format!("{text} [{}]", span(&text, &show(low), &show(high))),
+        None => text,
+    }
 }
 
 impl<K> View<K> {

@@ -69,10 +69,14 @@ fn throughput_says_which_rates_there_are() {
 #[test]
 fn a_system_is_faster_only_beyond_the_intervals() {
     let text = said(&cells(3, &[("ext4", 500.0, 10.0), ("xfs", 900.0, 10.0)]));
-    assert!(text.contains("xfs is faster than ext4 in 3 of 3 tests, slower in 0"), "{text}");
+    assert!(text.contains("xfs is faster than ext4 in 3 of 3 tests. The largest"), "{text}");
     assert!(text.contains("at least 1.75× faster"), "{text}");
     let near = said(&cells(3, &[("ext4", 500.0, 90.0), ("xfs", 600.0, 90.0)]));
-    assert!(near.contains("cannot be told apart from it in 3."), "{near}");
+    assert!(near.contains("xfs and ext4 cannot be told apart in any of 3 tests."), "{near}");
+    let one = said(&cells(1, &[("ext4", 500.0, 90.0), ("xfs", 600.0, 90.0)]));
+    assert!(one.contains("cannot be told apart in the test that both have."), "{one}");
+    let slower = said(&cells(1, &[("ext4", 900.0, 10.0), ("xfs", 500.0, 10.0)]));
+    assert!(slower.contains("xfs is slower than ext4 in the test that both have."), "{slower}");
     assert!(!near.contains("largest difference"), "{near}");
 }
 
@@ -82,7 +86,9 @@ fn a_ceiling_is_missed_only_beyond_the_interval() {
     assert!(below.contains("2 of 2 tests stay below their ceiling"), "{below}");
     assert!(below.contains("test0 is furthest below it, at 80.0 %"), "{below}");
     let near = said(&cells(2, &[("d", 990.0, 20.0)]));
-    assert!(near.contains("0 of 2 tests stay below their ceiling"), "{near}");
+    assert!(near.contains("None of 2 tests is surely below its ceiling"), "{near}");
+    let one = said(&cells(1, &[("d", 800.0, 10.0)]));
+    assert!(one.contains("The test is at 80.0 %") && !one.contains("1 of 1"), "{one}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) fn measure<R: Resolved>(
     if is_dry_run {
         return print_json(&resolved.plan()?);
     }
-    note(&resolved.announcement());
+    resolved.announcement().lines().for_each(note);
     let outcome = run(&resolved, &place)?;
     let printed = show(&outcome, output.format, extent);
     conclude(&outcome, output, None).and(printed)

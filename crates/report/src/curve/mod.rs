@@ -9,7 +9,7 @@ use crate::answer::Bar;
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, show_iops, show_rate};
 use crate::ranking::Entrant;
-use crate::rows::{self, Label, View, plain};
+use crate::rows::{self, Label, View, plain, within};
 use crate::sheet::{Section, Sheet};
 use model::record::Finding;
 use model::record::subject::{Curve, Subject};
@@ -39,9 +39,9 @@ pub(crate) const CURVES: View<Curve> = View {
     judged: KNEE,
     marked: KNEE,
     name: kind,
-    show: plain,
+    show: of_curve,
     legend: &[
-        ("peak", "the highest rate of any queue depth"),
+        ("peak", "the highest rate of any queue depth; [ ] is a 95 % interval"),
         ("knee", "the queue depth with the greatest IOPS over mean latency (Kleinrock 1979)"),
     ],
 };
@@ -60,7 +60,8 @@ const POINTS: View<Curve> = View {
     judged: RATE,
     marked: RATE,
     name: |curve| format!("{} × {}", kind(curve), DEPTH.1(curve)),
-    ..CURVES
+    show: of_point,
+    legend: &[("[ ]", "95 % interval of the mean over passes")],
 };
 const DEPTH: Label<Curve> =
     ("depth", |curve| curve.depth.map_or_else(String::new, |depth| depth.to_string()));
@@ -75,7 +76,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     is_cell: |subject| matches!(subject, Subject::Curve(_)),
     screen: Screen::Sheet(|run| {
         let (points, curves) = rows(run.findings);
-        if curves.is_empty() { POINTS.sheet(&points) } else { CURVES.sheet(&curves) }
+        // What has too few depths for a knee has its points.
+        let loose: Vec<Row> = loose(&points, &curves).cloned().collect();
+        if loose.is_empty() { CURVES.sheet(&curves) } else { both(&loose, &curves) }
     }),
     whole: None,
     time: Some(TimeTable {
@@ -95,6 +98,21 @@ pub(crate) fn rows(findings: &[Finding]) -> (Vec<Row>, Vec<Row>) {
     });
     rows.sort_by_key(|row| (row.key.access, row.key.block_bytes, row.key.depth));
     rows.into_iter().partition(|row| row.key.depth.is_some())
+}
+
+/// A curve's figures: its two rates have their intervals.
+fn of_curve(row: &Row, column: &rows::Column) -> String {
+    if [PEAK, KNEE].contains(&column.2) { within(row, column) } else { plain(row, column) }
+}
+
+/// A point's figures: its rate has its interval.
+fn of_point(row: &Row, column: &rows::Column) -> String {
+    if column.2 == RATE { within(row, column) } else { plain(row, column) }
+}
+
+/// The points of no curve.
+fn loose<'a>(points: &'a [Row], curves: &'a [Row]) -> impl Iterator<Item = &'a Row> {
+    points.iter().filter(|point| !curves.iter().any(|curve| is_point(point, curve)))
 }
 
 fn short_depth(depth: f64) -> String {
@@ -120,11 +138,16 @@ fn requests(curve: &Curve) -> &'static str {
 /// All points; above them the curves, where these are known.
 fn sheet(findings: &[Finding]) -> Sheet {
     let (points, curves) = rows(findings);
-    let mut sheet = POINTS.sheet(&points);
+    both(&points, &curves)
+}
+
+fn both(points: &[Row], curves: &[Row]) -> Sheet {
+    let mut sheet = POINTS.sheet(points);
     if !curves.is_empty() {
         sheet.sections[0].heading = "By queue depth".into();
-        let grid = CURVES.sheet(&curves).sections.remove(0).grid;
-        sheet.sections.insert(0, Section { heading: "By kind".into(), grid });
+        let Sheet { mut sections, legend, .. } = CURVES.sheet(curves);
+        sheet.sections.insert(0, Section { heading: "By kind".into(), ..sections.remove(0) });
+        sheet.legend.extend(legend);
     }
     sheet
 }
@@ -141,18 +164,52 @@ pub(crate) fn sentence(curve: &Row, points: &[Row]) -> Option<String> {
     }
     let time = |quantity| curve.value(quantity).map(show_time_ns);
     let p99 = time("knee_latency_p99_ns").map_or_else(String::new, |p99| format!(", p99 {p99}"));
-    let own = points.iter().filter(|point| is_point(point, curve));
-    let rates = own.filter_map(|point| point.value(RATE));
-    let rates: Vec<f64> = rates.collect();
-    let rises = rates.last_chunk::<2>().is_some_and(|[before, last]| *last > before * RISING);
+    let own: Vec<&Row> = points.iter().filter(|point| is_point(point, curve)).collect();
+    let (reach, knee) = match own.as_slice() {
+        // The peak is not reached, and what is the knee so far need not be it.
+        [.., before, last] if rises(before, last) => (
+            "reach",
+            format!(
+                " and still rise at queue depth {}, the deepest; the knee so far",
+                DEPTH.1(&last.key)
+            ),
+        ),
+        _ => ("peak at", "; the knee".to_owned()),
+    };
     Some(format!(
-        "{name} peak at {}{}; the knee is at queue depth {}: {}, mean {}{p99}.",
+        "{name} {reach} {}{knee} is at queue depth {}: {}, mean {}{p99}.",
         peak(PEAK)?.text(show_iops),
-        if rises { " and still rise" } else { "" },
         short_depth(curve.value("knee_depth")?),
         show_iops(curve.value(KNEE)?),
         time("knee_latency_mean_ns")?,
     ))
+}
+
+/// Whether a rate is surely above the one of the depth before, and by how much matters.
+fn rises(before: &Row, last: &Row) -> bool {
+    let high = before.figure(RATE).and_then(|figure| figure.high);
+    let low = last.figure(RATE).and_then(|figure| figure.low);
+    let is_sure = high.zip(low).is_none_or(|(high, low)| low > high);
+    let rates = before.value(RATE).zip(last.value(RATE));
+    is_sure && rates.is_some_and(|(before, last)| last > before * RISING)
+}
+
+/// A sentence for points of one kind that are too few for a knee.
+fn without_knee(points: &[&Row]) -> Option<String> {
+    let best = points
+        .iter()
+        .copied()
+        .max_by(|a, b| a.value(RATE).unwrap_or(0.0).total_cmp(&b.value(RATE).unwrap_or(0.0)))?;
+    let name = kind(&best.key);
+    let rate = Entrant::of(&name, best.figure(RATE)?)?.text(show_iops);
+    let depth = DEPTH.1(&best.key);
+    Some(match points.len() {
+        1 => format!("{name} reach {rate} at queue depth {depth}, the only one."),
+        many => format!(
+            "{name} reach {rate} at queue depth {depth}; {many} depths show no knee, so give 3 or \
+             more (--iodepth)."
+        ),
+    })
 }
 
 /// The peak, and of what it is.
@@ -177,7 +234,15 @@ fn is_point(point: &Row, curve: &Row) -> bool {
 /// A sentence for each curve.
 fn sentences(findings: &[Finding]) -> Vec<String> {
     let (points, curves) = rows(findings);
-    curves.iter().filter_map(|row| sentence(row, &points)).collect()
+    let of_curves = curves.iter().filter_map(|row| sentence(row, &points));
+    let whole = |row: &Row| Curve { depth: None, ..row.key.clone() };
+    let mut kinds: Vec<Curve> = loose(&points, &curves).map(whole).collect();
+    kinds.dedup();
+    let of_kind = |kind: &Curve| {
+        let own: Vec<&Row> = points.iter().filter(|point| whole(point) == *kind).collect();
+        without_knee(&own)
+    };
+    of_curves.chain(kinds.iter().filter_map(of_kind)).collect()
 }
 
 #[cfg(test)]
@@ -217,8 +282,8 @@ mod tests {
         let whole = text.replace('\n', " ");
         assert!(
             whole.starts_with(
-                "4k random reads peak at 2.60k IOPS (no interval) and still rise; the knee is at \
-                 queue depth 2: 1.90k IOPS, mean 1.05 ms."
+                "4k random reads reach 2.60k IOPS (no interval) and still rise at queue depth 4, \
+                 the deepest; the knee so far is at queue depth 2: 1.90k IOPS, mean 1.05 ms."
             ),
             "{text}"
         );
@@ -226,5 +291,39 @@ mod tests {
         assert!(EXPERIMENT.table(&run, None).contains("1.00k"));
         let none = Run { findings: &[], rows: &[] };
         assert_eq!(EXPERIMENT.first(&none, None, 40), NOTHING);
+    }
+
+    #[test]
+    fn few_depths_are_on_the_first_screen_with_their_intervals() {
+        let found = |access, depth, rate: f64| {
+            let Subject::Curve(curve) = subject(depth) else { unreachable!("a curve") };
+            let subject = Subject::Curve(Curve { access, ..curve });
+            let ends = (Some(rate * 0.9), Some(rate * 1.1));
+            let found = Finding::new(&subject, RATE, Some(rate), 3, "x");
+            found.within(model::record::Interval::Passes, ends)
+        };
+        let peak = |rate| {
+            let Subject::Curve(curve) = subject(None) else { unreachable!("a curve") };
+            let subject = Subject::Curve(Curve { access: Access::Read, ..curve });
+            Finding::new(&subject, PEAK_BYTES, Some(rate), 3, "x")
+        };
+        let findings = [
+            found(Access::RandRead, Some(1), 1000.0),
+            found(Access::RandRead, Some(8), 5000.0),
+            found(Access::Read, Some(1), 100.0),
+            peak(1e8),
+        ];
+        let run = Run { findings: &findings, rows: &[] };
+        let text = EXPERIMENT.first(&run, Some(100), 40);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains(
+                "4k random reads reach 5.00k IOPS (95 % CI 4.50k–5.50k) at queue depth 8; 2 \
+                 depths show no knee, so give 3 or more (--iodepth)."
+            ),
+            "{text}"
+        );
+        assert!(words.contains("random reads 4k 8 5.00k [4.50k–5.50k]"), "{text}");
+        assert!(words.contains("sequential reads 4k"), "{text}");
     }
 }

@@ -9,7 +9,7 @@ use crate::answer::Bar;
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, significant};
 use crate::ranking::{Contest, Entrant};
-use crate::rows::{self, View, plain};
+use crate::rows::{self, View, plain, within};
 use crate::words::{first_seen, upper};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};
@@ -37,8 +37,11 @@ pub(crate) const COMMITS: View<Commit> = View {
     judged: RATE,
     marked: RATE,
     name: named,
-    show: plain,
+    show: |row, column| {
+        if column.2 == RATE { within(row, column) } else { plain(row, column) }
+    },
     legend: &[
+        ("[ ]", "95 % interval of the mean over passes"),
         ("CPU", "CPU time of the submitting threads per commit"),
         ("flushes", "flushes of the device's cache per commit, as the kernel counts them"),
     ],
@@ -68,7 +71,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 
 pub(crate) type Row = rows::Row<Commit>;
 
-/// Overwrites first; within a pattern, a size and a number of writers the quickest method.
+/// Overwrites first; within a pattern, a size and a number of writers the quickest method. Methods
+/// that cannot be told from the quickest come before the others, in the order of their names: their
+/// rates are an order by chance.
 pub(crate) fn rows(findings: &[Finding]) -> Vec<Row> {
     let mut rows = rows::rows(findings, |finding| match &finding.subject {
         Subject::Commit(commit) => Some((commit.clone(), finding.quantity.clone())),
@@ -81,6 +86,21 @@ pub(crate) fn rows(findings: &[Finding]) -> Vec<Row> {
         let by_pattern = b.key.pattern.cmp(&a.key.pattern);
         by_pattern.then(group(a).cmp(&group(b))).then(rate(b).total_cmp(&rate(a)))
     });
+    let is_together = |a: &Row, b: &Row| a.key.pattern == b.key.pattern && group(a) == group(b);
+    for group in rows.chunk_by_mut(is_together) {
+        let entrant = |row: &Row| Entrant::of("", row.figure(RATE)?);
+        let first = group.first().and_then(entrant);
+        let is_first = |row: &Row| {
+            let pair = first.as_ref().zip(entrant(row));
+            pair.is_some_and(|(first, other)| {
+                other.interval.is_some() && first.times(&other).is_none()
+            })
+        };
+        let alike = group.iter().take_while(|row| is_first(row)).count();
+        if let Some(alike) = group.get_mut(..alike) {
+            alike.sort_by(|a, b| a.key.cmp(&b.key));
+        }
+    }
     rows
 }
 
@@ -180,5 +200,35 @@ mod tests {
         assert!(text.contains("2.50 ms") && text.contains(NOT_MEASURED), "{text}");
         let markdown = EXPERIMENT.markdown(&run);
         assert!(markdown.contains("| fdatasync |"), "{markdown}");
+    }
+
+    #[test]
+    fn what_intervals_do_not_part_is_not_ranked() {
+        let rate = |method: &str, value: f64, half: f64| {
+            let subject = Subject::Commit(Commit {
+                block_bytes: 4096,
+                direct: 0,
+                method: method.into(),
+                pattern: "overwrite".into(),
+                target: Some("d".into()),
+                writers: 1,
+            });
+            let ends = (Some(value - half), Some(value + half));
+            Finding::new(&subject, RATE, Some(value), 3, "mean")
+                .within(model::record::Interval::Passes, ends)
+        };
+        for (fsync, fdatasync) in [(1010.0, 1000.0), (1000.0, 1010.0)] {
+            let findings = [
+                rate("fsync", fsync, 50.0),
+                rate("fdatasync", fdatasync, 50.0),
+                rate("a", 500.0, 1.0),
+            ];
+            let order: Vec<String> = rows(&findings).into_iter().map(|r| r.key.method).collect();
+            assert_eq!(order, ["fdatasync", "fsync", "a"]);
+            let text = EXPERIMENT.table(&Run { findings: &findings, rows: &[] }, Some(100));
+            assert!(text.contains("1.00k [950–1.05k]"), "{text}");
+        }
+        let findings = [rate("fsync", 1200.0, 50.0), rate("fdatasync", 1000.0, 50.0)];
+        assert_eq!(rows(&findings)[0].key.method, "fsync");
     }
 }

@@ -242,16 +242,30 @@ fn against(matrix: &Matrix, rates: &[Rate], column: usize) -> Option<String> {
         let test = short(&name(&matrix.rows[*row]));
         format!(" The largest difference is {test}: at least {}× {how}.", significant(*times))
     });
-    (!pairs.is_empty()).then(|| {
-        format!(
-            "{} is faster than {} in {faster} of {} tests, slower in {slower}, and cannot be told \
-             apart from it in {unsure}.{}",
-            system(matrix, column),
-            system(matrix, 0),
-            pairs.len(),
-            greatest.unwrap_or_default()
-        )
-    })
+    let (this, first) = (system(matrix, column), system(matrix, 0));
+    let of = match pairs.len() {
+        0 => return None,
+        1 => "the test that both have".to_owned(),
+        many => format!("{many} tests"),
+    };
+    if sure.is_empty() {
+        return Some(match pairs.len() {
+            1 => format!("{this} and {first} cannot be told apart in {of}."),
+            _ => format!("{this} and {first} cannot be told apart in any of {of}."),
+        });
+    }
+    let ways = [(faster, "faster"), (slower, "slower")].into_iter().filter(|(count, _)| *count > 0);
+    let ways: Vec<String> = ways
+        .map(|(count, way)| match pairs.len() {
+            1 => format!("{way} than {first} in {of}"),
+            _ => format!("{way} than {first} in {count} of {of}"),
+        })
+        .collect();
+    let unsure = match unsure {
+        0 => String::new(),
+        unsure => format!("; in {unsure} they cannot be told apart"),
+    };
+    Some(format!("{this} is {}{unsure}.{}", ways.join(" and "), greatest.unwrap_or_default()))
 }
 
 /// How many tests reach the ceiling, and which stays farthest below it.
@@ -264,12 +278,17 @@ fn of_ceiling(rates: &[Rate]) -> Option<String> {
     let farthest = farthest.map_or_else(String::new, |share| {
         format!("; {} is furthest below it, at {}", share.name, share.text(percent))
     });
-    (!known.is_empty()).then(|| {
-        format!(
-            "{} of {} tests stay below their ceiling, the highest rate of their path in this \
+    let the_ceiling = "ceiling, the highest rate of its path in this run";
+    Some(match (below.as_slice(), known.len()) {
+        (_, 0) => return None,
+        ([], 1) => format!("The test is not surely below its {the_ceiling}."),
+        ([], many) => format!("None of {many} tests is surely below its {the_ceiling}."),
+        ([share], 1) => format!("The test is at {} of its {the_ceiling}.", share.text(percent)),
+        ([_], many) => format!("1 of {many} tests stays below its {the_ceiling}{farthest}."),
+        (below, many) => format!(
+            "{} of {many} tests stay below their ceiling, the highest rate of their path in this \
              run{farthest}.",
-            below.len(),
-            known.len(),
-        )
+            below.len()
+        ),
     })
 }
