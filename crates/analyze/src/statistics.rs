@@ -112,6 +112,19 @@ pub struct Trend {
     pub is_significant: bool,
 }
 
+impl Trend {
+    /// The change in per cent of where the line begins. A line's end that no value reached is no
+    /// rate: it counts as the value that is nearest to it, so that nothing falls by more than all.
+    pub fn percent(&self, values: &[f64]) -> f64 {
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let (least, most) = values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+        let end = |sign: f64| (mean + sign * self.change / 2.0).max(least).min(most);
+        100.0 * (end(1.0) / end(-1.0).max(f64::MIN_POSITIVE) - 1.0)
+    }
+}
+
 /// The least-squares trend; none below three values.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len() as f64;
@@ -136,6 +149,17 @@ mod tests {
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-4 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn nothing_falls_by_more_than_all() {
+        let of = |values: &[f64]| trend(values).unwrap().percent(values);
+        assert!(close(of(&[100.0, 101.0, 102.0]), 2.0));
+        assert!(close(of(&[102.0, 101.0, 100.0]), -1.960_784));
+        for values in [&[500.0, 1.0, 1.0, 1.0][..], &[900.0, 800.0, 2.0, 1.0, 1.0, 1.0]] {
+            let percent = of(values);
+            assert!((-100.0..0.0).contains(&percent), "{percent}");
+        }
     }
 
     #[test]

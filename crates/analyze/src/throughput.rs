@@ -354,7 +354,14 @@ fn steadiness_findings(cell: &Cell, verdict: &Judgement) -> Vec<Finding> {
             true => "least-squares line over the kept passes; significant at 5 %",
             false => "least-squares line over the kept passes; not significant at 5 %",
         };
-        of("rate_trend_percent", t.change, method)
+        Finding::new(
+            cell.subject,
+            "rate_trend_percent",
+            Some(t.percent(&rates)),
+            count as u64,
+            method,
+        )
+        .judged(verdict.clone())
     }));
     found
 }
@@ -370,7 +377,7 @@ pub fn unsteady(samples: &[Sample], bound_percent: f64) -> Vec<String> {
             let spread = 100.0 * e.deviation? / e.mean;
             let drift = trend(&rates)
                 .filter(|t| t.is_significant)
-                .map(|t| 100.0 * t.change / e.mean)
+                .map(|t| t.percent(&rates))
                 .filter(|drift| drift.abs() > bound_percent);
             let first = cell.kept.first()?;
             let name = format!("{} on {} × {}", first.program, first.target, first.drives);

@@ -12,15 +12,20 @@ Five questions, each answered by a short form of one experiment:
   Calls    how much CPU time does a call take, by interface?        (lbolt overhead)
   Storm    how much do reads and commits slow down during a sync?   (lbolt storm)
 
-Fresh file systems need root. Without root they are left out, and lbolt says so. --resume
-continues an interrupted survey.";
+Each TARGET is a volume: a directory, or a block device, which is only read. Images of the fresh
+file systems lie in the directory, so they measure the same disk. Several volumes make one table.
+What a volume cannot be asked is left out, and lbolt says why: fresh file systems need root and
+space, and without a file system only Device and Calls have an answer. --resume continues an
+interrupted survey.";
 
 /// `lbolt survey`.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = HELP)]
 pub struct SurveyOptions {
-    /// Directory to measure besides the fresh file systems [default: the current one].
-    pub target: Option<String>,
+    /// Volumes to measure, each a directory or a block device, which is only read [default: the
+    /// current directory].
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
     /// Take one minute: fewer systems, queue depths and passes.
     #[arg(long, conflicts_with = "full", help_heading = "Passes")]
     pub quick: bool,

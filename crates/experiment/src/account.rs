@@ -16,12 +16,18 @@ pub(crate) fn add_cpu(sample: &mut Sample, jobs: &[JobCpu], before: &Counters, a
     sample.cpu_test_bed_ns = optional(cpu.test_bed_ns, earlier.test_bed_ns);
     sample.cpu_elsewhere_ns = optional(cpu.elsewhere_ns, earlier.elsewhere_ns);
     sample.cpu_uncertainty_ns = 2 * cpu.idle_grain_ns;
+    let interval_ns = after.at_ns.saturating_sub(before.at_ns);
+    let all_ns = interval_ns * u64::from(cpu.cpus);
+    if cpu.cpus > 0 {
+        // Ticks and readings one after the other make more of a short pass than it has CPUs.
+        let left_ns = all_ns.saturating_sub(sample.cpu_user_ns + sample.cpu_system_ns);
+        sample.cpu_elsewhere_ns = sample.cpu_elsewhere_ns.map(|ns| ns.min(left_ns));
+    }
     // Without each of its parts the difference would be another quantity: then there is none.
     let is_test_bed_known = !cpu.has_test_bed || sample.cpu_test_bed_ns.is_some();
     if cpu.cpus == 0 || sample.cpu_elsewhere_ns.is_none() || !is_test_bed_known {
         return;
     }
-    let interval_ns = after.at_ns.saturating_sub(before.at_ns);
     let known = cpu.idle_ns.saturating_sub(earlier.idle_ns)
         + sample.stolen_ns
         + cpu.harness_ns.saturating_sub(earlier.harness_ns)
@@ -30,7 +36,17 @@ pub(crate) fn add_cpu(sample: &mut Sample, jobs: &[JobCpu], before: &Counters, a
         + sample.cpu_system_ns
         + sample.cpu_test_bed_ns.unwrap_or(0)
         + sample.cpu_elsewhere_ns.unwrap_or(0);
-    sample.cpu_other_ns = Some((interval_ns * u64::from(cpu.cpus)).saturating_sub(known));
+    sample.cpu_other_ns = Some(all_ns.saturating_sub(known));
+}
+
+/// What does not fit beside the jobs into the time of the pass was spent before it or after it,
+/// when the counters were read: in its own time no pass has more than its CPUs.
+pub(crate) fn within_pass(sample: &mut Sample, cpus: u32) {
+    let all_ns = sample.wall_ns * u64::from(cpus);
+    let left_ns = all_ns.saturating_sub(sample.cpu_user_ns + sample.cpu_system_ns);
+    if all_ns > 0 {
+        sample.cpu_other_ns = sample.cpu_other_ns.map(|ns| ns.min(left_ns));
+    }
 }
 
 /// What the kernel counted at the devices.
@@ -68,4 +84,32 @@ pub(crate) fn add_one_by_one(
     sample.bytes = sample.operations * sample.block_bytes;
     sample.sync_ns = sync_ns;
     sample.set_latency(latency);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(at_ns: u64, idle_ns: u64, elsewhere_ns: u64) -> Counters {
+        let mut counters = Counters { at_ns, ..Counters::default() };
+        counters.cpu.cpus = 2;
+        counters.cpu.idle_ns = idle_ns;
+        counters.cpu.elsewhere_ns = Some(elsewhere_ns);
+        counters
+    }
+
+    #[test]
+    fn a_short_pass_has_no_more_than_its_cpus() {
+        let jobs = [JobCpu { user_ns: 1_000, system_ns: 3_000, ..JobCpu::default() }];
+        let mut sample = Sample { wall_ns: 5_000, ..Sample::default() };
+        // Ticks of another program that ran before the pass.
+        let (before, after) = (counters(0, 0, 0), counters(100_000, 0, 300_000));
+        add_cpu(&mut sample, &jobs, &before, &after);
+        assert_eq!(sample.cpu_elsewhere_ns, Some(196_000));
+        // An idle machine whose edges took 96 µs of its CPUs.
+        let after = counters(100_000, 100_000, 0);
+        add_cpu(&mut sample, &jobs, &before, &after);
+        within_pass(&mut sample, 2);
+        assert_eq!(sample.cpu_other_ns, Some(6_000));
+    }
 }

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which passes there are, and in what order.
 
-use crate::account::{add_cpu, add_devices};
+use crate::account::{add_cpu, add_devices, within_pass};
 use crate::checks::Meanwhile;
 use crate::observer::{Observer, PassStart};
 use crate::on_file::{Layer, Measured, OnFile, Work};
@@ -43,6 +43,7 @@ impl<J> Done<J> {
     pub(crate) fn account(&self, sample: &mut Sample) {
         let cpu: Vec<JobCpu> = self.jobs.iter().map(|(_, cpu)| *cpu).collect();
         add_cpu(sample, &cpu, &self.before, &self.after);
+        within_pass(sample, self.after.cpu.cpus);
         add_devices(sample, &self.before, &self.after);
     }
 

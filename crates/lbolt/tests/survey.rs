@@ -1,7 +1,9 @@
-//! `lbolt survey`: five questions, answered on one screen; an interruption and what goes on; what
-//! is refused.
+//! `lbolt survey`: five questions, answered on one screen; on which disk; an interruption and what
+//! goes on; what is refused.
 
-use crate::common::{Lab, wait_for};
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Lab, Loop, Mounted, is_root, wait_for};
 use model::record::Sample;
 
 const QUESTIONS: [&str; 5] = ["Files: ", "Device: ", "Durable: ", "Calls: ", "Storm: "];
@@ -25,6 +27,100 @@ fn five_questions_are_answered_on_one_screen() {
     assert!(last.ends_with("r/report.html"), "{}", ended.out);
     let page = std::fs::read_to_string(lab.path("r/report.html")).unwrap();
     assert!(page.len() < 1_500_000 && page.contains("<figure"), "{}", page.len());
+    lab.assert_clean();
+}
+
+/// The plan of a survey of a fresh ext4 of so many bytes, and the name of its device.
+fn plan_of_volume(lab: &Lab, bytes: u64) -> Option<(serde_json::Value, String)> {
+    if !is_root() {
+        return None;
+    }
+    let image = lab.file("image", "");
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(bytes).unwrap();
+    let device = Loop::over(&image)?;
+    if !device.format() {
+        return None;
+    }
+    let volume = Mounted::device(&device.node)?;
+    let mut command = lab.command("nsenter");
+    command.arg(format!("--mount={}", volume.namespace().display()));
+    command.args([env!("CARGO_BIN_EXE_lbolt"), "survey", "--dry-run"]).arg(volume.at());
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let name = device.node.trim_start_matches("/dev/").to_owned();
+    Some((serde_json::from_str(&ended.out).unwrap(), name))
+}
+
+/// The images of the fresh file systems are on the volume's disk, not on that of the results.
+#[test]
+fn root_the_fresh_file_systems_lie_on_the_volume() {
+    let lab = Lab::new();
+    let Some((plan, name)) = plan_of_volume(&lab, 1 << 30) else { return };
+    let systems = plan["systems"].as_array().unwrap();
+    let kinds: Vec<&str> = systems.iter().map(|of| of["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["fresh file system", "fresh file system", "directory"]);
+    for system in systems {
+        let devices = system["places"][0]["devices"].as_array().unwrap();
+        assert!(devices.iter().any(|device| *device == *name), "{name}: {system}");
+    }
+}
+
+/// What has no space on the volume is left out, and lies nowhere else.
+#[test]
+fn root_a_fresh_file_system_without_space_is_left_out() {
+    let lab = Lab::new();
+    let Some((plan, _)) = plan_of_volume(&lab, 220 << 20) else { return };
+    let systems = plan["systems"].as_array().unwrap();
+    assert!(systems.iter().all(|system| system["kind"] == "directory"), "{plan}");
+    let left_out = plan["volumes"][0]["left_out"].as_array().unwrap();
+    let is_told = |name: &str| {
+        let mut told = left_out.iter().filter_map(|text| text.as_str());
+        told.any(|text| text.starts_with(name) && text.contains("do not fit into"))
+    };
+    assert!(is_told("fresh:ext4 is left out") && is_told("fresh:xfs is left out"), "{plan}");
+}
+
+/// Of a block device two questions can be asked without writing to it.
+#[test]
+fn root_a_block_device_is_only_read() {
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    let image = lab.file("image", vec![b'A'; 72 << 20]);
+    let Some(device) = Loop::over(&image) else { return };
+    let ended = lab.run(&format!("survey {} --quick --runs 2 -o r", device.node));
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    for (question, is_measured) in QUESTIONS.iter().zip([false, true, false, true, false]) {
+        let line = ended.out.lines().find(|line| line.starts_with(question)).unwrap();
+        assert_eq!(!line.contains("not measured"), is_measured, "{}", ended.out);
+    }
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("is only read: Files, Durable and Storm are left out"), "{text}");
+    assert!(device.is_untouched(&image));
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn two_volumes_are_one_table() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("e")).unwrap();
+    let ended = lab.run("survey d e --quick --size 32m --runs 1 -o r");
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(ended.out.lines().count() <= 40, "{}", ended.out);
+    let head = ended.out.lines().find(|line| line.starts_with("question")).unwrap();
+    assert_eq!(head.split_whitespace().collect::<Vec<_>>(), ["question", "number", "d", "e"]);
+    for question in QUESTIONS {
+        let name = question.trim_end_matches(": ");
+        let rows = ended.out.lines().filter(|line| line.starts_with(&format!("{name} ")));
+        let rows: Vec<&str> = rows.collect();
+        assert!(!rows.is_empty(), "{name}: {}", ended.out);
+        assert!(rows.iter().any(|row| !row.contains("n.m.")), "{}", ended.out);
+    }
+    let shown = lab.run("runs show r");
+    assert!(shown.out.contains("On d:") && shown.out.contains("On e:"), "{}", shown.out);
+    lab.run("survey d d --quick").assert_refused(2, &["d and d are on the same device"]);
     lab.assert_clean();
 }
 
@@ -78,6 +174,6 @@ fn an_interrupted_survey_goes_on() {
     std::fs::create_dir(lab.path("elsewhere")).unwrap();
     let elsewhere = words.replace("survey d", "survey elsewhere");
     let ended = lab.run(&format!("{elsewhere} --resume first"));
-    ended.assert_refused(2, &["give this directory as TARGET"]);
+    ended.assert_refused(2, &["it measured d; give the same TARGET"]);
     lab.assert_clean();
 }

@@ -472,3 +472,25 @@ fn a_job_file_of_fios_is_refused_with_what_to_do() {
     lab.run("jobs.fio").assert_refused_by_usage("lbolt does not read fio job files");
     lab.assert_clean();
 }
+
+/// Programs that take the CPUs meanwhile are named where their marks are explained.
+#[test]
+fn who_disturbed_a_measurement_is_named() {
+    let lab = Lab::new();
+    let program = lab.path("lb-spinner");
+    std::fs::copy("/bin/sh", &program).unwrap();
+    let spin = || {
+        let mut command = lab.command(&program);
+        command.args(["-c", "while :; do :; done"]);
+        lab.start(command)
+    };
+    // More than anybody else is likely to run at once.
+    let spinners: Vec<_> = (0..24).map(|_| spin()).collect();
+    let ended =
+        lab.run("throughput d --rw randread --bs 4k --size 64m --runtime 2s --time_based --runs 2");
+    drop(spinners);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("other programs used"), "{text}");
+    assert!(text.contains("lb-spinner") && text.contains(": stop them, or measure when"), "{text}");
+}

@@ -15,6 +15,8 @@ pub enum Value {
     Number(f64),
     /// A name, or the words of somebody else (the kernel's refusal).
     Text(String),
+    /// Names of several, the heaviest first: they differ from case to case as figures do.
+    Names(Vec<String>),
 }
 
 macro_rules! values {
@@ -32,6 +34,7 @@ values! {
     usize => |value| Self::Number(value as f64);
     &str => |text| Self::Text(text.to_owned());
     String => |text| Self::Text(text);
+    Vec<String> => |names| Self::Names(names);
 }
 
 /// In how many passes of a cell a doubt held, where not in all.
@@ -78,7 +81,7 @@ impl Doubt {
         let texts = |doubt: &Self| -> Vec<(String, String)> {
             let text = |(name, value): (&String, &Value)| match value {
                 Value::Text(text) => Some((name.clone(), text.clone())),
-                Value::Number(_) => None,
+                Value::Number(_) | Value::Names(_) => None,
             };
             doubt.values.iter().filter_map(text).collect()
         };
@@ -177,7 +180,7 @@ codes! {
     HarnessShare "harness_share" ["percent"];
     RateNotReached "rate_not_reached" ["requested_iops" "reached_iops"];
     StolenTime "stolen_time" ["percent"];
-    OtherPrograms "other_programs" ["percent"];
+    OtherPrograms "other_programs" ["percent" "all_percent" "by"];
     TaskClocksExceedBusy "task_clocks_exceed_busy" ["tasks_ms" "busy_ms"];
     TestBedExceedsKernel "test_bed_exceeds_kernel" ["workers_ms" "kernel_ms"];
     CommitTooQuick "commit_too_quick" ["p50_ns" "least_ns"];
@@ -277,7 +280,9 @@ mod tests {
             [("lost", 2u64.into()), ("device", "sda".into()), ("completed", 9usize.into())],
         );
         doubt.passes = Some(Passes { held: 1, all: 3 });
-        for doubt in [doubt, stolen(3.5), Doubt::refused("no root"), Doubt::earlier("hot")] {
+        let names = Value::Names(vec!["cc1".into()]);
+        let by = Doubt::new(Code::OtherPrograms, [("by", names)]);
+        for doubt in [doubt, by, stolen(3.5), Doubt::refused("no root"), Doubt::earlier("hot")] {
             let text = serde_json::to_string(&doubt).unwrap();
             assert_eq!(serde_json::from_str::<Doubt>(&text).unwrap(), doubt, "{text}");
         }
@@ -289,6 +294,11 @@ mod tests {
         let refused = |reason: &str| Doubt::refused(reason);
         assert!(stolen(3.0).is_like(&stolen(4.0)));
         assert!(!stolen(3.0).is_like(&Doubt::new(Code::OtherPrograms, [("percent", 3.0.into())])));
+        let by = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            Doubt::new(Code::OtherPrograms, [("percent", 3.0.into()), ("by", names.into())])
+        };
+        assert!(by(&["cc1"]).is_like(&by(&["rustc", "cc1"])) && by(&[]).is_like(&by(&["cc1"])));
         assert!(refused("a").is_like(&refused("a")) && !refused("a").is_like(&refused("b")));
         assert!(!stolen(3.0).is_of_its_cell());
         assert!(Doubt::new(Code::WideInterval, []).is_of_its_cell());

@@ -15,6 +15,7 @@ pub use crate::engine::Operation;
 use crate::job_role::JobRole;
 use crate::workload::{Arithmetic, IoPriority};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A clock in nanoseconds: a real one of the host, or a model's virtual time.
@@ -283,6 +284,8 @@ pub struct CpuCounters {
     pub setup_ns: u64,
     /// Other user programs.
     pub elsewhere_ns: Option<u64>,
+    /// The same by the program's name, where the subject tells.
+    pub elsewhere_by: BTreeMap<String, u64>,
     /// Kernel threads.
     pub kernel_threads_ns: Option<u64>,
     /// Whether a test bed works beneath the device (a loop device's workers).

@@ -4,6 +4,8 @@
 //! Non-goals: the questions (`survey`).
 
 use crate::grid::Grid;
+use crate::ranking::Entrant;
+use model::units::show_time_ns;
 use serde::Serialize;
 
 /// What is said to a question.
@@ -15,6 +17,33 @@ pub(crate) struct Answer {
     pub(crate) bars: Vec<Bar>,
     pub(crate) sentences: Vec<String>,
     pub(crate) table: Option<Grid>,
+    /// The numbers by which one volume is chosen before another.
+    pub(crate) facts: Vec<Fact>,
+}
+
+/// A number that volumes are compared by.
+pub(crate) struct Fact {
+    /// Of what it is, the same on every volume.
+    pub(crate) what: String,
+    /// What a volume does to have it: `reaches`, `needs`.
+    pub(crate) verb: &'static str,
+    /// The number with its interval.
+    pub(crate) entrant: Entrant,
+    pub(crate) show: fn(f64) -> String,
+    pub(crate) is_greatest_first: bool,
+}
+
+impl Fact {
+    /// A rate.
+    pub(crate) fn rate(what: &str, entrant: Entrant, show: fn(f64) -> String) -> Self {
+        Self { what: what.to_owned(), verb: "reaches", entrant, show, is_greatest_first: true }
+    }
+
+    /// A time.
+    pub(crate) fn time(what: &str, entrant: Entrant) -> Self {
+        let is_greatest_first = false;
+        Self { verb: "needs", is_greatest_first, ..Self::rate(what, entrant, show_time_ns) }
+    }
 }
 
 /// An answer as the page shows it first.

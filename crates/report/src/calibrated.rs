@@ -78,6 +78,14 @@ impl Known {
         }
     }
 
+    /// An end of its interval; one that looks like the number itself is none.
+    fn end(&self, end: f64) -> String {
+        let shown = |number: f64| self.show(number);
+        let has_width =
+            shown(self.low) != shown(self.value) || shown(self.high) != shown(self.value);
+        if has_width { shown(end) } else { "–".to_owned() }
+    }
+
     /// Whether the truth lies within its interval, where it is known; counts are the same or not.
     pub fn holds(&self) -> Option<bool> {
         // What is rounded to whole nanoseconds is no miss.
@@ -91,12 +99,12 @@ fn numbers(known: &[Known]) -> Sheet {
     let listing = Listing::of(known)
         .label("number", |known| known.name.clone())
         .figure("", "found", |known| known.show(known.value))
-        .figure("", "from", |known| known.show(known.low))
-        .figure("", "to", |known| known.show(known.high));
+        .figure("", "from", |known| known.end(known.low))
+        .figure("", "to", |known| known.end(known.high));
     let truth = |known: &Known| known.truth.map_or("–".into(), |truth| known.show(truth));
     let has_truth = known.iter().any(|known| known.truth.is_some());
     let listing = if has_truth { listing.figure("", "truth", truth) } else { listing };
-    listing.sheet("Parameters, with 95 % intervals")
+    listing.sheet("Parameters, with 95 % intervals (–: none, or narrower than the digits)")
 }
 
 /// What requests of one direction are like.

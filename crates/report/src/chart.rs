@@ -292,8 +292,8 @@ impl Chart {
             .texts(Role::Category, "name", entries.iter().map(|entry| name(&entry.0)))
             .texts(Role::Series, "series", entries.iter().map(|entry| name(&entry.1)))
             .numbers(Role::Value, "value", &unit, number(|figure| figure.value))
-            .numbers(Role::Low, "from", &unit, number(|figure| figure.low))
-            .numbers(Role::High, "to", &unit, number(|figure| figure.high))
+            .numbers(Role::Low, "from", &unit, number(|figure| figure.ends().map(|ends| ends.0)))
+            .numbers(Role::High, "to", &unit, number(|figure| figure.ends().map(|ends| ends.1)))
             .texts(Role::Note, "doubts", entries.iter().map(|entry| entry.2.reason()));
         let each = match kind {
             Kind::Bars => 14 + 17 * chart.series.len().max(1),

@@ -42,7 +42,8 @@ sentences! {
     RateNotReached "{reached_iops} of {requested_iops} requested IOPS were reached: the path or \
         the load generator cannot keep up"
     StolenTime "the hypervisor took {percent:.0} % of the CPU time"
-    OtherPrograms "other programs used {percent:.0} % of a CPU meanwhile"
+    OtherPrograms "other programs used {percent:.0} % of one CPU meanwhile[ (all CPUs: \
+        {all_percent:.0} %)][, most of it {by}]: stop them, or measure when the machine is idle"
     TaskClocksExceedBusy "the tasks used {tasks_ms} ms of CPU time by their own clocks, but the \
         CPUs were busy for {busy_ms} ms: the CPU figures contradict each other"
     TestBedExceedsKernel "the test bed's workers used {workers_ms} ms of CPU time, all kernel \
@@ -74,7 +75,9 @@ sentences! {
     LoopsDisagree "loops of two lengths disagree: T_OH is {t_oh_ns} ns with tests every \
         {interval_us} us, and {other_t_oh_ns} ns with tests every {other_interval_us} us"
     TooFewSizes "{sizes} block sizes, fewer than {least}"
-    MeanNotPositive "a mean of {mean_ns} ns at {bytes} bytes, which is not a positive number"
+    MeanNotPositive "cannot tell: at {bytes:size} nothing above zero is left of a mean \
+        ({mean_ns:time}) when what the harness and the machine took is subtracted: longer passes \
+        (--runtime) or a quieter machine help"
     NoLine "the model does not apply: there is no line"
     OneLineMisses "the model does not apply: at {bytes:size} one line misses the mean by \
         {percent:+.1} % (bound {bound_percent} %[, F = {f_ratio:.1} on {degrees} and \
@@ -146,6 +149,42 @@ sentences! {
 enum Shown {
     Text(String),
     Figure(f64, f64),
+    /// Names, and in how many of the doubts each one is.
+    Names(Vec<(String, usize)>),
+}
+
+/// Names in a sentence, at most.
+const MOST_NAMES: usize = 3;
+
+impl Shown {
+    /// Takes in the value of another doubt.
+    fn widen(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Figure(low, high), Self::Figure(least, most)) => {
+                (*low, *high) = (low.min(*least), high.max(*most));
+            }
+            (Self::Names(known), Self::Names(others)) => {
+                for (name, count) in others {
+                    match known.iter_mut().find(|(known, _)| known == name) {
+                        Some((_, all)) => *all += count,
+                        None => known.push((name.clone(), *count)),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The names that are in most doubts: `rustc, cc1 and ld`.
+fn listed(names: &[(String, usize)]) -> String {
+    let mut names: Vec<&(String, usize)> = names.iter().collect();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let names: Vec<&str> = names.into_iter().take(MOST_NAMES).map(|(name, _)| &**name).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
 }
 
 /// Doubts of one kind as one sentence: figures that differ are given as ranges.
@@ -164,6 +203,7 @@ impl Phrase {
         let shown = |value: &Value| match value {
             Value::Text(text) => Shown::Text(text.clone()),
             Value::Number(value) => Shown::Figure(*value, *value),
+            Value::Names(names) => Shown::Names(names.iter().map(|of| (of.clone(), 1)).collect()),
         };
         let values = doubt.values.iter().map(|(name, value)| (name.clone(), shown(value)));
         let alone = |value: u64| (value as f64, value as f64);
@@ -189,11 +229,7 @@ impl Phrase {
     pub(crate) fn widen(&mut self, doubt: &Doubt) {
         let other = Self::of(doubt);
         for (name, value) in &mut self.values {
-            if let (Shown::Figure(low, high), Some(Shown::Figure(value, _))) =
-                (value, other.values.get(name))
-            {
-                (*low, *high) = (low.min(*value), high.max(*value));
-            }
+            other.values.get(name).into_iter().for_each(|other| value.widen(other));
         }
         self.is_mixed |= self.held.is_some() != other.held.is_some();
         let wider = |a: Option<(f64, f64)>, b: Option<(f64, f64)>| {
@@ -247,7 +283,10 @@ fn fill(sentence: &str, values: &BTreeMap<String, Shown>) -> String {
 }
 
 fn is_known(part: &str, values: &BTreeMap<String, Shown>) -> bool {
-    names(part).all(|name| values.contains_key(name))
+    names(part).all(|name| match values.get(name) {
+        Some(Shown::Names(names)) => !names.is_empty(),
+        value => value.is_some(),
+    })
 }
 
 fn names(sentence: &str) -> impl Iterator<Item = &str> {
@@ -260,6 +299,7 @@ fn placed(place: &str, values: &BTreeMap<String, Shown>) -> Option<String> {
     let (name, format) = place.split_once(':').unwrap_or((place, ".0"));
     Some(match values.get(name)? {
         Shown::Text(text) => text.clone(),
+        Shown::Names(names) => listed(names),
         Shown::Figure(low, high) => range((*low, *high), |value| figure(value, format)),
     })
 }
@@ -339,6 +379,23 @@ mod tests {
         assert_eq!(phrase.text(), "the hypervisor took 3 % of the CPU time");
         phrase.widen(&stolen(17.0));
         assert_eq!(phrase.text(), "the hypervisor took 3 to 17 % of the CPU time");
+    }
+
+    #[test]
+    fn who_used_the_cpus_is_named_by_how_often() {
+        let by = |names: &[&str], percent: f64| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let all =
+                [("percent", percent.into()), ("all_percent", 200.0.into()), ("by", names.into())];
+            Doubt::new(Code::OtherPrograms, all)
+        };
+        let mut phrase = Phrase::of(&by(&["make", "cc1"], 138.0));
+        phrase.widen(&by(&["rustc", "cc1"], 200.0));
+        phrase.widen(&by(&["rustc", "cc1", "ld"], 150.0));
+        let text = "other programs used 138 to 200 % of one CPU meanwhile (all CPUs: 200 %), most \
+            of it cc1, rustc and make: stop them, or measure when the machine is idle";
+        assert_eq!(phrase.text(), text);
+        assert!(!sentence(&by(&[], 50.0)).contains("most of it"));
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl Figure {
         Some(half).filter(|half| half.is_finite())
     }
 
+    /// The ends of its interval; none where it has no width, for that is none.
+    pub(crate) fn ends(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high).filter(|(low, high)| low < high)
+    }
+
     /// Why it is not ok. A suspect number never goes without a reason.
     pub fn doubts(&self) -> Vec<Doubt> {
         match (self.verdict, self.doubts.is_empty()) {

@@ -233,6 +233,14 @@ impl Footnotes {
         })
     }
 
+    /// Each reason with how many cells it holds in, the widest first.
+    pub(crate) fn by_weight(&self) -> Vec<(usize, String)> {
+        let all = self.reasons.iter().map(|reason| (reason.holds_in.len(), reason.text()));
+        let mut all: Vec<(usize, String)> = all.collect();
+        all.sort_by_key(|(cells, _)| std::cmp::Reverse(*cells));
+        all
+    }
+
     /// The footnotes for a terminal, wrapped.
     pub(crate) fn text(&self, limit: Option<u16>) -> String {
         self.entries().map(|(mark, reason)| hang(&format!("{mark} "), &reason, limit)).collect()

@@ -102,6 +102,11 @@ impl Grid {
         self.figures.iter().any(|column| column.entries.iter().enumerate().any(bare))
     }
 
+    /// Whether a cell says just that.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.figures.iter().any(|column| column.entries.iter().any(|entry| entry.text == text))
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.labels.first().map_or(0, |labels| labels.texts.len())
     }

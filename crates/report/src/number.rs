@@ -50,14 +50,48 @@ impl RateUnit {
     }
 }
 
-/// A number with half its interval, `87.2 ± 0.5`: no decimals beyond the second digit of the half.
+/// What stands for a number whose interval says nothing.
+pub(crate) const CANNOT_TELL: &str = "cannot tell";
+
+/// What would make it a number, beneath a table.
+pub(crate) const WOULD_TELL: &str = "the 95 % interval spans more than a factor of 4, or numbers \
+    that cannot be; more passes (--runs, --max-time) or a quieter machine would tell";
+
+/// An interval that reaches from an end to so many times that end says no more than the magnitude.
+const MOST_TIMES: f64 = 4.0;
+
+/// What the interval of a number that is above 0 by its nature does, so that it says nothing yet:
+/// it spans too much, or 0; none where it says something.
+pub(crate) fn says_nothing(low: f64, high: f64) -> Option<String> {
+    match high / low {
+        _ if low <= 0.0 => Some("reaches down to zero".to_owned()),
+        times if times > MOST_TIMES => Some(format!("spans a factor of {}", significant(times))),
+        _ => None,
+    }
+}
+
+/// The same of a number with half its interval.
+fn is_open(value: f64, half: f64) -> bool {
+    half != 0.0 && says_nothing(value - half, value + half).is_some()
+}
+
+/// A number that is above 0 by its nature with half its interval, as [`plus_minus`].
 pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
+    match half {
+        Some(half) if is_open(value, half) => CANNOT_TELL.to_owned(),
+        half => plus_minus(value, half),
+    }
+}
+
+/// A number with half its interval, `87.2 ± 0.5`: no decimals beyond the second digit of the half,
+/// and nothing of an interval without width.
+pub(crate) fn plus_minus(value: f64, half: Option<f64>) -> String {
     let text = significant(value);
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    match half.map(f64::abs) {
+    match half.map(f64::abs).filter(|half| *half > 0.0) {
         Some(half) if !text.contains('e') && half < 1e12 => {
             let meaningful = usize::try_from(1 - exponent(half)).unwrap_or(0);
-            let decimals = decimals.min(if half > 0.0 { meaningful } else { decimals });
+            let decimals = decimals.min(meaningful);
             format!("{} ± {half:.decimals$}", show_fixed(value, decimals))
         }
         Some(half) => format!("{text} ± {}", significant(half)),
@@ -178,9 +212,20 @@ mod tests {
         assert_eq!(unit.show_interval(1e300, Some(1e299)), "1.00e294 ± 1.00e293");
         assert_eq!(unit.show_interval(1e8, None), "100");
         assert_eq!(interval(92.6, Some(38.5)), "93 ± 38");
-        assert_eq!(interval(0.0767, Some(377.1)), "0 ± 377");
-        assert_eq!(interval(-2.35, Some(6.56)), "-2.4 ± 6.6");
-        assert_eq!(interval(-0.0767, Some(377.1)), "0 ± 377");
-        assert_eq!(interval(24.3, Some(0.0)), "24.3 ± 0.0");
+        assert_eq!(plus_minus(0.0767, Some(377.1)), "0 ± 377");
+        assert_eq!(plus_minus(-2.35, Some(6.56)), "-2.4 ± 6.6");
+        assert_eq!(plus_minus(-0.0767, Some(377.1)), "0 ± 377");
+    }
+
+    #[test]
+    fn an_interval_that_says_nothing_is_no_number_and_one_without_width_is_none() {
+        for (value, half) in [(556.0, 2474.0), (-99.0, 641.0), (10.0, 10.0), (10.0, 6.1)] {
+            assert_eq!(interval(value, Some(half)), CANNOT_TELL, "{value} ± {half}");
+        }
+        assert_eq!(interval(10.0, Some(5.9)), "10.0 ± 5.9");
+        assert_eq!(interval(24.3, Some(0.0)), "24.3");
+        let factor = says_nothing(5.16e-4, 1130.0).unwrap();
+        assert!(factor.starts_with("spans a factor of 2"), "{factor}");
+        assert_eq!(says_nothing(1.0, 4.0), None);
     }
 }

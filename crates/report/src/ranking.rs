@@ -4,7 +4,7 @@
 //! Non-goals: tables.
 
 use crate::figure::Figure;
-use crate::number::{significant, span};
+use crate::number::{says_nothing, significant, span};
 use crate::screen::short;
 use model::record::Verdict;
 
@@ -48,6 +48,13 @@ impl Entrant {
         let name = if self.spans_parameters { "model range" } else { "95 % CI" };
         let interval = match self.interval {
             Some((low, high)) if low == high => None,
+            Some((low, high)) if !self.spans_parameters && says_nothing(low, high).is_some() => {
+                let why = says_nothing(low, high).unwrap_or_default();
+                Some(format!(
+                    "cannot tell yet: the 95 % CI {why}; more passes or a quieter machine would \
+                     tell"
+                ))
+            }
             Some((low, high)) => {
                 Some(format!("{name} {}", span(&show(self.value), &show(low), &show(high))))
             }

@@ -1,13 +1,18 @@
 //! All tables of a run, of whatever experiments it is.
 
 use crate::experiments::{Experiment, Run};
+use crate::grid::escape_markdown;
 use crate::screen::{LINES, joined, limited};
-use crate::words::hang;
-use crate::{EXPERIMENTS, calibration_line, joined as times, overhead, requests};
+use crate::words::{clean, hang};
+use crate::{EXPERIMENTS, calibration_line, joined as times, overhead, requests, survey};
 
 impl Run<'_> {
-    /// For a terminal of `width` columns.
+    /// For a terminal of `width` columns. Of a survey of several volumes: those of each.
     pub fn table(&self, width: Option<u16>) -> String {
+        let on = |name: &str| hang("", &format!("On {name}:"), width);
+        if let Some(all) = self.by_volume(|name, run| joined([on(name), run.table(width)])) {
+            return all;
+        }
         let own = self.told().map(|experiment| experiment.table(self, width));
         let times = times::table(self.findings, &EXPERIMENTS, width);
         let requests = self.has_trace().then(|| requests::table(self.findings, width));
@@ -33,10 +38,22 @@ impl Run<'_> {
 
     /// All tables as Markdown.
     pub fn markdown(&self) -> String {
+        let on = |name: &str| format!("## {}\n", escape_markdown(&clean(name)));
+        if let Some(all) = self.by_volume(|name, run| joined([on(name), run.markdown()])) {
+            return all;
+        }
         let own = self.told().map(|experiment| experiment.markdown(self));
         let times = times::markdown(self.findings, &EXPERIMENTS);
         let requests = self.has_trace().then(|| requests::markdown(self.findings));
         joined(own.chain([times]).chain(requests))
+    }
+
+    /// What is drawn of each volume; none where there are not several.
+    fn by_volume(&self, drawn: impl Fn(&str, &Run<'_>) -> String) -> Option<String> {
+        let volumes = survey::volumes(self.findings);
+        let drawn =
+            volumes.iter().map(|(name, findings)| drawn(name, &Run { findings, rows: self.rows }));
+        (!volumes.is_empty()).then(|| joined(drawn))
     }
 
     /// The experiments that it tells of.

@@ -3,6 +3,7 @@
 
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, escape_markdown};
+use crate::number::{CANNOT_TELL, WOULD_TELL};
 use crate::words::{clean, facts, hang};
 
 /// What the papers print where there is no number.
@@ -56,7 +57,7 @@ impl Sheet {
         }
         let below = [
             facts(&self.legend, limit),
-            format!("{}{}", self.notes.text(limit), self.explanation("")),
+            format!("{}{}", self.notes.text(limit), self.explanation("", limit)),
             self.said.iter().map(|note| hang("", note, limit)).collect(),
         ];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
@@ -76,7 +77,7 @@ impl Sheet {
         }
         let below = [
             listed(&self.legend),
-            format!("{}{}", self.notes.markdown(), self.explanation("- ")),
+            format!("{}{}", self.notes.markdown(), self.explanation("- ", None)),
             self.said.iter().map(|note| format!("{note}\n")).collect::<Vec<_>>().join("\n"),
         ];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
@@ -102,13 +103,17 @@ impl Sheet {
         self.sections.iter().all(|section| section.grid.is_empty())
     }
 
-    /// What `n.m.` means, where a cell says it and no footnote says why.
-    fn explanation(&self, bullet: &str) -> String {
+    /// What `n.m.` means, where a cell says it and no footnote says why; and what would tell where
+    /// one says that it cannot.
+    fn explanation(&self, bullet: &str, limit: Option<u16>) -> String {
         let bare = |section: &Section| section.grid.has_bare(NOT_MEASURED);
-        match self.sections.iter().any(bare) {
-            true => format!("{bullet}{NOT_MEASURED} not measured\n"),
-            false => String::new(),
-        }
+        let open = |section: &Section| section.grid.says(CANNOT_TELL);
+        let lines = [
+            (NOT_MEASURED, "not measured", self.sections.iter().any(bare)),
+            (CANNOT_TELL, WOULD_TELL, self.sections.iter().any(open)),
+        ];
+        let told = lines.into_iter().filter(|(.., is_told)| *is_told);
+        told.map(|(word, text, _)| hang(&format!("{bullet}{word} "), text, limit)).collect()
     }
 }
 

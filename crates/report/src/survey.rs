@@ -3,13 +3,19 @@
 //!
 //! Non-goals: all tables (those of the experiments).
 
-use crate::answer::{Answer, Card};
+use crate::answer::{Answer, Card, Fact};
 use crate::experiments::Run;
 use crate::figure::Figure;
-use crate::screen::{LINES, fitted, joined, limited};
-use crate::words::{hang, upper};
+use crate::footnote::Footnotes;
+use crate::grid::Entry;
+use crate::listing::Listing;
+use crate::ranking::{Contest, Entrant};
+use crate::screen::{LINES, Screen, fitted, joined, limited, short};
+use crate::sheet::NOT_MEASURED;
+use crate::words::{first_seen, hang, upper};
 use crate::{curve, overhead, storm, sync, throughput};
-use model::record::Finding;
+use model::record::{Finding, Subject};
+use model::units::counted;
 use model::workload::Access;
 
 /// A question: the word that its answer begins with, who answers, and what to do with the answer.
@@ -53,8 +59,21 @@ const QUESTIONS: [Question; 5] = [
 /// Bars of a card, at most.
 const MOST_BARS: usize = 8;
 
-/// The five answers as cards.
+/// The five answers as cards, of each volume.
 pub(crate) fn cards(run: &Run<'_>) -> Vec<Card> {
+    let of = |(name, findings): &Volume| {
+        let own = cards_of(&Run { findings, rows: run.rows });
+        own.into_iter()
+            .map(|card| Card { word: format!("{}, {name}", card.word), ..card })
+            .collect::<Vec<_>>()
+    };
+    match volumes(run.findings).as_slice() {
+        [] => cards_of(run),
+        several => several.iter().flat_map(of).collect(),
+    }
+}
+
+fn cards_of(run: &Run<'_>) -> Vec<Card> {
     let card = |question: &Question| {
         let answer = (question.answer)(run).unwrap_or_default();
         let (number, what) = answer.headline;
@@ -73,10 +92,106 @@ pub(crate) fn cards(run: &Run<'_>) -> Vec<Card> {
 /// What stands where a question has no answer.
 const NO_ANSWER: &str = "not measured.";
 
+/// What stands between a fresh file system and the volume that its image lies on.
+const ON: &str = " on ";
+
+/// The name of a fresh file system where several volumes have one.
+pub fn on_volume(system: &str, volume: &str) -> String {
+    format!("{system}{ON}{volume}")
+}
+
+/// A volume by its name, with its findings; its own system is called [`OWN`] there.
+pub(crate) type Volume = (String, Vec<Finding>);
+
+/// A volume's own file system or device, where volumes are compared.
+const OWN: &str = "as it is";
+
+/// The volumes of a survey of several, in the order in which they were named; none of any other
+/// run. Every volume has a curve.
+pub(crate) fn volumes(findings: &[Finding]) -> Vec<Volume> {
+    let curves = findings.iter().filter(|finding| matches!(finding.subject, Subject::Curve(_)));
+    let names: Vec<String> = first_seen(
+        &curves.filter_map(|of| of.subject.target()).map(str::to_owned).collect::<Vec<_>>(),
+    );
+    let own_name = |target: &str, volume: &str| match target.strip_suffix(volume) {
+        Some("") => Some(OWN.to_owned()),
+        Some(system) => system.strip_suffix(ON).map(str::to_owned),
+        None => None,
+    };
+    let of = |volume: &String| {
+        let own = findings.iter().filter_map(|finding| {
+            let name = own_name(finding.subject.target()?, volume)?;
+            let subject = finding.subject.clone().with_target(|_| name.clone());
+            Some(Finding { subject, ..finding.clone() })
+        });
+        (volume.clone(), own.collect())
+    };
+    if names.len() < 2 { vec![] } else { names.iter().map(of).collect() }
+}
+
+/// The answers of several volumes: to each question who is first in its first number, and one table
+/// of all numbers.
+fn compared(volumes: &[Volume], rows: &[String], below: &str) -> Screen {
+    let run = |volume: &Volume| QUESTIONS.map(|of| (of.answer)(&Run { findings: &volume.1, rows }));
+    let answers: Vec<[Option<Answer>; 5]> = volumes.iter().map(run).collect();
+    let facts = |volume: usize, question: usize| {
+        answers[volume][question].iter().flat_map(|answer| &answer.facts)
+    };
+    let fact = |volume: usize, (question, what): &(usize, String)| {
+        facts(volume, *question).find(|fact| fact.what == *what)
+    };
+    let all = (0..QUESTIONS.len()).flat_map(|question| {
+        let own = (0..volumes.len()).flat_map(move |volume| facts(volume, question));
+        let whats = first_seen(&own.map(|fact| fact.what.clone()).collect::<Vec<_>>());
+        whats.into_iter().map(move |what| (question, what))
+    });
+    let all: Vec<(usize, String)> = all.collect();
+    let sentence = |question: usize| {
+        let row = all.iter().find(|row| row.0 == question);
+        let told = row.and_then(|row| {
+            let of = |volume: usize| Some((fact(volume, row)?, volume));
+            let own: Vec<(&Fact, usize)> = (0..volumes.len()).filter_map(of).collect();
+            let (first, _) = own.first()?;
+            let Fact { verb, show, is_greatest_first, .. } = **first;
+            let contest = Contest { verb, of: "", is_greatest_first, show: &show };
+            let entrants = own.iter().map(|(fact, volume)| Entrant {
+                name: short(&volumes[*volume].0),
+                ..fact.entrant.clone()
+            });
+            Some(format!("{}: {}", row.1, contest.sentence(entrants.collect())?))
+        });
+        let told = told.unwrap_or_else(|| NO_ANSWER.to_owned());
+        format!("{}: {told}", QUESTIONS[question].word)
+    };
+    let listing = Listing::of(&all)
+        .label("question", |row| QUESTIONS[row.0].word.to_owned())
+        .label("number", |row| row.1.clone());
+    let table = volumes.iter().enumerate().fold(listing, |listing, (volume, (name, _))| {
+        listing.entries("", name, |row| match fact(volume, row) {
+            Some(fact) => Entry {
+                text: (fact.show)(fact.entrant.value),
+                mark: fact.entrant.mark().to_owned(),
+            },
+            None => NOT_MEASURED.to_owned().into(),
+        })
+    });
+    Screen {
+        sentences: (0..QUESTIONS.len()).map(sentence).collect(),
+        tables: vec![table.sheet("Each volume")],
+        which: "first",
+        less_needed: &[],
+        below: below.to_owned(),
+    }
+}
+
 /// The screen, for a terminal of `width` columns; `below` says what else there is.
 /// `who` says who waited for whom in the storm.
 pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) -> String {
     let limit = limited(width);
+    let several = volumes(run.findings);
+    if !several.is_empty() {
+        return compared(&several, run.rows, below).text(width);
+    }
     let mut answers = QUESTIONS.map(|question| (question.word, (question.answer)(run)));
     if let Some((_, Some(storm))) = answers.last_mut() {
         storm.sentences.extend(who.iter().take(WHO_MOST).cloned());
@@ -110,6 +225,7 @@ fn device(run: &Run<'_>) -> Option<Answer> {
     let first = curves.iter().find(|row| row.key.access == Access::RandRead)?;
     Some(Answer {
         headline: curve::headline(first)?,
+        facts: curves.iter().flat_map(curve::facts).collect(),
         bars: curve::bars(first, &points),
         sentences: vec![curve::sentence(first, &points)?],
         table: curve::CURVES.sheet(&curves).sections.into_iter().next().map(|of| of.grid),
@@ -120,36 +236,57 @@ fn device(run: &Run<'_>) -> Option<Answer> {
 fn durable(run: &Run<'_>) -> Option<Answer> {
     let mut rows = sync::rows(run.findings);
     rows.retain(|row| row.key.pattern == OVERWRITE && row.value(sync::RATE).is_some());
-    let (headline, bars) = (sync::headline(&rows)?, sync::bars(&rows));
+    let (headline, bars, facts) = (sync::headline(&rows)?, sync::bars(&rows), sync::facts(&rows));
     let sentence = sync::of_pattern(&rows, OVERWRITE)?;
     rows.dedup_by_key(|row| (row.key.block_bytes, row.key.writers));
     let table = sync::COMMITS.sheet(&rows).sections.into_iter().next();
     let table = table.map(|of| of.grid.without(&["pattern", "max", "CPU"]));
-    Some(Answer { headline, bars, sentences: vec![sentence], table })
+    Some(Answer { headline, bars, sentences: vec![sentence], table, facts })
 }
 
 const OVERWRITE: &str = "overwrite";
 
-/// How many numbers are doubted, for the last lines.
+/// Reasons in the last lines, at most.
+const MOST_REASONS: usize = 2;
+
+/// How many numbers are doubted, and why and what to do, for the last lines.
 pub fn doubted(findings: &[Finding]) -> Option<String> {
     use model::record::Verdict;
-    let rates: Vec<Figure> =
-        findings.iter().filter(|finding| finding.is_rate()).map(Figure::of).collect();
-    let count = |verdict| rates.iter().filter(|figure| figure.verdict == verdict).count();
-    let (suspect, missing) = (count(Verdict::Suspect), count(Verdict::NotMeasured));
-    let missing = match missing {
-        0 => String::new(),
-        missing => format!(", and {missing} were not measured"),
+    let rates = || findings.iter().filter(|finding| finding.is_rate()).map(Figure::of);
+    let count = |verdict| rates().filter(|figure| figure.verdict == verdict).count();
+    let (all, suspect) = (rates().count(), count(Verdict::Suspect));
+    let are = |count: usize, what| {
+        let verb = if count == 1 { "is" } else { "are" };
+        (count > 0).then(|| format!("{count} of {all} rates {verb} {what}"))
     };
-    (suspect > 0 || !missing.is_empty()).then(|| {
-        let are = if suspect == 1 { "is" } else { "are" };
-        format!("*: {suspect} of {} rates {are} suspect{missing}", rates.len())
-    })
+    let parts = [
+        are(suspect, "suspect").map(|text| (text, Verdict::Suspect)),
+        are(count(Verdict::NotMeasured), "not measured").map(|text| (text, Verdict::NotMeasured)),
+    ];
+    let told = parts.into_iter().flatten().map(|(text, verdict)| {
+        let own = rates().filter(|figure| figure.verdict == verdict);
+        let own = own.map(|figure| (String::new(), String::new(), figure.notes().collect()));
+        let reasons = Footnotes::of_cells("rates", own).by_weight();
+        let left = reasons.len().saturating_sub(MOST_REASONS);
+        let more = (left > 0).then(|| format!("and {}", counted(left as u64, "other reason{s}")));
+        let reasons = reasons.into_iter().take(MOST_REASONS).map(|(cells, reason)| match cells {
+            cells if cells == count(verdict) => reason,
+            cells => format!("{reason} ({cells} of them)"),
+        });
+        let reasons: Vec<String> = reasons.chain(more).collect();
+        if reasons.is_empty() { text } else { format!("{text}: {}", reasons.join("; ")) }
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("*: {}", told.join(". ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::doubt::{Code, Doubt, Judgement};
+    use model::engine::EngineKind;
+    use model::record::Interval;
+    use model::record::subject::Curve;
 
     #[test]
     fn what_was_not_measured_is_said_and_all_questions_are_there() {
@@ -160,5 +297,81 @@ mod tests {
         }
         assert!(cards(&run).iter().all(|card| card.sentence == "Not measured."));
         assert!(text.ends_with("page: here\n") && doubted(&[]).is_none());
+    }
+
+    #[test]
+    fn the_last_lines_say_why_numbers_are_doubted_and_what_to_do() {
+        let rate = |program: &str, doubts: Vec<Doubt>| {
+            let subject = Subject::cell("d", program, 1);
+            let found = Finding::new(&subject, "rate_bytes_per_s", Some(1e6), 5, "mean");
+            found.judged(Judgement::of(doubts))
+        };
+        let busy = |percent: f64| {
+            let by = vec!["rustc".to_owned()];
+            Doubt::new(Code::OtherPrograms, [("percent", percent.into()), ("by", by.into())])
+        };
+        let wide = Doubt::new(Code::IntervalExceedsValue, []);
+        let findings =
+            [rate("a", vec![busy(138.0)]), rate("b", vec![wide, busy(190.0)]), rate("c", vec![])];
+        let text = "*: 2 of 3 rates are suspect: other programs used 138 to 190 % of one CPU \
+            meanwhile, most of it rustc: stop them, or measure when the machine is idle; the \
+            interval is wider than the value (1 of them)";
+        assert_eq!(doubted(&findings).as_deref(), Some(text));
+        assert_eq!(doubted(&findings[2..]), None);
+    }
+
+    fn curve(volume: &str, per_s: f64) -> Vec<Finding> {
+        let subject = Subject::Curve(Curve {
+            access: Access::RandRead,
+            block_bytes: 4096,
+            depth: None,
+            direct: 1,
+            engine: EngineKind::IoUring,
+            target: Some(volume.into()),
+        });
+        let found = |name: &str, value: f64| {
+            Finding::new(&subject, name, Some(value), 5, "x")
+                .within(Interval::Passes, (Some(value * 0.9), Some(value * 1.1)))
+        };
+        vec![
+            found("most_rate_operations_per_s", per_s),
+            found("knee_depth", 4.0),
+            found("knee_rate_operations_per_s", per_s / 2.0),
+            found("knee_latency_mean_ns", 8e9 / per_s),
+        ]
+    }
+
+    #[test]
+    fn several_volumes_are_one_table() {
+        let cell = |system: &str, rate: f64| {
+            let subject = Subject::cell(system, "read_seq", 1);
+            let found = Finding::new(&subject, "rate_bytes_per_s", Some(rate), 5, "mean");
+            found.within(Interval::Passes, (Some(rate * 0.9), Some(rate * 1.1)))
+        };
+        let files = [
+            cell(&on_volume("ext4:4k", "/a"), 3e8),
+            cell("/a", 2e8),
+            cell(&on_volume("ext4:4k", "/b"), 1e8),
+            cell("/b", 5e7),
+        ];
+        let findings = [files.to_vec(), curve("/a", 9e4), curve("/b", 3e4)].concat();
+        let run = Run { findings: &findings, rows: &[] };
+        let text = screen(&run, &[], None, "page: here");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "Files: cold reads, as it is: /a reaches 200 MB/s",
+            "/b 50.0 MB/s (at least 3.27× slower).",
+            "question number /a /b",
+            "Files cold reads, as it is 200 MB/s 50.0 MB/s",
+            "Files cold reads, ext4:4k 300 MB/s 100 MB/s",
+            "Device 4k random reads, peak 90.0k IOPS 30.0k IOPS",
+            "Durable: not measured.",
+        ] {
+            assert!(words.contains(part), "{part}: {text}");
+        }
+        let all = run.table(None);
+        assert!(all.contains("On /a:") && all.contains("On /b:"), "{all}");
+        let words: Vec<String> = cards(&run).into_iter().map(|card| card.word).collect();
+        assert_eq!([&*words[0], &*words[5]], ["Files, /a", "Files, /b"]);
     }
 }

@@ -22,8 +22,12 @@ pub fn visible_findings(findings: &[Finding]) -> Vec<Finding> {
 fn visible_doubt(doubt: &Doubt) -> Doubt {
     let mut shown = doubt.clone();
     for value in shown.values.values_mut() {
-        if let Value::Text(text) = value {
-            *text = visible_lines(text).replace('\n', "; ");
+        match value {
+            Value::Text(text) => *text = visible_lines(text).replace('\n', "; "),
+            Value::Names(names) => {
+                names.iter_mut().for_each(|name| *name = visible_lines(name).replace('\n', " "))
+            }
+            Value::Number(_) => {}
         }
     }
     shown

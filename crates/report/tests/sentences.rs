@@ -224,9 +224,10 @@ const TEXTS: [&str; 10] =
 fn doubt((code, name, values): &(Code, &'static str, &'static [&'static str])) -> String {
     let mut doubt = Doubt::new(*code, []);
     for value in *values {
-        let filled = match TEXTS.contains(value) {
-            true => Value::Text((*value).to_owned()),
-            false => Value::Number(1200.0),
+        let filled = match (*code, TEXTS.contains(value)) {
+            (Code::OtherPrograms, true) => Value::Names(vec!["rustc".into(), "cc1".into()]),
+            (_, true) => Value::Text((*value).to_owned()),
+            (_, false) => Value::Number(1200.0),
         };
         doubt.values.insert((*value).to_owned(), filled);
     }

@@ -50,8 +50,31 @@ pub(super) fn stolen(of: &Meanwhile) -> Option<Doubt> {
 pub(super) fn elsewhere(of: &Meanwhile) -> Option<Doubt> {
     let interval = of.interval_ns() as f64;
     let elsewhere = of.sample.cpu_elsewhere_ns? as f64;
-    (elsewhere > ELSEWHERE_SHARE_MAX * interval + GRAIN_NS)
-        .then(|| share(Code::OtherPrograms, elsewhere, interval))
+    let doubt = || {
+        let all_percent = 100.0 * f64::from(of.after.cpu.cpus);
+        let mut doubt = share(Code::OtherPrograms, elsewhere, interval);
+        doubt.values.insert("all_percent".into(), all_percent.into());
+        doubt.values.insert("by".into(), heaviest(of).into());
+        doubt
+    };
+    (elsewhere > ELSEWHERE_SHARE_MAX * interval + GRAIN_NS).then(doubt)
+}
+
+/// Names of other programs in a doubt, at most.
+const MOST_NAMED: usize = 3;
+
+/// The other programs with the most CPU time, the heaviest first.
+fn heaviest(of: &Meanwhile) -> Vec<String> {
+    let before = &of.before.cpu.elsewhere_by;
+    let used = of
+        .after
+        .cpu
+        .elsewhere_by
+        .iter()
+        .map(|(name, ns)| (ns.saturating_sub(before.get(name).copied().unwrap_or(0)), name));
+    let mut used: Vec<(u64, &String)> = used.filter(|(ns, _)| *ns > 0).collect();
+    used.sort_by(|a, b| b.cmp(a));
+    used.into_iter().take(MOST_NAMED).map(|(_, name)| name.clone()).collect()
 }
 
 /// The accounts must fit into the machine: tasks' own clocks against the CPUs' busy time.

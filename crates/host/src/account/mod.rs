@@ -50,6 +50,7 @@ impl Accounts {
             harness_ns: tasks::own_threads_ns()?,
             setup_ns: 0,
             elsewhere_ns: tasks.sees_all.then_some(tasks.elsewhere_ns),
+            elsewhere_by: tasks.elsewhere_by,
             kernel_threads_ns: tasks.sees_all.then_some(tasks.kernel_threads_ns),
             has_test_bed: false,
             test_bed_ns: None,

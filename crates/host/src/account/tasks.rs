@@ -12,13 +12,18 @@ use std::io;
 use std::path::Path;
 
 /// CPU time since the following began; none where this process is shown no such tasks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) elsewhere_ns: u64,
+    /// The same by the program's name, of no more than [`MOST_NAMES`].
+    pub(super) elsewhere_by: BTreeMap<String, u64>,
     pub(super) kernel_threads_ns: u64,
     /// In a namespace of its own a process sees no kernel thread, and not all programs either.
     pub(super) sees_all: bool,
 }
+
+/// Programs that are told apart: whoever runs more names is told in the sum alone.
+const MOST_NAMES: usize = 1000;
 
 /// Follows every task of the machine.
 #[derive(Debug, Default)]
@@ -45,17 +50,17 @@ impl Tasks {
             if pid != std::process::id() {
                 let precise = stat.is_kernel_thread.then(|| run_time_ns(&entry.path())).flatten();
                 let cpu_ns = precise.unwrap_or(stat.cpu_ticks.saturating_mul(TICK_NS));
-                self.add(pid, &stat, cpu_ns);
+                self.add((pid, name_of(&text)), &stat, cpu_ns);
                 seen.insert(pid, (stat.started, cpu_ns));
             }
         }
         self.known = seen;
         self.is_begun = true;
-        Ok(self.totals)
+        Ok(self.totals.clone())
     }
 
     /// What a task used since it was last seen, or since it was born if that was after.
-    fn add(&mut self, pid: u32, stat: &Stat, cpu_ns: u64) {
+    fn add(&mut self, (pid, name): (u32, &str), stat: &Stat, cpu_ns: u64) {
         let before = match self.known.get(&pid) {
             Some((started, cpu_ns)) if *started == stat.started => *cpu_ns,
             _ if self.is_begun => 0,
@@ -67,8 +72,25 @@ impl Tasks {
             self.totals.kernel_threads_ns += used;
         } else {
             self.totals.elsewhere_ns += used;
+            self.name(name, used);
         }
     }
+
+    fn name(&mut self, name: &str, used: u64) {
+        let by = &mut self.totals.elsewhere_by;
+        let has_room = by.len() < MOST_NAMES;
+        match by.get_mut(name) {
+            Some(known) => *known += used,
+            None if used > 0 && has_room => drop(by.insert(name.to_owned(), used)),
+            None => {}
+        }
+    }
+}
+
+/// The name in a line of /proc/PID/stat: between the first parenthesis and the last one.
+fn name_of(line: &str) -> &str {
+    let named = line.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
+    named.map_or("", |(name, _)| name)
 }
 
 /// This process's threads that run no job: progress, signals, draining. Jobs' threads account for
@@ -102,7 +124,7 @@ mod tests {
         let task = |cpu_ns, started| (Stat { started, ..own }, cpu_ns);
         let mut reading = |all: &[(u32, (Stat, u64))]| {
             for (pid, (stat, cpu_ns)) in all {
-                tasks.add(*pid, stat, *cpu_ns);
+                tasks.add((*pid, &format!("p{pid}")), stat, *cpu_ns);
             }
             tasks.known = all.iter().map(|(pid, (s, cpu))| (*pid, (s.started, *cpu))).collect();
             tasks.is_begun = true;
@@ -114,6 +136,9 @@ mod tests {
         assert_eq!(reading(&[(1, task(107, 5)), (3, task(11, 7))]), 18);
         // Number 1 came again as another task, which used 2.
         assert_eq!(reading(&[(1, task(2, 9)), (3, task(11, 7))]), 20);
+        let by: Vec<(String, u64)> = tasks.totals.elsewhere_by.into_iter().collect();
+        assert_eq!(by, [("p1".to_owned(), 9), ("p3".to_owned(), 11)]);
+        assert_eq!(name_of("7 (a) b (c)) S 1 2"), "a) b (c)");
     }
 
     #[test]

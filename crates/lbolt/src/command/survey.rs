@@ -3,7 +3,8 @@
 use super::measure::{Extent, conclude, show};
 use super::report::page_of;
 use super::{note, print, print_json};
-use crate::resolve::{Resolved as _, survey::resolve};
+use crate::resolve::Resolved as _;
+use crate::resolve::survey::{ResolvedSurvey, resolve};
 use crate::run::directory::RunPlace;
 use crate::run::session::Outcome;
 use crate::run::survey::{Earlier, run};
@@ -25,15 +26,17 @@ pub(super) fn run_survey(options: &SurveyOptions) -> anyhow::Result<()> {
     let earlier = options
         .resume
         .as_deref()
-        .map(|run| Earlier::open(run, &options.output.runs_dir, &resolved.directory));
+        .map(|run| Earlier::open(run, &options.output.runs_dir, &resolved));
     let earlier = earlier.transpose()?;
     resolved.announcement().lines().for_each(note);
-    let (outcome, who) = run(&resolved, &place, earlier.unwrap_or_default())?;
+    let (outcome, who) = run(&resolved, &place, &earlier.unwrap_or_default())?;
     let page = page_of(&outcome.path).map(|(path, _)| path).map_err(|error| {
         note(&format!("no page written: {error:#}"));
     });
     let printed = match options.output.format {
-        Format::Table if !options.all => print(&screen(&outcome, &who, page.ok().as_deref())),
+        Format::Table if !options.all => {
+            print(&screen(&outcome, &resolved, &who, page.ok().as_deref()))
+        }
         format => show(&outcome, format, Extent::Whole),
     };
     if outcome.was_interrupted {
@@ -44,7 +47,12 @@ pub(super) fn run_survey(options: &SurveyOptions) -> anyhow::Result<()> {
     conclude(&outcome, &output, None).and(printed)
 }
 
-fn screen(outcome: &Outcome, who: &[String], page: Option<&Path>) -> String {
+fn screen(
+    outcome: &Outcome,
+    resolved: &ResolvedSurvey,
+    who: &[String],
+    page: Option<&Path>,
+) -> String {
     let findings = &*visible_findings(&outcome.findings);
     let rows: Vec<String> = outcome.info.rows.iter().map(|row| visible(row).into_owned()).collect();
     let run = Run { findings, rows: &rows };
@@ -53,6 +61,8 @@ fn screen(outcome: &Outcome, who: &[String], page: Option<&Path>) -> String {
     let page = page.map_or_else(String::new, |page| {
         format!(". As a page: {}", visible(&page.display().to_string()))
     });
-    let below = format!("{doubted}Every table: lbolt runs show {}{page}", visible(&path));
+    let left_out = resolved.volumes.iter().flat_map(|volume| &volume.left_out);
+    let left_out: String = left_out.map(|why| format!("{}. ", visible(why))).collect();
+    let below = format!("{left_out}{doubted}Every table: lbolt runs show {}{page}", visible(&path));
     survey::screen(&run, who, terminal_width(), &below)
 }

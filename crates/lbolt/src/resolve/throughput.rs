@@ -301,7 +301,8 @@ fn row_name(
 }
 
 /// The same place twice would measure one thing under two names.
-fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
+/// Errors: a sentence that names both.
+pub(super) fn refuse_doubles(targets: &[Target]) -> anyhow::Result<()> {
     let tree = Tree::system();
     let identity = |target: &Target| match target {
         Target::Fresh(_) | Target::Model(_) => target.canonical(),

@@ -228,6 +228,13 @@ const HEADLINES: &[&str] = &[
 /// What is compared of requests besides, where not all of both sides tell their response.
 const HEADLINES_OF_DEVICE: &[&str] = &["done_mean_ns", "done_p99_ns"];
 
+/// Whether it is what a curve, a commit or a stream of a storm counts: requests a second, which
+/// where bytes are counted would say the same again.
+fn is_rate(series: &Series) -> bool {
+    const RATE: &str = "rate_operations_per_s";
+    series.quantity == RATE && series.subject.rate() == Some(RATE)
+}
+
 /// How both sides are compared, as requested.
 pub(crate) struct ComparisonRequest<'a> {
     pub(crate) metric: &'a [String],
@@ -281,12 +288,21 @@ pub(crate) fn ready(
     Ok(Ready { a: of_a, b: of_b, question, differences })
 }
 
-/// Where each side has one target, the targets are what is compared, and no part of a cell's name.
+/// Where each side has one target, the targets are what is compared, and no part of a cell's name:
+/// one beside those that both sides have, as a survey's directory beside the fresh file systems.
 fn meet_targets(a: &mut [Vec<Series>], b: &mut [Vec<Series>]) {
     let (of_a, of_b) = (targets(a), targets(b));
-    if of_a.len() <= 1 && of_b.len() <= 1 {
-        let all = a.iter_mut().chain(b.iter_mut()).flatten();
-        all.for_each(|series| series.subject = series.subject.clone().without_target());
+    let has_one = of_a.len() <= 1 && of_b.len() <= 1;
+    let (only_a, only_b) = (&of_a - &of_b, &of_b - &of_a);
+    let met: BTreeSet<String> = match (only_a.len(), only_b.len()) {
+        _ if has_one => &of_a | &of_b,
+        (1, 1) => &only_a | &only_b,
+        _ => return,
+    };
+    for series in a.iter_mut().chain(b.iter_mut()).flatten() {
+        if series.subject.target().is_some_and(|target| met.contains(target)) {
+            series.subject = series.subject.clone().without_target();
+        }
     }
 }
 
@@ -318,7 +334,7 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
         let by_name = |m: &String| m == "all" || series.quantity.starts_with(m.as_str());
         !is_harness
             && match metric {
-                [] => is_headline(series),
+                [] => is_headline(series) || is_rate(series),
                 some => some.iter().any(by_name),
             }
     };
@@ -359,4 +375,52 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
 
 fn or_nothing(text: String) -> String {
     if text.is_empty() { "nothing to compare".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::subject::Commit;
+
+    fn survey(volume: &str) -> Vec<Vec<Series>> {
+        let of = |subject: Subject, quantity: &str| Series {
+            subject,
+            quantity: quantity.into(),
+            values: vec![1.0, 2.0, 3.0],
+            ..Series::default()
+        };
+        let commit = Subject::Commit(Commit {
+            block_bytes: 4096,
+            direct: 0,
+            method: "fdatasync".into(),
+            pattern: "overwrite".into(),
+            target: Some(volume.into()),
+            writers: 1,
+        });
+        let cell = |target: &str| of(Subject::cell(target, "read", 1), "rate_bytes_per_s");
+        let again = of(Subject::cell(volume, "read", 1), "rate_operations_per_s");
+        vec![vec![cell("ext4:4k"), cell(volume), again, of(commit, "rate_operations_per_s")]]
+    }
+
+    #[test]
+    fn surveys_of_two_volumes_are_compared_in_every_question() {
+        let (mut a, mut b) = (survey("/a"), survey("/b"));
+        meet_targets(&mut a, &mut b);
+        choose(&mut a, &mut b, &[]).unwrap();
+        let names = |side: &[Vec<Series>]| -> Vec<String> {
+            side[0].iter().map(|s| format!("{:?} {}", s.subject.target(), s.quantity)).collect()
+        };
+        let expected = [
+            "Some(\"ext4:4k\") rate_bytes_per_s",
+            "None rate_bytes_per_s",
+            "None rate_operations_per_s",
+        ];
+        assert_eq!(names(&a), expected);
+        assert_eq!(names(&b), expected);
+        // Two that differ on a side are not taken for each other.
+        let (mut a, mut b) = (survey("/a"), survey("/b"));
+        a[0].extend(survey("/c").remove(0));
+        meet_targets(&mut a, &mut b);
+        assert!(targets(&a).contains("/a") && targets(&b).contains("/b"));
+    }
 }

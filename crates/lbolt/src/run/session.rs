@@ -16,11 +16,12 @@ use messages::fault::{Failure, of_error, of_records};
 use messages::output::{is_stuck, note};
 use messages::progress::Progress;
 use model::doubt::{Doubt, Judgement};
-use model::record::{Experiment as Kind, Finding, Role, Sample, TOOL_VERSION, Verdict};
+use model::record::{Experiment as Kind, Finding, Role, Sample, Subject, TOOL_VERSION, Verdict};
 use model::run::{RUN_SCHEMA, RUNNING, RunDirectory, RunInfo};
 use model::seam::{Clock, SubjectError};
 use signal_hook::consts::SIGXFSZ;
 use sim::subject::ModelSubject;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -88,6 +89,14 @@ pub(crate) trait Experiment {
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()>;
     /// Findings of its own samples so far.
     fn findings(&self, samples: &[Sample]) -> Vec<Finding>;
+}
+
+/// Whether a sample is an experiment's, and of one of its systems: of two volumes a survey has the
+/// same experiment twice. What is drawn or predicted beside it has its systems' names.
+pub(crate) fn is_own(experiment: &dyn Experiment, sample: &Sample) -> bool {
+    let is_of = |system: &System| Some(system.name.column.as_str()) == sample.subject.target();
+    sample.experiment == experiment.kind()
+        && (sample.subject.target().is_none() || experiment.systems().iter().any(is_of))
 }
 
 /// Runs experiments one after the other and keeps their records together in `place`.
@@ -324,11 +333,17 @@ impl<'a> Session<'a> {
     /// The findings so far.
     fn analysed(&self) -> Vec<Finding> {
         let of = |experiment: &&dyn Experiment| {
-            let is_own = |sample: &&Sample| sample.experiment == experiment.kind();
+            let is_own = |sample: &&Sample| is_own(*experiment, sample);
             let own: Vec<Sample> = self.samples.iter().filter(is_own).cloned().collect();
             experiment.findings(&own)
         };
-        self.ranges.applied_to(self.experiments.iter().flat_map(of).collect())
+        let mut findings: Vec<Finding> = self.experiments.iter().flat_map(of).collect();
+        // The calibration is the run's, however many experiments tell it.
+        let mut told = BTreeSet::new();
+        findings.retain(|finding| {
+            !matches!(finding.subject, Subject::Run(_)) || told.insert(finding.quantity.clone())
+        });
+        self.ranges.applied_to(findings)
     }
 
     /// Writes all records so far.

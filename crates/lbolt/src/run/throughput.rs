@@ -15,11 +15,9 @@ use host::clock::HostClock;
 use host::subject::Nowhere;
 use messages::fault::{Fault, failure};
 use model::record::{Experiment as Kind, Finding, Sample};
-use model::run::RunInfo;
 use model::seam::{Clock, SubjectError};
 use serde_json::json;
 use sim::subject::ModelSubject;
-use std::path::Path;
 
 /// In virtual time neither clock nor harness costs anything.
 const OF_MODELS: Calibration = Calibration {
@@ -41,7 +39,10 @@ pub(crate) fn run(resolved: &ResolvedThroughput, place: &RunPlace) -> anyhow::Re
         true => OF_MODELS,
         false => calibrate(&bench)?,
     };
-    let info = info(resolved, "throughput", place.as_ref(), &bench.clock, &calibration)?;
+    let mut info = run_info("throughput", place.as_ref(), resolved.plan.seed)?;
+    info.rows.clone_from(&resolved.rows);
+    info.plan = resolved.plan()?;
+    info.calibration = calibrated(&bench.clock, &calibration);
     let mut nowhere = nowhere(&bench);
     let experiments: [&dyn Experiment; 1] = [&Throughput { resolved, calibration }];
     let mut session = Session::begin(&experiments, info, place, bench)?;
@@ -55,26 +56,15 @@ pub(crate) fn run(resolved: &ResolvedThroughput, place: &RunPlace) -> anyhow::Re
     session.finish()
 }
 
-/// What run.json says.
-/// Errors: a machine that says nothing of itself.
-pub(super) fn info(
-    resolved: &ResolvedThroughput,
-    command: &str,
-    path: &Path,
-    clock: &HostClock,
-    calibration: &Calibration,
-) -> anyhow::Result<RunInfo> {
-    let mut info = run_info(command, path, resolved.plan.seed)?;
-    info.rows.clone_from(&resolved.rows);
-    info.plan = resolved.plan()?;
-    info.calibration = json!({
+/// What run.json says of the calibration.
+pub(super) fn calibrated(clock: &HostClock, calibration: &Calibration) -> serde_json::Value {
+    json!({
         "clock": clock.name(),
         "clock_cost_ns": calibration.clock_cost_ns,
         "clock_precision_ns": calibration.clock_precision_ns,
         "harness_ns_per_operation": calibration.harness_ns_per_operation,
         "memory_copy_bytes_per_s": calibration.memory_copy_bytes_per_s,
-    });
-    Ok(info)
+    })
 }
 
 /// The experiment, with what was calibrated before its first pass.

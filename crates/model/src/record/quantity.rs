@@ -210,7 +210,7 @@ quantities! {
     cell "rate_spread_percent" "%"
         "standard deviation of the passes' rates as a share of their mean";
     cell "rate_trend_percent" "%"
-        "change of the fitted rate from the first kept pass to the last, as a share of the mean";
+        "change of the fitted rate from the first kept pass to the last, as a share of the first";
     curve "knee_depth" "1"
         "requests outstanding at the knee, where rate / mean latency (the power) is greatest";
     curve higher "knee_rate_operations_per_s" "1/s" "requests per second at the knee";

@@ -386,6 +386,15 @@ impl Subject {
         self
     }
 
+    /// The same with another name for its system, where it has one.
+    #[must_use]
+    pub fn with_target(mut self, change: impl Fn(&str) -> String) -> Self {
+        if let Some(Some(target)) = of_system!(&mut self) {
+            *target = change(target);
+        }
+        self
+    }
+
     /// By which interface; none where that is no part of it.
     pub fn engine(&self) -> Option<EngineKind> {
         match self {

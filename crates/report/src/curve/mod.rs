@@ -5,7 +5,7 @@
 
 mod chart;
 
-use crate::answer::Bar;
+use crate::answer::{Bar, Fact};
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, show_iops, show_rate};
 use crate::ranking::Entrant;
@@ -216,6 +216,30 @@ fn without_knee(points: &[&Row]) -> Option<String> {
 pub(crate) fn headline(curve: &Row) -> Option<(String, String)> {
     let peak = format!("{}{}", show_iops(curve.value(PEAK)?), curve.mark(PEAK));
     Some((peak, format!("{}, peak", kind(&curve.key))))
+}
+
+/// What a device can do at the most, and of random reads at its knee; nothing of large requests.
+pub(crate) fn facts(curve: &Row) -> Vec<Fact> {
+    let of = |what: &str, quantity: &str| {
+        let what = format!("{}, {what}", kind(&curve.key));
+        Some((Entrant::of(&what, curve.figure(quantity)?)?, what))
+    };
+    let rate =
+        |what, quantity| of(what, quantity).map(|(of, what)| Fact::rate(&what, of, show_iops));
+    let time =
+        |what: &str, quantity: &str| of(what, quantity).map(|(of, what)| Fact::time(&what, of));
+    let all = [
+        rate("peak", PEAK),
+        rate("at the knee", KNEE),
+        time("mean at the knee", "knee_latency_mean_ns"),
+        time("p99 at the knee", "knee_latency_p99_ns"),
+    ];
+    let told = match curve.key.access {
+        Access::RandRead => all.len(),
+        access if access.is_random() => 1,
+        _ => 0,
+    };
+    all.into_iter().take(told).flatten().collect()
 }
 
 /// IOPS by queue depth.

@@ -6,7 +6,7 @@ use super::routine::{Group, Key};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
-use crate::number::interval;
+use crate::number::{interval, plus_minus};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Verdict;
 use model::units::show_size;
@@ -39,9 +39,12 @@ impl Cell {
     }
 }
 
-/// A number with half its interval.
+/// A number with half its interval. The span over a model's parameters is as wide as they are.
 pub(super) fn with_interval(value: f64, figure: &Figure) -> String {
-    interval(value, figure.half_interval())
+    match figure.spans_parameters {
+        true => plus_minus(value, figure.half_interval()),
+        false => interval(value, figure.half_interval()),
+    }
 }
 
 /// In order, each once.

@@ -6,7 +6,7 @@ use super::cell::{Cell, Column, Draft, labels, sheet as draw};
 use super::routine::{Group, LINE_RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
-use crate::number::{RateUnit, interval, significant};
+use crate::number::{RateUnit, plus_minus, significant};
 use crate::sheet::{Sheet, lines};
 use model::units::show_size;
 
@@ -67,11 +67,16 @@ const COLUMNS: &[Number] = &[
     call(TOTAL_GROUP, "difference"),
     trans(TOTAL_GROUP, "difference"),
     Number { group: "Revolutions", ..rate("S", "sectors_per_revolution", with_interval) },
-    Number { group: "Revolutions", ..rate("M", "revolutions_missed", with_interval) },
+    Number { group: "Revolutions", ..rate("M", "revolutions_missed", from_zero) },
 ];
 
 fn with_interval(value: f64, figure: &Figure, _: RateUnit) -> String {
-    interval(value, figure.half_interval())
+    super::cell::with_interval(value, figure)
+}
+
+/// Of a number that may be 0.
+fn from_zero(value: f64, figure: &Figure, _: RateUnit) -> String {
+    plus_minus(value, figure.half_interval())
 }
 
 /// What stands where a line has no such number.
@@ -229,7 +234,7 @@ pub(super) fn harness(routines: &Routines) -> Option<String> {
     let mut plain = routines.harness().filter(|r| r.key.computing.is_none() && r.key.channels == 1);
     let found = plain.find_map(|r| r.sizes(quantity).find_map(|bytes| r.at(bytes, quantity)))?;
     let suspect = if !found.doubts().is_empty() { " (suspect)" } else { "" };
-    let ns = interval(found.value?, found.half_interval());
+    let ns = plus_minus(found.value?, found.half_interval());
     Some(format!(
         "The harness itself: {ns} ns a request (the null engine, one channel){suspect}; deducted \
          from CPU times."

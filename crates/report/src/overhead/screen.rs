@@ -6,7 +6,7 @@
 use super::across::rates_by_size;
 use super::lines::{self, CALL};
 use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
-use crate::answer::{Answer, Bar};
+use crate::answer::{Answer, Bar, Fact};
 use crate::figure::Figure;
 use crate::number::RateUnit;
 use crate::ranking::{Contest, Entrant};
@@ -77,11 +77,16 @@ pub(crate) fn answer(findings: &[Finding]) -> Option<Answer> {
         let number = format!("{}{}", show_time_ns(cost.value), cost.mark());
         (number, path.costs_what(&cost.name))
     });
+    let cheapest = costs.first().cloned().map(|cost| Fact {
+        verb: "costs",
+        ..Fact::time(&format!("cheapest interface{}", path.of_what()), cost)
+    });
     Some(Answer {
         headline: headline.unwrap_or_default(),
         bars: costs.iter().filter_map(bar).collect(),
         sentences: path.cost_sentence().into_iter().collect(),
         table: grid,
+        facts: cheapest.into_iter().collect(),
     })
 }
 

@@ -5,9 +5,10 @@
 
 mod chart;
 
-use crate::answer::{Answer, Bar};
+use crate::answer::{Answer, Bar, Fact};
 use crate::experiments::{Experiment, Screen};
-use crate::number::{short_count, significant};
+use crate::number::{CANNOT_TELL, says_nothing, short_count, significant};
+use crate::ranking::Entrant;
 use crate::rows::{self, Column, View, plain};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Finding;
@@ -142,6 +143,11 @@ fn entry(row: &Row, column: &Column) -> String {
     let (_, _, quantity, show) = *column;
     let ends = row.figure(quantity).and_then(|gain| gain.low.zip(gain.high));
     match (plain(row, column), ends) {
+        (text, Some((low, high)))
+            if quantity == GAIN && text != NOT_MEASURED && says_nothing(low, high).is_some() =>
+        {
+            CANNOT_TELL.to_owned()
+        }
         (text, Some((low, high))) if quantity == GAIN && text != NOT_MEASURED => {
             format!("{} [{}, {}]", show(row.value(GAIN).unwrap_or(0.0)), end(low), end(high))
         }
@@ -165,8 +171,18 @@ fn answer(rows: &[Row]) -> Vec<String> {
     [storm(rows), best(rows), agreement(rows)].into_iter().flatten().collect()
 }
 
+/// What would narrow the interval of a ratio.
+const MORE: &str = ", and more rounds (--runs) or a quieter machine would tell";
+
 /// Reads do not feel a sync if it makes their p99 surely less than this many times as long.
 const FELT_RATIO: f64 = 1.5;
+
+/// Of what volumes are compared by.
+const TIMES: [(&str, &str); 3] = [
+    ("p99 of reads during a sync", IN_SYNC),
+    ("p99 of reads otherwise", BETWEEN),
+    ("p99 of commits", COMMIT_P99),
+];
 
 /// What the storm of a run is; none where there was none.
 pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
@@ -175,6 +191,7 @@ pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
     let ratio = none.figure("read storm_ratio")?;
     // A ratio that may be 1 is no number to begin with.
     let number = match ratio.low.zip(ratio.high) {
+        Some((low, high)) if says_nothing(low, high).is_some() => CANNOT_TELL.to_owned(),
         Some((low, high)) if low <= 1.0 => format!("{}–{}×", significant(low), significant(high)),
         _ => format!("{}×", significant(ratio.value?)),
     };
@@ -186,6 +203,10 @@ pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
         bars: bars.into_iter().flatten().collect(),
         sentences: vec![storm(&rows)?],
         table: None,
+        facts: TIMES
+            .iter()
+            .filter_map(|(what, of)| Some(Fact::time(what, Entrant::of(what, none.figure(of)?)?)))
+            .collect(),
     })
 }
 
@@ -200,18 +221,31 @@ fn storm(rows: &[Row]) -> Option<String> {
     let both = format!("p99 read latency is {inside} during a sync and {outside} otherwise");
     let ratio = none.figure("read storm_ratio");
     let times = ratio.and_then(|ratio| ratio.value).map(significant).unwrap_or_default();
-    Some(match ratio.and_then(|ratio| ratio.low.zip(ratio.high)) {
-        Some((low, _)) if low > 1.0 => format!("{} ({times}×).{commits}", both),
-        Some((_, high)) if high < FELT_RATIO => {
-            format!("{}: syncs do not slow reads.{commits}", both)
-        }
-        Some((low, high)) => format!(
-            "{}: no difference beyond the noise (95 % CI {}×–{}×).{commits}",
-            both,
-            significant(low),
-            significant(high)
+    let ends = ratio.and_then(|ratio| ratio.low.zip(ratio.high));
+    let open = ends.and_then(|(low, high)| {
+        Some(format!("the 95 % CI of their ratio {}{MORE}", says_nothing(low, high)?))
+    });
+    Some(match (ends, open) {
+        (Some((low, _)), Some(open)) if low > 1.0 => format!(
+            "{both}: syncs slow reads, at least {}×. Cannot tell yet how much: {open}.{commits}",
+            significant(low)
         ),
-        None => format!("{}; one round gives no interval.{commits}", both),
+        (Some((_, high)), Some(open)) if high >= FELT_RATIO => {
+            format!("{both}: cannot tell yet whether syncs slow reads: {open}.{commits}")
+        }
+        (ends, _) => match ends {
+            Some((low, _)) if low > 1.0 => format!("{} ({times}×).{commits}", both),
+            Some((_, high)) if high < FELT_RATIO => {
+                format!("{}: syncs do not slow reads.{commits}", both)
+            }
+            Some((low, high)) => format!(
+                "{}: no difference beyond the noise (95 % CI {}×–{}×).{commits}",
+                both,
+                significant(low),
+                significant(high)
+            ),
+            None => format!("{}; one round gives no interval.{commits}", both),
+        },
     })
 }
 
@@ -336,8 +370,19 @@ mod tests {
             (Some(0.2), Some(0.9), "otherwise: syncs do not slow reads."),
             (
                 Some(0.5),
-                Some(6.0),
-                "otherwise: no difference beyond the noise (95 % CI 0.500×–6.00×).",
+                Some(1.9),
+                "otherwise: no difference beyond the noise (95 % CI 0.500×–1.90×).",
+            ),
+            (
+                Some(0.00976),
+                Some(294.0),
+                "otherwise: cannot tell yet whether syncs slow reads: the 95 % CI of their ratio \
+                 spans a factor of 30123, and more rounds (--runs) or a quieter machine would tell.",
+            ),
+            (
+                Some(1.5),
+                Some(9.0),
+                "otherwise: syncs slow reads, at least 1.50×. Cannot tell yet how much:",
             ),
             (None, None, "otherwise; one round gives no interval."),
         ] {

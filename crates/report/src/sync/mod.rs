@@ -5,7 +5,7 @@
 
 mod chart;
 
-use crate::answer::Bar;
+use crate::answer::{Bar, Fact};
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, significant};
 use crate::ranking::{Contest, Entrant};
@@ -140,6 +140,22 @@ pub(crate) fn headline(rows: &[Row]) -> Option<(String, String)> {
         format!("durable {} {pattern}, p50 ({})", show_size(*block_bytes), method(&fastest.key));
     let p50 = show_time_ns(fastest.value("latency_p50_ns")?);
     Some((format!("{p50}{}", fastest.mark(RATE)), what))
+}
+
+/// How often and how quickly the fastest method makes a write durable.
+pub(crate) fn facts(rows: &[Row]) -> Vec<Fact> {
+    let Some(fastest) = plain_rows(rows).next() else { return vec![] };
+    let Commit { pattern, block_bytes, .. } = &fastest.key;
+    let of = |what: &str, quantity: &str| {
+        let what = format!("durable {} {pattern}{what}", show_size(*block_bytes));
+        Some((Entrant::of(&what, fastest.figure(quantity)?)?, what))
+    };
+    let show = |rate: f64| format!("{} commits/s", short_count(rate));
+    let rate = of("", RATE).map(|(of, what)| Fact::rate(&what, of, show));
+    let time =
+        |what: &str, quantity: &str| of(what, quantity).map(|(of, what)| Fact::time(&what, of));
+    let times = [time(", p50", "latency_p50_ns"), time(", p99", "latency_p99_ns")];
+    rate.into_iter().chain(times.into_iter().flatten()).collect()
 }
 
 /// How long each method takes.

@@ -5,8 +5,8 @@
 use super::details;
 use super::matrix::Matrix;
 use super::table;
-use crate::answer::{Answer, Bar};
-use crate::number::{RateUnit, significant};
+use crate::answer::{Answer, Bar, Fact};
+use crate::number::{RateUnit, show_rate, significant};
 use crate::ranking::Entrant;
 use crate::screen::{first_of, fitted, joined, paragraphs, short};
 use crate::sheet::{NOTHING, Sheet};
@@ -153,7 +153,21 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
         bars: [("read", "read"), ("write", "write")].into_iter().flat_map(bars).collect(),
         sentences: if told.is_empty() { vec![] } else { vec![sentence] },
         table: None,
+        facts: facts(matrix, &rates),
     }
+}
+
+/// The fastest way to read and to write on each system.
+fn facts(matrix: &Matrix, rates: &[Rate]) -> Vec<Fact> {
+    let of = |column: usize, way: &'static str| {
+        let own = rates.iter().filter(|rate| rate.column == column);
+        let own = own.filter(|rate| matrix.rows[rate.row].starts_with(way));
+        let best = own.max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value))?;
+        let what = format!("cold {way}s, {}", system(matrix, column));
+        Some(Fact::rate(&what, best.entrant.clone(), show_rate))
+    };
+    let ways = |column| ["read", "write"].into_iter().filter_map(move |way| of(column, way));
+    (0..matrix.columns.len()).rev().flat_map(ways).collect()
 }
 
 /// The fastest and the slowest test, and how many are doubted.

@@ -5,8 +5,9 @@
 mod chart;
 mod screen;
 
+use crate::figure::Figure;
 use crate::listing::Listing;
-use crate::number::significant;
+use crate::number::{CANNOT_TELL, says_nothing, significant};
 use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::{Finding, Subject};
@@ -114,9 +115,9 @@ fn ratio(finding: &Finding) -> String {
 }
 
 fn interval(finding: &Finding) -> String {
-    let ends = finding.low.zip(finding.high);
-    ends.map_or_else(
-        || "none".into(),
-        |(low, high)| format!("[{}, {}]", significant(low), significant(high)),
-    )
+    match Figure::of(finding).ends() {
+        None => "none".into(),
+        Some((low, high)) if says_nothing(low, high).is_some() => CANNOT_TELL.into(),
+        Some((low, high)) => format!("[{}, {}]", significant(low), significant(high)),
+    }
 }

@@ -3,7 +3,8 @@
 
 use super::{Row, Shown, counts, key, rows, table, title};
 use crate::doubt;
-use crate::number::significant;
+use crate::figure::Figure;
+use crate::number::{says_nothing, significant};
 use crate::screen::{Screen, short};
 use model::record::{Finding, Verdict};
 use model::units::{counted, show_change, show_time_ns};
@@ -101,9 +102,17 @@ fn told(row: &Row<'_>) -> String {
         true => "× higher",
         false => " %",
     };
-    let ends = row.ratio.low.zip(row.ratio.high);
+    let ends = Figure::of(row.ratio).ends();
     let is_within = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
+    let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
     let before = show_time_ns(row.before);
+    if let Some(why) = ends.and_then(|(low, high)| says_nothing(low, high)) {
+        return format!(
+            "{plural}: cannot tell yet ({before} before, {} after; the interval {why}: a model with \
+             narrower parameters, as of lbolt calibrate, would tell)",
+            show_time_ns(row.after)
+        );
+    }
     let moves = match () {
         () if (0.9995..=1.0005).contains(&ratio) => "stays at".to_owned(),
         () if is_within => format!("does not clearly change: from {before} to"),
@@ -114,7 +123,6 @@ fn told(row: &Row<'_>) -> String {
         || ", no interval".to_owned(),
         |(low, high)| format!(" [{}, {}]", number(low), number(high)),
     );
-    let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
     format!("{plural} {moves} {} ({}{unit}{interval})", show_time_ns(row.after), number(ratio))
 }
 

@@ -91,10 +91,12 @@ impl<'a> InSurvey<'a> {
 /// The storm's reads, as a share of the rate at the knee.
 const SHARE_OF_KNEE: f64 = 0.5;
 
-/// The rate at the knee of random reads.
-fn knee_per_s(findings: &[Finding]) -> Option<f64> {
+/// The rate at the knee of random reads of a system.
+fn knee_per_s(findings: &[Finding], column: &str) -> Option<f64> {
     let is_it = |finding: &&Finding| match &finding.subject {
-        Subject::Curve(curve) => curve.access == Access::RandRead,
+        Subject::Curve(curve) => {
+            curve.access == Access::RandRead && curve.target.as_deref() == Some(column)
+        }
         _ => false,
     };
     let mut own = findings.iter().filter(is_it);
@@ -117,7 +119,8 @@ impl Experiment for InSurvey<'_> {
     fn run(&self, session: &mut Session<'_>) -> anyhow::Result<()> {
         let Some(system) = self.system() else { return Ok(()) };
         let mut plan = self.resolved.plan.clone();
-        let of_knee = knee_per_s(session.findings()).map(|per_s| per_s * SHARE_OF_KNEE);
+        let of_knee =
+            knee_per_s(session.findings(), &system.name.column).map(|per_s| per_s * SHARE_OF_KNEE);
         plan.read.rate = plan.read.rate.or(of_knee);
         let machine = Some(RefCell::new(Machine::new(None, self.run)));
         let predicted = RefCell::default();
