@@ -125,8 +125,8 @@ def _local(path: str) -> Iterator[str]:
 def _roll_up(program: str, path: str, part: str, level: str) -> Iterator[pa.RecordBatch]:
     with _local(path) as trace, tempfile.TemporaryDirectory() as at:
         output = os.path.join(at, "rollup.parquet")
-        words = ["rollup", trace, "-o", output, "--level", level]
-        ended = _run(program, words if part == "1/1" else [*words, "--part", part])
+        of_part = [] if part == "1/1" else ["--part", part]
+        ended = _run(program, ["rollup", "-o", output, "--level", level, *of_part, "--", trace])
         if ended.returncode != 0:
             raise RuntimeError(f"{path}: {ended.stderr.strip() or ended.returncode}")
         batches = pq.ParquetFile(output).iter_batches(columns=COLUMNS.names)

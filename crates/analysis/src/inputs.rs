@@ -61,7 +61,7 @@ fn listed(list: &str) -> anyhow::Result<Vec<PathBuf>> {
     let refused = |why: &dyn std::fmt::Display| {
         failure(Fault::Usage, format!("failed to read the list of traces {list}: {why}"))
     };
-    let text = std::fs::read_to_string(list).map_err(|error| refused(&error))?;
+    let text = model::text_file::read(Path::new(list)).map_err(|error| refused(&error))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let paths: Vec<PathBuf> = lines.map(PathBuf::from).collect();
     if paths.is_empty() { Err(refused(&"the file names no trace")) } else { Ok(paths) }

@@ -3,6 +3,7 @@
 use analyze::cells::times;
 use cli::Format;
 use messages::output::terminal_width;
+use model::quote;
 use model::record::{Finding, Sample};
 use model::run::RunInfo;
 use model::text::visible;
@@ -27,8 +28,8 @@ pub(crate) fn render_screen(
     (findings, samples): (&[Finding], &[Sample]),
     format: Format,
 ) -> anyhow::Result<String> {
-    let path = path.display().to_string();
-    let below = format!("every table: --all, or for this run: lbolt runs show {}", visible(&path));
+    let path = quote::path(path);
+    let below = format!("every table: --all, or for this run: lbolt runs show {path}");
     rendered(info, (findings, samples), format, |run| run.screen(terminal_width(), &below))
 }
 

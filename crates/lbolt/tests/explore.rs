@@ -186,7 +186,14 @@ fn who_does_not_know_the_token_or_comes_from_elsewhere_gets_nothing() {
     }
     assert_eq!(served.get("request?%7b%22row%22:10%7d").0, 400);
     let (_, head, body) = served.get("");
-    for header in ["nosniff", "no-store", "no-referrer"] {
+    for header in [
+        "nosniff",
+        "no-store",
+        "no-referrer",
+        "content-security-policy: default-src 'none'; script-src 'sha256-",
+        "; frame-ancestors 'none'\r\n",
+        "x-frame-options: deny",
+    ] {
         assert!(head.contains(header), "{head}");
     }
     assert!(body.contains("default-src 'none'") && body.contains("connect-src 'self'"));

@@ -1,6 +1,7 @@
 //! The command, run as a user runs it: one binary of tests, a module for each thing.
 
 mod bad_input;
+mod bounds;
 mod calibrate;
 mod commands;
 mod common;
@@ -21,6 +22,7 @@ mod import;
 mod interruption;
 mod joined;
 mod kills;
+mod names;
 mod notes;
 mod output;
 mod overhead;

@@ -511,8 +511,9 @@ fn the_view_of_the_requests_is_the_engines_own_and_what_is_none_is_refused() {
     assert_eq!(
         first("sql --engine spark --requests it's.parquet hdfs://fleet"),
         format!(
-            "{begin} 'it''s.parquet' AS run FROM parquet.`it's.parquet`\nUNION ALL\nSELECT *, \
-             _metadata.file_path AS run FROM parquet.`hdfs://fleet`"
+            "{begin} CAST(X'697427732E70617271756574' AS STRING) AS run FROM \
+             parquet.`it's.parquet`\nUNION ALL\nSELECT *, _metadata.file_path AS run FROM \
+             parquet.`hdfs://fleet`"
         )
     );
     for (words, hint) in [

@@ -5,7 +5,7 @@
 
 use crate::fault::{self, Fault, failure};
 use indicatif::ProgressDrawTarget;
-use model::text::{visible, visible_json, visible_lines};
+use model::text::{visible, visible_json, visible_lines, without_passwords};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -71,7 +71,8 @@ pub fn note_lines(text: &str) {
 
 fn say(text: &str) {
     // Where standard error is closed or full nobody can be told, and the command goes on.
-    let _ = Interruptible(std::io::stderr().lock()).write_all(format!("{text}\n").as_bytes());
+    let _ = Interruptible(std::io::stderr().lock())
+        .write_all(format!("{}\n", without_passwords(text)).as_bytes());
 }
 
 /// Whether a stream takes nothing now, so that whoever prints waits. A signal that only asks for

@@ -70,13 +70,15 @@ impl Ticker {
     fn begin(mut draw: impl FnMut() + Send + 'static) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = is_over.clone();
-        let drawer = std::thread::spawn(move || {
+        let work = move || {
             while !over.load(Ordering::Relaxed) {
                 draw();
                 std::thread::park_timeout(INTERVAL);
             }
-        });
-        Self { is_over, drawer: Some(drawer) }
+        };
+        // Where there is no thread to be had, nothing is drawn.
+        let drawer = std::thread::Builder::new().name("lbolt-progress".into()).spawn(work).ok();
+        Self { is_over, drawer }
     }
 }
 

@@ -50,7 +50,7 @@ impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
-        let shown = || model::text::visible(text).into_owned();
+        let shown = || model::text::visible(&harmless(text)).into_owned();
         let uri: Uri = text.parse().map_err(|_| EndpointError::Address(shown()))?;
         if uri.scheme_str() != Some("http") {
             return Err(EndpointError::Scheme(shown()));
@@ -65,6 +65,16 @@ impl FromStr for Endpoint {
         let path = if base.ends_with(PATH) { "" } else { PATH };
         Ok(Self(format!("{base}{path}")))
     }
+}
+
+/// An address that may be none, without what may be a name and a password, or a key in a query.
+fn harmless(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let between = if scheme.is_empty() { "" } else { "://" };
+    let rest = rest.rsplit_once('@').map_or(rest.to_owned(), |(_, host)| format!("…@{host}"));
+    let end = rest.find(['?', '#']);
+    let end = end.map_or(rest.clone(), |end| format!("{}…", &rest[..=end]));
+    format!("{scheme}{between}{end}")
 }
 
 /// Whether what is behind the host is a port, if there is anything.

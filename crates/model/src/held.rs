@@ -8,16 +8,21 @@
 //!
 //! Non-goals: which files there are (`crate::run`, `crate::history`).
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Error, ErrorKind, Read as _};
-use std::os::fd::AsRawFd as _;
+use std::io::{Error, ErrorKind};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a process finds what it has open.
 const OPEN: &str = "/proc/self/fd";
+
+/// Links that lead to others at the most, as in the kernel.
+const LINKS_MOST: usize = 40;
 
 /// Whose root's files are on a server that trusts no other machine's root (NFS, `root_squash`).
 const NOBODY: u32 = 65_534;
@@ -47,6 +52,53 @@ impl Held {
             true => Ok(held),
             false => Err(Error::other("somebody else put another in its place")),
         }
+    }
+
+    /// The directory in which a file is to be written, and the file's name there, which is no link.
+    /// Links are followed that are this user's own or root's. Whoever has another one can lead it
+    /// anywhere; but for root, one that its directory's owner has made is followed too.
+    /// Errors: another user's link; no such directory; a refusal of the file system.
+    pub fn of_output(path: &Path) -> std::io::Result<(Self, OsString)> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let begin = |path: &Path| if path.is_absolute() { "/" } else { "." };
+        let open = |at: BorrowedFd<'_>, name: &OsStr| openat(at, name, flags, Mode::empty());
+        let mut at = open(CWD, OsStr::new(begin(path)))?;
+        let mut left = parts_of(path);
+        for _ in 0..LINKS_MOST {
+            let name = loop {
+                let name = left.pop().ok_or(ErrorKind::IsADirectory)?;
+                let found = statat(&at, &name, AtFlags::SYMLINK_NOFOLLOW);
+                if found
+                    .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+                {
+                    break name;
+                }
+                if left.is_empty() && name != ".." {
+                    let held = Self::with(
+                        &Path::new(OPEN).join(at.as_raw_fd().to_string()),
+                        OFlags::empty(),
+                    )?;
+                    return Ok((held.named(parent(path)), name));
+                }
+                at = open(at.as_fd(), &name)?;
+            };
+            let (link, own) = (statat(&at, &name, AtFlags::SYMLINK_NOFOLLOW)?, fstat(&at)?);
+            let user = rustix::process::geteuid().as_raw();
+            let is_trusted =
+                [0, user].contains(&link.st_uid) || user != 0 && link.st_uid == own.st_uid;
+            if !is_trusted {
+                let sentence = "a link of another user leads there, who may lead it anywhere; name \
+                                the file itself";
+                return Err(Error::other(sentence));
+            }
+            let target = readlinkat(&at, &name, Vec::new())?;
+            let target = Path::new(OsStr::from_bytes(target.as_bytes())).to_owned();
+            if target.is_absolute() {
+                at = open(CWD, OsStr::new("/"))?;
+            }
+            left.extend(parts_of(&target));
+        }
+        Err(ErrorKind::TooManyLinks.into())
     }
 
     fn with(path: &Path, flags: OFlags) -> std::io::Result<Self> {
@@ -95,13 +147,12 @@ impl Held {
     pub fn read(&self, name: impl AsRef<Path>) -> std::io::Result<String> {
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         let flags = i32::try_from(flags.bits()).unwrap_or(0);
-        let mut file =
+        let file =
             std::fs::OpenOptions::new().read(true).custom_flags(flags).open(self.at(name))?;
         if !file.metadata()?.is_file() {
             return Err(Error::new(ErrorKind::InvalidInput, "it is no file"));
         }
-        let mut text = String::new();
-        file.read_to_string(&mut text).map(|_| text)
+        crate::text_file::read_most(file, crate::text_file::RUN_BYTES_MAX)
     }
 
     /// Removes a file in it; one that is gone is fine.
@@ -112,6 +163,22 @@ impl Held {
             removed => removed,
         }
     }
+}
+
+/// The parts of a path from the root or from here, the last one first.
+fn parts_of(path: &Path) -> Vec<OsString> {
+    let is_part =
+        |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+    let parts = path.components().filter(is_part).map(|part| part.as_os_str().to_owned());
+    let mut parts: Vec<OsString> = parts.collect();
+    parts.reverse();
+    parts
+}
+
+/// The directory of a file, as its path names it.
+fn parent(path: &Path) -> &Path {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
 }
 
 /// A path as it is told: of a file in a held directory, where that is.
@@ -130,6 +197,30 @@ pub fn shown(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use std::os::unix::fs::{DirBuilderExt as _, symlink};
+
+    #[test]
+    fn an_output_s_own_links_are_followed_and_nobody_else_s() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        std::fs::create_dir(at("d")).unwrap();
+        symlink("d", at("link")).unwrap();
+        symlink("../d/file", at("d/file-link")).unwrap();
+        symlink("round", at("round")).unwrap();
+        for path in ["d/file", "link/file", "link/../link/./file-link", "d/file-link"] {
+            let (held, name) = Held::of_output(&at(path)).unwrap();
+            assert_eq!((shown(&held.at(&name)), held.path()), (at("d/file"), parent(&at(path))));
+        }
+        assert!(Held::of_output(&at("round")).is_err() && Held::of_output(&at("no/file")).is_err());
+        assert!(Held::of_output(Path::new("/")).is_err());
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        for (link, path) in [("link", "link/file"), ("d/file-link", "d/file-link")] {
+            std::os::unix::fs::lchown(at(link), Some(1234), None).unwrap();
+            let error = Held::of_output(&at(path)).unwrap_err().to_string();
+            assert!(error.starts_with("a link of another user leads there"), "{error}");
+        }
+    }
 
     #[test]
     fn what_is_written_goes_into_the_directory_wherever_its_name_leads() {

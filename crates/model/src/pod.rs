@@ -23,32 +23,94 @@ pub struct InPod<'a> {
     pub container: Option<&'a str>,
 }
 
-/// What a cgroup's path tells of a pod: the innermost, where one is in another.
+/// What a cgroup's path tells of a pod. A name alone makes no pod, for whoever has a cgroup of his
+/// own may call those in it as he likes: the pod is the outermost one, and lies where kubelet puts
+/// pods. Whatever is in it is of this pod.
 pub fn of_cgroup(path: &str) -> Option<InPod<'_>> {
-    let uid = parts(path).find_map(pod)?;
-    Some(InPod { uid, container: container(path) })
+    let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
+    let (mut is_of_kubelet, mut above) = (true, "");
+    while let Some(part) = parts.next() {
+        let (own, rest) = part.split_once(':').map_or((part, ""), |(own, rest)| (own, rest));
+        if let Some(uid) = pod(own) {
+            let next =
+                if rest.is_empty() { parts.peek().copied().unwrap_or_default() } else { rest };
+            let is_there = own.contains("kubepods") || above == ".." || is_of_pods(above);
+            return (is_of_kubelet && is_there)
+                .then(|| InPod { uid, container: container_of(next) });
+        }
+        let is_node = parts.peek().is_some_and(|next| is_node(part, next));
+        is_of_kubelet = match part {
+            // As it is seen from a cgroup's own namespace, whose outside nobody within can name.
+            ".." => is_of_kubelet,
+            "kubelet" | "kubelet.slice" => is_of_kubelet,
+            _ if is_node => {
+                parts.next();
+                is_of_kubelet
+            }
+            // containerd with another driver than kubelet's makes one part of three:
+            // `kubepods-burstable-pod….slice:cri-containerd:9c1d…`.
+            "system.slice" => {
+                parts.next_if(|next| RUNTIMES.contains(next)).is_some() && is_of_kubelet
+            }
+            _ => is_of_kubelet && is_of_pods(part),
+        };
+        above = part;
+    }
+    None
 }
 
-/// The identifier of the innermost container, of a pod or not: `docker-9c1d….scope`,
+/// Services in whose cgroups containers may lie.
+const RUNTIMES: [&str; 6] = [
+    "containerd.service",
+    "crio.service",
+    "docker.service",
+    "k3s.service",
+    "rke2-server.service",
+    "rke2-agent.service",
+];
+
+/// Whether it is a container that the system's own runtime has: one in which kubelet may run, as
+/// with kind.
+fn is_node(part: &str, next: &str) -> bool {
+    let has_runtime = match part {
+        "docker" => !next.ends_with(".scope"),
+        "system.slice" => next.starts_with("docker-"),
+        "machine.slice" => next.starts_with("libpod-"),
+        _ => false,
+    };
+    has_runtime && container_of(next).is_some()
+}
+
+/// Whether all pods, or those of one class of service, lie there.
+fn is_of_pods(part: &str) -> bool {
+    let part = part.strip_suffix(".slice").unwrap_or(part);
+    let part = part.strip_prefix("kubelet-").unwrap_or(part);
+    matches!(
+        part,
+        "kubepods" | "burstable" | "besteffort" | "kubepods-burstable" | "kubepods-besteffort"
+    )
+}
+
+/// The identifier of the outermost container, of a pod or not: `docker-9c1d….scope`,
 /// `cri-containerd-9c1d….scope`, or the identifier alone.
 pub fn container(path: &str) -> Option<&str> {
-    parts(path).find_map(|part| {
-        let part = part.strip_suffix(".scope").unwrap_or(part);
-        part.rsplit('-').next().filter(|id| id.len() == DIGITS && is_hexadecimal(id))
-    })
+    path.split(['/', ':']).find_map(container_of)
 }
 
-/// From the innermost. containerd with another driver than kubelet's makes one part of three:
-/// `kubepods-burstable-pod….slice:cri-containerd:9c1d…`.
-fn parts(path: &str) -> impl Iterator<Item = &str> {
-    path.rsplit(['/', ':']).filter(|part| !part.is_empty())
+fn container_of(part: &str) -> Option<&str> {
+    let part = part.rsplit(':').next().unwrap_or(part);
+    let part = part.strip_suffix(".scope").unwrap_or(part);
+    part.rsplit('-').next().filter(|id| id.len() == DIGITS && is_hexadecimal(id))
 }
 
 /// `kubepods-burstable-pod3f2a91c4_….slice`, or `pod3f2a91c4-…`.
 fn pod(part: &str) -> Option<&str> {
     let part = part.strip_suffix(".slice").unwrap_or(part);
     let (before, uid) = part.rsplit_once("pod")?;
-    let is_pod = before.is_empty() || before.contains("kubepods") && before.ends_with('-');
+    let is_pod = match before.strip_suffix('-') {
+        None => before.is_empty(),
+        Some(above) => is_of_pods(above) && above.contains("kubepods"),
+    };
     let is_uid = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-' || byte == b'_';
     (is_pod && UID.contains(&uid.len()) && uid.bytes().all(is_uid)).then_some(uid)
 }
@@ -150,7 +212,7 @@ mod tests {
             (format!("/kubepods/pod{hash}/{id}"), hash, true),
             // Another driver in containerd than in kubelet.
             (format!("/system.slice/containerd.service/{slice}:cri-containerd:{id}"), bars, true),
-            // kind: a node in a container; the innermost counts.
+            // kind: a node in a container.
             (format!("/docker/{id}/kubelet/kubepods/pod{dashes}/{id}"), dashes, true),
             (format!("{kind}/kubelet-{slice}/cri-containerd-{id}.scope"), bars, true),
             // From a container's own namespace of cgroups.
@@ -161,6 +223,44 @@ mod tests {
         }
         assert_eq!(container(&format!("/system.slice/docker-{id}.scope")), Some(id));
         assert_eq!(container(&format!("/machine.slice/libpod-{id}.scope/container")), Some(id));
+    }
+
+    /// Whoever has a cgroup of his own (a container, a user's manager) may make others in it.
+    #[test]
+    fn a_cgroup_that_is_only_called_like_a_pod_s_is_none() {
+        let [own, other] = ["9c", "1d"].map(|pair| pair.repeat(32));
+        let (uid, fake) =
+            ("0f5e9bcf-4a5b-4a6c-9d35-8c0e3cf5a1b2", "a1b2c3d4-0000-4000-8000-00000000");
+        let bars = fake.replace('-', "_");
+        let slice = format!("kubepods-burstable-pod{bars}.slice");
+        let within = format!("kubepods.slice/kubepods-burstable.slice/{slice}/crio-{other}.scope");
+        for path in [
+            format!("/user.slice/user-1000.slice/user@1000.service/{within}"),
+            format!("/user.slice/user-1000.slice/user@1000.service/app.slice/pod{fake}/{other}"),
+            format!("/user.slice/user-1000.slice/libpod-{own}.scope/kubelet/kubepods/pod{fake}"),
+            format!("/system.slice/evil.service/{within}"),
+            format!("/system.slice/evil.service/kubepods/burstable/pod{fake}/{other}"),
+            format!("/system.slice/evil.service/{slice}:cri-containerd:{other}"),
+            format!("/system.slice/evil.service/docker/{own}/kubepods/pod{fake}"),
+            format!("/evil/kubelet.slice/kubelet-kubepods.slice/kubelet-{slice}"),
+            format!("/mykubepods-pod{bars}.slice"),
+            format!("/pod{fake}/{other}"),
+            format!("/docker/{own}/pod{fake}/{other}"),
+        ] {
+            assert_eq!(of_cgroup(&path), None, "{path}");
+        }
+        // In a pod all is of this pod, and of the container that kubelet's runtime made in it.
+        for below in [
+            format!("kubepods/burstable/pod{fake}/{other}"),
+            within.clone(),
+            format!("pod{fake}"),
+            other.clone(),
+            format!("{slice}:cri-containerd:{other}"),
+        ] {
+            let path = format!("/kubepods/burstable/pod{uid}/{own}/{below}");
+            assert_eq!(of_cgroup(&path), Some(InPod { uid, container: Some(&own) }), "{path}");
+        }
+        assert_eq!(container(&format!("/docker/{own}/docker/{other}")), Some(&*own));
     }
 
     #[test]

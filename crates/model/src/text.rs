@@ -45,6 +45,22 @@ pub fn visible_json(text: &str) -> Cow<'_, str> {
     )
 }
 
+/// The text with `…` in the place of names and passwords in addresses (`http://…@host`): what is
+/// wrong with an address is told without them. A password may have any character but a blank.
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find("://").map(|at| at + 3) {
+        let end = rest[begin..].find(char::is_whitespace).map_or(rest.len(), |end| begin + end);
+        let host = rest[begin..end].rfind('@').map_or(begin, |at| begin + at);
+        shown.push_str(&rest[..begin]);
+        shown.push_str(if host > begin { "…" } else { "" });
+        shown.push_str(&rest[host..end]);
+        rest = &rest[end..];
+    }
+    if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
+}
+
 fn escape(character: char, into: &mut String) {
     // Writing into a String cannot fail.
     let _ = match character {
@@ -103,6 +119,20 @@ mod tests {
             assert_eq!(visible(text), shown);
         }
         assert_eq!(visible_lines("a\nb\r"), "a\nb\\r");
+    }
+
+    #[test]
+    fn no_password_of_an_address_is_shown() {
+        for (text, shown) in [
+            ("no address", "no address"),
+            ("at http://host:1/a, or a@b", "at http://host:1/a, or a@b"),
+            ("at http://me:secret@host:1/a?b, not", "at http://…@host:1/a?b, not"),
+            ("http://u:p/w@x?#@host s3://k:s@b/c", "http://…@host s3://…@b/c"),
+            ("https://secret@host", "https://…@host"),
+            ("http://@host", "http://@host"),
+        ] {
+            assert_eq!(without_passwords(text), shown);
+        }
     }
 
     #[test]

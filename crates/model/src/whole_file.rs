@@ -24,11 +24,11 @@ pub fn write_whole<E: From<std::io::Error>>(
     written
 }
 
-/// Writes a new file, with the rights that others have to what this user writes (umask). Nothing
-/// that is there is replaced, and of a file that cannot be written whole nothing is left.
+/// Writes a new file, which is its owner's alone. Nothing that is there is replaced, and of a file
+/// that cannot be written whole nothing is left.
 /// Errors: something has that name; a refusal of the file system.
 pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
         // It is ours, and not whole.
@@ -40,12 +40,15 @@ pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn a_new_file_replaces_nothing_and_follows_no_link() {
         let root = tempfile::tempdir().unwrap();
         let (path, link) = (root.path().join("new"), root.path().join("link"));
         write_new(&path, "a").unwrap();
+        // Whatever the umask is: tests of a process have one.
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7177, 0);
         std::os::unix::fs::symlink(root.path().join("precious"), &link).unwrap();
         for taken in [&path, &link] {
             let error = write_new(taken, "b").unwrap_err();

@@ -422,8 +422,11 @@ fn pipe(cells: Vec<String>) -> String {
 /// backslashes.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in visible(text).chars() {
-        if matches!(character, '\\' | '|' | '*' | '_' | '`' | '<' | '[' | ']') {
+    for (place, character) in visible(text).char_indices() {
+        let begins_a_block = place == 0 && matches!(character, '#' | '>' | '=' | '-' | '+');
+        let is_own =
+            matches!(character, '\\' | '|' | '*' | '_' | '`' | '<' | '[' | ']' | '&' | '~');
+        if is_own || begins_a_block {
             escaped.push('\\');
         }
         escaped.push(character);

@@ -86,6 +86,10 @@ pub mod watched;
 mod weigh;
 mod whole;
 
+/// Hosts, lines or other names that a table is kept of at the most: each has some hundred bytes to
+/// some kilobytes there, and none that is known has a tenth of it.
+pub const NAMES_MOST: usize = 1 << 16;
+
 pub use actors::{Actors, RoleId};
 pub(crate) use blame::united;
 pub use ends::Ends;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::thread::Builder;
 
 /// By its name in the crate rayon, which whoever gives a program some of the cores sets (schedulers
 /// of clusters).
@@ -36,13 +37,15 @@ pub fn in_parts<T: Send>(
             work(&mut own, part);
         }
     };
-    if cores == 1 {
-        return vec![of_core()];
-    }
     std::thread::scope(|scope| {
-        let cores: Vec<_> = (0..cores).map(|_| scope.spawn(of_core)).collect();
-        let ended = cores.into_iter().map(|core| core.join());
-        ended.map(|own| own.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        // Where there are no resources for one thread more, those that are there do its parts.
+        let other = |_| Builder::new().spawn_scoped(scope, of_core).ok();
+        let others: Vec<_> = (1..cores).map_while(other).collect();
+        let mut ended = vec![of_core()];
+        let joined = others.into_iter().map(|core| core.join());
+        ended
+            .extend(joined.map(|own| own.unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+        ended
     })
 }
 
@@ -58,9 +61,10 @@ pub fn in_order<T: Send, E: Send>(
     let next = AtomicUsize::new(0);
     let (done, results) = mpsc::channel();
     std::thread::scope(|scope| {
+        let mut threads = 0;
         for _ in 0..cores.min(count) {
             let (done, next, work) = (done.clone(), &next, &work);
-            scope.spawn(move || {
+            let spawned = Builder::new().spawn_scoped(scope, move || {
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
                     if place >= count {
@@ -74,8 +78,12 @@ pub fn in_order<T: Send, E: Send>(
                     }
                 }
             });
+            threads += usize::from(spawned.is_ok());
         }
         drop(done);
+        if threads == 0 {
+            return (0..count).try_for_each(|place| work(place).map(&mut *take));
+        }
         let mut early = BTreeMap::new();
         let mut wanted = 0;
         for (place, result) in results {

@@ -7,14 +7,22 @@
 //! written as they are; a block device never, wherever a link to it lies.
 
 use super::ExportError;
-use model::run::SCRATCH_PREFIX;
+use model::held::{Held, shown};
+use model::run::{SCRATCH_PREFIX, parent_of};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a pipe with a name may be without a reader: both sides may begin at once.
+const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// A file that is written.
 #[derive(Debug)]
@@ -27,12 +35,19 @@ pub struct Output {
 /// Where a file is until it is whole.
 #[derive(Debug)]
 enum Destination {
-    /// Nowhere.
-    Nameless,
-    /// Under this name in the scratch directory.
-    Scratch(PathBuf),
+    /// Nowhere; it is to have this name.
+    Nameless(Place),
+    /// Under the second name in the scratch directory.
+    Scratch(Place, PathBuf),
     /// Where it is to be: it is a pipe or a character device.
     Itself,
+}
+
+/// A name in a directory that is held, so that no link leads elsewhere.
+#[derive(Debug)]
+struct Place {
+    held: Held,
+    name: OsString,
 }
 
 /// A file that is whole, and not yet under its name.
@@ -45,18 +60,25 @@ pub(super) struct Whole {
 
 /// Where an export to this name has what needs a name before it is whole.
 pub fn scratch_of(output: &Path) -> PathBuf {
-    let name = format!("{SCRATCH_PREFIX}export-{}", std::process::id());
-    parent(&final_name(output)).join(name)
+    let at = Held::of_output(output).map(|(held, _)| shown(&held.at(".")));
+    at.unwrap_or_else(|_| parent_of(output).to_owned()).join(scratch_name())
+}
+
+fn scratch_name() -> String {
+    format!("{SCRATCH_PREFIX}export-{}", std::process::id())
 }
 
 impl Output {
     /// Begins a file, with so many of the rights that a new file has.
     pub(super) fn create(path: &Path, mode: u32) -> Result<Self, ExportError> {
-        let begun = match is_file_or_none(path) {
-            true => begin(&final_name(path), mode),
-            false => open_as_it_is(path).map(|file| (file, Destination::Itself)),
+        let begun = match is_open(path) {
+            true => open_as_it_is(path).map(|file| (file, Destination::Itself)),
+            false => Place::of(path).and_then(|place| match place.is_file_or_none()? {
+                true => begin(place, mode),
+                false => Ok((open_as_it_is(&place.path())?, Destination::Itself)),
+            }),
         };
-        let (file, place) = begun.map_err(|source| Destination::Nameless.refused(path, source))?;
+        let (file, place) = begun.map_err(|source| refused(path, source))?;
         let writer = BufWriter::with_capacity(64 * 1024, file);
         Ok(Self { path: path.to_owned(), writer, place })
     }
@@ -80,17 +102,17 @@ impl Output {
 impl Whole {
     /// Gives the file its name; an earlier one of that name is replaced, or kept and complained of.
     pub(super) fn publish(&self, replaces: bool) -> Result<(), ExportError> {
-        let path = final_name(&self.path);
         let published = match &self.place {
             Destination::Itself => Ok(()),
-            Destination::Nameless => match link(&self.file, &path) {
-                Err(Errno::EXIST) if replaces => in_scratch(&path)
+            Destination::Nameless(place) => match link(&self.file, &place.path()) {
+                Err(Errno::EXIST) if replaces => place
+                    .in_scratch()
                     .and_then(|held| Ok(link(&self.file, &held).map(|()| held)?))
-                    .and_then(|held| std::fs::rename(held, &path)),
+                    .and_then(|held| std::fs::rename(held, place.path())),
                 linked => linked.map_err(io::Error::from),
             },
-            Destination::Scratch(held) if replaces => std::fs::rename(held, &path),
-            Destination::Scratch(held) => std::fs::hard_link(held, &path),
+            Destination::Scratch(place, held) if replaces => std::fs::rename(held, place.path()),
+            Destination::Scratch(place, held) => std::fs::hard_link(held, place.path()),
         };
         published.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => ExportError::Exists { path: self.path.clone() },
@@ -105,46 +127,76 @@ impl Whole {
 
     /// Takes its name back, where it has one by us.
     pub(super) fn retract(&self) {
-        if !matches!(self.place, Destination::Itself) {
+        if let Destination::Nameless(place) | Destination::Scratch(place, _) = &self.place {
             // The error that this is about is known already.
-            let _ = std::fs::remove_file(final_name(&self.path));
+            let _ = place.held.remove(&place.name);
         }
     }
 }
 
 /// Removes what an export to this name had for a moment; of no effect where there was nothing.
 pub(super) fn clean_up(output: &Path) {
-    let scratch = scratch_of(output);
-    for entry in std::fs::read_dir(&scratch).into_iter().flatten().filter_map(Result::ok) {
-        let _ = std::fs::remove_file(entry.path());
+    let Ok(place) = Place::of(output) else { return };
+    let Ok(scratch) = place.scratch() else { return };
+    for name in scratch.names().unwrap_or_default() {
+        let _ = scratch.remove(name);
     }
-    let _ = std::fs::remove_dir(scratch);
+    let _ = std::fs::remove_dir(place.held.at(scratch_name()));
+}
+
+fn refused(path: &Path, source: io::Error) -> ExportError {
+    ExportError::Output { path: path.to_owned(), rest: "; nothing was written", source }
 }
 
 impl Destination {
     fn refused(&self, path: &Path, source: io::Error) -> ExportError {
-        let rest = match self {
+        match self {
             // What went there is gone.
-            Self::Itself => "",
-            _ => "; nothing was written",
-        };
-        ExportError::Output { path: path.to_owned(), rest, source }
+            Self::Itself => ExportError::Output { path: path.to_owned(), rest: "", source },
+            _ => refused(path, source),
+        }
     }
 }
 
-/// Whether a name is free or a file's; a link counts as what it leads to, but for those by which
-/// the kernel names what is open (/dev/stdout).
-fn is_file_or_none(path: &Path) -> bool {
-    let is_open = path.is_symlink() && (path.starts_with("/dev") || path.starts_with("/proc"));
-    !is_open && path.metadata().map_or(true, |metadata| metadata.is_file())
+/// Whether it is a name by which the kernel names what is open.
+fn is_open(path: &Path) -> bool {
+    let names = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"];
+    path.is_symlink() && names.iter().any(|name| path.starts_with(name))
 }
 
 /// Opens what is no file. It is looked at before, for opening is an act by itself, and after, for
 /// another may be there by then.
 fn open_as_it_is(path: &Path) -> io::Result<File> {
-    refuse_disk(&path.metadata()?)?;
-    let file = OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY).open(path)?;
+    let metadata = path.metadata()?;
+    refuse_disk(&metadata)?;
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(libc::O_NOCTTY);
+    let file = match metadata.file_type().is_fifo() && !is_open(path) {
+        true => open_pipe(path, &mut options)?,
+        false => options.open(path)?,
+    };
     refuse_disk(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens a pipe that has a name. Until somebody reads from it, opening it would wait for ever.
+fn open_pipe(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK);
+    let until = Instant::now() + READER_WAIT;
+    let file = loop {
+        match options.open(path) {
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
+                if Instant::now() > until {
+                    let sentence = "it is a pipe that nobody reads; start its reader first";
+                    return Err(io::Error::other(sentence));
+                }
+                std::thread::sleep(READER_WAIT / 50);
+            }
+            opened => break opened?,
+        }
+    };
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)
 }
 
@@ -158,45 +210,62 @@ fn refuse_disk(metadata: &Metadata) -> io::Result<()> {
     }
 }
 
-/// The name that a file gets: where a link leads, as far as that is there.
-fn final_name(path: &Path) -> PathBuf {
-    match path.is_symlink() {
-        true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-        false => path.to_owned(),
+impl Place {
+    fn of(path: &Path) -> io::Result<Self> {
+        let (held, name) = Held::of_output(path)?;
+        Ok(Self { held, name })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.held.at(&self.name)
+    }
+
+    /// Whether the name is free or a file's.
+    fn is_file_or_none(&self) -> io::Result<bool> {
+        match self.path().symlink_metadata() {
+            Ok(metadata) => Ok(metadata.is_file()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The scratch directory, if it is there and nobody else's.
+    fn scratch(&self) -> io::Result<Held> {
+        let held = self.held.within(scratch_name())?;
+        match held.file().metadata()?.uid() == rustix::process::geteuid().as_raw() {
+            true => Ok(held),
+            false => Err(io::Error::other("somebody else's directory has the name of lbolt's own")),
+        }
+    }
+
+    /// A free name in the scratch directory, which is made where it is not there.
+    fn in_scratch(&self) -> io::Result<PathBuf> {
+        match DirBuilder::new().mode(0o700).create(self.held.at(scratch_name())) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made?,
+        }
+        self.scratch()?;
+        let scratch = self.held.at(scratch_name());
+        let names = (0u32..).map(|number| scratch.join(format!("file.{number}")));
+        let free = names.into_iter().find(|name| !name.is_symlink() && !name.exists());
+        free.ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 }
 
-fn parent(path: &Path) -> &Path {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new("."))
-}
-
-fn begin(path: &Path, mode: u32) -> io::Result<(File, Destination)> {
+fn begin(place: Place, mode: u32) -> io::Result<(File, Destination)> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match rustix::fs::open(parent(path), flags, Mode::from_raw_mode(mode)) {
-        Ok(file) => Ok((file.into(), Destination::Nameless)),
+    match rustix::fs::open(place.held.at("."), flags, Mode::from_raw_mode(mode)) {
+        Ok(file) => Ok((file.into(), Destination::Nameless(place))),
         // A file system that knows no such files.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => begin_in_scratch(path, mode),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => begin_in_scratch(place, mode),
         Err(errno) => Err(errno.into()),
     }
 }
 
-fn begin_in_scratch(path: &Path, mode: u32) -> io::Result<(File, Destination)> {
-    let held = in_scratch(path)?;
+fn begin_in_scratch(place: Place, mode: u32) -> io::Result<(File, Destination)> {
+    let held = place.in_scratch()?;
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&held)?;
-    Ok((file, Destination::Scratch(held)))
-}
-
-/// A free name in the scratch directory, which is made where it is not there.
-fn in_scratch(path: &Path) -> io::Result<PathBuf> {
-    let scratch = scratch_of(path);
-    match DirBuilder::new().mode(0o700).create(&scratch) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-        made => made?,
-    }
-    let names = (0u32..).map(|number| scratch.join(format!("file.{number}")));
-    let free = names.into_iter().find(|name| !name.is_symlink() && !name.exists());
-    free.ok_or_else(|| io::ErrorKind::AlreadyExists.into())
+    Ok((file, Destination::Scratch(place, held)))
 }
 
 /// Gives a file without a name one, which must be free.
@@ -218,11 +287,11 @@ mod tests {
     }
 
     /// Both ways to the same end: a file without a name, and where there are none one in scratch.
-    type Way = fn(&Path, u32) -> io::Result<(File, Destination)>;
+    type Way = fn(Place, u32) -> io::Result<(File, Destination)>;
     const WAYS: [Way; 2] = [begin, begin_in_scratch];
 
     fn written(way: Way, path: &Path, text: &str) -> Whole {
-        let (file, place) = way(path, 0o600).unwrap();
+        let (file, place) = way(Place::of(path).unwrap(), 0o600).unwrap();
         let writer = BufWriter::new(file);
         let mut output = Output { path: path.to_owned(), writer, place };
         output.bytes(text.as_bytes()).unwrap();
@@ -247,6 +316,35 @@ mod tests {
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
             assert_eq!(names(root.path()), ["out"]);
         }
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_refused_and_one_with_a_reader_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("pipe");
+        rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+            .unwrap();
+        let error = Output::create(&pipe, 0o600).unwrap_err().to_string();
+        assert!(error.contains("a pipe that nobody reads"), "{error}");
+        let reader = pipe.clone();
+        let reader = std::thread::spawn(move || std::fs::read(reader).unwrap());
+        let mut output = Output::create(&pipe, 0o600).unwrap();
+        output.bytes(b"text").unwrap();
+        output.finish().unwrap().publish(true).unwrap();
+        assert_eq!(reader.join().unwrap(), b"text");
+    }
+
+    /// Who can write in the directory puts a link in place of the scratch directory.
+    #[test]
+    fn a_link_in_place_of_the_scratch_directory_loses_nobody_a_file() {
+        let root = tempfile::tempdir().unwrap();
+        let (path, precious) = (root.path().join("out"), root.path().join("precious"));
+        std::fs::create_dir(&precious).unwrap();
+        std::fs::write(precious.join("file"), "mine").unwrap();
+        std::os::unix::fs::symlink(&precious, scratch_of(&path)).unwrap();
+        assert!(begin_in_scratch(Place::of(&path).unwrap(), 0o600).is_err());
+        clean_up(&path);
+        assert_eq!(names(&precious), ["file"]);
     }
 
     #[test]

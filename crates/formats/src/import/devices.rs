@@ -1,16 +1,10 @@
 //! Devices that a format knows by name: each becomes a number, in the order in which they are met,
 //! and the names are noted with the rows. Formats that number their devices keep their own numbers.
+//! Names beyond [`DEVICES_MOST`] are of one device, which the intake notes.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher as _, Hasher as _};
-use trace::intake::Intake;
-
-/// Names that are noted at the most.
-const NOTED: usize = 1000;
-/// Devices that are told apart at the most: each costs whoever counts by device some kilobytes. No
-/// trace that is known has a thousand; what has more names than this has something else in its
-/// field of the device. All further ones are one device, and a note says so.
-const MOST: usize = 1 << 16;
+use trace::intake::{DEVICES_MOST, Intake, OTHER_DEVICES};
 
 #[derive(Debug, Default)]
 pub(super) struct Devices {
@@ -18,8 +12,6 @@ pub(super) struct Devices {
     /// devices alternate from line to line.
     numbers: HashTable<Device>,
     hasher: DefaultHashBuilder,
-    /// Whether there are names beyond [`MOST`].
-    has_others: bool,
 }
 
 #[derive(Debug)]
@@ -42,11 +34,10 @@ impl Devices {
     }
 
     fn add(&mut self, hash: u64, parts: &[&[u8]]) -> u32 {
-        let number = self.numbers.len() as u32;
-        if self.numbers.len() >= MOST {
-            self.has_others = true;
-            return number;
+        if self.numbers.len() >= DEVICES_MOST {
+            return OTHER_DEVICES;
         }
+        let number = self.numbers.len() as u32;
         let device = Device { hash, name: parts.join(&b'.').into(), number };
         self.numbers.insert_unique(hash, device, |device| device.hash);
         number
@@ -54,14 +45,8 @@ impl Devices {
 
     pub(super) fn note(&self, intake: &mut Intake) {
         for Device { name, number, .. } in &self.numbers {
-            if (*number as usize) < NOTED {
-                let name = String::from_utf8_lossy(name).into_owned();
-                intake.note(&format!("device.{number}"), name);
-            }
-        }
-        if self.has_others {
-            let name = format!("all beyond {MOST} names");
-            intake.note(&format!("device.{MOST}"), name);
+            let name = String::from_utf8_lossy(name).into_owned();
+            intake.note(&format!("device.{number}"), name);
         }
     }
 }
@@ -98,8 +83,9 @@ mod tests {
     fn names_without_end_are_one_device_from_some_number_on() {
         let mut devices = Devices::default();
         let mut of = |number: usize| devices.number(&[number.to_string().as_bytes()]) as usize;
-        assert_eq!((of(0), (1..MOST).map(&mut of).max()), (0, Some(MOST - 1)));
-        assert_eq!([MOST, MOST + 1, 5].map(&mut of), [MOST, MOST, 5]);
-        assert!(devices.has_others && devices.numbers.len() == MOST);
+        assert_eq!((of(0), (1..DEVICES_MOST).map(&mut of).max()), (0, Some(DEVICES_MOST - 1)));
+        let other = OTHER_DEVICES as usize;
+        assert_eq!([DEVICES_MOST, DEVICES_MOST + 1, 5].map(&mut of), [other, other, 5]);
+        assert!(devices.numbers.len() == DEVICES_MOST);
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn rendered(
         (Format::Table, Extent::Screen, Some(profile)) => {
             let below = format!(
                 "Next: lbolt simulate TRACE --model {}; --all prints every class",
-                model::text::visible(&profile.display().to_string())
+                model::quote::path(profile)
             );
             calibrated.screen(below, terminal_width())
         }

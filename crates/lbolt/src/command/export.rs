@@ -47,10 +47,11 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     print(&said(&exported, format.name()))
 }
 
-/// Whoever may read the trace may read what is made of it, as with cp: a run is its owner's alone.
+/// Whoever may read the trace may read what is made of it, as with cp, and nobody else write it: a
+/// run is its owner's alone.
 pub(super) fn mode_of(traces: &[PathBuf]) -> u32 {
     let mode = |path: PathBuf| path.metadata().map_or(0o600, |m| m.permissions().mode());
-    files_of(traces).map(mode).fold(0o666, |all, mode| all & mode) | 0o600
+    files_of(traces).map(mode).fold(0o644, |all, mode| all & mode) | 0o600
 }
 
 fn usage(error: impl std::fmt::Display) -> anyhow::Error {

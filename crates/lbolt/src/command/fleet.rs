@@ -4,7 +4,7 @@ use super::print;
 use super::report::put;
 use crate::resolve::history::Known;
 use crate::run::fleet::{Inputs, gather};
-use crate::run::session::control;
+use crate::run::session::reading_control;
 use ::verdict::fleet::Asked;
 use cli::{FleetOptions, Format};
 use messages::fault::{Fault, failure};
@@ -25,7 +25,7 @@ pub(super) fn run(options: &FleetOptions) -> anyhow::Result<()> {
         return print(SPARK_SCRIPT);
     }
     host::memory::keep_freed();
-    let control = control()?;
+    let control = reading_control()?;
     let inputs = Inputs::open(&options.paths, &control)?;
     let Some(span_unix_ns) = inputs.span() else {
         inputs.notes().iter().for_each(|said| note(said));
@@ -50,7 +50,7 @@ pub(super) fn run(options: &FleetOptions) -> anyhow::Result<()> {
     let asked = Asked { from_unix_ns, until_unix_ns, by, change_unix_ns, is_drawn };
     let (fleet, mut places, notes) = gather(&inputs, asked, &control)?;
     if let Some(path) = &options.page {
-        places.iter_mut().for_each(|place| place.page = address(Path::new(&place.path), path));
+        places.iter_mut().for_each(|place| place.page = address(&place.path, path));
     }
     let width = terminal_width();
     let about = About { places, notes, shows_all: options.all, width };

@@ -2,6 +2,7 @@
 
 use super::{note, print};
 use crate::resolve::history::{Known, default_to_read, step_ns};
+use crate::run::fleet::too_many;
 use crate::run::history::gather;
 use ::verdict::history::compare::{Side, series};
 use ::verdict::history::{Asked, Ledger};
@@ -14,7 +15,7 @@ use model::history::{By, HOUR_NS, History, HistoryError, Incident, Note, Query, 
 use model::text::visible;
 use report::compare::About;
 use report::history::Shown;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The least difference of two times that matters, in per cent.
 const EFFECT_PERCENT: f64 = 10.0;
@@ -101,6 +102,9 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
         |ledger, row| ledger.take(row),
         Ledger::merge,
     );
+    if ledger.is_full() {
+        return Err(too_many("a history"));
+    }
     let overview = ledger.finish();
     let notes = texts(&notes);
     Ok(match options.format {
@@ -167,6 +171,9 @@ fn compared(
         side
     };
     let sides = spans.map(&mut side);
+    if sides.iter().any(Side::is_full) {
+        return Err(too_many("a history"));
+    }
     let (of_a, of_b, slots) = series(&sides[0], &sides[1]);
     if slots == 0 {
         let sentence = "failed to compare: no part of the two time ranges was watched in both; \
@@ -217,11 +224,8 @@ fn list_incidents(path: &Path, options: &HistoryOptions) -> anyhow::Result<()> {
     let is_all = options.from.is_none() && options.to.is_none() && options.last.is_none();
     let (from, to) = if is_all { (i64::MIN, i64::MAX) } else { known.span(options)? };
     let is_in = |incident: &Incident| incident.until_unix_ns > from && incident.from_unix_ns < to;
-    let found: Vec<(String, Incident)> = found
-        .into_iter()
-        .filter(|(_, incident)| is_in(incident))
-        .map(|(run, incident)| (run.display().to_string(), incident))
-        .collect();
+    let found: Vec<(PathBuf, Incident)> =
+        found.into_iter().filter(|(_, incident)| is_in(incident)).collect();
     print(&match options.format {
         Format::Table => report::history::incidents(&found, terminal_width()),
         Format::Json => report::history::incidents_json(&found)?,

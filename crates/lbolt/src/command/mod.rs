@@ -33,6 +33,7 @@ use crate::resolve;
 use capture::{caretaker, caretaker_part};
 use cli::Command;
 use measure::{Extent, measure};
+use messages::fault::{Fault, failure};
 
 pub(crate) use messages::output::{note, print, print_json, print_line};
 
@@ -45,7 +46,25 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
     done
 }
 
+/// Begins the threads on which models run: what shares work out among them would panic without any.
+/// Errors: a machine that gives none.
+fn begin_threads() -> anyhow::Result<()> {
+    rayon::ThreadPoolBuilder::new().build_global().map_err(|error| {
+        let sentence = format!(
+            "failed to begin a thread for each core: {error}; raise the limits (ulimit -v, ulimit \
+             -u) or set RAYON_NUM_THREADS=1"
+        );
+        failure(Fault::Io, sentence)
+    })
+}
+
 fn done(command: &Command) -> anyhow::Result<()> {
+    if matches!(
+        command,
+        Command::Simulate(_) | Command::Whatif(_) | Command::Calibrate(_) | Command::Papers(_)
+    ) {
+        begin_threads()?;
+    }
     match command {
         Command::Survey(options) => survey::run_survey(options),
         Command::Throughput(options) => throughput::run(options),

@@ -19,6 +19,7 @@ use host::drive::Control;
 use messages::fault::{Fault, failure, of_records};
 use model::history::DAY_NS;
 use model::mix::Profile;
+use model::quote;
 use model::record::Commands;
 use model::record::requests::Provenance;
 use model::text::visible;
@@ -92,7 +93,8 @@ fn fleet(options: &SynthesizeOptions, hosts: u32, control: &Control) -> anyhow::
     };
     print(&format!(
         "{path}: a simulated fleet of {hosts} hosts, {days} days by hours. Nobody watched these \
-         hosts.\n{planted} ({path}/planted.json).\nNext: lbolt fleet {path}\n"
+         hosts.\n{planted} ({path}/planted.json).\nNext: lbolt fleet {}\n",
+        quote::path(&made.path)
     ))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{note, print};
 use crate::resolve::selection;
-use crate::run::session::control;
+use crate::run::session::reading_control;
 use analysis::inputs::{expanded, several};
 use analysis::response::{Analysed, analyse, analyse_part, analyse_several};
 use analysis::trace::TraceFile;
@@ -36,7 +36,7 @@ fn changed<'a>((key, sentence): (&String, &'a String)) -> Option<&'a str> {
 
 /// The trace, or the part of it that is selected, analysed.
 fn analysed(options: &ResponseOptions) -> anyhow::Result<Analysed> {
-    let control = control()?;
+    let control = reading_control()?;
     let gate = Gate::new(&control);
     let trace = options.trace.of(expanded(&options.trace.traces)?);
     if let Some(inputs) = several(&trace)? {

@@ -2,7 +2,9 @@
 
 use super::export::mode_of;
 use super::note;
+use crate::run::fleet::too_many;
 use crate::run::session::control;
+use ::verdict::NAMES_MOST;
 use analysis::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
 use analysis::rollup::roll_up;
 use analysis::trace::TraceFile;
@@ -55,7 +57,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
             }
             Source::Rows(path) => {
                 folder.begin_source(&Origin::default(), Models::new()).map_err(twice)?;
-                copied(path, &mut folder)?;
+                copied(path, &mut folder, &gate)?;
             }
         }
     }
@@ -176,17 +178,29 @@ fn rolled(
 }
 
 /// Takes the rows of a history or a rollup.
-fn copied(path: &Path, folder: &mut Folder<Vec<u8>>) -> anyhow::Result<()> {
+fn copied(path: &Path, folder: &mut Folder<Vec<u8>>, gate: &Gate) -> anyhow::Result<()> {
     let of_history = |error: HistoryError| failure(Fault::Usage, format!("failed to {error}"));
     let history = History::open(path).map_err(of_history)?;
     history.notes().iter().for_each(|said| note(&format!("{said}.")));
     folder.know_hosts(history.hosts().clone());
     let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     for part in history.parts(&query) {
-        let read = history.each(&part, &query, |row| folder.push(row));
+        let (mut refused, mut is_full) = (Ok(()), false);
+        let read = history.each(&part, &query, |row| {
+            is_full |= folder.hosts() > NAMES_MOST || gate.is_stopped();
+            if refused.is_ok() && !is_full {
+                folder.push(row);
+                refused = folder.end_part();
+            }
+        });
+        gate.pass(0)
+            .map_err(|_| failure(Fault::Interrupted, "interrupted; nothing was written"))?;
+        if is_full {
+            return Err(too_many("a rollup"));
+        }
         // Half of a part would be no rollup of it.
         read.map_err(|said| failure(Fault::Usage, said.to_string()))?;
-        folder.end_part()?;
+        refused?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use analysis::trace::parquet_of;
 use cli::{SqlEngine, SqlOptions, TraceOptions};
 use messages::fault::{Fault, failure, of_records};
 use model::history::{History, HostFacts, Hosts, Origin};
+use model::quote::{Dialect, literal, spark_table};
 use model::record::requests::RequestFile;
 use std::path::{Path, PathBuf};
 
@@ -32,12 +33,13 @@ fn of_requests(options: &SqlOptions) -> anyhow::Result<Vec<String>> {
     let places = options.requests.iter().map(|path| place(path));
     let places = places.collect::<anyhow::Result<Vec<_>>>()?;
     let places: Vec<Place> = places.into_iter().map(Place::of).collect();
-    let mut parts = vec![devices_view(&places)];
+    let mut parts = vec![devices_view(&places, options.engine)];
     if !places.is_empty() {
-        parts.push(requests_view(&places, options.engine));
+        parts.push(requests_view(&places, options.engine)?);
     }
-    let besides = BESIDES.iter().filter_map(|name| view_beside(name, &places, options.engine));
-    parts.extend(besides);
+    for name in BESIDES {
+        parts.extend(view_beside(name, &places, options.engine)?);
+    }
     parts.push(VIEWS.to_owned());
     Ok(parts)
 }
@@ -66,9 +68,8 @@ fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> 
             format!("SELECT * FROM read_parquet([{}], union_by_name = true)", places.join(", "))
         }
         SqlEngine::Spark => {
-            let of =
-                |place: &String| format!("SELECT * FROM parquet.`{}`", place.replace('`', "``"));
-            places.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
+            let of = |place: &String| Ok(format!("SELECT * FROM {}", spark_place(place)?));
+            places.iter().map(of).collect::<anyhow::Result<Vec<_>>>()?.join("\nUNION ALL\n")
         }
     };
     let buckets = match engine {
@@ -84,7 +85,8 @@ fn rollup_views(paths: &[PathBuf], engine: SqlEngine) -> anyhow::Result<String> 
     };
     let view =
         |name: &str, rows: &str| format!("CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{rows};\n");
-    let views = [view("rollup", &rows), view("rollup_buckets", buckets), hosts_view(&hosts)];
+    let views =
+        [view("rollup", &rows), view("rollup_buckets", buckets), hosts_view(&hosts, engine)];
     Ok(views.join("\n"))
 }
 
@@ -96,7 +98,8 @@ fn matching_or_self(path: &Path) -> Vec<PathBuf> {
 
 /// The statement that makes the view `hosts`: what rollups that lie here tell of each host and run
 /// besides its rows, a row for each device whose firmware is known.
-fn hosts_view(hosts: &Hosts) -> String {
+fn hosts_view(hosts: &Hosts, engine: SqlEngine) -> String {
+    let quoted = |text: &str| literal(text, dialect(engine));
     let text = |text: Option<&str>| text.map_or_else(|| "NULL".to_owned(), quoted);
     let row = |(origin, facts): (&Origin, &HostFacts)| {
         let origin = [&origin.host, &origin.run].map(|name| text(name.as_deref()));
@@ -174,13 +177,30 @@ impl Place {
 /// A record that a run may have beside its requests.
 const BESIDES: [&str; 6] = ["calls", "waits", "stacks", "processes", "files", "summed"];
 
-/// Text as SQL has it.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+fn dialect(engine: SqlEngine) -> Dialect {
+    match engine {
+        SqlEngine::Duckdb => Dialect::Standard,
+        SqlEngine::Spark => Dialect::Spark,
+    }
+}
+
+/// A path in a script for DuckDB.
+fn quoted(path: &str) -> String {
+    literal(path, Dialect::Standard)
+}
+
+/// A path as Spark reads it.
+/// Errors: a path that Spark's SQL has no quotes for.
+fn spark_place(path: &str) -> anyhow::Result<String> {
+    spark_table(path).ok_or_else(|| {
+        let why = "has `${` in its path, which Spark replaces by a variable; rename it";
+        refused(Path::new(path), why)
+    })
 }
 
 /// The statement that makes the view `devices`: their names by their numbers.
-fn devices_view(places: &[Place]) -> String {
+fn devices_view(places: &[Place], engine: SqlEngine) -> String {
+    let quoted = |text: &str| literal(text, dialect(engine));
     let rows: Vec<String> = places
         .iter()
         .flat_map(|place| place.names.iter().map(|(device, name)| (&place.text, device, name)))
@@ -191,23 +211,21 @@ fn devices_view(places: &[Place]) -> String {
 }
 
 /// The statement that makes a view of what runs that lie here have beside their requests.
-fn view_beside(name: &str, places: &[Place], engine: SqlEngine) -> Option<String> {
+fn view_beside(name: &str, places: &[Place], engine: SqlEngine) -> anyhow::Result<Option<String>> {
     let of = |place: &Place| {
         let file = Path::new(&place.text).with_file_name(format!("{name}.parquet"));
         let file = file.to_str().filter(|_| place.is_here && file.exists())?.to_owned();
-        let run = quoted(&place.text);
-        Some(match engine {
-            SqlEngine::Duckdb => {
-                format!("SELECT *, {run} AS run FROM read_parquet({})", quoted(&file))
-            }
-            SqlEngine::Spark => {
-                format!("SELECT *, {run} AS run FROM parquet.`{}`", file.replace('`', "``"))
-            }
-        })
+        let run = literal(&place.text, dialect(engine));
+        let rows = match engine {
+            SqlEngine::Duckdb => Ok(format!("read_parquet({})", quoted(&file))),
+            SqlEngine::Spark => spark_place(&file),
+        };
+        Some(rows.map(|rows| format!("SELECT *, {run} AS run FROM {rows}")))
     };
-    let rows: Vec<String> = places.iter().filter_map(of).collect();
+    let rows = places.iter().filter_map(of).collect::<anyhow::Result<Vec<String>>>()?;
     let rows = rows.join("\nUNION ALL\n");
-    (!rows.is_empty()).then(|| format!("CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{rows};\n"))
+    let view = || format!("CREATE OR REPLACE TEMPORARY VIEW {name} AS\n{rows};\n");
+    Ok((!rows.is_empty()).then(view))
 }
 
 /// The youngest column, which the views ask for.
@@ -266,7 +284,7 @@ fn place(path: &Path) -> anyhow::Result<String> {
 }
 
 /// The statement that makes the view `requests`, each row with the run that it is of.
-fn requests_view(places: &[Place], engine: SqlEngine) -> String {
+fn requests_view(places: &[Place], engine: SqlEngine) -> anyhow::Result<String> {
     let rows = match engine {
         SqlEngine::Duckdb => {
             let of = |has_above: bool| {
@@ -286,14 +304,14 @@ fn requests_view(places: &[Place], engine: SqlEngine) -> String {
         }
         SqlEngine::Spark => {
             let of = |place: &Place| {
-                let path = place.text.replace('`', "``");
                 let null = if place.has_above { "" } else { " CAST(NULL AS BIGINT) AS above_id," };
-                let here = quoted(&place.text);
+                let here = literal(&place.text, Dialect::Spark);
                 let run = if place.is_here { &here } else { "_metadata.file_path" };
-                format!("SELECT *,{null} {run} AS run FROM parquet.`{path}`")
+                let rows = spark_place(&place.text)?;
+                Ok(format!("SELECT *,{null} {run} AS run FROM {rows}"))
             };
-            places.iter().map(of).collect::<Vec<_>>().join("\nUNION ALL\n")
+            places.iter().map(of).collect::<anyhow::Result<Vec<_>>>()?.join("\nUNION ALL\n")
         }
     };
-    format!("CREATE OR REPLACE TEMPORARY VIEW requests AS\n{rows};\n")
+    Ok(format!("CREATE OR REPLACE TEMPORARY VIEW requests AS\n{rows};\n"))
 }

@@ -10,6 +10,7 @@ use crate::run::session::Outcome;
 use crate::run::survey::{Earlier, run};
 use cli::{Format, OutputOptions, SurveyOptions};
 use messages::output::terminal_width;
+use model::quote;
 use model::text::visible;
 use report::{Run, survey, visible_findings};
 use std::path::Path;
@@ -40,7 +41,7 @@ pub(super) fn run_survey(options: &SurveyOptions) -> anyhow::Result<()> {
         format => show(&outcome, format, Extent::Whole),
     };
     if outcome.was_interrupted {
-        note(&format!("continue with: lbolt survey --resume {}", outcome.path.display()));
+        note(&format!("continue with: lbolt survey --resume {}", quote::path(&outcome.path)));
     }
     // Its page is made already.
     let output = OutputOptions { report: false, ..options.output.clone() };
@@ -56,13 +57,13 @@ fn screen(
     let findings = &*visible_findings(&outcome.findings);
     let rows: Vec<String> = outcome.info.rows.iter().map(|row| visible(row).into_owned()).collect();
     let run = Run { findings, rows: &rows };
-    let path = outcome.path.display().to_string();
+    let path = quote::path(&outcome.path);
     let doubted = survey::doubted(findings).map_or_else(String::new, |text| format!("{text}. "));
     let page = page.map_or_else(String::new, |page| {
         format!(". As a page: {}", visible(&page.display().to_string()))
     });
     let left_out = resolved.volumes.iter().flat_map(|volume| &volume.left_out);
     let left_out: String = left_out.map(|why| format!("{}. ", visible(why))).collect();
-    let below = format!("{left_out}{doubted}Every table: lbolt runs show {}{page}", visible(&path));
+    let below = format!("{left_out}{doubted}Every table: lbolt runs show {path}{page}");
     survey::screen(&run, who, terminal_width(), &below)
 }

@@ -10,6 +10,7 @@ use crate::run::session::control;
 use cli::{Format, TopOptions};
 use messages::fault::{Fault, failure, unable};
 use messages::output::terminal_width;
+use model::quote;
 use model::record::{Rollup, to_json};
 use standing::{Incident, Message, Order, Second, Watching, capture};
 use std::collections::VecDeque;
@@ -182,7 +183,7 @@ fn written(options: &TopOptions, incident: Incident) -> String {
                 Err(error) => format!("; no page written: {error:#}"),
             });
             let page = page.unwrap_or_default();
-            format!("{requests} requests written: lbolt response {}{page}", path.display())
+            format!("{requests} requests written: lbolt response {}{page}", quote::path(&path))
         }
         Err(error) => error.to_string(),
     }

@@ -17,7 +17,6 @@ pub(crate) mod storm;
 pub(crate) mod survey;
 pub(crate) mod sync;
 pub(crate) mod target;
-pub(crate) mod text_file;
 pub(crate) mod throughput;
 
 /// An experiment's options, resolved.

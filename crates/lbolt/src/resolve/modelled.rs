@@ -2,8 +2,8 @@
 //! to a subject.
 
 use crate::resolve::target::ModelTarget;
-use crate::resolve::text_file;
 use messages::fault::{Fault, failure};
+use model::text_file;
 use papers::CATALOG;
 use papers::machine::{self, Options};
 use sim::profile::{Calibrated, Profile, ProfileError};

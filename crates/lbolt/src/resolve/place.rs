@@ -3,7 +3,6 @@
 
 use crate::resolve::modelled::{Drawable, ModelPlan};
 use crate::resolve::target::{FreshTarget, Target};
-use crate::resolve::text_file;
 use cli::fio;
 use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
@@ -12,6 +11,7 @@ use host::machine::{place_of_device, place_of_directory};
 use host::subject::FreshPlan;
 use messages::fault::{Fault, failure};
 use model::plan::{SystemPlan, TargetFacts};
+use model::text_file;
 use model::units::show_size;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;

@@ -13,9 +13,11 @@ use messages::fault::{Fault, failure, of_records};
 use model::doubt::Code;
 use model::engine::EngineKind;
 use model::history::History;
+use model::quote;
 use model::record::requests::RequestFile;
 use model::record::{Context, Subject};
 use model::run::{RunDirectory, RunInfo};
+use model::text_file::{RUN_BYTES_MAX, read_most};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -128,8 +130,9 @@ fn sources_of(name: &str, runs_dir: &Path) -> anyhow::Result<Vec<Source>> {
     if !path.join("run.json").exists() {
         if History::open(&path).is_ok_and(|history| history.span().is_some()) {
             return Err(usage(format!(
-                "{name} is a history; compare two of its time ranges with `lbolt history {name} \
-                 --compare FROM..TO FROM..TO`"
+                "{name} is a history; compare two of its time ranges with `lbolt history {} \
+                 --compare FROM..TO FROM..TO`",
+                quote::path(name)
             )));
         }
         let files = fio_files(&path)?;
@@ -166,7 +169,8 @@ fn fio_of(path: &Path) -> anyhow::Result<Source> {
     let usage = |reason: String| {
         failure(Fault::Usage, format!("{shown} is neither a run nor fio JSON: {reason}"))
     };
-    let text = std::fs::read_to_string(path).map_err(|e| usage(e.to_string()))?;
+    let text = std::fs::File::open(path).and_then(|file| read_most(file, RUN_BYTES_MAX));
+    let text = text.map_err(|e| usage(e.to_string()))?;
     let fio = Fio::parse(&text).map_err(|e| usage(format!("failed to {e}")))?;
     Ok(Source::Fio(shown.to_string(), fio))
 }

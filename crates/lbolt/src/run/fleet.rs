@@ -43,6 +43,16 @@ fn interrupted() -> anyhow::Error {
     failure(Fault::Interrupted, "interrupted; nothing was printed")
 }
 
+/// A refusal of rows with more names than a table is kept of.
+pub(crate) fn too_many(what: &str) -> anyhow::Error {
+    let sentence = format!(
+        "failed to read {what}: the rows name more than {} hosts, devices, roles or causes; name \
+         fewer inputs, or a shorter time",
+        ::verdict::NAMES_MOST
+    );
+    failure(Fault::Usage, sentence)
+}
+
 /// Everything, for what is asked of files alone.
 fn everything() -> Query {
     let (kinds, without) = (Ledger::KINDS.to_vec(), Ledger::WITHOUT.to_vec());
@@ -205,8 +215,11 @@ pub(crate) fn gather(
         notes.extend(said);
     })
     .map_err(|()| interrupted())?;
+    if ledger.is_full() {
+        return Err(too_many("a fleet"));
+    }
     let place = |known: &Known| Place {
-        path: known.path.display().to_string(),
+        path: known.path.clone(),
         hosts: known.origins.hosts().len().max(1),
         page: String::new(),
     };

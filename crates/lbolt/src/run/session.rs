@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// What a session leaves.
 pub(crate) struct Outcome {
@@ -53,6 +54,27 @@ pub(crate) fn control() -> anyhow::Result<Arc<Control>> {
         }
         signal_hook::flag::register(signal, control.stop.clone())?;
     }
+    Ok(control)
+}
+
+/// How long what only reads may go on after a signal.
+const TO_STOP: Duration = Duration::from_secs(3);
+
+/// The same for a command that only reads and prints, and leaves nothing behind: where it does not
+/// look at the control for long, or its reader takes nothing, it ends all the same.
+pub(crate) fn reading_control() -> anyhow::Result<Arc<Control>> {
+    let control = control()?;
+    let own = control.clone();
+    let watch = move || {
+        while !own.is_stopped() {
+            std::thread::sleep(TO_STOP / 30);
+        }
+        std::thread::sleep(TO_STOP);
+        note("lbolt: interrupted");
+        signal_hook::low_level::exit(130);
+    };
+    // Without it the command looks at the control all the same.
+    let _ = std::thread::Builder::new().name("lbolt-stop".into()).spawn(watch);
     Ok(control)
 }
 

@@ -73,7 +73,7 @@ impl Incident {
     pub fn read(run: &Path) -> Result<Self, HistoryError> {
         let path = run.join(FILE);
         let io = |source| HistoryError::Io { action: "read", path: path.clone(), source };
-        let text = std::fs::read_to_string(&path).map_err(io)?;
+        let text = crate::text_file::read(&path).map_err(io)?;
         serde_json::from_str(&text).map_err(|error| io(error.into()))
     }
 }

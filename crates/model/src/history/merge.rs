@@ -103,6 +103,11 @@ impl<W: Write + Send> Folder<W> {
         &self.origins
     }
 
+    /// How many hosts it has rows of, each in each of its runs.
+    pub fn hosts(&self) -> usize {
+        self.origins.count() + self.of_source.count()
+    }
+
     /// From when until when it has rows; none where it has none.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.span

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// As many are looked through quicker than one is made to look for.
+const FEW: usize = 16;
+
 /// Whose rows are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Origin {
@@ -64,13 +67,16 @@ impl Origins {
             (of.host.as_deref(), of.run.as_deref(), of.part.as_deref())
                 == (row.host, row.run, row.part)
         };
-        match self.0.iter_mut().find(like) {
-            Some((_, all)) => *all = (all.0.min(span.0), all.1.max(span.1)),
+        // And there are few of them, but for the rollup of a fleet.
+        let known = if self.0.len() <= FEW { self.0.iter_mut().find(like) } else { None };
+        let all = match known {
+            Some((_, all)) => all,
             None => {
                 let (host, run, part) = (owned(row.host), owned(row.run), owned(row.part));
-                self.0.insert(Origin { host, run, part }, span);
+                self.0.entry(Origin { host, run, part }).or_insert(span)
             }
-        }
+        };
+        *all = (all.0.min(span.0), all.1.max(span.1));
     }
 
     /// As a file's footer tells them.
@@ -104,6 +110,11 @@ impl Origins {
         }
         self.merge(other);
         Ok(())
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// The hosts that are named.

@@ -165,6 +165,10 @@ pub struct Stacks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId(pub u32);
 
+/// Names of commands that are kept at the most, and what all beyond these are called.
+const COMMANDS_MOST: usize = 1 << 16;
+const OTHER_COMMANDS: &[u8] = b"(other commands)";
+
 /// Names of commands, each kept once.
 #[derive(Debug, Clone, Default)]
 pub struct Commands {
@@ -183,6 +187,9 @@ impl Commands {
         }
         let number = match self.numbers.get(name) {
             Some(number) => *number,
+            None if self.names.len() >= COMMANDS_MOST && name != OTHER_COMMANDS => {
+                return self.number(OTHER_COMMANDS);
+            }
             None => {
                 let number = CommandId(self.names.len() as u32);
                 self.names.push(String::from_utf8_lossy(name).into_owned());

@@ -37,8 +37,9 @@ fn figures(line: &FleetLine) -> impl Iterator<Item = (&'static str, Option<f64>)
     FIGURES.iter().map(|(name, of)| (*name, of(line).filter(|value| value.is_finite())))
 }
 
-fn path<'a>(about: &'a About, found: &Found) -> &'a str {
-    about.places.get(found.source).map_or("", |place| place.path.as_str())
+fn path(about: &About, found: &Found) -> String {
+    let place = about.places.get(found.source);
+    place.map_or_else(String::new, |place| place.path.display().to_string())
 }
 
 /// `{"schema":"lbolt.fleet/1","answer":[…],"findings":[…],"rows":[…],"storms":[…],…}`.

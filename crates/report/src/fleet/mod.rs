@@ -16,10 +16,12 @@ use crate::listing::Listing;
 use crate::number::{short_count, significant};
 use crate::screen::{Screen, limited, paragraphs, short, wide};
 use crate::sheet::Sheet;
-use crate::words::{clean, upper};
+use crate::words::upper;
 use model::circumstance::cause;
 use model::fleet::{Fleet, FleetBy, FleetFinding, FleetLine, FleetStorm, Found};
+use model::quote;
 use model::units::show_time_ns;
+use std::path::{Path, PathBuf};
 
 /// Rows of storms on a first screen.
 const STORMS: usize = 4;
@@ -32,8 +34,8 @@ const LESS_NEEDED: &[&str] = &["response p50", "response max", "failed", "hosts"
 /// Where the rows of hosts are: a path, and how many hosts it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
-    /// As the user would type it.
-    pub path: String,
+    /// Where they lie.
+    pub path: PathBuf,
     /// Hosts with rows in it.
     pub hosts: usize,
     /// Address of its page beside the fleet's page; empty where there is none.
@@ -63,10 +65,10 @@ impl About {
     /// The command that opens a host.
     fn open(&self, found: &Found) -> String {
         let place = self.places.get(found.source);
-        let path = place.map_or("", |place| place.path.as_str());
+        let path = quote::path(place.map_or(Path::new(""), |place| &place.path));
         match place.is_some_and(|place| place.hosts > 1) {
-            true => format!("lbolt history {} --device {}", clean(path), clean(&found.host)),
-            false => format!("lbolt history {}", clean(path)),
+            true => format!("lbolt history {path} {}", quote::option("--device", &found.host)),
+            false => format!("lbolt history {path}"),
         }
     }
 }

@@ -70,7 +70,7 @@ fn the_first_screen_answers_within_forty_lines_and_steers_no_terminal() {
         "9 hosts, 1970-01-01 00:00Z to 1970-01-04 00:00Z: 2.00 h lost, 10.0 % of their waiting.",
         "1. Firmware 2.0 of RP06: 3 of 4 hosts lost 2.00 h ± 10.0 min because the device \
          itself stood still (12.0 % of their waiting), since 1970-01-01, 23:00Z to 01:00Z each \
-         day. Worst: web\\x1b1. Next: lbolt history fleet/web\\x1b1",
+         day. Worst: web\\x1b1. Next: lbolt history $'fleet/web\\0331'",
         "Storms on many hosts at once: backup on up to 3 hosts (1 hour, 10.0 s lost",
     ] {
         assert!(words.contains(sentence), "no \"{sentence}\" in: {words}");

@@ -8,8 +8,10 @@ use crate::screen::limited;
 use crate::words::{clean, hang};
 use jiff::Timestamp;
 use model::history::Incident;
+use model::quote;
 use model::text::visible_json;
 use serde_json::json;
+use std::path::PathBuf;
 
 fn of_time(incident: &Incident) -> String {
     let ns = (incident.until_unix_ns - incident.from_unix_ns) as f64;
@@ -17,14 +19,14 @@ fn of_time(incident: &Incident) -> String {
 }
 
 /// For a terminal: each incident with its run's directory, oldest first.
-pub fn incidents(found: &[(String, Incident)], width: Option<u16>) -> String {
+pub fn incidents(found: &[(PathBuf, Incident)], width: Option<u16>) -> String {
     let limit = limited(width);
-    let of = |(run, incident): &(String, Incident)| {
+    let of = |(run, incident): &(PathBuf, Incident)| {
         let size = format!(
             "{} requests, {}: lbolt response {}",
             incident.requests,
             show_bytes(incident.bytes as f64),
-            clean(run)
+            quote::path(run)
         );
         let head = format!("{}: {}", of_time(incident), clean(&incident.why));
         let verdict = match incident.verdict.as_str() {
@@ -51,8 +53,11 @@ pub fn incidents(found: &[(String, Incident)], width: Option<u16>) -> String {
 
 /// The same as JSON.
 /// Errors: none that these types can cause; the serializer's own are passed on.
-pub fn incidents_json(found: &[(String, Incident)]) -> serde_json::Result<String> {
-    let row = |(run, incident): &(String, Incident)| json!({ "run": run, "incident": incident });
+pub fn incidents_json(found: &[(PathBuf, Incident)]) -> serde_json::Result<String> {
+    let row = |(run, incident): &(PathBuf, Incident)| {
+        let run = run.display().to_string();
+        json!({ "run": run, "incident": incident })
+    };
     let document = json!({
         "schema": "lbolt.incidents/1",
         "incidents": found.iter().map(row).collect::<Vec<_>>(),
@@ -61,7 +66,7 @@ pub fn incidents_json(found: &[(String, Incident)]) -> serde_json::Result<String
 }
 
 /// The same as CSV.
-pub fn incidents_csv(found: &[(String, Incident)]) -> String {
+pub fn incidents_csv(found: &[(PathBuf, Incident)]) -> String {
     let head = ["from", "until", "why", "verdict", "requests", "bytes", "run"];
     let mut text = line(head.into_iter().map(str::to_owned));
     let time = |ns: i64| Timestamp::from_nanosecond(ns.into()).unwrap_or_default().to_string();
@@ -73,7 +78,7 @@ pub fn incidents_csv(found: &[(String, Incident)]) -> String {
             incident.verdict.clone(),
             incident.requests.to_string(),
             incident.bytes.to_string(),
-            run.clone(),
+            run.display().to_string(),
         ];
         text.push_str(&line(cells.into_iter()));
     }
@@ -81,12 +86,12 @@ pub fn incidents_csv(found: &[(String, Incident)]) -> String {
 }
 
 /// The same as Markdown.
-pub fn incidents_markdown(found: &[(String, Incident)]) -> String {
+pub fn incidents_markdown(found: &[(PathBuf, Incident)]) -> String {
     Listing::of(found)
         .label("time", |(_, incident)| of_time(incident))
         .label("why", |(_, incident)| incident.why.clone())
         .label("verdict", |(_, incident)| incident.verdict.clone())
-        .remark("run", |(run, _)| run.clone())
+        .remark("run", |(run, _)| run.display().to_string())
         .sheet(format!("{} incidents", found.len()))
         .markdown()
 }

@@ -10,6 +10,7 @@ use crate::history::stamp;
 use crate::number::{show_bytes, significant};
 use crate::words::{first_seen, name, upper};
 use crate::{EXPERIMENTS, figure::Figure, survey};
+use model::quote;
 use model::record::{Finding, Subject, Verdict};
 use model::units::show_about;
 use serde_json::Value;
@@ -231,18 +232,8 @@ fn significant_size(bytes: f64) -> String {
 
 /// The command line as a shell takes it, without the directory of its program.
 pub(crate) fn command(words: &[String]) -> String {
-    let quoted = |(place, word): (usize, &String)| {
-        let word = match place {
-            0 => word.rsplit('/').next().unwrap_or(word),
-            _ => word,
-        };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word.to_owned(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
-        }
-    };
-    words.iter().enumerate().map(quoted).collect::<Vec<_>>().join(" ")
+    let program = words.iter().take(1).map(|word| word.rsplit('/').next().unwrap_or(word));
+    quote::line(program.chain(words.iter().skip(1).map(String::as_str)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //!
 //! Non-goals: where events come from, files.
 
+mod devices;
 mod durable;
 mod names;
 mod reorder;
@@ -13,6 +14,7 @@ mod stacks;
 mod steps;
 mod threads;
 
+pub use devices::{DEVICES_MOST, OTHER_DEVICES};
 pub use durable::Durable;
 pub use names::ToldName;
 pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
@@ -82,6 +84,7 @@ pub struct Intake<'a> {
     rows: Box<dyn Rows + 'a>,
     commands: Commands,
     pairing: Pairing,
+    devices: devices::Devices,
     in_order: ReorderBuffer<Request>,
     /// Listed events: listings are in disorder.
     listed: ReorderBuffer<Listed>,
@@ -130,6 +133,7 @@ impl<'a> Intake<'a> {
             rows: Box::new(rows),
             commands: Commands::default(),
             pairing: Pairing::default(),
+            devices: devices::Devices::default(),
             in_order: ReorderBuffer::new(ROWS_SPAN),
             listed: ReorderBuffer::new(EVENTS_SPAN),
             zero_ns: None,
@@ -479,6 +483,7 @@ impl<'a> Intake<'a> {
             if self.zero_ns.is_none() {
                 self.zero_ns = row.arrival_ns();
             }
+            self.devices.bound(row);
             if let Some(zero_ns) = self.zero_ns.filter(|zero_ns| *zero_ns != 0) {
                 row.count_from(zero_ns);
             }
@@ -562,6 +567,7 @@ impl<'a> Intake<'a> {
         counts.out_of_order += self.listed.late();
         let mut provenance = std::mem::take(&mut self.provenance);
         self.say_what_the_rows_are(&mut provenance);
+        provenance.notes.extend(self.devices.note());
         for (number, complaint) in self.complaints.iter().enumerate() {
             let key = format!("rejected.{}", number + 1);
             provenance.notes.insert(key, complaint.clone());

@@ -21,6 +21,7 @@ mod stand;
 mod storms;
 mod when;
 
+use crate::NAMES_MOST;
 use crate::merge::{Merge, merged};
 use hashbrown::HashMap;
 use indexmap::IndexMap;
@@ -58,6 +59,10 @@ pub struct Source<'a> {
     /// Times of hosts that another input has too: they count there.
     pub skipped: &'a [(Option<String>, (i64, i64))],
 }
+
+/// Pairs of roles and causes of a unit, and of all units, at the most.
+const PAIRS_MOST: usize = 1 << 12;
+const ALL_PAIRS_MOST: usize = 1 << 20;
 
 /// What makes a unit: host, device, model, firmware, kernel.
 type UnitKey = [String; 5];
@@ -133,6 +138,9 @@ pub struct Ledger {
     groups: HashMap<usize, usize>,
     rows: u64,
     last: Option<Last>,
+    /// Pairs of all units, and storms of all hosts.
+    pairs: usize,
+    is_full: bool,
 }
 
 /// What the row before was of.
@@ -167,11 +175,39 @@ impl Ledger {
         let (units, hosts, requests) = (IndexMap::new(), IndexMap::new(), IndexMap::new());
         let (models, groups) = (IndexMap::new(), HashMap::new());
         let bins = asked.is_drawn.then(|| Bins::of(&asked));
-        Self { asked, units, hosts, requests, models, bins, groups, rows: 0, last: None }
+        Self {
+            asked,
+            units,
+            hosts,
+            requests,
+            models,
+            bins,
+            groups,
+            rows: 0,
+            last: None,
+            pairs: 0,
+            is_full: false,
+        }
+    }
+
+    /// Whether there are more names than any fleet has: rows are not taken any more.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    fn look_whether_full(&mut self, pairs_of_one: usize) {
+        let most = [&self.requests, &self.models].map(IndexMap::len).into_iter().max();
+        self.is_full |= self.hosts.len().max(most.unwrap_or(0)) > NAMES_MOST
+            || self.units.len() > 4 * NAMES_MOST
+            || pairs_of_one > PAIRS_MOST
+            || self.pairs > ALL_PAIRS_MOST;
     }
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>, source: &Source<'_>) {
+        if self.is_full {
+            return;
+        }
         let is_in = row.from_unix_ns >= self.asked.from_unix_ns
             && row.from_unix_ns < self.asked.until_unix_ns;
         let is_elsewhere = || {
@@ -201,17 +237,27 @@ impl Ledger {
             }
             Counted::Lost => {
                 let sum = Sum { ns: row.lost_ns, us2: row.lost_us2 };
-                self.unit(row, source).losses(row).add(from_ns, anchor_ns, sum);
+                let unit = self.unit(row, source);
+                let before = unit.losses.len();
+                unit.losses(row).add(from_ns, anchor_ns, sum);
+                let pairs = unit.losses.len();
+                self.pairs += pairs - before;
+                self.look_whether_full(pairs);
             }
             // What turned out to be chance is none.
             Counted::Storm if row.lost_ns > 0 => {
                 let key = (row.cause.unwrap_or_default().to_owned(), from_ns.div_euclid(HOUR_NS));
-                let storms = self.host(row, source).storms.entry(key).or_default();
-                storms.merge(Storms { count: row.count, lost_ns: row.lost_ns });
+                let storms = &mut self.host(row, source).storms;
+                let before = storms.len();
+                let of_hour = storms.entry(key).or_default();
+                of_hour.merge(Storms { count: row.count, lost_ns: row.lost_ns });
+                let new = storms.len() - before;
+                self.pairs += new;
             }
             Counted::Requests => self.requested(row, source),
             _ => {}
         }
+        self.look_whether_full(0);
     }
 
     /// Keeps what a page draws of a row.
@@ -305,6 +351,12 @@ impl Ledger {
     /// Adds what another took of other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
+        self.pairs += other.pairs;
+        self.is_full |= other.is_full;
+        self.look_whether_full(0);
+        if self.is_full {
+            return;
+        }
         for (key, unit) in other.units {
             self.units.entry(key).or_default().merge(unit);
         }

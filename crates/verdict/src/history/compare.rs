@@ -3,6 +3,7 @@
 //!
 //! Non-goals: reckoning a difference (`analyze::compare`, with the rows of each key as series).
 
+use crate::NAMES_MOST;
 use crate::merge::Merge;
 use analyze::compare::Series;
 use model::histogram::SparseHistogram;
@@ -31,6 +32,9 @@ impl Side {
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>) {
+        if self.is_full() {
+            return;
+        }
         let slot = (row.from_unix_ns - self.from_unix_ns).div_euclid(self.slot_ns);
         match row.counted {
             Counted::Watch if row.operation == operations::WATCHED => {
@@ -45,6 +49,11 @@ impl Side {
             }
             _ => {}
         }
+    }
+
+    /// Whether there are more names than any history has: rows are not taken any more.
+    pub fn is_full(&self) -> bool {
+        self.responses.len() > NAMES_MOST
     }
 
     /// Adds what another took of other rows.

@@ -107,6 +107,11 @@ pub(super) struct Losses {
 merged!(Losses { pairs, waited });
 
 impl Losses {
+    /// How many names it has of those who lost, or of those who waited.
+    pub(super) fn len(&self) -> usize {
+        self.pairs.len().max(self.waited.len())
+    }
+
     pub(super) fn lost(&mut self, row: &RollupRow<'_>) {
         let of_pair = Lent::of(row).among(&mut self.pairs);
         of_pair.times.push((row.from_unix_ns, row.until_unix_ns, row.lost_ns as f64));

@@ -28,6 +28,7 @@ mod losses;
 pub(crate) mod tests;
 mod watch;
 
+use crate::NAMES_MOST;
 use crate::merge::Merge as _;
 use hashbrown::{Equivalent, HashMap};
 use line::Cell;
@@ -149,6 +150,7 @@ pub struct Ledger {
     /// Whether there are requests, and whether any tells how long it took.
     has_requests: bool,
     has_times: bool,
+    is_full: bool,
 }
 
 impl Ledger {
@@ -189,11 +191,27 @@ impl Ledger {
             watch: Watch::default(),
             has_requests: false,
             has_times: false,
+            is_full: false,
         }
+    }
+
+    /// Whether there are more names than any history has: rows are not taken any more.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    fn look_whether_full(&mut self) {
+        self.is_full |= self.cells.len() > 8 * NAMES_MOST
+            || self.losses.len() > 2 * NAMES_MOST
+            || self.watch.count_hosts() > NAMES_MOST;
     }
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>) {
+        if self.is_full {
+            return;
+        }
+        self.look_whether_full();
         if self.asked.hosts.len() < 2 {
             // Of an earlier version rows do not say whose they are.
             let host = self.host.clone();
@@ -250,6 +268,11 @@ impl Ledger {
     /// Adds what another took of other rows.
     pub fn merge(&mut self, mut other: Self) {
         other.settle();
+        self.is_full |= other.is_full;
+        self.look_whether_full();
+        if self.is_full {
+            return;
+        }
         self.cells.merge(other.cells);
         self.losses.merge(other.losses);
         self.watch.merge(other.watch);

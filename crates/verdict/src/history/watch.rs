@@ -83,6 +83,11 @@ impl Watch {
         }
     }
 
+    /// How many hosts there are.
+    pub(super) fn count_hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
     /// The hosts, where there are several.
     pub(super) fn hosts(&self) -> Vec<String> {
         if self.hosts.len() < 2 { Vec::new() } else { self.hosts.keys().cloned().collect() }

@@ -12,6 +12,7 @@ use crate::requests::{SmallTraffic, Traffic, found};
 use classes::{DIMENSIONS, bytes_label, time_label};
 use model::histogram::{Buckets, CoarseHistogram, Store};
 use model::record::{Finding, Op, Subject};
+use std::collections::BTreeMap;
 
 /// Processes and cgroups that are known one by one, by the time that their requests took.
 const MOST_WHO: usize = 32;
@@ -57,11 +58,17 @@ impl Response {
             findings.extend(classes.iter().flat_map(|(label, t)| frame.class(by, label, t)));
         }
         findings.extend(line::findings(&self.totals.joint));
+        let beneath = self.totals.joint.by(|c| c.is_beneath.then_some(c.device));
+        let beneath: BTreeMap<u32, u64> =
+            beneath.iter().map(|(device, traffic)| (*device, traffic.requested())).collect();
         for device in self.devices.sorted() {
             let subject = Subject::class("device", &(names.device)(device.number));
             let span_ns = device.times.map_or(frame.span_ns, |times| Some(times.span_ns()));
             findings.extend(of_device(&subject, device, span_ns));
-            findings.extend(self.of_beneath(&subject, device));
+            let count = beneath.get(&device.number).copied().unwrap_or(0);
+            let method = "rows with above_id";
+            let told = || found(&subject, "beneath_count", Some(count as f64), count, method);
+            findings.extend((count > 0).then(told));
         }
         findings.extend(self.of_run(frame.span_ns));
         findings.extend(self.storms(names));
@@ -71,6 +78,12 @@ impl Response {
     /// The storms of each device that was written to.
     fn storms(&self, names: &Names<'_>) -> Vec<Finding> {
         let with_cgroup = self.totals.processes.tell_cgroups();
+        let mut reads: BTreeMap<u32, CoarseHistogram> = BTreeMap::new();
+        for (device, traffic) in self.totals.joint.by(|c| (c.op == Op::Read).then_some(c.device)) {
+            let reads = reads.entry(device).or_default();
+            traffic.took().iter().for_each(|took| reads.merge(took));
+        }
+        let none = CoarseHistogram::default();
         let of_device = |device: &Device| {
             let Some(times) = device.times.or(self.times()) else { return Vec::new() };
             let context = Context {
@@ -81,12 +94,7 @@ impl Response {
                 arrivals_ns: (times.first_ns, times.arrived_ns),
                 span_ns: times.span_ns(),
             };
-            let is_read = |c: &Combination| c.device == device.number && c.op == Op::Read;
-            let mut reads = CoarseHistogram::default();
-            for (_, traffic) in self.totals.joint.by(|c| is_read(c).then_some(())) {
-                traffic.took().iter().for_each(|took| reads.merge(took));
-            }
-            storms::findings(device, &reads, &context)
+            storms::findings(device, reads.get(&device.number).unwrap_or(&none), &context)
         };
         self.devices.sorted().into_iter().flat_map(of_device).collect()
     }
@@ -188,15 +196,6 @@ impl Response {
                 Some(found(&subject, "completed_count", Some(count as f64), count, method))
             })
             .collect()
-    }
-
-    /// How many of a device's requests serve those of devices above.
-    fn of_beneath(&self, subject: &Subject, device: &Device) -> Option<Finding> {
-        let is_it = |c: &Combination| c.device == device.number && c.is_beneath;
-        let beneath = self.totals.joint.by(|c| is_it(c).then_some(()));
-        let count = beneath.first().map_or(0, |(_, traffic)| traffic.requested());
-        let method = "rows with above_id";
-        (count > 0).then(|| found(subject, "beneath_count", Some(count as f64), count, method))
     }
 
     /// Over all devices.

@@ -15,13 +15,21 @@ use ::explore::{Brush, Order};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use server::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
+use server::header::{CONTENT_SECURITY_POLICY, HOST, HeaderMap, HeaderValue, ORIGIN};
 use server::{Answer, HTML, Hosts, Server, ServerError, Service, StatusCode, TEXT, Uri, answer};
 use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::LazyLock;
 
 /// The page, made by `cargo xtask viewer` from `viewer/`.
 const PAGE: &str = include_str!("explore.html");
+/// What a browser may do with an answer: as the page itself says of the page, and nothing shows it
+/// in a frame, which only a header can say.
+static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| {
+    let (_, policy) = PAGE.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
+    let (policy, _) = policy.split_once('"')?;
+    HeaderValue::from_str(&format!("{policy}; frame-ancestors 'none'")).ok()
+});
 /// Single requests that are listed at once, at the most.
 const LISTED: usize = 200;
 /// Bytes of the token; twice as many digits.
@@ -81,13 +89,19 @@ impl Service for Shown {
         ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
+        ("x-frame-options", "DENY"),
+        ("cross-origin-resource-policy", "same-origin"),
     ];
 
     fn answer(&self, uri: &Uri, headers: &HeaderMap) -> Answer {
-        match self.asked_for(uri, headers) {
+        let mut answer = match self.asked_for(uri, headers) {
             Ok((content_type, body)) => answer(StatusCode::OK, content_type, body),
             Err((status, sentence)) => answer(status, TEXT, sentence + "\n"),
-        }
+        };
+        answer
+            .headers_mut()
+            .extend(POLICY.iter().map(|policy| (CONTENT_SECURITY_POLICY, policy.clone())));
+        answer
     }
 }
 

@@ -12,6 +12,12 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMeta
 const MAGIC: &[u8] = b"PAR1";
 /// The footer's length and the magic, at the end.
 const TAIL_BYTES: u64 = 8;
+/// A footer has some hundred bytes for each column of a group of rows, and the library makes
+/// several times as much memory of them: no file that is known has a tenth of it.
+const FOOTER_BYTES: u64 = 32 << 20;
+/// Elements of a schema: few hundred at the most in files that are known, and some hundred bytes
+/// each in memory for one in the file.
+const SCHEMA_ELEMENTS: usize = 10_000;
 /// Groups within groups of a schema: the library recurses into them, and a stack that overflows
 /// ends the process.
 const SCHEMA_DEPTH: usize = 64;
@@ -35,6 +41,10 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
     let Some(footer_at) = tail_at.checked_sub(footer).filter(|at| *at >= MAGIC.len() as u64) else {
         return Err(format!("its footer is of {footer} bytes, and all of it of {length}"));
     };
+    if footer > FOOTER_BYTES {
+        let most = FOOTER_BYTES >> 20;
+        return Err(format!("its footer is of {footer} bytes, and lbolt reads {most} MiB at most"));
+    }
     let footer = read(footer_at, footer)?;
     let mut thrift = Thrift::new(&footer);
     match thrift.walk(FOOTER) {
@@ -47,6 +57,9 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
 /// own.
 fn check_schema(children: &[u64]) -> Result<(), String> {
     let elements = children.len();
+    if elements > SCHEMA_ELEMENTS {
+        return Err(format!("its schema is of {elements} elements"));
+    }
     let mut open: Vec<u64> = Vec::new();
     for count in children {
         if *count >= elements as u64 {
@@ -152,6 +165,16 @@ mod tests {
         assert!(of(b"PAR1").unwrap_err().contains("no footer"));
         assert!(of(b"PAR1\xff\xff\xff\x7fPAR1").unwrap_err().contains("2147483647 bytes"));
         assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("not a Parquet footer"));
+        let file = tempfile::tempfile().unwrap();
+        {
+            use std::os::unix::fs::FileExt as _;
+            let length = 3 << 30;
+            file.set_len(length).unwrap();
+            file.write_all_at(b"PAR1", 0).unwrap();
+            file.write_all_at(b"\0\0\0\x80PAR1", length - 8).unwrap();
+        }
+        let claimed = check_tail(&Source::of_file(file).unwrap()).unwrap_err();
+        assert!(claimed.contains("of 2147483648 bytes, and lbolt reads 32 MiB"), "{claimed}");
         // A schema of 2^34 elements, which would be 2 TiB.
         let long = b"PAR1\x15\x04\x19\xfc\x80\x80\x80\x80\x40\x09\0\0\0PAR1";
         assert!(of(long).unwrap_err().contains("not a Parquet footer"));

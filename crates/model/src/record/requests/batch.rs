@@ -91,6 +91,11 @@ impl RequestBatch {
         }
     }
 
+    /// The devices of the rows; none where they were not asked for, or are all the first.
+    pub(super) fn devices(&self) -> &[u32] {
+        self.device.array.as_ref().map_or(&[], |array| array.values())
+    }
+
     /// How many rows.
     pub fn len(&self) -> usize {
         self.rows

@@ -3,6 +3,7 @@
 
 use super::batch::RequestBatch;
 use super::columns::{COLUMNS, SCHEMA};
+use super::devices::{Devices, Known};
 use super::provenance::Provenance;
 use crate::record::RecordError;
 use crate::record::file::check_schema;
@@ -41,6 +42,7 @@ const NUMBER: &str = "request_id";
 pub struct RequestFile {
     input: Input,
     footer: BTreeMap<String, String>,
+    devices: Known,
 }
 
 impl RequestFile {
@@ -59,7 +61,7 @@ impl RequestFile {
 
     fn of_input(input: Input) -> Result<Self, RecordError> {
         check_schema(&input, &[SCHEMA], &COLUMNS.map(|column| column.name))?;
-        let file = Self { footer: input.footer(), input };
+        let file = Self { footer: input.footer(), input, devices: Known::default() };
         COLUMNS
             .iter()
             .filter(|column| column.name != NUMBER)
@@ -220,7 +222,8 @@ impl RequestFile {
         };
         let columns: Vec<&str> = requested.iter().copied().filter(is_told).collect();
         let batches = self.input.batches(groups.clone(), &columns, READ_ROWS)?;
-        Ok(RequestReader { batches, columns, commands: Commands::default() })
+        let devices = Devices::of(&self.devices);
+        Ok(RequestReader { batches, columns, devices, commands: Commands::default() })
     }
 
     /// Reads all of it.
@@ -234,6 +237,7 @@ impl RequestFile {
 pub struct RequestReader {
     batches: Batches,
     columns: Vec<&'static str>,
+    devices: Devices,
     /// The names of all commands so far.
     pub commands: Commands,
 }
@@ -250,7 +254,12 @@ impl RequestReader {
     pub fn next_batch(&mut self) -> Result<Option<RequestBatch>, RecordError> {
         let Some(batch) = self.batches.next()? else { return Ok(None) };
         let path = self.batches.path();
-        RequestBatch::of(&batch, path, &self.columns, &mut self.commands).map(Some)
+        let batch = RequestBatch::of(&batch, path, &self.columns, &mut self.commands)?;
+        self.devices.check(batch.devices()).map_err(|problem| {
+            let path = path.to_owned();
+            RecordError::Damaged { path, problem }
+        })?;
+        Ok(Some(batch))
     }
 }
 
