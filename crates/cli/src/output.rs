@@ -8,9 +8,8 @@ use std::path::PathBuf;
 pub enum Format {
     /// Tables for people.
     Table,
-    /// `{"schema":"lbolt.findings/2","run":{…},"cells":[…],"findings":[…]}`; for each
-    /// throughput test, `cells` has the latency percentiles p50 to p99.99 and the rate in each
-    /// second of each pass.
+    /// One document; `schema` names its shape, of which docs/json.md tells: `answer` has what the
+    /// command says, sentence by sentence, and rows have named keys and unrounded numbers.
     Json,
     /// One line per finding.
     Csv,

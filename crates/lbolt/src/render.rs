@@ -46,7 +46,8 @@ fn rendered(
         Format::Json => {
             let times = serde_json::to_value(times(samples))?;
             let times = times.as_array().is_some_and(|cells| !cells.is_empty()).then_some(&times);
-            report::json_with(&serde_json::to_value(info)?, times, whole)?
+            let answer = run.answer();
+            report::json_with(&serde_json::to_value(info)?, &answer, times, whole)?
         }
         Format::Csv => report::csv(findings),
         Format::Markdown => run.markdown(),

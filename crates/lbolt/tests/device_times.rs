@@ -14,7 +14,7 @@ const MS: i64 = 1_000_000;
 
 /// `perf record -e block:block_rq_issue,block:block_rq_complete`: two reads of 2 and 4 ms, and a
 /// write of 300 ms.
-const ISSUED: &str = "\
+pub(crate) const ISSUED: &str = "\
     dd  41 [000] 70.000000: block:block_rq_issue: 8,0 R 4096 () 64 + 8 [dd]
 swapper  0 [001] 70.002000: block:block_rq_complete: 8,0 R () 64 + 8 [0]
     dd  41 [000] 70.010000: block:block_rq_issue: 8,0 R 4096 () 72 + 8 [dd]

@@ -22,6 +22,7 @@ mod import;
 mod interruption;
 mod joined;
 mod kills;
+mod machine;
 mod names;
 mod notes;
 mod output;

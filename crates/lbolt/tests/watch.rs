@@ -483,7 +483,12 @@ fn root_top_prints_a_screen_a_second_as_text() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     let lines: Vec<serde_json::Value> =
         ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(!lines.is_empty() && lines.iter().all(serde_json::Value::is_array), "{}", ended.out);
+    let has_rows = |line: &serde_json::Value| {
+        line["rows"].as_array().is_some_and(|rows| rows.iter().all(|row| row["count"].is_u64()))
+    };
+    assert!(!lines.is_empty() && lines.iter().all(has_rows), "{}", ended.out);
+    lines.iter().for_each(crate::machine::assert_described);
+    assert!(lines.iter().all(|line| line["answer"][0]["sentence"].is_string()), "{}", ended.out);
     drop(device);
     lab.assert_clean();
 }

@@ -208,7 +208,7 @@ impl Calibrated {
     }
 
     /// What the device is like, how well its profile predicts it, and what is doubted.
-    pub(crate) fn sentences(&self) -> Vec<String> {
+    pub fn sentences(&self) -> Vec<String> {
         let rows = &self.classes;
         let held = rows.iter().filter(|row| row.holds).count();
         let judged = format!(

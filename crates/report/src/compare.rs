@@ -5,7 +5,7 @@
 
 mod answer;
 
-use crate::export::line;
+use crate::export::{self, line};
 use crate::footnote::{Footnotes, Note};
 use crate::listing::Listing;
 use crate::number::{show_rate, significant};
@@ -369,7 +369,7 @@ pub fn json(compared: &Compared, about: &About) -> serde_json::Result<String> {
         "schema": "lbolt.comparison/2",
         "a": about.a,
         "b": about.b,
-        "answer": answer(compared, about),
+        "answer": export::answer([answer(compared, about)]),
         "summary": summary(compared),
         "units": about.units,
         "effect_percent": about.effect_percent,

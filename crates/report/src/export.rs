@@ -3,10 +3,11 @@
 //! `\u202e`; a cell of CSV is text for eyes and spreadsheets too, and harmless to both.
 
 use crate::doubt::sentences;
+use crate::statement::Statement;
 use model::record::{Doubt, Finding, Interval, Record, Subject};
 use model::text::{visible, visible_json};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,10 +19,24 @@ fn finite(value: Option<f64>) -> Option<f64> {
 struct Document<'a> {
     schema: &'static str,
     run: &'a Value,
+    answer: Vec<Said<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<&'a Value>,
     #[serde(serialize_with = "rows")]
     findings: &'a [Finding],
+}
+
+/// A sentence of the answer, with the row of the finding that it is about.
+#[derive(Serialize)]
+struct Said<'a> {
+    sentence: &'a str,
+    finding: Option<Row<'a>>,
+}
+
+impl<'a> Said<'a> {
+    fn of(statement: &'a Statement<'_>) -> Self {
+        Self { sentence: &statement.sentence, finding: statement.finding.map(Row::of) }
+    }
 }
 
 fn rows<S: Serializer>(findings: &&[Finding], serializer: S) -> Result<S::Ok, S::Error> {
@@ -78,20 +93,26 @@ impl<'a> Row<'a> {
     }
 }
 
-/// `{"schema":"lbolt.findings/2","run":{…},"findings":[…]}`, each subject an object.
+/// `{"schema":"lbolt.findings/2","run":{…},"answer":[…],"findings":[…]}`, each subject an object.
 /// Errors: none that these types can cause; the serializer's own are passed on.
-pub fn json(run: &Value, findings: &[Finding]) -> serde_json::Result<String> {
-    json_with(run, None, findings)
+pub fn json(
+    run: &Value,
+    answer: &[Statement<'_>],
+    findings: &[Finding],
+) -> serde_json::Result<String> {
+    json_with(run, answer, None, findings)
 }
 
 /// The same with the times of its cells between the two.
 /// Errors: as [`json`].
 pub fn json_with(
     run: &Value,
+    answer: &[Statement<'_>],
     cells: Option<&Value>,
     findings: &[Finding],
 ) -> serde_json::Result<String> {
-    let document = Document { schema: Finding::SCHEMA, run, cells, findings };
+    let answer = answer.iter().map(Said::of).collect();
+    let document = Document { schema: Finding::SCHEMA, run, answer, cells, findings };
     let mut text = serde_json::to_string_pretty(&document)?;
     // A trace of many roles has 100 MB of findings: there is one copy of them.
     if let Cow::Owned(changed) = visible_json(&text) {
@@ -99,6 +120,12 @@ pub fn json_with(
     }
     text.push('\n');
     Ok(text)
+}
+
+/// Sentences as the answer of a document of another schema: as [`json`] prints them.
+pub fn answer(sentences: impl IntoIterator<Item = String>) -> Value {
+    let said = |sentence: String| json!({ "sentence": sentence, "finding": null });
+    sentences.into_iter().map(said).collect()
 }
 
 /// The findings as CSV in long form: the keys of all subjects as the first columns, then the
@@ -194,7 +221,7 @@ mod tests {
         let doubts = vec![Doubt::new(Code::StolenTime, [("percent", 7.5.into())])];
         let (value, low) = (Some(f64::NAN), Some(f64::INFINITY));
         let finding = Finding { value, low, doubts, ..Finding::default() };
-        let text = json(&Value::Null, std::slice::from_ref(&finding)).unwrap();
+        let text = json(&Value::Null, &[], std::slice::from_ref(&finding)).unwrap();
         let back: Value = serde_json::from_str(&text).unwrap();
         let row = &back["findings"][0];
         assert_eq!((&row["value"], &row["low"]), (&Value::Null, &Value::Null));

@@ -36,6 +36,7 @@ pub mod screen;
 pub mod setting;
 mod sheet;
 pub mod simulated;
+mod statement;
 mod storm;
 pub mod survey;
 mod sync;
@@ -47,10 +48,11 @@ mod words;
 
 pub use calibration::calibration_line;
 pub use experiments::Run;
-pub use export::{csv, json, json_with};
+pub use export::{answer, csv, json, json_with};
 pub use number::show_bytes;
 pub use requests::capture_text;
 pub use sheet::Sheet;
+pub use statement::Statement;
 pub use visible::visible_findings;
 pub use words::facts;
 

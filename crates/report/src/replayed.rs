@@ -9,6 +9,7 @@ use crate::number::significant;
 use crate::rows::{Column, plain, rows};
 use crate::screen::{Screen, short};
 use crate::sheet::Sheet;
+use crate::statement::Statement;
 use model::doubt::{Code, Doubt, Value};
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
@@ -73,6 +74,11 @@ fn lateness_doubt(findings: &[Finding]) -> Option<&Doubt> {
 /// Whether the requests were the trace's load.
 pub fn is_faithful(findings: &[Finding]) -> bool {
     lateness_doubt(findings).is_none()
+}
+
+/// Whether the replay was faithful, and what it says.
+pub fn answer(findings: &[Finding]) -> Vec<Statement<'_>> {
+    sentences(findings).into_iter().map(Statement::from).collect()
 }
 
 fn sentences(findings: &[Finding]) -> Vec<String> {

@@ -118,7 +118,7 @@ pub(crate) const KNOWN_COUNTS: [&str; 3] =
     ["completed_count", "response_known_count", "device_known_count"];
 
 /// The same of each device's operations together.
-fn known_of_devices(findings: &[Finding]) -> Option<String> {
+pub(crate) fn known_of_devices(findings: &[Finding]) -> Option<String> {
     let is_traffic = |f: &&Finding| matches!(f.subject, Subject::DeviceOp(_));
     let sum = |quantity: &str| -> f64 {
         let of_it = findings.iter().filter(|f| f.quantity == quantity).filter(is_traffic);

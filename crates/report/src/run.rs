@@ -2,7 +2,9 @@
 
 use crate::experiments::{Experiment, Run};
 use crate::grid::escape_markdown;
-use crate::screen::{LINES, joined, limited};
+use crate::screen::{LINES, joined, limited, paragraphs};
+use crate::statement::Statement;
+use crate::verdict::{self, Shown, VERDICT_SPAN};
 use crate::words::{clean, hang};
 use crate::{EXPERIMENTS, calibration_line, joined as times, overhead, requests, survey};
 
@@ -13,13 +15,14 @@ impl Run<'_> {
         if let Some(all) = self.by_volume(|name, run| joined([on(name), run.table(width)])) {
             return all;
         }
+        let verdict = paragraphs(&self.verdict(), width);
         let own = self.told().map(|experiment| experiment.table(self, width));
         let times = times::table(self.findings, &EXPERIMENTS, width);
         let requests = self.has_trace().then(|| requests::table(self.findings, width));
         // The overhead experiment's table ends with it.
         let is_said = overhead::EXPERIMENT.has_findings(self.findings);
         let line = if is_said { None } else { calibration_line(self.findings) };
-        joined(own.chain([times]).chain(requests).chain(line))
+        joined(std::iter::once(verdict).chain(own).chain([times]).chain(requests).chain(line))
     }
 
     /// The answer and the main tables, at most 40 lines for a terminal of `width` columns; `below`
@@ -42,7 +45,8 @@ impl Run<'_> {
         if let Some(all) = self.by_volume(|name, run| joined([on(name), run.markdown()])) {
             return all;
         }
-        let own = self.told().map(|experiment| experiment.markdown(self));
+        let verdict = self.verdict().into_iter().map(|sentence| format!("{sentence}\n"));
+        let own = verdict.chain(self.told().map(|experiment| experiment.markdown(self)));
         let times = times::markdown(self.findings, &EXPERIMENTS);
         let requests = self.has_trace().then(|| requests::markdown(self.findings));
         joined(own.chain([times]).chain(requests))
@@ -54,6 +58,24 @@ impl Run<'_> {
         let drawn =
             volumes.iter().map(|(name, findings)| drawn(name, &Run { findings, rows: self.rows }));
         (!volumes.is_empty()).then(|| joined(drawn))
+    }
+
+    /// What it answers: of each experiment, and of its trace where that was judged.
+    pub fn answer(&self) -> Vec<Statement<'_>> {
+        let own = self.told().flat_map(|experiment| (experiment.sentences)(self));
+        let of_trace = self.is_judged().then(|| verdict::answer(self.findings, &Shown::default()));
+        let known = requests::known_of_devices(self.findings).filter(|_| !self.is_judged());
+        let of_trace = of_trace.into_iter().flatten().chain(known.map(Statement::from));
+        own.map(Statement::from).chain(of_trace).collect()
+    }
+
+    /// Who waited for whom, where that was judged.
+    fn verdict(&self) -> Vec<String> {
+        if self.is_judged() { verdict::sentences(self.findings) } else { Vec::new() }
+    }
+
+    fn is_judged(&self) -> bool {
+        self.findings.iter().any(|finding| finding.quantity == VERDICT_SPAN)
     }
 
     /// The experiments that it tells of.

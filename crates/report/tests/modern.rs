@@ -66,7 +66,7 @@ fn the_other_formats() {
     golden("modern.md", &run.markdown());
     golden("modern.csv", &report::csv(&findings()));
     let run = serde_json::json!({"name": "r1"});
-    golden("modern.json", &report::json(&run, &findings()[..2]).unwrap());
+    golden("modern.json", &report::json(&run, &[], &findings()[..2]).unwrap());
 }
 
 #[test]

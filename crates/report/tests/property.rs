@@ -139,7 +139,7 @@ proptest! {
         prop_assert!(matrix.columns.is_empty() || with_heads.contains(&lines), "{}", whole);
         let _ = calibration_line(&findings);
 
-        let text = report::json(&serde_json::json!({}), &findings).unwrap();
+        let text = report::json(&serde_json::json!({}), &[], &findings).unwrap();
         let back: serde_json::Value = serde_json::from_str(&text).unwrap();
         let rows = back["findings"].as_array().unwrap();
         prop_assert_eq!(rows.len(), findings.len());

@@ -295,6 +295,11 @@ impl Screen {
         &mut self.panels[self.view as usize]
     }
 
+    /// What the window's sums say, in a sentence.
+    pub fn answer(&self) -> &str {
+        &self.answer
+    }
+
     /// Sums of the window, and all that is made of them.
     fn sum_up(&mut self) {
         let (seconds, name) = WINDOWS[self.window_place];

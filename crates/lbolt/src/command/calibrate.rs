@@ -174,6 +174,7 @@ fn json(calibrated: &Calibrated) -> serde_json::Value {
     let known: Vec<serde_json::Value> = known.collect();
     serde_json::json!({
         "schema": "lbolt.calibration/1",
+        "answer": report::answer(calibrated.sentences()),
         "classes": classes,
         "numbers": known,
         "doubts": calibrated.doubts,

@@ -59,7 +59,7 @@ fn shown(parts: &[Comparison], options: &PapersOptions) -> anyhow::Result<String
         "experiment": "papers", "version": TOOL_VERSION, "seeds": options.seeds,
     });
     Ok(match options.format {
-        Format::Json => report::json(&run, &findings)?,
+        Format::Json => report::json(&run, &[], &findings)?,
         Format::Csv => report::csv(&findings),
         Format::Markdown => joined(sheets().map(|sheet| sheet.markdown()).collect()),
         Format::Table if !options.all => screen(&findings, terminal_width()),

@@ -237,15 +237,22 @@ fn why_lost(provenance: &Provenance) -> String {
 
 /// The verdict's screen and what the capture says of itself, or the findings in another format.
 fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<String> {
-    if options.all || options.output.format != Format::Table {
-        return render(&taken.info, (&taken.findings, &[]), options.output.format);
-    }
     let gate = Gate::default();
     let ticker = super::response::progress(gate.clone());
     let analysed = analyse(&TraceOptions::own(path), Selection::default(), &gate);
     drop(ticker);
     let mut analysed = analysed?;
     let findings = analysed.findings();
+    if options.all || options.output.format != Format::Table {
+        // The capture's own counts, and what the analysis finds besides.
+        let is_known = |finding: &Finding| {
+            let mut own = taken.findings.iter();
+            own.any(|own| own.subject == finding.subject && own.quantity == finding.quantity)
+        };
+        let mut all = taken.findings.clone();
+        all.extend(findings.into_iter().filter(|finding| !is_known(finding)));
+        return render(&taken.info, (&all, &[]), options.output.format);
+    }
     let (shown, width) = (Shown::default(), terminal_width());
     let screen = report::verdict::screen(&visible_findings(&findings), &shown, width);
     let of_capture = report::capture_text(&visible_findings(&taken.findings), limited(width));

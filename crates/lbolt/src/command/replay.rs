@@ -158,7 +158,7 @@ fn rendered(
 ) -> anyhow::Result<String> {
     let shown = report::visible_findings(findings);
     Ok(match options.output.format {
-        Format::Json => report::json(info, findings)?,
+        Format::Json => report::json(info, &replayed::answer(findings), findings)?,
         Format::Csv => report::csv(findings),
         Format::Markdown => replayed::markdown(&shown),
         Format::Table => replayed::screen(&shown, options.all, terminal_width()),

@@ -13,7 +13,7 @@ use messages::fault::{Fault, failure};
 use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::Finding;
-use report::verdict::Shown;
+use report::verdict::{Shown, chosen};
 use report::visible_findings;
 
 /// Runs the command.
@@ -21,6 +21,11 @@ use report::visible_findings;
 pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
     if options.ticks && !matches!(options.format, Format::Table | Format::Csv) {
         let sentence = "--ticks prints lines or CSV; leave out --format or give --format csv";
+        return Err(failure(Fault::Usage, sentence));
+    }
+    if options.top.is_some() && options.format != Format::Table {
+        let sentence =
+            "--top limits the rows of tables on a terminal; leave out --top, or --format";
         return Err(failure(Fault::Usage, sentence));
     }
     let mut analysed = analysed(options)?;
@@ -87,15 +92,20 @@ fn shown(
     if let Some(weight) = &options.folded {
         return folded(findings, &shown_rows(options, analysed.processes()), weight);
     }
+    let selection = shown_rows(options, analysed.processes());
     Ok(match options.format {
         Format::Json => {
-            let origin = analysed.provenance.origin_name();
-            let trace = serde_json::json!({ "trace": options.trace.traces, "origin": origin });
-            report::json(&trace, findings)?
+            let answer = report::verdict::answer(findings, &selection);
+            let trace = serde_json::json!({
+                "trace": options.trace.traces,
+                "origin": analysed.provenance.origin_name(),
+                "started_unix_ns": analysed.provenance.started_unix_ns,
+            });
+            report::json(&trace, &answer, &chosen(findings, &selection))?
         }
-        Format::Csv => report::csv(findings),
+        Format::Csv => report::csv(&chosen(findings, &selection)),
         Format::Markdown => {
-            let findings = visible_findings(findings);
+            let findings = visible_findings(&chosen(findings, &selection));
             selected(&findings) + &report::response::markdown(&findings)
         }
         Format::Table => tables(options, &visible_findings(findings), analysed.processes()),

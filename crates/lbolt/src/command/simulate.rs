@@ -176,7 +176,7 @@ fn rendered(
     let shown: Vec<(&str, Vec<Finding>)> = shown.collect();
     let named: Vec<(&str, &[Finding])> = shown.iter().map(|(l, f)| (*l, f.as_slice())).collect();
     Ok(match options.output.format {
-        Format::Json => report::json(info, &all)?,
+        Format::Json => report::json(info, &report::simulated::answer(&named), &all)?,
         Format::Csv => report::csv(&all),
         Format::Markdown => report::simulated::sheet(&named).markdown(),
         Format::Table if !options.all => report::simulated::screen(&named, terminal_width()),

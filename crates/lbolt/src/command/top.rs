@@ -11,7 +11,7 @@ use cli::{Format, TopOptions};
 use messages::fault::{Fault, failure, unable};
 use messages::output::terminal_width;
 use model::quote;
-use model::record::{Rollup, to_json};
+use model::record::{Rollup, to_objects};
 use standing::{Incident, Message, Order, Second, Watching, capture};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -189,6 +189,15 @@ fn written(options: &TopOptions, incident: Incident) -> String {
     }
 }
 
+/// What a second told, as a line of JSON.
+fn line(screen: &Screen, rows: &[Rollup]) -> String {
+    let answer = report::answer([screen.answer().to_owned()]);
+    let line = serde_json::json!({
+        "schema": "lbolt.top/1", "answer": answer, "rows": to_objects(rows),
+    });
+    format!("{line}\n")
+}
+
 /// A screen a second, as text, until it is stopped.
 fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
     let control = control()?;
@@ -207,7 +216,7 @@ fn as_text(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
                 screen.waiting(going_on);
                 screen.add(&rows);
                 print(&match options.output.format {
-                    Format::Json => to_json(&rows).to_string(),
+                    Format::Json => line(&screen, &rows),
                     _ => screen.text(width),
                 })?;
             }

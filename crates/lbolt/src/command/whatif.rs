@@ -190,7 +190,10 @@ fn rendered(
         advice: told(|change| &change.advice),
     };
     Ok(match options.output.format {
-        Format::Json => report::json(&serde_json::to_value(info)?, findings)?,
+        Format::Json => {
+            let answer = report::whatif::answer(&shown);
+            report::json(&serde_json::to_value(info)?, &answer, findings)?
+        }
         Format::Csv => report::csv(findings),
         Format::Markdown => report::whatif::sheet(&shown).markdown(),
         Format::Table if !options.all => report::whatif::screen(&shown, terminal_width()),

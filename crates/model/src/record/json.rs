@@ -1,7 +1,8 @@
 //! Rows as JSON, from the same table of columns: how one part of this program sends them to
-//! another. A row is the list of its values in the order of its columns.
+//! another, a row as the list of its values in the order of its columns; and how other programs
+//! read them, a row as an object.
 //!
-//! Non-goals: files (`super::file`), and what other programs read.
+//! Non-goals: files (`super::file`).
 
 use super::column::{Column, Kind, Record, Value};
 use serde_json::Value as Json;
@@ -11,6 +12,14 @@ pub fn to_json<R: Record>(rows: &[R]) -> Json {
     let columns = R::columns();
     let of = |row: &R| columns.iter().map(|column| value(&(column.get)(row))).collect();
     Json::Array(rows.iter().map(|row| Json::Array(of(row))).collect())
+}
+
+/// Rows as objects, with the columns' names, for other programs.
+pub fn to_objects<R: Record>(rows: &[R]) -> Json {
+    let columns = R::columns();
+    let named = |row: &R, column: &Column<R>| (column.name.to_owned(), value(&(column.get)(row)));
+    let of = |row: &R| Json::Object(columns.iter().map(|column| named(row, column)).collect());
+    Json::Array(rows.iter().map(of).collect())
 }
 
 /// The rows of such a list; none where it is no such list.

@@ -35,7 +35,7 @@ pub(crate) use file::said_by_the_file_system;
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
 pub use journal_use::JournalUse;
-pub use json::{from_json, to_json};
+pub use json::{from_json, to_json, to_objects};
 pub use named_file::NamedFile;
 pub use pressure::Pressure;
 pub use process::Process;

@@ -1,7 +1,7 @@
 //! A fleet for machines: JSON and CSV. Neither rounds.
 
 use super::{About, told};
-use crate::export::line;
+use crate::export::{answer, line};
 use jiff::Timestamp;
 use model::fleet::{Fleet, FleetFinding, FleetLine, FleetStorm, Found};
 use model::text::visible_json;
@@ -81,7 +81,7 @@ pub fn json(fleet: &Fleet, about: &About) -> serde_json::Result<String> {
         "schema": SCHEMA,
         "span": { "from": time(from), "until": time(until) },
         "by": fleet.by.name(),
-        "answer": told::sentences(fleet, about),
+        "answer": answer(told::sentences(fleet, about)),
         "notes": about.notes,
         "hosts": fleet.hosts,
         "simulated": fleet.simulated,

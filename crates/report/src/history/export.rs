@@ -2,7 +2,7 @@
 
 use super::FIGURES;
 use super::told::sentences;
-use crate::export::line;
+use crate::export::{answer, line};
 use jiff::Timestamp;
 use model::history::{Gap, Line, Overview};
 use model::text::visible_json;
@@ -83,7 +83,7 @@ pub fn json(overview: &Overview, notes: &[String]) -> serde_json::Result<String>
         "span": span(overview.span_unix_ns),
         "by": overview.by.name(),
         "every_s": overview.step_ns.map(|ns| ns as f64 / 1e9),
-        "answer": sentences(overview),
+        "answer": answer(sentences(overview)),
         "notes": notes,
         "hosts": overview.hosts,
         "watched_s": overview.watched_ns as f64 / 1e9,

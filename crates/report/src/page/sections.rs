@@ -71,12 +71,11 @@ fn has_trace(source: &Source<'_>) -> bool {
 /// What the requests of several runs went through, taken together.
 fn all_traces(findings: &[Finding]) -> Option<Section> {
     let run = Named { name: "", run: Run { findings, rows: &[] } };
-    let said = verdict::sentences(findings).into_iter().chain(response::sentences(findings));
     let runs = std::slice::from_ref(&run);
     (!findings.is_empty()).then(|| Section {
         id: "together".into(),
         title: "All traces together".into(),
-        sentences: said.collect(),
+        sentences: response::sentences(findings),
         charts: verdict::charts(runs).into_iter().chain(response::charts(runs)).collect(),
         tables: tables(&run, &[response::tables(findings)]),
         ..Section::default()

@@ -24,7 +24,7 @@ pub fn table(findings: &[Finding], width: Option<u16>) -> String {
     let lines = |lines: Vec<String>| -> String {
         lines.into_iter().map(|line| hang("", &line, width)).collect()
     };
-    let first = lines(said::first(&classes));
+    let first = lines(said::first(findings, &classes));
     let last = lines(said::last(findings, &classes));
     let parts = [first, sheet(&classes).text(width), last];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
@@ -34,7 +34,7 @@ pub fn table(findings: &[Finding], width: Option<u16>) -> String {
 pub fn markdown(findings: &[Finding]) -> String {
     let classes = Classes::of(findings);
     let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n"));
-    let first = lines(said::first(&classes));
+    let first = lines(said::first(findings, &classes));
     let last = lines(said::last(findings, &classes));
     let parts = first.chain([sheet(&classes).markdown()]).chain(last);
     parts.collect::<Vec<_>>().join("\n")
@@ -85,7 +85,7 @@ pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
 
 /// What is said of a trace before its tables.
 pub(crate) fn sentences(findings: &[Finding]) -> Vec<String> {
-    said::first(&Classes::of(findings))
+    said::first(findings, &Classes::of(findings))
 }
 
 /// All tables of a trace.

@@ -5,14 +5,18 @@ use super::classes::{Class, Classes};
 use crate::doubt::{of_every_figure, sentence, sentences};
 use crate::number::{show_rate, significant};
 use crate::requests::{KNOWN_COUNTS, said};
+use crate::verdict::{self, VERDICT_SPAN};
 use model::record::{Doubt, Finding, Verdict};
 use model::units::show_time_ns;
 
 /// How far depth by the clock may be from Little's law before it is known.
 const LITTLE: f64 = 0.01;
 
-/// What matters most: the storms that reads waited behind, or why there are none.
-pub(super) fn first(classes: &Classes) -> Vec<String> {
+/// The answer: what makes figures doubtful, who waited for whom where that is known, and the storms
+/// that reads waited behind, or why there are none. Each sentence once.
+pub(super) fn first(findings: &[Finding], classes: &Classes) -> Vec<String> {
+    let is_judged = findings.iter().any(|finding| finding.quantity == VERDICT_SPAN);
+    let verdict = if is_judged { verdict::sentences(findings) } else { Vec::new() };
     let mut storms = classes.by("storms");
     storms.retain(|device| device.value("storms_count").is_some_and(|count| count > 0.0));
     let cost = |device: &&Class| {
@@ -24,8 +28,10 @@ pub(super) fn first(classes: &Classes) -> Vec<String> {
         Some(device) => Some(storm(classes, device)),
         None => calm(classes),
     };
-    let known = known(classes);
-    only_slow(classes).into_iter().chain(doubts(classes)).chain(known).chain(matters).collect()
+    let before = [only_slow(classes), doubts(classes), known(classes)];
+    let all = before.into_iter().flatten().chain(verdict).chain(matters);
+    let mut seen = std::collections::HashSet::new();
+    all.filter(|sentence| seen.insert(sentence.clone())).collect()
 }
 
 /// Which requests the figures are of, where these are not all.

@@ -13,7 +13,7 @@ use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::Finding;
 use model::units::show_time_ns;
-pub use screen::screen;
+pub use screen::{answer, screen};
 
 /// The variants of a model, each with what sets it apart and its findings.
 pub type Variants<'a> = [(&'a str, &'a [Finding])];

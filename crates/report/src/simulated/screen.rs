@@ -9,6 +9,7 @@ use crate::number::significant;
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{Screen, short};
 use crate::sheet::Sheet;
+use crate::statement::Statement;
 use model::record::{Finding, Verdict};
 use model::units::show_time_ns;
 
@@ -39,6 +40,12 @@ pub fn screen(variants: &Variants<'_>, width: Option<u16>) -> String {
     let below = BELOW.to_owned();
     let sentences = main.sentences(variants);
     Screen { sentences, tables: vec![table], which, less_needed: &LESS_NEEDED, below }.text(width)
+}
+
+/// How well the model agrees with the trace, or which variant is the best.
+pub fn answer(variants: &Variants<'_>) -> Vec<Statement<'static>> {
+    let main = Main::of(variants).into_iter();
+    main.flat_map(|main| main.sentences(variants)).map(Statement::from).collect()
 }
 
 /// All requests of each variant, that of the least mean first.

@@ -5,6 +5,7 @@
 //! Non-goals: computing a figure; the whole of a trace (`response`).
 
 mod chart;
+mod chosen;
 mod layers;
 mod rows;
 mod selected;
@@ -16,8 +17,10 @@ mod told;
 mod when;
 
 use crate::screen::{fitted, joined, limited, paragraphs, wide};
+use crate::statement::Statement;
 use crate::words::hang;
 pub(crate) use chart::all as charts;
+pub use chosen::chosen;
 use model::record::Finding;
 pub use selected::selected;
 pub use shown::Shown;
@@ -27,6 +30,9 @@ use told::Told;
 
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
 const LINES: usize = 35;
+
+/// The quantity of the time that was judged: findings without it say nothing of who waited.
+pub(crate) const VERDICT_SPAN: &str = "verdict_span_ns";
 
 /// Where nothing is shown.
 const NOTHING: &str = "Nothing of the trace has what was selected in its name.\n";
@@ -46,7 +52,8 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
     if shown.by.is_none() && shown.selects_roles() && !told.knows(shown) {
         return NOTHING.to_owned();
     }
-    let sentences = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
+    let said = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
+    let sentences: Vec<String> = said.into_iter().map(|of| of.sentence).collect();
     let sentences = paragraphs(&sentences, width);
     let tables = tables::all(&told, shown, columns);
     let texts =
@@ -67,7 +74,12 @@ fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
 
 /// What the verdict says, without tables.
 pub fn sentences(findings: &[Finding]) -> Vec<String> {
-    sentences::all(&Told::of(findings), &Shown::default())
+    answer(findings, &Shown::default()).into_iter().map(|of| of.sentence).collect()
+}
+
+/// The same of what is shown, each sentence with its number.
+pub fn answer<'a>(findings: &'a [Finding], shown: &Shown) -> Vec<Statement<'a>> {
+    sentences::all(&Told::of(findings), shown)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::doubt::of_every_figure;
 use crate::history::stamp;
 use crate::number::significant;
 use crate::requests::KNOWN_COUNTS;
+use crate::statement::Statement;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
 use model::record::subject::{Blame, Class, Wait};
@@ -98,31 +99,40 @@ impl<'t, 'a> Said<'t, 'a> {
     }
 }
 
-pub(super) fn all(told: &Told<'_>, shown: &Shown) -> Vec<String> {
+pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
     let said = Said::of(told, shown);
-    let mut lines: Vec<String> = Vec::with_capacity(said.matter.len());
+    let mut lines: Vec<Statement<'a>> = Vec::with_capacity(said.matter.len());
     for (number, loss) in said.matter.iter().enumerate() {
         let sleepers = said.sleepers.iter().filter(|(of, _)| *of == number);
         let sleepers: Vec<&Loss<'_>> = sleepers.map(|(_, sleeper)| *sleeper).collect();
         // The storms of one are most often those of the next, too.
-        lines.push(of_loss(loss, number == 0, told) + &of_sleepers(loss, &sleepers));
+        let sentence = of_loss(loss, number == 0, told) + &of_sleepers(loss, &sleepers);
+        lines.push(Statement { sentence, finding: loss.values.finding("lost_ns") });
     }
     if lines.is_empty() {
         let most = said.most.map_or(String::new(), of_most);
-        lines.push(match shown.selects_roles() {
+        let sentence = match shown.selects_roles() {
             true => format!(
                 "The selected roles neither waited long for others nor kept them waiting{most}."
             ),
             false => calm(told, &most),
-        });
+        };
+        lines.push(sentence.into());
     }
-    lines.extend(only_slow(told));
-    lines.extend(known(told));
-    lines.extend(remedy(told, shown));
-    lines.extend(pressure(told));
-    lines.extend(busy_cpus(told));
-    lines.extend(doubts(told));
-    lines.extend(clock(told));
+    let statement = |sentence: Option<String>, finding: Option<&'a Finding>| {
+        sentence.map(|sentence| Statement { sentence, finding })
+    };
+    let of_run = |quantity| told.run.finding(quantity);
+    let more = [
+        statement(only_slow(told), of_run("slower_than_ns")),
+        statement(known(told), told.whole.finding("response_known_count")),
+        statement(remedy(told, shown), None),
+        statement(pressure(told), of_run("io_pressure_ns")),
+        statement(busy_cpus(told), of_run("cpu_idle_percent")),
+        statement(doubts(told), of_run("verdict_span_ns")),
+        statement(clock(told), None),
+    ];
+    lines.extend(more.into_iter().flatten());
     lines
 }
 

@@ -12,7 +12,7 @@ use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
-pub use screen::screen;
+pub use screen::{answer, screen};
 
 /// What is shown.
 #[derive(Debug, Default)]

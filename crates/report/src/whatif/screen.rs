@@ -6,6 +6,7 @@ use crate::doubt;
 use crate::figure::Figure;
 use crate::number::{says_nothing, significant};
 use crate::screen::{Screen, short};
+use crate::statement::Statement;
 use model::record::{Finding, Verdict};
 use model::units::{counted, show_change, show_time_ns};
 use std::collections::BTreeSet;
@@ -16,17 +17,7 @@ const BELOW: &str = "--all has more, and the tables of `lbolt response` before a
 pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
     let device = main_device(shown.findings);
     let all = rows(shown.findings);
-    let of_device: Vec<&Row<'_>> = all.iter().filter(|row| row.device == device).collect();
-    let several = of_device.iter().any(|row| row.change != of_device[0].change);
-    let is_split = of_device.iter().any(|row| row.op == "async write")
-        && of_device.iter().any(|row| row.op == "sync write");
-    let is_wanted = |row: &&Row<'_>| match row.op.as_str() {
-        "async write" | "sync write" => is_split,
-        "write" => !is_split,
-        "all" => !several,
-        _ => true,
-    };
-    let wanted: Vec<&Row<'_>> = of_device.into_iter().filter(is_wanted).collect();
+    let (wanted, several) = wanted(&all, &device);
     // Of all together and of several changes the mean and the tail alone: it is one screen.
     let shows =
         |row: &&Row<'_>| (!several && row.op != "all") || ["mean", "p99"].contains(&row.statistic);
@@ -39,6 +30,29 @@ pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
         below: BELOW.to_owned(),
     }
     .text(width)
+}
+
+/// Who gains, who loses, and what to do.
+pub fn answer(shown: &Shown<'_>) -> Vec<Statement<'static>> {
+    let device = main_device(shown.findings);
+    let all = rows(shown.findings);
+    let (wanted, _) = wanted(&all, &device);
+    sentences(shown, &wanted, &device).into_iter().map(Statement::from).collect()
+}
+
+/// The rows that the screen is about, and whether they are of several changes.
+fn wanted<'r, 'f>(all: &'r [Row<'f>], device: &str) -> (Vec<&'r Row<'f>>, bool) {
+    let of_device: Vec<&Row<'_>> = all.iter().filter(|row| row.device == device).collect();
+    let several = of_device.iter().any(|row| row.change != of_device[0].change);
+    let is_split = of_device.iter().any(|row| row.op == "async write")
+        && of_device.iter().any(|row| row.op == "sync write");
+    let is_wanted = |row: &&Row<'_>| match row.op.as_str() {
+        "async write" | "sync write" => is_split,
+        "write" => !is_split,
+        "all" => !several,
+        _ => true,
+    };
+    (of_device.into_iter().filter(is_wanted).collect(), several)
 }
 
 /// The device with the most requests.
