@@ -100,9 +100,9 @@ impl<const N: usize> Store for ByOctave<N> {
     }
 }
 
-/// A list of what there is, `AS_ONE` neighbouring buckets as one (a power of two; of four a value is
-/// within 1.6 %): for tens of thousands of histograms of few values each. New ones are put behind,
-/// and sorted in when they are as many as the sorted ones.
+/// A list of what there is, `AS_ONE` neighbouring buckets as one (a power of two; of four a value
+/// is within 1.6 %): for tens of thousands of histograms of few values each. New ones are put
+/// behind, and sorted in when they are as many as the sorted ones.
 #[derive(Debug, Clone, Default)]
 pub struct Listed<const AS_ONE: u64> {
     /// Each a bucket, in the upper 16 bits, and its count.

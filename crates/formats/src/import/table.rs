@@ -321,7 +321,7 @@ five_words! {
         [Column::Time(0), Column::Device, Column::Offset(512), Column::Length(512),
          Column::Op(Ops::OneIsRead)];
     MQSIM_SECONDS MqsimSeconds "mqsim-seconds",
-        "MQSim's five words with the first in s with more than six decimals; no completions"
+        "MQSim's five words, time in s with more than six decimals; no completions"
         [Column::Time(9), Column::Device, Column::Offset(512), Column::Length(512),
          Column::Op(Ops::OneIsRead)];
     DISKSIM_ASCII Disksim "disksim-ascii",

@@ -104,7 +104,8 @@ fn circumstances(source: &Source<'_>) -> Vec<(String, String)> {
     known.map(|(label, text)| (label.to_owned(), text)).collect()
 }
 
-/// `44519 requests in 6 d 23:31:05; times count from 2026-11-22 08:35:35.9Z`; none of a run whose requests were not analysed.
+/// `44519 requests in 6 d 23:31:05; times count from 2026-11-22 08:35:35.9Z`; none of a run whose
+/// requests were not analysed.
 fn trace(findings: &[Finding]) -> Option<String> {
     let of_run = |quantity: &str| {
         let is_of = |finding: &&Finding| {

@@ -376,8 +376,9 @@ mod tests {
             (
                 Some(0.00976),
                 Some(294.0),
-                "otherwise: cannot tell yet whether syncs slow reads: the 95 % CI of their ratio \
-                 spans a factor of 30123, and more rounds (--runs) or a quieter machine would tell.",
+                "otherwise: cannot tell yet whether syncs slow reads: the 95 % CI of their \
+                 ratio spans a factor of 30123, and more rounds (--runs) or a quieter machine \
+                 would tell.",
             ),
             (
                 Some(1.5),

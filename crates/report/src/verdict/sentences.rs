@@ -255,8 +255,8 @@ fn of_loss(loss: &Loss<'_>, tells_storms: bool, told: &Told<'_>) -> String {
     format!("{lost}, {}{when}.{}{storms}", behind(loss, told), took(loss, waits))
 }
 
-/// ` An affected wait took 5.40 ms instead of 1.50 ms on average; of all, p99 is 25.0 ms, the longest
-/// 110 ms.`
+/// ` An affected wait took 5.40 ms instead of 1.50 ms on average; of all, p99 is 25.0 ms, the
+/// longest 110 ms.`
 fn took(loss: &Loss<'_>, waits: Option<&Values<'_>>) -> String {
     let mean = loss.values.get("affected_mean_ns").map(|mean| {
         let calm = match loss.values.get("affected_calm_mean_ns") {

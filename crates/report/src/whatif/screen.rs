@@ -122,8 +122,8 @@ fn told(row: &Row<'_>) -> String {
     let before = show_time_ns(row.before);
     if let Some(why) = ends.and_then(|(low, high)| says_nothing(low, high)) {
         return format!(
-            "{plural}: cannot tell yet ({before} before, {} after; the interval {why}: a model with \
-             narrower parameters, as of lbolt calibrate, would tell)",
+            "{plural}: cannot tell yet ({before} before, {} after; the interval {why}: a model \
+             with narrower parameters, as of lbolt calibrate, would tell)",
             show_time_ns(row.after)
         );
     }
