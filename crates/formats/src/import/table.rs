@@ -340,6 +340,9 @@ five_words! {
 
 /// A time that is not in ms at the beginning of a file: eleven days.
 const TOO_LATE_IN_MS: u64 = 1_000_000_000;
+/// Nor are times in ms that are so far apart on average: nobody traces a disk that is asked less
+/// than once in ten seconds.
+const TOO_RARE_IN_MS: u64 = 10_000;
 /// No request of a disk is of more sectors: a number above this is of bytes.
 const SECTORS_MAX: u64 = 2048;
 
@@ -350,6 +353,7 @@ struct Facts {
     /// Times with a point, and the most decimals of any.
     fractions: usize,
     decimals: usize,
+    earliest: u64,
     latest: u64,
     /// Last words that are neither 0 nor 1.
     flagged: usize,
@@ -365,7 +369,7 @@ impl Facts {
     /// None where most lines are not five numbers.
     fn of(head: &[u8], is_whole: bool) -> Option<Self> {
         let lines = first_lines(head, is_whole, 1000);
-        let mut facts = Self { least_length: u64::MAX, ..Self::default() };
+        let mut facts = Self { earliest: u64::MAX, least_length: u64::MAX, ..Self::default() };
         lines.iter().for_each(|line| _ = facts.add(line));
         (2 * facts.rows > lines.len()).then_some(facts)
     }
@@ -383,6 +387,7 @@ impl Facts {
         self.rows += 1;
         self.fractions += usize::from(point.is_some());
         self.decimals = self.decimals.max(point.map_or(0, |point| time.len() - point - 1));
+        self.earliest = self.earliest.min(latest);
         self.latest = self.latest.max(latest);
         self.flagged += usize::from(!matches!(fifth, b"0" | b"1"));
         self.typed += usize::from(matches!(second, 0 | 1 | 3) && unsigned(fifth).is_some());
@@ -390,6 +395,12 @@ impl Facts {
         self.lengths += usize::from(size % 512 == 0 && size > 0);
         self.least_length = self.least_length.min(size);
         Some(())
+    }
+
+    /// Whether times without a point cannot be in ms.
+    fn is_too_slow_for_ms(&self) -> bool {
+        let span = self.latest - self.earliest;
+        self.latest >= TOO_LATE_IN_MS || span / self.rows.max(1) as u64 >= TOO_RARE_IN_MS
     }
 
     /// The kinds that these numbers can be of.
@@ -403,7 +414,7 @@ impl Facts {
                 // Nobody writes ps.
                 true if self.decimals > 6 => vec![Kind::MqsimSeconds],
                 true => vec![Kind::Disksim],
-                false if self.latest >= TOO_LATE_IN_MS => vec![Kind::Mqsim],
+                false if self.is_too_slow_for_ms() => vec![Kind::Mqsim],
                 false => vec![Kind::Mqsim, Kind::Disksim],
             };
         }

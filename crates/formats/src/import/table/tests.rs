@@ -69,6 +69,8 @@ fn what_five_words_can_mean_is_told_by_their_numbers() {
         ("1 0 8 8 3\n2 0 8 8 2\n", &["disksim-ascii"]),
         ("1 0 8 8 1\n1000000000 0 8 8 0\n", &["mqsim"]),
         ("1 0 8 8 1\n2 0 8 8 0\n", &["mqsim", "disksim-ascii"]),
+        // As ms these would be minutes apart.
+        ("938513000 4 264719034 16 0\n938828000 3 197570570 16 0\n", &["mqsim"]),
         ("1 0 8 8 x\n2 0 8 8 y\n", &[]),
         // Nine decimals of a ms are ps.
         ("242.504709548 0 274432 8 1\n242.504897120 0 48576 16 0\n", &["mqsim-seconds"]),
