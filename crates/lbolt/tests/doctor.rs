@@ -50,6 +50,8 @@ fn each_capability_has_its_line() {
     let ended = lab.run("doctor");
     assert_examined(&ended);
     assert!(ended.out.contains("No leftovers of killed runs."), "{}", ended.out);
+    // What is piped is read, too.
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 100), "{}", ended.out);
     let clean = lab.run("doctor --clean");
     assert_eq!(clean.code, 0);
     assert!(clean.out.starts_with("Nothing to clean"), "{}", clean.out);

@@ -319,8 +319,9 @@ fn a_dry_run_prints_the_plan_and_makes_nothing() {
     let columns: Vec<_> =
         plan["systems"].as_array().unwrap().iter().map(|s| s["column"].clone()).collect();
     assert_eq!(columns, ["ext4:4k", "xfs:4k", "d"]);
-    assert_eq!(plan["file_bytes"], 4 * MIB);
-    assert_eq!(plan["until"]["max_time_s"], 5.0);
+    let files = &plan["volumes"][0]["files"];
+    assert_eq!(files["file_bytes"], 4 * MIB);
+    assert_eq!(files["until"]["max_time_s"], 5.0);
     assert!(lab.runs().is_empty());
     lab.assert_clean();
 }

@@ -8,7 +8,10 @@
 //!
 //! Non-goals: which files there are (`crate::run`, `crate::history`).
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, fstat, fstatfs, openat, readlinkat,
+    statat,
+};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Error, ErrorKind};
@@ -90,6 +93,12 @@ impl Held {
                 let sentence = "a link of another user leads there, who may lead it anywhere; name \
                                 the file itself";
                 return Err(Error::other(sentence));
+            }
+            // The kernel's own links may lead where their text does not, as into another root.
+            let is_kernels = fstatfs(&at)?.f_type == PROC_SUPER_MAGIC;
+            if is_kernels && !left.is_empty() {
+                at = openat(&at, &name, flags - OFlags::NOFOLLOW, Mode::empty())?;
+                continue;
             }
             let target = readlinkat(&at, &name, Vec::new())?;
             let target = Path::new(OsStr::from_bytes(target.as_bytes())).to_owned();

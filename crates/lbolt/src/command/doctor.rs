@@ -9,11 +9,15 @@ use host::doctor::{Diagnosis, Health, examine};
 use host::scratch::Left;
 use host::settings::Setting;
 use messages::fault::{Fault, failure};
+use messages::output::terminal_width;
 use model::text::visible;
 use std::path::PathBuf;
 use trace::capture::perf::PerfCapture;
 use trace::capture::{Capture, CaptureOptions};
 use trace::kernel::{Kernel, Standing, Status, Tried, oldest, standing};
+
+/// Columns where the output is no terminal's.
+const PIPED_WIDTH: u16 = 100;
 
 /// Runs the command.
 /// Errors: leftovers that cannot be looked for or removed.
@@ -78,6 +82,7 @@ fn instance(name: &str) -> String {
 fn diagnoses() -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(terminal_width().unwrap_or(PIPED_WIDTH));
     table.set_header(["", "what", "seen", "consequence and remedy"]);
     let of_capture = [kernel(), request_capture()].into_iter().chain(capabilities());
     for d in examine().into_iter().chain(of_capture).chain([cpu_trace(), idle_load()]) {

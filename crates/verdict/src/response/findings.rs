@@ -261,12 +261,14 @@ fn depth(subject: &Subject, outstanding: &[&Outstanding], span_ns: Option<f64>) 
     let summed: u64 = outstanding.iter().map(|o| o.summed).sum();
     let arrivals = summed + outstanding.iter().map(|o| o.arrivals).sum::<u64>();
     let time_ns: f64 = outstanding.iter().map(|o| o.depth_time_ns as f64).sum();
-    let mean = span_ns.filter(|ns| *ns > 0.0).map(|ns| time_ns / ns);
+    // Of requests whose completion is not told, nobody knows how many were outstanding.
+    let is_known = arrivals > 0;
+    let mean = span_ns.filter(|ns| is_known && *ns > 0.0).map(|ns| time_ns / ns);
     let seen = outstanding.iter().map(|o| o.seen).sum::<u64>() as f64;
     // What sums found in flight is not known.
     let at_arrival = (arrivals > 0 && summed == 0).then(|| seen / arrivals as f64);
     let max = outstanding.iter().map(|o| o.depth_max).max().map(|max| max as f64);
-    let max = max.filter(|_| summed == 0);
+    let max = max.filter(|_| is_known && summed == 0);
     let completed = "rows that were completed";
     let of_time = "by a clock over the trace's span";
     vec![
@@ -281,8 +283,9 @@ fn of_device(subject: &Subject, device: &Device, span_ns: Option<f64>) -> Vec<Fi
     let mut findings = depth(subject, &[&device.outstanding], span_ns);
     let busy_ns = device.outstanding.busy_ns as f64;
     let is_known = !device.is_summed();
-    let busy = span_ns.filter(|ns| is_known && *ns > 0.0).map(|ns| busy_ns / ns * 100.0);
     let (flow, arrivals) = (&device.flow, device.outstanding.arrivals);
+    let busy = span_ns.filter(|ns| is_known && arrivals > 0 && *ns > 0.0);
+    let busy = busy.map(|ns| busy_ns / ns * 100.0);
     let seeks = if is_known { flow.seeks.count() } else { 0 };
     let seek = |value: Option<f64>| value.filter(|_| seeks > 0);
     let sequential = seek(Some(flow.sequential as f64 / seeks.max(1) as f64 * 100.0));
