@@ -21,16 +21,16 @@ use std::path::{Path, PathBuf};
 
 /// What a capture needs: BPF and its events; the names of files that others have open, and those in
 /// others' directories; to go before others ([`crate::scheduling::Ahead`]). The kernel's own tracer
-/// follows process 1 for whom its files belong to.
+/// follows process 1 for whom its files belong to. The administrator's right alone reads what a
+/// thread sleeps in that hangs already (/proc/PID/stack), and stands for BPF and PERFMON where
+/// there are none: before Linux 5.8, or in a container that was not given these.
 const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::DAC_READ_SEARCH)
     .union(CapabilitySet::SYSLOG)
-    .union(CapabilitySet::SYS_NICE);
-/// What stands for BPF and PERFMON where there are none: before Linux 5.8, or in a container that
-/// was given the administrator's right and not these.
-const INSTEAD_OF_BPF: CapabilitySet = CapabilitySet::SYS_ADMIN;
+    .union(CapabilitySet::SYS_NICE)
+    .union(CapabilitySet::SYS_ADMIN);
 /// What cleaning up after a watch needs: to end a COMMAND that is another user's.
 const OF_CLEANING: CapabilitySet = CapabilitySet::KILL;
 
@@ -41,11 +41,7 @@ const OF_CLEANING: CapabilitySet = CapabilitySet::KILL;
 pub fn keep_what_captures() -> io::Result<()> {
     // Without the right to it the limit stays, and may suffice.
     let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
-    let has = capabilities(None)?.permitted;
-    match has.contains(CapabilitySet::BPF.union(CapabilitySet::PERFMON)) {
-        true => keep(OF_CAPTURE),
-        false => keep(OF_CAPTURE.union(INSTEAD_OF_BPF)),
-    }
+    keep(OF_CAPTURE)
 }
 
 /// Keeps of this process's privileges those that cleaning up after a watch needs: it ends
@@ -245,9 +241,7 @@ mod tests {
             keep_what_captures().unwrap();
             (capabilities(None).unwrap().permitted, Ahead::go().is_some())
         });
-        let has_bpf = capabilities(None).unwrap().permitted.contains(CapabilitySet::BPF);
-        let instead = if has_bpf { CapabilitySet::empty() } else { INSTEAD_OF_BPF };
-        assert!(OF_CAPTURE.union(instead).contains(left));
+        assert!(OF_CAPTURE.contains(left));
         assert!(goes_ahead);
         // A limit is its process's, and not its thread's: this thread still has the right to it,
         // where root has it at all.
