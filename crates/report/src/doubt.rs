@@ -5,6 +5,7 @@
 //! between brackets is left out where one of its values is not known.
 
 use model::doubt::{Code, Doubt, Value};
+use model::text::visible;
 use model::units::{show_change, show_fixed, show_size, show_time_ns};
 use std::collections::BTreeMap;
 
@@ -201,9 +202,12 @@ pub(crate) struct Phrase {
 impl Phrase {
     pub(crate) fn of(doubt: &Doubt) -> Self {
         let shown = |value: &Value| match value {
-            Value::Text(text) => Shown::Text(text.clone()),
+            Value::Text(text) => Shown::Text(visible(text).into_owned()),
             Value::Number(value) => Shown::Figure(*value, *value),
-            Value::Names(names) => Shown::Names(names.iter().map(|of| (of.clone(), 1)).collect()),
+            Value::Names(names) => {
+                let shown = |name: &String| (visible(name).into_owned(), 1);
+                Shown::Names(names.iter().map(shown).collect())
+            }
         };
         let values = doubt.values.iter().map(|(name, value)| (name.clone(), shown(value)));
         let alone = |value: u64| (value as f64, value as f64);
