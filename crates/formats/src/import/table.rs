@@ -329,7 +329,7 @@ five_words! {
         [Column::Time(6), Column::Device, Column::Offset(512), Column::Length(512),
          Column::Op(Ops::Flags)];
     REPLAYER Replayer "replayer",
-        "IODA's replayer: five words, the first in ms, offset and length in bytes; no completions"
+        "IODA's replayer: five words, the first ms, offset and length in bytes; no completions"
         [Column::Time(6), Column::Device, Column::Offset(1), Column::Length(1),
          Column::Op(Ops::OneIsRead)];
     MIDAS Midas "midas",
