@@ -329,11 +329,11 @@ five_words! {
         [Column::Time(6), Column::Device, Column::Offset(512), Column::Length(512),
          Column::Op(Ops::Flags)];
     REPLAYER Replayer "replayer",
-        "IODA's replayer: five words, the first ms, offset and length in bytes; no completions"
+        "IODA's replayer: five words, time in ms, sizes in bytes; no completions"
         [Column::Time(6), Column::Device, Column::Offset(1), Column::Length(1),
          Column::Op(Ops::OneIsRead)];
     MIDAS Midas "midas",
-        "MiDAS: five words, s, 0 for reads, block of 4096 bytes, bytes, stream; no completions"
+        "MiDAS: five words, s, 0 for reads, block of 4096 bytes, bytes; no completions"
         [Column::Time(9), Column::Op(Ops::ZeroIsRead), Column::Offset(4096), Column::Length(1),
          Column::Skipped];
 }
