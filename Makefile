@@ -130,6 +130,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share
 SYSTEMD_UNIT_DIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERS_DIR ?= $(PREFIX)/lib/sysusers.d
 ZSH_DIR ?= $(DATADIR)/zsh/site-functions
 BINARY ?= $(BUILT)/release/lbolt
 GENERATED ?= target/generated
@@ -143,6 +144,7 @@ install: $(BINARY) ## install the program, the unit of the watch and, after `mak
 	install -m 755 '$(BINARY)' '$(DESTDIR)$(BINDIR)/lbolt'
 	sed 's|/usr/local/bin/|$(BINDIR)/|' packaging/lbolt-watch.service > '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
 	chmod 644 '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
+	install -D -m 644 packaging/lbolt.sysusers '$(DESTDIR)$(SYSUSERS_DIR)/lbolt.conf'
 	install -m 644 packaging/file-names.conf docs/dashboard.json docs/metrics.md '$(DESTDIR)$(DATADIR)/doc/lbolt'
 	@set -e; put() { [ ! -e "$$1" ] || install -D -m 644 "$$1" "$(DESTDIR)$$2"; }; \
 	for page in '$(GENERATED)'/man/*.1; do put "$$page" "$(DATADIR)/man/man1/$${page##*/}"; done; \
@@ -152,6 +154,7 @@ install: $(BINARY) ## install the program, the unit of the watch and, after `mak
 
 uninstall: ## remove what `make install` put there; what the watch has kept stays
 	rm -f '$(DESTDIR)$(BINDIR)/lbolt' '$(DESTDIR)$(SYSTEMD_UNIT_DIR)/lbolt-watch.service'
+	rm -f '$(DESTDIR)$(SYSUSERS_DIR)/lbolt.conf'
 	rm -f '$(DESTDIR)$(DATADIR)'/man/man1/lbolt.1 '$(DESTDIR)$(DATADIR)'/man/man1/lbolt-*.1
 	rm -f '$(DESTDIR)$(DATADIR)/bash-completion/completions/lbolt' \
 		'$(DESTDIR)$(ZSH_DIR)/_lbolt' \

@@ -33,6 +33,7 @@ pub mod remedy;
 pub mod remount;
 pub mod scheduling;
 pub mod scratch;
+mod seccomp;
 pub mod served;
 pub mod settings;
 pub mod state;

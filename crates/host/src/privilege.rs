@@ -6,6 +6,7 @@
 
 use crate::keyring::leave_session_keys;
 use crate::landlock::write_only_in;
+use crate::seccomp;
 use model::held::Held;
 use rustix::io;
 use rustix::process::{Gid, Resource, Rlimit, Uid, geteuid, setrlimit};
@@ -34,21 +35,27 @@ const OF_CAPTURE: CapabilitySet = CapabilitySet::BPF
 /// What cleaning up after a watch needs: to end a COMMAND that is another user's.
 const OF_CLEANING: CapabilitySet = CapabilitySet::KILL;
 
-/// Keeps of this process's privileges those that a capture needs. Its memory may be locked without
+/// Keeps of this process's privileges those that a capture needs; what no capture does is refused
+/// to it, where the kernel has filters of system calls. Its memory may be locked without
 /// a limit: before Linux 5.11 the maps of BPF count as locked, and those who have given up the
 /// right to it could no longer raise the limit, which is 64 KiB by custom.
 /// Errors: what the kernel refuses; nothing has changed then.
 pub fn keep_what_captures() -> io::Result<()> {
     // Without the right to it the limit stays, and may suffice.
     let _ = setrlimit(Resource::Memlock, Rlimit { current: None, maximum: None });
-    keep(OF_CAPTURE)
+    keep(OF_CAPTURE)?;
+    // A kernel without such filters captures, too.
+    let _ = seccomp::refuse(&[seccomp::TO_OTHERS]);
+    Ok(())
 }
 
 /// Keeps of this process's privileges those that cleaning up after a watch needs: it ends
-/// processes, runs no program, and writes in these directories alone (Landlock).
+/// processes, runs no program, captures nothing, and writes in these directories alone (Landlock,
+/// and a filter of system calls where the kernel has them).
 /// Errors: what the kernel refuses, or has not; this process may have less by then.
 pub fn keep_what_cleans(directories: &[OwnedFd]) -> io::Result<()> {
     keep(OF_CLEANING)?;
+    let _ = seccomp::refuse(&[seccomp::TO_OTHERS, seccomp::OF_CAPTURE]);
     write_only_in(directories)
 }
 

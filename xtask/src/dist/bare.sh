@@ -56,6 +56,7 @@ for file in share/zsh/vendor-completions/_lbolt share/fish/vendor_completions.d/
 done
 grep -q '^ExecStart=/usr/bin/lbolt ' "$root/usr/lib/systemd/system/lbolt-watch.service" ||
     fail "the unit starts another program"
+grep -q '^u lbolt ' "$root/usr/lib/sysusers.d/lbolt.conf" || fail "no user for the watch"
 [ -z "$(find "$root/etc/systemd" -name 'lbolt*')" ] || fail "the unit was enabled by itself"
 
 inside dpkg -r lbolt >/dev/null 2>&1 || fail "dpkg -r failed"
