@@ -98,12 +98,12 @@ impl LoopWorkers {
         let is_over = Arc::new(AtomicBool::new(false));
         let drainer = {
             let (shared, is_over) = (shared.clone(), is_over.clone());
-            std::thread::spawn(move || {
+            std::thread::Builder::new().spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {
                     std::thread::park_timeout(DRAIN_INTERVAL);
                     lock(&shared).drain();
                 }
-            })
+            })?
         };
         Ok(Self { shared, is_over, drainer: Some(drainer) })
     }

@@ -10,8 +10,10 @@ use crate::subject::failed;
 use model::seam::SubjectError;
 use rustix::fs::{Mode, OFlags, fdatasync, open};
 use rustix::io::{pread, pwrite};
+use std::fmt::Display;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::thread::ScopedJoinHandle;
 
 /// How a way is measured.
 #[derive(Debug, Clone, Copy)]
@@ -35,22 +37,22 @@ const BATCHES: usize = 8;
 pub(super) fn measure(path: &Path, clerk: &Clerk) -> Result<Way, SubjectError> {
     // A thread of the usual priority, as those of the device's users are.
     let measured = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || {
             let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
             let device = open(path, flags, Mode::empty()).map_err(failed("open the device"))?;
             let busy = parts(&device, clerk, BUSY)?;
             let alone = parts(&device, clerk, ALONE)?;
             Ok(Way { busy, alone })
         });
-        thread.join()
+        thread.map(ScopedJoinHandle::join)
     });
-    measured.unwrap_or_else(|_| {
-        Err(SubjectError::Failed(
-            "failed to measure the kernel's \
-                                                          latency"
-                .into(),
-        ))
-    })
+    let failed = |why: &dyn Display| {
+        SubjectError::Failed(format!("failed to measure the kernel's latency: {why}"))
+    };
+    match measured {
+        Ok(measured) => measured.unwrap_or_else(|_| Err(failed(&"its thread ended early"))),
+        Err(refused) => Err(failed(&refused)),
+    }
 }
 
 fn parts(device: &OwnedFd, clerk: &Clerk, measure: Measure) -> Result<WayParts, SubjectError> {

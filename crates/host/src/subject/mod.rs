@@ -26,13 +26,14 @@ pub use regular_file::{RegularFile, used_by};
 
 use crate::account::Accounts;
 use crate::clock::HostClock;
-use crate::device::{DeviceNumber, Tree};
+use crate::device::{DeviceError, DeviceNumber, Tree};
 use crate::drive::{self, Control};
 use crate::engine::JobFile;
 use model::seam::{
     Accounting, Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, JobPlacement,
     PreparedTarget, Subject, SubjectError, TracedCpu,
 };
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -79,6 +80,8 @@ pub struct Host<S> {
     clock: HostClock,
     control: Arc<Control>,
     tree: Tree,
+    /// What the devices were called when it was prepared.
+    names: BTreeMap<DeviceNumber, String>,
     accounts: Accounts,
     trace: Trace,
 }
@@ -139,7 +142,8 @@ impl<S> Host<S> {
     fn over(backend: S, clock: HostClock, control: Arc<Control>) -> Self {
         let none = Trace { source: Err("no trace was requested".into()), is_on: false };
         let (tree, accounts) = (Tree::system(), Accounts::default());
-        Self { backend, clock, control, tree, accounts, trace: none }
+        let names = BTreeMap::new();
+        Self { backend, clock, control, tree, names, accounts, trace: none }
     }
 
     /// The same subject, whose CPU time can be traced by this source, or the reason why not.
@@ -151,17 +155,25 @@ impl<S> Host<S> {
 
 impl<S: Backend> Host<S> {
     fn count(&self, device: CountedDevice) -> Result<DeviceCounters, SubjectError> {
-        let gone = |e: &dyn std::fmt::Display| {
-            SubjectError::Failed(format!("failed to count at device {}: {e}", device.number))
+        let refused = |e: DeviceError| {
+            let number = device.number;
+            let name = self.names.get(&number).cloned().unwrap_or_else(|| number.to_string());
+            SubjectError::Failed(match e {
+                DeviceError::Unknown(_) => format!(
+                    "{name} vanished during the measurement (the kernel has no device {number} \
+                     any more): the passes before are kept; attach it and measure again"
+                ),
+                e => format!("failed to read the counters of {name}: {e}"),
+            })
         };
-        let stat = self.tree.stat(device.number).map_err(|e| gone(&e))?;
+        let stat = self.tree.stat(device.number).map_err(refused)?;
         Ok(DeviceCounters {
-            name: self.tree.name(device.number).map_err(|e| gone(&e))?,
+            name: self.tree.name(device.number).map_err(refused)?,
             role: device.role,
             read_bytes: stat.read_bytes,
             write_bytes: stat.write_bytes,
             requests: stat.read_requests + stat.write_requests,
-            flushes: self.tree.flushes(device.number).map_err(|e| gone(&e))?,
+            flushes: self.tree.flushes(device.number).map_err(refused)?,
             in_flight_ns: stat.in_flight_ms * 1_000_000,
         })
     }
@@ -170,8 +182,10 @@ impl<S: Backend> Host<S> {
 impl<S: Backend> Subject for Host<S> {
     fn prepare(&mut self) -> Result<PreparedTarget, SubjectError> {
         let place = self.backend.prepare(&self.control)?;
+        let named = |d: &CountedDevice| Some((d.number, self.tree.name(d.number).ok()?));
+        self.names = self.backend.devices().iter().filter_map(named).collect();
         let tested = self.backend.devices().iter().filter(|d| d.role == DeviceRole::Tested);
-        let devices = tested.filter_map(|d| self.tree.name(d.number).ok()).collect();
+        let devices = tested.filter_map(|d| self.names.get(&d.number).cloned()).collect();
         Ok(PreparedTarget { devices, ..place })
     }
 
@@ -232,4 +246,49 @@ pub(crate) fn drop_cached(file: &OwnedFd) -> Result<(), SubjectError> {
     rustix::fs::fsync(file).map_err(failed("write back a scratch file"))?;
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(failed("drop a scratch file from the page cache"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A subject on nothing but a device.
+    struct OnDevice([CountedDevice; 1]);
+
+    impl Backend for OnDevice {
+        fn prepare(&mut self, _: &Control) -> Result<PreparedTarget, SubjectError> {
+            Ok(PreparedTarget::default())
+        }
+        fn file(&self, _: usize, _: &str) -> Result<(Arc<OwnedFd>, PathBuf), SubjectError> {
+            Err(SubjectError::Failed("no files".into()))
+        }
+        fn make_cold(&mut self, _: &[(usize, String)]) -> Result<(), SubjectError> {
+            Ok(())
+        }
+        fn devices(&self) -> &[CountedDevice] {
+            &self.0
+        }
+        fn clean_up(&mut self) -> Result<(), SubjectError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_device_that_vanishes_is_called_by_its_name() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("sys/dev/block/8:0");
+        std::fs::create_dir_all(folder.join("queue")).unwrap();
+        std::fs::write(folder.join("uevent"), "DEVNAME=sda\n").unwrap();
+        std::fs::write(folder.join("stat"), "1 0 8 0 0 0 0 0 0 0 0\n").unwrap();
+        let number = DeviceNumber::new(8, 0);
+        let device = CountedDevice { number, role: DeviceRole::Tested };
+        let (clock, control) = (HostClock::new(), Arc::new(Control::default()));
+        let mut host = Host::over(OnDevice([device]), clock, control);
+        host.tree = Tree::new(root.path());
+        assert_eq!(host.prepare().unwrap().devices, ["sda"]);
+        host.count(device).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let said = host.count(device).unwrap_err().to_string();
+        assert!(said.starts_with("sda vanished during the measurement"), "{said}");
+    }
 }
