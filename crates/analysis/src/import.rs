@@ -88,9 +88,30 @@ pub fn progress(inputs: &[Input], gate: Gate) -> Ticker {
     let began = std::time::Instant::now();
     Ticker::reading(move || {
         let taken: u64 = taken.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-        let percent = 100.0 * taken as f64 / total.max(1) as f64;
         let rows = gate.rows();
         let rate = rows as f64 / began.elapsed().as_secs_f64();
-        format!("{percent:3.0} % read, {rows} requests, {rate:.0} a second")
+        format!("{} read, {rows} requests, {rate:.0} a second", part(taken, total))
     })
+}
+
+/// How much of so many bytes was taken; of a pipe, or a file that grows, which have no end yet, how
+/// many.
+fn part(taken: u64, total: u64) -> String {
+    match taken <= total && total > 0 {
+        true => format!("{:3.0} %", 100.0 * taken as f64 / total as f64),
+        false => format!("{} MiB", taken >> 20),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_what_has_no_end_yet_is_no_percentage() {
+        assert_eq!(part(1 << 20, 4 << 20), " 25 %");
+        assert_eq!(part(5 << 20, 0), "5 MiB");
+        assert_eq!(part(5 << 20, 4 << 20), "5 MiB");
+        assert_eq!(part(0, 0), "0 MiB");
+    }
 }

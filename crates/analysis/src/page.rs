@@ -7,6 +7,7 @@ use super::response::{Analysed, analyse_for_page, together};
 use super::traced;
 use capture::gate::Gate;
 use messages::fault::{Fault, failure, of_records};
+use model::held::Held;
 use model::record::{Finding, RecordError};
 use model::run::{RunDirectory, RunError, RunInfo};
 use model::whole_file::write_whole;
@@ -155,6 +156,7 @@ pub fn write_page(page: &Page, path: &Path) -> anyhow::Result<usize> {
     let refused = |error: std::io::Error| {
         failure(Fault::Io, format!("failed to write {}: {error}", path.display()))
     };
-    write_whole(path, |mut file| file.write_all(text.as_bytes())).map_err(refused)?;
+    let (held, name) = Held::of_output(path).map_err(refused)?;
+    write_whole(&held.at(name), |mut file| file.write_all(text.as_bytes())).map_err(refused)?;
     Ok(text.len())
 }

@@ -19,6 +19,8 @@ pub(super) const LEFT_OUT: u16 = u16::MAX;
 const MOST: usize = 60_000;
 /// Files that are told apart; the first ones are.
 const MOST_FILES: usize = 20_000;
+/// Files whose number is remembered; those beyond are looked up by their name each time.
+const CALLED_MOST: usize = 1 << 20;
 
 /// What the file is called of requests of which none is known, and of those that came too late to
 /// be told apart.
@@ -120,7 +122,9 @@ impl<'a> Classifier<'a> {
             Some(number) => *number,
             None => {
                 let number = self.number_file(self.of_files.text(called));
-                self.of_called.insert(called, number);
+                if self.of_called.len() < CALLED_MOST {
+                    self.of_called.insert(called, number);
+                }
                 number
             }
         };

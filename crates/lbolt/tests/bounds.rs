@@ -167,7 +167,7 @@ fn a_pipe_that_nobody_reads_is_refused() {
 }
 
 #[test]
-fn root_an_export_follows_no_link_of_another_user() {
+fn root_no_output_follows_a_link_of_another_user() {
     if !is_root() {
         println!("skipped: needs root");
         return;
@@ -180,8 +180,11 @@ fn root_an_export_follows_no_link_of_another_user() {
         std::os::unix::fs::symlink(target, lab.path(link)).unwrap();
         std::os::unix::fs::lchown(lab.path(link), Some(65534), Some(65534)).unwrap();
     }
+    assert_eq!(lab.run("import trace.csv -o run").code, 0);
+    let commands =
+        ["export trace.csv --output-format msr", "rollup trace.csv --host h", "report run"];
     for output in ["file-link", "link/file", "link/new"] {
-        for words in ["export trace.csv --output-format msr", "rollup trace.csv --host h"] {
+        for words in commands {
             let ended = lab.run(&format!("{words} -o {output}"));
             ended.assert_refused(1, &[output, "a link of another user leads there"]);
         }

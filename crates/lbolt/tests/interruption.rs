@@ -4,7 +4,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Mounted, QUICK, Running, can_make, is_root, wait_for};
+use crate::common::{Lab, Mounted, QUICK, Running, can_make, cpu_ticks, is_root, wait_for};
 use model::record::{Sample, Verdict};
 use rustix::process::Signal;
 use std::io::Write;
@@ -277,4 +277,48 @@ fn root_records_that_find_no_room_are_an_error_and_leave_no_scratch() {
         }
     }
     panic!("room for all records, and never for those before the first pass alone");
+}
+
+/// Reads a large input until a signal comes after so many bytes; gives the CPU time, in ticks, that
+/// the program took from then on.
+fn ticks_after_signal(lab: &Lab, words: &str, bytes: u64, signal: Signal) -> u64 {
+    let mut running = lab.start(lab.lbolt(words));
+    let pid = running.child.id();
+    let of_process = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
+    running.until("a part of the input", || {
+        let io = of_process("io").unwrap_or_default();
+        let read =
+            io.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse::<u64>().unwrap();
+        (read >= bytes).then_some(())
+    });
+    let before = cpu_ticks(pid);
+    running.signal(signal);
+    // It has its times until somebody waits for it.
+    wait_for("its end", || of_process("stat").unwrap().contains(") Z ").then_some(()));
+    let took = cpu_ticks(pid).saturating_sub(before);
+    running.wait().assert_refused(130, &["interrupted"]);
+    took
+}
+
+/// As the changelog says: within 3 s. Of CPU time, for other tests run beside this one.
+#[test]
+fn a_signal_ends_response_and_fleet_amid_a_large_input_within_three_seconds() {
+    let lab = Lab::new();
+    let line = |n: u64| {
+        let (ticks, host, offset) = (128166385295514663 + n * 1000, n % 40_000, n * 7919 % 1000);
+        format!("{ticks},h{host},{},Read,{},4096,1000\n", n % 3, offset * 4096)
+    };
+    let text: String = (0..150_000).map(line).collect();
+    lab.file("trace.csv", &text);
+    let fleet = lab.run("synthesize --hosts 40 --days 4 --calm -o fleet");
+    assert_eq!(fleet.code, 0, "{}", fleet.err);
+    let files = std::fs::read_dir(lab.path("fleet")).unwrap();
+    let of_fleet: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    for (words, all) in [("response trace.csv", text.len() as u64), ("fleet fleet", of_fleet)] {
+        for (tenths, signal) in [(2, Signal::INT), (8, Signal::TERM)] {
+            let took = ticks_after_signal(&lab, words, all * tenths / 10, signal);
+            let most = 3 * rustix::param::clock_ticks_per_second();
+            assert!(took < most, "{words}: {took} ticks after {tenths} tenths");
+        }
+    }
 }

@@ -25,6 +25,9 @@ pub struct RoleId(pub u16);
 /// More roles than this are one.
 const MOST: usize = 1000;
 pub(crate) const OTHERS: &str = "others";
+/// Threads, and files with an owner, that are remembered. A thread beyond them has the role that its
+/// name tells each time; a file beyond them is its writer's.
+const LEARNED_MOST: usize = 1 << 20;
 /// For whom a device beneath others works, where it is counted by itself.
 const ABOVE: &str = "devices above";
 
@@ -43,9 +46,16 @@ impl<K: Copy + Eq + Hash> Learned<K> {
         self.since.get(key).or_else(|| self.before.get(key)).copied()
     }
 
+    /// The last that is learned of one holds; of more than [`LEARNED_MOST`] nothing is learned.
+    fn learn(&mut self, key: K, role: RoleId) {
+        if self.since.len() < LEARNED_MOST || self.since.contains_key(&key) {
+            self.since.insert(key, role);
+        }
+    }
+
     fn learn_first(&mut self, key: K, role: RoleId) {
-        if !self.before.contains_key(&key) {
-            self.since.entry(key).or_insert(role);
+        if self.get(&key).is_none() {
+            self.learn(key, role);
         }
     }
 
@@ -137,14 +147,14 @@ impl Actors {
         if let Some((_, role)) = self.names.get_index_mut(number.0.into()) {
             role.is_in(process.unit.as_ref());
         }
-        self.threads.since.insert(process.pid as u32, number);
+        self.threads.learn(process.pid as u32, number);
         self.last = None;
         Some(number)
     }
 
     /// Somebody calls for a file's durability: he is its owner.
     pub fn own(&mut self, file: FileNumber, role: RoleId) {
-        self.owners.since.insert(file, role);
+        self.owners.learn(file, role);
     }
 
     /// Forgets threads that are gone: their numbers will be others'.
@@ -243,7 +253,7 @@ impl Actors {
                 let command = command();
                 let process = Process { pid: pid.into(), command, ..Process::default() };
                 let number = self.of_process(&process, false);
-                self.threads.since.insert(pid, number);
+                self.threads.learn(pid, number);
                 number
             }
         };
@@ -335,6 +345,19 @@ fn of_origin(row: &Request) -> Origin {
 mod tests {
     use super::*;
     use model::record::{Call, NamedFile};
+
+    #[test]
+    fn of_ever_more_threads_the_first_are_remembered() {
+        let mut threads = Learned::default();
+        for pid in 0..LEARNED_MOST as u32 + 9 {
+            threads.learn_first(pid, RoleId(1));
+        }
+        assert_eq!(threads.since.len(), LEARNED_MOST);
+        threads.learn(0, RoleId(2));
+        threads.learn_first(0, RoleId(3));
+        assert_eq!(threads.get(&0), Some(RoleId(2)));
+        assert_eq!(threads.get(&(LEARNED_MOST as u32)), None);
+    }
 
     #[test]
     fn threads_of_a_name_of_their_own_have_a_role_of_it() {

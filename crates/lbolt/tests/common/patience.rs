@@ -34,7 +34,7 @@ pub(super) fn wait_while_it_works<T>(
 }
 
 /// The CPU time of a process and of those that it has started, in ticks; 0 where it is gone.
-pub(super) fn cpu_ticks(pid: u32) -> u64 {
+pub(crate) fn cpu_ticks(pid: u32) -> u64 {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
     let stat = read("stat").unwrap_or_default();
     // Behind the name in brackets: state, …; utime and stime are the 14th and 15th of all.
