@@ -125,6 +125,13 @@ impl std::str::FromStr for Condition {
     }
 }
 
+/// For what a capture is armed that waits for these conditions, in words.
+pub fn armed(conditions: &[Condition]) -> String {
+    let texts = conditions.iter().map(|one| one.text.as_str());
+    let all: Vec<&str> = texts.chain(["SIGUSR1"]).collect();
+    format!("armed for {} (kill -USR1 {})", all.join(" or "), std::process::id())
+}
+
 /// Of `wait`, or `wait(logger)`, who: nothing where it is anybody. None of what is no wait.
 fn waiter(measure: &str) -> Option<String> {
     let rest = measure.strip_prefix(WAIT)?.trim();

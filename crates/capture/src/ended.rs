@@ -96,9 +96,26 @@ pub fn note_devices(provenance: &mut Provenance, devices: &Devices) {
 /// Tells who changed a file, again and again: nothing is missing where one change is not seen.
 const CHANGE: &str = "writeback_mark_inode_dirty";
 
+/// What is noted of losses that nothing counted.
+pub const UNKNOWN: &str = "unknown";
+
+/// What could not be kept, by its reason.
+pub(super) fn notes(losses: &Losses) -> impl Iterator<Item = (String, String)> {
+    let by_cpu = losses.records.iter().enumerate();
+    let by_cpu = by_cpu.map(|(cpu, lost)| (format!("lost.cpu.{cpu}"), Some(*lost)));
+    let new = losses.on_new_cpus.iter();
+    let new = new.map(|(cpu, lost)| (format!("lost.new_cpu.{cpu}"), *lost));
+    let runs = losses.runs.iter();
+    let runs = runs.map(|(program, lost)| (format!("lost.runs.{program}"), Some(*lost)));
+    let second = [("lost.second".to_owned(), Some(losses.second))];
+    let all = by_cpu.chain(new).chain(runs).chain(second).filter(|(_, lost)| *lost != Some(0));
+    all.map(|(name, lost)| (name, lost.map_or_else(|| UNKNOWN.to_owned(), |n| n.to_string())))
+}
+
 /// Events that were lost.
 pub(super) fn events(losses: &Losses) -> u64 {
     let of_requests = losses.runs.iter().filter(|(program, _)| **program != CHANGE);
     let runs: u64 = of_requests.map(|(_, lost)| lost).sum();
-    losses.records.iter().sum::<u64>() + runs + losses.second
+    let on_new_cpus: u64 = losses.on_new_cpus.values().flatten().sum();
+    losses.records.iter().sum::<u64>() + on_new_cpus + runs + losses.second
 }

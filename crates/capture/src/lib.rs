@@ -44,7 +44,7 @@ pub mod wire;
 mod witness;
 
 pub use devices::{Devices, host_facts, kernel_number, models, resolve};
-pub use ended::{Ended, SoFar, note_cgroups, note_devices};
+pub use ended::{Ended, SoFar, UNKNOWN, note_cgroups, note_devices};
 pub use last_seconds::LastSeconds;
 pub use passes::PassCapture;
 pub use presence::CHANGED;

@@ -6,7 +6,7 @@
 
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
-use super::ended::events;
+use super::ended::{events, notes};
 use super::kept::Kept;
 use super::limits::Limits;
 use super::now_ns;
@@ -21,8 +21,8 @@ use model::record::{Call, Commands, Context, CpuTime, FileNumber, JournalUse, Re
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use trace::capture::{
     CaptureError, CaptureOptions, Method, Quick, REPEATS_BELOW, Tracer, TracerError,
@@ -101,6 +101,8 @@ pub struct Live {
     pub requests: AtomicU64,
     /// Events lost so far.
     pub lost: AtomicU64,
+    /// What the flight recorder waits for, and how near it is; nothing where it waits for nothing.
+    pub condition: Mutex<String>,
 }
 
 /// A capture.
@@ -482,11 +484,8 @@ impl<'a> Session<'a> {
     fn count_losses(&mut self) -> Result<(), TracerError> {
         let Some(tracer) = &self.tracer else { return Ok(()) };
         let losses = tracer.losses()?;
-        for (cpu, lost) in losses.records.iter().enumerate().filter(|(_, lost)| **lost > 0) {
-            self.intake.note(&format!("lost.cpu.{cpu}"), lost.to_string());
-        }
-        for (program, lost) in &losses.runs {
-            self.intake.note(&format!("lost.runs.{program}"), lost.to_string());
+        for (name, lost) in notes(&losses) {
+            self.intake.note(&name, lost);
         }
         let counts = self.intake.counts_mut();
         counts.lost += events(&losses);

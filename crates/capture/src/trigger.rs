@@ -22,11 +22,16 @@ const FEWEST: u64 = 100;
 /// must be beyond the bound.
 const WINDOW_NS_MOST: i64 = 10_000_000_000;
 
+/// A value that is older is no present one.
+const PRESENT: Duration = Duration::from_secs(10);
+
 /// How often waits that go on are looked at, and how long they must be by then.
 const LOOK_AT_WAITS: Duration = Duration::from_secs(1);
 
-/// What goes on for so long is an incident again.
+/// What goes on for so long is an incident again,
 const AGAIN_NS: i64 = 600_000_000_000;
+/// and so is at once what is so many times worse than the last one.
+const WORSE: u64 = 2;
 
 /// Goes off when what is waited for happens.
 #[derive(Debug)]
@@ -43,7 +48,8 @@ pub struct Alarm {
 
 impl Alarm {
     /// Waits for SIGUSR1, and for the conditions: any of them. If it is armed anew, what happened
-    /// must have been over for a time (`over`), or have gone on for ten minutes, to happen again.
+    /// must have been over for a time (`over`), have gone on for ten minutes, or be twice as bad, to
+    /// happen again.
     /// Errors: a signal that cannot be waited for.
     pub fn new(conditions: &[Condition], over: Duration) -> std::io::Result<Self> {
         let signalled = Arc::new(AtomicBool::new(false));
@@ -104,6 +110,13 @@ impl Alarm {
         self.happened()
     }
 
+    /// The present value of each condition, beside its bound.
+    pub fn describe(&self) -> String {
+        let triggers = self.triggers.borrow();
+        let all: Vec<String> = triggers.iter().map(Trigger::describe).collect();
+        all.join(", ")
+    }
+
     /// Takes how many requests are outstanding.
     fn see_depth(&self, outstanding: u64, now_ns: i64) {
         self.ask(|trigger| trigger.see_depth(outstanding, now_ns));
@@ -149,6 +162,10 @@ struct Trigger {
     /// When it was last exceeded, and how it must go on for this to matter again.
     exceeded_ns: Option<i64>,
     rest: Option<Rest>,
+    /// The greatest value since it was armed.
+    greatest: u64,
+    /// The last value, and when that was.
+    present: Option<(u64, Instant)>,
 }
 
 /// What has happened does not happen again until one of these.
@@ -156,8 +173,10 @@ struct Trigger {
 struct Rest {
     /// It was over for so long,
     over_ns: i64,
-    /// or it is this late.
+    /// or it is this late,
     until_ns: i64,
+    /// or it exceeds this by as much as [`WORSE`] says.
+    value: u64,
 }
 
 impl Trigger {
@@ -170,15 +189,30 @@ impl Trigger {
             since_ns: None,
             exceeded_ns: None,
             rest: None,
+            greatest: 0,
+            present: None,
         }
     }
 
     /// What was seen so far is forgotten, but for what goes on.
     fn rearm(&mut self, over_ns: i64) {
-        let (exceeded_ns, last_ns) = (self.exceeded_ns, self.last_ns);
-        let rest = |ns: i64| Rest { over_ns, until_ns: ns.saturating_add(AGAIN_NS) };
+        let Self { exceeded_ns, last_ns, present, greatest: value, .. } = *self;
+        let rest = |ns: i64| Rest { over_ns, until_ns: ns.saturating_add(AGAIN_NS), value };
         let rest = exceeded_ns.map(rest);
-        *self = Self { exceeded_ns, last_ns, rest, ..Self::new(self.condition.clone()) };
+        *self = Self { exceeded_ns, last_ns, present, rest, ..Self::new(self.condition.clone()) };
+    }
+
+    /// What its value is now, as far as it is known, beside its bound.
+    fn describe(&self) -> String {
+        let present = self.present.filter(|(_, at)| at.elapsed() <= PRESENT);
+        let of_time = |ns: u64| show_time_ns(ns as f64);
+        let (show, bound): (&dyn Fn(u64) -> String, u64) = match self.condition.bound {
+            Bound::Time { bound_ns, .. } | Bound::Wait(bound_ns) => (&of_time, bound_ns),
+            Bound::Depth(depth) => (&|depth: u64| depth.to_string(), depth),
+            Bound::Usual => return self.condition.measure.clone(),
+        };
+        let value = present.map_or_else(|| "none yet".to_owned(), |(value, _)| show(value));
+        format!("{} {value} (armed at {})", self.condition.measure, show(bound))
     }
 
     /// Takes a time. Says what happened if that was waited for.
@@ -219,9 +253,8 @@ impl Trigger {
             true => window.quantile_ns(quantile),
             false => Some(window.max_ns()),
         };
-        let exceeded = value.filter(|value| *value > bound_ns);
-        self.holds(exceeded.is_some(), began_ns, to_ns)?;
-        let (measure, value) = (&self.condition.measure, show_time_ns(exceeded? as f64));
+        self.holds(value.unwrap_or(0), bound_ns, (began_ns, to_ns))?;
+        let (measure, value) = (&self.condition.measure, show_time_ns(value? as f64));
         let time = match (for_ns + WINDOW_NS / 2) / WINDOW_NS {
             1 => "second".to_owned(),
             seconds => format!("{seconds} s"),
@@ -234,27 +267,44 @@ impl Trigger {
         let Bound::Wait(bound_ns) = self.condition.bound else { return None };
         let took_ns = u64::try_from(to_ns.saturating_sub(from_ns)).unwrap_or(0);
         let is_wanted = self.condition.who.as_ref().is_none_or(|of| who.contains(of.as_str()));
-        if !is_wanted || took_ns <= bound_ns {
+        if !is_wanted {
             return None;
         }
-        self.holds(true, from_ns, to_ns)?;
+        if took_ns <= bound_ns {
+            self.see_present(took_ns);
+            return None;
+        }
+        self.holds(took_ns, bound_ns, (from_ns, to_ns))?;
         Some(format!("{who} waited for {} ({wait})", show_time_ns(took_ns as f64)))
     }
 
     /// Takes how many requests are outstanding.
     fn see_depth(&mut self, outstanding: u64, now_ns: i64) -> Option<String> {
         let Bound::Depth(bound) = self.condition.bound else { return None };
-        self.holds(outstanding > bound, now_ns, now_ns)?;
+        self.holds(outstanding, bound, (now_ns, now_ns))?;
         Some(format!("the queue depth was {outstanding}"))
     }
 
-    /// Whether it has held for so long as is waited for.
-    fn holds(&mut self, is_exceeded: bool, from_ns: i64, to_ns: i64) -> Option<()> {
+    /// Of waits the longest of the last seconds, else the last value.
+    fn see_present(&mut self, value: u64) {
+        let is_of_waits = matches!(self.condition.bound, Bound::Wait(_));
+        let is_longer = |(before, at): (u64, Instant)| value >= before || at.elapsed() > PRESENT;
+        if !is_of_waits || self.present.is_none_or(is_longer) {
+            self.present = Some((value, Instant::now()));
+        }
+    }
+
+    /// Whether a value has been beyond the bound for so long as is waited for.
+    fn holds(&mut self, value: u64, bound: u64, (from_ns, to_ns): (i64, i64)) -> Option<()> {
+        self.see_present(value);
+        let is_exceeded = value > bound;
+        self.greatest = self.greatest.max(value);
         let before_ns = self.exceeded_ns.filter(|_| self.rest.is_some());
         self.exceeded_ns = if is_exceeded { Some(to_ns) } else { self.exceeded_ns };
         let rests = |rest: &Rest| {
             let was_over = before_ns.is_none_or(|ns| from_ns.saturating_sub(ns) >= rest.over_ns);
-            !was_over && to_ns < rest.until_ns
+            let is_worse = is_exceeded && value / WORSE > rest.value;
+            !was_over && to_ns < rest.until_ns && !is_worse
         };
         if self.rest.as_ref().is_some_and(rests) {
             return None;
@@ -388,6 +438,40 @@ mod tests {
         assert_eq!(told(|_| true, 1500), [0, 600, 1200]);
         assert_eq!(told(|second| second % 9 == 0, 500), [0]);
         assert_eq!(told(|second| second % 10 == 0, 25), [0, 10, 20]);
+    }
+
+    #[test]
+    fn what_goes_on_and_is_twice_as_bad_happens_again_at_once() {
+        let depth = alarm("depth>8");
+        let happens = |second: i64, outstanding: u64| {
+            depth.see_depth(outstanding, second * 1000 * MS);
+            let has_happened = depth.happened().is_some();
+            if has_happened {
+                depth.rearm();
+            }
+            has_happened
+        };
+        let dull = (0..100).filter(|second| happens(*second, 9)).count();
+        assert_eq!(dull, 1);
+        assert!(!happens(100, 19) && happens(101, 20) && !happens(102, 20) && !happens(103, 41));
+        assert!(happens(104, 42));
+    }
+
+    #[test]
+    fn the_present_value_is_shown_beside_the_bound() {
+        let times = alarm("p99(read)>50ms");
+        assert_eq!(times.describe(), "p99(read) none yet (armed at 50.0 ms)");
+        (0..1100).for_each(|n| times.see(&row(Op::Read, n * MS, 2 * MS)));
+        assert_eq!(times.describe(), "p99(read) 2.00 ms (armed at 50.0 ms)");
+        let depth = alarm("depth>64");
+        depth.see_depth(7, 0);
+        assert_eq!(depth.describe(), "depth 7 (armed at 64)");
+        let waits = alarm("wait(dd)>1s");
+        for ms in [300, 5] {
+            waits.waited("dd", "read", (0, ms * MS));
+        }
+        assert_eq!(waits.describe(), "wait(dd) 300 ms (armed at 1.00 s)");
+        assert_eq!(waits.happened(), None);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //! recorder waits for.
 
 use super::session::POLL;
-use super::{Alarm, Devices, Session};
+use super::{Alarm, Devices, Live, Session};
 use crate::load::Load;
 use host::drive::Control;
 use messages::fault::of_records;
 use messages::output::note;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why a capture was over.
@@ -36,6 +37,10 @@ pub struct Until<'a> {
     pub after: Duration,
     /// When the alarm went off.
     pub went_off: Option<Instant>,
+    /// Called when it is in the kernel.
+    pub begun: &'a dyn Fn(),
+    /// Where what the alarm waits for is shown.
+    pub live: Arc<Live>,
 }
 
 impl Until<'_> {
@@ -46,6 +51,7 @@ impl Until<'_> {
     pub fn run(&mut self, session: &mut Session<'_>, devices: &Devices) -> anyhow::Result<End> {
         let limits = session.resume(devices).map_err(of_records)?;
         limits.sentences().for_each(|sentence| note(&sentence));
+        (self.begun)();
         session.aside(|_| self.load.begin())?;
         let began = Instant::now();
         Ok(session.run(|session| {
@@ -60,6 +66,9 @@ impl Until<'_> {
     /// Why it is over, if it is. Whatever ends it when the alarm has gone off: that is why.
     fn end(&mut self, session: &Session<'_>, began: Instant) -> Option<End> {
         let why = self.alarm.and_then(|alarm| alarm.at(session));
+        if let (Some(alarm), Ok(mut condition)) = (self.alarm, self.live.condition.try_lock()) {
+            *condition = alarm.describe();
+        }
         let ended = self.ended(session, began);
         let Some(why) = why else { return ended };
         let went_off = *self.went_off.get_or_insert_with(Instant::now);

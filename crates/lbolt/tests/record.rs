@@ -229,6 +229,7 @@ fn root_the_flight_recorder_writes_nothing_when_nothing_happens_and_writes_on_a_
     ));
     let Some(quiet) = able(quiet) else { return };
     quiet.assert_refused(1, &["before the flight recorder was triggered", "nothing was written"]);
+    assert!(quiet.err.contains("armed for max>100s or SIGUSR1 (kill -USR1 "), "{}", quiet.err);
     assert!(!lab.path("run").exists());
     let until_over = "until [ -e over ]; do sleep 0.05; done";
     let line = format!("{}; : > ready; {until_over}", dd_reads(&device.node, 10));

@@ -491,6 +491,33 @@ fn root_top_prints_a_screen_a_second_as_text() {
     lab.assert_clean();
 }
 
+/// What needs no privileges works: the kernel's own counts.
+#[test]
+fn root_top_of_an_ordinary_user_shows_the_kernels_counts_and_record_says_one_sentence() {
+    let lab = Lab::for_everyone();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let name = device.node.trim_start_matches("/dev/").to_owned();
+    let Some(top) = lab.lbolt_of_nobody("top --batch") else { return };
+    let mut top = lab.start(top);
+    let out = top.out_path();
+    top.until("a screen with the device", || {
+        read(&device.node, 200);
+        let screens = std::fs::read_to_string(&out).unwrap();
+        (screens.contains(&name) && screens.contains("unknown who waits")).then_some(())
+    });
+    top.signal(Signal::INT);
+    let ended = top.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("only the kernel's counts of each device"), "{}", ended.err);
+    assert!(!ended.out.to_lowercase().contains("nobody waits"), "{}", ended.out);
+    let Some(record) = lab.lbolt_of_nobody("record --duration 1s -o run") else { return };
+    let ended = lab.end(record);
+    assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    assert!(ended.sentence().contains("not permitted; run as root"), "{}", ended.err);
+    drop(device);
+    lab.assert_clean();
+}
+
 #[test]
 fn a_watch_without_privileges_says_so() {
     let lab = Lab::for_everyone();

@@ -23,6 +23,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use trace::capture::TracerError;
 use trace::intake::{Rows, RowsError};
 
 /// How often what has come is sent.
@@ -74,6 +75,8 @@ pub struct Options {
     pub after: Duration,
     /// The process of the part that keeps, whose requests are lbolt's own.
     pub own_process: u32,
+    /// Whether the kernel's own counts are enough for a user who may not capture requests.
+    pub counts_are_enough: bool,
 }
 
 impl Options {
@@ -191,7 +194,7 @@ pub(crate) fn run(
     tally.borrow_mut().leave_out(&[std::process::id(), options.own_process]);
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
-    let limits = session.resume(&devices).map_err(of_records)?.sentences().collect();
+    let limits = begin(&mut session, &devices, options.counts_are_enough)?;
     if session.tells_waits() {
         losses.borrow_mut().tells_waits();
     }
@@ -226,6 +229,21 @@ pub(crate) fn run(
     watcher.lost_at_end = lost;
     watcher.tick(&mut session);
     Ok(())
+}
+
+/// Into the kernel, as far as this user may; what is missing, as sentences.
+fn begin(
+    session: &mut Session<'_>,
+    devices: &Devices,
+    counts_are_enough: bool,
+) -> anyhow::Result<Vec<String>> {
+    match session.resume(devices) {
+        Ok(limits) => Ok(limits.sentences().collect()),
+        Err(refused @ TracerError::NotPermitted) if counts_are_enough => Ok(vec![format!(
+            "only the kernel's counts of each device are shown: failed to {refused}"
+        )]),
+        Err(refused) => Err(of_records(refused)),
+    }
 }
 
 /// What looks at the session again and again.

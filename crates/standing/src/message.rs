@@ -183,6 +183,7 @@ mod tests {
             keep_bytes: 5,
             after: Duration::ZERO,
             own_process: 77,
+            counts_are_enough: false,
         };
         assert_eq!(through::<capture::Options>(&options, &[]).0, options);
         for order in [Order::Write("a".into()), Order::Stop] {

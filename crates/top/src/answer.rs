@@ -128,8 +128,12 @@ fn because(cause: &str) -> String {
 }
 
 fn calm(window: &Window, losses: &[Loss<'_>], span: &str) -> String {
-    let mut devices = window.slot.table(Kind::Devices).iter();
-    let has_none = devices.all(|(_, sum)| sum.count == 0);
+    let has_none = window.has_no_requests();
+    if window.is_counted_alone() && losses.is_empty() {
+        return "It is unknown who waits for whom: the requests were counted by the kernel, and \
+                none was captured."
+            .to_owned();
+    }
     if has_none && losses.is_empty() {
         return format!("No requests in the last {span}.");
     }
@@ -157,5 +161,20 @@ mod tests {
                         2 threads of mv wait for the journal, for up to 4 s.";
         assert_eq!(said.replace("75.0", "75").replace("4.00", "4"), expected);
         assert!(sentence(&Window::default(), "10 s", &[]).starts_with("No requests"));
+    }
+
+    #[test]
+    fn what_only_the_kernel_counted_is_no_all_clear() {
+        let mut window = Window::default();
+        let row = model::record::Rollup {
+            counted: model::record::Counted::Disk,
+            device: Some("vda".into()),
+            operation: "read".into(),
+            count: 5,
+            ..model::record::Rollup::default()
+        };
+        window.slot.add(&row, &mut crate::table::Names::default());
+        let said = sentence(&window, "10 s", &[]);
+        assert!(said.starts_with("It is unknown who waits for whom"), "{said}");
     }
 }

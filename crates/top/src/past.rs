@@ -55,6 +55,19 @@ pub(crate) struct Window {
     pub(crate) span_ns: f64,
 }
 
+impl Window {
+    /// Whether no request was captured.
+    pub(crate) fn has_no_requests(&self) -> bool {
+        self.slot.table(Kind::Devices).iter().all(|(_, sum)| sum.count == 0)
+    }
+
+    /// Whether the kernel counted requests of which none was captured.
+    pub(crate) fn is_counted_alone(&self) -> bool {
+        let mut counted = self.slot.table(Kind::Disk).iter();
+        self.has_no_requests() && counted.any(|(_, sum)| sum.count > 0)
+    }
+}
+
 /// The last minutes, and what rows are added to.
 #[derive(Debug, Default)]
 pub(crate) struct Past {

@@ -9,12 +9,13 @@ use crate::run::requests::{RequestsRun, Taken};
 use crate::run::session::control;
 use ::verdict::selection::Selection;
 use analysis::response::analyse;
+use capture::condition::armed;
 use capture::gate::Gate;
 use capture::load::Load;
 use capture::outcome::outcome;
 use capture::{
-    Alarm, Devices, End, Ended, LastSeconds, Live, Options, Session, Until, note_devices, resolve,
-    slowdown,
+    Alarm, Devices, End, Ended, LastSeconds, Live, Options, Session, UNKNOWN, Until, note_devices,
+    resolve, slowdown,
 };
 use clap::ValueEnum;
 use cli::{Format, RecordOptions, TraceOptions};
@@ -43,8 +44,6 @@ pub(super) fn run(options: &RecordOptions) -> anyhow::Result<()> {
     if options.dry_run {
         return print_json(&describe(options, &devices));
     }
-    devices.warn_of_own_writes(&std::path::absolute(&place)?);
-    devices.warn_of_depth();
     let control = control()?;
     let mut load = Load::new(&options.command);
     let slowdown = match options.measure_overhead {
@@ -90,6 +89,11 @@ fn record(
     let alarm =
         options.keep.map(|_| Alarm::new(&options.when, std::time::Duration::ZERO)).transpose()?;
     let after = options.after.unwrap_or_default();
+    let begun = || {
+        devices.warn_of_own_writes(&path);
+        devices.warn_of_depth();
+        alarm.iter().for_each(|_| say(&armed(&options.when)));
+    };
     let mut last =
         options.keep.map(|keep| LastSeconds::new(keep.saturating_add(after), options.keep_size));
     let until = Until {
@@ -99,6 +103,8 @@ fn record(
         alarm: alarm.as_ref(),
         after,
         went_off: None,
+        begun: &begun,
+        live: Arc::new(Live::default()),
     };
     let (end, mut ended) = match capture(options, devices, &mut run, last.as_mut(), until) {
         Ok(captured) => captured,
@@ -141,7 +147,7 @@ fn capture(
     last: Option<&mut LastSeconds>,
     mut until: Until<'_>,
 ) -> anyhow::Result<(End, Ended)> {
-    let live = Arc::new(Live::default());
+    let live = until.live.clone();
     let _ticker = progress(live.clone());
     let mut besides = None;
     if last.is_none() {
@@ -211,28 +217,40 @@ fn conclude(
     path: &Path,
 ) -> anyhow::Result<()> {
     let printed = print(&text(options, taken, path)?);
-    if provenance.counts.lost > 0 {
-        let lost = provenance.counts.lost;
-        say(&format!("{lost} events were lost: {}", why_lost(provenance)));
-    }
+    lost(provenance).iter().for_each(|sentence| say(sentence));
     let paged = kept(path, &options.output);
     printed.and(paged)
 }
 
-/// Why events were lost, as far as the kernel's own counts of that tell.
-fn why_lost(provenance: &Provenance) -> String {
-    const WHYS: [(&str, &str); 2] = [
+/// How many events were lost and why, as far as that was counted, and what may be missing besides.
+fn lost(provenance: &Provenance) -> Vec<String> {
+    const NEW_CPU: &str = "lost.new_cpu.";
+    const WHYS: [(&str, &str); 4] = [
         ("lost.cpu.", "the kernel's buffer was full (give a larger --ring-size)"),
+        (NEW_CPU, "CPUs were added to the machine, for which there is no buffer (start it again)"),
         ("lost.runs.", "the kernel skipped runs of the tracer (notes lost.runs)"),
+        ("lost.second", "the buffer for steps in process 1 was full"),
     ];
-    let is_noted = |of: &str| provenance.notes.keys().any(|note| note.starts_with(of));
-    let whys = WHYS.iter().filter(|(note, _)| is_noted(note)).map(|(_, why)| *why);
-    match whys.collect::<Vec<_>>().join(", and ") {
-        none if none.is_empty() => {
-            "the kernel did not run the tracer at these steps, and did not count them".into()
-        }
+    let (unknown, counted): (Vec<_>, Vec<_>) =
+        provenance.notes.iter().partition(|(_, lost)| *lost == UNKNOWN);
+    let is_counted = |of: &str| counted.iter().any(|(note, _)| note.starts_with(of));
+    let whys = WHYS.iter().filter(|(note, _)| is_counted(note)).map(|(_, why)| *why);
+    let whys = match whys.collect::<Vec<_>>().join(", and ") {
+        none if none.is_empty() => "it is unknown why".into(),
         whys => whys,
-    }
+    };
+    let lost = provenance.counts.lost;
+    let counted = (lost > 0).then(|| format!("{lost} events were lost: {whys}"));
+    let new: Vec<&str> =
+        unknown.iter().filter_map(|(note, _)| note.strip_prefix(NEW_CPU)).collect();
+    let uncounted = (!new.is_empty()).then(|| {
+        format!(
+            "CPU {} came online during the capture by perf: events of its first moments may be \
+             missing",
+            new.join(", ")
+        )
+    });
+    counted.into_iter().chain(uncounted).collect()
 }
 
 /// The verdict's screen and what the capture says of itself, or the findings in another format.
@@ -293,6 +311,33 @@ fn progress(live: Arc<Live>) -> Ticker {
         (last, last_requests) = (Instant::now(), requests);
         let lost = live.lost.load(Ordering::Relaxed);
         let seconds = began.elapsed().as_secs();
-        format!("{seconds} s: {requests} requests, {rate:.0} IOPS, {lost} events lost")
+        let condition = live.condition.lock().map(|text| text.clone()).unwrap_or_default();
+        let condition = if condition.is_empty() { condition } else { format!("; {condition}") };
+        format!("{seconds} s: {requests} requests, {rate:.0} IOPS, {lost} events lost{condition}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_loss_is_the_one_that_was_counted() {
+        let said = |count: u64, notes: &[(&str, &str)]| {
+            let mut provenance = Provenance::default();
+            provenance.counts.lost = count;
+            let notes = notes.iter().map(|(name, lost)| ((*name).to_owned(), (*lost).to_owned()));
+            provenance.notes.extend(notes);
+            lost(&provenance)
+        };
+        assert!(said(0, &[("lost.runs.writeback_mark_inode_dirty", "3")]).is_empty());
+        assert_eq!(said(9, &[]), ["9 events were lost: it is unknown why"]);
+        let of_new = said(9, &[("lost.new_cpu.3", "9")]);
+        assert!(of_new[0].starts_with("9 events were lost: CPUs were added"), "{of_new:?}");
+        assert!(!of_new[0].contains("--ring-size"), "{of_new:?}");
+        let both = said(9, &[("lost.cpu.0", "9"), ("lost.new_cpu.1", UNKNOWN)]);
+        assert!(both[0].starts_with("9 events were lost: the kernel's buffer"), "{both:?}");
+        assert!(!both[0].contains("CPUs") && both[1].starts_with("CPU 1 came online"), "{both:?}");
+        assert_eq!(said(0, &[("lost.new_cpu.1", UNKNOWN)]), both[1..]);
+    }
 }

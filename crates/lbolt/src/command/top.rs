@@ -74,6 +74,7 @@ fn of_capture(options: &TopOptions) -> capture::Options {
         keep_bytes: KEEP_BYTES,
         after: Duration::ZERO,
         own_process: std::process::id(),
+        counts_are_enough: true,
     }
 }
 

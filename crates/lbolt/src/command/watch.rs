@@ -6,7 +6,7 @@ use crate::resolve;
 use crate::run::incidents::{Limits, Writer};
 use crate::run::session::control;
 use ::capture::caretaker;
-use ::capture::condition::Bound;
+use ::capture::condition::{Bound, armed};
 use ::capture::load::Load;
 use cli::WatchOptions;
 use messages::fault::{Fault, failure, unable};
@@ -93,8 +93,9 @@ fn watch(
                 began = Some(Instant::now());
                 limits.iter().for_each(|limit| note(limit));
                 note(&format!(
-                    "watching; each minute is written to {}; Ctrl-C ends it",
-                    history.display()
+                    "watching; each minute is written to {}; {}; Ctrl-C ends it",
+                    history.display(),
+                    armed(&options.when)
                 ));
                 load.begin()?;
             }
@@ -223,6 +224,7 @@ fn of_capture(options: &WatchOptions) -> capture::Options {
         keep_bytes: options.before_size,
         after: options.after,
         own_process: std::process::id(),
+        counts_are_enough: false,
     }
 }
 

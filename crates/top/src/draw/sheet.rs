@@ -43,6 +43,7 @@ pub(crate) fn draw(page: &mut Page<'_>, view: View, panel: &Panel, way: Way) {
 fn nothing(view: View, panel: &Panel) -> &'static str {
     match (panel.sheet.hidden, view) {
         (1.., _) => "the filter hides all rows (Esc clears it)",
+        _ if panel.sheet.is_unknown => "unknown: no request was captured",
         (_, View::Waits) => "nobody waits for others",
         (_, View::Storms) => "none",
         _ => "none in this time",

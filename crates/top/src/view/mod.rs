@@ -146,6 +146,8 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Row>,
     /// Rows that the filter hides.
     pub(crate) hidden: usize,
+    /// Whether it is unknown what rows there would be.
+    pub(crate) is_unknown: bool,
 }
 
 /// By what a table is sorted.
@@ -205,7 +207,8 @@ impl View {
             // What was summed up is last, however great.
             a.key.is_others.cmp(&b.key.is_others).then(by).then_with(|| a.key.cmp(&b.key))
         });
-        Sheet { hidden: all - rows.len(), rows }
+        let is_unknown = !matches!(self, Self::Devices) && window.is_counted_alone();
+        Sheet { hidden: all - rows.len(), rows, is_unknown }
     }
 }
 

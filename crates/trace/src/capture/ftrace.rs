@@ -112,11 +112,14 @@ impl Instance {
     fn begin(&mut self) -> io::Result<()> {
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &BUFFER_KIB.to_string())?;
-        for cpu in aya::util::online_cpus().map_err(|(_, e)| e)? {
+        // Those that are offline, too: they may come online.
+        for cpu in 0..super::cpus() {
             let path = format!("per_cpu/cpu{cpu}/trace_pipe_raw");
             let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let file = openat(&self.directory, path, flags, Mode::empty())?;
-            self.cpus.push((cpu as u16, file.into()));
+            match openat(&self.directory, path, flags, Mode::empty()) {
+                Err(Errno::NOENT) => {}
+                opened => self.cpus.push((cpu as u16, opened?.into())),
+            }
         }
         let with_bios = bios::are_alone_anywhere();
         let is_wanted = |name: &&str| with_bios || !OF_BIOS.contains(name);

@@ -189,10 +189,18 @@ pub fn default_ring_bytes() -> u32 {
     cpus().saturating_mul(2 << 20).max(16 << 20)
 }
 
-/// One more than the highest number of a CPU that is online.
+/// One more than the highest number of a CPU that this machine has, be it online or not: it may
+/// come online at any time.
 fn cpus() -> u32 {
-    let highest = aya::util::online_cpus().ok().and_then(|cpus| cpus.into_iter().max());
-    highest.unwrap_or(0) + 1
+    let present = std::fs::read_to_string("/sys/devices/system/cpu/present").ok();
+    let highest = present.as_deref().and_then(highest);
+    // Without /sys/devices/system/cpu/present, as on no kernel that is known.
+    highest.or_else(|| aya::util::online_cpus().ok()?.into_iter().max()).unwrap_or(0) + 1
+}
+
+/// The last number of a list of ranges, "0-3,8-11".
+fn highest(ranges: &str) -> Option<u32> {
+    ranges.trim().rsplit(['-', ',']).next()?.parse().ok()
 }
 
 /// What was found in the ring.
@@ -211,6 +219,9 @@ pub struct Drained {
 pub struct Losses {
     /// Steps for which the ring had no space, by CPU: a record may be of several.
     pub records: Vec<u64>,
+    /// Steps on CPUs of which nothing is captured, because they came meanwhile; none if they are
+    /// not counted.
+    pub on_new_cpus: BTreeMap<usize, Option<u64>>,
     /// Requests whose time of queueing was not found any more, by CPU.
     pub queue_times: Vec<u64>,
     /// Steps at which a program was left out, because on that CPU it was running already; by the
@@ -238,6 +249,14 @@ impl Records {
         match self {
             Self::Own(rings) => rings.drain(until_ns, each),
             Self::Kernel(ring) => ring.drain(until_ns, each),
+        }
+    }
+
+    /// How many CPUs have room for records.
+    fn cpus(&self) -> usize {
+        match self {
+            Self::Own(rings) => rings.cpus(),
+            Self::Kernel(_) => usize::MAX,
         }
     }
 
@@ -446,9 +465,12 @@ impl Capture {
     /// What could not be kept.
     /// Errors: a kernel that refuses.
     pub fn losses(&self) -> Result<Losses, CaptureError> {
-        let (records, queue_times) = self.records.lost();
+        let (mut records, queue_times) = self.records.lost();
+        let new = records.split_off(self.records.cpus().min(records.len()));
+        let new = (self.records.cpus()..).zip(new).filter(|(_, lost)| *lost > 0);
         Ok(Losses {
             records,
+            on_new_cpus: new.map(|(cpu, lost)| (cpu, Some(lost))).collect(),
             queue_times,
             runs: self.runs_left_out.clone().map_or_else(|| self.loaded.runs_left_out(), Ok)?,
             second: self.second.lost(),
@@ -488,6 +510,17 @@ impl Capture {
 mod tests {
     use super::*;
     use crate::event::{Step, Unseen};
+
+    #[test]
+    fn the_highest_cpu_is_the_last_of_the_list() {
+        for (list, wanted) in [("0-3\n", Some(3)), ("0", Some(0)), ("0,2-5,9\n", Some(9))] {
+            assert_eq!(highest(list), wanted);
+        }
+        assert_eq!(highest("\n"), None);
+        // A CPU that is offline now counts, too.
+        let online = aya::util::online_cpus().unwrap();
+        assert!(online.iter().all(|cpu| *cpu < cpus()));
+    }
 
     fn are_loaded(ids: &[u32]) -> usize {
         let loaded = aya::programs::loaded_programs().filter_map(Result::ok);

@@ -68,7 +68,7 @@ struct {
 #endif
 
 /*
- * Written before the programs are loaded: CPUs that have cells, those online then; cells of each,
+ * Written before the programs are loaded: CPUs that have cells, those present then; cells of each,
  * a power of two; and whether all see stores in their order. A CPU that comes later loses all, which is counted.
  */
 volatile const u32 cells_cpus = 1;

@@ -125,6 +125,11 @@ impl Rings {
         })
     }
 
+    /// CPUs that have cells.
+    pub(super) fn cpus(&self) -> usize {
+        self.readers.len()
+    }
+
     /// What each CPU could not keep: records, and times of queueing.
     pub(super) fn lost(&self) -> impl Iterator<Item = (u64, u64)> {
         let at = |cpu, place| self.rings.word(cpu * RING_BYTES + place).load(Ordering::Relaxed);

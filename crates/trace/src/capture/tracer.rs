@@ -30,6 +30,8 @@ pub enum TracerError {
     Bpf(#[from] CaptureError),
     #[error(transparent)]
     Perf(#[from] PerfError),
+    #[error("{}", LoadError::NotPermitted)]
+    NotPermitted,
     #[error("capture requests by BPF or perf: failed to {bpf}; failed to {perf}")]
     Neither { bpf: CaptureError, perf: PerfError },
 }
@@ -40,7 +42,7 @@ pub enum Tracer {
     /// By BPF.
     Exact(Box<Capture>),
     /// By perf.
-    Inexact(PerfCapture),
+    Inexact(Box<PerfCapture>),
 }
 
 type IsAskedFor = fn(&CaptureOptions) -> bool;
@@ -64,7 +66,9 @@ impl Tracer {
         method: Method,
     ) -> Result<(Self, Option<CaptureError>), TracerError> {
         let refused = match method {
-            Method::Perf => return Ok((Self::Inexact(PerfCapture::load(options)?), None)),
+            Method::Perf => {
+                return Ok((Self::Inexact(Box::new(PerfCapture::load(options)?)), None));
+            }
             Method::Bpf | Method::Auto => match Capture::load(options) {
                 Ok(capture) => return Ok((Self::Exact(Box::new(capture)), None)),
                 Err(refused) => refused,
@@ -78,8 +82,13 @@ impl Tracer {
             return Err(refused.into());
         }
         match PerfCapture::load(options) {
-            Ok(capture) => Ok((Self::Inexact(capture), Some(refused))),
-            Err(perf) => Err(TracerError::Neither { bpf: refused, perf }),
+            Ok(capture) => Ok((Self::Inexact(Box::new(capture)), Some(refused))),
+            Err(perf) => Err(match (&refused, &perf) {
+                (CaptureError::Load(LoadError::NotPermitted), perf) if perf.is_of_rights() => {
+                    TracerError::NotPermitted
+                }
+                _ => TracerError::Neither { bpf: refused, perf },
+            }),
         }
     }
 

@@ -46,7 +46,7 @@ impl Paired {
 }
 
 fn end(capture: PerfCapture) -> Paired {
-    end_of(Tracer::Inexact(capture))
+    end_of(Tracer::Inexact(Box::new(capture)))
 }
 
 fn end_of(mut tracer: Tracer) -> Paired {

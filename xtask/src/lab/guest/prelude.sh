@@ -157,6 +157,17 @@ cpus_change() {
   wait $!
 }
 
+# cpus_are 0|1: offline or online, half of them.
+cpus_are() {
+  local cpu
+  for cpu in 4 5 6 7; do echo "$1" >/sys/devices/system/cpu/cpu$cpu/online; done
+}
+
+# cpus_come COMMAND...: with CPUs that were offline when the capture began.
+cpus_come() {
+  cpus_are 1 && sleep 1 && "$@"
+}
+
 # file_load OPTION...: fio on files in $at, and then all that is left to write.
 file_load() {
   local code

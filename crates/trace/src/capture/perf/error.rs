@@ -40,6 +40,17 @@ pub enum PerfError {
     Other { what: &'static str, source: io::Error },
 }
 
+impl PerfError {
+    /// Whether a user with more rights could.
+    pub(crate) fn is_of_rights(&self) -> bool {
+        match self {
+            Self::NotPermitted => true,
+            Self::Tracefs(source) => source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
+    }
+}
+
 /// What a refused tracepoint means.
 pub(super) fn of_opening(descriptors: usize) -> impl Fn(io::Error) -> PerfError {
     move |source| match errno(&source) {

@@ -17,7 +17,7 @@
 //!   no CPU can come with something older.
 //! - *Losses* are given by the ring itself when it has space again, and exactly at the stop (since
 //!   Linux 6.0; before, what was lost last may not be known).
-//! - *A CPU that comes online* while it is captured is not seen.
+//! - *A CPU that comes online* is captured from the next emptying on, and it is told which one.
 //!
 //! Non-goals: pairing (`pair`), files, which devices there are.
 
@@ -42,6 +42,7 @@ use error::{of_opening, of_the_ring, other};
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, ReadFormat, Sampler};
 use rustix::time::ClockId;
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::time::Duration;
 
@@ -76,11 +77,18 @@ struct Cpu {
     others: Vec<Counter>,
     /// As the ring tells it.
     lost: u64,
+    /// By the rings that it had before it was offline.
+    lost_before: u64,
 }
 
 /// The capture by perf; dropping it ends all of it.
 pub struct PerfCapture {
     cpus: Vec<Cpu>,
+    opening: Opening,
+    /// The CPUs that were online and captured when this was last looked at.
+    online: Vec<u32>,
+    /// Those that came online meanwhile.
+    came: BTreeSet<usize>,
     decoder: Decoder,
     /// Not handed over yet.
     held: Vec<Event>,
@@ -104,14 +112,45 @@ impl PerfCapture {
         };
         let open = |number: &u32| opening.cpu(*number as usize);
         let mut cpus = numbers.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        for place in 0..tracepoints.len() {
-            for cpu in &mut cpus {
-                cpu.counter(place).enable().map_err(other("to be enabled"))?;
-            }
-        }
+        enable(&mut cpus)?;
         let layouts = tracepoints.into_iter().map(|(_, layout)| layout).collect();
         let decoder = Decoder::new(layouts, selection, std::process::id());
-        Ok(Self { cpus, decoder, held: Vec::new(), is_stopped: false })
+        Ok(Self {
+            cpus,
+            opening,
+            online: numbers,
+            came: BTreeSet::new(),
+            decoder,
+            held: Vec::new(),
+            is_stopped: false,
+        })
+    }
+
+    /// Opens the tracepoints on CPUs that are online since the last time: the kernel takes them
+    /// away from one that goes offline. Where that is refused it is tried again the next time.
+    fn follow_cpus(&mut self) {
+        let Ok(mut online) = aya::util::online_cpus() else { return };
+        if online == self.online {
+            return;
+        }
+        let known = std::mem::take(&mut self.online);
+        online.retain(|number| known.contains(number) || self.take_in(*number as usize).is_ok());
+        self.online = online;
+    }
+
+    fn take_in(&mut self, number: usize) -> Result<(), PerfError> {
+        self.came.insert(number);
+        let mut cpu = self.opening.cpu(number)?;
+        enable(std::slice::from_mut(&mut cpu))?;
+        match self.cpus.iter_mut().find(|cpu| cpu.number == number) {
+            Some(before) => {
+                before.count_lost();
+                cpu.lost_before = before.lost + before.lost_before;
+                *before = cpu;
+            }
+            None => self.cpus.push(cpu),
+        }
+        Ok(())
     }
 
     /// Hands over what the rings hold, in the order of its time; of the last moment, only after the
@@ -125,6 +164,9 @@ impl PerfCapture {
         let mut drained = Drained::default();
         for cpu in &mut self.cpus {
             cpu.take(&mut self.decoder, &mut self.held, steps, &mut drained);
+        }
+        if !self.is_stopped {
+            self.follow_cpus();
         }
         // Each ring is a run, which this sort makes use of.
         self.held.sort_by_key(|event| (event.time_ns, event.step.rank(), event.cpu));
@@ -143,10 +185,11 @@ impl PerfCapture {
 
     /// What could not be kept; until the stop, what the rings have told so far.
     pub fn losses(&self) -> Losses {
-        let mut losses = Losses::default();
+        let on_new_cpus = self.came.iter().map(|cpu| (*cpu, None)).collect();
+        let mut losses = Losses { on_new_cpus, ..Losses::default() };
         for cpu in &self.cpus {
             losses.records.resize(losses.records.len().max(cpu.number + 1), 0);
-            losses.records[cpu.number] = cpu.lost;
+            losses.records[cpu.number] = cpu.lost + cpu.lost_before;
         }
         losses
     }
@@ -154,8 +197,7 @@ impl PerfCapture {
     /// No more is recorded, and what is in the rings can be drained.
     /// Errors: a kernel that refuses.
     pub fn stop(&mut self) -> Result<(), PerfError> {
-        let tracepoints = self.cpus.iter().map(|cpu| 1 + cpu.others.len()).max().unwrap_or(0);
-        for place in (0..tracepoints).rev() {
+        for place in (0..self.cpus.first().map_or(0, Cpu::tracepoints)).rev() {
             for cpu in &mut self.cpus {
                 cpu.counter(place).disable().map_err(other("to be disabled"))?;
             }
@@ -167,6 +209,10 @@ impl PerfCapture {
 }
 
 impl Cpu {
+    fn tracepoints(&self) -> usize {
+        1 + self.others.len()
+    }
+
     /// The tracepoint at this place of their table.
     fn counter(&mut self, place: usize) -> &mut Counter {
         match place {
@@ -206,6 +252,16 @@ impl Cpu {
     }
 }
 
+/// All of a tracepoint before any of the next.
+fn enable(cpus: &mut [Cpu]) -> Result<(), PerfError> {
+    for place in 0..cpus.first().map_or(0, Cpu::tracepoints) {
+        for cpu in &mut *cpus {
+            cpu.counter(place).enable().map_err(other("to be enabled"))?;
+        }
+    }
+    Ok(())
+}
+
 /// How many a record says that were lost: after the event's number, u64.
 fn lost(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(8..16)?.try_into().ok()?))
@@ -231,7 +287,7 @@ impl Opening {
         for counter in &counters {
             ioctl::set_output(counter, ring.as_counter()).map_err(other("to share a ring"))?;
         }
-        Ok(Cpu { number, ring, others: counters, lost: 0 })
+        Ok(Cpu { number, ring, others: counters, lost: 0, lost_before: 0 })
     }
 }
 
