@@ -263,6 +263,8 @@ impl<'a> Session<'a> {
                 repeats_below: session.options.repeats_below(),
                 repeats_by_file: session.options.repeats_by_file,
             };
+            // First: a device may be gone by the time the programs are loaded.
+            session.presence.begin(devices);
             let (tracer, why_not_bpf) = Tracer::load(&options, method)?;
             let limits = Limits {
                 why_not_bpf: why_not_bpf.as_ref().map(ToString::to_string),
@@ -287,7 +289,6 @@ impl<'a> Session<'a> {
                 session.check.borrow_mut().begin(devices, zero_ns);
             }
             session.quick.iter_mut().for_each(|quick| quick.begin(zero_ns));
-            session.presence.begin(devices);
             let stack = devices.stack().iter();
             stack.for_each(|(upper, lowers)| session.intake.lies_on(upper, lowers));
             session.devices.add(devices.clone());

@@ -48,8 +48,8 @@ pub struct Alarm {
 
 impl Alarm {
     /// Waits for SIGUSR1, and for the conditions: any of them. If it is armed anew, what happened
-    /// must have been over for a time (`over`), have gone on for ten minutes, or be twice as bad, to
-    /// happen again.
+    /// must have been over for a time (`over`), have gone on for ten minutes, or be twice as bad,
+    /// to happen again.
     /// Errors: a signal that cannot be waited for.
     pub fn new(conditions: &[Condition], over: Duration) -> std::io::Result<Self> {
         let signalled = Arc::new(AtomicBool::new(false));

@@ -25,8 +25,8 @@ pub struct RoleId(pub u16);
 /// More roles than this are one.
 const MOST: usize = 1000;
 pub(crate) const OTHERS: &str = "others";
-/// Threads, and files with an owner, that are remembered. A thread beyond them has the role that its
-/// name tells each time; a file beyond them is its writer's.
+/// Threads, and files with an owner, that are remembered. A thread beyond them has the role that
+/// its name tells each time; a file beyond them is its writer's.
 const LEARNED_MOST: usize = 1 << 20;
 /// For whom a device beneath others works, where it is counted by itself.
 const ABOVE: &str = "devices above";
