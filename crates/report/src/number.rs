@@ -70,6 +70,13 @@ pub(crate) fn says_nothing(low: f64, high: f64) -> Option<String> {
     }
 }
 
+/// The same of the interval of a ratio, which tells which way it goes, and by how much at the
+/// least, where all of it lies on one side of 1, however wide.
+pub(crate) fn ratio_says_nothing(low: f64, high: f64) -> Option<String> {
+    let is_open = low <= 0.0 || (low..=high).contains(&1.0);
+    says_nothing(low, high).filter(|_| is_open)
+}
+
 /// The same of a number with half its interval.
 fn is_open(value: f64, half: f64) -> bool {
     half != 0.0 && says_nothing(value - half, value + half).is_some()
@@ -227,5 +234,14 @@ mod tests {
         let factor = says_nothing(5.16e-4, 1130.0).unwrap();
         assert!(factor.starts_with("spans a factor of 2"), "{factor}");
         assert_eq!(says_nothing(1.0, 4.0), None);
+        for (low, high, is_open) in [
+            (55.0, 1359.0, false),
+            (0.001, 0.2, false),
+            (0.0495, 22.6, true),
+            (-0.1, 0.5, true),
+            (0.9, 1.1, false),
+        ] {
+            assert_eq!(ratio_says_nothing(low, high).is_some(), is_open, "{low} {high}");
+        }
     }
 }

@@ -20,6 +20,7 @@ use model::record::Finding;
 use model::run::{RunDirectory, RunInfo};
 use report::visible_findings;
 use report::whatif::Shown;
+use sim::profile::Calibrated;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -67,7 +68,7 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
     "finished".clone_into(&mut info.state);
     directory.write_findings(&compared.findings, &info).map_err(of_records)?;
     directory.write_info(&info).map_err(of_records)?;
-    let mut text = rendered(&info, &compared.findings, &variants, options)?;
+    let mut text = rendered(&info, &compared.findings, &variants, is_calibrated(&model)?, options)?;
     if options.all && options.output.format == Format::Table {
         text += &responses(directory.path(), &variants, &gate)?;
     }
@@ -110,6 +111,12 @@ fn model(options: &WhatifOptions, trace: &TraceFile) -> anyhow::Result<String> {
     })?;
     note(&format!("the model is {model}; --model selects another"));
     Ok(model)
+}
+
+/// Whether a model is one of `lbolt calibrate`.
+fn is_calibrated(model: &str) -> anyhow::Result<bool> {
+    let range = Calibrated::read(&modelled::load(model, &[])?).map_err(modelled::refused)?;
+    Ok(range.is_some_and(|range| range.by.starts_with("lbolt calibrate")))
 }
 
 fn plan(options: &WhatifOptions, requested: &SimulationRequest<'_>) -> serde_json::Value {
@@ -179,6 +186,7 @@ fn rendered(
     info: &RunInfo,
     findings: &[Finding],
     variants: &[Variant],
+    is_calibrated: bool,
     options: &WhatifOptions,
 ) -> anyhow::Result<String> {
     let visible = visible_findings(findings);
@@ -188,6 +196,7 @@ fn rendered(
         findings: &visible,
         notes: told(|change| &change.notes),
         advice: told(|change| &change.advice),
+        is_calibrated,
     };
     Ok(match options.output.format {
         Format::Json => {

@@ -7,7 +7,7 @@ mod chart;
 
 use crate::answer::{Answer, Bar, Fact};
 use crate::experiments::{Experiment, Screen};
-use crate::number::{CANNOT_TELL, says_nothing, short_count, significant};
+use crate::number::{CANNOT_TELL, ratio_says_nothing, says_nothing, short_count, significant};
 use crate::ranking::Entrant;
 use crate::rows::{self, Column, View, plain};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
@@ -144,7 +144,9 @@ fn entry(row: &Row, column: &Column) -> String {
     let ends = row.figure(quantity).and_then(|gain| gain.low.zip(gain.high));
     match (plain(row, column), ends) {
         (text, Some((low, high)))
-            if quantity == GAIN && text != NOT_MEASURED && says_nothing(low, high).is_some() =>
+            if quantity == GAIN
+                && text != NOT_MEASURED
+                && ratio_says_nothing(low, high).is_some() =>
         {
             CANNOT_TELL.to_owned()
         }
@@ -191,7 +193,10 @@ pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
     let ratio = none.figure("read storm_ratio")?;
     // A ratio that may be 1 is no number to begin with.
     let number = match ratio.low.zip(ratio.high) {
-        Some((low, high)) if says_nothing(low, high).is_some() => CANNOT_TELL.to_owned(),
+        Some((low, high)) if ratio_says_nothing(low, high).is_some() => CANNOT_TELL.to_owned(),
+        Some((low, high)) if low > 1.0 && says_nothing(low, high).is_some() => {
+            format!("at least {}×", significant(low))
+        }
         Some((low, high)) if low <= 1.0 => format!("{}–{}×", significant(low), significant(high)),
         _ => format!("{}×", significant(ratio.value?)),
     };

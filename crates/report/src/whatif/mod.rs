@@ -7,7 +7,7 @@ mod screen;
 
 use crate::figure::Figure;
 use crate::listing::Listing;
-use crate::number::{CANNOT_TELL, says_nothing, significant};
+use crate::number::{CANNOT_TELL, ratio_says_nothing, significant};
 use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::{Finding, Subject};
@@ -23,6 +23,8 @@ pub struct Shown<'a> {
     pub notes: Vec<String>,
     /// How they are made on a machine of today.
     pub advice: Vec<String>,
+    /// Whether the model is one of `lbolt calibrate`.
+    pub is_calibrated: bool,
 }
 
 /// What of the responses is shown.
@@ -41,6 +43,11 @@ struct Row<'a> {
     error: Option<f64>,
     /// Whether it is known how far that may be off by chance.
     has_chance: bool,
+}
+
+/// Requests of an operation in a sentence.
+fn plural(op: &str) -> String {
+    if op == "flush" { "flushes".to_owned() } else { format!("{op}s") }
 }
 
 fn key(finding: &Finding, key: &str) -> String {
@@ -117,7 +124,7 @@ fn ratio(finding: &Finding) -> String {
 fn interval(finding: &Finding) -> String {
     match Figure::of(finding).ends() {
         None => "none".into(),
-        Some((low, high)) if says_nothing(low, high).is_some() => CANNOT_TELL.into(),
+        Some((low, high)) if ratio_says_nothing(low, high).is_some() => CANNOT_TELL.into(),
         Some((low, high)) => format!("[{}, {}]", significant(low), significant(high)),
     }
 }

@@ -1,10 +1,10 @@
 //! The first screen of a change: who gains, who loses and whether beyond the interval; what the
 //! intervals rest on; what to do; then the classes before and after.
 
-use super::{Row, Shown, counts, key, rows, table, title};
+use super::{Row, Shown, counts, key, plural, rows, table, title};
 use crate::doubt;
 use crate::figure::Figure;
-use crate::number::{says_nothing, significant};
+use crate::number::{ratio_says_nothing, says_nothing, significant};
 use crate::screen::{Screen, short};
 use crate::statement::Statement;
 use model::record::{Finding, Verdict};
@@ -84,7 +84,8 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
     // The change's own is the last.
     let doubts = suspect.into_iter().flat_map(|row| row.ratio.doubts.last());
     let doubts = doubts.map(|doubt| format!("Suspect: {}.", doubt::sentence(doubt)));
-    let mut all: Vec<String> = changes.iter().map(of_change).chain(doubts).collect();
+    let told = changes.iter().map(of_change).chain(would_tell(shown, rows));
+    let mut all: Vec<String> = told.chain(doubts).collect();
     all.push(basis_of(rows));
     all.extend(led("Modelled: ", &shown.notes));
     all.extend(led("To do it: ", &shown.advice));
@@ -118,26 +119,57 @@ fn told(row: &Row<'_>) -> String {
     };
     let ends = Figure::of(row.ratio).ends();
     let is_within = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
-    let plural = if row.op == "flush" { "flushes".to_owned() } else { format!("{}s", row.op) };
-    let before = show_time_ns(row.before);
-    if let Some(why) = ends.and_then(|(low, high)| says_nothing(low, high)) {
+    let plural = plural(&row.op);
+    let (before, after) = (show_time_ns(row.before), show_time_ns(row.after));
+    if let Some(why) = undecided(row) {
         return format!(
-            "{plural}: cannot tell yet ({before} before, {} after; the interval {why}: a model \
-             with narrower parameters, as of lbolt calibrate, would tell)",
-            show_time_ns(row.after)
+            "{plural}: cannot tell yet ({before} before, {after} after; the interval {why})"
         );
+    }
+    if let Some(least) = ends.and_then(|(low, high)| at_least(low, high)) {
+        return format!("{plural} {} from {before} to {after} ({least})", moved(ratio));
     }
     let moves = match () {
         () if (0.9995..=1.0005).contains(&ratio) => "stays at".to_owned(),
         () if is_within => format!("does not clearly change: from {before} to"),
-        () if ratio < 1.0 => format!("falls from {before} to"),
-        () => format!("rises from {before} to"),
+        () => format!("{} from {before} to", moved(ratio)),
     };
     let interval = ends.map_or_else(
         || ", no interval".to_owned(),
         |(low, high)| format!(" [{}, {}]", number(low), number(high)),
     );
-    format!("{plural} {moves} {} ({}{unit}{interval})", show_time_ns(row.after), number(ratio))
+    format!("{plural} {moves} {after} ({}{unit}{interval})", number(ratio))
+}
+
+fn moved(ratio: f64) -> &'static str {
+    if ratio < 1.0 { "falls" } else { "rises" }
+}
+
+/// Why it cannot be told which way a number goes.
+fn undecided(row: &Row<'_>) -> Option<String> {
+    Figure::of(row.ratio).ends().and_then(|(low, high)| ratio_says_nothing(low, high))
+}
+
+/// So many times the other at the least are worth a word.
+const LEAST_TIMES: f64 = 1.1;
+
+/// What a wide interval on one side of 1 says: `at least 55.0× higher, at most 1359×`.
+fn at_least(low: f64, high: f64) -> Option<String> {
+    says_nothing(low, high)?;
+    let (least, most, way) =
+        if low > 1.0 { (low, high, "higher") } else { (1.0 / high, 1.0 / low, "lower") };
+    let [from, to] = [least, most].map(significant);
+    (least >= LEAST_TIMES).then(|| format!("at least {from}× {way}, at most {to}×"))
+}
+
+/// What would tell of a number which way it goes; nothing where that is told of all.
+fn would_tell(shown: &Shown<'_>, rows: &[&Row<'_>]) -> Option<String> {
+    rows.iter().find(|row| row.statistic == "mean" && undecided(row).is_some())?;
+    let how = match shown.is_calibrated {
+        true => "calibrate again with more --rounds",
+        false => "`lbolt calibrate` fits one to a device",
+    };
+    Some(format!("A model with narrower bounds may tell: {how}."))
 }
 
 /// What the intervals rest on.
@@ -157,7 +189,7 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
     let mut errors: Vec<String> = Vec::new();
     for row in rows.iter().filter(|row| row.statistic == "mean" && row.op != "all") {
         let error = row.error.map(|error| show_change(100.0 * (error - 1.0), 0) + " %");
-        let text = error.map(|error| format!("{}s {error}", row.op));
+        let text = error.map(|error| format!("{} {error}", plural(&row.op)));
         errors.extend(text.filter(|text| !errors.contains(text)));
     }
     let (chance, these) = match rows.iter().any(|row| row.has_chance) {
@@ -174,5 +206,67 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
              {}){chance}. They assume that {these} no greater after the change.",
             errors.join(", ")
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::Interval;
+    use model::record::subject::{Change, Subject};
+
+    /// What a change does to the mean of an operation, and within which ratios.
+    fn change(op: &str, after_ns: f64, within: (f64, f64)) -> Vec<Finding> {
+        let subject = Subject::Change(Change {
+            change: "drives=2".into(),
+            device: "sda".into(),
+            model: "disk".into(),
+            op: op.into(),
+        });
+        let found = |name: &str, value: f64| Finding::new(&subject, name, Some(value), 8, "m");
+        let ends = (Some(within.0), Some(within.1));
+        vec![
+            found("before_count", 9.0),
+            found("before_mean_ns", 1e6),
+            found("after_mean_ns", after_ns),
+            found("change_mean_ratio", after_ns / 1e6).within(Interval::Parameters, ends),
+            found("model_mean_ratio", 1.1),
+        ]
+    }
+
+    fn said(findings: &[Finding], is_calibrated: bool) -> String {
+        let all: Vec<Finding> = change("all", 1e6, (0.9, 1.1));
+        let findings = &[&all[..1], findings].concat();
+        let shown = Shown { findings, is_calibrated, ..Shown::default() };
+        screen(&shown, None).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_wide_interval_on_one_side_of_none_says_at_least_how_much() {
+        let worse = said(&change("read", 293e6, (55.0, 1359.0)), false);
+        let sentence = "reads rises from 1.00 ms to 293 ms (at least 55.0× higher, at most 1359×).";
+        assert!(worse.contains(sentence) && !worse.contains("cannot tell"), "{worse}");
+        let little = said(&change("read", 3e5, (0.2, 0.998)), false);
+        assert!(little.contains("from 1.00 ms to 300 µs (-70 % [-80, 0])"), "{little}");
+        let better = said(&change("write", 1e4, (0.001, 0.02)), false);
+        let sentence =
+            "writes falls from 1.00 ms to 10.0 µs (at least 50.0× lower, at most 1000×).";
+        assert!(better.contains(sentence) && better.contains("[0.00100, 0.0200]"), "{better}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_of_several_has_one_remedy() {
+        let all: Vec<Finding> = ["read", "write", "flush"]
+            .into_iter()
+            .flat_map(|op| change(op, 2e6, (0.1, 40.0)))
+            .collect();
+        let text = said(&all, false);
+        assert_eq!(text.matches("cannot tell yet").count(), 3, "{text}");
+        assert_eq!(text.matches("`lbolt calibrate` fits one").count(), 1, "{text}");
+        assert!(text.contains("flushes +10 %") && !text.contains("flushs"), "{text}");
+        let calibrated = said(&all, true);
+        assert!(calibrated.contains("calibrate again with more --rounds"), "{calibrated}");
+        assert!(!calibrated.contains("lbolt calibrate"), "{calibrated}");
+        assert!(!said(&change("read", 2e6, (1.9, 2.1)), false).contains("narrower"));
     }
 }
