@@ -231,7 +231,7 @@ fn loss(victim: Victim, cause: Cause, sum: &Sum, storms: &[Storm]) -> Loss {
     let half_ns = NORMAL_95 * (sum.error_ns + sum.chance_ns2.sqrt());
     let mut by_op: Vec<(Op, f64)> = sum.by_op.iter().map(|(op, ns)| (*op, *ns)).collect();
     by_op.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let storms_ns = largest(storms, sum.lost_ns);
+    let storms_ns = largest(storms, cause.is_still(), sum.lost_ns);
     let starts_ns: Vec<i64> = storms_ns.iter().map(|(from_ns, _)| *from_ns).collect();
     Loss {
         victim,
@@ -249,11 +249,13 @@ fn loss(victim: Victim, cause: Cause, sum: &Sum, storms: &[Storm]) -> Loss {
     }
 }
 
-/// Storms in the order of time, those that are near each other as one.
-pub(crate) fn united(mut storms: Vec<Storm>) -> Vec<Storm> {
+/// Storms in the order of time, those that are near each other as one; not so where the device
+/// stood still, which it did not in between.
+pub(crate) fn united(mut storms: Vec<Storm>, is_still: bool) -> Vec<Storm> {
+    let gap_ns = if is_still { 0 } else { GAP_NS };
     storms.sort_unstable();
     storms.dedup_by(|next, last| {
-        let is_near = next.from_ns - last.until_ns <= GAP_NS;
+        let is_near = next.from_ns - last.until_ns <= gap_ns;
         if is_near {
             last.until_ns = last.until_ns.max(next.until_ns);
             last.lost_ns += next.lost_ns;
@@ -264,8 +266,8 @@ pub(crate) fn united(mut storms: Vec<Storm>) -> Vec<Storm> {
 }
 
 /// Begins and ends of what was lost at once.
-fn largest(storms: &[Storm], lost_ns: f64) -> Vec<(i64, i64)> {
-    let mut storms = united(storms.to_vec());
+fn largest(storms: &[Storm], is_still: bool, lost_ns: f64) -> Vec<(i64, i64)> {
+    let mut storms = united(storms.to_vec(), is_still);
     storms.sort_by_key(|storm| std::cmp::Reverse(storm.lost_ns));
     let mut told_ns = 0.0;
     let last_needed = storms.iter().find(|storm| {

@@ -6,6 +6,7 @@
 
 use super::actors::RoleId;
 use super::disk::{PartNumber, Waited, Watch};
+use super::sums::Storm;
 use super::waits::Class;
 use hashbrown::HashTable;
 use model::histogram::{ListedHistogram, SparseHistogram};
@@ -238,6 +239,8 @@ pub(crate) struct Book {
     pub(crate) width_ns: i64,
     /// How long roles had requests in flight, by role and slice.
     pub(crate) busy_ns: Vec<Vec<i64>>,
+    /// When it stood still, in the order of time.
+    stalled_ns: Vec<(i64, i64)>,
     pages: Vec<Page>,
     /// Where the page of a class is.
     places: HashTable<usize>,
@@ -257,6 +260,7 @@ impl Book {
             time_ns,
             width_ns: WIDTH_NS,
             busy_ns: Vec::new(),
+            stalled_ns: Vec::new(),
             pages: Vec::new(),
             places: HashTable::new(),
             last: (0..0, 0),
@@ -268,6 +272,23 @@ impl Book {
             book.width_ns = book.width_ns.saturating_mul(2);
         }
         book
+    }
+
+    /// A storm as the times in it at which the device stood still, each with its part of what was
+    /// lost; as it is where none is known.
+    pub(crate) fn stalls_in(&self, storm: Storm) -> Vec<Storm> {
+        let clipped = self.stalled_ns.iter().map(|(from_ns, until_ns)| Storm {
+            from_ns: storm.from_ns.max(*from_ns),
+            until_ns: storm.until_ns.min(*until_ns),
+            lost_ns: 0,
+        });
+        let mut stalls: Vec<Storm> = clipped.filter(|of| of.from_ns < of.until_ns).collect();
+        let length_ns = |of: &Storm| (of.until_ns - of.from_ns) as f64;
+        let all_ns: f64 = stalls.iter().map(length_ns).sum();
+        for stall in &mut stalls {
+            stall.lost_ns = (storm.lost_ns as f64 * length_ns(stall) / all_ns).round() as u64;
+        }
+        if stalls.is_empty() { vec![storm] } else { stalls }
     }
 
     /// Puts what is open to the rest.
@@ -372,6 +393,10 @@ impl Watch<Class> for Book {
             self.busy_ns[role][slice] += next_ns - from_ns;
             from_ns = next_ns;
         }
+    }
+
+    fn stalled(&mut self, from_ns: i64, until_ns: i64) {
+        self.stalled_ns.push((from_ns, until_ns));
     }
 
     fn waited(&mut self, wait: &mut Waited<Class>) {

@@ -191,6 +191,8 @@ pub(crate) struct Disk<C> {
 pub(crate) trait Watch<C> {
     /// From one moment to another, a role had requests in flight.
     fn busy(&mut self, from_ns: i64, until_ns: i64, role: RoleId);
+    /// From one moment to another, it completed nothing and stood still.
+    fn stalled(&mut self, _from_ns: i64, _until_ns: i64) {}
     /// A wait ended.
     fn waited(&mut self, wait: &mut Waited<C>);
 }
@@ -334,7 +336,7 @@ impl<C> Disk<C> {
     }
 
     /// At a completion: if it was long in coming, the time since the last one is the device's.
-    fn settle(&mut self, now_ns: i64, (number, work): (usize, f64)) {
+    fn settle(&mut self, now_ns: i64, (number, work): (usize, f64), watch: &mut impl Watch<C>) {
         let has_flush = || {
             let mut in_flight = self.acts.iter().zip(self.count.iter().skip(ACTS));
             in_flight.any(|(act, count)| act.op == Op::Flush && *count > 0)
@@ -353,6 +355,7 @@ impl<C> Disk<C> {
         (*sum_ns, *count) = (*sum_ns + for_ns as f64, *count + 1.0);
         if is_long && is_unusual {
             self.stall();
+            watch.stalled(self.since.completed_ns, now_ns);
         }
         self.begin_anew(now_ns);
     }
@@ -470,7 +473,7 @@ impl<C> Disk<C> {
                 self.begin_anew(end_ns.max(self.since.completed_ns));
             }
             // Who waits for it has the time of the device, too.
-            Some(Going::Request(number, work)) => self.settle(end_ns, (*number, *work)),
+            Some(Going::Request(number, work)) => self.settle(end_ns, (*number, *work), watch),
             _ => {}
         }
         let Some(Open { going, wait }) = self.open[place].take() else { return };

@@ -40,6 +40,11 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
+    /// Whether it is that the device stood still.
+    pub(crate) fn is_still(self) -> bool {
+        self == Self::Nobody(Circumstance::Device)
+    }
+
     /// The one before all others.
     pub(crate) fn first() -> Self {
         Self::Role(RoleId(0))

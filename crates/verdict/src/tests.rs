@@ -217,6 +217,16 @@ fn a_device_that_pauses_by_itself_is_to_blame_itself() {
     let findings = load.findings();
     let [(victim, cause, lost_s)] = &named(&findings)[..] else { panic!("{:?}", named(&findings)) };
     assert_eq!((victim.as_str(), cause.as_str()), ("reader", "device"));
+    // Requests go on around each pause, which alone is told as the time that it stood still.
+    let [begins, ends] = ["affected_from_ns", "affected_until_ns"].map(|of| values(&findings, of));
+    let pauses: Vec<(f64, f64)> =
+        begins.iter().zip(&ends).map(|(from, until)| (from / 1e9, until / 1e9)).collect();
+    assert_eq!(pauses.len(), 3, "{pauses:?}");
+    for (number, (from_s, until_s)) in pauses.into_iter().enumerate() {
+        let pause_s = 5.0 + 10.0 * number as f64;
+        assert!((pause_s - 0.005..pause_s + 0.005).contains(&from_s), "{from_s}");
+        assert!((pause_s + 0.095..pause_s + 0.105).contains(&until_s), "{until_s}");
+    }
     // 3 pauses of 50 reads, which lose 100, 98, … 2 ms.
     assert!((7.55..7.70).contains(lost_s), "{lost_s}");
 }

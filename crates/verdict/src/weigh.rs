@@ -527,9 +527,18 @@ fn keep_storms(scene: &Scene<'_>, (victim, by_slice): &(Victim, BySlice), sums: 
         let storms = storms.into_iter().filter(|(from_ns, until_ns, ns)| {
             *ns >= least_ns || *ns >= STORM_NS && is_at_end(*from_ns, *until_ns)
         });
-        let storms: Vec<Storm> = storms
-            .map(|(from_ns, until_ns, ns)| Storm { from_ns, until_ns, lost_ns: ns.round() as u64 })
-            .collect();
+        let storms = storms.map(|(from_ns, until_ns, ns)| Storm {
+            from_ns,
+            until_ns,
+            lost_ns: ns.round() as u64,
+        });
+        // A wait is longer than the device stood still in it.
+        let storms: Vec<Storm> = match cause {
+            Cause::Nobody(Circumstance::Device) => {
+                storms.flat_map(|storm| scene.book.stalls_in(storm)).collect()
+            }
+            _ => storms.collect(),
+        };
         if !storms.is_empty() {
             sums.storms.entry((*victim, cause)).or_default().extend(storms);
         }

@@ -5,6 +5,7 @@
 
 use super::told::Loss;
 use crate::history::stamp;
+use model::circumstance::Circumstance;
 use model::units::{show_moment, show_time_ns};
 
 /// Storms whose times are told one by one.
@@ -14,6 +15,9 @@ const WHOLE: f64 = 0.7;
 /// From then on moments are told as clocks do.
 const HOUR_NS: f64 = 3600e9;
 
+/// What is shorter is told to the hundredth of a second.
+const SHORT_NS: f64 = 1e8;
+
 /// What ends the sentence of a loss, and a sentence of the storms' spans behind it.
 pub(super) fn of(loss: &Loss<'_>) -> (String, String) {
     let zero_ns = loss.values.get("clock_zero_unix_ns");
@@ -22,7 +26,9 @@ pub(super) fn of(loss: &Loss<'_>) -> (String, String) {
         return Default::default();
     };
     let in_storms: f64 = storms.iter().map(|(from, until)| until - from).sum();
-    if storms.len() == 1 || in_storms > WHOLE * (until - from) {
+    // Between two times at which a device stood still it did not.
+    let is_still = loss.circumstance() == Some(Circumstance::Device);
+    if storms.len() == 1 || in_storms > WHOLE * (until - from) && !is_still {
         return (format!(", from {}", span((*from, *until), zero_ns)), String::new());
     }
     let every = loss.values.get("affected_period_ns");
@@ -36,7 +42,10 @@ pub(super) fn of(loss: &Loss<'_>) -> (String, String) {
 fn span((from, until): (f64, f64), zero_ns: Option<f64>) -> String {
     let own = match until >= HOUR_NS {
         true => format!("{} to {}", show_moment(from), show_moment(until)),
-        false => format!("{:.1} to {:.1} s", from / 1e9, until / 1e9),
+        false => {
+            let decimals = if until - from < SHORT_NS { 2 } else { 1 };
+            format!("{:.decimals$} to {:.decimals$} s", from / 1e9, until / 1e9)
+        }
     };
     let Some(zero_ns) = zero_ns else { return own };
     let at = |ns: f64| stamp((zero_ns + ns) as i64, "%H:%M:%SZ");

@@ -8,6 +8,7 @@ use crate::{Storm, united};
 use analyze::statistics::NORMAL_95;
 use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
+use model::circumstance::Circumstance;
 use model::history::{By, Line, Loss, Pair};
 use model::record::RollupRow;
 use std::collections::BTreeMap;
@@ -51,13 +52,13 @@ impl OfPair {
     }
 
     /// How many storms there were, how long in all, and the time from one to the next.
-    fn storms(&self) -> ((u64, u64), Option<f64>) {
+    fn storms(&self, is_still: bool) -> ((u64, u64), Option<f64>) {
         let as_storm = |(from_ns, until_ns): &(i64, i64)| Storm {
             from_ns: *from_ns,
             until_ns: *until_ns,
             lost_ns: 0,
         };
-        let one_by_one = united(self.storms.iter().map(as_storm).collect());
+        let one_by_one = united(self.storms.iter().map(as_storm).collect(), is_still);
         let times = one_by_one.iter().map(|storm| (storm.until_ns - storm.from_ns).unsigned_abs());
         let (count, sum_ns) = self.more_storms;
         let all = (count + one_by_one.len() as u64, sum_ns + times.sum::<u64>());
@@ -190,8 +191,9 @@ impl Losses {
     fn of(&self, names: &Names, of_pair: &OfPair) -> Loss {
         let lost_ns = of_pair.lost_ns();
         let (worst_unix_ns, worst_lost_ns) = worst(&in_order(&of_pair.times));
-        let (storms, period_ns) = of_pair.storms();
-        let [victim, operation, device, _, host, cgroup] = names;
+        let [victim, operation, device, cause, host, cgroup] = names;
+        let is_still = *cause == Circumstance::Device.marked();
+        let (storms, period_ns) = of_pair.storms(is_still);
         let waited = self.waited.get(&Lent([victim, operation, device, "", host, cgroup]));
         let percent = |lost_ns: f64, span: std::ops::Range<i64>| {
             let within = waited?.iter().filter(|(from, _)| span.contains(from));

@@ -320,7 +320,7 @@ fn sums(so_far: &SoFar, span: &Span, names: &Names<'_>) -> BTreeMap<Place, Sums>
     }
     for of in &so_far.losses {
         let key = key_of_lost(of, names);
-        for storm in united(of.storms.clone()) {
+        for storm in united(of.storms.clone(), of.cause == Err(Circumstance::Device)) {
             if storm.lost_ns >= STORM_NS {
                 let key = RollupKey { counted: Counted::Storm, ..key.clone() };
                 let unix_ns = |ns: i64| span.from_unix_ns + (ns - span.from_ns);

@@ -262,7 +262,7 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     };
     // Also those on the boundaries of minutes, which are two rows.
     let begins: Vec<i64> =
-        united(storms.map(storm).collect()).iter().map(|s| s.from_ns / S).collect();
+        united(storms.map(storm).collect(), false).iter().map(|s| s.from_ns / S).collect();
     let expected: Vec<i64> = [20].into_iter().chain((24..170).step_by(5)).collect();
     assert_eq!(begins, expected);
     for (kept, made) in kept.values().zip(made.values()) {
