@@ -103,9 +103,7 @@ pub(crate) fn sheet(compared: &Compared, about: &About) -> Sheet {
         .figure("", "B", |(_, row)| value(row.b, &row.unit))
         .figure("", "Change", |(_, row)| percent(row.difference_percent))
         .figure("", "95% interval", |(_, row)| interval(row))
-        .figure("", "Noise", |(_, row)| {
-            row.noise_floor_percent.map_or(NOT_MEASURED.into(), |p| format!("±{}", digits(p)))
-        })
+        .figure("", "Noise", |(_, row)| noise(row))
         .remark("Verdict", verdict)
         .grid();
     Sheet {
@@ -315,6 +313,21 @@ fn interval(row: &Comparison) -> String {
     }
 }
 
+/// From here on the noise of a ratio is told by both ends: +191 % is as far as -66 %.
+const WIDE_PERCENT: f64 = 10.0;
+
+fn noise(row: &Comparison) -> String {
+    let is_ratio = [row.a, row.b].iter().all(|value| value.is_some_and(|value| value > 0.0));
+    match row.noise_floor_percent {
+        None => NOT_MEASURED.to_owned(),
+        Some(above) if is_ratio && above >= WIDE_PERCENT => {
+            let below = 100.0 * (1.0 / (1.0 + above / 100.0) - 1.0);
+            format!("{} to {}", percent(Some(below)), percent(Some(above)))
+        }
+        Some(above) => format!("±{}", digits(above)),
+    }
+}
+
 /// What is not a finite number is null.
 fn finite(value: Option<f64>) -> Value {
     value.filter(|value| value.is_finite()).into()
@@ -450,6 +463,13 @@ pub(crate) mod tests {
         assert!(text.contains("cannot tell (needs 24 passes)"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         assert!(markdown(&compared, &about).contains("| worse |"));
+    }
+
+    #[test]
+    fn wide_noise_is_told_by_both_ends() {
+        let of = |percent| Comparison { noise_floor_percent: percent, ..row(Outcome::Worse) };
+        let texts = [None, Some(2.12), Some(191.0)].map(|percent| noise(&of(percent)));
+        assert_eq!(texts, ["n.m.", "±2.1%", "-66% to +191%"]);
     }
 
     #[test]

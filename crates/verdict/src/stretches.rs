@@ -12,7 +12,7 @@ use model::record::{Call, Flags, Op, Request, Subject};
 pub struct Stretches {
     length: u64,
     rows: u64,
-    traffic: ByClass<(u64, Op)>,
+    traffic: ByClass<(u64, u32, Op)>,
 }
 
 /// Stretches of a trace: a dozen, so that each is long against what makes neighbours alike.
@@ -68,23 +68,31 @@ impl Stretches {
         let stretch = self.rows / self.length;
         self.rows += 1;
         if !row.flags.contains(Flags::OWN) && row.is_asked() {
-            self.traffic.of((stretch, row.op)).add(&Share::of(row));
+            self.traffic.of((stretch, row.device, row.op)).add(&Share::of(row));
         }
     }
 
-    /// The series of all requests, and of each operation.
-    pub fn series(&self) -> Vec<Series> {
+    /// The series of all requests, of each operation, and of each of a device; `name` is that of a
+    /// device.
+    pub fn series(&self, name: impl Fn(u32) -> String) -> Vec<Series> {
         let mut ops = Op::ALL;
         ops.sort_by_key(|op| op.name());
-        let classes = std::iter::once(None).chain(ops.into_iter().map(Some));
-        let series = classes.flat_map(|op| {
-            let is_in = |class: &(u64, Op)| op.is_none_or(|op| op == class.1);
+        let all = std::iter::once((None, None)).chain(ops.map(|op| (None, Some(op))));
+        let devices = self.traffic.by(|(_, device, _)| Some(*device)).into_iter();
+        let of_devices = devices.flat_map(|(device, _)| ops.map(|op| (Some(device), Some(op))));
+        let series = all.chain(of_devices).flat_map(|(device, op)| {
+            let is_in = |(_, of_device, of_op): &(u64, u32, Op)| {
+                op.is_none_or(|op| op == *of_op) && device.is_none_or(|of| of == *of_device)
+            };
             let stretches = self.traffic.by(|class| is_in(class).then_some(class.0));
             let mut whole = Traffic::<ByOctave<128>>::default();
             stretches.iter().for_each(|(_, traffic)| whole.merge(traffic));
             let doubts = whole.doubts();
-            let (by, class) = op.map_or(("all", "all"), |op| ("op", op.name()));
-            let subject = Subject::class(by, class);
+            let subject = match (device, op) {
+                (Some(device), Some(op)) => Subject::device_op(&name(device), op.name()),
+                (_, Some(op)) => Subject::class("op", op.name()),
+                _ => Subject::class("all", "all"),
+            };
             QUANTITIES.map(|(quantity, value)| Series {
                 subject: subject.clone(),
                 quantity: quantity.to_owned(),

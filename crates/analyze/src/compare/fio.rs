@@ -198,9 +198,9 @@ fn of_group(name: &str, jobs: &[&Job<'_>]) -> Vec<Series> {
         subject,
         quantity: quantity.to_owned(),
         values: vec![value],
-        interval: None,
         shape: jobs.first().map(|job| job.shape()).unwrap_or_default(),
         doubts: doubts.clone(),
+        ..Series::default()
     };
     values.into_iter().map(series).collect()
 }

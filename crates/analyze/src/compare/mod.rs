@@ -222,11 +222,49 @@ fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Compari
         remarks: vec![],
     };
     let unlike = question.refusal.clone().or_else(|| setting::unlike(a, b, &question.across));
-    if unlike.is_some() {
+    let is_unlike = unlike.is_some();
+    if is_unlike {
         (row.outcome, row.reason) = (Outcome::NotComparable, unlike);
+    }
+    if let (Some(of_a), Some(of_b), false) = (of_time(a), of_time(b), is_unlike) {
+        hold_intervals(&mut row, of_a, of_b, question.effect_percent);
+        return (row, Measured::default());
     }
     let measured = measure(&mut row, (&of_a, &of_b), question);
     (row, measured)
+}
+
+/// The only value of a side that is of its whole time, with its interval.
+fn of_time(runs: &OfKey<'_>) -> Option<(f64, (f64, f64))> {
+    let [Series { values, interval, is_of_time: true, .. }] = runs.as_slice() else { return None };
+    Some((values.first().copied()?, (*interval)?))
+}
+
+/// Two values whose intervals are apart differ; those of whole traces have nothing else.
+fn hold_intervals(
+    row: &mut Comparison,
+    (a, of_a): (f64, (f64, f64)),
+    (b, of_b): (f64, (f64, f64)),
+    effect_percent: f64,
+) {
+    let percent = |a: f64, b: f64| (a > 0.0).then(|| 100.0 * (b / a - 1.0));
+    (row.a, row.b, row.method) = (Some(a), Some(b), "intervals".to_owned());
+    row.difference_percent = percent(a, b);
+    let ends = percent(of_a.1, of_b.0).zip(percent(of_a.0, of_b.1));
+    (row.low_percent, row.high_percent) = ends.unzip();
+    row.outcome = match ends {
+        _ if of_b.0 > of_a.1 => direction(&row.quantity, 1.0),
+        _ if of_b.1 < of_a.0 => direction(&row.quantity, -1.0),
+        Some((low, high)) if low >= -effect_percent && high <= effect_percent => {
+            Outcome::NoDifference
+        }
+        _ if a == b => Outcome::NoDifference,
+        _ => {
+            let overlap = "the 95 % intervals of A and B overlap; longer traces would tell";
+            row.reason = Some(overlap.to_owned());
+            Outcome::CannotTell
+        }
+    };
 }
 
 /// The values of a side: those of its only run, or one of each run.

@@ -388,3 +388,31 @@ fn a_planted_delay_is_found_at_the_number_that_is_recommended() {
         }
     }
 }
+
+/// Whole traces have a value and its interval: apart they differ, else nobody can tell.
+#[test]
+fn values_of_whole_traces_differ_where_their_intervals_are_apart() {
+    let side = |value: f64, half: f64| {
+        vec![vec![Series {
+            quantity: "lost_percent".into(),
+            values: vec![value],
+            interval: Some((value - half, value + half)),
+            is_of_time: true,
+            ..Series::default()
+        }]]
+    };
+    let question = question(Unit::Stretch);
+    for (a, b, outcome) in [
+        ((4.0, 1.0), (10.0, 2.0), Outcome::Worse),
+        ((10.0, 2.0), (4.0, 1.0), Outcome::Better),
+        ((4.0, 3.0), (8.0, 3.0), Outcome::CannotTell),
+        ((10.0, 0.1), (10.1, 0.1), Outcome::NoDifference),
+        ((0.0, 0.0), (0.0, 0.0), Outcome::NoDifference),
+        ((0.0, 0.0), (5.0, 1.0), Outcome::Worse),
+    ] {
+        let compared = compare(&side(a.0, a.1), &side(b.0, b.1), &question);
+        let row = &compared.rows[0];
+        assert_eq!(row.outcome, outcome, "{a:?} {b:?} {row:?}");
+        assert!(row.needed.is_none() && compared.tested == 0, "{row:?}");
+    }
+}

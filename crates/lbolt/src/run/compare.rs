@@ -5,20 +5,23 @@
 
 use crate::run::session::Outcome;
 use ::verdict::stretches::{Stretches, of_calls};
+use analysis::response::analyse_run;
+use analysis::trace::device_name;
 use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
 use analyze::compare::{Question, Unit};
+use capture::gate::Gate;
 use messages::fault::{Fault, failure, of_records};
 use model::doubt::Code;
 use model::engine::EngineKind;
 use model::history::History;
 use model::quote;
 use model::record::requests::RequestFile;
-use model::record::{Context, Subject};
+use model::record::{Context, Subject, WAIT_FOR_THREAD};
 use model::run::{RunDirectory, RunInfo};
 use model::text_file::{RUN_BYTES_MAX, read_most};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// One run, or one file of fio's.
@@ -199,7 +202,8 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
         while let Some(batch) = reader.next_batch().map_err(of_records)? {
             batch.rows().for_each(|row| stretches.add(&row));
         }
-        let of_stretches = stretches.series();
+        let provenance = file.provenance();
+        let of_stretches = stretches.series(|device| device_name(device, &provenance));
         let is_known = |s: &Series| {
             of_stretches.iter().any(|o| o.quantity == s.quantity && o.subject == s.subject)
         };
@@ -210,14 +214,71 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
         // What a program waited for comes before what a device was given.
         let context = Context::read(run.path()).map_err(of_records)?;
         series.splice(..0, of_calls(&context.calls));
+        if run.requests().exists() {
+            series.splice(..0, lost(run)?);
+        }
     }
     Ok(series)
 }
+
+/// Roles that have less than this part of all waiting are left out.
+const LEAST_WAITING: f64 = 0.01;
+
+/// Before all else: which part of its waiting each role lost to others, or to nobody. What it
+/// waited for a thread is what that one lost.
+fn lost(run: &RunDirectory) -> anyhow::Result<Vec<Series>> {
+    let findings = analyse_run(run.path(), &Gate::default())?.findings();
+    // An estimate tells of no wait how long it would have been, and may be off by all of itself.
+    let compared: BTreeSet<&Subject> =
+        findings.iter().filter(|f| f.quantity == "affected_mean_ns").map(|f| &f.subject).collect();
+    let is_own = |wait: &str| !wait.starts_with(WAIT_FOR_THREAD);
+    let mut waited_ns: BTreeMap<&str, f64> = BTreeMap::new();
+    // What was lost, and the square of half its interval.
+    let mut lost: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for finding in &findings {
+        let value = finding.value.unwrap_or(0.0);
+        match (&finding.subject, finding.quantity.as_str()) {
+            (Subject::Wait(of), "waited_ns") if is_own(&of.wait) => {
+                *waited_ns.entry(&of.victim).or_default() += value;
+            }
+            (Subject::Blame(of), "lost_ns") if of.storm.is_none() && is_own(&of.wait) => {
+                let half_ns = match finding.low.zip(finding.high) {
+                    Some((low, high)) => (high - low) / 2.0,
+                    None if compared.contains(&finding.subject) => 0.0,
+                    None => value,
+                };
+                let sum = lost.entry(&of.victim).or_default();
+                *sum = (sum.0 + value, sum.1 + half_ns.powi(2));
+            }
+            _ => {}
+        }
+    }
+    let least_ns = LEAST_WAITING * waited_ns.values().sum::<f64>();
+    let roles = waited_ns.into_iter().filter(|(_, ns)| *ns > least_ns);
+    let of_role = |(role, waited_ns): (&str, f64)| {
+        let (lost_ns, half_ns2) = lost.get(role).copied().unwrap_or_default();
+        let percent = |ns: f64| 100.0 * ns.max(0.0) / waited_ns;
+        let half_ns = half_ns2.sqrt();
+        Series {
+            subject: Subject::class("role", role),
+            quantity: LOST.to_owned(),
+            values: vec![percent(lost_ns)],
+            interval: Some((percent(lost_ns - half_ns), percent(lost_ns + half_ns))),
+            is_of_time: true,
+            ..Series::default()
+        }
+    };
+    Ok(roles.map(of_role).collect())
+}
+
+/// What of its waiting a role lost.
+const LOST: &str = "lost_percent";
 
 /// What is compared if nobody says: a rate, what it costs, and the worst that a user often meets.
 /// The cost is a request's: a share of the CPU rises with the rate, and what is faster would look
 /// worse.
 const HEADLINES: &[&str] = &[
+    LOST,
     "rate_bytes_per_s",
     "cpu_operation_ns",
     "cpu_total_operation_ns",
@@ -266,8 +327,10 @@ pub(crate) fn ready(
     let names = if a.is_fio() && b.is_fio() { Names::Jobs } else { Names::Programs };
     let (mut of_a, mut of_b) = (a.series(names), b.series(names));
     meet_targets(&mut of_a, &mut of_b);
+    let devices = meet_devices(&mut of_a, &mut of_b);
     choose(&mut of_a, &mut of_b, requested.metric)?;
-    let differences = differences(&a.infos(), &b.infos());
+    let mut differences = differences(&a.infos(), &b.infos());
+    differences.splice(..0, devices);
     let forbids =
         |d: &&Difference| d.aspect.is_some_and(|aspect| !requested.across.contains(&aspect));
     let forbidden: Vec<String> =
@@ -308,6 +371,39 @@ fn meet_targets(a: &mut [Vec<Series>], b: &mut [Vec<Series>]) {
             series.subject = series.subject.clone().without_target();
         }
     }
+}
+
+/// What traces of different devices differ in, before all else. Of one device, the same on both
+/// sides, its requests are all requests, and are compared once.
+fn meet_devices(a: &mut [Vec<Series>], b: &mut [Vec<Series>]) -> Option<Difference> {
+    let (of_a, of_b) = (devices(a), devices(b));
+    if of_a == of_b && of_a.len() == 1 {
+        for series in a.iter_mut().chain(b.iter_mut()) {
+            let by_op: BTreeSet<Subject> = series.iter().map(|s| s.subject.clone()).collect();
+            let is_time = |of: &str| ["response_", "done_"].iter().any(|part| of.starts_with(part));
+            series.retain(|s| match &s.subject {
+                Subject::DeviceOp(of) if is_time(&s.quantity) => {
+                    !by_op.contains(&Subject::class("op", &of.op))
+                }
+                _ => true,
+            });
+        }
+    }
+    let listed = |of: &BTreeSet<String>| of.iter().cloned().collect::<Vec<_>>().join(", ");
+    (of_a != of_b && !of_a.is_empty() && !of_b.is_empty()).then(|| Difference {
+        aspect: None,
+        name: "traced devices".to_owned(),
+        a: listed(&of_a),
+        b: listed(&of_b),
+    })
+}
+
+fn devices(runs: &[Vec<Series>]) -> BTreeSet<String> {
+    let of_device = |series: &Series| match &series.subject {
+        Subject::DeviceOp(of) => Some(of.device.clone()),
+        _ => None,
+    };
+    runs.iter().flatten().filter_map(of_device).collect()
 }
 
 fn targets(runs: &[Vec<Series>]) -> BTreeSet<String> {
@@ -404,6 +500,28 @@ mod tests {
         let cell = |target: &str| of(Subject::cell(target, "read", 1), "rate_bytes_per_s");
         let again = of(Subject::cell(volume, "read", 1), "rate_operations_per_s");
         vec![vec![cell("ext4:4k"), cell(volume), again, of(commit, "rate_operations_per_s")]]
+    }
+
+    /// Traces of a device each: by operation, and by device.
+    fn trace(device: &str) -> Vec<Vec<Series>> {
+        let of = |subject: Subject| Series {
+            subject,
+            quantity: "response_mean_ns".into(),
+            values: vec![1.0, 2.0, 3.0],
+            ..Series::default()
+        };
+        vec![vec![of(Subject::class("op", "read")), of(Subject::device_op(device, "read"))]]
+    }
+
+    #[test]
+    fn one_device_is_compared_once_and_two_are_said_to_differ() {
+        let (mut a, mut b) = (trace("sda"), trace("sda"));
+        assert_eq!(meet_devices(&mut a, &mut b), None);
+        assert_eq!((a[0].len(), b[0].len()), (1, 1));
+        let (mut a, mut b) = (trace("sda"), trace("sdb"));
+        let said = meet_devices(&mut a, &mut b).unwrap().to_string();
+        assert_eq!(said, "traced devices: sda in A, sdb in B");
+        assert_eq!((a[0].len(), b[0].len()), (2, 2));
     }
 
     #[test]

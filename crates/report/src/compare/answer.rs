@@ -7,18 +7,18 @@ use crate::number::significant;
 use crate::sheet::NOT_MEASURED;
 use model::comparison::{Compared, Comparison, Outcome};
 
-/// The answer in a sentence: which side, by how much, of what. It is made of the row that differs
-/// most of those that are sure.
+/// The answer in a sentence: which side, by how much, of what. It is made of the row that surely
+/// differs most.
 pub fn answer(compared: &Compared, about: &About) -> String {
     let sure = |row: &&Comparison| {
         matches!(row.outcome, Outcome::Better | Outcome::Worse | Outcome::Differs)
     };
-    let ratio = |row: &&Comparison| {
-        row.difference_percent.map_or(0.0, |percent| (1.0 + percent / 100.0).ln().abs())
-    };
+    // What is sure of a change: the end of its interval that is nearer to none.
+    let ratio = |percent: Option<f64>| percent.map_or(0.0, |of| (1.0 + of / 100.0).ln().abs());
+    let least = |row: &&Comparison| ratio(row.low_percent).min(ratio(row.high_percent));
     let greatest = |is_suspect| {
         let rows = measured(compared).filter(|row| sure(row) && row.is_suspect() == is_suspect);
-        rows.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+        rows.max_by(|a, b| least(a).total_cmp(&least(b)))
     };
     match greatest(false).or_else(|| greatest(true)) {
         Some(row) => difference(row),
@@ -28,8 +28,8 @@ pub fn answer(compared: &Compared, about: &About) -> String {
 
 /// `B is worse: its rate of read_4k is 10 % lower than A's, 90.0 MB/s instead of 100 MB/s …`
 fn difference(row: &Comparison) -> String {
-    let change = row.difference_percent.unwrap_or(0.0);
-    let (size, way) = (digits(change.abs()), if change < 0.0 { "lower" } else { "higher" });
+    let size = row.difference_percent.map_or_else(String::new, |of| digits(of.abs()) + " ");
+    let way = if row.b < row.a { "lower" } else { "higher" };
     let of = subject(&row.subject);
     let of = if of == "all" { String::new() } else { format!(" of {of}") };
     let within = match interval(row) {
@@ -43,7 +43,7 @@ fn difference(row: &Comparison) -> String {
     };
     let suspect = if row.is_suspect() { "; the row is suspect" } else { "" };
     format!(
-        "B {is}: its {}{of} is {size} {way} than A's, {} instead of {}{within}{suspect}.",
+        "B {is}: its {}{of} is {size}{way} than A's, {} instead of {}{within}{suspect}.",
         said(&row.quantity),
         value(row.b, &row.unit),
         value(row.a, &row.unit)
@@ -109,6 +109,7 @@ const SAID: &[(&str, &str)] = &[
     ("response_p99_ns", "p99 response time"),
     ("requested_per_s", "rate of requests"),
     ("lost_ns", "lost time"),
+    ("lost_percent", "lost share of the waiting"),
 ];
 
 fn said(quantity: &str) -> String {
@@ -138,6 +139,14 @@ mod tests {
              (95% interval -12% to -8.0%)."
         );
         assert!(with(vec![suspect], "passes").ends_with("; the row is suspect."));
+        let vague = Comparison {
+            difference_percent: Some(190.0),
+            low_percent: Some(1.5),
+            high_percent: Some(900.0),
+            ..row(Outcome::Worse)
+        };
+        let text = with(vec![vague, row(Outcome::Worse)], "passes");
+        assert!(text.contains("is 10% lower than A's"), "what is sure: {text}");
         let open = |needed| Comparison { needed, ..row(Outcome::CannotTell) };
         let like = row(Outcome::NoDifference);
         assert_eq!(

@@ -80,6 +80,14 @@ pub fn series(a: &Side, b: &Side) -> (Vec<Series>, Vec<Series>, usize) {
     let per_s = |side: &Side, slot: &i64, value: f64| {
         side.watched_ns.get(slot).map_or(0.0, |ns| value * 1e9 / *ns as f64)
     };
+    // What was lost in as long a time: of the side that was watched for longer, its part.
+    let lost = |side: &Side, other: &Side, slot: &i64| {
+        let lost_ns = side.lost_ns.get(slot).copied().unwrap_or(0.0).max(0.0);
+        let watched_ns = |of: &Side| of.watched_ns.get(slot).copied().unwrap_or(0) as f64;
+        lost_ns * (watched_ns(other) / watched_ns(side)).min(1.0)
+    };
+    let values = slots.iter().map(|slot| Some((lost(a, b, slot), lost(b, a, slot))));
+    push(&Subject::class("all", "all"), "lost_ns", values.collect());
     for (key, in_a) in &a.responses {
         let Some(in_b) = b.responses.get(key) else { continue };
         let subject = Subject::class("device", &format!("{} {}", key.0, key.1));
@@ -108,11 +116,5 @@ pub fn series(a: &Side, b: &Side) -> (Vec<Series>, Vec<Series>, usize) {
         push(&subject, "response_p99_ns", both(&quantile(0.99)));
         push(&subject, "response_max_ns", both(&greatest));
     }
-    let lost = |side: &Side, slot: &i64| {
-        let lost_ns = side.lost_ns.get(slot).copied().unwrap_or(0.0).max(0.0);
-        per_s(side, slot, lost_ns) * side.slot_ns as f64 / 1e9
-    };
-    let values = slots.iter().map(|slot| Some((lost(a, slot), lost(b, slot))));
-    push(&Subject::class("all", "all"), "lost_ns", values.collect());
     (of_a, of_b, slots.len())
 }

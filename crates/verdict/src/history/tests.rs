@@ -268,6 +268,24 @@ fn like_hours_are_compared_and_the_rhythm_of_a_day_is_no_difference() {
     assert_eq!(outcome(1.3, "requested_per_s"), Outcome::NoDifference);
 }
 
+/// As `history` has it, and no more: a minute of which 45 s were watched lost what was seen.
+#[test]
+fn what_was_lost_is_compared_as_it_was_watched_and_first() {
+    let side = |watched_s: u64, lost_ns: f64| {
+        let mut side = Side::new(0, MINUTE_NS);
+        side.take(&watched(0, watched_s).lent());
+        side.take(&lost(("db", "backup"), 0, lost_ns).lent());
+        side
+    };
+    let of = |a: Side, b: Side| {
+        let (of_a, of_b, _) = series(&a, &b);
+        assert_eq!(of_a[0].quantity, "lost_ns");
+        (of_a[0].values[0], of_b[0].values[0])
+    };
+    assert_eq!(of(side(45, 9e9), side(45, 6e9)), (9e9, 6e9));
+    assert_eq!(of(side(30, 9e9), side(60, 6e9)), (9e9, 3e9));
+}
+
 #[test]
 fn times_in_which_much_was_lost_at_once_are_counted_and_so_is_how_sure_a_loss_is() {
     const S: i64 = 1_000_000_000;

@@ -35,8 +35,8 @@ quantities! {
     wait "call_flush_ns" "ns" "call: its own flush of the device's cache";
     wait "call_rest_ns" "ns" "call: the rest; all eight parts sum to waited_mean_ns";
     wait "calls_of_commit" "1" "mean number of calls that shared a commit";
-    blame "lost_ns" "ns" "time that waits took beyond calm, in the cause's part of them";
-    blame "lost_percent" "%" "lost_ns as a share of the victim's waits of this kind";
+    blame lower "lost_ns" "ns" "time that waits took beyond calm, in the cause's part of them";
+    blame lower "lost_percent" "%" "lost_ns as a share of the victim's waits of this kind";
     blame "lost_to_reads_percent", "lost_to_writes_percent", "lost_to_flushes_percent",
         "lost_to_discards_percent" "%"
         "share of lost_ns due to the cause's requests of that kind";
