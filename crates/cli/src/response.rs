@@ -59,7 +59,7 @@ pub struct ResponseOptions {
         conflicts_with_all = ["from", "to"])]
     pub last: Option<Duration>,
     /// Print only counts of response times in ticks of 1/60 s, as in the 1986 paper.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["all", "by", "top", "device", "role", "process", "file"])]
     pub ticks: bool,
     /// Format of the results on standard output.
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -96,6 +96,24 @@ fn the_first_screen_says_what_was_bad_when_and_who_did_it() {
     assert!(of_day.lines().count() > 130 && of_day.contains("areq-sz"), "{of_day}");
 }
 
+/// What nothing has in its name is no all-clear.
+#[test]
+fn a_selection_of_nothing_says_what_there_is() {
+    let lab = Lab::new();
+    a_day(&lab, "db: backend");
+    for (words, sentence) in [
+        ("--device sdz", "--device sdz is not in the history; its devices are vda"),
+        ("--role mysql", "--role mysql is not in the history; its roles are backup, db: backend"),
+        ("--role mysql --by device --format json", "--role mysql is not in the history"),
+        ("--compare 03:00..04:00 04:00..05:00 --device sdz", "its devices are vda"),
+    ] {
+        let ended = lab.run(&format!("history history {words}"));
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{words}: {}", ended.err);
+        assert!(ended.err.contains(sentence), "{words}: {}", ended.err);
+    }
+    assert!(shown(&lab, "--role back --device vd").contains("db: backend lost 8.1"));
+}
+
 #[test]
 fn parts_and_groups_are_selected() {
     let lab = Lab::new();
@@ -113,8 +131,8 @@ fn parts_and_groups_are_selected() {
         assert_eq!(names.len(), different.len(), "a name stands for one column: {names:?}");
     }
     assert!(shown(&lab, "--by cause").contains("backup"));
-    let none = shown(&lab, "--role nobody --last 2h");
-    assert!(none.contains("Nobody lost much time to others."), "{none}");
+    let little = shown(&lab, "--role backup --from 10:00 --to 11:00");
+    assert!(little.contains("Nobody lost much time to others"), "{little}");
     let json: serde_json::Value = serde_json::from_str(&shown(&lab, "--format json")).unwrap();
     assert_eq!(json["schema"], "lbolt.history/1");
     assert_eq!(json["losses"][0]["cause"], "backup");

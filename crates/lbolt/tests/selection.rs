@@ -240,7 +240,19 @@ fn a_process_is_shown_by_itself_and_none_that_matches_says_so() {
     assert!(text.starts_with("postgres: backend lost 1") && text.contains(writer), "{text}");
     let both = shown("--process postgres");
     assert!(both.contains(reader) && both.contains(writer), "{both}");
-    for words in ["--process 7", "--process mariadbd", "--role mariadbd"] {
-        assert_eq!(shown(words), "Nothing of the trace has what was selected in its name.");
+    for (words, sentence) in [
+        ("--process 7", "--process 7 is not in the trace; its processes are pid 101, pid 102"),
+        ("--process mariadbd --format json", "--process mariadbd is not in the trace"),
+        ("--role mariadbd", "--role mariadbd is not in the trace; its roles are "),
+        ("--role mariadbd --by cause", "--role mariadbd is not in the trace"),
+        ("--device sdz", "--device sdz is not in the trace; its devices are 8:0"),
+        ("--device sdz --format csv", "--device sdz is not in the trace"),
+        ("--by size --role postgres", "--by size does not count by role"),
+        ("--by wait --file pg_wal", "--by wait does not count by file"),
+    ] {
+        let ended = lab.run(&format!("response run {words}"));
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{words}: {}", ended.err);
+        assert!(ended.err.contains(sentence), "{words}: {}", ended.err);
     }
+    assert!(shown("--role postgres").contains("Devices, of all roles"));
 }

@@ -507,8 +507,8 @@ fn selections_that_cannot_be_are_refused_and_those_that_nothing_matches_say_so()
     lab.run("response log --folded bytes").assert_refused_by_usage("lbolt record --stacks");
     lab.run("response log --folded depth").assert_refused_by_usage("response");
     lab.run("response log --all --by size").assert_refused_by_usage("--by");
+    lab.run("response log --device sdz").assert_refused(2, &["its devices are"]);
     for (words, expected) in [
-        ("--device sdz", "Nothing of the trace has what was selected"),
         ("--by call", "nothing by call"),
         ("--by cgroup", "nothing by cgroup"),
         ("--by size", "by transfer size"),

@@ -2,6 +2,7 @@
 //! the guard · 4 `compare` found a regression · 5 not steady, or not faithful · 6 the output could
 //! not be printed · 7 `compare` cannot tell · 130 interrupted.
 
+use model::text::visible;
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -89,6 +90,30 @@ clauses!(
     trace::intake::RowsError,
     trace::output::OutputError,
 );
+
+/// Names that are told in a sentence.
+const MOST_NAMES: usize = 10;
+
+/// What was selected by a name that nothing in `place` has: which names there are.
+pub fn not_there(
+    option: &str,
+    wanted: &str,
+    place: &str,
+    known: impl IntoIterator<Item = String>,
+) -> anyhow::Error {
+    let known: Vec<String> = known.into_iter().map(|name| visible(&name).into_owned()).collect();
+    let names = match known.split_at_checked(MOST_NAMES) {
+        _ if known.is_empty() => "not named".to_owned(),
+        Some((told, more)) if more.len() > 1 => {
+            format!("{} and {} more", told.join(", "), more.len())
+        }
+        _ => known.join(", "),
+    };
+    let es = if option.ends_with('s') { "es" } else { "s" };
+    let wanted = visible(wanted);
+    let why = format!("--{option} {wanted} is not in {place}; its {option}{es} are {names}");
+    failure(Fault::Usage, why)
+}
 
 /// Records that could not be read or written, as an I/O failure with its sentence.
 pub fn of_records(error: impl Clause) -> anyhow::Error {

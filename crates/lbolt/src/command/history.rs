@@ -5,11 +5,11 @@ use crate::resolve::history::{Known, default_to_read, step_ns};
 use crate::run::fleet::too_many;
 use crate::run::history::gather;
 use ::verdict::history::compare::{Side, series};
-use ::verdict::history::{Asked, Ledger};
+use ::verdict::history::{Asked, Ledger, Names};
 use analysis::inputs::rollups_in;
 use analyze::compare::{Question, Unit, compare};
 use cli::{Format, HistoryOptions, PointSpan};
-use messages::fault::{Fault, failure, of_records};
+use messages::fault::{Fault, failure, not_there, of_records};
 use messages::output::terminal_width;
 use model::history::{By, HOUR_NS, History, HistoryError, Incident, Note, Query, incidents};
 use model::text::visible;
@@ -105,6 +105,9 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
     if ledger.is_full() {
         return Err(too_many("a history"));
     }
+    if let Some((option, wanted, known)) = ledger.absent() {
+        return Err(not_there(option, wanted, "the history", known.iter().cloned()));
+    }
     let overview = ledger.finish();
     let notes = texts(&notes);
     Ok(match options.format {
@@ -124,6 +127,37 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
 
 fn texts(notes: &[Note]) -> Vec<String> {
     notes.iter().map(|said| format!("{said}.")).collect()
+}
+
+/// A time that is compared, and the names of its devices.
+fn side(
+    history: &History,
+    options: &HistoryOptions,
+    (from_unix_ns, until_unix_ns): (i64, i64),
+    slot_ns: i64,
+) -> ((Side, Names), Vec<Note>) {
+    let without = Ledger::without(By::Time, 1);
+    let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::kinds(By::Time), without };
+    let is_taken = |device: Option<&str>| match (&options.device, device) {
+        (Some(wanted), Some(device)) => device.contains(wanted.as_str()),
+        _ => true,
+    };
+    let new = || (Side::new(from_unix_ns, slot_ns), Names::new(options.device.as_ref()));
+    gather(
+        history,
+        &query,
+        new,
+        |(side, devices), row| {
+            devices.take(row.device);
+            if is_taken(row.device) {
+                side.take(row);
+            }
+        },
+        |(side, devices), (other, names)| {
+            side.merge(other);
+            devices.merge(names);
+        },
+    )
 }
 
 /// One time against another.
@@ -149,28 +183,16 @@ fn compared(
     // An hour where there are enough of them: shorter ones are all alike.
     let slot_ns = HOUR_NS.min(lengths[0] / LEAST_SLOTS).max(model::history::MINUTE_NS);
     let mut notes = Vec::new();
-    let mut side = |(from_unix_ns, until_unix_ns): (i64, i64)| {
-        let without = Ledger::without(By::Time, 1);
-        let query = Query { from_unix_ns, until_unix_ns, kinds: Ledger::kinds(By::Time), without };
-        let is_taken = |device: Option<&str>| match (&options.device, device) {
-            (Some(wanted), Some(device)) => device.contains(wanted.as_str()),
-            _ => true,
-        };
-        let (side, said) = gather(
-            history,
-            &query,
-            || Side::new(from_unix_ns, slot_ns),
-            |side, row| {
-                if is_taken(row.device) {
-                    side.take(row);
-                }
-            },
-            Side::merge,
-        );
+    let mut devices = Names::new(options.device.as_ref());
+    let sides = spans.map(|span| {
+        let ((side, names), said) = side(history, options, span, slot_ns);
         notes.extend(said);
+        devices.merge(names);
         side
-    };
-    let sides = spans.map(&mut side);
+    });
+    if let Some((wanted, known)) = devices.absent() {
+        return Err(not_there("device", wanted, "the history", known.iter().cloned()));
+    }
     if sides.iter().any(Side::is_full) {
         return Err(too_many("a history"));
     }

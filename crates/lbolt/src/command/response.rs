@@ -9,12 +9,13 @@ use analysis::trace::TraceFile;
 use capture::CHANGED;
 use capture::gate::Gate;
 use cli::{Format, ResponseOptions};
-use messages::fault::{Fault, failure};
+use messages::fault::{Fault, failure, not_there};
 use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::Finding;
-use report::verdict::{Shown, chosen};
+use report::verdict::{Shown, absent, chosen};
 use report::visible_findings;
+use std::collections::BTreeSet;
 
 /// Runs the command.
 /// Errors: a trace that cannot be read; interruption.
@@ -28,10 +29,56 @@ pub(super) fn run(options: &ResponseOptions) -> anyhow::Result<()> {
             "--top limits the rows of tables on a terminal; leave out --top, or --format";
         return Err(failure(Fault::Usage, sentence));
     }
+    can_select(options)?;
     let mut analysed = analysed(options)?;
     analysed.provenance.notes.range(CHANGED.to_owned()..).map_while(changed).for_each(note);
     let findings = analysed.findings();
-    print(&shown(options, &mut analysed, &findings)?)
+    let selection = shown_rows(options, analysed.processes());
+    is_there(options, &selection, &findings)?;
+    print(&shown(options, &selection, &mut analysed, &findings)?)
+}
+
+/// Refuses a selection that the rows of --by cannot have.
+fn can_select(options: &ResponseOptions) -> anyhow::Result<()> {
+    let Some(by) = options.by.as_deref() else { return Ok(()) };
+    let given = [
+        ("device", options.device.is_some()),
+        ("role", options.role.is_some()),
+        ("process", options.process.is_some()),
+        ("file", options.file.is_some()),
+    ];
+    let known = report::verdict::selected_by(by);
+    match given.into_iter().find(|(option, is_given)| *is_given && !known.contains(option)) {
+        Some((option, _)) => {
+            let sentence = format!(
+                "failed to select a {option}: --by {by} does not count by {option}; leave out \
+                 --{option} or choose another --by"
+            );
+            Err(failure(Fault::Usage, sentence))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a selection of names that nothing in the trace has.
+fn is_there(
+    options: &ResponseOptions,
+    selection: &Shown,
+    findings: &[Finding],
+) -> anyhow::Result<()> {
+    if let Some((option, wanted, known)) = absent(findings, selection) {
+        return Err(not_there(option, wanted, "the trace", known));
+    }
+    match (&options.process, &selection.processes) {
+        (Some(wanted), Some(found)) if found.is_empty() => {
+            let of_process = |f: &Finding| {
+                f.subject.by_class().filter(|(by, _)| *by == "process").map(|(_, of)| of.to_owned())
+            };
+            let known: BTreeSet<String> = findings.iter().filter_map(of_process).collect();
+            Err(not_there("process", wanted, "the trace", known))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What became of a device during the capture, of a note of the trace.
@@ -81,6 +128,7 @@ pub(super) fn progress(gate: Gate) -> Ticker {
 /// The findings in the format that was requested.
 fn shown(
     options: &ResponseOptions,
+    selection: &Shown,
     analysed: &mut Analysed,
     findings: &[Finding],
 ) -> anyhow::Result<String> {
@@ -90,25 +138,24 @@ fn shown(
         return Ok(report::response::ticks(counts, options.format == Format::Csv));
     }
     if let Some(weight) = &options.folded {
-        return folded(findings, &shown_rows(options, analysed.processes()), weight);
+        return folded(findings, selection, weight);
     }
-    let selection = shown_rows(options, analysed.processes());
     Ok(match options.format {
         Format::Json => {
-            let answer = report::verdict::answer(findings, &selection);
+            let answer = report::verdict::answer(findings, selection);
             let trace = serde_json::json!({
                 "trace": options.trace.traces,
                 "origin": analysed.provenance.origin_name(),
                 "started_unix_ns": analysed.provenance.started_unix_ns,
             });
-            report::json(&trace, &answer, &chosen(findings, &selection))?
+            report::json(&trace, &answer, &chosen(findings, selection))?
         }
-        Format::Csv => report::csv(&chosen(findings, &selection)),
+        Format::Csv => report::csv(&chosen(findings, selection)),
         Format::Markdown => {
-            let findings = visible_findings(&chosen(findings, &selection));
+            let findings = visible_findings(&chosen(findings, selection));
             selected(&findings) + &report::response::markdown(&findings)
         }
-        Format::Table => tables(options, &visible_findings(findings), analysed.processes()),
+        Format::Table => tables(options, selection, &visible_findings(findings)),
     })
 }
 
@@ -126,10 +173,10 @@ fn folded(findings: &[Finding], shown: &Shown, weight: &str) -> anyhow::Result<S
 }
 
 /// What was selected, then every table, or the first rows.
-fn tables(options: &ResponseOptions, findings: &[Finding], processes: Vec<String>) -> String {
+fn tables(options: &ResponseOptions, selection: &Shown, findings: &[Finding]) -> String {
     let tables = match options.all {
         true => report::response::table(findings, terminal_width()),
-        false => first_rows(options, findings, processes),
+        false => first_rows(options, selection, findings),
     };
     selected(findings) + &tables
 }
@@ -141,13 +188,11 @@ fn selected(findings: &[Finding]) -> String {
 }
 
 /// The first screen, or the tables that were requested.
-fn first_rows(options: &ResponseOptions, findings: &[Finding], processes: Vec<String>) -> String {
+fn first_rows(options: &ResponseOptions, selection: &Shown, findings: &[Finding]) -> String {
     let top = options.top.map_or(usize::MAX, |top| top as usize);
     match options.by.as_deref().filter(|by| !report::verdict::TABLES.contains(by)) {
-        Some(by) => report::response::by(findings, by, top, terminal_width()),
-        None => {
-            report::verdict::screen(findings, &shown_rows(options, processes), terminal_width())
-        }
+        Some(by) => report::response::by(&chosen(findings, selection), by, top, terminal_width()),
+        None => report::verdict::screen(findings, selection, terminal_width()),
     }
 }
 

@@ -5,7 +5,7 @@ use analysis::trace::TraceFile;
 use analyze::profile::{Profiler, Span, is_request};
 use formats::export::Source as _;
 use host::drive::Control;
-use messages::fault::{Fault, failure, of_records};
+use messages::fault::{Fault, failure, not_there, of_records};
 use model::mix::Profile;
 use model::record::Request;
 use std::collections::BTreeMap;
@@ -67,15 +67,8 @@ fn chosen(
         None => seen.iter().max_by_key(|(_, of)| of.requests),
         Some(wanted) => {
             let found = seen.iter().find(|(device, _)| name(**device) == wanted);
-            let known = || seen.keys().map(|device| name(*device)).collect::<Vec<_>>().join(", ");
-            let refused = || {
-                format!(
-                    "--device {wanted} is not in the trace; its devices are \
-                                      {}",
-                    known()
-                )
-            };
-            Some(found.ok_or_else(|| failure(Fault::Usage, refused()))?)
+            let known = || seen.keys().map(|device| name(*device));
+            Some(found.ok_or_else(|| not_there("device", wanted, "the trace", known()))?)
         }
     };
     found.map(|(device, of)| (*device, *of)).ok_or_else(nothing)

@@ -4,6 +4,7 @@
 
 use super::shown::{Shown, has};
 use model::record::{Finding, Subject};
+use std::collections::BTreeSet;
 
 /// Findings of the devices, roles and files that are shown, and of one kind of table where only
 /// that is.
@@ -40,6 +41,55 @@ fn is_chosen(subject: &Subject, shown: &Shown) -> bool {
             is_shown && (is_storm || by.is_none_or(|by| of.by == by))
         }
         _ => by.is_none(),
+    }
+}
+
+/// What is selected by a name that nothing of the trace has: the option, the name, and the names
+/// that there are.
+pub fn absent<'s>(
+    findings: &[Finding],
+    shown: &'s Shown,
+) -> Option<(&'static str, &'s str, BTreeSet<String>)> {
+    let options = [("device", &shown.device), ("role", &shown.role), ("file", &shown.file)];
+    options.into_iter().find_map(|(option, wanted)| {
+        let wanted = wanted.as_deref()?;
+        let known: BTreeSet<String> = findings
+            .iter()
+            .flat_map(|finding| names(&finding.subject, option))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let is_absent = !known.iter().any(|name| has(name, Some(wanted)));
+        is_absent.then_some((option, wanted, known))
+    })
+}
+
+/// The options that select rows of a table, or of a class.
+pub fn selected_by(by: &str) -> &'static [&'static str] {
+    match by {
+        "wait" | "cause" | "call" | "stack" => &["device", "role", "process"],
+        "file" => &["device", "file"],
+        "layer" | "storm" => &["device"],
+        by if OF_DEVICES.contains(&by) => &["device"],
+        _ => &[],
+    }
+}
+
+/// The devices, roles or files that a finding is of.
+fn names<'f>(subject: &'f Subject, option: &str) -> Vec<&'f str> {
+    match (subject, option) {
+        (Subject::Wait(of), "device") => vec![&of.device],
+        (Subject::Wait(of), "role") => vec![&of.victim],
+        (Subject::Blame(of), "device") => vec![&of.device],
+        (Subject::Blame(of), "role") if !of.is_role => vec![&of.victim],
+        (Subject::Blame(of), "role") => vec![&of.victim, &of.cause],
+        (Subject::Stack(of), "device") => vec![&of.device],
+        (Subject::Stack(of), "role") => vec![&of.role],
+        (Subject::Layer(of), "device") => vec![&of.device],
+        (Subject::File(of), "device") => vec![&of.device],
+        (Subject::File(of), "file") => vec![&of.file],
+        (Subject::Class(of), option) if of.by == option => vec![&of.class],
+        _ => Vec::new(),
     }
 }
 

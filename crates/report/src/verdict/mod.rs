@@ -20,7 +20,7 @@ use crate::screen::{fitted, joined, limited, paragraphs, wide};
 use crate::statement::Statement;
 use crate::words::hang;
 pub(crate) use chart::all as charts;
-pub use chosen::chosen;
+pub use chosen::{absent, chosen, selected_by};
 use model::record::Finding;
 pub use selected::selected;
 pub use shown::Shown;
@@ -35,7 +35,7 @@ const LINES: usize = 35;
 pub(crate) const VERDICT_SPAN: &str = "verdict_span_ns";
 
 /// Where nothing is shown.
-const NOTHING: &str = "Nothing of the trace has what was selected in its name.\n";
+const NOTHING: &str = "No table has a row of what was selected.\n";
 
 /// The screen for a terminal of `width` columns: sentences, then what `shown` selects.
 pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
@@ -49,9 +49,6 @@ pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String
 fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
     let (width, columns) = (limited(width), wide(width));
     let told = Told::of(findings);
-    if shown.by.is_none() && shown.selects_roles() && !told.knows(shown) {
-        return NOTHING.to_owned();
-    }
     let said = if shown.by.is_some() { Vec::new() } else { sentences::all(&told, shown) };
     let sentences: Vec<String> = said.into_iter().map(|of| of.sentence).collect();
     let sentences = paragraphs(&sentences, width);

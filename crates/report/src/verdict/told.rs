@@ -3,6 +3,7 @@
 //! Non-goals: words.
 
 use super::shown::Shown;
+use model::circumstance::Circumstance;
 use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
 use model::record::{Finding, Subject};
 use std::collections::BTreeMap;
@@ -50,6 +51,11 @@ impl Loss<'_> {
         (&wait.device, &wait.victim, &wait.wait) == (&of.device, &of.victim, &of.wait)
     }
 
+    /// What it lost to, where that is nobody.
+    pub(super) fn circumstance(&self) -> Option<Circumstance> {
+        Circumstance::of_name(&self.of.cause).filter(|_| !self.of.is_role)
+    }
+
     pub(super) fn lost_ns(&self) -> f64 {
         self.values.or_zero("lost_ns")
     }
@@ -85,20 +91,23 @@ impl<'a> Told<'a> {
         most_first(&mut told.waits, "waited_ns");
         told.losses.sort_by(|a, b| b.lost_ns().total_cmp(&a.lost_ns()));
         most_first(&mut told.cgroups, "io_pressure_ns");
+        // The device that was waited for most, and of what nobody waited for the busiest.
+        most_first(&mut told.devices, "requested_bytes");
+        let waited_ns = |device: &str| -> f64 {
+            let of_device = told.waits.iter().filter(|(wait, _)| wait.device == device);
+            of_device.map(|(_, values)| values.or_zero("waited_ns")).sum()
+        };
+        told.devices.sort_by(|(a, _), (b, _)| waited_ns(&b.class).total_cmp(&waited_ns(&a.class)));
+        let moved = |values: &Values<'_>| {
+            values.or_zero("file_read_bytes") + values.or_zero("file_write_bytes")
+        };
+        told.files.sort_by(|(_, a), (_, b)| moved(b).total_cmp(&moved(a)));
         most_first(&mut told.unplaced, "unplaced_waits_ns");
         most_first(&mut told.short, "short_waits_ns");
         // Waiting tells more than what others waited for.
         most_first(&mut told.stacks, "stack_response_ns");
         most_first(&mut told.stacks, "stack_waited_ns");
         told
-    }
-
-    /// Whether anybody is known who is shown.
-    pub(super) fn knows(&self, shown: &Shown) -> bool {
-        let is_process = shown.processes.as_ref().is_some_and(|processes| !processes.is_empty());
-        is_process && shown.role.is_none()
-            || self.waits.iter().any(|(wait, _)| shown.has_role(&[&wait.victim]))
-            || self.losses.iter().any(|loss| loss.is_of(shown))
     }
 
     /// Whether calls and waits would be in the trace, had there been any.

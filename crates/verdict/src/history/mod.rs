@@ -33,9 +33,10 @@ use crate::merge::Merge as _;
 use hashbrown::{Equivalent, HashMap};
 use line::Cell;
 use losses::Losses;
+use model::circumstance::Circumstance;
 use model::history::{By, Line, Overview};
 use model::record::{Counted, RollupRow, operations};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use watch::Watch;
 
@@ -121,6 +122,43 @@ impl Asked {
     }
 }
 
+/// What is selected by its name, and the names that rows have: none where nothing is selected.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    wanted: Option<String>,
+    known: BTreeSet<String>,
+}
+
+impl Names {
+    /// Of no rows yet.
+    pub fn new(wanted: Option<&String>) -> Self {
+        Self { wanted: wanted.cloned(), known: BTreeSet::new() }
+    }
+
+    /// Takes a name of a row, if that has one that is no circumstance.
+    pub fn take(&mut self, name: Option<&str>) {
+        let Some(name) = name.filter(|name| self.wanted.is_some() && !name.is_empty()) else {
+            return;
+        };
+        let is_room = self.known.len() < NAMES_MOST && Circumstance::of_marked(name).is_none();
+        if is_room && !self.known.contains(name) {
+            self.known.insert(name.to_owned());
+        }
+    }
+
+    /// Adds what another took of other rows.
+    pub fn merge(&mut self, other: Self) {
+        self.known.extend(other.known);
+    }
+
+    /// What is selected and in no name, and the names that there are.
+    pub fn absent(&self) -> Option<(&str, &BTreeSet<String>)> {
+        let wanted = self.wanted.as_deref()?;
+        let is_there = self.known.iter().any(|name| name.contains(wanted));
+        (!is_there).then_some((wanted, &self.known))
+    }
+}
+
 /// A line's time and group.
 type CellKey = (i64, String);
 
@@ -147,6 +185,8 @@ pub struct Ledger {
     last: Option<(CellKey, Cell)>,
     losses: Losses,
     watch: Watch,
+    devices: Names,
+    roles: Names,
     /// Whether there are requests, and whether any tells how long it took.
     has_requests: bool,
     has_times: bool,
@@ -189,6 +229,8 @@ impl Ledger {
             last: None,
             losses: Losses::default(),
             watch: Watch::default(),
+            devices: Names::new(asked.device.as_ref()),
+            roles: Names::new(asked.role.as_ref()),
             has_requests: false,
             has_times: false,
             is_full: false,
@@ -198,6 +240,14 @@ impl Ledger {
     /// Whether there are more names than any history has: rows are not taken any more.
     pub fn is_full(&self) -> bool {
         self.is_full
+    }
+
+    /// The option whose name no row has, the name, and the names that there are.
+    pub fn absent(&self) -> Option<(&'static str, &str, &BTreeSet<String>)> {
+        let of = [("device", &self.devices), ("role", &self.roles)];
+        of.into_iter().find_map(|(option, names)| {
+            names.absent().map(|(wanted, known)| (option, wanted, known))
+        })
     }
 
     fn look_whether_full(&mut self) {
@@ -225,6 +275,9 @@ impl Ledger {
         if row.counted == Counted::Watch {
             return self.watch.take(row, self.asked.interval(row.from_unix_ns));
         }
+        self.devices.take(row.device);
+        self.roles.take(row.role);
+        self.roles.take(row.cause);
         if !self.asked.takes(row) {
             return;
         }
@@ -276,6 +329,8 @@ impl Ledger {
         self.cells.merge(other.cells);
         self.losses.merge(other.losses);
         self.watch.merge(other.watch);
+        self.devices.merge(other.devices);
+        self.roles.merge(other.roles);
         self.has_requests |= other.has_requests;
         self.has_times |= other.has_times;
     }

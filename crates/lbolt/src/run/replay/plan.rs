@@ -6,7 +6,7 @@ use cli::Arrivals;
 use experiment::replay::{Due, Followed, Planned, closed, dependent, open};
 use formats::export::Source as _;
 use host::drive::Control;
-use messages::fault::{Fault, failure, of_records};
+use messages::fault::{Fault, failure, not_there, of_records};
 use model::record::{Flags, Op, Request};
 use model::seam::Operation;
 use model::units::show_size;
@@ -144,15 +144,8 @@ fn device(requested: &PlanRequest<'_>) -> anyhow::Result<(u32, usize)> {
         None => counts.iter().max_by_key(|(_, count)| **count).map(|(device, _)| *device),
         Some(wanted) => {
             let found = counts.keys().copied().find(|device| name(*device) == wanted);
-            let known = || counts.keys().map(|device| name(*device)).collect::<Vec<_>>().join(", ");
-            let refused = || {
-                format!(
-                    "--device {wanted} is not in the trace; its devices are \
-                                      {}",
-                    known()
-                )
-            };
-            Some(found.ok_or_else(|| failure(Fault::Usage, refused()))?)
+            let known = || counts.keys().map(|device| name(*device));
+            Some(found.ok_or_else(|| not_there("device", wanted, "the trace", known()))?)
         }
     };
     Ok((chosen.unwrap_or(0), all))
