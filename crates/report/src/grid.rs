@@ -181,23 +181,26 @@ impl Grid {
     /// The grid with its widest labels cut, to `least` columns at the most, until it fits.
     pub(crate) fn with_labels_cut(mut self, limit: Option<u16>, least: usize) -> Self {
         let limit = limit.map_or(usize::MAX, usize::from);
+        let mut is_whole = vec![false; self.labels.len()];
         loop {
             let surplus = self.total_width(0..self.figures.len()).saturating_sub(limit);
-            let mut by_width: Vec<&mut Labels> = self.labels.iter_mut().collect();
-            by_width.sort_by_key(|labels| std::cmp::Reverse(labels.width()));
-            let Some((widest, others)) = by_width.split_first_mut() else { return self };
+            let can_be_cut =
+                self.labels.iter_mut().zip(&mut is_whole).filter(|(_, whole)| !**whole);
+            let mut by_width: Vec<(&mut Labels, &mut bool)> = can_be_cut.collect();
+            by_width.sort_by_key(|(labels, _)| std::cmp::Reverse(labels.width()));
+            let Some(((widest, is_whole), others)) = by_width.split_first_mut() else {
+                return self;
+            };
             // The widest first, until it is as the next one.
-            let next = others.first().map_or(0, |labels| labels.width()).max(least);
+            let next = others.first().map_or(0, |(labels, _)| labels.width()).max(least);
             let own = widest.width();
             if surplus == 0 || own <= least {
                 return self;
             }
             let columns = own.saturating_sub(surplus).max(next.min(own - 1)).max(least);
             widest.texts.iter_mut().for_each(|text| *text = elided(text, columns));
-            // A heading is not cut.
-            if widest.width() == own {
-                return self;
-            }
+            // A heading is not cut, nor what is no name.
+            **is_whole = widest.width() == own;
         }
     }
 

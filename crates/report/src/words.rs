@@ -1,5 +1,6 @@
 //! Words in a terminal: cleaning, measuring and wrapping.
 
+use model::circumstance::Circumstance;
 use model::text::visible;
 use unicode_width::UnicodeWidthStr;
 
@@ -32,9 +33,15 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// A text within so many columns: its begin and its end say more than its middle.
+/// Whether a text is no name but ours of a circumstance: without its middle it says the reverse.
+fn is_circumstance(text: &str) -> bool {
+    let bare = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+    Circumstance::all().any(|circumstance| circumstance.short() == bare)
+}
+
+/// A name within so many columns: its begin and its end say more than its middle.
 pub(crate) fn elided(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
+    if width(text) <= columns || is_circumstance(text) {
         return text.to_owned();
     }
     let half = columns.saturating_sub(1) / 2;
@@ -122,6 +129,9 @@ mod tests {
         assert_eq!(elided("queue.policy=fifo", 9), "queu…fifo");
         assert_eq!(elided("東京東京東京", 7), "東…京");
         assert_eq!(elided("short", 5), "short");
+        let ours =
+            ["a delay outside the device", "(a delay outside the device)", "(the hypervisor)"];
+        assert_eq!(ours.map(|text| elided(text, 9)), ours);
     }
 
     #[test]

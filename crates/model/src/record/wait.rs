@@ -56,7 +56,7 @@ named! {
 /// rollups: reads, a kind of these waits, or a call, which is called what it is called.
 pub fn waited_for(wait: &str) -> Cow<'_, str> {
     if let Some(role) = wait.strip_prefix(WAIT_FOR_THREAD) {
-        return format!("{role}, itself waiting,").into();
+        return format!("a thread of {role}").into();
     }
     let kind = || WaitKind::ALL.iter().find(|(_, name)| *name == wait);
     Cow::Borrowed(match wait {

@@ -27,6 +27,8 @@ const WHO_CHARS: usize = 40;
 const LEAST_CHARS: usize = 12;
 /// Less lost in a line is not told of.
 const LEAST_LOST_NS: f64 = 1e7;
+/// Less is 0 in a column of seconds.
+const LEAST_TOLD_NS: f64 = 5e6;
 /// What is left out first where a terminal is narrow.
 const LESS_NEEDED: &[&str] = &[
     "each",
@@ -121,7 +123,10 @@ fn losses(overview: &Overview) -> Option<Sheet> {
 }
 
 fn sheet(overview: &Overview, who_chars: Option<usize>) -> Sheet {
-    let mut listing = Listing::of(&overview.lines);
+    // A cause that took nothing away is none.
+    let is_told = |line: &&Line| overview.by != By::Cause || line.lost_ns >= LEAST_TOLD_NS;
+    let lines: Vec<&Line> = overview.lines.iter().filter(is_told).collect();
+    let mut listing = Listing::of(&lines);
     if overview.step_ns.is_some() {
         let times = Times::of(overview.span_unix_ns);
         listing = listing.label("time", |line| times.of_line(line));
@@ -140,7 +145,7 @@ fn sheet(overview: &Overview, who_chars: Option<usize>) -> Sheet {
     }
     if overview.by.has_losses() {
         // What is less than nothing is chance.
-        let lost_s = |line: &Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
+        let lost_s = |line: &&Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
         listing = listing.remark("lost most", |line| who(line, overview.by, who_chars));
         if overview.by != By::Time {
             listing = listing.figure("", "lost s", lost_s);
@@ -237,7 +242,11 @@ fn fitted(pair: &Pair, cause: &str, names: &str, by: By, chars: usize) -> String
     let (victim, other) = (pair.victim.chars().count(), cause.chars().count());
     // The shorter one keeps what it needs.
     let of_victim = if other < room / 2 { room - other } else { (room / 2).min(victim) };
-    format!("{} < {}", elided(&pair.victim, of_victim), elided(cause, room - of_victim))
+    let of_cause = room - of_victim;
+    // What is no name is not cut: the victim's is shorter then, down to what still tells of it.
+    let beyond = elided(cause, of_cause).chars().count().saturating_sub(of_cause);
+    let of_victim = of_victim.saturating_sub(beyond).max(LEAST_CHARS.min(of_victim));
+    format!("{} < {}", elided(&pair.victim, of_victim), elided(cause, of_cause))
 }
 
 /// How the times of lines are written: no more of them than tells them apart.
@@ -295,11 +304,15 @@ mod tests {
     #[test]
     fn what_is_no_role_is_told_in_words() {
         let pair = Pair { victim: "app".into(), cause: "<held>".into(), ..Pair::default() };
-        let line = Line { who: Some((pair, 5e9)), group: "<held>".into(), ..Line::default() };
+        let group = "<held>".into();
+        let line = Line { who: Some((pair, 5e9)), lost_ns: 5e9, group, ..Line::default() };
         assert_eq!(who(&line, By::Time, None), "app < a delay outside the device 5.00 s");
         assert_eq!(who(&line, By::Role, None), "< a delay outside the device 5.00 s");
         let overview = Overview { by: By::Cause, lines: vec![line], ..Overview::default() };
+        let none = Line { lost_ns: 4e6, group: "<stolen>".into(), ..Line::default() };
+        let overview = Overview { lines: vec![overview.lines[0].clone(), none], ..overview };
         let text = markdown(&overview, &[]);
+        assert!(!text.contains("the hypervisor"), "a cause of nothing: {text}");
         assert!(text.contains("| a delay outside the device |"), "{text}");
     }
 }

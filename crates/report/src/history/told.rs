@@ -41,7 +41,11 @@ pub fn sentences(overview: &Overview) -> Vec<String> {
 fn at(overview: &Overview, unix_ns: i64) -> String {
     let (from, until) = overview.span_unix_ns;
     let is_one_day = from.div_euclid(DAY_NS) == (until - 1).div_euclid(DAY_NS);
-    if is_one_day { stamp(unix_ns, "%H:%MZ") } else { moment(unix_ns) }
+    let is_minute = unix_ns.div_euclid(1_000_000_000) % 60 == 0;
+    match is_one_day {
+        true => stamp(unix_ns, if is_minute { "%H:%MZ" } else { "%H:%M:%SZ" }),
+        false => moment(unix_ns),
+    }
 }
 
 fn losses(overview: &Overview) -> Vec<String> {
@@ -181,16 +185,29 @@ fn slowest(overview: &Overview) -> Option<String> {
     if overview.lines.len() < 2 {
         return Some(format!("Responses: {times}."));
     }
+    // A line may have too few requests for a percentile, or few that were slow.
+    let longest = overview.lines.iter().max_by_key(|line| line.max_ns);
+    let longest = longest.filter(|longest| longest.max_ns > Some(max_ns)).map(|longest| {
+        let ns = longest.max_ns.unwrap_or(max_ns) as f64;
+        format!(
+            " The longest response took {}, {}.",
+            show_time_ns(ns),
+            self::what(longest, overview)
+        )
+    });
+    let longest = longest.unwrap_or_default();
     // Of two lines, or of two halves, the middle one is one of the slow.
     let least_ns = overview.lines.iter().filter_map(|line| line.p99_ns).min().unwrap_or(p99_ns);
     let is_above = |other_ns: u64| p99_ns as f64 >= REMARKABLE * other_ns as f64;
     Some(if is_above(*middle_ns) {
-        format!("Slowest {what}: {times}; the median line's p99 is {middle}.")
+        format!("Slowest {what}: {times}; the median line's p99 is {middle}.{longest}")
     } else if is_above(least_ns) {
         let least = show_time_ns(least_ns as f64);
-        format!("Slowest {what}: {times}; the fastest line's p99 is {least}.")
+        format!("Slowest {what}: {times}; the fastest line's p99 is {least}.{longest}")
     } else {
-        format!("All lines have about the same p99, {middle}; the slowest, {what}: {times}.")
+        format!(
+            "All lines have about the same p99, {middle}; the slowest, {what}: {times}.{longest}"
+        )
     })
 }
 
@@ -303,5 +320,12 @@ mod tests {
         assert!(!two.contains("about the same"), "{two}");
         assert!(of(&[6_000_000, 7_000_000]).starts_with("All lines have about the same p99"));
         assert!(of(&[70_000, 71_000, 7_060_000]).starts_with("Slowest device d7060000"));
+        let mut overview = overview(&[6_000_000, 7_000_000]);
+        overview.lines[0].max_ns = Some(6_168_000_000);
+        let text = slowest(&overview).unwrap();
+        assert!(
+            text.ends_with("up to 7.00 ms. The longest response took 6.17 s, device d6000000."),
+            "{text}"
+        );
     }
 }

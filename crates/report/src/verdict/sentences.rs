@@ -62,11 +62,18 @@ impl<'t, 'a> Said<'t, 'a> {
     pub(super) fn of(told: &'t Told<'a>, shown: &Shown) -> Self {
         // Who waited for a thread stands with what that one lost, unless he is asked for.
         let is_asked_for = |of: &Blame| shown.selects_roles() && shown.has_role(&[&of.victim]);
-        let has_sentence = |loss: &&Loss<'_>| {
-            loss.is_of(shown) && (waker(loss.of).is_none() || is_asked_for(loss.of))
+        let of_shown = || {
+            let losses = told.losses.iter();
+            losses.filter(|loss| loss.is_of(shown) && shown.has_device(&loss.of.device))
         };
-        let of_roles = || told.losses.iter().filter(has_sentence);
-        let matter: Vec<&Loss<'a>> = of_roles().filter(|loss| loss.matters()).take(MOST).collect();
+        let is_root = |loss: &&Loss<'_>| waker(loss.of).is_none() || is_asked_for(loss.of);
+        let of_roles = || of_shown().filter(is_root);
+        let mut matter: Vec<&Loss<'a>> =
+            of_roles().filter(|loss| loss.matters()).take(MOST).collect();
+        if matter.is_empty() {
+            // What that thread itself lost may be too little, or waits that are not known.
+            matter.extend(of_shown().find(|loss| loss.matters()));
+        }
         // Once for each victim and cause, whatever it waited for.
         let is_first = |number: usize| {
             !matter[..number].iter().any(|other| is_pair(other.of, matter[number].of))
@@ -115,7 +122,7 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
             true => format!(
                 "The selected roles neither waited long for others nor kept them waiting{most}."
             ),
-            false => calm(told, &most),
+            false => calm(told, shown, &most),
         };
         lines.push(sentence.into());
     }
@@ -301,6 +308,7 @@ fn sleepers<'t, 'a>(root: &Loss<'_>, told: &'t Told<'a>) -> Vec<&'t Loss<'a>> {
     let is_behind = |one: &&Loss<'_>| {
         waker(one.of) == Some(root.of.victim.as_str())
             && is_cause(one.of, root.of)
+            && !std::ptr::eq(one.of, root.of)
             && one.lost_ns() >= SLEEPER_LEAST * root.lost_ns()
     };
     told.losses.iter().filter(is_behind).take(MOST).collect()
@@ -345,8 +353,7 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
         ("flushes", "lost_to_flushes_percent"),
         ("discards", "lost_to_discards_percent"),
     ];
-    let nobody = Circumstance::of_name(&loss.of.cause).filter(|_| !loss.of.is_role);
-    match (nobody, loss.of.cause.as_str()) {
+    match (loss.circumstance(), loss.of.cause.as_str()) {
         (Some(stolen @ Circumstance::Stolen), _) => {
             let time = told.run.get("cpu_stolen_ns").map(show_time_ns);
             let time = time.map(|time| format!(" (it took {time} of CPU time in all)"));
@@ -380,10 +387,9 @@ fn clock(told: &Told<'_>) -> Option<String> {
 }
 
 /// That nobody waited for others, what was looked for, and what of it could not be told.
-fn calm(told: &Told<'_>, most: &str) -> String {
-    let sum = |quantity: &str| -> f64 {
-        told.waits.iter().map(|(_, values)| values.or_zero(quantity)).sum()
-    };
+fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
+    let waits = || told.waits.iter().filter(|(wait, _)| shown.has_device(&wait.device));
+    let sum = |quantity: &str| -> f64 { waits().map(|(_, values)| values.or_zero(quantity)).sum() };
     let (count, unknown_ns) = (sum("waits_count"), sum("uncompared_ns"));
     if let Some(unplaced) = unplaced(told) {
         return format!("{UNKNOWN}: {unplaced}{most}.");
@@ -407,11 +413,12 @@ fn calm(told: &Told<'_>, most: &str) -> String {
     let kinds = if told.tells_calls() { with_calls } else { without_calls };
     let span_ns = told.run.or_zero("verdict_span_ns");
     let span = show_time_ns(span_ns);
-    let kinds = format!("in {span} ({kinds})");
-    let looked = format!("{} {kinds}", counted(count as u64, "wait{s}"));
+    let place = if shown.device.is_some() { " on the selected devices" } else { "" };
+    let kinds = format!("{place} in {span} ({kinds})");
+    let looked = format!("{}{kinds}", counted(count as u64, "wait{s}"));
     let none = match count {
         0.0 => "no wait was seen, so none was".to_owned(),
-        1.0 => format!("the only wait {kinds} was not"),
+        1.0 => format!("the only wait{kinds} was not"),
         _ => format!("none of {looked} was"),
     };
     let (unknown, time) = (sum("uncompared_count"), show_time_ns(unknown_ns));

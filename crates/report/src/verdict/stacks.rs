@@ -14,7 +14,6 @@ use crate::requests::show_count;
 use crate::rows::Column;
 use model::record::Finding;
 use model::record::subject::Stack;
-use model::units::show_time_ns;
 use std::fmt::Write as _;
 
 /// What a folded stack's number can be, and its quantity.
@@ -34,7 +33,7 @@ const BLOCK_LAYER: [&str; 5] = ["submit_bio", "__submit_bio", "blk_", "block_", 
 const COLUMNS: &[Column] = &[
     ("", "requests", "stack_requests_count", show_count),
     ("", "bytes", "stack_bytes", bytes),
-    ("", "response", "stack_response_ns", show_time_ns),
+    ("", "response", "stack_response_ns", some_time),
     ("", "waited", "stack_waited_ns", some_time),
 ];
 

@@ -22,23 +22,26 @@ pub const TABLES: [&str; 7] = ["device", "layer", "wait", "cause", "file", "call
 /// These are shown only where they are requested.
 const ON_REQUEST: [&str; 2] = ["call", "stack"];
 
+/// The heading of the parts of calls.
+const CALLS: &str = "What a call waits for, on average";
+
 /// Names are cut to so many characters before a column goes.
 const NAME_CHARS: usize = 28;
 
 /// The columns that go first where a terminal is narrow; the one without a head is a bound.
-const LESS_NEEDED: [&str; 6] = ["", "storms", "waits", "depth", "requests", "fsyncs"];
+const LESS_NEEDED: [&str; 6] = ["storms", "waits", "depth", "requests", "fsyncs", ""];
 /// Those that go where names are as short as they can be. What sentences tell of stays.
 const NEEDED: [&str; 5] = ["on", "in calm", "response", "mean", "p99"];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
 pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(String, Grid)> {
     let tables = [
-        ("Devices".to_owned(), devices(told, shown)),
+        counted(format!("Devices{}", of_all(shown)), devices(told, shown)),
         ("Layers: where the time of their requests goes".to_owned(), layers::table(told, shown)),
-        ("Who waited".to_owned(), waits(told, shown)),
-        ("Behind whom".to_owned(), causes(told, shown)),
-        (files_heading(told), files(told, shown)),
-        ("What a call waits for, on average".to_owned(), calls(told, shown)),
+        counted("Who waited".to_owned(), waits(told, shown)),
+        counted("Behind whom".to_owned(), causes(told, shown)),
+        counted(files_heading(told) + of_all(shown), files(told, shown)),
+        (CALLS.to_owned(), calls(told, shown)),
         (
             "By which functions requests were queued, or threads slept".to_owned(),
             stacks::table(told, shown),
@@ -48,11 +51,29 @@ pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(St
         |name: &str| shown.by.as_deref().map_or(!ON_REQUEST.contains(&name), |by| by == name);
     let tables = TABLES.into_iter().zip(tables).filter(|(name, _)| is_wanted(name));
     let with_rows = tables.map(|(_, table)| table).filter(|(_, grid)| grid.rows() > 0);
+    // The parts of a call are no names: of many calls there are several tables.
     let fitted = |grid: Grid| {
         let grid = grid.with_labels_cut(width, NAME_CHARS).narrowed(width, &LESS_NEEDED);
         grid.shortened(width).narrowed(width, &NEEDED)
     };
-    with_rows.map(|(heading, grid)| (heading, fitted(grid))).collect()
+    let fit = |(heading, grid): (String, Grid)| match heading == CALLS {
+        true => (heading, grid),
+        false => (heading, fitted(grid)),
+    };
+    with_rows.map(fit).collect()
+}
+
+/// A heading that says of how many rows the first ones are shown.
+fn counted(heading: String, (grid, all): (Grid, usize)) -> (String, Grid) {
+    match grid.rows() {
+        rows if rows < all => (format!("{heading}, {rows} of {all}"), grid),
+        _ => (heading, grid),
+    }
+}
+
+/// Behind the heading of a table whose rows are of no role, where roles are selected.
+fn of_all(shown: &Shown) -> &'static str {
+    if shown.selects_roles() { ", of all roles" } else { "" }
 }
 
 const DEVICES: &[Column] = &[
@@ -67,7 +88,7 @@ const DEVICES: &[Column] = &[
     ("", "depth", "depth_mean", significant),
 ];
 
-fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
+fn devices(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     // What mostly serves a device above is shown as a layer of that one.
     let serves = |values: &Values<'_>| {
         values.or_zero("beneath_count") > 0.5 * values.or_zero("requested_count")
@@ -77,13 +98,15 @@ fn devices(told: &Told<'_>, shown: &Shown) -> Grid {
         let is_layer = !shows_all && serves(values) && layers::is_layer(told, &of.class);
         shown.has_device(&of.class) && !is_layer
     };
-    let rows: Vec<_> = told.devices.iter().filter(is_shown).take(shown.rows()).cloned().collect();
+    let mut rows: Vec<_> = told.devices.iter().filter(is_shown).cloned().collect();
+    let all = rows.len();
+    rows.truncate(shown.rows());
     let is_told = |column: &&Column| match column.2 {
         "discarded_bytes" => rows.iter().any(|(_, values)| values.or_zero(column.2) > 0.0),
         _ => is_news(column, &rows, |(_, values), quantity| values.get(quantity)),
     };
     let columns: Vec<Column> = DEVICES.iter().filter(is_told).copied().collect();
-    table(&rows, &[("device", |of| of.class.clone())], &columns).grid()
+    (table(&rows, &[("device", |of| of.class.clone())], &columns).grid(), all)
 }
 
 const WAITS: &[Column] = &[
@@ -108,15 +131,21 @@ fn chosen<T>(all: impl Iterator<Item = T>, is_said: impl Fn(&T) -> bool, rows: u
     all.into_iter().filter(|row| is_chosen(row)).collect()
 }
 
-fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
+fn waits(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     let is_shown = |(wait, _): &&Of<'_, Wait>| {
         shown.has_device(&wait.device) && shown.has_role(&[&wait.victim])
     };
     let said = Said::of(told, shown);
     let is_said = |(wait, _): &&Of<'_, Wait>| said.has_wait(wait);
-    let rows = chosen(told.waits.iter().filter(is_shown), is_said, shown.rows());
+    let of_shown = || told.waits.iter().filter(is_shown);
+    let rows = chosen(of_shown(), is_said, shown.rows());
     let rows: Vec<_> = rows.into_iter().cloned().collect();
-    let lost = |(wait, _): &Of<'_, Wait>| {
+    let lost = |(wait, values): &Of<'_, Wait>| {
+        // Waits that were no longer than in calm lost nothing: what is left is chance.
+        let [mean, calm] = ["waited_mean_ns", "calm_mean_ns"].map(|of| values.get(of));
+        if calm.is_some_and(|calm| mean.is_some_and(|mean| mean <= calm)) {
+            return String::new();
+        }
         let of = told.losses.iter().filter(|loss| loss.is_in(wait));
         some_time(of.fold(0.0, |sum, loss| sum + loss.lost_ns()))
     };
@@ -125,7 +154,7 @@ fn waits(told: &Told<'_>, shown: &Shown) -> Grid {
         ("for", |wait| wait.wait.clone()),
         ("on", |wait| wait.device.clone()),
     ];
-    table(&rows, labels, WAITS).figure("", "lost", lost).grid()
+    (table(&rows, labels, WAITS).figure("", "lost", lost).grid(), of_shown().count())
 }
 
 const CAUSES: &[Column] = &[
@@ -140,15 +169,17 @@ const CAUSES: &[Column] = &[
     ("", "in calm", "affected_calm_mean_ns", some_time),
 ];
 
-fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
+fn causes(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     let said = Said::of(told, shown);
     let is_shown = |loss: &&Loss<'_>| {
         shown.has_device(&loss.of.device)
             && loss.is_of(shown)
+            && loss.lost_ns() >= 1.0
             && (loss.values.or_zero("lost_percent") >= 1.0 || said.has(loss))
     };
     let is_said = |loss: &&Loss<'_>| said.has(loss);
-    let losses = chosen(told.losses.iter().filter(is_shown), is_said, shown.rows());
+    let of_shown = || told.losses.iter().filter(is_shown);
+    let losses = chosen(of_shown(), is_said, shown.rows());
     let rows: Vec<_> = losses.iter().map(|loss| (loss.of, loss.values.clone())).collect();
     let labels: &[Label<Blame>] = &[
         ("behind", |of| match Circumstance::of_name(&of.cause).filter(|_| !of.is_role) {
@@ -160,7 +191,8 @@ fn causes(told: &Told<'_>, shown: &Shown) -> Grid {
         ("on", |of| of.device.clone()),
     ];
     let storms = losses.iter().map(|loss| loss.storms_ns.len().to_string());
-    table(&rows, labels, CAUSES).with(Figures::plain("", "storms", storms)).grid()
+    let grid = table(&rows, labels, CAUSES).with(Figures::plain("", "storms", storms)).grid();
+    (grid, of_shown().count())
 }
 
 /// The parts of a call from its begin to its end, as `verdict` finds them.
@@ -217,13 +249,15 @@ const FILES: &[Column] = &[
     ("", "mean", "file_calls_mean_ns", show_time_ns),
 ];
 
-fn files(told: &Told<'_>, shown: &Shown) -> Grid {
+fn files(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     let is_shown = |(of, _): &&Of<'_, File>| {
         shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
     };
-    let rows: Vec<_> = told.files.iter().filter(is_shown).take(shown.rows()).cloned().collect();
+    let mut rows: Vec<_> = told.files.iter().filter(is_shown).cloned().collect();
+    let all = rows.len();
+    rows.truncate(shown.rows());
     let labels: &[Label<File>] = &[("file", |of| of.file.clone()), ("on", |of| of.device.clone())];
-    table(&rows, labels, FILES).grid()
+    (table(&rows, labels, FILES).grid(), all)
 }
 
 /// What else there is to see.
