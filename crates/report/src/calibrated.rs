@@ -230,10 +230,13 @@ impl Calibrated {
         let title = format!("The least well predicted of {} classes", self.classes.len());
         let numbers = (!self.numbers.is_empty()).then(|| numbers(&self.numbers));
         let tables = std::iter::once(classes(&self.classes, ROWS, title)).chain(numbers);
-        Screen { sentences: self.sentences(), tables: tables.collect(), below, ..Screen::default() }
-            .text(width)
+        // A class without its middle is another one: columns go first.
+        let (sentences, tables, less_needed) = (self.sentences(), tables.collect(), &LESS_NEEDED);
+        Screen { sentences, tables, less_needed, below, ..Screen::default() }.text(width)
     }
 }
 
+/// The columns that go first where a terminal is narrow.
+const LESS_NEEDED: [&str; 3] = ["off rate", "measured p99", "off demerit"];
 /// Rows of the first screen's table.
 const ROWS: usize = 8;

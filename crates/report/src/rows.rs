@@ -8,7 +8,7 @@ use crate::footnote::{Footnotes, Note};
 use crate::grid::Entry;
 pub(crate) use crate::listing::Column;
 use crate::listing::Listing;
-use crate::number::span;
+use crate::number::{CANNOT_TELL, says_nothing, span};
 use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use model::record::{Finding, Verdict};
 use std::collections::BTreeMap;
@@ -93,12 +93,13 @@ pub(crate) fn plain<K>(row: &Row<K>, (_, _, quantity, show): &Column) -> String 
     row.shown(quantity, *show)
 }
 
-/// The same with the interval, where there is one: `90.7k [85.2k–96.2k]`.
+/// The same with the interval, where there is one that says something: `90.7k [85.2k–96.2k]`.
 pub(crate) fn within<K>(row: &Row<K>, column: &Column) -> String {
     let (_, _, quantity, show) = *column;
     let text = plain(row, column);
     let ends = row.figure(quantity).and_then(|figure| figure.low.zip(figure.high));
     match ends.filter(|(low, high)| low < high && text != NOT_MEASURED) {
+        Some((low, high)) if says_nothing(low, high).is_some() => CANNOT_TELL.to_owned(),
         Some((low, high)) => format!("{text} [{}]", span(&text, &show(low), &show(high))),
         None => text,
     }

@@ -246,5 +246,9 @@ mod tests {
         }
         let findings = [rate("fsync", 1200.0, 50.0), rate("fdatasync", 1000.0, 50.0)];
         assert_eq!(rows(&findings)[0].key.method, "fsync");
+        let wide = [rate("fsync", 3045.0, 3044.6)];
+        let text = EXPERIMENT.table(&Run { findings: &wide, rows: &[] }, Some(100));
+        assert!(text.contains("cannot tell") && !text.contains("6.09k"), "{text}");
+        assert!(text.contains("more than a factor of 4"), "{text}");
     }
 }
