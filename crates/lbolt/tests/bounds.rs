@@ -28,7 +28,7 @@ fn confined(lab: &Lab, words: &str) -> Ended {
 fn devices_without_end_are_some_and_all_others() {
     let lab = Lab::new();
     let (mut hosts, mut numbers) = (String::new(), String::new());
-    for number in 0..5000_u64 {
+    for number in 0..9000_u64 {
         let at = 128_166_385_295_514_663 + number * 1000;
         writeln!(hosts, "{at},host{number},0,Read,{},4096,300", number * 4096).unwrap();
         let (major, minor) = (number % 4000, number / 4);
@@ -49,7 +49,7 @@ fn devices_without_end_are_some_and_all_others() {
     for trace in ["hosts.csv", "numbers.txt"] {
         let ended = confined(&lab, &format!("response {trace} --format csv"));
         assert_eq!(ended.code, 0, "{trace}: {}", ended.err);
-        assert!(ended.out.contains("all beyond 4095 devices"), "{trace}");
+        assert!(ended.out.contains("all beyond 8191 devices"), "{trace}");
     }
 }
 
@@ -59,7 +59,7 @@ fn a_record_of_devices_without_end_is_refused() {
     let mut writer = RequestWriter::new(std::fs::File::create(lab.path("many.parquet")).unwrap());
     let writer_of = writer.as_mut().unwrap();
     let commands = Commands::default();
-    for number in 0..5000 {
+    for number in 0..9000 {
         let at = i64::from(number) * 1000;
         let row = Request {
             request_id: u64::from(number),
@@ -74,7 +74,7 @@ fn a_record_of_devices_without_end_is_refused() {
     writer.unwrap().finish(&commands, &provenance, &BTreeMap::new()).unwrap();
     let ended = confined(&lab, "response many.parquet");
     assert_ne!(ended.code, 0);
-    assert!(ended.sentence().contains("its rows are of more than 4096 devices"), "{}", ended.err);
+    assert!(ended.sentence().contains("its rows are of more than 8192 devices"), "{}", ended.err);
 }
 
 /// A rollup with a row for each name.

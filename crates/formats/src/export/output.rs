@@ -37,8 +37,8 @@ pub struct Output {
 enum Destination {
     /// Nowhere; it is to have this name.
     Nameless(Place),
-    /// Under the second name in the scratch directory.
-    Scratch(Place, PathBuf),
+    /// Under the second name, in the scratch directory.
+    Scratch(Place, Place),
     /// Where it is to be: it is a pipe or a character device.
     Itself,
 }
@@ -72,10 +72,13 @@ impl Output {
     /// Begins a file, with so many of the rights that a new file has.
     pub(super) fn create(path: &Path, mode: u32) -> Result<Self, ExportError> {
         let begun = match is_open(path) {
-            true => open_as_it_is(path).map(|file| (file, Destination::Itself)),
+            true => open_as_it_is(path, OFlags::empty()).map(|file| (file, Destination::Itself)),
             false => Place::of(path).and_then(|place| match place.is_file_or_none()? {
                 true => begin(place, mode),
-                false => Ok((open_as_it_is(&place.path())?, Destination::Itself)),
+                false => {
+                    let file = open_as_it_is(&place.path(), OFlags::NOFOLLOW)?;
+                    Ok((file, Destination::Itself))
+                }
             }),
         };
         let (file, place) = begun.map_err(|source| refused(path, source))?;
@@ -107,12 +110,14 @@ impl Whole {
             Destination::Nameless(place) => match link(&self.file, &place.path()) {
                 Err(Errno::EXIST) if replaces => place
                     .in_scratch()
-                    .and_then(|held| Ok(link(&self.file, &held).map(|()| held)?))
-                    .and_then(|held| std::fs::rename(held, place.path())),
+                    .and_then(|held| Ok(link(&self.file, &held.path()).map(|()| held)?))
+                    .and_then(|held| std::fs::rename(held.path(), place.path())),
                 linked => linked.map_err(io::Error::from),
             },
-            Destination::Scratch(place, held) if replaces => std::fs::rename(held, place.path()),
-            Destination::Scratch(place, held) => std::fs::hard_link(held, place.path()),
+            Destination::Scratch(place, held) if replaces => {
+                std::fs::rename(held.path(), place.path())
+            }
+            Destination::Scratch(place, held) => std::fs::hard_link(held.path(), place.path()),
         };
         published.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => ExportError::Exists { path: self.path.clone() },
@@ -164,19 +169,24 @@ fn is_open(path: &Path) -> bool {
     path.is_symlink() && names.iter().any(|name| path.starts_with(name))
 }
 
-/// Opens what is no file. It is looked at before, for opening is an act by itself, and after, for
-/// another may be there by then.
-fn open_as_it_is(path: &Path) -> io::Result<File> {
-    let metadata = path.metadata()?;
+/// Opens what is no file. It is looked at before, for opening is an act by itself, and what was
+/// looked at is what is opened, whatever has its name by then.
+fn open_as_it_is(path: &Path, links: OFlags) -> io::Result<File> {
+    let looked: File =
+        rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | links, Mode::empty())?.into();
+    let metadata = looked.metadata()?;
+    let kind = metadata.file_type();
     refuse_disk(&metadata)?;
+    if kind.is_symlink() || kind.is_file() && !links.is_empty() {
+        return Err(io::Error::other("another was put in its place meanwhile"));
+    }
+    let own = PathBuf::from(format!("/proc/self/fd/{}", looked.as_raw_fd()));
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(libc::O_NOCTTY);
-    let file = match metadata.file_type().is_fifo() && !is_open(path) {
-        true => open_pipe(path, &mut options)?,
-        false => options.open(path)?,
-    };
-    refuse_disk(&file.metadata()?)?;
-    Ok(file)
+    match kind.is_fifo() && !is_open(path) {
+        true => open_pipe(&own, &mut options),
+        false => options.open(own),
+    }
 }
 
 /// Opens a pipe that has a name. Until somebody reads from it, opening it would wait for ever.
@@ -239,16 +249,16 @@ impl Place {
     }
 
     /// A free name in the scratch directory, which is made where it is not there.
-    fn in_scratch(&self) -> io::Result<PathBuf> {
+    fn in_scratch(&self) -> io::Result<Self> {
         match DirBuilder::new().mode(0o700).create(self.held.at(scratch_name())) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             made => made?,
         }
-        self.scratch()?;
-        let scratch = self.held.at(scratch_name());
-        let names = (0u32..).map(|number| scratch.join(format!("file.{number}")));
-        let free = names.into_iter().find(|name| !name.is_symlink() && !name.exists());
-        free.ok_or_else(|| io::ErrorKind::AlreadyExists.into())
+        let held = self.scratch()?;
+        let names = (0u32..).map(|number| OsString::from(format!("file.{number}")));
+        let is_free = |name: &OsString| held.at(name).symlink_metadata().is_err();
+        let name = names.into_iter().find(is_free).ok_or(io::ErrorKind::AlreadyExists)?;
+        Ok(Self { held, name })
     }
 }
 
@@ -264,7 +274,7 @@ fn begin(place: Place, mode: u32) -> io::Result<(File, Destination)> {
 
 fn begin_in_scratch(place: Place, mode: u32) -> io::Result<(File, Destination)> {
     let held = place.in_scratch()?;
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&held)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(held.path())?;
     Ok((file, Destination::Scratch(place, held)))
 }
 
@@ -332,6 +342,35 @@ mod tests {
         output.bytes(b"text").unwrap();
         output.finish().unwrap().publish(true).unwrap();
         assert_eq!(reader.join().unwrap(), b"text");
+    }
+
+    /// Who can write in the directory puts a link in place of the pipe, before or while it waits.
+    #[test]
+    fn a_link_that_takes_the_place_of_a_pipe_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let [pipe, second, link, precious] =
+            ["pipe", "second", "link", "precious"].map(|name| root.path().join(name));
+        rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+            .unwrap();
+        std::fs::hard_link(&pipe, &second).unwrap();
+        std::fs::write(&precious, "mine").unwrap();
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        let place = Place::of(&pipe).unwrap();
+        let path = place.path();
+        let waiting = std::thread::spawn(move || open_as_it_is(&path, OFlags::NOFOLLOW));
+        let is_open = || {
+            let mut open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+            open.any(|entry| std::fs::read_link(entry.path()).is_ok_and(|led| led == pipe))
+        };
+        while !is_open() {
+            std::thread::yield_now();
+        }
+        std::fs::rename(&link, &pipe).unwrap();
+        let reader = std::thread::spawn(move || std::fs::read_to_string(second).unwrap());
+        waiting.join().unwrap().unwrap().write_all(b"text").unwrap();
+        assert_eq!(reader.join().unwrap(), "text");
+        assert!(open_as_it_is(&place.path(), OFlags::NOFOLLOW).is_err());
+        assert_eq!(std::fs::read_to_string(precious).unwrap(), "mine");
     }
 
     /// Who can write in the directory puts a link in place of the scratch directory.

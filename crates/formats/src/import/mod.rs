@@ -166,7 +166,7 @@ impl Format {
     }
 }
 
-/// Every format, the more certain guesses first.
+/// Every format. Those of one table stand side by side.
 pub const FORMATS: &[&Format] = &[
     &blktrace::FORMAT,
     &srt::FORMAT,

@@ -350,9 +350,10 @@ const SECTORS_MAX: u64 = 2048;
 #[derive(Debug, Default)]
 struct Facts {
     rows: usize,
-    /// Times with a point, and the most decimals of any.
+    /// Times with a point; those with more than six decimals, and of these with no more than nine.
     fractions: usize,
-    decimals: usize,
+    below_a_us: usize,
+    whole_ns: usize,
     earliest: u64,
     latest: u64,
     /// Last words that are neither 0 nor 1.
@@ -375,7 +376,9 @@ impl Facts {
     }
 
     fn add(&mut self, line: &[u8]) -> Option<()> {
-        let mut words = Cut { rest: Some(line.trim_ascii()), separator: None };
+        // With a comma between them they are another's.
+        let mut words =
+            Some(Cut::of(line)).filter(|cut| matches!(cut.separator, None | Some(b'\t')))?;
         let [time, second, third, fourth, fifth] = std::array::from_fn(|_| words.next());
         let (time, fifth) = (time?, fifth.filter(|_| words.next().is_none())?);
         let point = time.iter().position(|byte| *byte == b'.');
@@ -386,7 +389,9 @@ impl Facts {
         Ops::Flags.read(fifth)?;
         self.rows += 1;
         self.fractions += usize::from(point.is_some());
-        self.decimals = self.decimals.max(point.map_or(0, |point| time.len() - point - 1));
+        let decimals = point.map_or(0, |point| time.len() - point - 1);
+        self.below_a_us += usize::from(decimals > 6);
+        self.whole_ns += usize::from((7..=9).contains(&decimals));
         self.earliest = self.earliest.min(latest);
         self.latest = self.latest.max(latest);
         self.flagged += usize::from(!matches!(fifth, b"0" | b"1"));
@@ -411,9 +416,11 @@ impl Facts {
         if !are_bytes || self.least_length < 512 {
             return match has_point {
                 _ if most(self.flagged) => vec![Kind::Disksim],
+                true if self.below_a_us == 0 => vec![Kind::Disksim],
                 // Nobody writes ps.
-                true if self.decimals > 6 => vec![Kind::MqsimSeconds],
-                true => vec![Kind::Disksim],
+                true if most(self.whole_ns) => vec![Kind::MqsimSeconds],
+                // A program's floating point numbers have up to 17 decimals, in whatever unit.
+                true => vec![Kind::MqsimSeconds, Kind::Disksim],
                 false if self.is_too_slow_for_ms() => vec![Kind::Mqsim],
                 false => vec![Kind::Mqsim, Kind::Disksim],
             };

@@ -36,6 +36,9 @@ const AGAIN_NS: i64 = 1_000_000_000;
 
 /// Requests begin at multiples of it.
 const SECTOR_BYTES: u64 = 512;
+/// Sectors at the most at which none of a request's parts begins: 4 MiB of them. What became a part
+/// of it lies side by side, and a claim of 4 GiB is not searched sector by sector.
+const EMPTY_MOST: u32 = 8192;
 
 /// Outstanding requests at one place at the most, of which the oldest is then taken to be never
 /// completed: more than any device has tags, and few enough to look through.
@@ -347,18 +350,19 @@ impl Inexact {
             let is_new = w.is_unissued() && !w.open.is_requeued;
             is_new && offset.saturating_add(u64::from(w.open.extent.length_bytes)) <= end
         };
-        let mut offset = begin;
-        while offset + SECTOR_BYTES < end {
-            offset += SECTOR_BYTES;
+        let (mut offset, mut empty) = (begin.saturating_add(SECTOR_BYTES), 0);
+        while offset < end && empty < EMPTY_MOST {
             let there = ExtentKey { offset_bytes: Some(offset), ..place };
-            if !self.waiting.contains_key(&there) {
-                continue;
-            }
+            let mut behind = offset;
             while let Some(part) = self.remove(there, |all, t| position(all, t, is_within)) {
                 counts.merged += 1;
-                window.drop(self.requests[part as usize].open.id);
+                let open = &self.requests[part as usize].open;
+                behind = behind.max(offset.saturating_add(u64::from(open.extent.length_bytes)));
+                window.drop(open.id);
                 self.vacant.push(part);
             }
+            empty += u32::from(behind == offset);
+            offset = behind.max(offset.saturating_add(SECTOR_BYTES));
         }
     }
 
@@ -432,7 +436,8 @@ impl Inexact {
         let chosen = &mut self.requests[lies as usize];
         let known_bytes = chosen.remaining_bytes();
         if bytes > known_bytes && known_bytes > 0 && chosen.is_unissued() {
-            chosen.open.extent.length_bytes += bytes - known_bytes;
+            let length_bytes = &mut chosen.open.extent.length_bytes;
+            *length_bytes = length_bytes.saturating_add(bytes - known_bytes);
             chosen.open.extent.flags |= Flags::MERGED;
             self.take_in(place, (known_bytes, bytes), window, counts);
         }

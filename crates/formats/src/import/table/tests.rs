@@ -74,6 +74,12 @@ fn what_five_words_can_mean_is_told_by_their_numbers() {
         ("1 0 8 8 x\n2 0 8 8 y\n", &[]),
         // Nine decimals of a ms are ps.
         ("242.504709548 0 274432 8 1\n242.504897120 0 48576 16 0\n", &["mqsim-seconds"]),
+        (
+            "0.1 0 8 8 1\n0.2 0 8 8 0\n0.30000000000000004 0 8 8 0\n",
+            &["mqsim-seconds", "disksim-ascii"],
+        ),
+        ("0.1 0 8 8 1\n0.2 0 8 8 0\n0.3 0 8 8 0\n", &["disksim-ascii"]),
+        ("938513000\t4\t264719034\t16\t0\n938828000\t3\t197570570\t16\t0\n", &["mqsim"]),
         // As sectors these would be requests of 2 to 32 MiB, half a PiB away.
         ("0.000 0 8192 4096 1\n1.250 0 1073741824 65536 0\n", &["replayer"]),
         ("0.146559796 1 0 4096 0\n0.5 3 2 4096 0\n2.25 0 1 8192 0\n", &["midas"]),

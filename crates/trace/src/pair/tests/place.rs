@@ -270,3 +270,16 @@ fn what_the_scheduler_merged_without_a_word_is_one_request() {
         }
     }
 }
+
+/// A completion that claims more than a request can have is taken for its rest, and no sum wraps.
+#[test]
+fn a_length_that_no_request_has_is_no_overflow() {
+    const MOST: u32 = u32::MAX / 512 * 512;
+    let (rows, _) = pair(&[
+        at(1, 0, 4096, QUEUE),
+        at(2, 4096, 4096, QUEUE),
+        at(3, 0, 2048, DONE),
+        at(4, 2048, MOST, DONE),
+    ]);
+    assert_eq!((rows[0].length_bytes, rows[0].completed_ns), (u32::MAX, Some(4)));
+}
