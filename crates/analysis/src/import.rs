@@ -2,42 +2,120 @@
 
 use crate::inputs::entries;
 use capture::gate::Gate;
-use cli::TraceOptions;
+use cli::{ReadAs, TraceOptions};
 use formats::import::{self, Format, ImportError, Input, Units};
 use host::drive::Control;
-use messages::fault::{Fault, failure, of_records};
+use host::scratch::nameless_in;
+use messages::fault::{Fault, failure, of_records, unable};
 use messages::output::note;
 use messages::ticker::Ticker;
+use model::record::Commands;
+use model::record::requests::Provenance;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use trace::intake::{Intake, Rows, RowsError};
 
-/// Opens all files before anything is made, with the format that was requested, or the one that all
-/// files are of. Of blktrace's files of all CPUs the name before `.blktrace.` will do.
-/// Errors: a file that cannot be read; an unknown format; files of none, or of several.
-pub fn open(
+/// The files of a foreign trace, opened to be read once.
+pub struct Foreign {
+    /// The files.
+    pub inputs: Vec<Input>,
+    /// The format that was requested, or the one that all files are of.
+    pub format: &'static Format,
+    order: Order,
+}
+
+/// What is done with a trace in more disorder than fits into memory.
+enum Order {
+    /// It cannot be read again: what comes too late is counted.
+    Counted,
+    /// It is read again.
+    Refused,
+    /// It is sorted in these files.
+    Sorted([File; 2]),
+}
+
+impl Foreign {
+    /// Reads the trace into rows; none if it has to be read again, in order. What was put into the
+    /// rows until then is to be forgotten. The second value says what the rows refused.
+    /// Errors: a file that cannot be read or is of no format.
+    #[allow(clippy::type_complexity, reason = "what an intake ends with")]
+    pub fn read(
+        mut self,
+        rows: impl Rows,
+        control: &Control,
+    ) -> Result<Option<(Provenance, Commands, Option<RowsError>)>, ImportError> {
+        let mut intake = Intake::new(rows, &format!("import:{}", self.format.name()));
+        match self.order {
+            Order::Counted => {}
+            Order::Refused => intake.refuse_disorder(),
+            Order::Sorted(files) => intake.sort_on_disk(files, &control.stop),
+        }
+        let refused = match import::read(&mut self.inputs, Some(self.format), &mut intake) {
+            Ok(_) => None,
+            Err(ImportError::Rows(error)) => Some(error),
+            Err(error) => return Err(error),
+        };
+        let (provenance, commands, refused) = intake.end(refused);
+        let is_disorder = refused.as_ref().is_some_and(RowsError::is_disorder);
+        Ok((!is_disorder).then_some((provenance, commands, refused)))
+    }
+}
+
+/// Opens all files before anything is made, and reads them by `read`: once, or a second time,
+/// sorted in a directory, if that returns none ([`Foreign::read`]). Of blktrace's files of all CPUs
+/// the name before `.blktrace.` will do.
+/// Errors: a file that cannot be read; an unknown format; files of none, or of several; those of
+/// `read`; a directory that takes no file.
+pub fn read_in_order<T>(
+    trace: &TraceOptions,
+    directory: &Path,
+    control: &Control,
+    mut read: impl FnMut(Foreign) -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
+    let files: Vec<PathBuf> = trace.traces.iter().flat_map(|name| files_of_cpus(name)).collect();
+    let (inputs, format) = open(&files, trace, control)?;
+    let can_again = files.iter().all(|file| file.is_file());
+    let order = if can_again { Order::Refused } else { Order::Counted };
+    if trace.read_as.input_format.is_none() {
+        say_format(format, trace);
+    }
+    if let Some(done) = read(Foreign { inputs, format, order })? {
+        return Ok(done);
+    }
+    note("the trace is not in order of time: it is read again and sorted on disk");
+    let sort = format!("sort the trace in {}", directory.display());
+    let file = || nameless_in(directory).map_err(unable(&sort));
+    let order = Order::Sorted([file()?, file()?]);
+    let (inputs, format) = open(&files, trace, control)?;
+    read(Foreign { inputs, format, order })?.ok_or_else(|| of_records(sort))
+}
+
+fn open(
+    files: &[PathBuf],
     trace: &TraceOptions,
     control: &Control,
 ) -> anyhow::Result<(Vec<Input>, &'static Format)> {
-    let files = trace.traces.iter().flat_map(|name| files_of_cpus(name));
-    let opened = files.map(|file| Input::open_until(&file, control.stop.clone()));
+    let opened = files.iter().map(|file| Input::open_until(file, control.stop.clone()));
     let opened = opened.collect::<Result<Vec<_>, _>>();
     let mut inputs = opened.map_err(|e| failure(Fault::Usage, format!("failed to {e}")))?;
-    let units = Units::of(trace.time_unit.as_deref(), trace.size_unit.as_deref());
-    let units = units.map_err(of_import)?;
-    let format = match trace.input_format.as_deref() {
+    let ReadAs { input_format, time_unit, size_unit } = &trace.read_as;
+    let units = Units::of(time_unit.as_deref(), size_unit.as_deref()).map_err(of_import)?;
+    let format = match input_format {
         Some(name) => import::named(name).and_then(|format| format.with(&units)),
         None => import::guess_together(&mut inputs, &units),
     };
-    let format = format.map_err(of_import)?;
-    if trace.input_format.is_none() {
-        let (time, size) = (trace.time_unit.as_deref(), trace.size_unit.as_deref());
-        let given = [("times", time), ("offsets and lengths", size)];
-        let given = given.iter().filter_map(|(what, unit)| Some(format!("{what} in {}", (*unit)?)));
-        let given: Vec<String> = given.collect();
-        let how = if given.is_empty() { format.meaning().to_owned() } else { given.join(", ") };
-        note(&format!("read as {}: {how}", format.name()));
-    }
-    Ok((inputs, format))
+    Ok((inputs, format.map_err(of_import)?))
+}
+
+fn say_format(format: &Format, trace: &TraceOptions) {
+    let ReadAs { time_unit, size_unit, .. } = &trace.read_as;
+    let given = [("times", time_unit), ("offsets and lengths", size_unit)];
+    let given =
+        given.iter().filter_map(|(what, unit)| Some(format!("{what} in {}", unit.as_ref()?)));
+    let given: Vec<String> = given.collect();
+    let how = if given.is_empty() { format.meaning().to_owned() } else { given.join(", ") };
+    note(&format!("read as {}: {how}", format.name()));
 }
 
 /// blktrace's files `NAME.blktrace.CPU`, compressed or not, if there is no file of that name

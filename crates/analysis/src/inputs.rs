@@ -153,7 +153,9 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 pub fn rollups_in(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in in_full(named)? {
-        let within = if path.is_dir() { entries(&path) } else { Vec::new() };
+        // A run's other files are no rollups.
+        let is_run = path.join(REQUESTS).exists() || path.join("run.json").exists();
+        let within = if path.is_dir() && !is_run { entries(&path) } else { Vec::new() };
         let is_one = |path: &&PathBuf| {
             path.extension().is_some_and(|end| end == "parquet") || is_history(path)
         };
@@ -183,7 +185,7 @@ pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
 /// Errors: a trace that is not there, is foreign beside ours, or is named twice.
 pub fn several(trace: &TraceOptions) -> anyhow::Result<Option<Vec<Input>>> {
     let traces = &trace.traces;
-    if traces.len() < 2 || trace.input_format.is_some() {
+    if traces.len() < 2 || trace.read_as.input_format.is_some() {
         return Ok(None);
     }
     let ours = |path: &PathBuf| match path.exists() {

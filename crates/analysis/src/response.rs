@@ -2,7 +2,7 @@
 //! contiguous parts, one a core at a time, each beginning with what is in flight at its boundary; a
 //! foreign trace comes row by row, in order.
 
-use crate::import::{of_import, open};
+use crate::import::{of_import, read_in_order};
 use crate::inputs::Input;
 use crate::trace::{REJECTED, TraceFile, device_name, open_requests, parquet_of};
 use crate::{density, verdict};
@@ -14,7 +14,7 @@ use ::verdict::selection::Selection;
 use ::verdict::{Known, Minutes, Told, Verdict};
 use capture::gate::{Gate, Interrupted};
 use cli::TraceOptions;
-use formats::import::{self, ImportError};
+use formats::import::ImportError;
 use messages::fault::{Fault, failure, of_records};
 use messages::output::note;
 use model::record::requests::{Provenance, RequestFile, STEPS};
@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use trace::intake::{FanOut, ForEach, Intake};
+use trace::intake::{FanOut, ForEach};
 
 /// Parts of a file: as many on each machine, so that the same file has the same figures, whatever
 /// the number of its cores. More even the work out, fewer have fewer shard boundaries.
@@ -501,21 +501,21 @@ fn first_arrival_ns(
 
 /// A foreign trace needs no file of ours: its rows come in order.
 fn of_foreign(trace: &TraceOptions, selection: Selection, gate: &Gate) -> anyhow::Result<Analysed> {
-    let (mut inputs, format) = open(trace, gate.control())?;
-    let mut response = Response::default();
-    let mut minutes = Minutes::all(Known::new(Context::default(), selection));
-    let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut minutes));
-    let rows = FanOut(gate.clone(), rows);
-    let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
-    let read = import::read(&mut inputs, Some(format), &mut intake).map_err(of_import);
-    let ended = read.and_then(|_| intake.finish().map_err(|e| of_import(ImportError::Rows(e))));
-    // An interruption is told as what it is, and not as rows that could not be taken.
-    gate.pass(0).map_err(stopped)?;
-    let (provenance, commands) = ended?;
-    if provenance.counts.rejected > 0 {
-        note(&counted(provenance.counts.rejected, REJECTED));
-    }
-    let layers = Layers::default();
-    let part = Part { response, commands, ..Part::default() };
-    Ok(Analysed::of(part, provenance, minutes.verdict(), layers))
+    read_in_order(trace, &std::env::temp_dir(), gate.control(), |foreign| {
+        let mut response = Response::default();
+        let mut minutes = Minutes::all(Known::new(Context::default(), selection.clone()));
+        let rows = FanOut(ForEach::new(|row| response.add(row)), verdict::Entries(&mut minutes));
+        let read = foreign.read(FanOut(gate.clone(), rows), gate.control());
+        // An interruption is told as what it is, and not as rows that could not be taken.
+        gate.pass(0).map_err(stopped)?;
+        let Some((provenance, commands, refused)) = read.map_err(of_import)? else {
+            return Ok(None);
+        };
+        refused.map_or(Ok(()), |error| Err(of_import(ImportError::Rows(error))))?;
+        if provenance.counts.rejected > 0 {
+            note(&counted(provenance.counts.rejected, REJECTED));
+        }
+        let part = Part { response, commands, ..Part::default() };
+        Ok(Some(Analysed::of(part, provenance, minutes.verdict(), Layers::default())))
+    })
 }

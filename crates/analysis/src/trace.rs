@@ -1,13 +1,12 @@
 //! A trace as it is named on the command line: a run, its requests.parquet, or another program's
 //! files.
 
-use crate::import::{of_import, open, progress};
+use crate::import::{Foreign, of_import, progress, read_in_order};
 use crate::verdict::context_of;
 use capture::Devices;
 use capture::gate::Gate;
 use cli::TraceOptions;
 use formats::export::FileRows;
-use formats::import::{self, ImportError};
 use host::drive::Control;
 use host::scratch::nameless_in;
 use messages::fault::{Fault, failure, of_records};
@@ -22,7 +21,7 @@ use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trace::intake::{FanOut, Intake, RowsError};
+use trace::intake::{FanOut, RowsError};
 use trace::output::{Left, OutputError, RequestsFile};
 
 /// What could not be read of a foreign trace, behind its number.
@@ -61,7 +60,7 @@ pub fn parquet_of(trace: &TraceOptions) -> anyhow::Result<Option<PathBuf>> {
     }
     let path = if is_run { of_run } else { one.clone() };
     match is_parquet(&path) {
-        Ok(true) if trace.input_format.is_none() => Ok(Some(path)),
+        Ok(true) if trace.read_as.input_format.is_none() => Ok(Some(path)),
         Err(error) if is_run => Err(refused(&path, &error)),
         Ok(false) if is_run => Err(refused(&path, &"it is not Parquet; the run may be incomplete")),
         // A foreign trace, or what is to be told of as one.
@@ -232,7 +231,6 @@ fn imported(
     (directory, choice): (&Path, &str),
     control: &Arc<Control>,
 ) -> anyhow::Result<File> {
-    let (mut inputs, format) = open(trace, control)?;
     let refused = |why: String| {
         let what = format!("store the trace's requests in {}: {why}", directory.display());
         of_records(format!(
@@ -245,12 +243,6 @@ fn imported(
             OutputError::Refused { why, .. } => why,
         })
     };
-    let held = nameless_in(directory).map_err(|e| refused(e.to_string()))?;
-    let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
-    let mut file = RequestsFile::over(own, directory).map_err(kept)?;
-    let gate = Gate::new(control);
-    let rows = FanOut(gate.clone(), &mut file);
-    let mut intake = Intake::new(rows, &format!("import:{}", format.name()));
     let told = |error: anyhow::Error| match control.is_stopped() {
         true => failure(Fault::Interrupted, "interrupted; nothing was written"),
         false => error,
@@ -259,21 +251,25 @@ fn imported(
         Ok(error) => kept(*error),
         Err(other) => of_records(RowsError(other)),
     };
-    let ticker = progress(&inputs, gate);
-    let read = import::read(&mut inputs, Some(format), &mut intake);
-    drop(ticker);
-    read.map_err(|error| {
-        told(match error {
-            ImportError::Rows(error) => of_rows(error),
-            error => of_import(error),
-        })
-    })?;
-    let (provenance, commands) = intake.finish().map_err(|e| told(of_rows(e)))?;
-    if provenance.counts.rejected > 0 {
-        note(&counted(provenance.counts.rejected, REJECTED));
-    }
-    file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
-    Ok(held)
+    let once = |foreign: Foreign| {
+        let held = nameless_in(directory).map_err(|e| refused(e.to_string()))?;
+        let own = held.try_clone().map_err(|e| refused(e.to_string()))?;
+        let mut file = RequestsFile::over(own, directory).map_err(kept)?;
+        let gate = Gate::new(control);
+        let ticker = progress(&foreign.inputs, gate.clone());
+        let read = foreign.read(FanOut(gate, &mut file), control);
+        drop(ticker);
+        let Some((provenance, commands, refused)) = read.map_err(|e| told(of_import(e)))? else {
+            return Ok(None);
+        };
+        refused.map_or(Ok(()), |error| Err(told(of_rows(error))))?;
+        if provenance.counts.rejected > 0 {
+            note(&counted(provenance.counts.rejected, REJECTED));
+        }
+        file.finish(&commands, &provenance, &BTreeMap::new()).map_err(kept)?;
+        Ok(Some(held))
+    };
+    read_in_order(trace, directory, control, once)
 }
 
 /// A device's name, as it is noted with the rows; else its numbers.

@@ -1,6 +1,6 @@
 //! The options of `lbolt calibrate`, and what its help says.
 
-use super::{Format, MeasureOptions, size, time};
+use super::{Format, MeasureOptions, ReadAs, size, time};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use std::path::PathBuf;
@@ -69,9 +69,9 @@ pub struct CalibrateOptions {
     #[arg(long, value_name = "DEV", value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Trace")]
     pub device: Option<String>,
-    /// Format of a foreign trace [default: detected from its first bytes].
-    #[arg(long, value_name = "FORMAT", help_heading = "Trace")]
-    pub input_format: Option<String>,
+    /// How a foreign trace is read.
+    #[command(flatten, next_help_heading = "Trace")]
+    pub read_as: ReadAs,
     /// Rounds over all classes: exactly N [default: 18, or as many as fit into 5 minutes, at least
     /// 7; 7 for a model].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000),

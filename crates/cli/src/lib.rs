@@ -74,7 +74,7 @@ pub use storm::StormOptions;
 pub use survey::SurveyOptions;
 pub use sync::SyncOptions;
 pub use top::TopOptions;
-pub use trace::TraceOptions;
+pub use trace::{ReadAs, TraceOptions};
 pub use watch::WatchOptions;
 pub use whatif::WhatifOptions;
 

@@ -26,7 +26,7 @@ pub struct RollupOptions {
     #[arg(long, value_name = "LEVEL", default_value = "minute",
         value_parser = named(RollupLevel::ALL))]
     pub level: RollupLevel,
-    /// Host name for all traces [default: the host that the run records, otherwise the run's name].
+    /// Host name for all inputs [default: the host that they record, otherwise the run's name].
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     /// Start time of traces that do not record it, for example 2026-11-25T10:00:00Z.

@@ -9,6 +9,14 @@ pub struct TraceOptions {
     /// A run, its requests.parquet, or the files of a foreign trace that `lbolt import` can read.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
+    /// How a foreign one is read.
+    #[command(flatten)]
+    pub read_as: ReadAs,
+}
+
+/// How a foreign trace is read.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReadAs {
     /// Format of a foreign trace, or columns=time:ms,device,offset:sector,length:B,op:1=read for a
     /// table [default: detected from its first bytes].
     #[arg(long, value_name = "FORMAT")]
@@ -24,12 +32,7 @@ pub struct TraceOptions {
 impl TraceOptions {
     /// A trace of ours, by its path.
     pub fn own(path: &Path) -> Self {
-        Self::of_format(vec![path.to_owned()], None)
-    }
-
-    /// Traces of a format whose units are its own.
-    pub fn of_format(traces: Vec<PathBuf>, input_format: Option<String>) -> Self {
-        Self { traces, input_format, time_unit: None, size_unit: None }
+        Self { traces: vec![path.to_owned()], read_as: ReadAs::default() }
     }
 
     /// Other files of the same format.

@@ -20,6 +20,7 @@ pub struct Index {
     /// Bytes of a unit of place are this power of two.
     pub(super) place_shift: u8,
     pub(super) left_out: u64,
+    pub(super) from_issue: u64,
 }
 
 impl Index {
@@ -31,6 +32,11 @@ impl Index {
     /// Rows that are nobody's request: lbolt's own, and parts of others.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+
+    /// Requests whose times are device times: they tell when they were issued, and nothing before.
+    pub fn from_issue(&self) -> u64 {
+        self.from_issue
     }
 
     /// From the first arrival to behind the last one; none of a trace without rows.
@@ -69,6 +75,7 @@ pub struct Builder<'a> {
     is_sorted: bool,
     place_shift: u8,
     left_out: u64,
+    from_issue: u64,
     number: u32,
 }
 
@@ -91,6 +98,7 @@ impl<'a> Builder<'a> {
             is_sorted,
             place_shift,
             left_out: 0,
+            from_issue: 0,
             number: 0,
         }
     }
@@ -106,6 +114,8 @@ impl<'a> Builder<'a> {
             false => LEFT_OUT,
         };
         self.left_out += u64::from(class == LEFT_OUT);
+        let is_from_issue = row.queued_ns.or(row.started_ns).is_none() && row.issued_ns.is_some();
+        self.from_issue += u64::from(class != LEFT_OUT && is_from_issue);
         let place = row.offset_bytes.map_or(NO_PLACE, |bytes| {
             u32::try_from(bytes >> self.place_shift).unwrap_or(NO_PLACE).min(NO_PLACE - 1)
         });
@@ -143,6 +153,7 @@ impl<'a> Builder<'a> {
             groups,
             place_shift: self.place_shift,
             left_out: self.left_out,
+            from_issue: self.from_issue,
         }
     }
 }

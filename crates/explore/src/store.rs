@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
 /// What a file of it begins with; the number is the version of what follows.
-const MAGIC: [u8; 16] = *b"lbolt-explore/2\n";
+const MAGIC: [u8; 16] = *b"lbolt-explore/3\n";
 /// No head is longer.
 const HEAD_BYTES: u64 = 256 << 20;
 /// Numbers that are turned into bytes at once.
@@ -40,6 +40,7 @@ struct Head {
     has_groups: bool,
     place_shift: u8,
     left_out: u64,
+    from_issue: u64,
     ends: Vec<(u32, u32)>,
     classes: Classes,
     blocks: Vec<Block>,
@@ -168,6 +169,7 @@ impl Index {
             has_groups: groups.is_some(),
             place_shift: self.place_shift,
             left_out: self.left_out,
+            from_issue: self.from_issue,
             ends: self.ends.clone(),
             classes: self.classes.clone(),
             blocks: rows.blocks.clone(),
@@ -246,6 +248,7 @@ impl Index {
             groups,
             place_shift: head.place_shift,
             left_out: head.left_out,
+            from_issue: head.from_issue,
         })
     }
 }

@@ -262,6 +262,16 @@ fn a_completion_whose_request_was_never_seen_has_no_response_time() {
 }
 
 #[test]
+fn requests_whose_times_count_from_their_issue_are_counted() {
+    let issued = Request { queued_ns: None, issued_ns: Some(5), ..row(5, Some(9), 1, 1) };
+    let started = Request { started_ns: Some(5), ..issued };
+    let own = Request { flags: Flags::OWN, ..issued };
+    let index = index_of(&[row(4, Some(5), 1, 1), issued, started, own], true, false);
+    assert_eq!(index.from_issue(), 1);
+    assert_eq!(index.view(&Brush::default()).unwrap().requests, 3);
+}
+
+#[test]
 fn a_trace_without_requests_has_no_view_and_what_is_not_there_is_named() {
     let none = index_of(&[], true, true);
     assert!(none.view(&Brush::default()).unwrap_err().contains("no requests"));

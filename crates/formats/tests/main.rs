@@ -3,6 +3,7 @@
 mod export;
 mod guesses;
 mod import;
+mod inputs;
 mod interleaving;
 mod known_answers;
 mod known_answers_binary;

@@ -141,6 +141,11 @@ fn what_can_be_two_formats_is_refused_until_the_user_says_which() {
     lab.run("import either --time-unit week").assert_refused(2, &["\"week\"", "100ns"]);
     let msr = format!("import {} --size-unit B", fixture("msr.csv"));
     lab.run(&msr).assert_refused(2, &["msr", "units are fixed"]);
+    // A device is fitted by times, which this trace does not tell.
+    lab.run("calibrate either -o p.toml").assert_refused(2, &["mqsim", "disksim-ascii"]);
+    let ended = lab.run("calibrate either -o p.toml --time-unit s");
+    assert!(ended.code != 0 && ended.err.contains("read as mqsim: times in s"), "{}", ended.err);
+    lab.run("calibrate . -o p.toml --time-unit s").assert_refused(2, &["applies only to a trace"]);
     // What was taken for it is said, without a word of units that were not taken.
     let ended = lab.run("response either --time-unit s");
     assert!(ended.err.contains("read as mqsim: times in s"), "{}", ended.err);
@@ -149,25 +154,83 @@ fn what_can_be_two_formats_is_refused_until_the_user_says_which() {
 }
 
 /// Two volumes of one time, one after the other in one file: more is out of order than memory
-/// holds.
+/// holds. What can be read again is sorted; what cannot, a pipe, marks the verdict.
 #[test]
-fn rows_out_of_order_mark_the_verdict_and_files_of_one_time_are_not() {
+fn rows_out_of_order_are_sorted_or_mark_the_verdict() {
     let lab = Lab::new();
     let volume = |name: &str| lines(80_000).replace(",db,", &format!(",{name},"));
     lab.file("a.csv", volume("a"));
     lab.file("b.csv", volume("b"));
     lab.file("ab.csv", volume("a") + &volume("b"));
-    let verdicts = |words: &str| {
-        let ended = lab.run(&format!("response {words} --format json"));
+    let found = |ended: crate::common::Ended| {
         assert_eq!(ended.code, 0, "{}", ended.err);
-        let report = ended.report();
-        let waits = report.findings().iter().filter(|f| f["quantity"] == "waits_count");
-        waits.map(|f| f["verdict"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        ended.report().findings().to_vec()
     };
-    assert_eq!(verdicts("a.csv b.csv"), ["ok", "ok"]);
-    assert!(verdicts("ab.csv").contains(&"suspect".to_owned()));
-    let ended = lab.run("response ab.csv");
+    let of = |words: &str| found(lab.run(&format!("response {words} --format json")));
+    // In another order of the files the devices have other numbers.
+    let (beside, within) = (of("a.csv b.csv"), of("ab.csv"));
+    assert_eq!(within, beside);
+    let is_marked = |finding: &serde_json::Value| {
+        finding["quantity"] == "waits_count" && finding["verdict"] == "suspect"
+    };
+    assert!(!within.iter().any(is_marked));
+    let ended = lab.run("import ab.csv -o run");
+    assert!(ended.err.contains("sorted on disk") && ended.code == 0, "{}", ended.err);
+    let requests = RequestFile::open(&lab.path("run/requests.parquet")).unwrap();
+    assert_eq!((requests.rows(), requests.provenance().counts.unsorted), (160_000, 0));
+    assert!(found(lab.run("response run --format json")).iter().all(|f| !is_marked(f)));
+    assert!(lab.leftovers().is_empty());
+    let _shell = fifo(&lab, "pipe", "cat ab.csv");
+    let ended = lab.run("response pipe --input-format msr");
     assert!(ended.out.contains("rows follow a row that arrived later"), "{}", ended.out);
+}
+
+/// A table, a listing of events and blktrace's records, each with its last part first: as many
+/// requests come of it, with the same times, as of the parts in order.
+#[test]
+fn whatever_the_order_the_requests_are_the_same() {
+    let lab = Lab::new();
+    let perf = |n: u64| {
+        let (s, us) = (n / 10_000, n % 10_000 * 100);
+        let head = |us: u64| format!("dd 9 [001] {s}.{us:06}: block:block_rq_");
+        format!(
+            "{}issue: 8,0 R 4096 () {} + 8 [dd]\n{}complete: 8,0 R () {} + 8 [0]\n",
+            head(us),
+            n * 8,
+            head(us + 70),
+            n * 8
+        )
+    };
+    let thesios =
+        |n: u64| format!("app,READ,4096,{}.{:06},0.0,0.000050\n", n / 10_000, n % 10_000 * 100);
+    let named = "application,op_type,request_io_size_bytes,start_time,simulated_disk_start_time,\
+        simulated_latency\n";
+    let of: [(&str, &dyn Fn(u64) -> String); 2] = [("", &perf), (named, &thesios)];
+    for (number, (head, line)) in of.into_iter().enumerate() {
+        let part = |of: std::ops::Range<u64>| of.map(line).collect::<String>();
+        let rows = |name: String, text: String| {
+            lab.file(&name, format!("{head}{text}"));
+            let ended = lab.run(&format!("import {name} -o run-{name}"));
+            assert_eq!(ended.code, 0, "{}", ended.err);
+            let path = lab.path(&format!("run-{name}/requests.parquet"));
+            let file = RequestFile::open(&path).unwrap();
+            let counts = file.provenance().counts;
+            assert_eq!((counts.unsorted, counts.out_of_order, counts.orphaned), (0, 0, 0));
+            let mut reader = file.read_all().unwrap();
+            let mut all = Vec::new();
+            while let Some(batch) = reader.next_batch().unwrap() {
+                let known = |row: model::record::Request| {
+                    (row.arrival_ns(), row.completed_ns, row.offset_bytes)
+                };
+                all.extend(batch.rows().map(known));
+            }
+            all
+        };
+        let wanted = rows(format!("in-order-{number}"), part(0..120_000));
+        let backwards = part(80_000..120_000) + &part(40_000..80_000) + &part(0..40_000);
+        assert_eq!(wanted.len(), 120_000);
+        assert!(rows(format!("backwards-{number}"), backwards) == wanted);
+    }
 }
 
 /// What goes out comes in again, as far as the format can tell it.

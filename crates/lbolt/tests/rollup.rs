@@ -193,6 +193,10 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
     assert_eq!(fine(&lab, "history all --by host --format csv").out, by_host);
     fine(&lab, "rollup all -o again.parquet");
     assert_eq!(fine(&lab, "history again.parquet --by host --format csv").out, by_host);
+    // A host that is called otherwise, as machines made of one image are.
+    fine(&lab, "rollup all/a.parquet --host web-7 -o web-7.parquet");
+    let renamed = fine(&lab, "history web-7.parquet --by host --format csv").out;
+    assert!(renamed.contains("web-7") && !renamed.contains("host1"), "{renamed}");
     for (words, sentence) in [
         (
             "history fleet.parquet --compare 1970-01-01T00:17..1970-01-01T00:18 \
@@ -201,7 +205,10 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
         ),
         ("history all/a.parquet fleet.parquet", "run host1 of host1, 1970-01-01 00:16Z to"),
         ("rollup host1 all/a.parquet -o c.parquet", "is already present; leave out one of them"),
-        ("rollup all --host web -o c.parquet", "histories and rollups record their host"),
+        ("history host1", "it contains none; name the directory of a `lbolt watch`, or a file"),
+        ("history fleet.parquet --incidents", "a file has no incidents; name the directory"),
+        ("rollup fleet.parquet --host web -o c.parquet", "fleet.parquet has 2; leave it out"),
+        ("rollup all --host web -o c.parquet", "is already present as run host1 of web"),
         ("rollup host1 host2 --host web -o c.parquet", "is already present as run host1 of web"),
     ] {
         let refused = lab.run(words);

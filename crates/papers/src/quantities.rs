@@ -21,6 +21,9 @@ const TICKS: &[&[&str]] = &[&["paper", "ticks"]];
 /// The keys of a remedy of 1986.
 const REMEDY: &[&[&str]] = &[&["op", "paper", "remedy", "writes_per_sync"]];
 
+/// The keys of a whole second since a sync, of 1986.
+const SECOND: &[&[&str]] = &[&["paper", "second"]];
+
 model::quantities! {
     /// All of them.
     pub const QUANTITIES of {
@@ -30,6 +33,7 @@ model::quantities! {
         group: GROUP, "papers";
         ticks: TICKS, "papers";
         remedy: REMEDY, "papers";
+        second: SECOND, "papers";
     }
 
     routine "published_sectors_per_revolution" "1"
@@ -70,6 +74,8 @@ model::quantities! {
     remedy "simulated_mean_ns" "ns" "response of the model";
     remedy "simulated_p99_ns" "ns" "response of the model";
     remedy "simulated_max_ns" "ns" "response of the model";
+    second "read_after_sync_mean_ns" "ns"
+        "response of the model's reads that arrive in this second since a sync (Figure 7)";
 }
 
 /// The table's entry of that name.

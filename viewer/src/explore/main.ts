@@ -149,9 +149,11 @@ class Explorer {
     const time = (ns: number | null) => (ns === null ? "none" : show(ns, "ns"));
     const { p50_ns, p99_ns, max_ns } = view.times;
     const how = view.one_by_one ? "counted one by one" : "counted by cells of time";
+    const known = view.unanswered === 0 ? ""
+      : ` (times known of ${count(view.requests - view.unanswered)} of ${count(view.requests)})`;
     own("answer").textContent = `${count(view.requests)} requests, ${show(view.bytes, "B")}: p50 `
       + `${time(p50_ns)}, p99 ${time(p99_ns)} (±${trace.within_percent.toFixed(0)} %), max `
-      + `${time(max_ns)}; ${how} in ${tookMs.toFixed(0)} ms.`;
+      + `${time(max_ns)}${known}; ${how} in ${tookMs.toFixed(0)} ms.`;
     own("answer").dataset.tookMs = tookMs.toFixed(1);
     this.answers += 1;
     const shown = { ...this.brush, ...(this.brush.from_ns === null && this.brush.until_ns === null

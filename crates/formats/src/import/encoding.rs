@@ -9,7 +9,7 @@ const LOOKED_AT: usize = 128;
 /// Bytes that are converted at once.
 const CONVERTED: usize = 64 * 1024;
 
-const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Encoding {
@@ -29,7 +29,7 @@ impl Encoding {
             [(b"\xff\xfe", false), (b"\xfe\xff", true), (b"", false), (b"", true)];
         for (mark, is_big_endian) in marks {
             let Some(text) = head.strip_prefix(mark) else { continue };
-            if is_text(text, is_big_endian) {
+            if text.is_empty() && !mark.is_empty() || is_text(text, is_big_endian) {
                 return (Self::Units { is_big_endian }, mark.len());
             }
         }

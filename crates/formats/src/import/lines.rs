@@ -1,6 +1,7 @@
 //! Lines of text, one after the other, without a copy where a line lies whole in the buffer; those
 //! of several files in order of time.
 
+use super::encoding::UTF_8_MARK;
 use super::marks::Places;
 use super::{Guess, ImportError, Input};
 use memchr::{memchr_iter, memrchr};
@@ -29,7 +30,7 @@ pub(super) fn each_line(
     mut take: impl FnMut(u64, &[u8], &mut Intake) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut each = |number: u64, line: &[u8], intake: &mut Intake| {
-        let line = without_return(line);
+        let line = without_mark(without_return(line));
         let is_blank =
             line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty();
         if is_blank { Ok(()) } else { take(number, line, intake) }
@@ -206,6 +207,8 @@ impl<'a> Lines<'a> {
             }
             let is_cut = read == LINE_BYTES && self.line.last() != Some(&b'\n');
             self.number += 1;
+            let marked = self.line.len() - without_mark(&self.line).len();
+            self.line.drain(..marked);
             self.line.truncate(self.line.trim_ascii_end().len());
             if is_cut {
                 self.empty_bytes += self.skip_line()?;
@@ -283,7 +286,7 @@ pub(super) fn each_line_under(
         let found = match row(line, intake) {
             Ok(row) => Some(row),
             Err(_) if line.starts_with(b"#") || line == head.as_slice() => return None,
-            Err(_) if !*has_begun && names_columns(line) => {
+            Err(_) if !*has_begun && names(line, 3, 1) => {
                 line.clone_into(head);
                 None
             }
@@ -300,17 +303,22 @@ pub(super) fn each_line_under(
 /// Whether a line can be the names of a table's columns: it has as many words as the shortest of
 /// our tables, and all are names, as no line of a request's numbers is.
 pub(super) fn names_columns(line: &[u8]) -> bool {
+    names(line, 5, 2)
+}
+
+/// Whether a line is so many names of so many letters at the least.
+fn names(line: &[u8], least: usize, letters: usize) -> bool {
     let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. /()[]:\"".contains(byte);
     let is_name = |word: &[u8]| {
         let word = word.trim_ascii().strip_prefix(b"\"").unwrap_or(word.trim_ascii());
-        word.len() > 1
+        word.len() >= letters
             && word.first().is_some_and(u8::is_ascii_alphabetic)
             && word.iter().all(is_in_name)
     };
-    let separator = if line.contains(&b',') { b',' } else { b' ' };
+    let separator = line.iter().copied().find(|byte| b",;".contains(byte)).unwrap_or(b' ');
     let words = line.split(|byte| *byte == separator || *byte == b'\t');
     let mut words = words.filter(|word| !word.is_empty());
-    words.clone().count() >= 5 && words.all(is_name)
+    words.clone().count() >= least && words.all(is_name)
 }
 
 fn extend(line: &mut Vec<u8>, more: &[u8]) {
@@ -318,8 +326,23 @@ fn extend(line: &mut Vec<u8>, more: &[u8]) {
     line.extend_from_slice(&more[..more.len().min(free)]);
 }
 
+/// Where files were put together, lines may begin with the mark of one.
+#[inline]
+fn without_mark(line: &[u8]) -> &[u8] {
+    match line.first() {
+        Some(0xef) => line.strip_prefix(UTF_8_MARK).unwrap_or(line),
+        _ => line,
+    }
+}
+
 fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Whether a file has names of columns or comments, and nothing else.
+pub(super) fn says_nothing(head: &[u8]) -> bool {
+    let lines = first_lines(head, true, usize::MAX);
+    lines.iter().all(|line| line.starts_with(b"#") || names_columns(line))
 }
 
 /// Yes if most of the first lines are understood: a damaged one is no reason to refuse the rest.
@@ -343,7 +366,7 @@ pub(super) fn first_lines(head: &[u8], is_whole: bool, count: usize) -> Vec<&[u8
         if is_whole { head.len() } else { head.iter().rposition(|b| *b == b'\n').unwrap_or(0) };
     head[..end]
         .split(|b| *b == b'\n')
-        .map(without_return)
+        .map(|line| without_mark(without_return(line)))
         .filter(|line| !line.is_empty())
         .take(count)
         .collect()

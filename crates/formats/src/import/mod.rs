@@ -94,7 +94,8 @@ pub enum ImportError {
     Units { format: &'static str },
     #[error("read the columns: {why}; known are {known}")]
     Columns { why: String, known: &'static str },
-    #[error("find a request in {path}: the file is empty; check the program that wrote it",
+    #[error("find a request in {path}: the file is empty, or names its columns and \
+             nothing else; check the program that wrote it",
             path = path.display())]
     Empty { path: PathBuf },
     #[error("import {first} and {second} together: {first} is {first_format}, {second} is \
@@ -245,8 +246,10 @@ fn guess_unless_empty(
         (Reading::Table(one), Reading::Table(other)) => one.is_with(other, units),
         _ => false,
     });
+    let says_nothing = is_whole && found.is_empty() && lines::says_nothing(head);
     let path = input.path().to_owned();
     match found.as_slice() {
+        [] if says_nothing => Ok(None),
         [] => Err(ImportError::NotGuessed { path, known: known() }),
         [one] => Ok(Some(*one)),
         _ => Err(ImportError::Ambiguous { path, formats: found }),

@@ -68,7 +68,7 @@ pub(super) fn tracepoint(name: &[u8]) -> Option<Kind> {
         b"block_rq_complete" => Kind::Complete,
         b"block_rq_issue" => Kind::Issue,
         b"block_bio_queue" => Kind::Queue,
-        b"block_getrq" | b"block_io_start" => Kind::Start,
+        b"block_getrq" | b"block_io_start" | b"block_rq_insert" => Kind::Start,
         b"block_bio_backmerge" => Kind::BackMerge,
         b"block_bio_frontmerge" => Kind::FrontMerge,
         // A whole request became the end of another.

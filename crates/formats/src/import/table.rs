@@ -215,11 +215,11 @@ impl Table {
                 Column::Device => row.device = device(word).ok_or("no device")?,
                 Column::Disk => row.device = devices.number(&[word]),
                 Column::Offset(unit) => {
-                    let bytes = unsigned(word).and_then(|count| count.checked_mul(unit));
+                    let bytes = count(word).and_then(|count| count.checked_mul(unit));
                     row.offset_bytes = Some(bytes.ok_or("no offset")?);
                 }
                 Column::Length(unit) => {
-                    let bytes = unsigned(word).and_then(|count| count.checked_mul(unit));
+                    let bytes = count(word).and_then(|count| count.checked_mul(unit));
                     row.length_bytes = bytes.and_then(length).ok_or("no length")?;
                 }
                 Column::Op(ops) => row.op = ops.read(word).ok_or("no operation")?,
@@ -236,10 +236,22 @@ impl Table {
     }
 }
 
-/// A time in its unit; ns have no decimals.
+/// A time in its unit; ns have no decimals. Programs that compute with columns may write `5e-05`.
 #[inline]
 fn time(word: &[u8], places: u32) -> Option<i64> {
-    if places == 0 { whole(word) } else { decimal(word, places) }
+    let time = if places == 0 { whole(word) } else { decimal(word, places) };
+    time.or_else(|| {
+        let is_scientific = word.first()?.is_ascii_digit() && word.contains(&b'e');
+        let number: f64 = std::str::from_utf8(word).ok().filter(|_| is_scientific)?.parse().ok()?;
+        let ns = (number * 10_f64.powi(places as i32)).round();
+        (0.0..9e18).contains(&ns).then_some(ns as i64)
+    })
+}
+
+/// A number of units, which may be written as a float.
+#[inline]
+fn count(word: &[u8]) -> Option<u64> {
+    unsigned(word.strip_suffix(b".0").unwrap_or(word))
 }
 
 impl Ops {
@@ -296,7 +308,9 @@ impl<'a> Iterator for Cut<'a> {
         };
         self.rest =
             if self.separator.is_none() { left.map(<[u8]>::trim_ascii_start) } else { left };
-        Some(if self.separator.is_some() { word.trim_ascii() } else { word })
+        let word = if self.separator.is_some() { word.trim_ascii() } else { word };
+        let quoted = word.strip_prefix(b"\"").and_then(|word| word.strip_suffix(b"\""));
+        Some(quoted.unwrap_or(word))
     }
 }
 

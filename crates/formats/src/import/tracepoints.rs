@@ -4,7 +4,8 @@
 //! not.
 //!
 //! A start is given by two tracepoints, getrq and (from Linux 6.5 on) io_start: the one that is met
-//! first counts. Other events are passed over.
+//! first counts. Of a trace with neither it is the insertion into the scheduler's queue. Other
+//! events are passed over.
 
 use super::lines::each_timed;
 use super::marks::find;
@@ -39,9 +40,16 @@ pub(super) struct Step<'a> {
     context: Context<'a>,
     device: u32,
     kind: Kind,
-    /// Whether the start is given by getrq, and not by io_start.
-    is_getrq: bool,
+    start: Start,
     said: Said<'a>,
+}
+
+/// Which tracepoint a start is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    Getrq,
+    Io,
+    Insert,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +82,12 @@ pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     }
     let device = words.device().ok_or("no device")?;
     let said = Said::read(&mut words, kind)?;
-    let is_getrq = name == b"block_getrq";
-    Ok(Line::Step(Step { context, device, kind, is_getrq, said }))
+    let start = match name {
+        b"block_getrq" => Start::Getrq,
+        b"block_rq_insert" => Start::Insert,
+        _ => Start::Io,
+    };
+    Ok(Line::Step(Step { context, device, kind, start, said }))
 }
 
 /// What the `blk` tracer prints: `maj,min action RWBS …`; its classic form has `cpu s.ns pid`
@@ -96,7 +108,7 @@ fn read_blk<'a>(
         return Ok(Line::NoStep);
     }
     let said = Said::read(&mut words, kind)?;
-    Ok(Line::Step(Step { context, device, kind, is_getrq: true, said }))
+    Ok(Line::Step(Step { context, device, kind, start: Start::Getrq, said }))
 }
 
 /// The beginning of a line. The name of a task can be anything: what tells is `[cpu]` with a time
@@ -172,7 +184,7 @@ pub(super) fn read_all(
     lost: fn(&[u8]) -> Option<u64>,
     is_passed_over: fn(&[u8]) -> bool,
 ) -> Result<(), ImportError> {
-    let mut teller = Teller { parting, starts_by_getrq: None };
+    let mut teller = Teller { parting, starts_by: None };
     each_timed(inputs, intake, |(_, number), line, intake| {
         let why = match read(line) {
             Ok(Line::Step(step)) => match teller.event(&step, intake) {
@@ -198,8 +210,8 @@ pub(super) fn read_all(
 #[derive(Debug)]
 struct Teller {
     parting: Parting,
-    /// Which of the two tells of starts.
-    starts_by_getrq: Option<bool>,
+    /// Which of them tells of starts.
+    starts_by: Option<Start>,
 }
 
 impl Teller {
@@ -208,10 +220,11 @@ impl Teller {
     fn event(&mut self, step: &Step, intake: &mut Intake) -> Result<Option<Listed>, &'static str> {
         let Step { context, device, kind, said, .. } = *step;
         let (mut pid, mut command, mut error) = (None, None, 0);
-        if kind == Kind::Start
-            && *self.starts_by_getrq.get_or_insert(step.is_getrq) != step.is_getrq
-        {
-            return Ok(None);
+        if kind == Kind::Start {
+            let known = self.starts_by.filter(|known| *known != Start::Insert);
+            if *self.starts_by.insert(known.unwrap_or(step.start)) != step.start {
+                return Ok(None);
+            }
         }
         if kind.tells_who() {
             let name;

@@ -64,8 +64,8 @@ fn of_trace(options: &CalibrateOptions) -> anyhow::Result<Calibration> {
     let control = control()?;
     let folder = options.output.as_deref().map(parent_of).filter(|path| path.is_dir());
     let held_in = (folder.unwrap_or(Path::new(".")), "--output");
-    let input_format = options.input_format.clone();
-    let trace = TraceOptions::of_format(options.targets.clone(), input_format);
+    let (traces, read_as) = (options.targets.clone(), options.read_as.clone());
+    let trace = TraceOptions { traces, read_as };
     let trace = TraceFile::open(&trace, held_in, &control)?;
     let arrivals = arrivals_of(&trace.provenance());
     note(&format!("held-out requests are simulated with {} arrivals", word(arrivals)));

@@ -11,7 +11,9 @@ use analyze::compare::{Question, Unit, compare};
 use cli::{Format, HistoryOptions, PointSpan};
 use messages::fault::{Fault, failure, not_there, of_records};
 use messages::output::terminal_width;
-use model::history::{By, HOUR_NS, History, HistoryError, Incident, Note, Query, incidents};
+use model::history::{
+    By, HOUR_NS, History, HistoryError, Incident, NAME_ONE, Note, Query, incidents,
+};
 use model::text::visible;
 use report::compare::About;
 use report::history::Shown;
@@ -55,9 +57,7 @@ pub(super) fn run(options: &HistoryOptions) -> anyhow::Result<()> {
         let path = shown_paths().join(", ");
         return Err(failure(
             Fault::Usage,
-            format!(
-                "failed to read a history from {path}: it contains none; `lbolt watch` creates one"
-            ),
+            format!("failed to read a history from {path}: it contains none; {NAME_ONE}"),
         ));
     };
     let now_unix_ns = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
@@ -230,10 +230,10 @@ fn compared(
 
 fn list_incidents(path: &Path, options: &HistoryOptions) -> anyhow::Result<()> {
     if !path.is_dir() {
-        let path = path.display().to_string();
+        let why = if path.exists() { "a file has no incidents" } else { "no such directory" };
         let sentence = format!(
-            "failed to read a history from {}: no such directory; `lbolt watch` creates one",
-            visible(&path)
+            "failed to list the incidents of {}: {why}; name the directory of a `lbolt watch`",
+            visible(&path.display().to_string())
         );
         return Err(failure(Fault::Usage, sentence));
     }

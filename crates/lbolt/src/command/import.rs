@@ -1,38 +1,52 @@
 //! `lbolt import`: foreign traces to a run of requests.
 
 use super::report::kept;
+use super::simulate::output_parent;
 use super::{note, print};
 use crate::render::render;
 use crate::run::directory::RunPlace;
 use crate::run::requests::RequestsRun;
 use crate::run::session::control;
-use analysis::import::{of_import, open, progress};
+use analysis::import::{Foreign, of_import, progress, read_in_order};
 use capture::Devices;
 use capture::gate::Gate;
 use capture::outcome::outcome;
 use cli::ImportOptions;
-use formats::import::{self, ImportError};
+use host::drive::Control;
 use messages::fault::{Fault, failure};
-use trace::intake::Intake;
+use std::sync::Arc;
 
 /// Runs the command.
 /// Errors: files that cannot be read or are of no format; records that cannot be written.
 pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let control = control()?;
-    let (mut inputs, format) = open(&options.trace, &control)?;
-    let path = RunPlace::of(&options.output, "import");
-    let plan = serde_json::json!({ "files": options.trace.traces, "from": format.name() });
-    let gate = Gate::new(&control);
-    let mut run = RequestsRun::begin("import", path, plan, gate.clone())?;
+    let place = RunPlace::of(&options.output, "import");
+    read_in_order(&options.trace, output_parent(&place), &control, |foreign| {
+        once(options, foreign, &control)
+    })
+}
+
+/// Imports the trace once; none if it has to be read again.
+fn once(
+    options: &ImportOptions,
+    foreign: Foreign,
+    control: &Arc<Control>,
+) -> anyhow::Result<Option<()>> {
+    let place = RunPlace::of(&options.output, "import");
+    let plan = serde_json::json!({ "files": options.trace.traces, "from": foreign.format.name() });
+    let gate = Gate::new(control);
+    let mut run = RequestsRun::begin("import", place, plan, gate.clone())?;
     let path = run.path().to_owned();
-    let ticker = progress(&inputs, gate);
-    let mut intake = Intake::new(run.rows(), &format!("import:{}", format.name()));
-    let read = import::read(&mut inputs, Some(format), &mut intake);
-    let refused = match read {
-        Ok(_) => None,
-        Err(ImportError::Rows(error)) => Some(error),
+    let ticker = progress(&foreign.inputs, gate);
+    let read = foreign.read(run.rows(), control);
+    drop(ticker);
+    let (provenance, commands, refused) = match read {
+        Ok(Some(read)) => read,
+        Ok(None) => {
+            run.discard();
+            return Ok(None);
+        }
         Err(error) => {
-            drop((intake, ticker));
             run.discard();
             return Err(match control.is_stopped() {
                 true => failure(Fault::Interrupted, "interrupted; nothing was written"),
@@ -40,9 +54,7 @@ pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
             });
         }
     };
-    let (provenance, commands, refused) = intake.end(refused);
     let (state, ended) = outcome(refused);
-    drop(ticker);
     let name = |device: u32| {
         let noted = provenance.notes.get(&format!("device.{device}")).cloned();
         noted.unwrap_or_else(|| Devices::default().name(device))
@@ -52,5 +64,5 @@ pub(super) fn run(options: &ImportOptions) -> anyhow::Result<()> {
     let said = provenance.notes.iter().filter(|(key, _)| key.starts_with("rejected."));
     said.for_each(|(_, complaint)| note(&format!("not understood: {complaint}")));
     let paged = kept(&path, &options.output);
-    ended.and(printed).and(paged)
+    ended.and(printed).and(paged).map(Some)
 }

@@ -17,6 +17,7 @@ use messages::output::print;
 use model::history::{
     Folder, History, HistoryError, HostFacts, Models, Note, Origin, Query, Twice,
 };
+use model::record::RollupRow;
 use model::run::{RunDirectory, RunInfo, parent_of};
 use report::show_bytes;
 use serde_json::Value;
@@ -42,9 +43,6 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     if options.part.is_some() && !matches!(sources.as_slice(), [Source::Trace(..)]) {
         return Err(usage("--part selects minutes of one trace; name one"));
     }
-    if options.host.is_some() && sources.iter().any(|source| matches!(source, Source::Rows(_))) {
-        return Err(usage("--host is for traces: histories and rollups record their host"));
-    }
     let mut folder = Folder::new(Vec::new(), options.level, &Origin::default())?;
     let ticker = super::response::progress(gate.clone());
     for source in &sources {
@@ -57,7 +55,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
             }
             Source::Rows(path) => {
                 folder.begin_source(&Origin::default(), Models::new()).map_err(twice)?;
-                copied(path, &mut folder, &gate)?;
+                copied(path, options.host.as_deref(), &mut folder, &gate)?;
             }
         }
     }
@@ -177,19 +175,35 @@ fn rolled(
     Ok(refused?)
 }
 
-/// Takes the rows of a history or a rollup.
-fn copied(path: &Path, folder: &mut Folder<Vec<u8>>, gate: &Gate) -> anyhow::Result<()> {
+/// Takes the rows of a history or a rollup, which are of that host if one is named.
+fn copied(
+    path: &Path,
+    host: Option<&str>,
+    folder: &mut Folder<Vec<u8>>,
+    gate: &Gate,
+) -> anyhow::Result<()> {
     let of_history = |error: HistoryError| failure(Fault::Usage, format!("failed to {error}"));
     let history = History::open(path).map_err(of_history)?;
     history.notes().iter().for_each(|said| note(&format!("{said}.")));
-    folder.know_hosts(history.hosts().clone());
+    let hosts = history.origins().hosts().len();
+    if host.is_some() && hosts > 1 {
+        let shown = path.display();
+        return Err(usage(&format!(
+            "--host names one host, but {shown} has {hosts}; leave it out"
+        )));
+    }
+    let known = history.hosts().clone();
+    folder.know_hosts(match host {
+        Some(host) => known.renamed(host),
+        None => known,
+    });
     let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     for part in history.parts(&query) {
         let (mut refused, mut is_full) = (Ok(()), false);
         let read = history.each(&part, &query, |row| {
             is_full |= folder.hosts() > NAMES_MOST || gate.is_stopped();
             if refused.is_ok() && !is_full {
-                folder.push(row);
+                folder.push(&RollupRow { host: host.or(row.host), ..*row });
                 refused = folder.end_part();
             }
         });

@@ -243,7 +243,9 @@ pub(crate) fn check_trace(options: &CalibrateOptions) -> anyhow::Result<()> {
 fn refuse_of_traces(options: &CalibrateOptions) -> anyhow::Result<()> {
     let of_traces = [
         ("--device", options.device.is_some()),
-        ("--input-format", options.input_format.is_some()),
+        ("--input-format", options.read_as.input_format.is_some()),
+        ("--time-unit", options.read_as.time_unit.is_some()),
+        ("--size-unit", options.read_as.size_unit.is_some()),
     ];
     match of_traces.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => Err(usage(format!("{name} applies only to a trace; leave it out"))),

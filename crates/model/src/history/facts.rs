@@ -49,6 +49,12 @@ impl Hosts {
         self.0.extend(other.0);
     }
 
+    /// The same of another name: the host that all of them are.
+    pub fn renamed(self, host: &str) -> Self {
+        let named = |origin: Origin| Origin { host: Some(host.to_owned()), ..origin };
+        Self(self.0.into_iter().map(|(origin, facts)| (named(origin), facts)).collect())
+    }
+
     /// As a file's footer tells them; none where nothing is known.
     pub(super) fn told(&self) -> Option<String> {
         let all: Vec<_> = self.0.iter().collect();

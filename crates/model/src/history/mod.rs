@@ -39,6 +39,10 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+/// What to do where what is named is no history.
+pub const NAME_ONE: &str = "name the directory of a `lbolt watch`, or a file that `lbolt rollup` \
+                            makes of captures";
+
 /// Why a history could not be written or read. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
@@ -54,7 +58,7 @@ pub enum HistoryError {
     Taken { path: PathBuf },
     #[error("keep a history in {path}: --history-size is too small; give a larger size")]
     NoRoom { path: PathBuf },
-    #[error("read a history from {path}: {problem}; `lbolt watch` creates one")]
+    #[error("read a history from {path}: {problem}; {NAME_ONE}")]
     None { path: PathBuf, problem: String },
     #[error("read {path} beside {other}: {twice}; leave out one of them")]
     Twice { path: PathBuf, other: PathBuf, twice: Box<Twice> },

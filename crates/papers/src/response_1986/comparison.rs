@@ -2,7 +2,9 @@
 //! would have helped.
 
 use super::scenario::{self, PATH};
-use super::{COUNTS, Evaluation, Inputs, REMEDIES, Responses, Scenario, evaluate, published};
+use super::{
+    COUNTS, Evaluation, Inputs, REMEDIES, Responses, SECONDS, Scenario, evaluate, published,
+};
 use crate::Failure;
 use crate::comparison::{Comparison, finding, subject};
 use model::record::Finding;
@@ -49,8 +51,11 @@ pub fn compare(seeds: u64) -> Result<Comparison, Failure> {
     let fitted = means.iter().position(|mean| mean.burst == scenario.inputs.writes_per_sync);
     let at = fitted.unwrap_or(0);
     let base = &means[at];
-    let findings =
-        [count_findings(base, &theirs), means.iter().flat_map(remedy_findings).collect()];
+    let findings = [
+        count_findings(base, &theirs),
+        means.iter().flat_map(remedy_findings).collect(),
+        (0..SECONDS).map(|second| second_finding(base, second)).collect(),
+    ];
     let sheets = vec![
         counts(base, &theirs),
         inputs(profile),
@@ -125,6 +130,12 @@ fn remedy_findings(mean: &Mean) -> Vec<Finding> {
     KINDS.into_iter().flat_map(of_kind).collect()
 }
 
+fn second_finding(base: &Mean, second: usize) -> Finding {
+    let subject = subject("1986", &[("second", &second.to_string())]);
+    let ns = 1e6 * base.mean(|e| e.reads_after_sync_ms[second]);
+    finding(&subject, "read_after_sync_mean_ns", ns, "simulated")
+}
+
 fn counts(base: &Mean, theirs: &[u64; COUNTS]) -> Sheet {
     let whole: u64 = theirs.iter().sum();
     let percent = |value: f64| format!("{value:.2} %");
@@ -167,9 +178,9 @@ fn inputs(profile: &Profile) -> Sheet {
 }
 
 fn after_sync(base: &Mean) -> Sheet {
-    const SECONDS: [usize; 8] = [0, 1, 2, 3, 5, 10, 20, 29];
+    const SHOWN: [usize; 8] = [0, 1, 2, 3, 5, 10, 20, 29];
     let ms = |second: usize| format!("{:.0} ms", base.mean(|e| e.reads_after_sync_ms[second]));
-    Listing::of(&SECONDS)
+    Listing::of(&SHOWN)
         .label("second", usize::to_string)
         .figure("", "reads", |second| ms(*second))
         .sheet("1986: mean read response by whole seconds since a sync (the spike of Figure 7)")

@@ -32,7 +32,8 @@ const TOLD: [Told; 8] = [
 /// What the page says of these papers; `sheets` are all their tables.
 pub fn of_papers(findings: &[Finding], sheets: &[&Sheet], sentences: Vec<String>) -> Page {
     let papers = first_seen(&findings.iter().filter_map(paper).collect::<Vec<_>>());
-    let charts = papers.iter().flat_map(|paper| charts(findings, paper)).collect();
+    let charts = papers.iter().flat_map(|paper| charts(findings, paper));
+    let charts = charts.chain(spike(findings)).collect();
     Page {
         title: format!("The papers of {}, and their models", papers.join(", ")),
         runs: vec![],
@@ -121,6 +122,29 @@ fn cells_chart(paper: &str, quantity: &str, unit: &str, cells: &[Cell]) -> Optio
     })
 }
 
+/// Figure 7 of 1986, of the model.
+fn spike(findings: &[Finding]) -> Option<Chart> {
+    let second = |finding: &Finding| match &finding.subject {
+        Subject::Published(published) => published.place.get("second")?.parse::<f64>().ok(),
+        _ => None,
+    };
+    let points: Vec<(f64, Option<f64>)> =
+        findings.iter().filter_map(|finding| Some((second(finding)?, finding.value))).collect();
+    points.first()?;
+    let axes = (
+        Axis::new("since a sync", "s", Scale::Linear),
+        Axis::new("mean response", "ns", Scale::Linear),
+    );
+    let chart = Chart::plane("paper-1986-figure-7", "1986: reads after a sync", Kind::Lines, axes)
+        .texts(Role::Series, "requests", points.iter().map(|_| "reads of the model".to_owned()))
+        .numbers(Role::X, "since a sync", "s", points.iter().map(|(second, _)| Some(*second)))
+        .numbers(Role::Y, "mean response", "ns", points.iter().map(|(_, ns)| *ns));
+    Some(chart.by(FIGURE_7).half())
+}
+
+const FIGURE_7: &str = "The spike of the paper's Figure 7, of the model: the mean response of reads, \
+    by the whole second since a sync in which they arrive.";
+
 /// Pixels of such a chart, with the errors below.
 const HEIGHT: usize = 450;
 
@@ -143,6 +167,20 @@ mod tests {
             found("published_rate_bytes_per_s", 1024.0 * published),
             found("model_rate_bytes_per_s", 1024.0 * model),
         ]
+    }
+
+    #[test]
+    fn reads_after_a_sync_are_figure_7() {
+        let at = |second: &str, ns| {
+            let place = [("second".to_owned(), second.to_owned())].into();
+            let subject = Subject::Published(Published { paper: "1986".into(), place });
+            Finding::new(&subject, "read_after_sync_mean_ns", Some(ns), 1, "m")
+        };
+        let page = of_papers(&[at("0", 2.6e8), at("29", 2.9e7)], &[], vec![]);
+        let [chart] = page.sections[0].charts.as_slice() else { panic!("{page:?}") };
+        let of = |role| &chart.columns.iter().find(|column| column.role == role).unwrap().values;
+        assert_eq!(*of(Role::X), Values::Numbers(vec![Some(0.0), Some(29.0)]));
+        assert_eq!(*of(Role::Y), Values::Numbers(vec![Some(2.6e8), Some(2.9e7)]));
     }
 
     #[test]

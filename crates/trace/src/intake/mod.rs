@@ -8,6 +8,7 @@
 mod devices;
 mod durable;
 mod names;
+mod on_disk;
 mod reorder;
 mod rows;
 mod stacks;
@@ -17,6 +18,7 @@ mod threads;
 pub use devices::{DEVICES_MOST, OTHER_DEVICES};
 pub use durable::Durable;
 pub use names::ToldName;
+pub use on_disk::OutOfOrder;
 pub use rows::{FanOut, ForEach, Refused, Rows, RowsError, one_by_one};
 pub use steps::{Collected, Steps};
 pub use threads::SeenThread;
@@ -88,6 +90,9 @@ pub struct Intake<'a> {
     in_order: ReorderBuffer<Request>,
     /// Listed events: listings are in disorder.
     listed: ReorderBuffer<Listed>,
+    /// Sorts all instead, if the disorder is more than these can put in order.
+    on_disk: Option<Box<on_disk::OnDisk>>,
+    refuses_disorder: bool,
     /// The time of the first event or of the first request to arrive, which all are counted from.
     zero_ns: Option<i64>,
     epoch: Epoch,
@@ -136,6 +141,8 @@ impl<'a> Intake<'a> {
             devices: devices::Devices::default(),
             in_order: ReorderBuffer::new(ROWS_SPAN),
             listed: ReorderBuffer::new(EVENTS_SPAN),
+            on_disk: None,
+            refuses_disorder: false,
             zero_ns: None,
             epoch: Epoch::Unknown,
             is_one_sided: false,
@@ -362,6 +369,9 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn event(&mut self, event: &Event) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
+        if let Some(on_disk) = &mut self.on_disk {
+            return on_disk.event(event);
+        }
         self.pair(event);
         self.collect()
     }
@@ -372,6 +382,9 @@ impl<'a> Intake<'a> {
     #[inline]
     pub fn listed(&mut self, event: &Listed) -> Result<(), RowsError> {
         self.provenance.counts.events += 1;
+        if let Some(on_disk) = &mut self.on_disk {
+            return event.event().map_or(Ok(()), |event| on_disk.event(&event));
+        }
         self.listed.push(event, false);
         if self.listed.is_any_free() { self.pair_sorted() } else { Ok(()) }
     }
@@ -406,7 +419,7 @@ impl<'a> Intake<'a> {
             event.into_iter().for_each(|event| self.pair(&event));
             self.collect()?;
         }
-        Ok(())
+        self.check_order()
     }
 
     #[inline]
@@ -447,14 +460,20 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         row.request_id = self.pairing.next_id();
-        self.put_in_order(row)
+        match &mut self.on_disk {
+            Some(on_disk) => on_disk.row(row),
+            None => self.put_in_order(row),
+        }
     }
 
     /// Rows that the pairing has let go, on to the next stage.
     fn collect(&mut self) -> Result<(), RowsError> {
         while let Some(row) = self.pairing.first() {
-            // It was shown when it was done with.
-            self.in_order.push(row, false);
+            match &mut self.on_disk {
+                Some(on_disk) => on_disk.row(row)?,
+                // It was shown when it was done with.
+                None => self.in_order.push(row, false),
+            }
             self.pairing.drop_first();
             self.let_go()?;
         }
@@ -470,7 +489,7 @@ impl<'a> Intake<'a> {
     #[inline]
     fn let_go(&mut self) -> Result<(), RowsError> {
         while self.in_order.is_any_free() {
-            self.let_some_go()?;
+            self.let_some_go().and_then(|()| self.check_order())?;
         }
         Ok(())
     }
@@ -540,7 +559,7 @@ impl<'a> Intake<'a> {
         if refused.is_some() {
             // The row that was refused itself is held by nobody any more.
             let held = 1 + self.in_order.len() + self.pairing.held() + self.listed.len();
-            self.provenance.counts.unwritten += held as u64;
+            self.provenance.counts.unwritten += (held + self.held_on_disk()) as u64;
         }
         let (provenance, commands) = self.conclude();
         (provenance, commands, refused)
@@ -548,9 +567,10 @@ impl<'a> Intake<'a> {
 
     fn let_all_go(&mut self) -> Result<(), RowsError> {
         self.listed.flush();
-        self.pair_sorted()?;
+        self.pair_sorted().and_then(|()| self.pair_from_disk())?;
         self.pairing.finish(&mut self.provenance.counts);
         self.collect()?;
+        self.rows_from_disk()?;
         self.in_order.flush();
         self.let_go()?;
         self.rows.settle()

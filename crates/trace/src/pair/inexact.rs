@@ -280,12 +280,18 @@ impl Inexact {
         origin: Origin,
         window: &mut Window,
     ) {
+        // It is put into the queue again.
+        if self.find(place, |waiting| waiting.open.is_requeued).is_some() {
+            return;
+        }
         match self.find(place, Waiting::is_queued_only) {
             Some(waiting) => {
                 waiting.open.started_ns = Some(event.time_ns);
                 waiting.open.queued_ns = waiting.open.queued_ns.or(queued_ns);
-                // Less than was queued, if that was split.
-                if event.extent.length_bytes > 0 {
+                // Less than was queued, if that was split; what is more was merged, which the issue
+                // tells.
+                let (known, told) = (waiting.open.extent.length_bytes, event.extent.length_bytes);
+                if told > 0 && (known == 0 || told < known) {
                     waiting.open.extent.length_bytes = event.extent.length_bytes;
                 }
             }

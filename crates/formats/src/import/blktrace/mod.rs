@@ -112,7 +112,9 @@ impl Teller {
         match head.tale {
             Tale::Happened(kind) => match self.event(time_ns, record, head.cgroup, kind) {
                 Ok(Some(ref event)) => {
-                    intake.counts_mut().out_of_order += u64::from(time_ns < self.last_ns);
+                    if time_ns < self.last_ns {
+                        intake.out_of_order()?;
+                    }
                     self.last_ns = time_ns;
                     intake.event(event)?;
                 }

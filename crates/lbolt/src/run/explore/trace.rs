@@ -61,6 +61,11 @@ fn remarks(explored: &Explored) -> Vec<String> {
             "row{s} {is|are} left out (lbolt's own requests, or parts of \
                                          requests)",
         ),
+        some(
+            explored.index.from_issue(),
+            "request{s} {tells|tell} no queueing: {its time is a device time|their times are device times}, \
+             from issue to completion",
+        ),
     ]
     .into_iter()
     .flatten()
