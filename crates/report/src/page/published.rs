@@ -142,8 +142,8 @@ fn spike(findings: &[Finding]) -> Option<Chart> {
     Some(chart.by(FIGURE_7).half())
 }
 
-const FIGURE_7: &str = "The spike of the paper's Figure 7, of the model: the mean response of reads, \
-    by the whole second since a sync in which they arrive.";
+const FIGURE_7: &str = "The spike of the paper's Figure 7, of the model: the mean response of \
+    reads, by the whole second since a sync in which they arrive.";
 
 /// Pixels of such a chart, with the errors below.
 const HEIGHT: usize = 450;

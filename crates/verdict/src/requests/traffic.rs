@@ -389,10 +389,14 @@ impl<S: Store> Traffic<S> {
         self.mean_of(self.sums.known_ns(WAIT))
     }
 
-    /// The mean time in the driver and the device of those that tell it, and how many these are.
+    /// The mean time in the driver and the device, and of how many: the part of the mean response;
+    /// where some tell no response, that of all which tell a device time.
     pub(crate) fn device_mean_ns(&self) -> (Option<f64>, u64) {
         let (ns, devices) = (&self.sums.ns, self.devices());
-        ((devices > 0).then(|| (ns[DEVICE] + ns[ALONE]) / devices as f64), devices)
+        match self.alone() {
+            0 => (self.mean_of(self.sums.known_ns(DEVICE)), self.responses()),
+            _ => (Some((ns[DEVICE] + ns[ALONE]) / devices as f64), devices),
+        }
     }
 
     /// How many tell their device time.
@@ -421,7 +425,7 @@ impl<S: Store> Traffic<S> {
             found(subject, quantity, mean, self.sums.counts[part], method)
         };
         let rest = self.sums.placed_ns().map(|placed_ns| self.response_sum_ns() - placed_ns);
-        let (device, devices) = self.device_mean_ns();
+        let (device, devices) = (self.device_mean_ns().0, self.devices());
         let rows = "rows without a parent";
         let count = |quantity, count: u64, of: u64, method| {
             found(subject, quantity, Some(count as f64), of, method)
@@ -498,8 +502,8 @@ const UNTOLD_MOST: f64 = 0.01;
 /// How the parts of a response are found.
 const OF_SCHEDULER: &str = "started to issued, over the responses; of flush sequences what is \
     neither admission nor device";
-const OF_DEVICE: &str =
-    "issued to completed, over the requests that tell it; of a flush sequence the sum of its parts";
+const OF_DEVICE: &str = "issued to completed, over the responses (where some tell none: over what \
+    tells it); of a flush sequence the sum of its parts";
 const OF_REST: &str =
     "response - device - admission - scheduler (queue, where these are not known)";
 /// How what the device did is computed from a row.

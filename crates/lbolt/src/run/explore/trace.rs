@@ -63,8 +63,8 @@ fn remarks(explored: &Explored) -> Vec<String> {
         ),
         some(
             explored.index.from_issue(),
-            "request{s} {tells|tell} no queueing: {its time is a device time|their times are device times}, \
-             from issue to completion",
+            "request{s} {tells|tell} no queueing: {its time is a device time|their times are \
+             device times}, from issue to completion",
         ),
     ]
     .into_iter()

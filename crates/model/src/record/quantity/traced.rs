@@ -75,7 +75,8 @@ quantities! {
     traffic "device_known_count" "1"
         "completed requests whose device time is known: they tell when the driver got them";
     traffic lower "device_mean_ns" "ns"
-        "mean device time of these requests: in driver and device; for a flush sequence in all its parts";
+        "mean time in the driver and the device, over the responses (where some requests tell no \
+         response: over device_known_count); for a flush sequence in all its parts";
     traffic "rest_mean_ns" "ns"
         "mean unexplained part of a response: response minus admission, scheduler (else queue) and \
          device";
