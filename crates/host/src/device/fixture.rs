@@ -65,7 +65,15 @@ impl Fixture {
     /// The loop device of that number tells this of its file: file system and inode.
     pub(crate) fn tells(mut self, minor: u32, file_system: (u32, u32), inode: u64) -> Self {
         let file_system = DeviceNumber::new(file_system.0, file_system.1);
-        let told = FileIdentity { file_system, inode, block: None };
+        let told = FileIdentity { file_system, inode, block: None, is_served: false };
+        self.told.insert(DeviceNumber::new(7, minor), Some(told));
+        self
+    }
+
+    /// The loop device of that number is over a modelled device that lbolt serves.
+    pub(crate) fn serves(mut self, minor: u32) -> Self {
+        let file_system = DeviceNumber::new(0, 57);
+        let told = FileIdentity { file_system, inode: 5, block: None, is_served: true };
         self.told.insert(DeviceNumber::new(7, minor), Some(told));
         self
     }
@@ -73,7 +81,12 @@ impl Fixture {
     /// The loop device of that number tells that its file is the node of a device.
     pub(crate) fn tells_node(mut self, minor: u32, major: u32, node_minor: u32) -> Self {
         let block = Some(DeviceNumber::new(major, node_minor));
-        let told = FileIdentity { file_system: DeviceNumber::new(0, 99), inode: 3, block };
+        let told = FileIdentity {
+            file_system: DeviceNumber::new(0, 99),
+            inode: 3,
+            block,
+            is_served: false,
+        };
         self.told.insert(DeviceNumber::new(7, minor), Some(told));
         self
     }
@@ -192,7 +205,12 @@ impl Fixture {
                 let by_path = paths.get(&file).map(FileIdentity::from);
                 let inode = u64::from(device.minor) + 1000;
                 let file_system = DeviceNumber::new(8, 1);
-                Some(by_path.unwrap_or(FileIdentity { file_system, inode, block: None }))
+                Some(by_path.unwrap_or(FileIdentity {
+                    file_system,
+                    inode,
+                    block: None,
+                    is_served: false,
+                }))
             });
             (device, told)
         });

@@ -5,6 +5,9 @@ use std::os::fd::AsFd;
 
 const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
+/// What a loop device over a modelled device's file calls it.
+const SERVED: &[u8] = b"lbolt model\0";
+
 /// `struct loop_info64`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -32,6 +35,18 @@ impl LoopInfo {
         // SAFETY: all fields are integers or arrays of them, for which zero is a value.
         let zeroed: Self = unsafe { std::mem::zeroed() };
         Self { flags, ..zeroed }
+    }
+
+    /// The same of a device over the one file of a modelled device, whose name says so.
+    pub(crate) fn served(self) -> Self {
+        let mut file_name = self.file_name;
+        file_name.iter_mut().zip(SERVED).for_each(|(to, of)| *to = *of);
+        Self { file_name, ..self }
+    }
+
+    /// Whether root gave it the name of a modelled device.
+    pub(crate) fn is_served(&self) -> bool {
+        self.file_name.starts_with(SERVED)
     }
 
     /// Asks an open loop device; `ENXIO` where it is not set up.

@@ -18,11 +18,18 @@ pub struct FileIdentity {
     pub inode: u64,
     /// The device that it is the node of, if it is the node of a block device.
     pub block: Option<DeviceNumber>,
+    /// It is what lbolt itself serves as a modelled device: no other file is it.
+    pub is_served: bool,
 }
 
 impl From<&PathFacts> for FileIdentity {
     fn from(facts: &PathFacts) -> Self {
-        Self { file_system: facts.file_system, inode: facts.inode, block: facts.block }
+        Self {
+            file_system: facts.file_system,
+            inode: facts.inode,
+            block: facts.block,
+            is_served: false,
+        }
     }
 }
 
@@ -109,7 +116,9 @@ pub(super) fn ask(tree: &Tree, device: DeviceNumber) -> rustix::io::Result<FileI
     match (file_system, info.inode) {
         (DeviceNumber { major: 0, minor: 0 }, 0) => Err(Errno::NODATA),
         (file_system, inode) => {
-            Ok(FileIdentity { file_system, inode, block: (info.rdevice != 0).then_some(block) })
+            let is_served = info.is_served() && file_system.is_anonymous();
+            let block = (info.rdevice != 0).then_some(block);
+            Ok(FileIdentity { file_system, inode, block, is_served })
         }
     }
 }

@@ -45,7 +45,7 @@ impl LoopFile {
                 false => vec![number],
             },
             path: file.path,
-            is_self_contained: is_known || !number.is_anonymous(),
+            is_self_contained: is_known || identity.is_served || !number.is_anonymous(),
         }
     }
 

@@ -216,6 +216,21 @@ fn a_second_loop_over_the_same_file_counts_when_it_is_used() {
 }
 
 #[test]
+fn a_modelled_device_is_nobody_else_s_file() {
+    let mounted = || {
+        two_disks()
+            .looped("loop0", 0, "/disk")
+            .looped("loop1", 1, "/img")
+            .tells(1, (8, 1), 42)
+            .mount(7, 1, "/mnt", "ext4", "/dev/loop1")
+    };
+    // A file of a file system that nobody knows may be any other.
+    refuses(mounted().tells(0, (0, 57), 5), LOOP0, "loop1, which may lie on the same file, is");
+    permits(mounted().serves(0), LOOP0);
+    refuses(mounted().serves(0), DeviceNumber::new(7, 1), "it is mounted at /mnt");
+}
+
+#[test]
 fn a_partition_of_a_loop_spares_its_sibling_too() {
     let fixture = two_disks()
         .file("/img", 8, 1, 42)

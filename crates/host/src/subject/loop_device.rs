@@ -186,12 +186,11 @@ fn control() -> Result<OwnedFd, SubjectError> {
 }
 
 fn configure(device: &OwnedFd, file: BorrowedFd<'_>, block_size: u32) -> rustix::io::Result<()> {
-    let config = LoopConfig {
-        fd: file.as_raw_fd().unsigned_abs(),
-        block_size,
-        info: LoopInfo::with_flags(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO),
-        reserved: [0; 8],
-    };
+    let info = LoopInfo::with_flags(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO);
+    // Only modelled devices have blocks of a size of their own.
+    let info = if block_size == 0 { info } else { info.served() };
+    let config =
+        LoopConfig { fd: file.as_raw_fd().unsigned_abs(), block_size, info, reserved: [0; 8] };
     // SAFETY: LOOP_CONFIGURE reads one `struct loop_config`, whose layout LoopConfig has.
     match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) } {
         0 => Ok(()),
