@@ -139,7 +139,9 @@ sentences! {
         larger than {bytes} bytes"
     ReplayLate "lateness is {p50_ns:time} at p50 and {p99_ns:time} at p99, above the bounds of \
         {p50_bound_ns:time} and {p99_bound_ns:time}: this is a different load from the trace's"
-    BeyondModelDepth "outside the calibrated range ({by}): queue depth {outstanding}, above {bound}"
+    BeyondModelDepth "outside the calibrated range ({by}): up to {outstanding} requests were \
+        outstanding on the model, which was calibrated up to {bound}; whether this explains a \
+        difference from the trace is unknown"
     FioError "fio met an error in {job}"
     Refused "{reason}"
     Earlier "{sentence}"

@@ -135,6 +135,13 @@ impl Grid {
         self
     }
 
+    /// The grid with this above the columns of figures that have nothing above them.
+    pub(crate) fn under(mut self, group: &str) -> Self {
+        let bare = self.figures.iter_mut().filter(|column| column.group.is_empty());
+        bare.for_each(|column| group.clone_into(&mut column.group));
+        self
+    }
+
     /// The grid without the columns of figures with these names.
     pub(crate) fn without_figures(mut self, is_out: impl Fn(&str) -> bool) -> Self {
         self.figures.retain(|column| !is_out(&column.name()));

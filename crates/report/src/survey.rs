@@ -192,16 +192,22 @@ pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) ->
     if !several.is_empty() {
         return compared(&several, run.rows, below).text(width);
     }
-    let mut answers = QUESTIONS.map(|question| (question.word, (question.answer)(run)));
-    if let Some((_, Some(storm))) = answers.last_mut() {
-        storm.sentences.extend(who.iter().take(WHO_MOST).cloned());
-    }
+    let answers = QUESTIONS.map(|question| (question.word, (question.answer)(run)));
+    // Of another definition than the storm's own sentences: a paragraph by itself.
+    let who = who.iter().take(WHO_MOST).cloned().collect::<Vec<_>>().join(" ");
+    let who = match who.is_empty() {
+        true => who,
+        false => hang("", &format!("{BY_ITSELF} {who}"), limit),
+    };
     let below = hang("", below, limit);
     fitted(MOST_ROWS, LINES, |rows| {
         let parts = answers.iter().map(|(word, answer)| part(word, answer.as_ref(), rows, limit));
-        joined(parts.chain([below.clone()]))
+        joined(parts.chain([who.clone(), below.clone()]))
     })
 }
+
+/// What the times of the sentences on who waited for whom are.
+const BY_ITSELF: &str = "Who waited, each wait from its own beginning:";
 
 /// Sentences of who waited for whom.
 const WHO_MOST: usize = 1;

@@ -132,8 +132,9 @@ fn concluded(lateness: &Lateness) -> String {
         return "The device received no requests.".to_owned();
     }
     let line = format!(
-        "The device completed {requests} requests with a mean response time of {}; lateness \
-         against the model: p50 {}, p99 {}, max {}.",
+        "The device completed {requests} requests with a mean response time of {} on the model, \
+         from when they reached the device: what they wait in the kernel before is not in it, as \
+         it is in fio and iostat. Lateness against the model: p50 {}, p99 {}, max {}.",
         show_time_ns(lateness.response_mean_ns),
         show_time_ns(p50_ns as f64),
         show_time_ns(p99_ns as f64),

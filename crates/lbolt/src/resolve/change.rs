@@ -275,7 +275,9 @@ fn drives(value: &str, _: &Profile) -> Result<Change, String> {
             show_size(CHUNK_BYTES)
         ))
         .advised(&format!(
-            "a striped volume: `mdadm --create --level=0 --chunk=64 --raid-devices={count}`"
+            "a striped volume: `mdadm --create /dev/md/striped --level=0 --chunk={}K \
+             --raid-devices={count} DRIVE …`, where DRIVE … are the names of {count} empty drives",
+            CHUNK_BYTES >> 10
         )))
 }
 

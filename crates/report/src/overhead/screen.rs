@@ -71,6 +71,8 @@ pub(crate) fn answer(findings: &[Finding]) -> Option<Answer> {
     let path = paths.first()?;
     let table = table(&routines, std::slice::from_ref(path), unit, usize::MAX, Some(COLUMNS));
     let grid = table.and_then(|sheet| sheet.sections.into_iter().next()).map(|of| of.grid);
+    // Without its title rates by size have no unit.
+    let grid = grid.map(|grid| if path.has_lines { grid } else { grid.under(unit.name) });
     let costs = path.costs();
     let bar = |cost: &Entrant| Bar::of(&cost.name, Some(cost.value), show_time_ns);
     let headline = costs.first().map(|cost| {
@@ -187,7 +189,8 @@ impl<'a> Path<'a> {
         let show = |rate: f64| unit.text(rate);
         let (verb, of) = match self.sizes(RATE).max().filter(|_| !self.has_lines) {
             Some(bytes) => ("reaches", format!(" with {} requests", show_size(bytes))),
-            None => ("peaks at", String::new()),
+            // The line's limit, R_inf, which no request size reaches.
+            None => ("approaches", " as requests grow".to_owned()),
         };
         let contest = Contest { verb, of: &of, is_greatest_first: true, show: &show };
         let told = contest.sentence(self.entrants(|routine| self.limit(routine)))?;

@@ -189,17 +189,19 @@ fn entrant(label: &str, finding: &Finding) -> Option<Entrant> {
     Some(Entrant { interval: found.interval.or(Some((found.value, found.value))), ..found })
 }
 
-/// `12.1 % less than the trace's 5.00 ms`.
+/// `12.1 % less than the trace's 5.00 ms`. A wide range of the model is no agreement.
 fn against(mean: &Entrant, measured: f64) -> String {
     let trace = show_time_ns(measured);
     let is_within = mean.interval.is_some_and(|(low, high)| low <= measured && measured <= high);
     let percent = 100.0 * (mean.value / measured - 1.0);
-    match is_within {
-        true => format!("in agreement with the trace's {trace}"),
-        false => {
-            let how = if percent < 0.0 { "less" } else { "more" };
-            format!("{} % {how} than the trace's {trace}", significant(percent.abs()))
-        }
+    let how = if percent < 0.0 { "less" } else { "more" };
+    let range = match is_within {
+        true if percent != 0.0 => ", which lies within the model's range",
+        _ => "",
+    };
+    match percent.abs() {
+        0.0 => format!("as the trace's {trace}"),
+        percent => format!("{} % {how} than the trace's {trace}{range}", significant(percent)),
     }
 }
 
@@ -241,10 +243,8 @@ mod tests {
             "{text}"
         );
         let near = said(&model(4e6, Some((3e6, 6e6)), &MEASURED));
-        assert!(
-            near.contains("in agreement with the trace's 5.00 ms") && !near.contains("% less"),
-            "{near}"
-        );
+        let words = "20.0 % less than the trace's 5.00 ms, which lies within the model's range.";
+        assert!(near.contains(words) && !near.contains("agreement"), "{near}");
         let untimed = said(&model(4e6, None, &[]));
         assert!(
             untimed.contains("no completion times") && !untimed.contains("demerit ("),

@@ -7,13 +7,14 @@ mod chart;
 
 use crate::answer::{Answer, Bar, Fact};
 use crate::experiments::{Experiment, Screen};
+use crate::figure::Figure;
 use crate::number::{CANNOT_TELL, ratio_says_nothing, says_nothing, short_count, significant};
 use crate::ranking::Entrant;
 use crate::rows::{self, Column, View, plain};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Finding;
 use model::record::subject::{NO_REMEDY as NONE, Storm, Subject};
-use model::units::{show_fixed, show_time_ns};
+use model::units::{counted, show_fixed, show_time_ns};
 
 const GAIN: &str = "victims gain_ratio";
 const PREDICTED: &str = "victims predicted_gain_ratio";
@@ -174,10 +175,13 @@ fn answer(rows: &[Row]) -> Vec<String> {
 }
 
 /// What would narrow the interval of a ratio.
-const MORE: &str = ", and more rounds (--runs) or a quieter machine would tell";
+const MORE: &str = ", and more rounds (--runs) would tell";
 
 /// Reads do not feel a sync if it makes their p99 surely less than this many times as long.
 const FELT_RATIO: f64 = 1.5;
+
+/// A remedy helps if it leaves no more than this (`analyze::storm`).
+const GAIN_MOST: f64 = 0.95;
 
 /// Of what volumes are compared by.
 const TIMES: [(&str, &str); 3] = [
@@ -206,7 +210,7 @@ pub(crate) fn storm_of(findings: &[Finding]) -> Option<Answer> {
     Some(Answer {
         headline: (number, "p99 read latency, during a sync against otherwise".to_owned()),
         bars: bars.into_iter().flatten().collect(),
-        sentences: vec![storm(&rows)?],
+        sentences: vec![format!("{} Latencies count from when a request was due.", storm(&rows)?)],
         table: None,
         facts: TIMES
             .iter()
@@ -268,14 +272,7 @@ fn best(rows: &[Row]) -> Option<String> {
         });
     }
     let mut recommended = rows.iter().filter(|row| row.key.is_recommended);
-    let Some(best) = recommended.next() else {
-        let none = match tried {
-            1 => "The remedy does not help".to_owned(),
-            tried => format!("None of the {tried} remedies helps"),
-        };
-        let needed = time_needed(rows);
-        return Some(format!("{none} beyond the noise at an acceptable cost.{needed}"));
-    };
+    let Some(best) = recommended.next() else { return Some(none_helps(rows, tried)) };
     let others: Vec<&str> = recommended.map(|row| row.key.name.as_str()).collect();
     let others = match others.as_slice() {
         [] => String::new(),
@@ -286,6 +283,45 @@ fn best(rows: &[Row]) -> Option<String> {
         best.key.name,
         entry(best, &REMEDIES.columns[0]),
     ))
+}
+
+/// What is known where no remedy is recommended: that those do not help whose interval has no help
+/// worth having, and nothing of the others.
+fn none_helps(rows: &[Row], tried: usize) -> String {
+    let gains = || rows.iter().filter_map(|row| row.figure(GAIN));
+    let is_open = |gain: &&Figure| {
+        gain.low.zip(gain.high).is_none_or(|(low, high)| low <= GAIN_MOST && high >= 1.0)
+    };
+    let open = gains().filter(is_open).count();
+    let others = rows.iter().filter(|row| row.key.name != NONE).count() - tried;
+    let others = match others {
+        0 => String::new(),
+        others => format!(
+            " {} not be compared: the notes below the table say why.",
+            counted(others as u64, "other remed{y|ies} could")
+        ),
+    };
+    let of_tried = match tried {
+        1 => "the remedy helps".to_owned(),
+        tried if open < tried => format!("{open} of the {tried} remedies help"),
+        tried => format!("any of the {tried} remedies helps"),
+    };
+    let said = match (open, gains().any(|gain| gain.low.is_some())) {
+        (0, _) if tried == 1 => {
+            "The remedy does not help beyond the noise at an acceptable cost.".to_owned()
+        }
+        (0, _) => {
+            format!("None of the {tried} remedies helps beyond the noise at an acceptable cost.")
+        }
+        (_, true) => {
+            format!("Cannot tell yet whether {of_tried} beyond the noise.{}", time_needed(rows))
+        }
+        (_, false) => format!(
+            "Cannot tell yet whether {of_tried}: one round gives no interval; let it run longer, \
+             or use --runs 3."
+        ),
+    };
+    said + &others
 }
 
 /// A gain differs from none if its interval is no wider than this to either side.
@@ -305,7 +341,7 @@ fn time_needed(rows: &[Row]) -> String {
     match least {
         Some((rounds, times)) if times > 1.0 && rounds * times < ROUNDS_MOST => format!(
             " The rounds differ too much: to see an effect of 10 %, use --runs {:.0} ({}× this \
-             run's time) or a quieter machine.",
+             run's time).",
             (rounds * times).ceil(),
             significant(times)
         ),
@@ -382,8 +418,7 @@ mod tests {
                 Some(0.00976),
                 Some(294.0),
                 "otherwise: cannot tell yet whether syncs slow reads: the 95 % CI of their \
-                 ratio spans a factor of 30123, and more rounds (--runs) or a quieter machine \
-                 would tell.",
+                 ratio spans a factor of 30123, and more rounds (--runs) would tell.",
             ),
             (
                 Some(1.5),
@@ -428,9 +463,26 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_helps_that_is_said() {
+    fn where_nothing_helps_that_is_said_and_only_there() {
         let found: Vec<Finding> = findings().into_iter().take(6).collect();
         let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);
+        let open = "Cannot tell yet whether the remedy helps: one round gives no interval";
+        assert!(text.contains(open), "{text}");
+        let within = |low, high| {
+            let mut found = found.clone();
+            found[4] = found[4].clone().within(Interval::Comparison, (Some(low), Some(high)));
+            EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(200), 40)
+        };
+        // A tenth may help or harm; what surely leaves all of it does not help.
+        let text = within(0.9, 1.1);
+        assert!(text.contains("Cannot tell yet whether the remedy helps beyond"), "{text}");
+        let text = within(0.97, 1.0);
         assert!(text.contains("The remedy does not help beyond"), "{text}");
+        // What had no pass is no remedy that does not help.
+        let mut late = finding("direct", StormStream::Read, "rate_operations_per_s", 0.0);
+        late.value = None;
+        let found: Vec<Finding> = found.iter().cloned().chain([late]).collect();
+        let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(200), 40);
+        assert!(text.contains("1 other remedy could not be compared"), "{text}");
     }
 }

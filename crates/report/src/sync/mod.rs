@@ -118,7 +118,8 @@ fn named(commit: &Commit) -> String {
 /// Of each pattern with one writer and the smallest writes: the quickest method, and how much
 /// longer the slowest takes.
 fn answer(findings: &[Finding]) -> Vec<String> {
-    let rows = rows(findings);
+    let mut rows = rows(findings);
+    rows.retain(|row| row.value(RATE).is_some());
     let patterns = first_seen(rows.iter().map(|row| &row.key.pattern));
     patterns.iter().filter_map(|pattern| of_pattern(&rows, pattern)).collect()
 }
@@ -164,14 +165,16 @@ pub(crate) fn bars(rows: &[Row]) -> Vec<Bar> {
     plain_rows(rows).filter_map(bar).collect()
 }
 
-/// `Overwrite of 4k: 95.5 µs (p99 174 µs); O_DSYNC makes 9.94k commits/s, …`.
+/// `Overwrite of 4k: p50 95.5 µs by O_DSYNC (p99 174 µs); O_DSYNC makes 9.94k commits/s, …`.
 pub(crate) fn of_pattern(rows: &[Row], pattern: &str) -> Option<String> {
     let own: Vec<Row> = rows.iter().filter(|row| row.key.pattern == pattern).cloned().collect();
     let plain = || plain_rows(&own);
     let fastest = plain().find(|row| row.value(RATE).is_some())?;
     let time = |quantity| fastest.value(quantity).map(show_time_ns);
     let time = time("latency_p50_ns").zip(time("latency_p99_ns"));
-    let time = time.map_or_else(String::new, |(p50, p99)| format!("{p50} (p99 {p99}); "));
+    let time = time.map_or_else(String::new, |(p50, p99)| {
+        format!("p50 {p50} by {} (p99 {p99}); ", method(&fastest.key))
+    });
     let entrant = |row: &Row| Entrant::of(&method(&row.key), row.figure(RATE)?);
     let show = |rate: f64| format!("{} commits/s", short_count(rate));
     let contest = Contest { verb: "makes", of: "", is_greatest_first: true, show: &show };

@@ -98,10 +98,12 @@ fn check_speed(plan: &DevicePlan, mut live: Live, way: &Way) -> anyhow::Result<(
     }
     let slow = (way_ns * MARGIN / model_ns).ceil();
     let sentence = format!(
-        "this machine is too slow for model:{}: a 4 KiB read takes {:.0} µs on the model, but \
-         {:.0} µs in the kernel alone; slow the model down with slow={slow}",
+        "this machine is too slow for model:{}: a 4 KiB read takes {:.0} µs on the model, and must \
+         take at least {:.0} µs, {MARGIN} times the {:.0} µs in the kernel alone; slow the model \
+         down with slow={slow}",
         plan.model,
         device_ns / 1e3,
+        way_ns * MARGIN / 1e3,
         way_ns / 1e3,
     );
     Err(failure(Fault::Usage, sentence))
