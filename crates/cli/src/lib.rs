@@ -282,10 +282,10 @@ pub struct ThroughputOptions {
     /// Passes that there are even when the time is over, where not all that are planned.
     #[arg(skip)]
     pub fewest: Option<u32>,
-    /// Stop adding passes to a cell after this time, even if its rate is still imprecise [default:
-    /// 60s].
+    /// Stop adding passes to a cell after this time, even if its rate is still imprecise; with
+    /// --abab, stop the 10 pairs, but not before 2 [default: 60s; none with --abab].
     #[arg(long, value_name = "TIME", value_parser = time,
-        conflicts_with_all = ["runs", "abab", "as_published"], help_heading = "Passes")]
+        conflicts_with_all = ["runs", "as_published"], help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Do not empty the caches before each pass.
     #[arg(long, help_heading = "Passes")]
@@ -336,7 +336,10 @@ pub struct ThroughputOptions {
 
 /// `lbolt overhead`.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = OVERHEAD_HELP, mut_arg("min_runs", |arg| arg.default_value("4")))]
+#[command(after_long_help = OVERHEAD_HELP, mut_arg("min_runs", |arg| {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    arg.help(help.replace("[default: 3]", "[default: 4]"))
+}))]
 pub struct OverheadOptions {
     /// Where to measure: a directory, a block device, or
     /// `fresh:FS[,block=…][,size=…][,at=…][,options=…]`.

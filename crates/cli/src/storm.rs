@@ -52,11 +52,12 @@ pub struct StormOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Rounds over all passes: at least N.
+    /// Rounds over all passes: at least N, also when --max-time is over [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        default_value_t = 3, help_heading = "Passes")]
-    pub min_runs: u32,
-    /// Start another round only if it can end within this time [default: 20m with --remedies].
+        help_heading = "Passes")]
+    pub min_runs: Option<u32>,
+    /// Stop after this time. Without --min-runs that may be within a round: remedies without a pass
+    /// are then not measured [default: 20m with --remedies, and the least rounds in any case].
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Directory for the data of a modelled device [default: in memory].

@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, Done, Jobs, Met, placed};
 use crate::observer::Observer;
-use crate::on_file::{Layer, Measured, OnFile};
+use crate::on_file::{Layer, Measured, OnFile, laid_out_ns};
 use crate::sequence::{Sequence, mix};
 use crate::until::{Rounds, Until};
 use model::doubt::Doubt;
@@ -16,6 +16,9 @@ use model::units::show_size;
 use model::workload::Access;
 use serde::{Deserialize, Serialize};
 use std::hash::Hash;
+
+/// What surrounds a pass: counters before and after, threads, files, the records of each round.
+const PASS_OVERHEAD_NS: u64 = 20_000_000;
 
 /// How often cells take turns, as plans have it.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -46,6 +49,9 @@ pub trait Planned: Serialize {
     /// Passes of all cells, at the least.
     fn passes(&self) -> u64;
 
+    /// About how long these take, with what is before and beside them, ns.
+    fn estimate_ns(&self) -> u64;
+
     /// Runs it on one system.
     /// Errors: `Interrupted`, or a failure of cleaning up. What the cells met is given back.
     fn run<S: Subject>(
@@ -70,6 +76,13 @@ impl<P: Cells> Planned for P {
 
     fn passes(&self) -> u64 {
         self.cells().len() as u64 * u64::from(Cells::turns(self).runs)
+    }
+
+    fn estimate_ns(&self) -> u64 {
+        let files = self.files(&PreparedTarget::default());
+        let written = files.iter().map(|(placement, _)| placement.file_bytes).sum();
+        let pass_ns = Cells::turns(self).pass_ns + PASS_OVERHEAD_NS;
+        laid_out_ns(written) + Planned::passes(self) * pass_ns
     }
 
     fn run<S: Subject>(
@@ -142,12 +155,13 @@ struct Run<'a, S: Subject, P: Cells> {
 
 impl<S: Subject, P: Cells> Run<'_, S, P> {
     fn all(&mut self) -> Result<(), SubjectError> {
-        self.bench.prepare()?;
-        self.lay_out()?;
         let mut cells = self.plan.cells();
         let Turns { runs, until, .. } = *self.plan.turns();
+        // What comes before the first pass is of the time, too.
         let mut rounds =
             Rounds::new(cells.iter().copied(), (runs, until), self.bench.clock.now_ns());
+        self.bench.prepare()?;
+        self.lay_out()?;
         for round in 0.. {
             if !rounds.go_on(self.bench.clock.now_ns()) {
                 break;
@@ -183,7 +197,11 @@ impl<S: Subject, P: Cells> Run<'_, S, P> {
         round: u32,
         rounds: &mut Rounds<P::Cell>,
     ) -> Result<(), SubjectError> {
-        let passed = self.pass(cell, round);
+        let passed = match rounds.may(cell, self.bench.clock.now_ns()) {
+            Ok(true) => self.pass(cell, round),
+            Ok(false) => return Ok(()),
+            Err(error) => Err(error),
+        };
         let blank = self.blank(cell, round);
         match self.bench.taken(passed, blank)? {
             Some(sample) => {

@@ -13,6 +13,7 @@
 //!
 //! Non-goals: what an interval is. The caller gives the very function by which it is published.
 
+use model::seam::SubjectError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -24,12 +25,17 @@ const AT_ONCE: f64 = 0.5;
 /// More passes than this tell hardly more: quick ones would fill the records.
 const MOST_PASSES: usize = 100;
 
+/// Why a cell has no pass.
+pub(crate) const TIME_IS_OVER: &str =
+    "--max-time was over before its first pass; give more time, or measure fewer cells";
+
 /// Until when passes go on.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Until {
     /// Half of the rate's 95 % interval that is narrow enough, per cent of the rate.
     pub precision_percent: f64,
-    /// No pass beyond the fewest begins when a cell's passes have taken this long.
+    /// No pass beyond the fewest begins when this long is over: of the cell's own passes, or of all
+    /// where cells take turns, with what comes before the first.
     #[serde(rename = "max_time_s", serialize_with = "seconds", deserialize_with = "of_seconds")]
     pub max_time_ns: u64,
     /// Passes that there are in any case, the time over or not.
@@ -91,9 +97,14 @@ impl Passes {
     /// Whether another one is to begin.
     pub fn goes_on(&self, now_ns: u64) -> bool {
         let Some(until) = self.until else { return self.count() < self.least };
-        let has_time = now_ns.saturating_sub(self.began_ns) < until.max_time_ns;
         let is_wanted = !self.is_narrow && self.rates.len() < MOST_PASSES;
-        self.count() < until.fewest || has_time && (self.count() < self.least || is_wanted)
+        self.count() < until.fewest
+            || self.has_time(now_ns) && (self.count() < self.least || is_wanted)
+    }
+
+    /// Whether the time is not over yet, where there is one.
+    pub fn has_time(&self, now_ns: u64) -> bool {
+        self.until.is_none_or(|of| now_ns.saturating_sub(self.began_ns) < of.max_time_ns)
     }
 }
 
@@ -128,6 +139,22 @@ impl<K: Eq + Hash> Rounds<K> {
         self.0.contains_key(cell)
     }
 
+    /// Whether a cell may have another pass in a round that has begun: once the time is over, only
+    /// up to the fewest. The very first pass of all is always there.
+    /// Errors: the time was over before the cell had any.
+    pub fn may(&self, cell: &K, now_ns: u64) -> Result<bool, SubjectError> {
+        let Some(passes) = self.0.get(cell) else { return Ok(false) };
+        let fewest = passes.until.map_or(0, |until| until.fewest);
+        if passes.has_time(now_ns) || passes.count() < fewest {
+            return Ok(true);
+        }
+        match passes.count() {
+            0 if self.0.values().all(|passes| passes.count() == 0) => Ok(true),
+            0 => Err(SubjectError::Unavailable(TIME_IS_OVER.into())),
+            _ => Ok(false),
+        }
+    }
+
     /// Whether another round is to begin.
     pub fn go_on(&self, now_ns: u64) -> bool {
         self.0.values().any(|passes| passes.goes_on(now_ns))
@@ -153,6 +180,19 @@ mod tests {
         assert!(rounds.have(&"sure") && !rounds.have(&"refused"));
         let exact = Rounds::<u32>::new([], (3, None), 0);
         assert!(!exact.go_on(0), "without cells there is nothing to go on with");
+    }
+
+    #[test]
+    fn a_time_that_is_over_ends_a_round_within_it() {
+        let hard = Until { fewest: 0, ..until() };
+        let mut rounds = Rounds::new(["first", "late"], (3, Some(hard)), 0);
+        assert_eq!(rounds.may(&"first", 1000), Ok(true), "the very first pass is always there");
+        rounds.add(&"first", 1.0);
+        assert_eq!(rounds.may(&"first", 99), Ok(true));
+        assert_eq!(rounds.may(&"first", 100), Ok(false));
+        assert!(rounds.may(&"late", 100).is_err(), "it says why it has none");
+        let fewest = Rounds::new(["late"], (3, Some(until())), 0);
+        assert_eq!(fewest.may(&"late", 1000), Ok(true), "those are there in any case");
     }
 
     /// The last rate is the half itself: a test says what each look finds.

@@ -92,6 +92,9 @@ fn runs_are_exact_and_min_runs_the_least() {
         assert_eq!(planned("--runs 1"), (1, [None, None]), "{command}");
         let least = planned("--min-runs 5 --max-time 2s");
         assert_eq!(least, (5, [Some(5.0), Some(2.0)]), "{command}");
+        // A time by itself is kept, whatever is measured by then.
+        let hard = planned("--max-time 2s");
+        assert_eq!(hard, (usual, [Some(0.0), Some(2.0)]), "{command}");
         assert_eq!(planned(""), (usual, [Some(usual as f64), Some(60.0)]), "{command}");
         let both = lab.run(&format!("{command} --runs 3 --max-time 2s"));
         both.assert_refused_by_usage("cannot be used with");

@@ -6,6 +6,7 @@ use crate::common::{
 use host::settings::Snapshot;
 use model::record::subject::StormStream;
 use model::record::{Sample, Subject, Verdict};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -266,6 +267,42 @@ fn remedies_that_need_root_are_not_planned_for_others() {
     assert!(!plan.out.contains("bfq") && !plan.out.contains("dirty-early"), "{}", plan.out);
     as_user("storm d --remedies bfq,direct --dry-run")
         .assert_refused(2, &["--remedies bfq", "needs root", "sync-file-range"]);
+    // What only root may measure is refused before it is planned.
+    for (words, reason) in [
+        ("storm d --remedies all -- sleep 1", "the requests of COMMAND cannot be captured"),
+        ("storm fresh:ext4", "fresh: needs root"),
+        ("sync fresh:ext4", "fresh: needs root"),
+        ("curve fresh:ext4", "fresh: needs root"),
+    ] {
+        let refused = as_user(words);
+        refused.assert_refused(2, &[reason, "run as root"]);
+        assert!(!refused.err.contains("passes on"), "{words}: {}", refused.err);
+    }
+}
+
+/// Rounds that are whole are told, and what they do not tell is no remedy that does not help.
+#[test]
+fn an_interrupted_storm_says_what_was_measured_and_what_was_not() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let lab = Lab::new();
+        let words = "storm d --period 100ms --periods 1 --size 1m --rate_iops 50 --commits 5";
+        let words =
+            format!("{words} --dirty 64k --remedies direct,ioprio-idle --runs 1000 -o runs/r");
+        let mut running = lab.start(lab.lbolt(&words));
+        let samples = || {
+            model::record::read::<Sample>(&lab.path("runs/r/samples.parquet")).unwrap_or_default()
+        };
+        running.until("the first round", || (!samples().is_empty()).then_some(()));
+        running.signal(signal);
+        let ended = running.wait();
+        ended.assert_refused(130, &["interrupted"]);
+        assert!(ended.out.contains("ioprio-idle"), "{}", ended.out);
+        // Of a round or two nothing is known of a remedy.
+        let told = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let rounds = samples().iter().map(|sample| sample.pass).max().unwrap();
+        assert!(rounds > 2 || !told.contains("None of the 2 remedies helps"), "{told}");
+        lab.assert_clean();
+    }
 }
 
 #[test]

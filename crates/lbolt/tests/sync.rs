@@ -2,6 +2,7 @@
 //! refused.
 
 use crate::common::{Lab, can_make, key, reason};
+use model::record::Verdict;
 
 const SHORT: &str = "--bs 4k --runs 1 --runtime 20ms --size 1m";
 
@@ -79,6 +80,26 @@ fn files_of_no_given_size_fit_into_what_is_there() {
     let given = lab.run("sync d --size 1m --seed 7 --dry-run");
     let plan: serde_json::Value = serde_json::from_str(&given.out).unwrap();
     assert_eq!((plan["file_bytes"].as_u64(), plan["seed"].as_u64()), (Some(1 << 20), Some(7)));
+    lab.assert_clean();
+}
+
+#[test]
+fn a_time_is_kept_and_what_had_no_pass_says_why() {
+    let lab = Lab::new();
+    let words = "sync d --size 1m --runtime 100ms --max-time 200ms";
+    let ended = lab.run(&format!("{words} --format json -o r"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("--max-time ends them after"), "{}", ended.err);
+    let samples = lab.samples_of("r");
+    let (measured, late): (Vec<_>, Vec<_>) =
+        samples.iter().partition(|sample| sample.verdict != Verdict::NotMeasured);
+    let first_ns = measured.iter().map(|sample| sample.started_ns).min().unwrap();
+    let last_ns = measured.iter().map(|sample| sample.started_ns).max().unwrap();
+    assert!(last_ns - first_ns <= 200_000_000, "{first_ns} to {last_ns}");
+    assert!(!measured.is_empty() && late.len() > 100, "{} of {}", late.len(), samples.len());
+    let told =
+        ended.report().findings().iter().filter(|f| reason(f).contains("--max-time")).count();
+    assert!(told >= late.len(), "{told} reasons of {}", late.len());
     lab.assert_clean();
 }
 

@@ -1,13 +1,16 @@
 //! Progress of passes: which cell, which pass, the rate so far, the time left.
 
-use crate::output::progress_target;
+use crate::output::{note, progress_target};
 use crate::ticker::Ticker;
 use host::drive::Control;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::text::visible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Where nobody sees a line that changes, one is printed as often as this at the most.
+const TOLD_EVERY: Duration = Duration::from_secs(30);
 
 /// A progress line.
 pub struct Progress {
@@ -17,6 +20,8 @@ pub struct Progress {
     pass_began_bytes: Arc<AtomicU64>,
     _ticker: Ticker,
     began: Instant,
+    /// When it was last printed, where it is printed.
+    told: Option<Instant>,
     done: u64,
     total: u64,
 }
@@ -24,7 +29,9 @@ pub struct Progress {
 impl Progress {
     /// A line for `total` passes.
     pub fn new(control: Arc<Control>, total: u64) -> Self {
-        let target = progress_target().unwrap_or_else(ProgressDrawTarget::hidden);
+        let target = progress_target();
+        let told = target.is_none().then(Instant::now);
+        let target = target.unwrap_or_else(ProgressDrawTarget::hidden);
         let bar = ProgressBar::with_draw_target(Some(0), target);
         let pass_began_bytes = Arc::new(AtomicU64::new(0));
         let (moved, before) = (control.clone(), pass_began_bytes.clone());
@@ -32,7 +39,8 @@ impl Progress {
             let bytes = moved.bytes.load(Ordering::Relaxed);
             bar.set_position(bytes.saturating_sub(before.load(Ordering::Relaxed)));
         });
-        Self { bar, control, pass_began_bytes, _ticker, began: Instant::now(), done: 0, total }
+        let began = Instant::now();
+        Self { bar, control, pass_began_bytes, _ticker, began, told, done: 0, total }
     }
 
     /// A pass begins. `bytes` is what it will move, 0 where only time ends it.
@@ -57,8 +65,12 @@ impl Progress {
         self.bar.reset_elapsed();
         self.bar.set_position(0);
         self.bar.reset_eta();
-        let what = visible(what);
-        self.bar.set_message(format!("[{}/{}{left}] {what}", self.done + 1, self.total));
+        let message = format!("[{}/{}{left}] {}", self.done + 1, self.total, visible(what));
+        if self.told.is_some_and(|told| told.elapsed() >= TOLD_EVERY) {
+            self.told = Some(Instant::now());
+            note(&message);
+        }
+        self.bar.set_message(message);
     }
 
     /// There is a pass more than was planned.

@@ -25,7 +25,7 @@ use crate::bench::{Bench, Done, Met, run as run_jobs};
 use crate::failure::StreamError;
 use crate::on_file::{Measured, layer};
 use crate::sequence::mix;
-use crate::until::Rounds;
+use crate::until::{Rounds, TIME_IS_OVER};
 use channels::{Channels, ChannelsPlan, ChannelsReport};
 use idle_load::{IdleLoad, Pause};
 use model::record::{Role, Sample};
@@ -258,13 +258,13 @@ impl<S: Subject> Overhead<'_, S> {
             sizes.iter().find(works).copied()
         };
         if let Some(cell) = calibrated(self) {
-            self.settle(&cell, account, |run| run.calibrate(&cell, round))?;
+            self.settle(&cell, (account, round), |run| run.calibrate(&cell, round))?;
         }
         for cell in sizes {
-            self.settle(cell, account, |run| run.pass(cell, account, round))?;
+            self.settle(cell, (account, round), |run| run.pass(cell, account, round))?;
         }
         if let Some(cell) = calibrated(self) {
-            self.settle(&cell, account, |run| run.calibrate(&cell, round))?;
+            self.settle(&cell, (account, round), |run| run.calibrate(&cell, round))?;
         }
         Ok(())
     }
@@ -273,13 +273,19 @@ impl<S: Subject> Overhead<'_, S> {
     fn settle(
         &mut self,
         cell: &Cell,
-        account: Account,
+        (account, round): (Account, u32),
         measure: impl FnOnce(&mut Self) -> Result<(), SubjectError>,
     ) -> Result<(), SubjectError> {
         if self.is_refused(cell, account) {
             return Ok(());
         }
-        let measured = measure(self);
+        let measured = match self.rounds.may(cell, self.bench.clock.now_ns()) {
+            Ok(true) => measure(self),
+            // The other accounts come after it in a round.
+            Ok(false) if account == Account::Difference || round > 0 => return Ok(()),
+            Ok(false) => Err(SubjectError::Unavailable(TIME_IS_OVER.into())),
+            Err(error) => Err(error),
+        };
         self.taken(cell, account, measured)
     }
 

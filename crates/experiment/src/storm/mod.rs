@@ -30,6 +30,7 @@ mod tests;
 pub use beside::{Load, Window};
 pub use pass::run_system;
 
+use crate::on_file::laid_out_ns;
 use model::doubt::Doubt;
 use model::plan::SystemPlan;
 use model::seam::PreparedTarget;
@@ -56,8 +57,11 @@ pub struct Plan {
     pub remedies: Vec<Tried>,
     /// Rounds of all remedies at the least; then the better half goes on while there is time.
     pub rounds: u32,
-    /// No round begins after this time, ns.
+    /// No round begins that does not end within this time, ns; 0: just the rounds that there are.
     pub time_ns: u64,
+    /// Passes end with the time, also within the least rounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_time: bool,
     /// The user's own load, in the place of the three streams: a program and its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
@@ -132,6 +136,9 @@ const COMMITS_MOST: f64 = 200.0;
 
 pub use model::record::subject::{NO_REMEDY as NONE, TAIL_SHARE};
 
+/// What surrounds a pass: settings, counters, threads, and what is behind when it ends.
+const PASS_OVERHEAD_NS: u64 = 300_000_000;
+
 /// The names of the streams' files.
 const READ_FILE: &str = "file.read";
 const COMMIT_FILE: &str = "file.commit";
@@ -167,6 +174,16 @@ impl Plan {
     /// How long a pass takes.
     pub fn pass_ns(&self) -> u64 {
         self.period_ns.saturating_mul(u64::from(self.periods))
+    }
+
+    /// About how long all of them take, with what is before and beside them, ns.
+    pub fn estimate_ns(&self) -> u64 {
+        let own = if self.command.is_empty() { pass::PROBE_NS * 3 / 2 } else { 0 };
+        let written: u64 = match self.command.is_empty() {
+            true => self.files().iter().map(|(_, stream)| stream.file_bytes).sum(),
+            false => 0,
+        };
+        own + laid_out_ns(written) + self.passes() * (self.pass_ns() + PASS_OVERHEAD_NS)
     }
 
     /// Passes of all remedies, at the least.

@@ -19,7 +19,7 @@ use model::workload::Access;
 use std::sync::Arc;
 
 /// How long it is looked what the target can do.
-const PROBE_NS: u64 = 2_000_000_000;
+pub(super) const PROBE_NS: u64 = 2_000_000_000;
 
 /// Runs the plan on one system.
 /// Errors: `Interrupted`, or a failure of cleaning up. What the passes met is given back.
@@ -31,7 +31,9 @@ pub fn run_system<S: Subject>(
     observer: &mut dyn Observer,
 ) -> Met {
     let (bench, plan) = (Bench::new(subject, clock, observer), plan.clone());
-    let mut run = Run { bench, column, plan, surroundings, standing: Standing::default() };
+    let began_ns = clock.now_ns();
+    let standing = Standing::default();
+    let mut run = Run { bench, column, plan, surroundings, standing, began_ns };
     let outcome = run.all();
     run.bench.end(outcome)
 }
@@ -42,6 +44,8 @@ pub(super) struct Run<'a, S: Subject> {
     pub(super) plan: Plan,
     pub(super) surroundings: &'a mut dyn Surroundings,
     pub(super) standing: Standing,
+    /// When it began, before anything was laid out.
+    pub(super) began_ns: u64,
 }
 
 impl<S: Subject> Run<'_, S> {

@@ -8,6 +8,8 @@
 use super::halving::FEWEST;
 use super::pass::Run;
 use super::{NONE, Tried};
+use crate::until::TIME_IS_OVER;
+use model::doubt::{Doubt, Judgement};
 use model::record::subject::StormStream;
 use model::seam::{Subject, SubjectError};
 use model::workload::WriterChange;
@@ -43,17 +45,16 @@ impl<S: Subject> Run<'_, S> {
     /// All rounds.
     /// Errors: `Interrupted`; a load of the user's that is over.
     pub(super) fn rounds(&mut self) -> Result<(), SubjectError> {
-        let began_ns = self.bench.clock.now_ns();
         let mut round_ns = 0;
         let mut tried = self.plan.remedies.clone();
         let (mut round, mut are_few, mut has_pairs) = (0, false, false);
         let mut looks = Looks::default();
         let least = self.plan.rounds.max(1);
-        while round < self.plan.rounds || self.is_time(began_ns, round_ns) {
+        while round < self.plan.rounds || self.is_time(round_ns) {
             let round_began_ns = self.bench.clock.now_ns();
-            self.round(&mut tried, round)?;
+            let is_over = self.round(&mut tried, round)?;
             round += 1;
-            if tried.is_empty() {
+            if is_over || tried.is_empty() {
                 break;
             }
             round_ns = self.bench.clock.now_ns().saturating_sub(round_began_ns);
@@ -74,16 +75,29 @@ impl<S: Subject> Run<'_, S> {
         Ok(())
     }
 
-    /// One round; what is refused is not tried again.
-    fn round(&mut self, tried: &mut Vec<Tried>, round: u32) -> Result<(), SubjectError> {
+    /// One round; what is refused is not tried again. Whether the time is over.
+    /// Errors: as `rounds`; of what was not tried yet, a sample says why.
+    fn round(&mut self, tried: &mut Vec<Tried>, round: u32) -> Result<bool, SubjectError> {
         let mut refused = Vec::new();
+        let mut is_over = false;
         for number in 0..tried.len() {
             // The order turns, so that no remedy always comes after the same one.
             let place = (number + round as usize) % tried.len();
+            let is_first = (round, number) == (0, 0);
+            let may_end = self.plan.keeps_time && !is_first;
+            is_over = may_end && !self.is_time(self.plan.pass_ns());
+            if is_over {
+                self.leave(&tried[number..], round, TIME_IS_OVER);
+                break;
+            }
             let passed = match self.pass(&tried[place], round) {
                 // The load is over, for all that come after it too.
                 Err(error @ SubjectError::Failed(_)) if !self.plan.command.is_empty() => {
                     return Err(error);
+                }
+                Err(SubjectError::Interrupted) => {
+                    self.leave(&tried[number..], round, "interrupted before its first pass ended");
+                    return Err(SubjectError::Interrupted);
                 }
                 passed => passed,
             };
@@ -95,13 +109,22 @@ impl<S: Subject> Run<'_, S> {
         let mut place = 0;
         tried.retain(|_| (!refused.contains(&place), place += 1).0);
         self.bench.observer.cell_done();
-        Ok(())
+        Ok(is_over)
     }
 
-    /// Whether there is time for another round: it takes no longer than the one before.
-    fn is_time(&self, began_ns: u64, round_ns: u64) -> bool {
-        let gone_ns = self.bench.clock.now_ns().saturating_sub(began_ns);
-        self.plan.time_ns > 0 && gone_ns + round_ns <= self.plan.time_ns
+    /// The rest of the first round has no pass, for this reason; later there was one.
+    fn leave(&mut self, rest: &[Tried], round: u32, reason: &str) {
+        for tried in rest.iter().filter(|_| round == 0) {
+            let mut blank = self.blank(tried, StormStream::Read, round);
+            blank.judge(Judgement::not_measured(Doubt::refused(reason)));
+            self.bench.observer.pass_done(blank);
+        }
+    }
+
+    /// Whether there is time for what takes so long: another round, as long as the one before.
+    fn is_time(&self, for_ns: u64) -> bool {
+        let gone_ns = self.bench.clock.now_ns().saturating_sub(self.began_ns);
+        self.plan.time_ns > 0 && gone_ns + for_ns <= self.plan.time_ns
     }
 
     /// Those that help so far, the best first.

@@ -10,6 +10,7 @@
 //! Non-goals: more than two; comparing (`analyze::compare`).
 
 use super::{Calibration, Met, Observer, PassStart, Plan, SystemName, SystemRun};
+use crate::until::Until;
 use model::record::{Role, Sample};
 use model::seam::{Clock, Subject, SubjectError};
 use model::workload::Program;
@@ -71,7 +72,15 @@ fn all<A: Subject, B: Subject>(
     for program in &plan.programs {
         let mut measured_a = if has_a { a.make_ready(program) } else { Ok(()) };
         let mut measured_b = if has_b { b.make_ready(program) } else { Ok(()) };
+        let began_ns = a.bench.clock.now_ns();
         for number in 0..plan.warmup + plan.runs {
+            let is_over = |until: Until| {
+                let gone_ns = a.bench.clock.now_ns().saturating_sub(began_ns);
+                number >= plan.warmup + until.fewest && gone_ns >= until.max_time_ns
+            };
+            if plan.until.is_some_and(is_over) {
+                break;
+            }
             if is_laid_anew(number.saturating_sub(plan.warmup), plan.runs) {
                 // Both are gone before either is made again: alone, each would get its own pages
                 // back.

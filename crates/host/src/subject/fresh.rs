@@ -87,15 +87,21 @@ impl Fresh {
     }
 }
 
+/// Whether this user may make a fresh file system.
+/// Errors: `Unavailable`, with what to do.
+pub fn may_be_made() -> Result<(), SubjectError> {
+    let sentence =
+        "fresh: needs root for a loop device and a mount; run as root or name a directory";
+    match rustix::process::geteuid().is_root() {
+        true => Ok(()),
+        false => Err(SubjectError::Unavailable(sentence.into())),
+    }
+}
+
 impl FreshSite {
     fn make_drive(&self, number: usize, control: &Control) -> Result<Drive, SubjectError> {
         let plan = &self.plan;
-        if !rustix::process::geteuid().is_root() {
-            return Err(SubjectError::Unavailable(
-                "fresh: needs root for a loop device and a mount; run as root or name a directory"
-                    .into(),
-            ));
-        }
+        may_be_made()?;
         // Before the image, which takes long to write.
         plan.file_system.installed()?;
         let (path, image) = match &plan.device {

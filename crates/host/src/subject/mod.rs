@@ -15,7 +15,7 @@ mod regular_file;
 
 pub use block_device::BlockDevice;
 pub use directory::Directory;
-pub use fresh::{Fresh, FreshPlan};
+pub use fresh::{Fresh, FreshPlan, may_be_made};
 pub use image::probe_write_bytes_per_s;
 pub use loop_disk::LoopDisk;
 pub(crate) use mkfs::is_installed;

@@ -31,6 +31,9 @@ pub(super) fn measure<R: Resolved>(
     if is_dry_run {
         return print_json(&resolved.plan()?);
     }
+    if let Some(reason) = resolved.refusal() {
+        return Err(failure(Fault::Usage, format!("nothing was measured: {reason}")));
+    }
     resolved.announcement().lines().for_each(note);
     let outcome = run(&resolved, &place)?;
     let printed = show(&outcome, output.format, extent);

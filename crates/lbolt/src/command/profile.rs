@@ -47,7 +47,9 @@ pub(super) fn run(options: &ProfileOptions) -> anyhow::Result<()> {
         let what = format!("failed to write {}: {e}", path.display());
         failure(Fault::Usage, format!("{what}; choose another --output"))
     };
-    write_new(path, &text).map_err(refused)
+    write_new(path, &text).map_err(refused)?;
+    note(&format!("profile: {}", visible(&path.display().to_string())));
+    Ok(())
 }
 
 /// Reads a profile.

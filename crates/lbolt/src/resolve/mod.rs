@@ -24,6 +24,10 @@ pub(crate) trait Resolved {
     /// The plan: what `--dry-run` prints and run.json keeps.
     /// Errors: none that a plan could have.
     fn plan(&self) -> serde_json::Result<serde_json::Value>;
+    /// Why this user may do none of it, where that is known before anything is announced.
+    fn refusal(&self) -> Option<String> {
+        None
+    }
     /// What is going to happen, where somebody may wait for it.
     fn announcement(&self) -> String;
 }

@@ -4,19 +4,22 @@
 use super::Resolved;
 use super::model_disk::{self, Disk};
 use super::place::{self, Needs, System, SystemKind, refuse_idle_consent};
-use super::rounds::{self, more, nanoseconds, one_target, usage};
+use super::rounds::{self, estimated, nanoseconds, one_target, usage};
 use super::target::Target;
 use analyze::overhead::Drive;
 use cli::OverheadOptions;
 use experiment::overhead::{
     Account, Axes, LEFT_OUT, Plan, PlannedCell, default_sweeps, full_sweeps,
 };
+use experiment::until::Until;
 use host::device::Tree;
-use model::units::{show_size, show_time_ns};
+use model::units::show_size;
 use model::workload::EngineKind;
 use std::path::Path;
 use std::slice::from_ref;
 
+/// Rounds where nobody says how many, at the least.
+const ROUNDS: u32 = 4;
 /// Time of a pass through the page cache, past it, and with idle-priority loops or a trace.
 const PASS_NS: u64 = 25_000_000;
 const DIRECT_PASS_NS: u64 = 50_000_000;
@@ -43,18 +46,21 @@ impl Resolved for ResolvedOverhead {
         serde_json::to_value(&self.plan)
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.system.refusal()
+    }
+
     fn announcement(&self) -> String {
         let plan = &self.plan;
         let mut text = format!(
-            "{} cells on {}, {} + {} rounds, {} passes, about {}{}{}",
+            "{} cells on {}, {} + {} rounds, {} passes, {}{}",
             plan.cells().len(),
             self.system.name.column,
             plan.warmup,
             plan.runs,
             plan.passes(),
-            show_time_ns(plan.estimate_ns() as f64),
+            estimated(plan.estimate_ns(), plan.until.as_ref()),
             if self.system.is_model() { " of virtual time" } else { "" },
-            more(plan.until.as_ref())
         );
         if let Some(left_out) = &plan.left_out {
             text.push_str(&format!("\nnot measured: {left_out}; --full measures everything"));
@@ -160,8 +166,8 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         (None, Some(_)) => model_disk::PASS_NS,
         (None, None) => default,
     };
-    let (runs, until) = rounds::resolve(&options.rounds);
-    Ok(Plan {
+    let (runs, until) = rounds::resolve(&options.rounds, ROUNDS);
+    let plan = Plan {
         sweeps,
         file_bytes: options.size.next_multiple_of(FILE_GRAIN_BYTES),
         warmup: options.warmup,
@@ -176,7 +182,12 @@ fn plan(options: &OverheadOptions, disk: Option<&Disk>) -> anyhow::Result<Plan> 
         trace: options.trace,
         seed: options.measure.seed,
         ..Plan::default()
-    })
+    };
+    // In so short a time, no pass is to be lost for warming up.
+    let one = Plan { runs: 1, ..plan.clone() };
+    let is_short = |until: Until| until.fewest == 0 && 2 * one.estimate_ns() > until.max_time_ns;
+    let warmup = if plan.until.is_some_and(is_short) { 0 } else { plan.warmup };
+    Ok(Plan { warmup, ..plan })
 }
 
 /// Why idle-priority loops could not see total CPU.

@@ -8,7 +8,7 @@ use experiment::throughput::SystemName;
 use host::device::{DeviceNumber, Tree};
 use host::guard;
 use host::machine::{place_of_device, place_of_directory};
-use host::subject::FreshPlan;
+use host::subject::{FreshPlan, may_be_made};
 use messages::fault::{Fault, failure};
 use model::plan::{SystemPlan, TargetFacts};
 use model::text_file;
@@ -92,6 +92,20 @@ pub(crate) enum SystemKind {
     Device { path: PathBuf, number: DeviceNumber, permit: Option<guard::Permit> },
     Fresh(FreshPlan),
     Model(ModelPlan),
+}
+
+impl System {
+    /// Why this user may not measure there, as far as that is known at once.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        match &self.kind {
+            SystemKind::Fresh(_) => may_be_made().err().map(|error| error.to_string()),
+            SystemKind::Device { path, .. } => {
+                let error = std::fs::File::open(path).err()?;
+                Some(format!("{} cannot be opened: {error}; run as root", path.display()))
+            }
+            SystemKind::Directory(_) | SystemKind::Model(_) => None,
+        }
+    }
 }
 
 /// What a run wants of each of its places.

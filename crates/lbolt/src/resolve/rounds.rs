@@ -9,6 +9,7 @@ use cli::RoundsOptions;
 use experiment::rounds::{Planned, Turns};
 use experiment::until::Until;
 use messages::fault::{Fault, failure};
+use model::units::show_time_ns;
 use std::time::Duration;
 
 /// A whole run of cells that take turns on one system, resolved.
@@ -22,21 +23,26 @@ impl<P: Planned> Resolved for Rounds<P> {
         serde_json::to_value(&self.plan)
     }
 
+    fn refusal(&self) -> Option<String> {
+        self.system.refusal()
+    }
+
     fn announcement(&self) -> String {
         let (passes, turns) = (self.plan.passes(), self.plan.turns());
-        let seconds = passes as f64 * turns.pass_ns as f64 / 1e9;
-        let (column, more) = (&self.system.name.column, more(turns.until.as_ref()));
-        format!("{passes} passes on {column}, about {seconds:.0} s{more}")
+        let time = estimated(self.plan.estimate_ns(), turns.until.as_ref());
+        format!("{passes} passes on {}, {time}", self.system.name.column)
     }
 }
 
-/// Rounds that there are, and until when more of them go on.
-pub(crate) fn resolve(options: &RoundsOptions) -> (u32, Option<Until>) {
-    let least = options.min_runs;
+/// Rounds that there are, by default so many, and until when more of them go on.
+pub(crate) fn resolve(options: &RoundsOptions, usual: u32) -> (u32, Option<Until>) {
+    let least = options.min_runs.unwrap_or(usual);
+    // Who gives a time alone means it.
+    let fewest = options.min_runs.unwrap_or(if options.max_time.is_some() { 0 } else { usual });
     let until = Until {
         precision_percent: PRECISION_PERCENT,
-        max_time_ns: nanoseconds(options.max_time),
-        fewest: least,
+        max_time_ns: nanoseconds(options.max_time.unwrap_or(MAX_TIME)),
+        fewest,
         half_percent: analyze::statistics::half_percent,
     };
     match options.runs {
@@ -47,7 +53,7 @@ pub(crate) fn resolve(options: &RoundsOptions) -> (u32, Option<Until>) {
 
 /// The same of passes that take so long.
 pub(crate) fn turns(options: &RoundsOptions, runtime: Duration, seed: u64) -> Turns {
-    let (runs, until) = resolve(options);
+    let (runs, until) = resolve(options, ROUNDS);
     Turns { runs, until, pass_ns: nanoseconds(runtime), seed }
 }
 
@@ -56,12 +62,33 @@ pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How it is told that more rounds than those may follow.
-pub(crate) fn more(until: Option<&Until>) -> &'static str {
+/// Rounds where nobody says how many, at the least.
+const ROUNDS: u32 = 3;
+
+/// How long rounds go on where nobody says.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// How long passes take that need so long, and more of which may follow.
+pub(crate) fn estimated(about_ns: u64, until: Option<&Until>) -> String {
+    let about = show_time_ns(about_ns as f64);
     match until {
-        None => "",
-        Some(_) => ", then more until the rates are precise",
+        Some(until) if until.max_time_ns > about_ns => format!(
+            "about {about}, then more until the rates are precise or {} are over",
+            show_time_ns(until.max_time_ns as f64)
+        ),
+        Some(until) if until.fewest == 0 => {
+            too_short(until.max_time_ns as f64 / 1e9, about_ns as f64 / 1e9)
+        }
+        _ => format!("about {about}"),
     }
+}
+
+/// How it is told that not all passes fit into the time that was given.
+pub(crate) fn too_short(most_s: f64, about_s: f64) -> String {
+    format!(
+        "which take about {about_s:.0} s: --max-time ends them after {most_s:.0} s, and what has \
+         no pass by then is not measured"
+    )
 }
 
 /// A usage error.

@@ -4,6 +4,7 @@
 use super::Resolved;
 use super::device::DevicePlan;
 use super::place::{Needs, System, SystemKind, refuse_idle_consent, system};
+use super::rounds::too_short;
 use super::target::Target;
 use cli::StormOptions;
 use experiment::storm::{NONE, Plan, Stream, Tried};
@@ -17,9 +18,13 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use trace::capture::perf::PerfCapture;
+use trace::capture::{Capture, CaptureOptions};
 
 /// With remedies rounds go on for so long where nobody says how long.
 const REMEDIES_TIME: Duration = Duration::from_secs(1200);
+/// Rounds where nobody says how many, at the least.
+const ROUNDS: u32 = 3;
 /// The committer's file.
 const COMMIT_FILE_BYTES: u64 = 4 << 20;
 /// What a file system needs of its own beside the files, as a share.
@@ -65,22 +70,35 @@ impl Resolved for ResolvedStorm {
         serde_json::to_value(Described { plan: self.plan.clone(), device, simulate })
     }
 
+    fn refusal(&self) -> Option<String> {
+        let StormPlace::System(system) = &self.place else { return None };
+        let of_command = || match self.plan.command.is_empty() {
+            true => None,
+            false => capture_refusal(),
+        };
+        system.refusal().or_else(of_command)
+    }
+
     fn announcement(&self) -> String {
         if let StormPlace::Simulated(device, _) = &self.place {
             return format!("a storm on {} under a modelled kernel, in virtual time", device.model);
         }
-        let (passes, seconds) = (self.plan.passes() as f64, self.plan.pass_ns() as f64 / 1e9);
-        let most = self.plan.time_ns as f64 / 1e9;
-        let column = &self.plan.systems[0].column;
-        let of_passes = passes * seconds;
-        // Rounds that go on end when enough is known.
-        let time = if most > of_passes { "at most" } else { "about" };
+        let plan = &self.plan;
+        let (passes, about) = (plan.passes(), plan.estimate_ns() as f64 / 1e9);
+        let most = plan.time_ns as f64 / 1e9;
+        let column = &plan.systems[0].column;
+        let time = match plan.keeps_time && most < about {
+            true => too_short(most, about),
+            // Rounds that go on end when enough is known.
+            false if most > about => format!("from {about:.0} to {most:.0} s"),
+            false => format!("about {about:.0} s"),
+        };
         let left_out = match self.left_out {
             0 => String::new(),
             1 => "; 1 remedy that needs root is left out".to_owned(),
             many => format!("; {many} remedies that need root are left out"),
         };
-        format!("{passes} passes on {column}, {time} {:.0} s{left_out}", of_passes.max(most))
+        format!("{passes} passes on {column}, {time}{left_out}")
     }
 }
 
@@ -120,6 +138,7 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
     let has_remedies = !options.remedies.is_empty();
     let goes_on = has_remedies && options.runs.is_none();
     let time = options.max_time.or(goes_on.then_some(REMEDIES_TIME)).unwrap_or_default();
+    let least = options.runs.or(options.min_runs);
     let plan = Plan {
         systems: vec![described],
         read: stream(options.rate_iops, options.size),
@@ -128,13 +147,25 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         period_ns,
         periods: options.periods.unwrap_or(if has_remedies { 1 } else { 2 }),
         remedies: tried(&names),
-        rounds: options.runs.unwrap_or(options.min_runs),
+        rounds: least.unwrap_or(ROUNDS),
         time_ns: ns(time),
+        keeps_time: options.max_time.is_some() && least.is_none(),
         command: options.command.clone(),
         trace: options.trace,
         seed: options.measure.seed,
     };
     Ok(ResolvedStorm { plan, place, left_out })
+}
+
+/// Why this user may not capture the requests of a command, by either method.
+fn capture_refusal() -> Option<String> {
+    if geteuid().is_root() {
+        return None;
+    }
+    let options = CaptureOptions { ring_bytes: 0, calls: true, ..CaptureOptions::default() };
+    let bpf = Capture::load(&options).err()?;
+    PerfCapture::load(&options).err()?;
+    Some(format!("the requests of COMMAND cannot be captured: failed to {bpf}"))
 }
 
 fn is_device(place: &StormPlace) -> bool {

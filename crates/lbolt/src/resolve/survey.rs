@@ -37,7 +37,8 @@ const QUICK: Pace = Pace {
     files_s: 10.0,
     max_time: Duration::from_secs(2),
     curve: "--iodepth 1,4,16,64 --min-runs 2 --runtime 100ms --max-time 6s --size 256m",
-    sync: "--method fdatasync,O_DSYNC --bs 4k --direct 0 --runtime 100ms --max-time 5s",
+    sync: "--method fdatasync,O_DSYNC --bs 4k --direct 0 --min-runs 3 --runtime 100ms \
+           --max-time 5s",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
                --bs 4k,64k --iodepth 1 --overlap 0 --account none --min-runs 3 --max-time 4s",
     storm: "--period 2s --periods 1 --runs 3",
@@ -47,7 +48,7 @@ const USUAL: Pace = Pace {
     files_s: 40.0,
     max_time: Duration::from_secs(5),
     curve: "--min-runs 3 --runtime 150ms --max-time 25s --size 512m",
-    sync: "--bs 4k,8k --direct 0 --runtime 100ms --max-time 25s",
+    sync: "--bs 4k,8k --direct 0 --min-runs 3 --runtime 100ms --max-time 25s",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
                --bs 4k,16k,64k,256k --iodepth 1 --overlap 0 --account none --min-runs 3 \
                --max-time 10s",

@@ -33,6 +33,12 @@ impl Resolved for ResolvedThroughput {
         serde_json::to_value(&self.plan)
     }
 
+    fn refusal(&self) -> Option<String> {
+        // What can be measured beside it is.
+        let refusals: Option<Vec<String>> = self.systems.iter().map(System::refusal).collect();
+        refusals?.into_iter().next()
+    }
+
     fn announcement(&self) -> String {
         let plan = &self.plan;
         let systems: Vec<String> =
@@ -44,11 +50,16 @@ impl Resolved for ResolvedThroughput {
             systems.join(", "),
             plan.warmup,
             plan.runs,
-            plan.until.map_or(String::new(), |until| format!(
-                ", then more until the rate is known to ±{} % or {} s are over",
-                until.precision_percent,
-                until.max_time_ns as f64 / 1e9
-            )),
+            plan.until.map_or(String::new(), |until| {
+                let seconds = until.max_time_ns as f64 / 1e9;
+                match plan.interleaved {
+                    true => format!(", fewer if {seconds} s are over"),
+                    false => format!(
+                        ", then more until the rate is known to ±{} % or {seconds} s are over",
+                        until.precision_percent
+                    ),
+                }
+            }),
             show_size(plan.file_bytes),
             plan.file_bytes_reason,
             if plan.is_cold { "caches emptied before each" } else { "caches not emptied" },
@@ -124,12 +135,16 @@ pub(crate) fn resolve(
     Ok(ResolvedThroughput { plan, systems, rows })
 }
 
+/// Pairs of passes that there are in any case: one has no interval.
+const FEWEST_PAIRS: u32 = 2;
 /// How long passes of a cell go on where nobody says.
 const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Until when passes go on; none where their number was requested, or is the published one.
 fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
-    let is_exact = options.runs.is_some() || options.as_published || options.abab;
+    let has_pairs = options.abab && options.max_time.is_none();
+    let is_exact = options.runs.is_some() || options.as_published || has_pairs;
+    let runs = if options.abab { FEWEST_PAIRS } else { runs };
     (!is_exact).then(|| Until {
         precision_percent: options.precision.unwrap_or(PRECISION_PERCENT),
         max_time_ns: nanoseconds(options.max_time.unwrap_or(MAX_TIME)),

@@ -388,8 +388,11 @@ impl<'a> Session<'a> {
     /// Errors: none of its own.
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
         if self.was_interrupted {
-            // Fewer passes than requested would look like a cell of its own.
-            self.samples.truncate(self.whole);
+            // Fewer passes than requested would look like a cell of its own. A storm's remedies are
+            // compared pass by pass.
+            let mut samples = self.samples.split_off(self.whole);
+            samples.retain(|sample| sample.experiment == Kind::Storm);
+            self.samples.extend(samples);
         }
         let is_failure =
             |f: &SubjectError| matches!(f, SubjectError::Failed(_) | SubjectError::Refused(_));

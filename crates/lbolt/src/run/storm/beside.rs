@@ -92,18 +92,28 @@ impl Beside {
     }
 }
 
+impl Beside {
+    fn running(&mut self) -> Result<(&mut Running, &Control), SubjectError> {
+        let not_started = "the command was not started; this is a bug";
+        let running = self.running.as_mut().map(|running| (running, &*self.control));
+        running.ok_or_else(|| SubjectError::Failed(not_started.into()))
+    }
+}
+
 impl Load for Beside {
-    fn watch(&mut self, for_ns: u64) -> Result<Window, SubjectError> {
-        let Some(running) = &mut self.running else {
-            return Err(SubjectError::Failed("the command was not started; this is a bug".into()));
-        };
+    fn settle(&mut self, for_ns: u64) -> Result<(), SubjectError> {
+        let (running, control) = self.running()?;
         if !std::mem::replace(&mut running.has_begun, true) {
-            running.wait_for_any(for_ns, &self.control)?;
+            running.wait_for_any(for_ns, control)?;
         }
-        running.go_on(Duration::from_nanos(for_ns / SETTLE_SHARE), &self.control)?;
+        running.go_on(Duration::from_nanos(for_ns / SETTLE_SHARE), control)
+    }
+
+    fn watch(&mut self, for_ns: u64) -> Result<Window, SubjectError> {
+        let (running, control) = self.running()?;
         let began_ns = now_ns(ClockId::Monotonic);
         running.seen.borrow_mut().begin(began_ns);
-        running.go_on(Duration::from_nanos(for_ns), &self.control)?;
+        running.go_on(Duration::from_nanos(for_ns), control)?;
         let wall_ns = now_ns(ClockId::Monotonic).saturating_sub(began_ns);
         Ok(running.seen.borrow().window(u64::try_from(wall_ns).unwrap_or(0)))
     }

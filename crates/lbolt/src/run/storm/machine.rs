@@ -248,6 +248,10 @@ impl Surroundings for Machine {
 
 /// The user's own load.
 impl Load for Machine {
+    fn settle(&mut self, for_ns: u64) -> Result<(), SubjectError> {
+        self.beside.as_mut().map_or(Ok(()), |beside| beside.settle(for_ns))
+    }
+
     fn watch(&mut self, for_ns: u64) -> Result<Window, SubjectError> {
         let written_bytes = |machine: &Self| {
             let tree = Tree::system();
