@@ -109,7 +109,7 @@ mod tests {
     use super::super::{NONE, Plan, Surroundings, run_system};
     use super::*;
     use crate::observer::{Observer, PassStart};
-    use model::record::Verdict;
+    use model::record::{Subject as About, Verdict};
     use model::seam::{
         Clock, Counters, DeviceCounters, DeviceRole, Job, JobCpu, JobPlacement, PreparedTarget,
     };
@@ -257,8 +257,11 @@ mod tests {
     fn rates_and_cpu_are_of_the_window_alone_however_late_a_load_begins() {
         let samples = samples(&[NONE], 1, 0);
         let of = |wanted: StormStream| {
-            let is_it = |sample: &&Sample| matches!(&sample.subject, model::record::Subject::Storm(of) if of.stream == wanted);
-            samples.iter().find(is_it).unwrap()
+            let stream = |sample: &&Sample| match &sample.subject {
+                About::Storm(of) => Some(of.stream),
+                _ => None,
+            };
+            samples.iter().find(|sample| stream(sample) == Some(wanted)).unwrap()
         };
         let writes = of(StormStream::Write).operations_per_s();
         assert!((writes - 100.0).abs() < 1.0, "{writes}");
