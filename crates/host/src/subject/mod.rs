@@ -161,7 +161,7 @@ impl<S: Backend> Host<S> {
             SubjectError::Failed(match e {
                 DeviceError::Unknown(_) => format!(
                     "{name} vanished during the measurement (the kernel has no device {number} \
-                     any more): the passes before are kept; attach it and measure again"
+                     any more): finished cells are kept; attach it and measure again"
                 ),
                 e => format!("failed to read the counters of {name}: {e}"),
             })
