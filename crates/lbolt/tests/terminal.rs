@@ -111,3 +111,20 @@ fn root_top_ends_by_a_signal_though_its_terminal_takes_nothing_or_sends_half_a_k
     drop(top);
     lab.assert_clean();
 }
+
+#[test]
+fn root_seconds_that_were_asked_for_are_written_though_top_is_left_at_once() {
+    let lab = Lab::new();
+    let Some(mut top) = begun(&lab, "") else { return };
+    top.script.child.stdin.as_mut().unwrap().write_all(b"wq").unwrap();
+    top.assert_ends("the end by a key");
+    let said = wait_for("the run's name", || {
+        let said = fs::read_to_string(lab.path("said")).unwrap();
+        said.contains('\n').then_some(said)
+    });
+    assert!(said.contains("requests written: lbolt response "), "{said}");
+    let (_, run) = said.trim().split_once("lbolt response ").unwrap();
+    assert!(lab.path(run).join("requests.parquet").is_file(), "{said}");
+    drop(top);
+    lab.assert_clean();
+}

@@ -103,19 +103,20 @@ fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
         let shown = screen.join().map_err(|_| anyhow::anyhow!("the terminal's thread ended"))?;
         shown.map_err(failed)?;
     }
-    ended
+    ended?.iter().for_each(|sentence| note(sentence));
+    Ok(())
 }
 
 /// Gives the screen what comes, and does what it asks for, until it is gone or a signal came.
 /// While the screen takes nothing, nothing is taken from the capture either, which then adds up
-/// what comes.
+/// what comes. Gives back what became of seconds that were asked for and came after the screen.
 fn take(
     options: &TopOptions,
     mut watching: Watching,
     signals: &Signals,
     give: SyncSender<top::Message>,
     actions: &Receiver<Action>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<String>> {
     let mut began = None;
     let mut waiting: VecDeque<top::Message> = VecDeque::new();
     let say = top::Message::Say;
@@ -161,8 +162,16 @@ fn take(
         }
     }
     watching.order(Order::Stop);
-    while watching.messages.recv().is_ok() {}
-    watching.end()
+    let mut sentences = Vec::new();
+    for message in watching.messages.iter() {
+        match message {
+            Message::Incident(incident) => sentences.push(written(options, *incident)),
+            Message::Failed(failure) => return Err(failure.into()),
+            Message::Begun { .. } | Message::Second(_) => {}
+        }
+    }
+    watching.end()?;
+    Ok(sentences)
 }
 
 /// The rows of a long span as those of the second in which they came.
