@@ -69,6 +69,20 @@ fn every_command_prints_a_shape_that_is_described_with_its_answer() {
     document(&lab, "simulate host2 --model atlas10k -o simulated --format json");
 }
 
+/// Who waited is told of all of a trace's findings, whatever rows are printed.
+#[test]
+fn no_format_and_no_selection_gives_a_false_all_clear() {
+    let lab = Lab::new();
+    make_run(&lab.path("run"), 65, 1, Some(1000));
+    for words in ["", "--by size", "--by direction", "--by wait", "--role postgres"] {
+        let json = document(&lab, &format!("response run {words} --format json"));
+        let first = sentences(&json)[0];
+        let markdown = lab.run(&format!("response run {words} --format markdown"));
+        assert!(first.contains(" lost "), "{words}: {first}");
+        assert!(markdown.out.contains(first), "{words}: {first} is not in {}", markdown.out);
+    }
+}
+
 /// What is selected holds for every format, or is refused.
 #[test]
 fn a_selection_holds_for_json_and_csv_too() {
@@ -84,11 +98,11 @@ fn a_selection_holds_for_json_and_csv_too() {
     let is_run = |subject: &Value| subject.get("by").is_none();
     assert!(sizes.len() < all.len() && sizes.iter().any(|subject| !is_run(subject)));
     assert!(sizes.iter().all(|subject| is_run(subject) || subject["by"] == "size"), "{sizes:?}");
-    let none = of("--device no-such-device");
-    assert!(none.iter().all(|subject| subject.get("device").is_none()), "{none:?}");
     for format in ["json", "csv", "markdown"] {
         lab.run(&format!("response run --top 3 --format {format}"))
             .assert_refused(2, &["--top limits the rows of tables"]);
+        lab.run(&format!("response run --device no-such-device --format {format}"))
+            .assert_refused(2, &["its devices are"]);
     }
     let csv = lab.run("response run --by size --format csv").out;
     assert!(csv.lines().skip(1).all(|line| !line.starts_with("region")), "{csv}");

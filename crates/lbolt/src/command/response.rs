@@ -152,8 +152,8 @@ fn shown(
         }
         Format::Csv => report::csv(&chosen(findings, selection)),
         Format::Markdown => {
-            let findings = visible_findings(&chosen(findings, selection));
-            selected(&findings) + &report::response::markdown(&findings)
+            let findings = visible_findings(findings);
+            selected(&findings) + &report::response::markdown(&findings, selection)
         }
         Format::Table => tables(options, selection, &visible_findings(findings)),
     })

@@ -12,6 +12,7 @@ mod tables;
 
 use crate::grid::Grid;
 use crate::sheet::{Section, Sheet};
+use crate::verdict::{Shown, chosen};
 use crate::words::hang;
 pub(crate) use chart::all as charts;
 use classes::Classes;
@@ -24,18 +25,19 @@ pub fn table(findings: &[Finding], width: Option<u16>) -> String {
     let lines = |lines: Vec<String>| -> String {
         lines.into_iter().map(|line| hang("", &line, width)).collect()
     };
-    let first = lines(said::first(findings, &classes));
+    let first = lines(said::first(findings, &Shown::default(), &classes));
     let last = lines(said::last(findings, &classes));
     let parts = [first, sheet(&classes).text(width), last];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The same as Markdown.
-pub fn markdown(findings: &[Finding]) -> String {
-    let classes = Classes::of(findings);
+/// The same as Markdown, of what `shown` selects.
+pub fn markdown(findings: &[Finding], shown: &Shown) -> String {
+    let chosen = chosen(findings, shown);
+    let classes = Classes::of(&chosen);
     let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n"));
-    let first = lines(said::first(findings, &classes));
-    let last = lines(said::last(findings, &classes));
+    let first = lines(said::first(findings, shown, &classes));
+    let last = lines(said::last(&chosen, &classes));
     let parts = first.chain([sheet(&classes).markdown()]).chain(last);
     parts.collect::<Vec<_>>().join("\n")
 }
@@ -85,7 +87,7 @@ pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
 
 /// What is said of a trace before its tables.
 pub(crate) fn sentences(findings: &[Finding]) -> Vec<String> {
-    said::first(findings, &Classes::of(findings))
+    said::first(findings, &Shown::default(), &Classes::of(findings))
 }
 
 /// All tables of a trace.
@@ -176,6 +178,10 @@ mod tests {
             place("by direction") < place("1.50 ms")
                 && place("1.50 ms") < place("by transfer size")
         );
-        assert!(text.contains(NOT_MEASURED) && markdown(&findings).contains("| to 4k"), "{text}");
+        assert!(
+            text.contains(NOT_MEASURED)
+                && markdown(&findings, &Shown::default()).contains("| to 4k"),
+            "{text}"
+        );
     }
 }

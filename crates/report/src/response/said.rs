@@ -5,7 +5,7 @@ use super::classes::{Class, Classes};
 use crate::doubt::{of_every_figure, sentence, sentences};
 use crate::number::{show_rate, significant};
 use crate::requests::{KNOWN_COUNTS, said};
-use crate::verdict::{self, VERDICT_SPAN};
+use crate::verdict::{self, Shown, VERDICT_SPAN};
 use model::record::{Doubt, Finding, Verdict};
 use model::units::show_time_ns;
 
@@ -13,10 +13,12 @@ use model::units::show_time_ns;
 const LITTLE: f64 = 0.01;
 
 /// The answer: what makes figures doubtful, who waited for whom where that is known, and the storms
-/// that reads waited behind, or why there are none. Each sentence once.
-pub(super) fn first(findings: &[Finding], classes: &Classes) -> Vec<String> {
+/// that reads waited behind, or why there are none. Each sentence once. The findings are all of the
+/// trace's, the classes those that are shown: who waited cannot be told of a part of the findings.
+pub(super) fn first(findings: &[Finding], shown: &Shown, classes: &Classes) -> Vec<String> {
     let is_judged = findings.iter().any(|finding| finding.quantity == VERDICT_SPAN);
-    let verdict = if is_judged { verdict::sentences(findings) } else { Vec::new() };
+    let verdict = if is_judged { verdict::answer(findings, shown) } else { Vec::new() };
+    let verdict = verdict.into_iter().map(|of| of.sentence);
     let mut storms = classes.by("storms");
     storms.retain(|device| device.value("storms_count").is_some_and(|count| count > 0.0));
     let cost = |device: &&Class| {

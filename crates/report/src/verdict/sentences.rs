@@ -118,7 +118,15 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
     }
     if lines.is_empty() {
         let most = said.most.map_or(String::new(), of_most);
+        let is_of =
+            |device: &str, roles: &[&str]| shown.has_device(device) && shown.has_role(roles);
+        let has_row = told.waits.iter().any(|(of, _)| is_of(&of.device, &[&of.victim]))
+            || told
+                .losses
+                .iter()
+                .any(|Loss { of, .. }| is_of(&of.device, &[&of.victim, &of.cause]));
         let sentence = match shown.selects_roles() {
+            true if !has_row => "The trace has no wait of what was selected.".to_owned(),
             true => format!(
                 "The selected roles neither waited long for others nor kept them waiting{most}."
             ),
