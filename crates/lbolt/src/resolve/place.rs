@@ -14,7 +14,7 @@ use model::plan::{SystemPlan, TargetFacts};
 use model::text_file;
 use model::units::show_size;
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Beyond the files, an image has space for the file system's own structures.
@@ -33,6 +33,18 @@ impl System {
     /// One target twice goes under two names, or all passes would be one cell's.
     pub(crate) fn name_again(&mut self) {
         self.name.column.push_str(AGAIN);
+    }
+
+    /// Whether it is the same place, however it is spelled.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        let identity = |path: &Path| std::fs::metadata(path).map(|of| (of.dev(), of.ino())).ok();
+        match (&self.kind, &other.kind) {
+            (SystemKind::Directory(a), SystemKind::Directory(b)) => {
+                a == b || identity(a).is_some_and(|place| identity(b) == Some(place))
+            }
+            (SystemKind::Device { number: a, .. }, SystemKind::Device { number: b, .. }) => a == b,
+            _ => self.name == other.name,
+        }
     }
 
     /// What its scratch files are named after in a run, so that a directory can be there twice.

@@ -100,7 +100,7 @@ pub(crate) fn resolve(
     }
     if options.abab {
         if let [a, b] = systems.as_mut_slice()
-            && a.name == b.name
+            && a.is_same_place(b)
         {
             b.name_again();
         }
