@@ -146,7 +146,7 @@ fn what_is_suspect_decides_no_exit_code_and_says_so() {
     };
     keep_with(&lab, &info("c", "6.1"), 1.1, 10, of_one);
     let ended = lab.run("compare a c --fail-on 5% --metric rate_bytes");
-    ended.assert_refused(4, &["1 of 2 findings are worse by 5 % or more"]);
+    ended.assert_refused(4, &["1 of 2 findings is worse by 5 % or more"]);
     assert!(ended.err.contains("1 of 2 findings that are worse by 5 % or more is suspect"));
 }
 
@@ -231,11 +231,53 @@ fn few_passes_are_not_enough_and_it_is_said_how_many_are() {
     assert!(table.lines().next().unwrap().ends_with("4 passes would tell."), "{table}");
     // A script learns that neither is known.
     let unsure = lab.run("compare a b --metric rate_bytes --fail-on 5%");
-    unsure.assert_refused(7, &["2 cannot tell"]);
+    unsure.assert_refused(7, &["2 of 2 findings may be"]);
     // What is known decides, whatever else is not.
     run(&lab, "c", 1.0, 10);
     run(&lab, "d", 1.5, 10);
     lab.run("compare c d --fail-on 5%").assert_refused(4, &["worse by 5 % or more"]);
+}
+
+/// An exit code of 0 says that what A measured is surely no worse in B.
+#[test]
+fn what_was_not_compared_fails_and_what_has_no_better_direction_does_not() {
+    let lab = Lab::new();
+    for name in ["a", "b"] {
+        run(&lab, name, 1.0, 10);
+    }
+    let found = |name: &str, quantity: &str, value: Option<f64>| {
+        let path = lab.path("runs").join(name);
+        let (run, info) = RunDirectory::open(&path).unwrap();
+        let cell = Subject::cell("d", "uring_4k", 1);
+        let finding = match value {
+            Some(_) => Finding::new(&cell, quantity, value, 1, "mean"),
+            None => {
+                let reason = Judgement::not_measured(Doubt::refused("io_uring is not permitted"));
+                Finding::not_measured(&cell, quantity, reason)
+            }
+        };
+        run.write_findings(&[finding], &info).unwrap();
+    };
+    let gate = |metric: &str| lab.run(&format!("compare a b --fail-on 5% --metric {metric}"));
+    assert_eq!(gate("rate_bytes").code, 0);
+    let rate = "rate_bytes_per_s";
+    found("a", rate, Some(1e8));
+    found("b", rate, None);
+    gate("rate_bytes").assert_refused(7, &["B lacks 1 finding that A measured"]);
+    // What is new in B, and what neither measured, is not worse.
+    found("a", rate, None);
+    found("b", rate, Some(1e8));
+    assert_eq!(gate("rate_bytes").code, 0);
+    // A single value of what only differs cannot be told, and does not matter here.
+    for name in ["a", "b"] {
+        found(name, "depth_achieved", Some(if name == "a" { 4.0 } else { 8.0 }));
+    }
+    let ended = gate("depth_achieved");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    for name in ["a", "b"] {
+        found(name, "latency_p99_ns", None);
+    }
+    gate("latency_p99_ns").assert_refused(7, &["no finding is measured on both sides"]);
 }
 
 #[test]
@@ -348,6 +390,15 @@ fn a_target_is_compared_with_itself() {
     assert_eq!((&rows[0]["count_a"], &rows[0]["count_b"]), (&json!(6), &json!(6)));
     assert_eq!(lab.samples().len(), 14, "a warm-up and six passes each");
     assert_ne!(rows[0]["a"], rows[0]["b"], "each side has passes of its own");
+    // However it is spelled: the files of the one are not those of the other.
+    std::os::unix::fs::symlink(lab.path("d"), lab.path("link")).unwrap();
+    for spelled in ["d/".to_owned(), lab.path("d").display().to_string(), "link".to_owned()] {
+        let words = words.replace("d d", &format!("d {spelled}"));
+        let ended = lab.run(&format!("{words} --format json"));
+        assert_eq!(ended.code, 0, "{spelled}: {}", ended.err);
+        let document: Value = serde_json::from_str(&ended.out).unwrap();
+        assert!(document["b"].as_str().unwrap().contains("(again)"), "{}", document["b"]);
+    }
     lab.run("throughput d d --rw randread").assert_refused(2, &["name one of them"]);
     lab.assert_clean();
 }

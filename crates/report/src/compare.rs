@@ -15,8 +15,9 @@ pub use answer::answer;
 use answer::needs;
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
 use model::record::Subject;
-use model::units::{show_change, show_fixed, show_time_ns};
+use model::units::{counted, show_change, show_fixed, show_time_ns};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What is said of the sides beside the rows.
 #[derive(Debug, Clone, Default)]
@@ -180,18 +181,20 @@ fn opposed(one: &str, other: &str) -> String {
 }
 
 fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
-    let method = compared.rows.iter().find(|row| row.probability.is_some());
+    // Few units and many rows have another test than many units.
+    let tested = compared.rows.iter().filter(|row| row.probability.is_some());
+    let methods: BTreeSet<&str> = tested.map(|row| row.method.as_str()).collect();
     let mut lines = vec![("A", about.a.clone()), ("B", about.b.clone())];
-    if let Some(row) = method {
+    if !methods.is_empty() {
         lines.push((
             "method",
             format!(
                 "A and B are the middles of {} (Hodges-Lehmann), the change is from A to B; {}. \
-                 Verdicts are corrected for {} comparisons (Holm), and so is each interval but \
+                 Verdicts are corrected for {} (Holm), and so is each interval but \
                  that of \"{}\". A difference matters above {} %.",
                 about.units,
-                row.method,
-                compared.tested,
+                methods.into_iter().collect::<Vec<_>>().join(", or "),
+                counted(compared.tested as u64, "comparison{s}"),
                 Outcome::NoDifference.name(),
                 significant(about.effect_percent)
             ),
@@ -206,7 +209,7 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
     lines.extend(about.notes.iter().map(|note| ("note", note.clone())));
     let left_out = compared.rows.len() - measured(compared).count();
     if left_out > 0 && !about.shows_all {
-        let names: std::collections::BTreeSet<String> = compared
+        let names: BTreeSet<String> = compared
             .rows
             .iter()
             .filter(|row| !row.is_measured())
@@ -226,7 +229,8 @@ fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
         if count > 0 {
             lines.push((
                 "left out",
-                format!("{count} findings of {side} that {other} does not have"),
+                counted(count as u64, "finding{s}")
+                    + &format!(" of {side} that {other} does not have"),
             ));
         }
     }

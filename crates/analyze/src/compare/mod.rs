@@ -226,30 +226,29 @@ fn row(key: &Key, a: &OfKey<'_>, b: &OfKey<'_>, question: &Question) -> (Compari
     if is_unlike {
         (row.outcome, row.reason) = (Outcome::NotComparable, unlike);
     }
-    if let (Some(of_a), Some(of_b), false) = (of_time(a), of_time(b), is_unlike) {
-        hold_intervals(&mut row, of_a, of_b, question.effect_percent);
+    if let (Unit::Stretch, [_], [_], false) = (question.unit, &*of_a, &*of_b, is_unlike) {
+        hold_intervals(&mut row, [a, b].map(interval), question.effect_percent);
         return (row, Measured::default());
     }
     let measured = measure(&mut row, (&of_a, &of_b), question);
     (row, measured)
 }
 
-/// The only value of a side that is of its whole time, with its interval.
-fn of_time(runs: &OfKey<'_>) -> Option<(f64, (f64, f64))> {
-    let [Series { values, interval, is_of_time: true, .. }] = runs.as_slice() else { return None };
-    Some((values.first().copied()?, (*interval)?))
+/// The interval of a side's only value.
+fn interval(runs: &OfKey<'_>) -> Option<(f64, f64)> {
+    runs.first()?.interval
 }
 
 /// Two values whose intervals are apart differ; those of whole traces have nothing else.
-fn hold_intervals(
-    row: &mut Comparison,
-    (a, of_a): (f64, (f64, f64)),
-    (b, of_b): (f64, (f64, f64)),
-    effect_percent: f64,
-) {
+fn hold_intervals(row: &mut Comparison, ends: [Option<(f64, f64)>; 2], effect_percent: f64) {
     let percent = |a: f64, b: f64| (a > 0.0).then(|| 100.0 * (b / a - 1.0));
-    (row.a, row.b, row.method) = (Some(a), Some(b), "intervals".to_owned());
-    row.difference_percent = percent(a, b);
+    row.method = "intervals".to_owned();
+    row.difference_percent = row.a.zip(row.b).and_then(|(a, b)| percent(a, b));
+    let [Some(of_a), Some(of_b)] = ends else {
+        let lone = "each trace has one value, without an interval; 4 traces per side may tell";
+        row.reason = Some(lone.to_owned());
+        return;
+    };
     let ends = percent(of_a.1, of_b.0).zip(percent(of_a.0, of_b.1));
     (row.low_percent, row.high_percent) = ends.unzip();
     row.outcome = match ends {
@@ -258,9 +257,9 @@ fn hold_intervals(
         Some((low, high)) if low >= -effect_percent && high <= effect_percent => {
             Outcome::NoDifference
         }
-        _ if a == b => Outcome::NoDifference,
+        _ if of_a == of_b && of_a.0 == of_a.1 => Outcome::NoDifference,
         _ => {
-            let overlap = "the 95 % intervals of A and B overlap; longer traces would tell";
+            let overlap = "the 95 % intervals of A and B overlap; longer traces may tell";
             row.reason = Some(overlap.to_owned());
             Outcome::CannotTell
         }
@@ -295,7 +294,8 @@ fn blocks(values: &[f64]) -> Vec<f64> {
 
 fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) -> Measured {
     let of_ratios = is_ratio([a, b]);
-    let base = row.a.unwrap_or(0.0);
+    // The middle that is printed: change and interval are shares of the same number.
+    let base = middle(&blocks(a)).unwrap_or(0.0);
     if a.is_empty() || b.is_empty() {
         let side = if a.is_empty() { "A" } else { "B" };
         row.reason.get_or_insert_with(|| format!("not measured in {side}"));
@@ -304,9 +304,12 @@ fn measure(row: &mut Comparison, (a, b): (&[f64], &[f64]), question: &Question) 
     }
     if !of_ratios && base <= 0.0 {
         let all_equal = a.iter().chain(b).all(|value| *value == base);
-        row.reason.get_or_insert_with(|| "A is 0: a difference has no share of it".to_owned());
         if all_equal && row.outcome != Outcome::NotComparable {
-            (row.outcome, row.reason) = (Outcome::NoDifference, None);
+            row.outcome = Outcome::NoDifference;
+        } else {
+            let reason = "A is not above 0, so a change is no percentage of it";
+            row.reason.get_or_insert_with(|| reason.to_owned());
+            row.outcome = Outcome::NotComparable;
         }
         return Measured::default();
     }
@@ -464,7 +467,7 @@ fn judge(
     row.outcome = Outcome::CannotTell;
     // Two runs of two moments stay of two moments, however long they are.
     if measured.floor > effect && matches!(question.unit, Unit::Pass | Unit::Stretch) {
-        row.reason = Some(floor_reason(question));
+        row.reason = Some(floor_reason(&row.subject, question));
         return row;
     }
     let power = powers.at(question.unit.design(), tested);
@@ -483,16 +486,18 @@ fn judge(
 }
 
 /// Why more passes of the same two runs would not tell.
-fn floor_reason(question: &Question) -> String {
+fn floor_reason(subject: &Subject, question: &Question) -> String {
     let effect = question.effect_percent;
     match question.unit {
         Unit::Stretch => format!(
             "within one trace the load itself changes by more than {effect} %; longer traces of a \
-             steady load would tell"
+             steady load may tell"
         ),
         _ => format!(
-            "without any change the numbers differ by more than {effect} % (noise); --abab, or at \
-             least 4 runs per side, would tell"
+            "without any change the numbers differ by more than {effect} % (noise); {}at least 4 \
+             runs per side may tell",
+            // Other experiments cannot be interleaved.
+            if matches!(subject, Subject::Cell(_)) { "--abab or " } else { "" }
         ),
     }
 }

@@ -23,8 +23,6 @@ pub struct Series {
     pub values: Vec<f64>,
     /// The 95 % interval of an only value.
     pub interval: Option<(f64, f64)>,
-    /// Whether this value is of a trace's whole time: its interval is all that can be compared.
-    pub is_of_time: bool,
     /// What must be the same on both sides: a name and its value.
     pub shape: BTreeMap<&'static str, String>,
     /// What is to be doubted of it.

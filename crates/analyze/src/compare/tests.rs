@@ -251,7 +251,8 @@ fn nothing_is_divided_by_zero() {
     let pass = question(Unit::Pass);
     assert_eq!(one(&[0.0; 5], &[0.0; 5], &pass).outcome, Outcome::NoDifference);
     let row = one(&[0.0; 5], &[1.0; 5], &pass);
-    assert_eq!((row.outcome, row.difference_percent), (Outcome::CannotTell, None));
+    assert_eq!((row.outcome, row.difference_percent), (Outcome::NotComparable, None));
+    assert!(row.reason.unwrap().starts_with("A is not above 0"));
     assert!(one(&[1.0; 5], &[0.0; 5], &pass).difference_percent.unwrap() < -99.0);
     let compared = compare(&[], &[], &pass);
     assert_eq!(compared, Compared::default());
@@ -397,7 +398,6 @@ fn values_of_whole_traces_differ_where_their_intervals_are_apart() {
             quantity: "lost_percent".into(),
             values: vec![value],
             interval: Some((value - half, value + half)),
-            is_of_time: true,
             ..Series::default()
         }]]
     };
@@ -415,4 +415,23 @@ fn values_of_whole_traces_differ_where_their_intervals_are_apart() {
         assert_eq!(row.outcome, outcome, "{a:?} {b:?} {row:?}");
         assert!(row.needed.is_none() && compared.tested == 0, "{row:?}");
     }
+    // Without an interval no longer trace would help.
+    let lone = |value| {
+        let mut side = side(value, 0.0);
+        side[0][0].interval = None;
+        side
+    };
+    let row = compare(&lone(4.0), &lone(9.0), &question).rows.remove(0);
+    assert_eq!((row.outcome, row.needed), (Outcome::CannotTell, None));
+    assert_eq!(row.difference_percent, Some(125.0));
+    assert!(row.reason.unwrap().ends_with("4 traces per side may tell"));
+}
+
+/// Where some values are 0, the change and its interval are still shares of one number.
+#[test]
+fn a_change_lies_in_its_interval_where_values_are_0() {
+    let (a, b) = ([0.0, 0.0, 0.0, 1.0, 5.0, 9.0, 40.0], [3.0; 7]);
+    let row = one(&a, &b, &question(Unit::Pass));
+    let (low, high) = row.low_percent.zip(row.high_percent).unwrap();
+    assert!((low..=high).contains(&row.difference_percent.unwrap()), "{row:?}");
 }

@@ -13,6 +13,7 @@ use messages::output::terminal_width;
 use model::comparison::{Compared, Comparison, Outcome};
 use model::record::{Better, TOOL_VERSION, quantity};
 use model::run::RunInfo;
+use model::units::counted;
 use model::workload::Battery;
 use report::compare::About;
 use report::setting::Setting;
@@ -199,11 +200,17 @@ fn about(a: &Side, b: &Side, ready: &Ready) -> About {
     let mut notes = Vec::new();
     let question = &ready.question;
     if question.unit == Unit::Pass {
-        notes.push(
+        let is_throughput = |source: &Source| match source {
+            Source::Run(info, _) => info.experiment == "throughput",
+            Source::Fio(..) => false,
+        };
+        // Other experiments cannot be interleaved.
+        let can_interleave = a.sources.iter().chain(&b.sources).all(is_throughput);
+        notes.push(format!(
             "one run per side, one after the other: drift of the machine counts as a difference; \
-             use --abab or several runs per side to exclude drift"
-                .to_owned(),
-        );
+             use {}several runs per side to exclude drift",
+            if can_interleave { "--abab or " } else { "" }
+        ));
     }
     if question.machine_percent >= 1.0 {
         notes.push(format!(
@@ -229,22 +236,23 @@ fn setting(of: &Difference) -> Setting {
 }
 
 /// Whether a row is worse by so much or more: that it is worse is sure, by how much is its
-/// estimate.
+/// estimate. What has no percentage, since A is 0, is worse by more than any.
 fn is_regression(row: &Comparison, percent: f64) -> bool {
     row.outcome == Outcome::Worse
-        && row.difference_percent.is_some_and(|difference| difference.abs() >= percent)
+        && row.difference_percent.is_none_or(|difference| difference.abs() >= percent)
 }
 
-/// Whether a row may be worse by so much or more and nobody knows: what cannot be compared, and
-/// what cannot tell and whose interval does not exclude it.
+/// Whether a row may be worse by so much or more and nobody knows: what B did not measure, what
+/// cannot be compared, and what cannot tell and whose interval does not exclude it. A quantity that
+/// is neither better nor worse never is.
 fn is_open(row: &Comparison, percent: f64) -> bool {
     let worst = match quantity(&row.quantity).and_then(|quantity| quantity.better) {
-        None => None,
+        None => return false,
         Some(Better::Lower) => row.high_percent,
         Some(Better::Higher) => row.low_percent.map(|low| -low),
     };
     match row.outcome {
-        Outcome::NotComparable => true,
+        Outcome::NotComparable => row.a.is_some(),
         Outcome::CannotTell => worst.is_none_or(|worst| worst >= percent),
         _ => false,
     }
@@ -255,29 +263,45 @@ fn is_open(row: &Comparison, percent: f64) -> bool {
 fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
     let worse = || compared.rows.iter().filter(|row| is_regression(row, percent));
     let suspect = worse().filter(|row| row.is_suspect()).count();
-    let all = compared.rows.len();
+    let measured = compared.rows.iter().filter(|row| row.is_measured()).count();
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
+    let of_findings =
+        |count: usize, all: usize| format!("{count} of {}", counted(all as u64, "finding{s}"));
     if suspect > 0 {
         note(&format!(
-            "{suspect} of {} findings that are worse by {percent} % or more {} suspect and not \
-             counted in the exit code",
-            worse().count(),
-            if suspect == 1 { "is" } else { "are" }
+            "{} that {} worse by {percent} % or more {} suspect and not counted in the exit code",
+            of_findings(suspect, worse().count()),
+            are(worse().count()),
+            are(suspect)
         ));
     }
     let sure = worse().count() - suspect;
     if sure > 0 {
-        let sentence = format!("{sure} of {all} findings are worse by {percent} % or more");
+        let found = of_findings(sure, measured);
+        let sentence = format!("{found} {} worse by {percent} % or more", are(sure));
         return Err(failure(Fault::Worse, sentence));
     }
-    let counted = compared.rows.iter().filter(|row| row.is_measured() && !row.is_suspect());
-    match counted.filter(|row| is_open(row, percent)).count() {
-        0 => Ok(()),
-        open => Err(failure(
-            Fault::Unsure,
-            format!(
-                "none of {all} findings is surely worse by {percent} % or more, but {open} cannot \
-                 tell; the verdicts say what would"
-            ),
-        )),
+    // What was not measured has doubts that say why.
+    let is_counted = |row: &&Comparison| !row.is_measured() || !row.is_suspect();
+    let open = compared.rows.iter().filter(is_counted).filter(|row| is_open(row, percent));
+    let (open, missing): (Vec<_>, Vec<_>) = open.partition(|row| row.is_measured());
+    let may_be = |open: usize| {
+        format!("{} may be; the verdicts say what would tell", of_findings(open, measured))
+    };
+    let lacks = |rows: usize| {
+        let rows = counted(rows as u64, "finding{s}");
+        format!("B lacks {rows} that A measured; --all shows why")
+    };
+    let parts = [
+        (!open.is_empty()).then(|| may_be(open.len())),
+        (!missing.is_empty()).then(|| lacks(missing.len())),
+        (measured == 0).then(|| "no finding is measured on both sides".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return Ok(());
     }
+    let sentence =
+        format!("no finding is surely worse by {percent} % or more, but {}", parts.join("; and "));
+    Err(failure(Fault::Unsure, sentence))
 }

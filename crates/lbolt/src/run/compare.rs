@@ -264,7 +264,6 @@ fn lost(run: &RunDirectory) -> anyhow::Result<Vec<Series>> {
             quantity: LOST.to_owned(),
             values: vec![percent(lost_ns)],
             interval: Some((percent(lost_ns - half_ns), percent(lost_ns + half_ns))),
-            is_of_time: true,
             ..Series::default()
         }
     };
@@ -274,12 +273,11 @@ fn lost(run: &RunDirectory) -> anyhow::Result<Vec<Series>> {
 /// What of its waiting a role lost.
 const LOST: &str = "lost_percent";
 
-/// What is compared if nobody says: a rate, what it costs, and the worst that a user often meets.
+/// What is compared beside a rate if nobody says: what it costs, and the worst that a user often meets.
 /// The cost is a request's: a share of the CPU rises with the rate, and what is faster would look
 /// worse.
 const HEADLINES: &[&str] = &[
     LOST,
-    "rate_bytes_per_s",
     "cpu_operation_ns",
     "cpu_total_operation_ns",
     "latency_p99_ns",
@@ -293,11 +291,16 @@ const HEADLINES: &[&str] = &[
 /// What is compared of requests besides, where not all of both sides tell their response.
 const HEADLINES_OF_DEVICE: &[&str] = &["done_mean_ns", "done_p99_ns"];
 
-/// Whether it is what a curve, a commit or a stream of a storm counts: requests a second, which
-/// where bytes are counted would say the same again.
-fn is_rate(series: &Series) -> bool {
-    const RATE: &str = "rate_operations_per_s";
-    series.quantity == RATE && series.subject.rate() == Some(RATE)
+/// Whether a quantity is the one that its subject's rate is told in: a curve, a commit and a stream
+/// of a storm count requests, all others bytes, and the other of the two would say the same again.
+fn is_rate(series: &Series) -> Option<bool> {
+    const BY_REQUESTS: &str = "rate_operations_per_s";
+    let counts_requests = series.subject.rate() == Some(BY_REQUESTS);
+    match series.quantity.as_str() {
+        BY_REQUESTS => Some(counts_requests),
+        "rate_bytes_per_s" => Some(!counts_requests),
+        _ => None,
+    }
 }
 
 /// How both sides are compared, as requested.
@@ -434,7 +437,7 @@ fn choose(a: &mut [Vec<Series>], b: &mut [Vec<Series>], metric: &[String]) -> an
         let by_name = |m: &String| m == "all" || series.quantity.starts_with(m.as_str());
         !is_harness
             && match metric {
-                [] => is_headline(series) || is_rate(series),
+                [] => is_rate(series).unwrap_or_else(|| is_headline(series)),
                 some => some.iter().any(by_name),
             }
     };
@@ -499,7 +502,9 @@ mod tests {
         });
         let cell = |target: &str| of(Subject::cell(target, "read", 1), "rate_bytes_per_s");
         let again = of(Subject::cell(volume, "read", 1), "rate_operations_per_s");
-        vec![vec![cell("ext4:4k"), cell(volume), again, of(commit, "rate_operations_per_s")]]
+        let bytes = of(commit.clone(), "rate_bytes_per_s");
+        let commits = of(commit, "rate_operations_per_s");
+        vec![vec![cell("ext4:4k"), cell(volume), again, commits, bytes]]
     }
 
     /// Traces of a device each: by operation, and by device.

@@ -75,7 +75,11 @@ fn undecided(compared: &Compared, about: &About) -> String {
                 }
                 None => "; the rows say why".to_owned(),
             };
-            format!("No difference is sure, and {open} of {all} findings cannot tell{would}.")
+            let which = match all {
+                1 => "the only finding cannot tell".to_owned(),
+                _ => format!("{open} of {all} findings cannot tell"),
+            };
+            format!("No difference is sure, and {which}{would}.")
         }
     }
 }
@@ -155,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             with(vec![open(Some(24))], "stretches"),
-            "No difference is sure, and 1 of 1 findings cannot tell: a trace 5 times as long \
+            "No difference is sure, and the only finding cannot tell: a trace 5 times as long \
              would tell."
         );
         assert!(with(vec![open(None)], "runs").ends_with("cannot tell; the rows say why."));
