@@ -153,8 +153,8 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 pub fn rollups_in(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in in_full(named)? {
-        // A run's other files are no rollups.
-        let is_run = path.join(REQUESTS).exists() || path.join("run.json").exists();
+        // A run of records has no rollups; one of synthesized hosts has nothing else.
+        let is_run = [REQUESTS, "samples.parquet"].iter().any(|name| path.join(name).exists());
         let within = if path.is_dir() && !is_run { entries(&path) } else { Vec::new() };
         let is_one = |path: &&PathBuf| {
             path.extension().is_some_and(|end| end == "parquet") || is_history(path)

@@ -165,7 +165,6 @@ mod tests {
         for bytes in [
             &b"\x07tae\0\0\0\0\x01\0\0\0"[..],
             &b"\xff\xfe\x10\x20\x30\x40\x50\x60\x70\x80"[..],
-            &b"\xfe\xff"[..],
             &b"\xff"[..],
             &b"\x01\0\x02\0\x03\0\x04\0\x05\0\x06\0\x07\0\x08\0"[..],
             &b"a\0b\0"[..],
@@ -173,5 +172,7 @@ mod tests {
         ] {
             assert_eq!(read(bytes), bytes, "{bytes:?}");
         }
+        // A mark alone is an empty text.
+        assert_eq!(read(b"\xfe\xff"), b"");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Devices that the rows of a file are of at the most.
-pub const DEVICES_MOST: usize = 8192;
+pub const DEVICES_MOST: usize = 6144;
 /// Devices that were met lately.
 const RECENT: usize = 64;
 
@@ -57,6 +57,6 @@ mod tests {
             readers[1].check(&second).unwrap();
         }
         let error = readers[0].check(&[5, 2 * half]).unwrap_err();
-        assert_eq!(error, "its rows are of more than 8192 devices");
+        assert_eq!(error, "its rows are of more than 6144 devices");
     }
 }
