@@ -26,14 +26,14 @@ pub struct SurveyOptions {
     /// current directory].
     #[arg(value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Take one minute: fewer systems, queue depths and passes.
+    /// Take one minute per volume: fewer systems, queue depths and passes.
     #[arg(long, conflicts_with = "full", help_heading = "Passes")]
     pub quick: bool,
-    /// Take 15 minutes or more, for narrow confidence intervals.
+    /// Take 15 minutes or more per volume, for narrow confidence intervals.
     #[arg(long, help_heading = "Passes")]
     pub full: bool,
     /// File size for Files; also for Device (at least 64m), and the upper limit for Calls [default:
-    /// chosen from the disk's speed, so that the survey takes less than four minutes].
+    /// chosen from the disk's speed, so that each volume takes less than four minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
     /// Counted passes of every question: exactly N (at least 2 for Device and Calls) [default: 5

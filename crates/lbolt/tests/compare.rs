@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::common::{Ended, Lab};
+use crate::machine::assert_described;
 use crate::several::make_run;
 use model::doubt::Code;
 use model::record::{Call, Context, Doubt, Finding, Judgement, Role, Sample, Subject, Verdict};
@@ -148,6 +149,27 @@ fn what_is_suspect_decides_no_exit_code_and_says_so() {
     let ended = lab.run("compare a c --fail-on 5% --metric rate_bytes");
     ended.assert_refused(4, &["1 of 2 findings is worse by 5 % or more"]);
     assert!(ended.err.contains("1 of 2 findings that are worse by 5 % or more is suspect"));
+}
+
+/// Names of programs are a list in a document, too.
+#[test]
+fn documents_with_other_programs_are_described() {
+    let lab = Lab::new();
+    let doubts = || {
+        let by = vec!["rustc".to_owned(), "cargo".to_owned()];
+        vec![Doubt::new(Code::OtherPrograms, [("percent", 138.0.into()), ("by", by.into())])]
+    };
+    let judge = |sample: &mut Sample| sample.judge(Judgement::of(doubts()));
+    keep_with(&lab, &info("a", "6.1"), 1.0, 10, judge);
+    let (run, info) = RunDirectory::open(&lab.path("runs/a")).unwrap();
+    let found =
+        Finding::new(&Subject::cell("d", "read_4k", 1), "rate_bytes_per_s", Some(1e7), 5, "");
+    run.write_findings(&[found.judged(Judgement::of(doubts()))], &info).unwrap();
+    for words in ["runs show a", "compare a a"] {
+        let ended = lab.run(&format!("{words} --format json"));
+        assert!(ended.out.contains("\"rustc\""), "{words}: {}", ended.out);
+        assert_described(&serde_json::from_str(&ended.out).unwrap());
+    }
 }
 
 /// A program that keeps more of the CPU because the disk became faster is no worse.

@@ -208,6 +208,13 @@ fn incidents_are_listed_with_their_verdict_and_how_to_open_them() {
     let lab = Lab::new();
     let path = a_day(&lab, "db");
     assert_eq!(shown(&lab, "--incidents"), "No incident was kept.\n");
+    let document = || {
+        let text = shown(&lab, "--incidents --format json");
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        crate::machine::assert_described(&document);
+        document["answer"].as_array().unwrap().clone()
+    };
+    assert_eq!(document()[0]["sentence"], "No incident was kept.");
     for (name, minute) in [("second", 200), ("first", 190)] {
         let run = path.join(INCIDENTS).join(name);
         std::fs::create_dir_all(&run).unwrap();
@@ -229,6 +236,9 @@ fn incidents_are_listed_with_their_verdict_and_how_to_open_them() {
     assert!(text.contains("lbolt response history/incidents/first"), "{text}");
     assert!(text.contains(r"db lost 4.00 s to backup\x1b."), "{text}");
     assert_eq!(shown(&lab, "--incidents --format csv").lines().count(), 3);
+    let answer = document();
+    assert!(answer[0]["sentence"].as_str().unwrap().contains("> 20ms: db lost 4.00 s to backup"));
+    assert_eq!(answer.len(), 2);
     std::fs::write(path.join(INCIDENTS).join("first/incident.json"), "{").unwrap();
     let ended = lab.run("history history --incidents");
     assert_eq!(ended.code, 0);

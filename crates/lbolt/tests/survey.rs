@@ -175,5 +175,13 @@ fn an_interrupted_survey_goes_on() {
     let elsewhere = words.replace("survey d", "survey elsewhere");
     let ended = lab.run(&format!("{elsewhere} --resume first"));
     ended.assert_refused(2, &["it measured d; give the same TARGET"]);
+    // Of a run of an earlier version it is not known.
+    let at = lab.path("runs/first/run.json");
+    let text = std::fs::read_to_string(&at).unwrap();
+    let mut info: serde_json::Value = serde_json::from_str(&text).unwrap();
+    info["plan"].as_object_mut().unwrap().remove("volumes");
+    std::fs::write(&at, info.to_string()).unwrap();
+    lab.run(&format!("{words} --resume first"))
+        .assert_refused(2, &["does not say what was measured; measure it again"]);
     lab.assert_clean();
 }

@@ -52,21 +52,25 @@ impl Run<'_> {
         joined(own.chain([times]).chain(requests))
     }
 
-    /// What is drawn of each volume; none where there are not several.
+    /// What is drawn of each volume, and then of all of them; none where there are not several.
     fn by_volume(&self, drawn: impl Fn(&str, &Run<'_>) -> String) -> Option<String> {
         let volumes = survey::volumes(self.findings);
+        let rest = survey::of_no_volume(self.findings, &volumes);
+        let rest = (!rest.is_empty()).then(|| ("all volumes".to_owned(), rest));
         let drawn =
-            volumes.iter().map(|(name, findings)| drawn(name, &Run { findings, rows: self.rows }));
-        (!volumes.is_empty()).then(|| joined(drawn))
+            |(name, findings): &survey::Volume| drawn(name, &Run { findings, rows: self.rows });
+        (!volumes.is_empty()).then(|| joined(volumes.iter().chain(&rest).map(drawn)))
     }
 
     /// What it answers: of each experiment, and of its trace where that was judged.
     pub fn answer(&self) -> Vec<Statement<'_>> {
-        let own = self.told().flat_map(|experiment| (experiment.sentences)(self));
+        let own = survey::answer(self).unwrap_or_else(|| {
+            self.told().flat_map(|experiment| (experiment.sentences)(self)).collect()
+        });
         let of_trace = self.is_judged().then(|| verdict::answer(self.findings, &Shown::default()));
         let known = requests::known_of_devices(self.findings).filter(|_| !self.is_judged());
         let of_trace = of_trace.into_iter().flatten().chain(known.map(Statement::from));
-        own.map(Statement::from).chain(of_trace).collect()
+        own.into_iter().map(Statement::from).chain(of_trace).collect()
     }
 
     /// Who waited for whom, where that was judged.

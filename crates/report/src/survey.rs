@@ -113,11 +113,6 @@ pub(crate) fn volumes(findings: &[Finding]) -> Vec<Volume> {
     let names: Vec<String> = first_seen(
         &curves.filter_map(|of| of.subject.target()).map(str::to_owned).collect::<Vec<_>>(),
     );
-    let own_name = |target: &str, volume: &str| match target.strip_suffix(volume) {
-        Some("") => Some(OWN.to_owned()),
-        Some(system) => system.strip_suffix(ON).map(str::to_owned),
-        None => None,
-    };
     let of = |volume: &String| {
         let own = findings.iter().filter_map(|finding| {
             let name = own_name(finding.subject.target()?, volume)?;
@@ -127,6 +122,23 @@ pub(crate) fn volumes(findings: &[Finding]) -> Vec<Volume> {
         (volume.clone(), own.collect())
     };
     if names.len() < 2 { vec![] } else { names.iter().map(of).collect() }
+}
+
+/// A system of a volume, without the volume's name; none of another volume's.
+fn own_name(target: &str, volume: &str) -> Option<String> {
+    match target.strip_suffix(volume)? {
+        "" => Some(OWN.to_owned()),
+        system => system.strip_suffix(ON).map(str::to_owned),
+    }
+}
+
+/// What is of none of these volumes alone: the trace of them all, and the machine.
+pub(crate) fn of_no_volume(findings: &[Finding], volumes: &[Volume]) -> Vec<Finding> {
+    let is_own = |finding: &&Finding| {
+        let target = finding.subject.target();
+        target.is_some_and(|of| volumes.iter().any(|(name, _)| own_name(of, name).is_some()))
+    };
+    findings.iter().filter(|finding| !is_own(finding)).cloned().collect()
 }
 
 /// The answers of several volumes: to each question who is first in its first number, and one table
@@ -182,6 +194,13 @@ fn compared(volumes: &[Volume], rows: &[String], below: &str) -> Screen {
         less_needed: &[],
         below: below.to_owned(),
     }
+}
+
+/// What a survey of several volumes answers: a sentence of all of them for each question; none of
+/// any other run.
+pub(crate) fn answer(run: &Run<'_>) -> Option<Vec<String>> {
+    let several = volumes(run.findings);
+    (!several.is_empty()).then(|| compared(&several, run.rows, "").sentences)
 }
 
 /// The screen, for a terminal of `width` columns; `below` says what else there is.
@@ -360,7 +379,10 @@ mod tests {
             cell(&on_volume("ext4:4k", "/b"), 1e8),
             cell("/b", 5e7),
         ];
-        let findings = [files.to_vec(), curve("/a", 9e4), curve("/b", 3e4)].concat();
+        let requests =
+            Finding::new(&Subject::this_run(), "requests_count", Some(4711.0), 1, "counted");
+        let findings =
+            [files.to_vec(), curve("/a", 9e4), curve("/b", 3e4), vec![requests]].concat();
         let run = Run { findings: &findings, rows: &[] };
         let text = screen(&run, &[], None, "page: here");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -375,8 +397,17 @@ mod tests {
         ] {
             assert!(words.contains(part), "{part}: {text}");
         }
+        // Machines read the same sentences.
+        let said: Vec<String> = run.answer().into_iter().map(|of| of.sentence).collect();
+        assert!(
+            said[0].starts_with("Files: cold reads, as it is: /a reaches 200 MB/s"),
+            "{said:?}"
+        );
+        assert_eq!(said.len(), QUESTIONS.len());
         let all = run.table(None);
         assert!(all.contains("On /a:") && all.contains("On /b:"), "{all}");
+        let of_all = all.split_once("On all volumes:").unwrap().1;
+        assert!(of_all.contains("4711") || of_all.contains("4.71k"), "{of_all}");
         let words: Vec<String> = cards(&run).into_iter().map(|card| card.word).collect();
         assert_eq!([&*words[0], &*words[5]], ["Files, /a", "Files, /b"]);
     }

@@ -273,9 +273,9 @@ fn lost(run: &RunDirectory) -> anyhow::Result<Vec<Series>> {
 /// What of its waiting a role lost.
 const LOST: &str = "lost_percent";
 
-/// What is compared beside a rate if nobody says: what it costs, and the worst that a user often meets.
-/// The cost is a request's: a share of the CPU rises with the rate, and what is faster would look
-/// worse.
+/// What is compared beside a rate if nobody says: what it costs, and the worst that a user often
+/// meets. The cost is a request's: a share of the CPU rises with the rate, and what is faster would
+/// look worse.
 const HEADLINES: &[&str] = &[
     LOST,
     "cpu_operation_ns",

@@ -39,10 +39,17 @@ impl Earlier {
         let own: Vec<String> =
             list("volumes").filter_map(|volume| text(volume.get("target")?)).collect();
         if !own.iter().eq(resolved.volumes.iter().map(|volume| &volume.target)) {
-            let own = own.join(" ");
-            return Err(usage(format!(
-                "it measured {own}; give the same TARGET in the same order"
-            )));
+            return Err(usage(match own.is_empty() {
+                true => format!(
+                    "run.json, written by lbolt {}, does not say what was measured; measure it \
+                     again without --resume",
+                    info.version
+                ),
+                false => {
+                    let own = own.join(" ");
+                    format!("it measured {own}; give the same TARGET in the same order")
+                }
+            }));
         }
         let answered = list(ANSWERED).filter_map(text).collect();
         Ok(Self { samples: run.read_samples().map_err(of_records)?, answered })

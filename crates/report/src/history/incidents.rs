@@ -18,6 +18,17 @@ fn of_time(incident: &Incident) -> String {
     format!("{}, {}", stamp(incident.from_unix_ns, "%Y-%m-%d %H:%M:%SZ"), length(ns))
 }
 
+/// When it was, and why it was kept.
+fn head(incident: &Incident) -> String {
+    format!("{}: {}", of_time(incident), incident.why)
+}
+
+fn verdict(incident: &Incident) -> &str {
+    if incident.verdict.is_empty() { "no verdict was made" } else { &incident.verdict }
+}
+
+const NONE: &str = "No incident was kept.";
+
 /// For a terminal: each incident with its run's directory, oldest first.
 pub fn incidents(found: &[(PathBuf, Incident)], width: Option<u16>) -> String {
     let limit = limited(width);
@@ -28,21 +39,16 @@ pub fn incidents(found: &[(PathBuf, Incident)], width: Option<u16>) -> String {
             show_bytes(incident.bytes as f64),
             quote::path(run)
         );
-        let head = format!("{}: {}", of_time(incident), clean(&incident.why));
-        let verdict = match incident.verdict.as_str() {
-            "" => "no verdict was made",
-            verdict => verdict,
-        };
         format!(
             "{}{}{}",
-            hang("", &head, limit),
-            hang("    ", &clean(verdict), limit),
+            hang("", &clean(&head(incident)), limit),
+            hang("    ", &clean(verdict(incident)), limit),
             // A path is never wrapped: it is copied.
             format_args!("    {size}\n"),
         )
     };
     match found.len() {
-        0 => "No incident was kept.\n".into(),
+        0 => format!("{NONE}\n"),
         1 => format!("1 incident.\n\n{}", of(&found[0])),
         count => {
             let all: Vec<String> = found.iter().map(of).collect();
@@ -58,8 +64,12 @@ pub fn incidents_json(found: &[(PathBuf, Incident)]) -> serde_json::Result<Strin
         let run = run.display().to_string();
         json!({ "run": run, "incident": incident })
     };
+    let said = |sentence: String| json!({ "sentence": sentence, "finding": null });
+    let none = found.is_empty().then(|| NONE.to_owned());
+    let told = found.iter().map(|(_, of)| format!("{}: {}", head(of), verdict(of)));
     let document = json!({
         "schema": "lbolt.incidents/1",
+        "answer": none.into_iter().chain(told).map(said).collect::<Vec<_>>(),
         "incidents": found.iter().map(row).collect::<Vec<_>>(),
     });
     serde_json::to_string_pretty(&document).map(|text| visible_json(&text).into_owned() + "\n")

@@ -40,7 +40,10 @@ pub(super) fn chart(density: &Density, id: &str, run: &str) -> Chart {
     let kind = if density.over == Over::Responses { "responses" } else { "places" };
     let id = format!("{kind}-{}-{id}", density.requests);
     let (label, unit, scale, what) = match density.over {
-        Over::Responses => ("response", "ns", Scale::Log, "Response against start time"),
+        // From the queueing, or the issue where nothing else is known.
+        Over::Responses => {
+            ("time to completion", "ns", Scale::Log, "Time to completion against start time")
+        }
         Over::Places => ("place", "B", Scale::Linear, "Places over time"),
     };
     let run = if run.is_empty() { String::new() } else { format!("{run}: ") };

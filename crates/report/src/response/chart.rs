@@ -85,12 +85,12 @@ fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -
     if rows.is_empty() {
         return None;
     }
-    let (label, from) = match times {
-        "done" => ("device time", "the issue"),
-        _ => ("response", "queueing"),
+    let (label, from, title) = match times {
+        "done" => ("device time", "the issue", title.replace("Responses", "Device times")),
+        _ => ("response", "queueing", (*title).to_owned()),
     };
     let axes = (Axis::new(label, "ns", Scale::Log), Axis::default());
-    let chart = Chart::plane(id, title, Kind::Boxes, axes).texts(
+    let chart = Chart::plane(id, &title, Kind::Boxes, axes).texts(
         Role::Category,
         "class",
         rows.iter().map(|(name, ..)| crate::words::name(name)),

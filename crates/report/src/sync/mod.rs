@@ -133,9 +133,16 @@ fn plain_rows(rows: &[Row]) -> impl Iterator<Item = &Row> {
     rows.iter().filter(is_plain)
 }
 
+/// The one of them with the highest rate, wherever it stands among those that are alike: times
+/// beside that rate are its own.
+fn fastest(rows: &[Row]) -> Option<&Row> {
+    let measured = plain_rows(rows).filter_map(|row| Some((row, row.value(RATE)?)));
+    measured.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(row, _)| row)
+}
+
 /// How long the fastest method takes, and of what; of rows of one pattern.
 pub(crate) fn headline(rows: &[Row]) -> Option<(String, String)> {
-    let fastest = plain_rows(rows).next()?;
+    let fastest = fastest(rows)?;
     let Commit { pattern, block_bytes, .. } = &fastest.key;
     let what =
         format!("durable {} {pattern}, p50 ({})", show_size(*block_bytes), method(&fastest.key));
@@ -145,7 +152,7 @@ pub(crate) fn headline(rows: &[Row]) -> Option<(String, String)> {
 
 /// How often and how quickly the fastest method makes a write durable.
 pub(crate) fn facts(rows: &[Row]) -> Vec<Fact> {
-    let Some(fastest) = plain_rows(rows).next() else { return vec![] };
+    let Some(fastest) = fastest(rows) else { return vec![] };
     let Commit { pattern, block_bytes, .. } = &fastest.key;
     let of = |what: &str, quantity: &str| {
         let what = format!("durable {} {pattern}{what}", show_size(*block_bytes));
@@ -168,8 +175,7 @@ pub(crate) fn bars(rows: &[Row]) -> Vec<Bar> {
 /// `Overwrite of 4k: p50 95.5 µs by O_DSYNC (p99 174 µs); O_DSYNC makes 9.94k commits/s, …`.
 pub(crate) fn of_pattern(rows: &[Row], pattern: &str) -> Option<String> {
     let own: Vec<Row> = rows.iter().filter(|row| row.key.pattern == pattern).cloned().collect();
-    let plain = || plain_rows(&own);
-    let fastest = plain().find(|row| row.value(RATE).is_some())?;
+    let fastest = fastest(&own)?;
     let time = |quantity| fastest.value(quantity).map(show_time_ns);
     let time = time("latency_p50_ns").zip(time("latency_p99_ns"));
     let time = time.map_or_else(String::new, |(p50, p99)| {
@@ -178,7 +184,7 @@ pub(crate) fn of_pattern(rows: &[Row], pattern: &str) -> Option<String> {
     let entrant = |row: &Row| Entrant::of(&method(&row.key), row.figure(RATE)?);
     let show = |rate: f64| format!("{} commits/s", short_count(rate));
     let contest = Contest { verb: "makes", of: "", is_greatest_first: true, show: &show };
-    let told = contest.sentence(plain().filter_map(entrant).collect())?;
+    let told = contest.sentence(plain_rows(&own).filter_map(entrant).collect())?;
     Some(format!("{} of {}: {time}{told}", upper(pattern), show_size(fastest.key.block_bytes)))
 }
 
@@ -242,8 +248,21 @@ mod tests {
                 rate("fdatasync", fdatasync, 50.0),
                 rate("a", 500.0, 1.0),
             ];
-            let order: Vec<String> = rows(&findings).into_iter().map(|r| r.key.method).collect();
+            let mut findings = findings.to_vec();
+            for rate in findings.clone() {
+                let ns = rate.value.map(|rate| 1e9 / rate);
+                for time in ["latency_p50_ns", "latency_p99_ns"] {
+                    findings.push(Finding::new(&rate.subject, time, ns, 3, "mean"));
+                }
+            }
+            let all = rows(&findings);
+            let order: Vec<&str> = all.iter().map(|row| row.key.method.as_str()).collect();
             assert_eq!(order, ["fdatasync", "fsync", "a"]);
+            // The times in a sentence are those of the method whose rate it tells.
+            let first = if fsync > fdatasync { "fsync" } else { "fdatasync" };
+            let said = of_pattern(&all, "overwrite").unwrap();
+            assert!(said.contains(&format!("p50 990 µs by {first} (p99 990 µs); {first} makes")));
+            assert!(headline(&all).unwrap().1.ends_with(&format!("({first})")));
             let text = EXPERIMENT.table(&Run { findings: &findings, rows: &[] }, Some(100));
             assert!(text.contains("1.00k [950–1.05k]"), "{text}");
         }
