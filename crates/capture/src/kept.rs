@@ -20,8 +20,8 @@ const FOR_EACH: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub(super) struct Kept {
     due: Instant,
-    /// What became known and was not taken yet, because the one before is still being written.
-    news: Context,
+    /// What became known and was not taken yet, because what came before is still being written.
+    held: Option<Context>,
     /// Until it ends; then the thread's CPU time.
     to: Option<SyncSender<Context>>,
     thread: Option<JoinHandle<i64>>,
@@ -37,21 +37,28 @@ impl Kept {
             now_ns(ClockId::ThreadCPUTime)
         };
         let thread = std::thread::Builder::new().name("lbolt-kept".into()).spawn(work)?;
-        let news = Context::default();
-        Ok(Self { due: Instant::now() + EVERY, news, to: Some(to), thread: Some(thread) })
+        Ok(Self { due: Instant::now() + EVERY, held: None, to: Some(to), thread: Some(thread) })
     }
 
-    /// Writes what became known, and the sums so far, if it is time for them.
-    pub(super) fn look(&mut self, news: Context, sums_so_far: impl FnOnce() -> Vec<Summed>) {
-        self.news.extend(news);
+    /// Writes what became known, and the sums so far, if it is time for them. Neither is asked for
+    /// while the disk is behind: one is written, one held, and no copies pile up.
+    pub(super) fn look(
+        &mut self,
+        news: impl FnOnce() -> Context,
+        sums_so_far: impl FnOnce() -> Vec<Summed>,
+    ) {
         let Some(to) = &self.to else { return };
-        if Instant::now() >= self.due {
-            self.news.summed = sums_so_far();
-            let count = u32::try_from(self.news.summed.len()).unwrap_or(u32::MAX);
-            self.due = Instant::now() + EVERY + FOR_EACH * count;
-        }
-        if let Err(TrySendError::Full(news)) = to.try_send(std::mem::take(&mut self.news)) {
-            self.news = news;
+        let next = self.held.take().unwrap_or_else(|| {
+            let mut news = news();
+            if Instant::now() >= self.due {
+                news.summed = sums_so_far();
+                let count = u32::try_from(news.summed.len()).unwrap_or(u32::MAX);
+                self.due = Instant::now() + EVERY + FOR_EACH * count;
+            }
+            news
+        });
+        if let Err(TrySendError::Full(next)) = to.try_send(next) {
+            self.held = Some(next);
         }
     }
 
@@ -65,5 +72,44 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::Pressure;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn while_a_disk_is_stuck_nothing_is_asked_for_and_later_nothing_is_missing() {
+        let (go, stuck) = channel::<()>();
+        let (written, all) = channel();
+        let mut kept = Kept::begin(move |context| {
+            let _ = stuck.recv();
+            let _ = written.send(context.pressure.first().map(|one| one.until_ns));
+        })
+        .unwrap();
+        let mut asked = 0;
+        let mut look = |kept: &mut Kept| {
+            let news = || {
+                asked += 1;
+                let pressure = vec![Pressure { until_ns: asked, ..Pressure::default() }];
+                Context { pressure, ..Context::default() }
+            };
+            kept.look(news, Vec::new);
+            asked
+        };
+        while look(&mut kept) < 2 {
+            std::thread::yield_now();
+        }
+        (0..1000).for_each(|_| assert_eq!(look(&mut kept), 2));
+        drop(go);
+        while look(&mut kept) < 4 {
+            std::thread::yield_now();
+        }
+        kept.end();
+        let all: Vec<_> = all.iter().flatten().collect();
+        assert_eq!(all.get(..3), Some(&[1, 2, 3][..]), "{all:?}");
     }
 }

@@ -203,9 +203,13 @@ impl<'a> Session<'a> {
         // By perf no call and no wait is told, and none is to be missed.
         let tells = self.tracer.as_ref().is_some_and(|tracer| tracer.name() == BPF);
         let Some(mut besides) = self.besides.take_if(|_| tells) else { return };
-        let mut news = self.intake.news();
-        let known = self.witness.iter().map(|witness| witness.borrow_mut().news());
-        known.for_each(|known| news.extend(known));
+        let (intake, witness) = (&mut self.intake, &self.witness);
+        let news = || {
+            let mut news = intake.news();
+            let known = witness.iter().map(|witness| witness.borrow_mut().news());
+            known.for_each(|known| news.extend(known));
+            news
+        };
         let quick = self.quick.as_ref();
         besides.look(news, || quick.map_or_else(Vec::new, |quick| quick.sums().so_far()));
         self.besides = Some(besides);

@@ -108,6 +108,7 @@ impl Context {
 
     /// Of what several parts told again, and later ones better, only the last; in order.
     pub fn settle(&mut self) {
+        self.calls.reverse();
         self.calls.sort_by_key(|call| (call.begin_ns, call.pid, call.end_ns.is_none()));
         self.calls.dedup_by_key(|call| (call.begin_ns, call.pid));
         self.waits.sort_by_key(|wait| (wait.begin_ns, wait.pid));

@@ -25,6 +25,8 @@ struct Open {
     call: Call,
     /// Whether its system call was seen, which tells its kind and its end.
     is_whole: bool,
+    /// Whether it was told as news as it is.
+    is_told: bool,
 }
 
 /// What was seen of calls that make files durable.
@@ -185,7 +187,7 @@ impl Durable {
 
     /// A call that ended untold is kept: its thread went on.
     fn open(&mut self, call: Call, pid: u32, is_whole: bool) {
-        if let Some(earlier) = self.open.insert(pid, Open { call, is_whole }) {
+        if let Some(earlier) = self.open.insert(pid, Open { call, is_whole, is_told: false }) {
             self.keep(earlier.call);
         }
     }
@@ -194,9 +196,10 @@ impl Durable {
     /// syncfs and sync have parts of many.
     fn is_within_a_call(&mut self, event: DurabilityEvent) -> bool {
         let open = self.open.get_mut(&event.pid).filter(|open| open.is_whole);
-        let Some(Open { call, .. }) = open else { return false };
+        let Some(Open { call, is_told, .. }) = open else { return false };
         if call.kind == CallKind::Msync {
             set_file(call, event.file);
+            *is_told = false;
         }
         true
     }
@@ -217,6 +220,7 @@ impl Durable {
             _ => u64::from(whole),
         });
         if open.is_whole {
+            open.is_told = false;
             return;
         }
         open.call.end_ns = Some(event.time_ns);
@@ -252,13 +256,16 @@ impl Durable {
         *moment = Some(time_ns);
     }
 
-    /// What came since this was last asked, times from zero: calls that go on and commits may be
+    /// What came since this was last asked, times from zero: calls that went on and commits may be
     /// told again, with more. Not to be asked where anything is dropped.
     pub(super) fn news(&mut self, zero_ns: i64) -> Context {
         let mut told = self.told.take().unwrap_or_default();
         let since = |count: &mut usize, all: usize| std::mem::replace(count, all)..;
         let calls = self.calls.get(since(&mut told.calls, self.calls.len()));
-        let open = self.open.values().map(|open| &open.call);
+        // Where a file system tells no ends, every thread has one that stays.
+        let open = self.open.values_mut();
+        let open = open
+            .filter_map(|open| (!std::mem::replace(&mut open.is_told, true)).then_some(&open.call));
         let is_open = |commit: &JournalCommit| commit.ended_ns.is_none();
         let commits = self.commits.get(told.commits..).unwrap_or_default();
         let behind = commits.len().saturating_sub(COMMITS_OPEN);
@@ -422,6 +429,34 @@ mod tests {
         assert_eq!((msync.begin_ns, msync.end_ns, msync.transaction), (20, Some(30), Some(41)));
         assert_eq!((range.kind, range.end_ns), (CallKind::SyncFileRange, Some(50)));
         assert_eq!((open.kind, open.end_ns), (CallKind::Fdatasync, None));
+    }
+
+    #[test]
+    fn a_call_that_goes_on_is_told_once_and_again_where_more_is_known() {
+        let nowhere = |event| DurabilityEvent { file: FileNumber::default(), ..event };
+        let begin = Durability::Begin { kind: CallKind::Fsync };
+        let mut durable = Durable::default();
+        durable.news(0);
+        let mut told = Context::default();
+        let mut count = |durable: &mut Durable, steps: &[DurabilityEvent]| {
+            steps.iter().for_each(|step| durable.take(*step, &Commands::default()));
+            let news = durable.news(0);
+            told.extend(news.clone());
+            news.calls.len()
+        };
+        let msync = Durability::Called { kind: CallKind::Msync };
+        let first = [event(10, 1, begin), nowhere(event(20, 2, msync))];
+        assert_eq!(count(&mut durable, &first), 2);
+        (0..100).for_each(|_| assert_eq!(count(&mut durable, &[]), 0));
+        // The file of an msync, its transaction and its end.
+        let end = Durability::End { error: 0, transactions: Some((7, 7)) };
+        assert_eq!(count(&mut durable, &[event(30, 2, begin)]), 1);
+        assert_eq!(count(&mut durable, &[]), 0);
+        assert_eq!(count(&mut durable, &[event(40, 2, end)]), 1);
+        told.settle();
+        let [fsync, msync] = told.calls.as_slice() else { panic!("{told:?}") };
+        assert_eq!((fsync.pid, fsync.end_ns), (1, None));
+        assert_eq!((msync.file(), msync.transaction, msync.end_ns), (FILE, Some(7), None));
     }
 
     #[test]

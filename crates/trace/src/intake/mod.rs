@@ -98,8 +98,8 @@ pub struct Intake<'a> {
     epoch: Epoch,
     /// Whether the source tells no completions at all.
     is_one_sided: bool,
-    /// Whether a completion was among the events.
-    has_completions: bool,
+    /// Whether an event was a completion, or an issue, which comes before one.
+    tells_completions: bool,
     complaints: Vec<String>,
     provenance: Provenance,
     /// Tells by its command's name whether a thread of lbolt's is a job's.
@@ -146,7 +146,7 @@ impl<'a> Intake<'a> {
             zero_ns: None,
             epoch: Epoch::Unknown,
             is_one_sided: false,
-            has_completions: false,
+            tells_completions: false,
             complaints: Vec::new(),
             provenance,
             is_job: None,
@@ -425,7 +425,7 @@ impl<'a> Intake<'a> {
     #[inline]
     fn pair(&mut self, event: &Event) {
         self.zero_ns.get_or_insert(event.time_ns);
-        self.has_completions |= matches!(event.step, Step::Complete { .. });
+        self.tells_completions |= matches!(event.step, Step::Complete { .. } | Step::Issue { .. });
         self.pairing.event(event, &mut self.provenance.counts);
         self.show_done();
     }
@@ -579,8 +579,8 @@ impl<'a> Intake<'a> {
     fn conclude(mut self) -> (Provenance, Commands) {
         let is_by_place = self.pairing.matching().is_some_and(|how| how.starts_with("by place"));
         let counts = &mut self.provenance.counts;
-        if is_by_place && !self.has_completions {
-            // Such a trace tells none, as one of arrivals that was exported and read again.
+        if is_by_place && !self.tells_completions {
+            // Arrivals alone, as they are exported and read again. In a hang, some are issued.
             counts.unanswered = 0;
         }
         counts.unsorted = self.in_order.late();

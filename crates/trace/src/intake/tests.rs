@@ -18,6 +18,31 @@ fn a_request_that_ends_beyond_all_bytes_is_rejected() {
     assert_eq!((provenance.counts.rejected, provenance.counts.requests), (1, 1));
     assert_eq!(rows.len(), 1);
 }
+
+/// Arrivals alone tell of no completions, and have lost none; where all hangs, none is completed.
+#[test]
+fn of_a_trace_of_a_hang_each_request_is_unanswered() {
+    let origin = Origin::UNKNOWN;
+    let issue = Step::Issue { serves: None, in_sequence: false, origin };
+    for (steps, unanswered) in [(&[Step::Queue(origin)][..], 0), (&[Step::Queue(origin), issue], 3)]
+    {
+        let mut rows: Vec<Request> = Vec::new();
+        let mut intake = Intake::new(&mut rows, "test");
+        for number in 0..3 {
+            let offset_bytes = Some(number * 4096);
+            let extent =
+                Extent { op: Op::Read, offset_bytes, length_bytes: 4096, ..Extent::default() };
+            for (later, step) in steps.iter().enumerate() {
+                let (time_ns, step) = (10 * number as i64 + later as i64, *step);
+                let event = Event { time_ns, identity: None, device: 7, cpu: None, extent, step };
+                intake.event(&event).unwrap();
+            }
+        }
+        let (provenance, _) = intake.finish().unwrap();
+        assert_eq!((provenance.counts.unanswered, rows.len()), (unanswered, 3));
+    }
+}
+
 /// What a kill would leave of a file: rows of groups that were ended, and those that were kept.
 #[derive(Default)]
 struct Left {
