@@ -13,6 +13,7 @@ use super::part;
 use messages::fault::unable;
 use messages::output::note;
 use model::process::{Started, started};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
@@ -75,13 +76,17 @@ fn lessen() {
     let directories: Vec<OwnedFd> =
         leftover::place_of_notes().into_iter().chain(instances().ok()).collect();
     // Others than root have nothing to give up.
-    let kept = host::privilege::keep_what_cleans(&directories);
-    if let Err(error) = kept.map_err(std::io::Error::from)
+    if let Err(error) = host::privilege::keep_what_cleans(&directories)
         && rustix::process::geteuid().is_root()
     {
+        let why = match error {
+            Errno::NOSYS | Errno::OPNOTSUPP => {
+                "because the kernel does not restrict it (Landlock: "
+            }
+            _ => "because restricting it failed (",
+        };
         note(&format!(
-            "the cleanup process can write more of root's files than it needs, because the kernel \
-             does not restrict it (Landlock: {error})"
+            "the cleanup process can write more of root's files than it needs, {why}{error})"
         ));
     }
 }
@@ -91,7 +96,7 @@ fn clean(other: &Started) {
     let began = Instant::now();
     loop {
         let left = Leftovers::look(&[]).dead.into_iter().filter(|dead| dead.is_of(other));
-        let is_clean = left.map(|dead| dead.restore().is_ok() && dead.clean().is_ok());
+        let is_clean = left.map(|dead| dead.clean(true).failed.is_empty());
         let instances = trace::capture::abandoned();
         let removed = instances.iter().map(|name| trace::capture::remove_abandoned(name).is_ok());
         // Each is seen to, whatever became of those before it.

@@ -7,12 +7,15 @@
 //! of settings is written only where and as the table of settings allows (`host::settings`); of a
 //! COMMAND's process the start is looked at, too.
 
+mod dead;
+
+pub use dead::{Cleaned, LeftCommand};
+
 use super::caretaker;
-use super::load::{MARK, PATIENCE, mark};
 use host::Distrust;
 use host::machine::boot_id;
 use host::scratch::{Left, ScratchError, direct, in_directory};
-use host::settings::{Setting, Snapshot};
+use host::settings::Snapshot;
 use host::state::{
     FIRST_PID_NAMESPACE, Found, StateDirectory, StatePath, StatePaths, pid_namespace,
 };
@@ -48,6 +51,9 @@ pub struct Note {
     /// Devices that it made and served.
     #[serde(default)]
     pub loops: Vec<PathBuf>,
+    /// Which ones of these names, as far as the kernel tells ([`host::served::sequence`]).
+    #[serde(default)]
+    pub sequences: Vec<u64>,
     /// Cgroups that it may have made.
     #[serde(default)]
     pub groups: Vec<PathBuf>,
@@ -57,6 +63,23 @@ pub struct Note {
 }
 
 impl Note {
+    /// Of a device that this process made and serves.
+    pub fn of_device(path: &Path) -> Self {
+        let sequences = host::served::sequence(path).into_iter().collect();
+        Self { loops: vec![path.to_owned()], sequences, ..Self::default() }
+    }
+
+    /// Its devices that are there: another boot, and whoever sets one up anew, has others of these
+    /// names.
+    pub fn devices(&self) -> impl Iterator<Item = &PathBuf> {
+        let sequences = self.sequences.iter().map(Some).chain(std::iter::repeat(None));
+        let is_its = |(path, noted): &(&PathBuf, Option<&u64>)| {
+            let is_same = noted.is_none_or(|noted| host::served::sequence(path) == Some(*noted));
+            self.boot == boot_id() && is_same && path.exists()
+        };
+        self.loops.iter().zip(sequences).filter(is_its).map(|(path, _)| path)
+    }
+
     fn is_of_dead(&self) -> bool {
         let is_before = !self.boot.is_empty() && self.boot != boot_id();
         is_before || !self.may_be_alive()
@@ -103,6 +126,7 @@ impl Note {
             Place::Earlier => Ok(Self {
                 settings: Snapshot::default(),
                 loops: vec![],
+                sequences: vec![],
                 groups: vec![],
                 commands: vec![],
                 ..self
@@ -262,8 +286,9 @@ impl Drop for Kept {
     fn drop(&mut self) {
         // What could not be removed or put back keeps its note, for `doctor --clean`.
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
-        let Note { scratch, loops, groups, settings, .. } = &self.noted;
-        if scratch.iter().chain(loops).chain(groups).any(is_there)
+        let Note { scratch, groups, settings, .. } = &self.noted;
+        if scratch.iter().chain(groups).any(is_there)
+            || self.noted.devices().next().is_some()
             || !settings.differences().is_empty()
             || !self.noted.living_commands().is_empty()
         {
@@ -306,14 +331,8 @@ pub struct Leftovers {
 /// it left would be taken for what was before.
 fn settings_of_others() -> Option<String> {
     let found = Leftovers::look(&[]);
-    let own = std::process::id();
-    let changes = |note: &&Note| note.pid != own && !note.settings.0.is_empty();
-    if let Some(other) = found.living.iter().find(changes) {
-        return Some(format!(
-            "another lbolt (process {}) is changing settings; wait for its \
-                             end",
-            other.pid
-        ));
+    if let Some(why) = found.changer() {
+        return Some(why);
     }
     let dead = found.dead.iter().find(|dead| !dead.changed().is_empty())?;
     let pid = dead.note.pid;
@@ -337,6 +356,14 @@ pub fn doubts_of_settings() -> Vec<Doubt> {
 }
 
 impl Leftovers {
+    /// Who else changes settings now, if anybody does: a sentence.
+    fn changer(&self) -> Option<String> {
+        let own = std::process::id();
+        let changes = |note: &&Note| note.pid != own && !note.settings.0.is_empty();
+        let pid = self.living.iter().find(changes)?.pid;
+        Some(format!("another lbolt (process {pid}) is changing settings; wait for its end"))
+    }
+
     /// Looks at all notes, and for scratch that nobody noted in these directories.
     pub fn look(directories: &[PathBuf]) -> Self {
         let mut found = Self { instances: trace::capture::abandoned(), ..Self::default() };
@@ -432,114 +459,6 @@ fn note_of(name: &str, bytes: &[u8]) -> Option<Note> {
         Some(Note { pid, process_started: numbers.next()?.ok()?, ..Note::default() })
     };
     serde_json::from_slice(bytes).ok().or_else(of_name)
-}
-
-/// A COMMAND that outlived lbolt.
-#[derive(Debug)]
-pub struct LeftCommand {
-    process: Started,
-    name: String,
-    /// Whether its environment says whose it is. Some programs write over theirs.
-    pub is_marked: bool,
-}
-
-impl LeftCommand {
-    fn new(process: Started, of: &Started) -> Self {
-        let read = |file: &str| std::fs::read(format!("/proc/{}/{file}", process.pid));
-        let mark = format!("{MARK}={}", mark(of)).into_bytes();
-        let environment = read("environ").unwrap_or_default();
-        let is_marked = environment.split(|byte| *byte == 0).any(|variable| *variable == mark);
-        let name = read("comm").unwrap_or_default();
-        let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
-        Self { process, name, is_marked }
-    }
-}
-
-impl std::fmt::Display for LeftCommand {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} (process {})", self.name, self.process.pid)
-    }
-}
-
-impl Dead {
-    /// Whether it is of that process.
-    pub fn is_of(&self, process: &Started) -> bool {
-        self.note.process() == *process
-    }
-
-    /// What of the settings that it noted is otherwise now: as it was, and as it is.
-    pub fn changed(&self) -> Vec<(Setting, Setting)> {
-        match self.note.boot == boot_id() {
-            true => self.note.settings.differences(),
-            false => vec![],
-        }
-    }
-
-    /// COMMANDs that it started and that go on.
-    pub fn commands(&self) -> Vec<LeftCommand> {
-        let of = self.note.process();
-        let commands = self.note.living_commands().into_iter();
-        commands.map(|process| LeftCommand::new(process, &of)).collect()
-    }
-
-    /// Ends one of them and what it started.
-    /// Errors: a sentence, with what to do; the note stays.
-    pub fn end(&self, command: &LeftCommand) -> Result<(), String> {
-        let LeftCommand { process, is_marked, .. } = command;
-        if !is_marked {
-            let note = self.state.path().join(&self.name);
-            return Err(format!(
-                "cannot tell whether {command} is the command of a killed run; if so, end it, \
-                 otherwise remove {}",
-                note.display()
-            ));
-        }
-        host::end_tree(process.pid, PATIENCE);
-        match process.is_alive() {
-            true => Err(format!("failed to end {command}")),
-            false => Ok(()),
-        }
-    }
-
-    /// Puts back the settings that a dead run changed; says which.
-    /// Errors: a sentence that names one that could not be; the note stays.
-    pub fn restore(&self) -> Result<Vec<Setting>, String> {
-        match self.note.boot == boot_id() {
-            true => self.note.settings.restore().map_err(|error| format!("failed to {error}")),
-            false => Ok(vec![]),
-        }
-    }
-
-    /// Removes what a dead run left, then its note. Gives back what was removed.
-    /// Errors: a sentence that names what cannot be removed; the note stays.
-    pub fn clean(&self) -> Result<Vec<PathBuf>, String> {
-        let mut removed = Vec::new();
-        for scratch in &self.note.scratch {
-            if scratch.parent().is_some_and(|parent| !parent.exists()) {
-                // Its disk may not be mounted just now: the note stays.
-                return Ok(removed);
-            }
-            let Some(left) = Left::open(scratch).map_err(failed)? else { continue };
-            left.remove().map_err(failed)?;
-            removed.push(scratch.clone());
-        }
-        // Another boot has other devices, and settings of its own.
-        if self.note.boot == boot_id() {
-            for path in &self.note.loops {
-                host::served::remove(path)
-                    .map_err(|error| still_used(path).unwrap_or_else(|| error.to_string()))?;
-            }
-            for path in self.note.groups.iter().filter(|path| path.exists()) {
-                host::group::remove(path)
-                    .map_err(|error| format!("failed to remove {}: {error}", path.display()))?;
-                removed.push(path.clone());
-            }
-        }
-        let note = self.state.path().join(&self.name);
-        let failed = |e| format!("failed to remove {}: {e}", note.display());
-        self.state.remove(&self.name).map_err(failed)?;
-        Ok(removed)
-    }
 }
 
 /// The sentence of a device that a killed run left and that somebody uses, with what to do.

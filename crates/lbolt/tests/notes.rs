@@ -273,8 +273,9 @@ fn root_a_device_that_stays_mounted_after_a_kill_is_told_with_what_to_do() {
         return println!("skipped: needs root and mkfs.ext4");
     }
     let lab = Lab::new();
-    let at = lab.directory("at");
-    let script = "trap '' TERM; mount $LBOLT_DEVICE at && echo $LBOLT_DEVICE > name; \
+    // A name that a shell would take for two.
+    let at = lab.directory("a t");
+    let script = "trap '' TERM; mount $LBOLT_DEVICE 'a t' && echo $LBOLT_DEVICE > name; \
                   while :; do sleep 1; done";
     let mut command = lab.lbolt("device model:cheetah9lp,size=64m --prepare");
     command.args(["mkfs.ext4 -q -F $LBOLT_DEVICE 16m", "--", "sh", "-c", script]);
@@ -286,7 +287,7 @@ fn root_a_device_that_stays_mounted_after_a_kill_is_told_with_what_to_do() {
     running.kill_with_its_caretaker();
     running.wait();
     let what = format!("{name} of a killed run is mounted at {}", at.display());
-    let how = format!("run `umount {}`, then run `lbolt doctor --clean` again", at.display());
+    let how = format!("run `umount '{}'`, then run `lbolt doctor --clean` again", at.display());
     let told = lab.run("doctor");
     assert!(told.out.contains(&what) && told.out.contains(&how), "{}", told.out);
     let refused = lab.run("doctor --clean");
@@ -294,6 +295,68 @@ fn root_a_device_that_stays_mounted_after_a_kill_is_told_with_what_to_do() {
     assert!(refused.out.contains("ended sh (process "), "{}", refused.out);
     tool("umount", &[at.to_str().unwrap()]).unwrap();
     wait_for("the device's end", || (lab.run("doctor --clean").code == 0).then_some(()));
+    lab.assert_clean();
+}
+
+#[test]
+fn root_a_device_that_was_set_up_anew_is_nobody_s_leftover() {
+    let lab = Lab::new();
+    let image = lab.file("image", vec![0; 1 << 20]);
+    let Some(device) = Loop::over(&image) else { return };
+    let name = Path::new(&device.node).file_name().unwrap().to_str().unwrap();
+    let number = std::fs::read_to_string(format!("/sys/block/{name}/diskseq")).unwrap();
+    let number: u64 = number.trim().parse().unwrap();
+    let put_device = |sequence: u64, boot: String| {
+        let of = json!({ "loops": [device.node], "sequences": [sequence], "boot": boot });
+        let mut note = note(&json!([]));
+        note.as_object_mut().unwrap().extend(of.as_object().unwrap().clone());
+        put(&lab, &format!("{NOBODY}-1-1.json"), &note);
+    };
+    put_device(number, boot());
+    let told = lab.run("doctor").out;
+    assert!(told.contains(&format!("{} of a killed run", device.node)), "{told}");
+    for (sequence, boot) in [(number - 1, boot()), (number, "another".to_owned())] {
+        put_device(sequence, boot);
+        let told = lab.run("doctor").out;
+        assert!(!told.contains(&device.node), "{told}");
+        let cleaned = lab.run("doctor --clean");
+        assert_eq!(cleaned.code, 0, "{}", cleaned.err);
+        let file = std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
+        assert_eq!(Path::new(file.trim()), image);
+    }
+    drop(device);
+    lab.assert_clean();
+}
+
+#[test]
+fn each_part_of_a_note_is_seen_to_and_each_that_failed_is_told() {
+    let lab = Lab::new();
+    let scratch = |name: &str, file: &str| {
+        let path = lab.directory(&format!(".lbolt-scratch-{name}"));
+        std::fs::write(path.join(file), "").unwrap();
+        path
+    };
+    let (first, gone) = (scratch("first", "precious"), scratch("gone", "file.0"));
+    let other = scratch("other", "precious");
+    let away = lab.path("away/.lbolt-scratch-x");
+    for (started, scratch) in [(1, json!([away, first, gone])), (2, json!([other]))] {
+        let mut note = note(&json!([]));
+        note["scratch"] = scratch;
+        note["process_started"] = json!(started);
+        put(&lab, &format!("{NOBODY}-{started}-1.json"), &note);
+    }
+    let clean = lab.run("doctor --clean");
+    clean.assert_refused(1, &[&first.display().to_string(), &other.display().to_string()]);
+    assert!(clean.out.contains(&format!("removed {}", gone.display())), "{}", clean.out);
+    assert!(!gone.exists() && first.exists() && other.exists());
+    for path in [&first, &other] {
+        std::fs::remove_file(path.join("precious")).unwrap();
+    }
+    assert_eq!(lab.run("doctor --clean").code, 0);
+    // Its disk may be mounted again.
+    let left: Vec<_> = std::fs::read_dir(lab.notes()).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(left, [lab.notes().join(format!("{NOBODY}-1-1.json"))]);
+    std::fs::remove_file(&left[0]).unwrap();
     lab.assert_clean();
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Part, ProbeError, Signature};
 use crate::device::{DeviceError, DeviceNumber};
+use model::quote;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -27,13 +28,15 @@ pub enum Refusal {
     /// Swap, itself or something of its family. Never overridden.
     #[error(
         "{node} is refused: {part} is in use as swap; \
-        run swapoff {path} or choose another device"
+        run swapoff {} or choose another device",
+        quote::word(path)
     )]
     Swap { node: PathBuf, part: Part, path: PathBuf },
     /// A loop device over a swap file. Never overridden.
     #[error(
         "{node} is refused: its backing file is in use as swap; \
-        run swapoff {path} or choose another device"
+        run swapoff {} or choose another device",
+        quote::word(path)
     )]
     SwapFile { node: PathBuf, path: PathBuf },
     /// Built into something else. Never overridden.
@@ -103,13 +106,13 @@ impl Refusal {
     pub(crate) fn use_and_release(&self) -> Option<String> {
         let text = match self {
             Self::Mounted { mount_point, pid_seen_in, .. } => {
-                let at = mount_point.display();
+                let (at, word) = (mount_point.display(), quote::word(mount_point));
                 let enter = pid_seen_in.map(|pid| format!("nsenter -t {pid} -m "));
                 let (seen, enter) = (seen_from(*pid_seen_in), enter.unwrap_or_default());
-                format!("is mounted at {at}{seen}; run `{enter}umount {at}`")
+                format!("is mounted at {at}{seen}; run `{enter}umount {word}`")
             }
             Self::Swap { path, .. } => {
-                format!("is in use as swap; run `swapoff {}`", path.display())
+                format!("is in use as swap; run `swapoff {}`", quote::word(path))
             }
             Self::Held { by, .. } => format!("is held by {by}; release it"),
             Self::OpenForWriting { command, pid, .. } => {

@@ -227,6 +227,13 @@ pub fn use_and_release(path: &Path) -> Option<String> {
     guard::user(&Tree::system(), path).or_else(|| is_used(path).then(|| other().to_owned()))
 }
 
+/// The sequence that the device got when it appeared, or was set up anew: another one is another
+/// device of that name. None before Linux 5.15, and where there is none.
+pub fn sequence(path: &Path) -> Option<u64> {
+    let tree = Tree::system();
+    tree.sequence(tree.device_at(path)?)
+}
+
 /// Whether somebody uses the device, who need not be this process. A loop device tells of all; of
 /// ublk's those count who have it for themselves (a mount, swap, another device) or open.
 pub fn is_used(path: &Path) -> bool {

@@ -53,10 +53,10 @@ fn told(left: &Leftovers) -> String {
         let may = if command.is_marked { "left" } else { "may have left" };
         format!("a killed run {may} its command running: {command}")
     });
-    let devices = left.dead.iter().flat_map(|dead| &dead.note.loops);
-    let devices = devices.filter_map(|path| {
-        let idle = || path.exists().then(|| format!("a killed run left {}", path.display()));
-        leftover::still_used(path).or_else(idle)
+    let devices = left.dead.iter().flat_map(|dead| dead.note.devices());
+    let devices = devices.map(|path| {
+        let idle = || format!("a killed run left {}", path.display());
+        leftover::still_used(path).unwrap_or_else(idle)
     });
     let mut lines: Vec<String> =
         scratch.chain(devices).chain(instances).chain(changed).chain(commands).collect();
@@ -257,12 +257,8 @@ fn idle_load() -> Diagnosis {
 /// Removes what dead runs noted, and scratch that nobody noted where it was looked for; and just
 /// that.
 fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
-    let unable = |sentence: String| failure(Fault::Io, sentence);
     let found = Leftovers::look(directories);
-    let mut outcome = Ok(());
-    for sentence in &found.unreadable {
-        outcome = outcome.and(Err(unable(sentence.clone())));
-    }
+    let mut failed = found.unreadable.clone();
     for sentence in &found.distrusted {
         print_line(sentence)?;
     }
@@ -272,54 +268,49 @@ fn clean(directories: &[PathBuf]) -> anyhow::Result<()> {
         print("Nothing to clean: no leftovers of killed runs.")?;
     }
     for dead in &found.dead {
-        outcome = outcome.and(clean_after(dead));
+        clean_after(dead, &mut failed)?;
     }
     for name in &found.instances {
         match trace::capture::remove_abandoned(name) {
-            Err(error) => {
-                let sentence = format!("failed to remove {}: {error}", instance(name));
-                outcome = outcome.and(Err(unable(sentence)));
-            }
+            Err(error) => failed.push(format!("failed to remove {}: {error}", instance(name))),
             Ok(()) => print(&format!("removed {}", instance(name)))?,
         }
     }
     for left in found.unnoted {
         let removed = format!("removed {}", left.path().display());
         match left.remove() {
-            Err(error) => outcome = outcome.and(Err(unable(leftover::failed(error)))),
+            Err(error) => failed.push(leftover::failed(error)),
             Ok(()) => print_line(&removed)?,
         }
     }
-    outcome
+    if failed.is_empty() { Ok(()) } else { Err(failure(Fault::Io, failed.join("; "))) }
 }
 
 /// Removes what one of them noted; each part is seen to, whatever became of those before it.
-fn clean_after(dead: &Dead) -> anyhow::Result<()> {
-    let unable = |sentence: String| failure(Fault::Io, sentence);
+fn clean_after(dead: &Dead, failed: &mut Vec<String>) -> anyhow::Result<()> {
     // A device has no run.
     let run = match dead.note.run.as_os_str().is_empty() {
         true => format!("process {}", dead.note.pid),
         false => format!("run {}", dead.note.run.display()),
     };
     let commands = dead.commands();
-    let mut outcome = Ok(());
+    let failed_before = failed.len();
     for command in &commands {
         match dead.end(command) {
             Ok(()) => print_line(&format!("ended {command} ({run})"))?,
-            Err(sentence) => outcome = outcome.and(Err(unable(sentence))),
+            Err(sentence) => failed.push(sentence),
         }
     }
-    for Setting { path, value } in dead.restore().map_err(unable)? {
-        let path = path.display();
-        print_line(&format!("set {path} back to {value} ({run})"))?;
-    }
     // Its note stays for a command that goes on.
-    outcome?;
-    let removed = dead.clean().map_err(unable)?;
-    if removed.is_empty() && commands.is_empty() {
+    let cleaned = dead.clean(failed.len() == failed_before);
+    failed.extend(cleaned.failed);
+    for Setting { path, value } in &cleaned.restored {
+        print_line(&format!("set {} back to {value} ({run})", path.display()))?;
+    }
+    if failed.len() == failed_before && cleaned.removed.is_empty() && commands.is_empty() {
         print_line(&format!("killed {run} left nothing to clean"))?;
     }
-    for scratch in &removed {
+    for scratch in &cleaned.removed {
         print_line(&format!("removed {} ({run})", scratch.display()))?;
     }
     Ok(())

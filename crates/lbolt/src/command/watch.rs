@@ -12,6 +12,7 @@ use cli::WatchOptions;
 use messages::fault::{Fault, failure, unable};
 use metrics::{Endpoint, Export, Pace, Server, Shared, Totals, hosts, serve};
 use model::history::{FileName, INCIDENTS, Origin, PARTIAL, Store, make_incidents};
+use model::quote;
 use model::units::counted;
 use signal_hook::consts::SIGUSR1;
 use standing::keeper::Keeper;
@@ -56,7 +57,7 @@ pub(super) fn run(options: &WatchOptions) -> anyhow::Result<()> {
         note(&format!(
             "the watch runs as the user nobody, which other programs have, too; for a user of its \
              own, run `useradd --system lbolt` and `chown -R lbolt: {}`",
-            history.display()
+            quote::word(&history)
         ));
     }
     let own = held.as_ref().map_or_else(|| history.clone(), |held| held.at("."));

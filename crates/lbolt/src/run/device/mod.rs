@@ -64,8 +64,7 @@ impl ModelDevice {
         let held = File::open(&path).map_err(|error| {
             failure(Fault::Io, format!("failed to open {}: {error}", path.display()))
         })?;
-        let note = Note { loops: vec![path.clone()], ..Note::default() };
-        if let Ok(kept) = Kept::note(note) {
+        if let Ok(kept) = Kept::note(Note::of_device(&path)) {
             device.kept = kept;
         }
         (device.path, device.held) = (path, Some(held));
