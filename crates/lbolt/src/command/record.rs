@@ -272,8 +272,10 @@ fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<S
         return render(&taken.info, (&all, &[]), options.output.format);
     }
     let (shown, width) = (Shown::default(), terminal_width());
-    let screen = report::verdict::screen(&visible_findings(&findings), &shown, width);
     let of_capture = report::capture_text(&visible_findings(&taken.findings), limited(width));
+    let below = of_capture.lines().count() + 1;
+    let findings = visible_findings(&findings);
+    let screen = report::verdict::screen_above(&findings, &shown, width, below);
     Ok(format!("{screen}\n{of_capture}\n"))
 }
 

@@ -39,11 +39,21 @@ const NOTHING: &str = "No table has a row of what was selected.\n";
 
 /// The screen for a terminal of `width` columns: sentences, then what `shown` selects.
 pub fn screen(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {
+    screen_above(findings, shown, width, 0)
+}
+
+/// The same, where so many lines stand below it that belong to it.
+pub fn screen_above(
+    findings: &[Finding],
+    shown: &Shown,
+    width: Option<u16>,
+    below: usize,
+) -> String {
     if shown.top.is_some() || shown.by.is_some() {
         return drawn(findings, shown, width);
     }
     let with = |top| drawn(findings, &Shown { top: Some(top), ..shown.clone() }, width);
-    fitted(shown::ROWS, LINES, with)
+    fitted(shown::ROWS, LINES.saturating_sub(below), with)
 }
 
 fn drawn(findings: &[Finding], shown: &Shown, width: Option<u16>) -> String {

@@ -307,6 +307,16 @@ fn the_screen_has_at_most_40_lines_of_100_columns() {
     }
 }
 
+/// What a capture says of itself stands below, of a busy machine more.
+#[test]
+fn there_are_fewer_rows_above_what_belongs_to_the_screen() {
+    let device = |number: u32| Subject::class("device", &format!("sd{number}"));
+    let found = |number| of(&device(number), &[("requested_count", 7.0)]);
+    let findings: Vec<Finding> = (0..50).flat_map(found).collect();
+    let above = |below| screen_above(&findings, &Shown::default(), None, below).lines().count();
+    assert!(above(28) <= 12 && above(28) < above(0), "{} {}", above(28), above(0));
+}
+
 /// A row is one line in a terminal of any width, and no name is cut where there is room for it.
 #[test]
 fn tables_take_the_terminal_that_there_is() {
