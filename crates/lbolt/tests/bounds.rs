@@ -110,6 +110,14 @@ fn names_without_end_in_a_rollup_are_refused_by_all_that_read_it() {
         let ended = confined(&lab, words);
         ended.assert_refused(2, &["the rows name more than 65536 hosts", "name fewer inputs"]);
     }
+    // Hosts that were started anew, again and again, are no more hosts.
+    rollup(&lab.path("boots.parquet"), 70_000, |row, name| {
+        let number: usize = name["name-".len()..].parse().unwrap();
+        (row.host, row.run) = (Some(format!("host-{}", number % 5000)), Some(name));
+    });
+    let ended = confined(&lab, "rollup boots.parquet -o again.parquet");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.out.contains("5000 hosts"), "{}", ended.out);
 }
 
 #[test]

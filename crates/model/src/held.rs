@@ -59,8 +59,9 @@ impl Held {
 
     /// The directory in which a file is to be written, and the file's name there, which is no link.
     /// Links are followed that are this user's own or root's: whoever has another one can lead it
-    /// anywhere. Users other than root follow also what its directory's owner made (as with the
-    /// kernel's fs.protected_symlinks).
+    /// anywhere. Users other than root follow also what its directory's owner made. The kernel's
+    /// fs.protected_symlinks asks this in sticky directories that all may write to; here it is
+    /// asked in each, and root follows none of another user's.
     /// Errors: another user's link; no such directory; a refusal of the file system.
     pub fn of_output(path: &Path) -> std::io::Result<(Self, OsString)> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -60,11 +60,12 @@ pub fn of_cgroup(path: &str) -> Option<InPod<'_>> {
 }
 
 /// Services in whose cgroups containers may lie.
-const RUNTIMES: [&str; 6] = [
+const RUNTIMES: [&str; 7] = [
     "containerd.service",
     "crio.service",
     "docker.service",
     "k3s.service",
+    "k3s-agent.service",
     "rke2-server.service",
     "rke2-agent.service",
 ];
@@ -212,6 +213,7 @@ mod tests {
             (format!("/kubepods/pod{hash}/{id}"), hash, true),
             // Another driver in containerd than in kubelet.
             (format!("/system.slice/containerd.service/{slice}:cri-containerd:{id}"), bars, true),
+            (format!("/system.slice/k3s-agent.service/{slice}:cri-containerd:{id}"), bars, true),
             // kind: a node in a container.
             (format!("/docker/{id}/kubelet/kubepods/pod{dashes}/{id}"), dashes, true),
             (format!("{kind}/kubelet-{slice}/cri-containerd-{id}.scope"), bars, true),

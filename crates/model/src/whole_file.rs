@@ -1,12 +1,15 @@
 //! Files that are whole or not there: written beside their names, and renamed.
 
+use crate::held::Held;
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Writes a file under another name and gives it its own when it is whole; else nothing is left of
-/// it. It is its owner's alone, and no link is followed.
+/// it. It is its owner's alone, and no link of its name is followed. Where others may have put one
+/// on the way, the path is of a directory that is held ([`crate::held`]).
 /// Errors: what `write` says, or a refusal of the file system.
 pub fn write_whole<E: From<std::io::Error>>(
     path: &Path,
@@ -26,8 +29,13 @@ pub fn write_whole<E: From<std::io::Error>>(
 
 /// Writes a new file, which is its owner's alone. Nothing that is there is replaced, and of a file
 /// that cannot be written whole nothing is left.
-/// Errors: something has that name; a refusal of the file system.
+/// Errors: something has that name; another user's link leads there; a refusal of the file system.
 pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(Errno::EXIST.into());
+    }
+    let (held, name) = Held::of_output(path)?;
+    let path = &held.at(name);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if written.is_err() {
@@ -57,5 +65,14 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a");
         assert!(!root.path().join("precious").exists());
         assert!(write_new(Path::new("/dev/full/x"), "").is_err());
+        let directory = root.path().join("directory");
+        std::os::unix::fs::symlink(root.path(), &directory).unwrap();
+        write_new(&directory.join("second"), "a").unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::lchown(&directory, Some(1234), None).unwrap();
+            let error = write_new(&directory.join("third"), "a").unwrap_err().to_string();
+            assert!(error.starts_with("a link of another user leads there"), "{error}");
+            assert!(!root.path().join("third").exists());
+        }
     }
 }

@@ -27,6 +27,8 @@ pub struct Keeper {
     span: Option<Span>,
     /// Rows for which there was no room, by the time that they are of.
     left_out: BTreeMap<(i64, i64), u64>,
+    /// All of them since the beginning.
+    left_out_in_all: u64,
     /// Whether the last one could be written.
     is_refused: bool,
 }
@@ -35,7 +37,8 @@ impl Keeper {
     /// Keeps them there.
     pub fn new(store: Store) -> Self {
         let (sums, span) = (BTreeMap::new(), None);
-        Self { store, sums, span, left_out: BTreeMap::new(), is_refused: false }
+        let (left_out, left_out_in_all, is_refused) = (BTreeMap::new(), 0, false);
+        Self { store, sums, span, left_out, left_out_in_all, is_refused }
     }
 
     /// Takes what has come. Says what became of a span that is over, if it is worth a word; and a
@@ -60,22 +63,32 @@ impl Keeper {
             self.sums.insert(key, row.clone());
         } else {
             *self.left_out.entry((row.from_unix_ns, row.until_unix_ns)).or_default() += 1;
+            self.left_out_in_all += 1;
             return false;
         }
         true
     }
 
     /// Writes what there is of the span that goes on. Says what became of it.
-    /// Errors: what could not be written is lost: a sentence.
+    /// Errors: what could not be written is lost, or there was no room for something before: a
+    /// sentence.
     pub fn end(&mut self) -> Result<Option<String>, String> {
         let Some(span) = self.span else { return Ok(None) };
-        self.written(&span).map_err(|error| {
+        let written = self.written(&span).map_err(|error| {
             let rows = counted(self.sums.len() as u64, "row{s}");
             let since_ns = self.sums.keys().map(|(from_unix_ns, _)| *from_unix_ns).min();
             let span_ns = span.until_unix_ns.saturating_sub(since_ns.unwrap_or(span.from_unix_ns));
             let minutes = counted(span_ns.unsigned_abs().div_ceil(MINUTE_NS), "minute{s}");
             format!("failed to {error}; {rows} of the last {minutes} are lost")
-        })
+        });
+        if self.left_out_in_all == 0 {
+            return written;
+        }
+        let (Ok(said) | Err(said)) = written.map_err(Some);
+        let rows = counted(self.left_out_in_all, "row{s}");
+        let lost =
+            format!("{rows} could not be kept: memory holds {ROWS_MOST} until they are written");
+        Err(said.into_iter().chain([lost]).collect::<Vec<_>>().join("; "))
     }
 
     fn write(&mut self, span: &Span) -> Option<String> {
@@ -168,7 +181,10 @@ mod tests {
         assert_eq!(keeper.take(&second(0, most)), (None, None), "the same roles again");
         let (_, not_kept) = keeper.take(&second(0, most + 3));
         assert_eq!(not_kept.map(|row| row.count), Some(3));
-        assert_eq!(keeper.end(), Ok(None));
+        // A minute later all is well, and what was lost is lost.
+        assert_eq!(keeper.take(&second(1, 1)), (None, None));
+        let lost = "3 rows could not be kept: memory holds 200000 until they are written";
+        assert_eq!(keeper.end(), Err(lost.to_owned()));
         let history = model::history::History::open(directory.path()).unwrap();
         let kinds = vec![Counted::Watch];
         let query = model::history::Query { until_unix_ns: i64::MAX, kinds, ..Default::default() };

@@ -24,6 +24,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Runs of hosts, and parts of them, that are told apart.
+const RUNS_MOST: usize = 16 * NAMES_MOST;
+
 /// What is rolled up.
 enum Source {
     /// A trace, in one file or several.
@@ -199,18 +202,27 @@ fn copied(
     });
     let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     for part in history.parts(&query) {
-        let (mut refused, mut is_full) = (Ok(()), false);
+        let (mut refused, mut full) = (Ok(()), None);
         let read = history.each(&part, &query, |row| {
-            is_full |= folder.hosts() > NAMES_MOST || gate.is_stopped();
-            if refused.is_ok() && !is_full {
-                folder.push(&RollupRow { host: host.or(row.host), ..*row });
-                refused = folder.end_part();
+            if refused.is_err() || full.is_some() || gate.is_stopped() {
+                return;
+            }
+            match folder.counts() {
+                (hosts, _) if hosts > NAMES_MOST => full = Some(too_many("a rollup")),
+                (_, runs) if runs > RUNS_MOST => {
+                    let why = format!("the hosts have more than {RUNS_MOST} runs");
+                    full = Some(usage(&format!("{why}; name fewer inputs")));
+                }
+                _ => {
+                    folder.push(&RollupRow { host: host.or(row.host), ..*row });
+                    refused = folder.end_part();
+                }
             }
         });
         gate.pass(0)
             .map_err(|_| failure(Fault::Interrupted, "interrupted; nothing was written"))?;
-        if is_full {
-            return Err(too_many("a rollup"));
+        if let Some(full) = full {
+            return Err(full);
         }
         // Half of a part would be no rollup of it.
         read.map_err(|said| failure(Fault::Usage, said.to_string()))?;

@@ -5,7 +5,7 @@ use super::name::{DAY_NS, HOUR_NS};
 use super::origin::{Origin, Origins, Twice};
 use crate::record::{Counted, Rollup, RollupKey, RollupLevel, RollupRow, RollupWriter};
 use parquet::errors::ParquetError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
 /// Numbers that a group of rows holds in memory at the most, and rows beyond which it is ended.
@@ -47,6 +47,8 @@ pub struct Folder<W: Write + Send> {
     of_source: Origins,
     origins: Origins,
     hosts: Hosts,
+    /// The hosts that rows are of.
+    names: HashSet<String>,
     /// The models of a source's devices, by name.
     models: Models,
     /// By key, and then by time: what is alike stands together, and is smaller so.
@@ -67,6 +69,7 @@ impl<W: Write + Send> Folder<W> {
             of_source: Origins::default(),
             origins: Origins::default(),
             hosts: Hosts::default(),
+            names: HashSet::new(),
             models: Models::new(),
             rows: BTreeMap::new(),
             numbers: 0,
@@ -103,9 +106,9 @@ impl<W: Write + Send> Folder<W> {
         &self.origins
     }
 
-    /// How many hosts it has rows of, each in each of its runs.
-    pub fn hosts(&self) -> usize {
-        self.origins.count() + self.of_source.count()
+    /// How many hosts it has rows of; and in how many runs and parts of them.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.names.len(), self.origins.count() + self.of_source.count())
     }
 
     /// From when until when it has rows; none where it has none.
@@ -123,6 +126,9 @@ impl<W: Write + Send> Folder<W> {
         let model = row.model.or_else(|| self.models.get(row.device?).map(String::as_str));
         let row = self.origin.complete(RollupRow { model, ..*row });
         self.of_source.add(&row);
+        if let Some(host) = row.host.filter(|host| !self.names.contains(*host)) {
+            self.names.insert(host.to_owned());
+        }
         let mut mine = row.to_rollup();
         mine.level = mine.level.max(self.level);
         let time = match step_ns(self.level) {

@@ -13,8 +13,11 @@ const MAGIC: &[u8] = b"PAR1";
 /// The footer's length and the magic, at the end.
 const TAIL_BYTES: u64 = 8;
 /// A footer has some hundred bytes for each column of a group of rows, and the library makes
-/// several times as much memory of them: no file that is known has a tenth of it.
+/// several times as much memory of them: no file that is known has a tenth of it. A long one has
+/// more groups: those of lbolt's own captures take more than so many times what the footer has of
+/// them.
 const FOOTER_BYTES: u64 = 32 << 20;
+const FILE_PER_FOOTER: u64 = 32;
 /// Elements of a schema: few hundred at the most in files that are known, and some hundred bytes
 /// each in memory for one in the file.
 const SCHEMA_ELEMENTS: usize = 10_000;
@@ -41,8 +44,9 @@ pub(super) fn check_tail(source: &Source) -> Result<(), String> {
     let Some(footer_at) = tail_at.checked_sub(footer).filter(|at| *at >= MAGIC.len() as u64) else {
         return Err(format!("its footer is of {footer} bytes, and all of it of {length}"));
     };
-    if footer > FOOTER_BYTES {
-        let most = FOOTER_BYTES >> 20;
+    let most = FOOTER_BYTES.max(length / FILE_PER_FOOTER);
+    if footer > most {
+        let most = most >> 20;
         return Err(format!("its footer is of {footer} bytes, and lbolt reads {most} MiB at most"));
     }
     let footer = read(footer_at, footer)?;
@@ -154,6 +158,7 @@ mod tests {
     use parquet::file::metadata::{ColumnChunkMetaDataBuilder, FileMetaData};
     use parquet::schema::parser::parse_message_type;
     use parquet::schema::types::SchemaDescriptor;
+    use std::os::unix::fs::FileExt as _;
     use std::sync::Arc;
 
     #[test]
@@ -166,15 +171,20 @@ mod tests {
         assert!(of(b"PAR1\xff\xff\xff\x7fPAR1").unwrap_err().contains("2147483647 bytes"));
         assert!(of(b"PAR1\0\0\0\0PAR1").unwrap_err().contains("not a Parquet footer"));
         let file = tempfile::tempfile().unwrap();
-        {
-            use std::os::unix::fs::FileExt as _;
-            let length = 3 << 30;
-            file.set_len(length).unwrap();
-            file.write_all_at(b"PAR1", 0).unwrap();
-            file.write_all_at(b"\0\0\0\x80PAR1", length - 8).unwrap();
-        }
-        let claimed = check_tail(&Source::of_file(file).unwrap()).unwrap_err();
-        assert!(claimed.contains("of 2147483648 bytes, and lbolt reads 32 MiB"), "{claimed}");
+        file.set_len(3 << 30).unwrap();
+        file.write_all_at(b"PAR1", 0).unwrap();
+        file.write_all_at(b"\0\0\0\x80PAR1", (3 << 30) - 8).unwrap();
+        let tail_of =
+            |file: &std::fs::File| check_tail(&Source::of_file(file.try_clone().unwrap()).unwrap());
+        let claimed = tail_of(&file).unwrap_err();
+        assert!(claimed.contains("of 2147483648 bytes, and lbolt reads 96 MiB"), "{claimed}");
+        // That of a capture of hours is read: here 40 MiB of 3 GiB, and not of 1 GiB.
+        file.write_all_at(b"\0\0\x80\x02PAR1", (3 << 30) - 8).unwrap();
+        assert_eq!(tail_of(&file), Ok(()));
+        file.set_len(1 << 30).unwrap();
+        file.write_all_at(b"\0\0\x80\x02PAR1", (1 << 30) - 8).unwrap();
+        let claimed = tail_of(&file).unwrap_err();
+        assert!(claimed.contains("of 41943040 bytes, and lbolt reads 32 MiB"), "{claimed}");
         // A schema of 2^34 elements, which would be 2 TiB.
         let long = b"PAR1\x15\x04\x19\xfc\x80\x80\x80\x80\x40\x09\0\0\0PAR1";
         assert!(of(long).unwrap_err().contains("not a Parquet footer"));
