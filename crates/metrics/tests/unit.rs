@@ -68,6 +68,7 @@ fn what_is_installed_is_there_and_goes_again() {
     let expected: BTreeSet<String> = [
         "usr/bin/lbolt",
         "lib/systemd/system/lbolt-watch.service",
+        "usr/lib/sysusers.d/lbolt.conf",
         "usr/share/doc/lbolt/dashboard.json",
         "usr/share/doc/lbolt/file-names.conf",
         "usr/share/doc/lbolt/metrics.md",
