@@ -10,6 +10,8 @@ use host::pod::PodNames;
 use model::record::requests::Provenance;
 use model::record::{Commands, Context, Finding};
 use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
 use trace::capture::Losses;
 use trace::intake::{Durable, RowsError};
 
@@ -31,6 +33,17 @@ pub struct Ended {
     pub refused: Option<RowsError>,
     /// Whether it was ever in the kernel.
     pub has_begun: bool,
+}
+
+/// What others see of a session while it runs: its progress line.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Requests so far.
+    pub requests: AtomicU64,
+    /// Events lost so far.
+    pub lost: AtomicU64,
+    /// What the flight recorder waits for, and how near it is; nothing where it waits for nothing.
+    pub condition: Mutex<String>,
 }
 
 /// What a session knows while it goes on.

@@ -44,12 +44,12 @@ pub mod wire;
 mod witness;
 
 pub use devices::{Devices, host_facts, kernel_number, models, resolve};
-pub use ended::{Ended, SoFar, UNKNOWN, note_cgroups, note_devices};
+pub use ended::{Ended, Live, SoFar, UNKNOWN, note_cgroups, note_devices};
 pub use last_seconds::LastSeconds;
 pub use passes::PassCapture;
 pub use presence::CHANGED;
 pub use repeats::{Repeats, TakesSums};
-pub use session::{Live, Options, Session};
+pub use session::{Options, Session};
 pub use slowdown::slowdown;
 pub use sums::Sums;
 pub use trace::clock::now_ns;

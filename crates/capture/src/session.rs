@@ -14,15 +14,15 @@ use super::presence::Presence;
 use super::quick::{QuickSums, Quickly, Slow};
 use super::stack_names::StackNames;
 use super::witness::{NewThread, Witness};
-use super::{Devices, Ended, SoFar, resolve};
+use super::{Devices, Ended, Live, SoFar, resolve};
 use host::scheduling::Ahead;
 use model::record::requests::{BPF, METHOD, SLOWER_THAN};
 use model::record::{Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Wait};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trace::capture::{
     CaptureError, CaptureOptions, Method, Quick, REPEATS_BELOW, Tracer, TracerError,
@@ -92,17 +92,6 @@ impl Options {
     fn repeats_below(&self) -> Option<Duration> {
         self.slower_than.or(self.repeats.then_some(REPEATS_BELOW))
     }
-}
-
-/// What others see of a session while it runs: its progress line.
-#[derive(Debug, Default)]
-pub struct Live {
-    /// Requests so far.
-    pub requests: AtomicU64,
-    /// Events lost so far.
-    pub lost: AtomicU64,
-    /// What the flight recorder waits for, and how near it is; nothing where it waits for nothing.
-    pub condition: Mutex<String>,
 }
 
 /// A capture.

@@ -176,7 +176,7 @@ fn an_interrupted_survey_goes_on() {
     let ended = lab.run(&format!("{elsewhere} --resume first"));
     ended.assert_refused(2, &["it measured d; give the same TARGET"]);
     // Of a run of an earlier version it is not known.
-    let at = lab.path("runs/first/run.json");
+    let at = lab.path("first/run.json");
     let text = std::fs::read_to_string(&at).unwrap();
     let mut info: serde_json::Value = serde_json::from_str(&text).unwrap();
     info["plan"].as_object_mut().unwrap().remove("volumes");
