@@ -27,10 +27,14 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 /// The room of each CPU's buffer: for some ten thousand steps, which come in bursts of a device's
 /// whole queue.
 const BUFFER_KIB: u32 = 1024;
+
+/// How long an instance of the dead may be in use.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// Completions come first: what is seen to begin is seen to end.
 const TRACEPOINTS: [(&str, Kind); 4] = [
@@ -295,12 +299,24 @@ fn abandoned_in(root: &Tracefs) -> Vec<String> {
     names.filter(|name| maker(name).is_some_and(|maker| !maker.is_alive())).collect()
 }
 
-/// Removes an instance whose maker is dead.
+/// Removes an instance whose maker is dead, if nobody else has by then. It is in use for a moment
+/// after the death, and while somebody else looks at it or removes it.
 /// Errors: a name that is none of a dead process of ours, or the kernel's refusal.
 pub fn remove_abandoned(name: &str) -> io::Result<()> {
-    match maker(name) {
-        Some(maker) if !maker.is_alive() => remove(&Tracefs::open()?, name),
-        _ => Err(io::Error::other("its maker is alive, or it is not lbolt's")),
+    if maker(name).is_none_or(|maker| maker.is_alive()) {
+        return Err(io::Error::other("its maker is alive, or it is not lbolt's"));
+    }
+    let (root, began) = (Tracefs::open()?, Instant::now());
+    loop {
+        match remove(&root, name).map_err(|e| (Errno::from_io_error(&e), e)) {
+            Err((Some(Errno::NOENT), _)) => return Ok(()),
+            // In use; or removed just now, and its directory still goes (instance_rmdir,
+            // kernel/trace/trace.c).
+            Err((Some(Errno::BUSY | Errno::NODEV), _)) if began.elapsed() < BUSY => {
+                std::thread::sleep(BUSY / 500);
+            }
+            removed => return removed.map_err(|(_, error)| error),
+        }
     }
 }
 
@@ -324,6 +340,30 @@ mod tests {
             assert_eq!(maker(name), None, "{name}");
         }
         assert!(remove_abandoned("trace-1-2-3").is_err());
+    }
+
+    #[test]
+    fn root_what_is_in_use_for_a_moment_is_removed_after_it() {
+        if !rustix::process::geteuid().is_root() {
+            return println!("skipped: needs root");
+        }
+        let root = Tracefs::open().unwrap();
+        // Of a process that never was: no number is so large.
+        let name = format!("{PREFIX}{}-1-{}", u32::MAX, std::process::id());
+        mkdirat(root.root(), format!("instances/{name}"), Mode::RWXU).unwrap();
+        let pipe = format!("instances/{name}/trace_pipe");
+        let used = openat(root.root(), pipe, OFlags::RDONLY, Mode::empty()).unwrap();
+        assert!(remove(&root, &name).is_err());
+        let removal = std::thread::spawn({
+            let name = name.clone();
+            move || remove_abandoned(&name)
+        });
+        std::thread::yield_now();
+        drop(used);
+        removal.join().unwrap().unwrap();
+        assert!(!abandoned().contains(&name));
+        // Somebody else was first.
+        remove_abandoned(&name).unwrap();
     }
 
     #[test]
