@@ -4,8 +4,8 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, QUICK, Running, wait_for};
-use crate::page::{BROWSER, packages};
+use crate::common::{Ended, Lab, QUICK, Running, wait_for};
+use crate::page::{BROWSER, LIMIT, packages};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -355,10 +355,9 @@ fn the_explorer_holds_in_a_browser() {
     assert_eq!(lab.run("import t.csv -o t").code, 0);
     let served = Served::new(&lab, "t");
     let mut node = Command::new("node");
-    node.args(["--test", "test/explore.test.mjs"]).current_dir(&viewer);
+    node.args(["--test", LIMIT, "test/explore.test.mjs"]).current_dir(&viewer);
     node.env("LBOLT_EXPLORE", served.url()).env("LBOLT_CHROMIUM", BROWSER);
-    let output = node.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.lines().filter(|line| line.contains(" ms,")).for_each(|line| println!("{line}"));
-    assert!(output.status.success(), "{said}");
+    let Ended { code, out, err } = lab.end(node);
+    out.lines().filter(|line| line.contains(" ms,")).for_each(|line| println!("{line}"));
+    assert_eq!(code, 0, "{out}{err}");
 }

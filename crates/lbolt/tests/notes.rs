@@ -275,7 +275,7 @@ fn root_a_device_that_stays_mounted_after_a_kill_is_told_with_what_to_do() {
     let lab = Lab::new();
     // A name that a shell would take for two.
     let at = lab.directory("a t");
-    let script = "trap '' TERM; mount $LBOLT_DEVICE 'a t' && echo $LBOLT_DEVICE > name; \
+    let script = "trap '' TERM; mount $LBOLT_DEVICE 'a t' && echo $LBOLT_DEVICE > name && \
                   while :; do sleep 1; done";
     let mut command = lab.lbolt("device model:cheetah9lp,size=64m --prepare");
     command.args(["mkfs.ext4 -q -F $LBOLT_DEVICE 16m", "--", "sh", "-c", script]);

@@ -121,7 +121,9 @@ fn no_name_reaches_the_terminal_as_it_is() {
         "overhead @ --dry-run",
         "overhead @x",
         "survey @ --dry-run",
-        "record -d @",
+        // A directory of that name lies on a device, which is captured.
+        "record -d @ --duration 100ms",
+        "record -d @/no",
         "record -d @ --dry-run",
         "doctor",
         "doctor --clean",

@@ -215,9 +215,9 @@ fn idle_load_needs_every_cpu() {
     );
     let mut command = lab.command("taskset");
     command.args(["-c", "0", env!("CARGO_BIN_EXE_lbolt")]).args(words.split_whitespace());
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report = Report(serde_json::from_slice(&output.stdout).unwrap());
+    let ended = lab.end(command);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let report = ended.report();
     let idle_load = find(&report, "operation_cpu_idle_load_ns", &[("engine", "psync")]).unwrap();
     assert_eq!(idle_load["verdict"], "not_measured");
     let reason = reason(idle_load);

@@ -7,7 +7,7 @@
 #[path = "../../../xtask/src/viewer/packages.rs"]
 pub(crate) mod packages;
 
-use crate::common::{Lab, QUICK, wait_for};
+use crate::common::{Ended, Lab, QUICK, wait_for};
 use model::record::requests::Provenance;
 use model::record::{
     Commands, Context, FileKey, FileKind, FileNumber, NamedFile, Op, Process, Request,
@@ -22,6 +22,8 @@ const OVERHEAD: &str = "overhead d --ioengine psync,threads --rw randread --bs 4
     --iodepth 1 --overlap 0 --account none --runs 2 --warmup 0 --size 4m";
 const SYNC: &str = "sync d --bs 4k --runs 2 --runtime 20ms --size 1m --numjobs 1";
 pub(crate) const BROWSER: &str = "/usr/bin/chromium";
+/// Of a test in it: what hangs there is named.
+pub(crate) const LIMIT: &str = "--test-timeout=900000";
 
 /// What would run, if it were taken for markup; and what hides and turns text.
 const HOSTILE: &str = "</script><script>taken=1</script><img src=x onerror=taken=2>\u{202e}\"'&\
@@ -399,10 +401,9 @@ fn pages_hold_in_a_browser() {
     let pages: Vec<String> = pages.iter().map(|path| path.display().to_string()).collect();
     let mut node = Command::new("node");
     let tests = ["test/page.test.mjs", "test/chart.test.mjs"];
-    node.arg("--test").args(tests).current_dir(&viewer);
+    node.args(["--test", LIMIT]).args(tests).current_dir(&viewer);
     node.env("LBOLT_PAGES", pages.join("\n")).env("LBOLT_CHROMIUM", BROWSER);
-    let output = node.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.lines().filter(|line| line.contains(" ms")).for_each(|line| println!("{line}"));
-    assert!(output.status.success(), "{said}");
+    let Ended { code, out, err } = lab.end(node);
+    out.lines().filter(|line| line.contains(" ms")).for_each(|line| println!("{line}"));
+    assert_eq!(code, 0, "{out}{err}");
 }

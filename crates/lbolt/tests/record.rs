@@ -238,7 +238,7 @@ fn root_the_flight_recorder_writes_nothing_when_nothing_happens_and_writes_on_a_
     running.signal(rustix::process::Signal::USR1);
     let err = running.err_path();
     running.until("what it says to the signal", || {
-        std::fs::read_to_string(&err).unwrap().contains("SIGUSR1").then_some(())
+        std::fs::read_to_string(&err).unwrap().contains("written because SIGUSR1").then_some(())
     });
     lab.file("over", "");
     let ended = running.wait();

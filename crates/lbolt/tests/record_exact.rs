@@ -3,7 +3,7 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab, Loop, Mounted, Running, key, reason, tool, wait_for};
+use crate::common::{Ended, Lab, Loop, Mounted, Over, Running, key, reason, tool, wait_for};
 use model::record::Context;
 use model::record::requests::RequestFile;
 use rustix::process::Signal;
@@ -57,22 +57,15 @@ fn root_each_request_is_accounted_for_beside_tracers_that_come_and_go() {
                     if is_over.load(Ordering::Relaxed) {
                         break;
                     }
-                    // However long it takes on a busy machine.
-                    let words = format!("record -d {node} -o {other}{round} --duration 150ms");
-                    lab.lbolt(&words).output().unwrap();
+                    lab.run(&format!("record -d {node} -o {other}{round} --duration 150ms"));
                 }
             });
         }
         let mut command = lab.lbolt(&format!("record -d {} -o run --format json --", device.node));
         command.args(["sh", "-c", &readers(&device.node, 2000)]);
-        // However long it takes on a busy machine.
-        let output = command.output();
-        is_over.store(true, Ordering::Relaxed);
-        output.unwrap()
+        let _over = Over(&is_over);
+        lab.end(command)
     });
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let code = ended.status.code().unwrap_or(-1);
-    let ended = Ended { code, out: text(ended.stdout), err: text(ended.stderr) };
     if !is_captured(&ended) {
         return;
     }

@@ -1,7 +1,7 @@
 //! `lbolt storm`: what it finds, that every setting is as it was, and what is refused.
 
 use crate::common::{
-    Lab, Loop, Report, can_make, is_root, is_sound_by_itself, reason, settings_turn,
+    Lab, Loop, Over, Report, can_make, is_root, is_sound_by_itself, reason, settings_turn,
 };
 use host::settings::Snapshot;
 use model::record::subject::StormStream;
@@ -232,9 +232,8 @@ fn root_what_forks_and_who_only_asks_a_server_is_measured() {
                 file.sync_all().unwrap();
             }
         });
-        let asked = storm("asked", "exec sleep 1000");
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        asked
+        let _over = Over(&is_over);
+        storm("asked", "exec sleep 1000")
     });
     assert_eq!(asked.code, 0, "{}", asked.err);
     let sentence = "reads and commits are those of all programs on TARGET's disk:";

@@ -12,8 +12,9 @@ mod patience;
 pub(crate) use golden::golden;
 use model::doubt::Code;
 use model::record::{Doubt, Sample, Subject, Verdict};
+pub(crate) use patience::{Over, cpu_ticks, ends, wait_for};
 use patience::{PATIENCE, wait_while_it_works};
-pub(crate) use patience::{cpu_ticks, wait_for};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -323,9 +324,10 @@ impl Running {
 
     pub(crate) fn wait(mut self) -> Ended {
         let pid = self.child.id();
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let child = &mut self.child;
         let status = wait_while_it_works(
-            "the command's end",
+            &format!("the end of {:?}", words.replace('\0', " ")),
             || cpu_ticks(pid),
             || child.try_wait().unwrap(),
         );
@@ -343,7 +345,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         // Of no effect where it has ended.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = ends(&mut self.child);
     }
 }
 
@@ -539,7 +541,12 @@ impl Mounted {
             .spawn()
             .ok()?;
         let mut line = String::new();
-        BufReader::new(process.stdout.as_mut()?).read_line(&mut line).unwrap();
+        let told = process.stdout.as_mut()?;
+        wait_for("the mount", || {
+            let mut fds = [PollFd::new(&*told, PollFlags::IN)];
+            poll(&mut fds, Some(&Timespec::default())).ok().filter(|ready| *ready > 0)
+        });
+        BufReader::new(told).read_line(&mut line).unwrap();
         let path = at.path().canonicalize().unwrap();
         let seen = format!("/proc/{}/root{}", process.id(), path.display()).into();
         let mounted = Self { process, at, seen };
@@ -565,6 +572,8 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        let _ = self.process.wait();
+        if !ends(&mut self.process) {
+            let _ = self.process.kill();
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! How long tests wait: until something is there, or nobody works on it any more.
 
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// No test waits longer than this for anything: what hangs is to be found, and what is slow beside
 /// twenty other programs is not to be taken for it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Nor longer than so many times that for what gets on: a loop that never ends works, too.
+const MOST: u32 = 4;
 
 /// Waits until something is there.
 pub(crate) fn wait_for<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
@@ -25,11 +30,34 @@ pub(super) fn wait_while_it_works<T>(
         }
         if worked.elapsed() >= PATIENCE {
             let now = cpu_ticks();
-            let gets_on = now > ticks && began.elapsed() < 15 * PATIENCE;
+            let gets_on = now > ticks && began.elapsed() < MOST * PATIENCE;
             assert!(gets_on, "waited in vain for {what}");
             (worked, ticks) = (Instant::now(), now);
         }
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a child ends soon. Who cleans up asks this and goes on: one that the kernel holds, on a
+/// frozen file system say, may end only by what is cleaned up next.
+pub(crate) fn ends(child: &mut Child) -> bool {
+    let began = Instant::now();
+    while child.try_wait().is_ok_and(|status| status.is_none()) {
+        if began.elapsed() >= PATIENCE / 10 {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// Says that it is over when it is dropped, as it is by a panic, too: a thread of a scope that goes
+/// on until then is waited for.
+pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
