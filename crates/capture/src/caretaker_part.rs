@@ -65,6 +65,7 @@ pub fn run() -> anyhow::Result<()> {
         std::thread::sleep(LOOK);
     }
     for command in commands.iter().filter(|command| command.is_alive()) {
+        // What the kernel holds ends by itself when it is let go.
         host::end_tree(command.pid, PATIENCE);
     }
     clean(&other);

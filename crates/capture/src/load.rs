@@ -8,6 +8,7 @@
 use super::caretaker;
 use crate::End;
 use messages::fault::{Fault, failure};
+use messages::output::note;
 use model::process::Started;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
@@ -30,6 +31,8 @@ pub struct Load {
     program: Option<(String, Command)>,
     child: Option<Child>,
     status: Option<ExitStatus>,
+    /// It was killed, and the kernel holds it.
+    is_held: bool,
 }
 
 impl Load {
@@ -40,7 +43,7 @@ impl Load {
             command.args(arguments);
             (program.clone(), command)
         });
-        Self { program, child: None, status: None }
+        Self { program, child: None, status: None, is_held: false }
     }
 
     /// With a variable in its environment.
@@ -89,11 +92,11 @@ impl Load {
         self.child.as_ref().map(Child::id)
     }
 
-    /// Whether there was a command and it has ended; one that cannot be waited for has, too.
+    /// Whether there was a command and it has ended; one that is given up has, too.
     pub fn is_over(&mut self) -> bool {
         let Some(child) = &mut self.child else { return false };
         self.status = self.status.or_else(|| child.try_wait().ok().flatten());
-        self.status.is_some()
+        self.status.is_some() || self.is_held
     }
 
     /// How it ended, where it has.
@@ -109,9 +112,15 @@ impl Load {
         }
         let Some(child) = &mut self.child else { return };
         if !matches!(end, End::Trigger(_)) {
-            host::end_tree(child.id(), PATIENCE);
+            let held = host::end_tree(child.id(), PATIENCE);
+            if let Some(sentence) = of_held(&held) {
+                note(&sentence);
+            }
+            self.is_held = held.contains(&child.id());
         }
-        self.status = child.wait().ok();
+        if !self.is_held {
+            self.status = child.wait().ok();
+        }
     }
 
     /// What the command made of it, if that was no success. Ended by us is none.
@@ -127,6 +136,19 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.end(&End::Signal);
     }
+}
+
+/// What is said of processes that do not end though they were killed.
+fn of_held(held: &[u32]) -> Option<String> {
+    let numbers: Vec<String> = held.iter().map(u32::to_string).collect();
+    (!held.is_empty()).then(|| {
+        format!(
+            "the command was killed, and the kernel holds what is left of it (process {}), as it \
+             does on a disk that does not answer and on a frozen file system: that ends when the \
+             kernel lets it go",
+            numbers.join(", ")
+        )
+    })
 }
 
 /// Where a command prints to whose output is no result: standard output is for what was found.

@@ -17,30 +17,32 @@ use std::time::{Duration, Instant};
 /// How often it is looked who is still there.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How long one that is killed may take to end. The kernel may hold it, and that for ever: for a
+/// disk that does not answer, or on a frozen file system.
+const HELD: Duration = Duration::from_secs(10);
+
 /// Ends a process and what it started: with SIGTERM, and after `patience` with SIGKILL. Returns
 /// when all have ended; the process itself may still have to be waited for by whoever started it.
-pub fn end_tree(pid: u32, patience: Duration) {
-    let Some(mut family) = Family::of(pid) else { return };
+/// Those are given back that the kernel holds: they end when it lets them go.
+pub fn end_tree(pid: u32, patience: Duration) -> Vec<u32> {
+    let Some(mut family) = Family::of(pid) else { return vec![] };
     // Who was asked to end.
     let mut asked = BTreeSet::new();
     let began = Instant::now();
     loop {
         let living = living();
         family.grow(&living);
-        let is_there = |pid: u32, started| living.get(&pid).is_some_and(|s| s.started == started);
-        let is_late = began.elapsed() >= patience;
-        let mut is_over = true;
-        for (pid, started) in &family.known {
-            if !is_there(*pid, *started) {
-                continue;
-            }
-            is_over = false;
-            if asked.insert(*pid) || is_late {
-                send(*pid, *started, if is_late { Signal::KILL } else { Signal::TERM });
-            }
+        let is_there = |pid: &u32, started| living.get(pid).is_some_and(|s| s.started == started);
+        let there = family.known.iter().filter(|(pid, started)| is_there(pid, **started));
+        let there: Vec<(u32, u64)> = there.map(|(pid, started)| (*pid, *started)).collect();
+        if there.is_empty() || began.elapsed() >= patience.saturating_add(HELD) {
+            return there.into_iter().map(|(pid, _)| pid).collect();
         }
-        if is_over {
-            return;
+        let is_late = began.elapsed() >= patience;
+        for (pid, started) in there {
+            if asked.insert(pid) || is_late {
+                send(pid, started, if is_late { Signal::KILL } else { Signal::TERM });
+            }
         }
         std::thread::sleep(LOOK);
     }

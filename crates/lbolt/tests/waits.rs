@@ -4,13 +4,13 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, Mounted, wait_for};
+use crate::common::{Lab, Mounted, ends, wait_for};
 use crate::verdict::{ended_on, made, recorded};
 use model::record::{Context, Process, Wait, WaitKind};
 use std::process::{Child, Command};
 
 /// Makes neither a request nor a call: the file system is frozen while it writes.
-const FROZEN: &str = "exec 9>$AT/log; fsfreeze -f $AT; head -c 4096 /dev/zero >&9 & \
+const FROZEN: &str = "exec 9>$AT/log; fsfreeze -f $AT || exit; head -c 4096 /dev/zero >&9 & \
     until grep -q 'Name:.head' /proc/$!/status && grep -q 'State:.D' /proc/$!/status; do \
     sleep 0.01; done; sleep 0.3; fsfreeze -u $AT; wait; sync -f $AT";
 
@@ -49,6 +49,28 @@ fn root_a_thread_that_hangs_at_the_end_is_counted_until_then_and_is_no_all_clear
     let took_ns = hung.map_or(0, |wait| wait.end_ns - wait.begin_ns);
     assert!(took_ns >= 1_000_000_000, "{waits:?}");
     assert!(ended.out.starts_with("Unknown whether anybody waited"), "{}", ended.out);
+}
+
+#[test]
+fn root_a_command_that_not_even_a_kill_ends_is_left_and_what_was_captured_is_kept() {
+    let lab = Lab::new();
+    let Some((device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
+    let hanging = Hanging::at(&mounted);
+    let words = format!("record -d {} --duration 300ms -o run -- sh -c", device.node);
+    let mut command = lab.lbolt(&words);
+    command.arg("exec head -c 4096 /dev/zero >$AT/log").env("AT", &mounted.seen);
+    let ended = lab.end(command);
+    drop(hanging);
+    if ended.err.contains("failed to load BPF") {
+        return println!("skipped: {}", ended.sentence());
+    }
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("was killed, and the kernel holds"), "{}", ended.err);
+    assert!(lab.path("run/requests.parquet").exists());
+    drop((device, mounted));
+    // Its note stays, for it may have gone on.
+    assert_eq!(lab.run("doctor --clean").code, 0);
+    lab.assert_clean();
 }
 
 /// `keeper` holds the file's lock while its large direct writes go on; `editor`, which starts it
@@ -266,7 +288,7 @@ impl<'m> Hanging<'m> {
 impl Drop for Hanging<'_> {
     fn drop(&mut self) {
         let _ = Command::new("fsfreeze").arg("-u").arg(&self.mounted.seen).status();
-        let _ = self.head.wait();
+        let _ = ends(&mut self.head);
     }
 }
 
