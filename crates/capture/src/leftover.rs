@@ -74,9 +74,9 @@ impl Note {
     pub fn devices(&self) -> impl Iterator<Item = &PathBuf> {
         let sequences = self.sequences.iter().map(Some).chain(std::iter::repeat(None));
         let is_its = |(path, noted): &(&PathBuf, Option<&u64>)| {
-            let is_same = |noted: &u64| host::served::sequence(path) == Some(*noted);
-            let is_its = noted.is_none_or(is_same) || !host::served::is_used(path);
-            self.boot == boot_id() && is_its && path.exists()
+            let is_noted = |noted: &u64| host::served::sequence(path) == Some(*noted);
+            let is_same = noted.is_none_or(is_noted) || !host::served::is_used(path);
+            self.boot == boot_id() && is_same && path.exists()
         };
         self.loops.iter().zip(sequences).filter(is_its).map(|(path, _)| path)
     }

@@ -16,6 +16,7 @@ pub(crate) const TO_OTHERS: &[libc::c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_setns,
     libc::SYS_unshare,
@@ -24,16 +25,23 @@ pub(crate) const TO_OTHERS: &[libc::c_long] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
     libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
     libc::SYS_open_by_handle_at,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
     libc::SYS_reboot,
     libc::SYS_swapon,
     libc::SYS_swapoff,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_acct,
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
@@ -44,9 +52,11 @@ pub(crate) const TO_OTHERS: &[libc::c_long] = &[
     libc::SYS_setuid,
     libc::SYS_setreuid,
     libc::SYS_setresuid,
+    libc::SYS_setfsuid,
     libc::SYS_setgid,
     libc::SYS_setregid,
     libc::SYS_setresgid,
+    libc::SYS_setfsgid,
     libc::SYS_setgroups,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -58,6 +68,10 @@ pub(crate) const TO_OTHERS: &[libc::c_long] = &[
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
+    // Through a ring the kernel does all of the above, and no filter sees it.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
 ];
 /// What only a capture needs.
 pub(crate) const OF_CAPTURE: &[libc::c_long] =
@@ -128,6 +142,10 @@ mod tests {
                 }
                 let refused = TcpListener::bind("127.0.0.1:0").unwrap_err();
                 assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
+                // SAFETY: the kernel refuses the call, or a ring at no address.
+                let ring =
+                    unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, std::ptr::null::<u8>()) };
+                assert_eq!((ring, crate::engine::last_errno()), (-1, rustix::io::Errno::PERM));
                 std::fs::read_to_string("/proc/self/status").unwrap();
                 std::thread::spawn(|| TcpListener::bind("127.0.0.1:0").unwrap_err())
                     .join()

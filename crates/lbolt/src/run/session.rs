@@ -24,7 +24,7 @@ use sim::subject::ModelSubject;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What a session leaves.
@@ -70,7 +70,10 @@ pub(crate) fn reading_control() -> anyhow::Result<Arc<Control>> {
             std::thread::sleep(TO_STOP / 30);
         }
         std::thread::sleep(TO_STOP);
-        note("lbolt: interrupted");
+        // Who waits for the same stream would keep this thread waiting, too.
+        if !is_stuck().load(Ordering::Relaxed) {
+            note("lbolt: interrupted");
+        }
         signal_hook::low_level::exit(130);
     };
     // Without it the command looks at the control all the same.
