@@ -118,6 +118,11 @@ fn say_format(format: &Format, trace: &TraceOptions) {
     note(&format!("read as {}: {how}", format.name()));
 }
 
+/// Whether a name stands for blktrace's files of all CPUs.
+pub fn is_of_cpus(name: &Path) -> bool {
+    files_of_cpus(name) != [name]
+}
+
 /// blktrace's files `NAME.blktrace.CPU`, compressed or not, if there is no file of that name
 /// itself; else the name.
 fn files_of_cpus(name: &Path) -> Vec<PathBuf> {

@@ -111,6 +111,8 @@ fn files_of_idle_cpus_are_empty_and_one_name_stands_for_all() {
         assert_eq!((file.rows(), file.provenance().counts.rejected), (1, 0), "{names}");
     }
     assert_eq!(lab.run("response set/t").out, lab.run("response set/t.blktrace.1").out);
+    let calibrated = lab.run("calibrate set/t -o p.toml");
+    assert!(calibrated.err.contains("read as blktrace"), "{}", calibrated.err);
     lab.run("import set/t.blktrace.0").assert_refused(2, &["t.blktrace.0", "is empty"]);
     lab.run("import set/u").assert_refused(2, &["set/u", "No such file"]);
 }
@@ -185,51 +187,86 @@ fn rows_out_of_order_are_sorted_or_mark_the_verdict() {
     assert!(ended.out.contains("rows follow a row that arrived later"), "{}", ended.out);
 }
 
-/// A table, a listing of events and blktrace's records, each with its last part first: as many
+/// A format of which a trace can be in disorder within one file: what it begins with, and what it
+/// says of the request of a number, one each 100 us.
+type Made = (&'static [u8], fn(u64) -> Vec<u8>);
+
+const MADE: [Made; 6] = [
+    (b"", |n| {
+        let (s, us) = (n / 10_000, n % 10_000 * 100);
+        let line = |us, step, rest| {
+            format!("dd 9 [001] {s}.{us:06}: block:block_rq_{step} () {} + 8 [{rest}]\n", n * 8)
+        };
+        let [issue, complete] =
+            [line(us, "issue: 8,0 R 4096", "dd"), line(us + 70, "complete: 8,0 R", "0")];
+        (issue + &complete).into_bytes()
+    }),
+    (
+        b"application,op_type,request_io_size_bytes,start_time,simulated_disk_start_time,\
+          simulated_latency\n",
+        |n| {
+            let (s, us) = (n / 10_000, n % 10_000 * 100);
+            format!("app,READ,4096,{s}.{us:06},0.0,0.000050\n").into_bytes()
+        },
+    ),
+    (b"IO Type,Init Time (us),IO Time (us),Size (B),Min Offset,Disk\n", |n| {
+        format!("Read,{},50,4096,0x{:x},1\n", n * 100, n * 4096).into_bytes()
+    }),
+    (b"", |n| {
+        let (us, offset) = (n * 100 + 50, n * 4096);
+        format!("DiskRead, {us}, a (7), 1, 0x{n:x}, 0x{offset:x}, 0x1000, 50, 1, 0x0, 40\n").into()
+    }),
+    (b"$$TR_IOREC-1.3 (made)\n\x0c", |n| {
+        let (s, us) = (n as u32 / 10_000, n as u32 % 10_000 * 100);
+        let words = [56, 4 << 16 | 1, s, us, 10, 50, 4096, n as u32 * 16, 0x100, 4, 1, 1, 0, 1];
+        words.map(u32::to_be_bytes).concat()
+    }),
+    (b"", |n| {
+        // Issued and completed: the action, its category, and that it is a read.
+        let record = |later_ns: u64, action: u32| {
+            let begin = [0x6561_7407_u32, 0].map(u32::to_le_bytes).concat();
+            let place = [n * 100_000 + later_ns, n * 8].map(u64::to_le_bytes).concat();
+            let rest = [4096, action | 1 << 16, 77, 8 << 20, 0, 0].map(u32::to_le_bytes).concat();
+            [begin, place, rest].concat()
+        };
+        [record(0, 7 | 1 << 22), record(50_000, 8 | 1 << 23)].concat()
+    }),
+];
+
+/// The requests of an imported trace, of whose order nothing is wrong: when each began and ended,
+/// and where it is.
+fn rows_in_order(lab: &Lab, name: &str) -> Vec<(Option<i64>, Option<i64>, Option<u64>)> {
+    let ended = lab.run(&format!("import {name} -o run-{name}"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let file = RequestFile::open(&lab.path(&format!("run-{name}/requests.parquet"))).unwrap();
+    let counts = file.provenance().counts;
+    let wrong = (counts.unsorted, counts.out_of_order, counts.orphaned, counts.rejected);
+    assert_eq!(wrong, (0, 0, 0, 0), "{name}");
+    let mut reader = file.read_all().unwrap();
+    let mut all = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        let known =
+            |row: model::record::Request| (row.arrival_ns(), row.completed_ns, row.offset_bytes);
+        all.extend(batch.rows().map(known));
+    }
+    all
+}
+
+/// A table, listings of events and of requests, and records, each with its last part first: as many
 /// requests come of it, with the same times, as of the parts in order.
 #[test]
 fn whatever_the_order_the_requests_are_the_same() {
     let lab = Lab::new();
-    let perf = |n: u64| {
-        let (s, us) = (n / 10_000, n % 10_000 * 100);
-        let head = |us: u64| format!("dd 9 [001] {s}.{us:06}: block:block_rq_");
-        format!(
-            "{}issue: 8,0 R 4096 () {} + 8 [dd]\n{}complete: 8,0 R () {} + 8 [0]\n",
-            head(us),
-            n * 8,
-            head(us + 70),
-            n * 8
-        )
-    };
-    let thesios =
-        |n: u64| format!("app,READ,4096,{}.{:06},0.0,0.000050\n", n / 10_000, n % 10_000 * 100);
-    let named = "application,op_type,request_io_size_bytes,start_time,simulated_disk_start_time,\
-        simulated_latency\n";
-    let of: [(&str, &dyn Fn(u64) -> String); 2] = [("", &perf), (named, &thesios)];
-    for (number, (head, line)) in of.into_iter().enumerate() {
-        let part = |of: std::ops::Range<u64>| of.map(line).collect::<String>();
-        let rows = |name: String, text: String| {
-            lab.file(&name, format!("{head}{text}"));
-            let ended = lab.run(&format!("import {name} -o run-{name}"));
-            assert_eq!(ended.code, 0, "{}", ended.err);
-            let path = lab.path(&format!("run-{name}/requests.parquet"));
-            let file = RequestFile::open(&path).unwrap();
-            let counts = file.provenance().counts;
-            assert_eq!((counts.unsorted, counts.out_of_order, counts.orphaned), (0, 0, 0));
-            let mut reader = file.read_all().unwrap();
-            let mut all = Vec::new();
-            while let Some(batch) = reader.next_batch().unwrap() {
-                let known = |row: model::record::Request| {
-                    (row.arrival_ns(), row.completed_ns, row.offset_bytes)
-                };
-                all.extend(batch.rows().map(known));
-            }
-            all
+    for (number, (head, made)) in MADE.into_iter().enumerate() {
+        let part = |of: std::ops::Range<u64>| of.flat_map(made).collect::<Vec<u8>>();
+        let rows = |name: String, parts: [Vec<u8>; 2]| {
+            lab.file(&name, [head.to_vec(), parts.concat()].concat());
+            rows_in_order(&lab, &name)
         };
-        let wanted = rows(format!("in-order-{number}"), part(0..120_000));
-        let backwards = part(80_000..120_000) + &part(40_000..80_000) + &part(0..40_000);
-        assert_eq!(wanted.len(), 120_000);
-        assert!(rows(format!("backwards-{number}"), backwards) == wanted);
+        let [first, last] = [part(0..40_000), part(40_000..80_000)];
+        let wanted = rows(format!("in-order-{number}"), [first.clone(), last.clone()]);
+        assert_eq!(wanted.len(), 80_000);
+        assert!(rows(format!("backwards-{number}"), [last, first]) == wanted, "{number}");
     }
 }
 

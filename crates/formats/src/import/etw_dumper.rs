@@ -42,6 +42,10 @@ const NAMES: [&[u8]; WANTED] = [
     b"DiskSvcTime",
 ];
 
+/// Beginnings that are kept until the request is completed. Of a request that is never completed
+/// nothing tells that, so at so many all are forgotten.
+const BEGUN_MOST: usize = 1 << 16;
+
 /// What happened to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -150,7 +154,7 @@ struct Reader {
     /// By the number of their kind.
     columns: [Columns<WANTED>; KINDS.len()],
     begun: HashMap<u64, Begun>,
-    /// Begun again with the same identity before they were seen to be completed.
+    /// Begun again with the same identity before they were seen to be completed, or too many.
     forgotten: u64,
 }
 
@@ -191,6 +195,10 @@ impl Reader {
         let begun = origin(fields[PROCESS], intake);
         match KINDS[number].1 {
             Kind::Began => {
+                if self.begun.len() >= BEGUN_MOST {
+                    self.forgotten += self.begun.len() as u64;
+                    self.begun.clear();
+                }
                 self.forgotten += u64::from(self.begun.insert(identity, begun).is_some());
                 Ok(None)
             }
@@ -284,6 +292,19 @@ mod tests {
         assert_eq!((flush.op, flush.offset_bytes, flush.length_bytes), (Op::Flush, None, 0));
         assert_eq!((flush.pid, flush.queued_ns), (Some(7), Some(15_000)));
         assert_eq!(rows[2].unwrap().unwrap().pid, None);
+    }
+
+    #[test]
+    fn beginnings_without_an_end_take_no_more_memory_and_are_counted() {
+        let mut rows = Vec::new();
+        let mut intake = Intake::new(&mut rows, "test");
+        let mut reader = Reader::new();
+        for identity in 0..3 * BEGUN_MOST + 2 {
+            let line = format!("DiskReadInit, {identity}, b.exe ( 7), 1, 0x{identity:x}");
+            assert_eq!(reader.line(line.as_bytes(), &mut intake), Ok(None));
+            assert!(reader.begun.len() <= BEGUN_MOST);
+        }
+        assert_eq!((reader.forgotten, reader.begun.len()), (3 * BEGUN_MOST as u64, 2));
     }
 
     #[test]

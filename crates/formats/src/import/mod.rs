@@ -107,6 +107,10 @@ pub enum ImportError {
         second: PathBuf,
         second_format: &'static str,
     },
+    #[error("import {first} and {second} together: their times count from {first_date} and from \
+             {second_date}; import each file separately",
+            first = first.display(), second = second.display())]
+    Dates { first: PathBuf, first_date: String, second: PathBuf, second_date: String },
     #[error("read {path} as {format}: {why}; check the format")]
     NotThat { path: PathBuf, format: &'static str, why: String },
     #[error("find a request in {path}: it begins with {what}; check that it is a trace of this \

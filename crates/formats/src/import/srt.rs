@@ -17,6 +17,7 @@ use super::binary::{field, fill};
 use super::{Format, Guess, ImportError, Input, Reading};
 use model::record::{Flags, Op, Request};
 use std::io::BufRead;
+use std::path::PathBuf;
 use trace::intake::{Epoch, Intake};
 
 const MAGIC: &[u8] = b"$$TR_IOREC-1.";
@@ -33,8 +34,10 @@ const READ: u32 = 1;
 const ASYNCHRONOUS: u32 = 0x100;
 const SYNCHRONOUS: u32 = 0x0100_0000;
 
+/// The line of the header since when times count.
+const DATE: &str = "tracedate";
 /// Lines of the header that are noted.
-const NOTED: [&str; 3] = ["tracedate", "system", "osversion"];
+const NOTED: [&str; 3] = [DATE, "system", "osversion"];
 
 pub(super) const FORMAT: Format = Format {
     name: "srt",
@@ -52,8 +55,18 @@ fn import(inputs: &mut [Input], intake: &mut Intake) -> Result<(), ImportError> 
     intake.set_zero(0);
     let waits = "flags tell which requests nobody waited for";
     intake.note("waits", waits.to_owned());
+    let mut date: Option<(PathBuf, String)> = None;
     for input in inputs {
         let header = header(input)?;
+        // Times of different dates would lie over each other.
+        let own = value(&header, DATE);
+        if let Some(((first, first_date), second_date)) = date.clone().zip(own.clone())
+            && first_date != second_date
+        {
+            let second = input.path().to_owned();
+            return Err(ImportError::Dates { first, first_date, second, second_date });
+        }
+        date = date.or(own.map(|own| (input.path().to_owned(), own)));
         for name in NOTED {
             if let Some(value) = value(&header, name) {
                 intake.note(name, value);
@@ -208,6 +221,27 @@ mod tests {
             intake.finish().unwrap();
             assert_eq!(rows.len(), 1);
         }
+    }
+
+    #[test]
+    fn files_whose_times_count_from_other_dates_are_not_put_together() {
+        let file = |name, date: &str| {
+            let head = format!("$$TR\ntracedate = \"{date}\";\n\x0c");
+            Input::from_bytes(name, [head.into_bytes(), record(GOOD)].concat()).unwrap()
+        };
+        let read = |dates: [&str; 2]| {
+            let mut rows: Vec<Request> = Vec::new();
+            let mut intake = Intake::new(&mut rows, "test");
+            import(&mut [file("a", dates[0]), file("b", dates[1])], &mut intake)?;
+            intake.finish().unwrap();
+            Ok::<_, ImportError>(rows.len())
+        };
+        assert_eq!(read(["Sat May 30", "Sat May 30"]).unwrap(), 2);
+        let refused = read(["Sat May 30", "Sun May 31"]).unwrap_err().to_string();
+        assert!(
+            refused.contains("a and b together") && refused.contains("Sun May 31"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::modelled::{check, load};
 use super::place::{Needs, System, SystemKind, free_bytes, refuse_idle_consent, system};
 use super::rounds::{nanoseconds, usage};
 use super::target::{ModelTarget, Target};
+use analysis::import::is_of_cpus;
 use cli::CalibrateOptions;
 use experiment::calibrate::{LARGE_BYTES, Plan, cells};
 use host::device::{DeviceNumber, Tree};
@@ -217,13 +218,15 @@ fn of_directory(
     })
 }
 
-/// Whether what is named is a trace: files, or a run's directory.
+/// Whether what is named is a trace: files, one name of several, or a run's directory.
 pub(crate) fn is_trace(targets: &[PathBuf]) -> bool {
     let is_run = |path: &Path| {
         let has = |name: &str| path.join(name).symlink_metadata().is_ok();
         has("requests.parquet") || has("run.json")
     };
-    targets.first().is_some_and(|path| path.is_file() || path.is_dir() && is_run(path))
+    let is_trace =
+        |path: &PathBuf| path.is_file() || path.is_dir() && is_run(path) || is_of_cpus(path);
+    targets.first().is_some_and(is_trace)
 }
 
 /// Refuses what means nothing to a trace.

@@ -44,7 +44,8 @@ macro_rules! tables {
                 let is_plausible =
                     |row: Request| row.queued_ns.is_some_and(|at_ns| times.contains(&at_ns));
                 guess_by_lines(head, is_whole, |line| {
-                    line == HEAD || row(line, devices).is_ok_and(is_plausible)
+                    let mut is_row = |line: &[u8]| row(line, devices).is_ok_and(is_plausible);
+                    unquoted(line, |line| line == HEAD || is_row(line))
                 })
             }
 
@@ -54,7 +55,9 @@ macro_rules! tables {
                     intake.set_one_sided();
                 }
                 let mut devices = Devices::default();
-                each_line_under(inputs, intake, |line, _| row(line, &mut devices))?;
+                each_line_under(inputs, intake, |line, _| {
+                    unquoted(line, |line| row(line, &mut devices))
+                })?;
                 devices.note(intake);
                 Ok(())
             }
@@ -185,6 +188,16 @@ tables! {
         device = device(unit), "no LUN";
         offset_bytes = unsigned(offset), "no offset";
         length_bytes = unsigned(size).and_then(length), "no size";
+    }
+}
+
+/// A line without quotes: some programs write each field of a table, or each text, in quotes, and
+/// no field of a table here holds a separator.
+#[inline]
+fn unquoted<T>(line: &[u8], take: impl FnOnce(&[u8]) -> T) -> T {
+    match memchr::memchr(b'"', line) {
+        None => take(line),
+        Some(_) => take(&line.iter().copied().filter(|byte| *byte != b'"').collect::<Vec<u8>>()),
     }
 }
 

@@ -139,6 +139,28 @@ mod of_msr {
         assert_eq!(row.completed_ns.unwrap() - row.queued_ns.unwrap(), 283_300);
     }
 
+    /// As a program writes it that puts each field, or each text, in quotes.
+    #[test]
+    fn quotes_around_fields_change_nothing() {
+        let plain = "128166385295514663,hm,0,Write,9056014336,2048,2833\n".repeat(9);
+        let all: String =
+            plain.lines().map(|line| format!("\"{}\"\n", line.replace(',', "\",\""))).collect();
+        let texts = plain.replace("hm", "\"hm\"").replace("Write", "\"Write\"");
+        let read = |text: &str| {
+            assert_eq!((msr::FORMAT.guess)(text.as_bytes(), true), Guess::Yes, "{text}");
+            let mut rows: Vec<Request> = Vec::new();
+            let mut intake = Intake::new(&mut rows, "test");
+            let mut inputs = [Input::from_bytes("x", text.as_bytes().to_vec()).unwrap()];
+            crate::import::read(&mut inputs, Some(&msr::FORMAT), &mut intake).unwrap();
+            let (provenance, _) = intake.finish().unwrap();
+            (rows, provenance.notes)
+        };
+        let wanted = read(&plain);
+        assert_eq!(wanted.0.len(), 9);
+        assert_eq!(read(&all), wanted);
+        assert_eq!(read(&texts), wanted);
+    }
+
     #[test]
     fn bad_lines_say_what_is_wrong_with_them() {
         for (line, why) in [
