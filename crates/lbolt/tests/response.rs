@@ -421,3 +421,30 @@ fn root_cgroups_are_told_by_their_paths() {
         assert_eq!(requested("process", &of_dd), Some(count));
     }
 }
+
+/// Thirty reads of a hundred and thirty are never answered, and a minute of others' follows.
+#[test]
+fn a_trace_of_a_hang_is_no_all_clear() {
+    let lab = Lab::new();
+    let (mut trace, mut number) = (String::new(), 0);
+    let mut event = |ms: usize, step: &str, sector: usize| {
+        number += 1;
+        let (s, ns) = (ms / 1000, ms % 1000 * 1_000_000);
+        trace += &format!("8,0 0 {number} {s}.{ns:09} 100 {step} R {sector} + 8 [db]\n");
+    };
+    for n in 0..130 {
+        let at_ms = if n < 100 { 100 * n } else { 10_000 + 2000 * n };
+        ["Q", "D", "C"].iter().enumerate().for_each(|(ms, step)| event(at_ms + ms, step, 8 * n));
+        if n >= 100 {
+            ["Q", "D"].iter().for_each(|step| event(at_ms + 10, step, 8000 + 8 * n));
+        }
+    }
+    lab.file("hang.txt", trace);
+    let told = lab.run("response hang.txt").out.replace('\n', " ");
+    let unknown = "Unknown whether anybody waited long for others: 30 requests have no completion \
+                   in the trace, the first of them made 58.0 s before its end: they hang, or";
+    assert!(told.starts_with(unknown), "{told}");
+    assert_eq!(lab.run("import hang.txt -o run").code, 0);
+    let told = lab.run("response run").out.replace('\n', " ");
+    assert!(told.starts_with(unknown), "{told}");
+}

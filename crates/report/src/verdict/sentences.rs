@@ -13,6 +13,7 @@ use crate::requests::KNOWN_COUNTS;
 use crate::statement::Statement;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
+use model::record::requests;
 use model::record::subject::{Blame, Class, Wait};
 use model::record::{Finding, Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
 use model::units::{counted, show_time_ns};
@@ -28,6 +29,8 @@ const PRESSURE_PERCENT_LEAST: f64 = 2.0;
 const SEEN_PERCENT_LEAST: f64 = 75.0;
 /// Waits of no known device are no all-clear from then on.
 const UNPLACED_NS_LEAST: f64 = 1e9;
+/// Nor are requests that have no completion for so long.
+const UNANSWERED_NS_LEAST: f64 = 1e9;
 /// Where more of the waiting than this could not be compared, nobody knows whether all is clear: if
 /// it is so much, or so much of the time, that it would matter if it were lost.
 const UNKNOWN_PART: f64 = 0.1;
@@ -138,7 +141,12 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
         sentence.map(|sentence| Statement { sentence, finding })
     };
     let of_run = |quantity| told.run.finding(quantity);
+    // It is a reason why all is not clear, else it is said beside.
+    let is_said = |open: &String| lines.iter().any(|line| line.sentence.contains(open));
+    let unanswered = unanswered(told).filter(|open| !is_said(open)).map(|open| open + ".");
     let more = [
+        statement(unanswered, of_run("unanswered_longest_ns")),
+        statement(other_devices(told), None),
         statement(only_slow(told), of_run("slower_than_ns")),
         statement(known(told), told.whole.finding("response_known_count")),
         statement(remedy(told, shown), None),
@@ -154,6 +162,17 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
 /// Which requests were compared, where these are not all.
 fn only_slow(told: &Told<'_>) -> Option<String> {
     crate::requests::only_slow(|quantity| told.run.get(quantity))
+}
+
+/// Devices that are taken for one, as a source tells of more than can be kept apart.
+fn other_devices(told: &Told<'_>) -> Option<String> {
+    let name = requests::other_devices();
+    let (_, values) = told.devices.iter().find(|(of, _)| of.class == name)?;
+    Some(format!(
+        "The trace names more than {} devices: {} of the others count as those of one.",
+        requests::DEVICES_MOST - 1,
+        counted(values.or_zero("requested_count") as u64, "request{s}"),
+    ))
 }
 
 /// Of how many requests the times are known, where many do not tell theirs.
@@ -405,6 +424,9 @@ fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
     if told.tells_no_completion() {
         return format!("{UNKNOWN}: the trace does not tell when its requests were completed.");
     }
+    if let Some(unanswered) = unanswered(told) {
+        return format!("{UNKNOWN}: {unanswered}{most}.");
+    }
     let is_alone = told.run.get("summed_count").is_none_or(|count| count == 0.0);
     if let Some(threshold_ns) = told.run.get("slower_than_ns").filter(|_| is_alone) {
         return format!(
@@ -482,6 +504,24 @@ fn unplaced(told: &Told<'_>) -> Option<String> {
         "threads waited {} without a request ({}) for an unknown device",
         show_time_ns(ns),
         roles.collect::<Vec<_>>().join(", "),
+    ))
+}
+
+/// Requests that have no completion for long, and more than what was lost would explain.
+fn unanswered(told: &Told<'_>) -> Option<String> {
+    let longest = told.run.finding("unanswered_longest_ns")?;
+    let ns = longest.value.filter(|ns| *ns >= UNANSWERED_NS_LEAST)?;
+    if longest.count as f64 <= told.run.or_zero("lost_count") {
+        return None;
+    }
+    let (have, first, hang) = match longest.count {
+        1 => ("has", "", "it hangs, or its completion is missing"),
+        _ => ("have", "the first of them ", "they hang, or their completions are missing"),
+    };
+    Some(format!(
+        "{} {have} no completion in the trace, {first}made {} before its end: {hang}",
+        counted(longest.count, "request{s}"),
+        show_time_ns(ns),
     ))
 }
 

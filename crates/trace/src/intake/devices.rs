@@ -4,6 +4,7 @@
 //! Non-goals: what devices are called.
 
 use model::record::Request;
+use model::record::requests::other_devices;
 use std::collections::HashSet;
 
 /// Devices that are told apart at the most. The largest trace that is published (Tencent's) has
@@ -40,8 +41,7 @@ impl Devices {
 
     /// The note of a device that is none; none where there is none of the kind.
     pub(super) fn note(&self) -> Option<(String, String)> {
-        let note =
-            || (format!("device.{OTHER_DEVICES}"), format!("all beyond {DEVICES_MOST} devices"));
+        let note = || (format!("device.{OTHER_DEVICES}"), other_devices());
         self.has_others.then(note)
     }
 }

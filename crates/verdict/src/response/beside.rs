@@ -60,6 +60,8 @@ impl Response {
             self.areas.add_other((kind, of.map(device), name, traffic));
         }
         self.ticks.merge(other.ticks);
+        other.unanswered.end(other.last_ns);
+        self.unanswered.merge(other.unanswered);
         self.unsorted += other.unsorted;
         self.reversed += other.reversed;
         for theirs in other.devices.into_all() {

@@ -218,6 +218,9 @@ impl Response {
             responses,
             "depth by the clock over arrival rate times mean response",
         ));
+        // Where none is completed, the trace does not tell completions.
+        let unanswered = self.unanswered.finding(self.last_ns).filter(|_| whole.completed() > 0);
+        findings.extend(unanswered);
         let unsorted = Some(self.unsorted as f64);
         findings.push(found(&run, "late_count", unsorted, 1, "while the rows were analysed"));
         let reversed = Some(self.reversed as f64);

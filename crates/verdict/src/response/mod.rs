@@ -36,6 +36,7 @@ mod storms;
 mod summed;
 mod taken;
 mod ticks;
+mod unanswered;
 
 use crate::density::Density;
 use crate::merge::Merge as _;
@@ -60,6 +61,7 @@ pub(crate) use storms::period;
 use taken::Taken;
 pub use ticks::TickCount;
 use ticks::Ticks;
+use unanswered::Unanswered;
 
 /// Slices of the trace's span, at the most, and the width that they begin with: doubled nine times,
 /// it is a second.
@@ -152,6 +154,7 @@ pub struct Response {
     devices: Devices,
     resolution: Resolution,
     ticks: Ticks,
+    unanswered: Unanswered,
     /// Where requests lie over time, where that is wanted.
     density: Option<Density>,
     /// The first arrival, the last arrival, and the last arrival or completion.
@@ -286,6 +289,7 @@ impl Response {
     #[inline(always)]
     fn class(&mut self, row: &Request, taken: &Taken) {
         self.reversed += u64::from(taken.share.is_reversed);
+        self.unanswered.add(row, taken);
         let is_read = row.op == Op::Read && taken.asked_ns().is_some();
         let key = Key {
             combination: Combination::of(row),
@@ -400,6 +404,7 @@ impl Response {
         self.totals.periods.merge(next.totals.periods);
         self.totals.behind.merge(&next.totals.behind);
         self.ticks.merge(next.ticks);
+        self.unanswered.merge(next.unanswered);
         if let (Some(own), Some(theirs)) = (&mut self.density, next.density) {
             own.merge(theirs);
         }

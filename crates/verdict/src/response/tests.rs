@@ -71,6 +71,30 @@ fn reads_are_classed_by_the_writes_that_they_find() {
 }
 
 #[test]
+fn who_asks_and_is_not_answered_is_told_with_since_when() {
+    let open = |op, arrival_ms| Request { completed_ns: None, ..row(op, arrival_ms, 0) };
+    let beneath = Request { above_id: Some(1), ..open(Op::Read, 10) };
+    let hang = [open(Op::Other, 5), beneath, open(Op::Read, 20), open(Op::Write, 40)];
+    let found = analysed(&[vec![row(Op::Read, 0, 1)], hang.to_vec()].concat());
+    let longest = |found: &[Finding]| of_run(found, "unanswered_longest_ns");
+    assert_eq!(longest(&found), Some(20.0 * MS as f64));
+    let counted = found.iter().find(|f| f.quantity == "unanswered_longest_ns");
+    assert_eq!(counted.map(|f| f.count), Some(2));
+    // Where none is answered, the trace does not tell answers.
+    assert_eq!(longest(&analysed(&hang)), None);
+    // Of two traces, each of which has an end of its own.
+    let of = |rows: &[Request]| {
+        let mut response = Response::default();
+        rows.iter().for_each(|row| response.add(row));
+        response
+    };
+    let mut both = Response::default();
+    both.beside(of(&hang), &|command| command, &|device| device);
+    both.beside(of(&[row(Op::Read, 0, 500)]), &|command| command, &|_| 1);
+    assert_eq!(longest(&told(&mut both)), Some(20.0 * MS as f64));
+}
+
+#[test]
 fn the_depth_is_that_of_a_clock_that_looks_every_millisecond() {
     let rows: Vec<Request> = (0..50).map(|n| row(Op::Read, 3 * n, 1 + n * 7 % 11)).collect();
     let found = analysed(&rows);

@@ -86,6 +86,8 @@ quantities! {
         "wall clock at 0 of the trace, since 1970, to 256 ns; of a loss: of its own trace";
     run "cpu_stolen_ns" "ns" "CPU time stolen by the hypervisor, summed over CPUs";
     run "cpu_stolen_percent" "%" "share of all CPUs' time stolen by the hypervisor";
+    run "unanswered_longest_ns" "ns"
+        "time from the first of the requests without a completion to the trace's end";
     run_or_class "unplaced_waits_count" "1"
         "waits of threads without a request, for an unknown device";
     run_or_class "unplaced_waits_ns" "ns" "sum of the waits for an unknown device";

@@ -7,6 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Devices that the rows of a file are of at the most.
 pub const DEVICES_MOST: usize = 6144;
+/// What the last of them is called where there are more: it stands for all that came later.
+pub fn other_devices() -> String {
+    format!("all beyond {} devices", DEVICES_MOST - 1)
+}
+
 /// Devices that were met lately.
 const RECENT: usize = 64;
 

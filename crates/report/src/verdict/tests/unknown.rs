@@ -31,3 +31,42 @@ fn what_a_trace_does_not_tell_is_no_all_clear() {
     assert!(said.starts_with("Nobody waited long for others: none of 500 waits in 90.0 s"));
     assert!(said.contains("flushes; the trace does not tell fsync)"), "{said}");
 }
+
+/// Requests that hang are in no wait: all is not clear, and beside losses they are told of.
+#[test]
+fn requests_without_a_completion_are_no_all_clear() {
+    let run = Subject::this_run();
+    let open = |longest_ns: f64, count: u64, lost: f64| {
+        let longest = Finding::new(&run, "unanswered_longest_ns", Some(longest_ns), count, "");
+        let events = [("lost_count", lost), ("events_count", 9e6)];
+        [vec![longest], self::of(&run, &events)].concat()
+    };
+    let waits = wait("redis", "read", &[("waits_count", 500.0), ("waited_ns", 1e9)]);
+    let said = |open: Vec<Finding>| sentences(&[of_run(), waits.clone(), open].concat()).remove(0);
+    assert_eq!(
+        said(open(60e9, 30, 29.0)),
+        "Unknown whether anybody waited long for others: 30 requests have no completion in the \
+         trace, the first of them made 60.0 s before its end: they hang, or their completions are \
+         missing."
+    );
+    // In flight as the trace ended, or no more than what was lost.
+    for open in [open(1e6, 30, 0.0), open(60e9, 30, 30.0)] {
+        assert!(said(open).starts_with("Nobody waited long for others"));
+    }
+    let beside = sentences(&[checkpoint(), open(60e9, 1, 0.0)].concat());
+    assert!(beside[0].starts_with("postgres: backend lost"), "{beside:?}");
+    let one = "1 request has no completion in the trace, made 60.0 s before its end: it hangs, or \
+               its completion is missing.";
+    assert!(beside.iter().any(|line| line == one), "{beside:?}");
+}
+
+#[test]
+fn devices_that_are_taken_for_one_are_told() {
+    let name = model::record::requests::other_devices();
+    let one = self::of(&Subject::class("device", &name), &[("requested_count", 12.0)]);
+    let said = sentences(&[checkpoint(), one].concat());
+    let told = "The trace names more than 6143 devices: 12 requests of the others count as those \
+                of one.";
+    assert!(said.iter().any(|line| line == told), "{said:?}");
+    assert!(!sentences(&checkpoint()).iter().any(|line| line.contains("devices")));
+}
