@@ -173,7 +173,7 @@ fn one_core_finds_what_all_cores_find() {
         "response run",
         "response run --format json",
         "response run --by process",
-        "response run --by storm",
+        "response run --by burst",
         "response run --from 20 --to 80 --format json",
         "response run --process writer-1",
         "simulate run --model ra81 --format csv",

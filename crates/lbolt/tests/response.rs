@@ -53,8 +53,7 @@ fn the_papers_sample_has_six_responses_of_one_to_three_ticks() {
     let lab = Lab::new();
     lab.file("sample", SAMPLE);
     let ended = lab.run("response sample --ticks");
-    let wanted =
-        "3 responses took 1 ticks.\n2 responses took 2 ticks.\n1 responses took 3 ticks.\n";
+    let wanted = "3 responses took 1 tick.\n2 responses took 2 ticks.\n1 response took 3 ticks.\n";
     assert_eq!((ended.code, ended.out.as_str()), (0, wanted), "{}", ended.err);
     let ended = lab.run("response sample --format json");
     let orphans = |f: &&serde_json::Value| f["quantity"] == "orphaned_count";
@@ -331,7 +330,7 @@ fn root_planted_storms_are_found_and_who_made_them() {
     // The verdict comes before it.
     let mut first = text.lines().take_while(|line| !line.is_empty());
     let is_told =
-        |line: &str| line.contains("storms of writes and flushes to") && line.contains("kworker");
+        |line: &str| line.contains("bursts of writes and flushes to") && line.contains("kworker");
     assert!(first.any(is_told), "{text}");
     assert!(
         text.contains("by what the file system keeps there") && text.contains("inodes"),

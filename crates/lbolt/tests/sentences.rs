@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use crate::bad_input::{NONSENSE, NONSENSE_OF_OVERHEAD};
-use crate::common::{Lab, golden};
+use crate::common::{Lab, golden, tool};
 use crate::several::make_run;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -61,11 +61,14 @@ const FOREIGN: &[&str] = &[
     "wpa-english.csv",
 ];
 
+/// Whether a paragraph is a table, or the legend of one.
+fn is_table(part: &str) -> bool {
+    part.contains("──") || part.lines().any(|line| line.trim().contains("  "))
+}
+
 /// The paragraphs that are no tables, each in one line.
 fn prose(text: &str) -> impl Iterator<Item = String> + '_ {
-    let is_table =
-        |part: &&str| part.contains("──") || part.lines().any(|line| line.trim().contains("  "));
-    let parts = text.split("\n\n").filter(move |part| !is_table(part));
+    let parts = text.split("\n\n").filter(|part| !is_table(part));
     let joined = parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
     joined.filter(|part| !part.is_empty())
 }
@@ -79,29 +82,68 @@ fn told(lab: &Lab, words: &str, text: &mut String) {
     writeln!(text).unwrap();
 }
 
+/// A word without what stands around a number.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| "(),.;:±+-−[]".contains(c))
+}
+
 /// Numbers with their units.
 fn numbers(text: &str) -> Vec<String> {
-    const UNITS: [&str; 8] = ["ns", "µs", "ms", "s", "min", "h", "%", "storms"];
-    let bare = |word: &str| word.trim_matches(|c: char| "(),.;:±".contains(c)).to_owned();
-    let words: Vec<String> = text.split_whitespace().map(bare).collect();
+    const UNITS: [&str; 13] =
+        ["ns", "µs", "ms", "s", "min", "h", "%", "storms", "B/s", "kB/s", "MB/s", "GB/s", "rounds"];
+    let text = text.replace('%', " %");
+    let words: Vec<&str> = text.split_whitespace().map(bare).collect();
     let pairs = words.iter().zip(words.iter().skip(1));
-    let is_one = |(number, unit): &(&String, &String)| {
-        number.parse::<f64>().is_ok() && UNITS.contains(&unit.as_str())
-    };
+    let is_one =
+        |(number, unit): &(&&str, &&str)| number.parse::<f64>().is_ok() && UNITS.contains(unit);
     pairs.filter(is_one).map(|(number, unit)| format!("{number} {unit}")).collect()
 }
 
-/// What a sentence says of a loss; the spans of its storms are no column, and sums over all hosts
-/// no row.
-fn of_losses(text: &str) -> Vec<String> {
-    let sentences = prose(text).filter(|part| part.contains(" lost "));
-    let sentences = sentences.flat_map(|part| {
-        let each = part.split_inclusive(". ").map(str::to_owned).collect::<Vec<_>>();
-        each.into_iter().filter(|one| {
-            !["torms: ", " watched ", "2 hosts, ", "Storms on "].iter().any(|of| one.contains(of))
-        })
-    });
-    sentences.map(|one| one.split(", from ").next().unwrap_or_default().to_owned()).collect()
+/// What the sentences say, but for spans of storms, which are no column, and for sums over all
+/// hosts, which are no row.
+fn sentences(text: &str) -> Vec<String> {
+    const OF_NO_ROW: [&str; 4] = ["torms: ", " watched ", "2 hosts, ", "Storms on "];
+    let is_of_row = |one: &String| !OF_NO_ROW.iter().any(|of| one.contains(of));
+    let each = prose(text)
+        .flat_map(|part| part.split_inclusive(". ").map(str::to_owned).collect::<Vec<_>>());
+    let each = each.filter(is_of_row);
+    each.map(|one| one.split(", from ").next().unwrap_or_default().to_owned()).collect()
+}
+
+/// Holds each number of some sentences to the tables beside them. Says how many there are.
+fn assert_in_tables(words: &str, sentences: &[String], out: &str) -> usize {
+    let tables = out.split("\n\n").filter(|part| is_table(part));
+    let tables = tables.flat_map(str::split_whitespace).map(bare).collect::<Vec<_>>().join(" ");
+    // A share stands in a column of its own, and so does a count.
+    let columns = format!(" {} ", tables.replace('%', " ").replace("  ", " "));
+    let mut seen = 0;
+    for sentence in sentences {
+        for number in numbers(sentence) {
+            let (cell, unit) = number.split_once(' ').unwrap();
+            // Of a history, some columns have their unit in the heading.
+            let is_in_heading = match unit {
+                "%" | "storms" => true,
+                "ms" => columns.contains(" response, ms ") || columns.contains(" response ms "),
+                "s" => columns.contains(" lost s "),
+                _ => false,
+            };
+            let is_cell = |cell: &str| columns.contains(&format!(" {cell} "));
+            let is_told = is_cell(&number) || is_in_heading && is_cell(cell);
+            let is_period = sentence.contains(&format!("one every {number}"));
+            assert!(is_told || is_period, "{words}: {number} of {sentence}\n{out}");
+            seen += 1;
+        }
+    }
+    seen
+}
+
+/// What a command prints on a terminal of 80 columns; none where no terminal can be made.
+fn on_80_columns(lab: &Lab, words: &str) -> Option<String> {
+    tool("script", &["--version"])?;
+    let job = format!("stty cols 80 rows 40; {} {words} 2> said", env!("CARGO_BIN_EXE_lbolt"));
+    let mut command = lab.command("script");
+    command.args(["--quiet", "--flush", "--command", &job, "/dev/null"]).env("SHELL", "/bin/sh");
+    Some(lab.end(command).out.replace('\r', ""))
 }
 
 #[test]
@@ -122,31 +164,49 @@ fn each_number_of_a_loss_stands_in_a_table_below_it() {
         "history both.parquet --by role",
         "history both.parquet --by cause",
         "history both.parquet --by host --every 30s",
+        "history both.parquet --every 10s",
         "fleet both.parquet",
         "fleet both.parquet --by cause",
         "fleet both.parquet --all",
     ] {
         let ended = lab.run(words);
         assert_eq!(ended.code, 0, "{words}: {}", ended.err);
-        let tables = ended.out.split("\n\n").filter(|part| part.contains("──"));
-        let tables = tables.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-        // A share stands in a column of its own, and so does a count.
-        let columns = format!(" {} ", tables.replace(" %", ""));
-        for sentence in of_losses(&ended.out) {
-            for number in numbers(&sentence) {
-                let cell = number.trim_end_matches(" %").trim_end_matches(" storms");
-                // Response times of a history have their unit in the heading.
-                let in_ms =
-                    columns.contains(" response, ms ").then(|| cell.trim_end_matches(" ms"));
-                let is_cell = |cell: &str| columns.contains(&format!(" {cell} "));
-                let is_told = is_cell(cell) || in_ms.is_some_and(is_cell);
-                let is_period = sentence.contains(&format!("one every {number}"));
-                assert!(is_told || is_period, "{words}: {number} of {sentence}\n{}", ended.out);
-                seen += 1;
-            }
+        for out in std::iter::once(ended.out).chain(on_80_columns(&lab, words)) {
+            let mut told = sentences(&out);
+            let is_history = words.starts_with("history");
+            told.retain(|one| is_history || one.contains(" lost "));
+            seen += assert_in_tables(words, &told, &out);
         }
     }
-    assert!(seen > 60, "{seen} numbers");
+    assert!(seen > 70, "{seen} numbers");
+}
+
+/// A comparison's first line, and what a storm is.
+#[test]
+fn each_number_of_an_answer_stands_in_a_table_below_it() {
+    let lab = Lab::new();
+    make_run(&lab.path("host1"), 70, 1, Some(1000));
+    make_run(&lab.path("host2"), 65, 2, Some(1030));
+    for host in ["host1", "host2"] {
+        let csv = format!("export {host} --output-format msr -o {host}.csv");
+        assert_eq!(lab.run(&csv).code, 0);
+        assert_eq!(lab.run(&format!("import {host}.csv -o of_{host}")).code, 0);
+    }
+    let mut seen = 0;
+    for words in [
+        "compare of_host1 of_host2",
+        "compare of_host2 of_host1 --metric all",
+        "storm model:atlas10k --simulate --remedies direct --runs 3 --size 8m",
+    ] {
+        let ended = lab.run(words);
+        assert_eq!(ended.code, 0, "{words}: {}", ended.err);
+        for out in std::iter::once(ended.out).chain(on_80_columns(&lab, words)) {
+            // What follows the answer without a line between is no part of it.
+            let (answer, rest) = out.split_once("\nverdicts  ").unwrap_or((&out, &out));
+            seen += assert_in_tables(words, &sentences(answer), rest);
+        }
+    }
+    assert!(seen > 12, "{seen} numbers");
 }
 
 #[test]

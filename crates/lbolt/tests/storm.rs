@@ -85,9 +85,10 @@ fn root_a_traced_storm_shows_responses_within_the_period() {
     let drawn = |line: &&str| line.contains(['.', ':', 'o', '#']);
     assert!(chart.iter().filter(|line| drawn(line)).count() >= 2, "{}", ended.out);
     assert!(ended.out.contains("began within the period of 300 ms"), "{}", ended.out);
-    // Who waited for whom, in a sentence below.
-    let axis = ended.out.split("requests at a place").nth(1).unwrap();
-    assert!(axis.lines().skip(1).any(|line| line.len() > 20), "{}", ended.out);
+    assert!(ended.out.contains("reads of ext4"), "{}", ended.out);
+    // Who waited for whom, in a sentence below, and what it is held against.
+    let below = ended.out.split("with the others:\n").nth(1).unwrap_or_default();
+    assert!(below.lines().any(|line| line.len() > 20), "{}", ended.out);
     lab.assert_clean();
 }
 

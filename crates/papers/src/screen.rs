@@ -18,7 +18,7 @@ pub fn screen(findings: &[Finding], width: Option<u16>) -> String {
     let papers = [found.of_1980(), found.of_1983(), found.of_1986()];
     let (sentences, tables) = papers.into_iter().flatten().unzip();
     let below = BELOW.to_owned();
-    Screen { sentences, tables, which: "worst", less_needed: &[], below }.text(width)
+    Screen { sentences, tables, which: "worst", less_needed: &[], needed: &[], below }.text(width)
 }
 
 /// What it says, without tables.

@@ -114,7 +114,7 @@ sentences! {
     CountUnknown "unknown: the file was rewritten without its footer's counts, or without some rows"
     NoRegularTimes "no regular interval"
     StormsFew "fewer than 30 writes and flushes"
-    StormsShort "the trace is too short to tell a storm from steady load"
+    StormsShort "the trace is too short to tell a burst from steady load"
     StormsSteady "the arrivals fit a steady load"
     StormsBatches "the load comes in batches throughout"
     StormsFaster "faster arrivals were completed faster: a closed loop"

@@ -7,6 +7,8 @@ use model::units::show_time_ns;
 /// What the chart shows.
 #[allow(missing_debug_implementations, reason = "it has a function")]
 pub struct Folded<'a> {
+    /// What is read.
+    pub target: &'a str,
     /// From one sync to the next, ns; it is due in the middle.
     pub period_ns: u64,
     /// Parts of the period.
@@ -27,8 +29,9 @@ const LABEL: usize = 8;
 /// The chart for a terminal of `width` columns.
 pub fn folded(chart: &Folded<'_>, width: Option<u16>) -> String {
     let title = format!(
-        "Responses of reads against when they began within the period of {}, all periods without \
-         a remedy one over the other; the sync is due at ^",
+        "Responses of the reader's reads of {} against when they began within the period of {}, all \
+         periods without a remedy one over the other; the sync is due at ^",
+        chart.target,
         show_time_ns(chart.period_ns as f64)
     );
     let mark = |count: u64| MARKS.iter().find(|(least, _)| count >= *least).map(|mark| mark.1);
@@ -60,6 +63,7 @@ mod tests {
             _ => 0,
         };
         let chart = Folded {
+            target: "/data",
             period_ns: 5_000_000_000,
             parts: 10,
             count: &count,
@@ -71,6 +75,7 @@ mod tests {
         assert!(body[0].ends_with("|     ."), "{text}");
         assert!(body[1].ends_with("|#        o"), "{text}");
         assert!(body[2].ends_with("+-----^----"), "{text}");
+        assert!(text.starts_with("Responses of the reader's reads of /data against"), "{text}");
         assert!(text.contains("5.00 s") && body[3].ends_with(". 1  : 2  o 8  # 30"), "{text}");
     }
 }

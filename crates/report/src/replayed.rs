@@ -47,8 +47,15 @@ pub fn screen(findings: &[Finding], all: bool, width: Option<u16>) -> String {
     let tables = vec![sheet(findings)];
     let less_needed: &[&str] = if all { &[] } else { &LESS_NEEDED };
     let below = BELOW.to_owned();
-    Screen { sentences: sentences(findings), tables, which: "first", less_needed, below }
-        .text(width)
+    Screen {
+        sentences: sentences(findings),
+        tables,
+        which: "first",
+        less_needed,
+        needed: &[],
+        below,
+    }
+    .text(width)
 }
 
 /// The same as Markdown.

@@ -4,6 +4,7 @@
 //! Non-goals: counting (the findings hold the numbers), printing.
 
 use crate::doubt::sentence;
+use crate::history::stamp;
 use crate::listing::Listing;
 use crate::number::{show_bytes, significant};
 use crate::rows::{Column, Row, plain, rows};
@@ -43,7 +44,8 @@ pub(crate) const DONE_COUNT: Column = ("at the device", "requests", "done_count"
 /// A rest of no more than this is none: the parts are sums of ns.
 const NO_REST_NS: f64 = 1e-3;
 
-/// Whether a column tells what its table does not tell without it: a rest where there is one; what
+/// Whether a column tells what its table does not tell without it: a rest where there is one; the
+/// queue where admission and scheduler, whose sum it is, are not known by themselves; what
 /// the device did where that is more than was requested, as in flush sequences; and where device
 /// times are known of more requests than responses are, these, and no column of nothing but
 /// responses that are not known.
@@ -56,11 +58,19 @@ pub(crate) fn is_news<R>(
     let has_alone = |row: &R| value(row, "device_known_count") > value(row, "response_known_count");
     let has_alone = rows.iter().any(has_alone);
     let is_known = |quantity| rows.iter().any(|row| value(row, quantity).is_some_and(|v| v != 0.0));
+    let tells = |row: &R, part| value(row, part).is_some();
+    let is_unsplit = |row: &R| {
+        tells(row, "wait_mean_ns")
+            && !tells(row, "admission_mean_ns")
+            && !tells(row, "scheduler_mean_ns")
+    };
     match column.2 {
         "response_known_count" => {
             let lacks = |row: &R| value(row, "completed_count") > value(row, column.2);
             is_known(column.2) && rows.iter().any(lacks)
         }
+        // Beside its parts it would count twice.
+        "wait_mean_ns" => rows.iter().any(is_unsplit) && (!has_alone || is_known(column.2)),
         of if has_alone && is_of_response(of) => is_known(of),
         "rest_mean_ns" => {
             rows.iter().any(|row| value(row, "rest_mean_ns").is_some_and(|ns| ns > NO_REST_NS))
@@ -164,8 +174,17 @@ const COUNTS: &[(&str, &str, bool)] = &[
     ("own_count", "of lbolt's own, left out", false),
 ];
 
+/// The quantity of the time that was judged: findings without it say nothing of who waited.
+pub(crate) const VERDICT_SPAN: &str = "verdict_span_ns";
+
+/// The clock at 0.
+pub(crate) const CLOCK_ZERO: &str = "clock_zero_unix_ns";
+
 /// The kernel's own count, which stands beside the trace's.
 const KERNEL_COUNT: &str = "kernel_completed_count";
+
+/// The kernel is asked after the trace begins and before it ends: the trace has more.
+const BY_KERNEL: &str = "Completed by the kernel's own count, from its first reading to its last";
 
 /// A device that is gone or another one at the capture's end.
 const DEVICE_CHANGED: &str = "device_changed_count";
@@ -191,7 +210,11 @@ fn kernel_count(findings: &[Finding], counted: &Finding) -> Option<String> {
     let apart: String = APART.iter().filter_map(of).collect();
     let device = counted.subject.get("device")?;
     let count = counted.value.filter(|count| count.is_finite())?;
-    Some(format!("{device} {} ({} in the trace{apart})", show_count(count), counted.count))
+    Some(format!(
+        "{device} {} ({} in the trace of that time{apart})",
+        show_count(count),
+        counted.count
+    ))
 }
 
 /// What the tracer cost, where it was measured: before the number, quantity, behind it.
@@ -214,14 +237,16 @@ const LEGEND: [(&str, &str); 2] = [
 /// The report for a terminal of `width` columns.
 pub(crate) fn table(findings: &[Finding], width: Option<u16>) -> String {
     let sheet = sheet(findings).map(|sheet| sheet.text(width));
-    let said = said(findings).into_iter().map(|line| hang("", &line, width));
+    let said = said(findings).into_iter().chain(clock_of(findings));
+    let said = said.map(|line| hang("", &line, width));
     sheet.into_iter().chain(said).collect::<Vec<_>>().join("\n")
 }
 
 /// The same as Markdown.
 pub(crate) fn markdown(findings: &[Finding]) -> String {
     let sheet = sheet(findings).map(|sheet| sheet.markdown());
-    let said = said(findings).into_iter().map(|line| format!("{line}\n"));
+    let said = said(findings).into_iter().chain(clock_of(findings));
+    let said = said.map(|line| format!("{line}\n"));
     sheet.into_iter().chain(said).collect::<Vec<_>>().join("\n")
 }
 
@@ -239,17 +264,7 @@ fn sheet(findings: &[Finding]) -> Option<Sheet> {
         return None;
     }
     let value = |row: &Row<Traffic>, quantity| row.value(quantity);
-    // What admission and scheduler are together tells something where they are not known.
-    let tells = |row: &Row<Traffic>, part| value(row, part).is_some();
-    let is_unsplit = |row: &Row<Traffic>| {
-        tells(row, "wait_mean_ns")
-            && !tells(row, "admission_mean_ns")
-            && !tells(row, "scheduler_mean_ns")
-    };
-    let is_shown = |column: &&Column| match column.2 {
-        "wait_mean_ns" => rows.iter().any(is_unsplit),
-        _ => is_news(column, &rows, value),
-    };
+    let is_shown = |column: &&Column| is_news(column, &rows, value);
     let columns: Vec<Column> = COLUMNS.iter().filter(is_shown).copied().collect();
     let mut sheet = Listing::of(&rows)
         .label("device", |row| row.key.0.clone())
@@ -279,7 +294,7 @@ pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
     let (slow, quick) = (value("requests_count")?, value("summed_count")?);
     let all = show_count(slow + quick);
     let figures = "they are in all figures but those by place, by what a request found in flight, \
-                   and of storms of writes.";
+                   and of bursts of writes.";
     let Some(threshold_ns) = value("slower_than_ns") else {
         let quick = show_count(quick);
         return Some(format!("{quick} of {all} requests were summed up by the kernel: {figures}"));
@@ -294,6 +309,19 @@ pub(crate) fn only_slow(value: impl Fn(&str) -> Option<f64>) -> Option<String> {
             show_count(slow),
         ),
     })
+}
+
+/// What the clock on the wall was at 0 of a trace.
+pub(crate) fn clock(zero_unix_ns: f64) -> String {
+    let zero = stamp(zero_unix_ns as i64, "%Y-%m-%d %H:%M:%S%.1fZ");
+    format!("Times count from {zero} (UTC).")
+}
+
+/// The same, where the verdict has not said so.
+fn clock_of(findings: &[Finding]) -> Option<String> {
+    let of = |quantity: &str| findings.iter().find(|finding| finding.quantity == quantity);
+    let zero = of(CLOCK_ZERO).filter(|_| of(VERDICT_SPAN).is_none());
+    zero?.value.map(clock)
 }
 
 /// Lines on the whole trace: what is in it, and what it cost to take.
@@ -329,7 +357,7 @@ pub(crate) fn said(findings: &[Finding]) -> Vec<String> {
         line("In the trace", counts.collect()),
         joined_share(&value),
         line("Unknown, for the file's footer does not tell", unknown.collect()),
-        line("Completed by the kernel's own count", of_kernel.collect()),
+        line(BY_KERNEL, of_kernel.collect()),
         line("Not counted by the kernel", sentences(Verdict::NotMeasured).collect()),
         line("Suspect", sentences(Verdict::Suspect).collect()),
         line("Tracer", costs.collect()),
@@ -372,6 +400,33 @@ mod tests {
             that they serve: 90 as the kernel tells, 9 by place and time";
         assert_eq!(counts(1.0), [line]);
         assert!(said(&[found("joined_by_bio_count", 0.0)]).is_empty());
+    }
+
+    /// The two counts of requests are of two times.
+    #[test]
+    fn the_kernels_count_is_of_the_time_between_its_readings() {
+        let run = Finding::new(&Subject::this_run(), "requests_count", Some(36_287.0), 1, "");
+        let vda = Subject::device("vda");
+        let kernel = Finding::new(&vda, KERNEL_COUNT, Some(36_276.0), 36_276, "");
+        let lines = [
+            "In the trace: 36287 requests",
+            "Completed by the kernel's own count, from its first reading to its last: vda 36276 \
+             (36276 in the trace of that time)",
+        ];
+        assert_eq!(said(&[run, kernel]), lines);
+    }
+
+    /// The verdict says so by itself.
+    #[test]
+    fn the_clock_at_0_is_told_once() {
+        let run = Subject::this_run();
+        let found = |quantity: &str, value| Finding::new(&run, quantity, Some(value), 1, "");
+        let mut findings = vec![found("requests_count", 3.0), found(CLOCK_ZERO, 1e18)];
+        let clock = "Times count from 2001-09-09 01:46:40.0Z (UTC).\n";
+        assert!(table(&findings, None).ends_with(clock), "{}", table(&findings, None));
+        assert!(markdown(&findings).ends_with(clock));
+        findings.push(found(VERDICT_SPAN, 1e9));
+        assert!(!table(&findings, None).contains("Times count"));
     }
 
     /// As in iostat: what is discarded is neither read nor written.

@@ -2,9 +2,10 @@
 
 use crate::experiments::{Experiment, Run};
 use crate::grid::escape_markdown;
+use crate::requests::VERDICT_SPAN;
 use crate::screen::{LINES, joined, limited, paragraphs};
 use crate::statement::Statement;
-use crate::verdict::{self, Shown, VERDICT_SPAN};
+use crate::verdict::{self, Shown};
 use crate::words::{clean, hang};
 use crate::{EXPERIMENTS, calibration_line, joined as times, overhead, requests, survey};
 

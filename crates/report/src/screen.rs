@@ -29,6 +29,8 @@ pub struct Screen {
     pub which: &'static str,
     /// Columns by group and heading: where a terminal is narrow, the first ones go first.
     pub less_needed: &'static [&'static str],
+    /// Those that go where names are as short as they can be.
+    pub needed: &'static [&'static str],
     /// What else there is, and how to see it.
     pub below: String,
 }
@@ -51,7 +53,8 @@ impl Screen {
         let grid = grid.first_rows(rows).narrowed(limit, self.less_needed);
         let notes: String = sheet.said.iter().map(|note| hang("", note, limited(limit))).collect();
         let heading = hang("", &clean(&heading), limited(limit));
-        format!("{heading}{}{notes}", grid.shortened(limit).text(limit))
+        let grid = grid.shortened(limit).narrowed(limit, self.needed);
+        format!("{heading}{}{notes}", grid.text(limit))
     }
 }
 
@@ -123,6 +126,7 @@ mod tests {
             tables: vec![table(200), table(3)],
             which: "first",
             less_needed: &["g dropped"],
+            needed: &[],
             below: "--all has the rest.".into(),
         };
         for width in [None, Some(100), Some(72)] {

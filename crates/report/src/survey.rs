@@ -192,6 +192,7 @@ fn compared(volumes: &[Volume], rows: &[String], below: &str) -> Screen {
         tables: vec![table.sheet("Each volume")],
         which: "first",
         less_needed: &[],
+        needed: &[],
         below: below.to_owned(),
     }
 }

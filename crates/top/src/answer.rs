@@ -8,6 +8,7 @@ use crate::table::{Key, Kind};
 use model::circumstance::Circumstance;
 use model::record::{WAIT_FOR_THREAD, Wait, operations, waited_for};
 use model::text::visible;
+use model::units::counted;
 use std::collections::BTreeMap;
 
 /// A loss is worth a sentence at so much of the victim's waiting, and so much a second.
@@ -81,7 +82,8 @@ pub(crate) fn sentence(window: &Window, span: &str, going_on: &[Wait]) -> String
         .filter(|(key, _)| &*key.operation == operations::EVENTS_LOST)
         .fold(0u64, |all, (_, sum)| all.saturating_add(sum.count));
     if lost_events > 0 {
-        text.push_str(&format!(" {lost_events} events were lost: figures are too low."));
+        let lost = counted(lost_events, "event{s} {was|were} lost: figures are too low.");
+        text.push_str(&format!(" {lost}"));
     }
     text
 }

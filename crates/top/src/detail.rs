@@ -11,6 +11,7 @@ use crate::tally::{Responses, Tally};
 use crate::view::{Column, Item, Subject, figure};
 use model::circumstance::Circumstance;
 use model::record::waited_for;
+use model::units::counted;
 use std::collections::BTreeMap;
 
 /// The columns of an operation.
@@ -92,14 +93,14 @@ fn waits(subject: &Subject, window: &Window) -> Vec<String> {
         let key = loss.key;
         let share = loss.percent.map(|p| format!(", {} % of its waiting", percent(p)));
         format!(
-            "{} lost {} a second waiting for {} on {}{}, {} ({} waits)",
+            "{} lost {} a second waiting for {} on {}{}, {} ({})",
             key.role.as_deref().unwrap_or("-"),
             time(loss.lost * 1e9),
             waited_for(&key.operation),
             key.device.as_deref().unwrap_or("-"),
             share.unwrap_or_default(),
             because(key.other.as_deref().unwrap_or("-")),
-            loss.count,
+            counted(loss.count, "wait{s}"),
         )
     };
     of_it.map(sentence).collect()

@@ -13,6 +13,7 @@ use super::units::UnitSum;
 use super::waits::Kind;
 use super::whole::Verdict;
 use crate::merge::{Merge as _, sum};
+use crate::requests::zero_finding;
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
@@ -155,7 +156,7 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     let mut findings = vec![span.judged(Judgement::default().with(of_stolen(&cpus)))];
     // Of several traces each has a beginning of its own.
     if let [Told { verdict, .. }] = all {
-        findings.extend(verdict.zero(&run));
+        findings.extend(zero_finding(&run, verdict.known.zero_unix_ns));
     }
     all.iter().for_each(|told| findings.extend(told.of_pairs()));
     findings.extend(of_cpus(&cpus));
@@ -213,12 +214,6 @@ impl Verdict {
     fn time_ns(&self) -> Range<i64> {
         let watched_until_ns = self.known.cpus.until_ns().unwrap_or(0);
         self.known.selection.within(self.last_ns.max(watched_until_ns).max(0))
-    }
-
-    /// The clock on the wall at 0.
-    fn zero(&self, of: &Subject) -> Option<Finding> {
-        let zero_unix_ns = self.known.zero_unix_ns? as f64;
-        Some(Finding::new(of, "clock_zero_unix_ns", Some(zero_unix_ns), 1, COUNTED))
     }
 
     /// Where a victim stands among all: roles are numbered as they come.
@@ -343,7 +338,7 @@ impl Verdict {
             let lost = loss.by_op.iter().find(|(known, _)| *known == op);
             findings.extend(lost.map(|(_, ns)| found(name, 100.0 * ns / loss.lost_ns)));
         }
-        findings.extend(self.zero(&subject));
+        findings.extend(zero_finding(&subject, self.known.zero_unix_ns));
         // A slice of time may reach beyond what was looked at.
         let Range { start, end } = self.time_ns();
         let storms = loss.storms_ns.iter();

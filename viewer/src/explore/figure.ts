@@ -42,12 +42,13 @@ const LEAST = 5;
 export class Figure {
   readonly element: HTMLElement;
   private readonly box: HTMLElement;
+  private readonly heading: HTMLElement;
   private plot: uPlot | null = null;
   private drawn: Drawn | null = null;
 
   constructor(
     id: string,
-    title: string,
+    private readonly title: string,
     method: string,
     private readonly height: number,
     private readonly selected: (part: Part) => void,
@@ -55,13 +56,20 @@ export class Figure {
   ) {
     this.box = element("div", { class: "brushed", id, tabindex: "0", role: "group" });
     this.box.style.minHeight = `${height}px`;
-    const caption = element("figcaption", {}, element("h3", {}, title));
+    this.heading = element("h3", {}, title);
+    const caption = element("figcaption", {}, this.heading);
     this.element = element("figure", {}, caption, this.box, element("p", { class: "method" }, method));
     this.box.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.fit()).observe(this.box);
   }
 
-  show(drawn: Drawn): void {
+  /** `what` is what requests it is of. */
+  show(drawn: Drawn, what: string): void {
+    this.heading.textContent = `${this.title}: ${what}`;
+    this.draw(drawn);
+  }
+
+  private draw(drawn: Drawn): void {
     this.drawn = drawn;
     this.plot?.destroy();
     this.box.setAttribute("aria-label", drawn.says);
@@ -70,7 +78,7 @@ export class Figure {
 
   /** Draws it anew, for other colours. */
   again(): void {
-    if (this.drawn !== null) this.show(this.drawn);
+    if (this.drawn !== null) this.draw(this.drawn);
   }
 
   private fit(): void {

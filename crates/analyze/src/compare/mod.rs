@@ -259,8 +259,16 @@ fn hold_intervals(row: &mut Comparison, ends: [Option<(f64, f64)>; 2], effect_pe
         }
         _ if of_a == of_b && of_a.0 == of_a.1 => Outcome::NoDifference,
         _ => {
-            let overlap = "the 95 % intervals of A and B overlap; longer traces may tell";
-            row.reason = Some(overlap.to_owned());
+            let half = (of_a.1 - of_a.0 + of_b.1 - of_b.0) / 2.0;
+            let (a, b) = (row.a.unwrap_or(0.0), row.b.unwrap_or(0.0));
+            let longer = match wider(half, b - a, effect_percent / 100.0 * a).ceil() {
+                times if times > 1.0 && times <= MOST_NEEDED as f64 => {
+                    format!("traces about {times} times as long")
+                }
+                _ => "longer traces".to_owned(),
+            };
+            let overlap = format!("the 95 % intervals of A and B overlap; {longer} may tell");
+            row.reason = Some(overlap);
             Outcome::CannotTell
         }
     };
@@ -465,18 +473,24 @@ fn judge(
         return row;
     }
     row.outcome = Outcome::CannotTell;
+    let mut by_power = |design: Design| {
+        let power = powers.at(design, tested);
+        let units = match measured.deviation {
+            Some(deviation) => power.needed(effect, deviation),
+            None => power.fewest(),
+        };
+        units.map(|units| units * measured.values_of_unit)
+    };
     // Two runs of two moments stay of two moments, however long they are.
     if measured.floor > effect && matches!(question.unit, Unit::Pass | Unit::Stretch) {
-        row.reason = Some(floor_reason(&row.subject, question));
+        // Other experiments cannot be interleaved.
+        let is_cell = matches!(row.subject, Subject::Cell(_)) && question.unit == Unit::Pass;
+        let rounds = is_cell.then(|| by_power(Design::Pairs)).flatten();
+        row.reason = Some(floor_reason(rounds, question));
         return row;
     }
-    let power = powers.at(question.unit.design(), tested);
-    let by_power = match measured.deviation {
-        Some(deviation) => power.needed(effect, deviation),
-        None => power.fewest(),
-    };
-    let by_power = by_power.map(|units| units * measured.values_of_unit);
-    let needed = by_power.map(|needed| needed.max(by_width(measured, interval, effect)));
+    let needed = by_power(question.unit.design());
+    let needed = needed.map(|needed| needed.max(by_width(measured, interval, effect)));
     row.needed = needed.filter(|needed| *needed <= MOST_NEEDED);
     if row.needed.is_none() {
         let unit = question.unit.name();
@@ -485,30 +499,35 @@ fn judge(
     row
 }
 
-/// Why more passes of the same two runs would not tell.
-fn floor_reason(subject: &Subject, question: &Question) -> String {
+/// Why more passes of the same two runs would not tell, and how many rounds of both in turn would.
+fn floor_reason(rounds: Option<usize>, question: &Question) -> String {
     let effect = question.effect_percent;
+    let rounds = rounds.filter(|rounds| *rounds <= MOST_NEEDED);
+    let rounds =
+        rounds.map_or_else(String::new, |rounds| format!("about {rounds} rounds of --abab, or "));
     match question.unit {
         Unit::Stretch => format!(
             "within one trace the load itself changes by more than {effect} %; longer traces of a \
              steady load may tell"
         ),
         _ => format!(
-            "without any change the numbers differ by more than {effect} % (noise); {}at least 4 \
-             runs per side may tell",
-            // Other experiments cannot be interleaved.
-            if matches!(subject, Subject::Cell(_)) { "--abab or " } else { "" }
+            "without any change the numbers differ by more than {effect} % (noise); {rounds}at \
+             least 4 runs per side may tell"
         ),
     }
 }
 
-/// How many values make the interval, and the noise floor, so narrow that it leaves out either 0 or
-/// what matters; more than there are, since these did not.
+/// How many times as many values make half an interval so narrow that it leaves out either 0 or
+/// what matters.
+fn wider(half: f64, shift: f64, effect: f64) -> f64 {
+    (half / shift.abs().max(effect - shift.abs())).powi(2)
+}
+
+/// How many values make the interval, and the noise floor, narrow enough ([`wider`]); more than there
+/// are, since these did not.
 fn by_width(measured: &Measured, interval: Option<(f64, f64)>, effect: f64) -> usize {
     let (Some((low, high)), Some(shift)) = (interval, measured.shift) else { return 0 };
-    let half = ((high - low) / 2.0).max(measured.floor);
-    let wanted = shift.abs().max(effect - shift.abs());
-    let wider = (half / wanted).powi(2);
+    let wider = wider(((high - low) / 2.0).max(measured.floor), shift, effect);
     // A number of no use is not turned into an integer.
     let needed = (measured.values as f64 * wider).min(1e6).ceil() as usize;
     needed.max(measured.values + 1)

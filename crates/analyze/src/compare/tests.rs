@@ -64,6 +64,14 @@ fn noise_that_hides_what_matters_asks_for_more() {
     let row = one(&noisy, &other, &question(Unit::Round));
     assert_eq!(row.outcome, Outcome::CannotTell);
     assert!(row.needed.unwrap() > 30, "{row:?}");
+    // Two runs have another moment each; both in turn have not.
+    let row = one(&noisy, &other, &question(Unit::Pass));
+    assert_eq!((row.outcome, row.needed), (Outcome::CannotTell, None), "{row:?}");
+    let reason = row.reason.unwrap();
+    let rounds = reason.split_once("; about ").and_then(|(_, rest)| rest.split_once(' '));
+    let (rounds, rest) = rounds.unwrap_or_else(|| panic!("{reason}"));
+    assert!((30..1000).contains(&rounds.parse::<usize>().unwrap()), "{reason}");
+    assert_eq!(rest, "rounds of --abab, or at least 4 runs per side may tell");
     let wild = |values: [f64; 5]| values.map(|value| value * value * value);
     let row = one(&wild(noisy), &wild(other), &question(Unit::Pass));
     assert_eq!((row.outcome, row.needed), (Outcome::CannotTell, None));
@@ -415,6 +423,10 @@ fn values_of_whole_traces_differ_where_their_intervals_are_apart() {
         assert_eq!(row.outcome, outcome, "{a:?} {b:?} {row:?}");
         assert!(row.needed.is_none() && compared.tested == 0, "{row:?}");
     }
+    // 4 apart, and 6 is the sum of half of both intervals.
+    let row = compare(&side(4.0, 3.0), &side(8.0, 3.0), &question).rows.remove(0);
+    let longer = "the 95 % intervals of A and B overlap; traces about 3 times as long may tell";
+    assert_eq!(row.reason.as_deref(), Some(longer));
     // Without an interval no longer trace would help.
     let lone = |value| {
         let mut side = side(value, 0.0);

@@ -23,7 +23,7 @@ pub struct Mount {
     pub fs_type: String,
     /// What was mounted: often a device node, else a word of the file system's.
     pub source: PathBuf,
-    /// The options of the mount, then those of the file system, with commas.
+    /// The options of the mount, then those of the file system besides, with commas.
     pub options: String,
     /// The process in whose namespace it was found; none in our own.
     pub pid_seen_in: Option<u32>,
@@ -237,10 +237,12 @@ fn parse_line(line: &[u8], pid: Option<u32>) -> Option<Mount> {
     words.find(|word| word == b"-")?;
     let fs_type = text(words.next()?);
     let source = PathBuf::from(unescape(words.next()?));
-    let options = match words.next() {
-        Some(more) => format!("{},{}", text(mount_options), text(more)),
-        None => text(mount_options),
-    };
+    let (own, of_fs) = (text(mount_options), words.next().map(text).unwrap_or_default());
+    let mut options: Vec<&str> = own.split(',').collect();
+    // That a file system is writable says nothing of a mount that is not, and else nothing new.
+    let is_new = |option: &&str| !option.is_empty() && *option != "rw" && !options.contains(option);
+    options.append(&mut of_fs.split(',').filter(is_new).collect());
+    let options = options.join(",");
     Some(Mount { device, root, mount_point, fs_type, source, options, pid_seen_in: pid })
 }
 
@@ -281,14 +283,16 @@ mod tests {
         assert_eq!(mount.mount_point, Path::new("/mnt/a b"));
         assert_eq!(mount.source, Path::new("/dev/sd\\a"));
         assert_eq!((mount.fs_type.as_str(), mount.pid_seen_in), ("ext4", Some(7)));
-        assert_eq!(mount.options, "rw,noatime,rw,errors=continue");
+        assert_eq!(mount.options, "rw,noatime,errors=continue");
     }
 
     #[test]
     fn a_source_may_be_empty_and_tags_may_be_none() {
         let mount = parse(b"1 2 0:5 / /t rw - tmpfs  rw", None).unwrap().remove(0);
-        assert_eq!((mount.source.as_os_str().len(), mount.options.as_str()), (0, "rw,rw"));
+        assert_eq!((mount.source.as_os_str().len(), mount.options.as_str()), (0, "rw"));
         assert!(parse(b"1 2 0:5 / /t rw tmpfs none rw", None).is_err());
+        let mount = parse(b"1 2 0:5 / /t ro - ext4 /dev/vda ro,errors=continue", None).unwrap();
+        assert_eq!(mount[0].options, "ro,errors=continue");
     }
 
     #[test]

@@ -199,7 +199,13 @@ fn with_system(info: &RunInfo, column: &str) -> RunInfo {
 fn about(a: &Side, b: &Side, ready: &Ready) -> About {
     let mut notes = Vec::new();
     let question = &ready.question;
-    if question.unit == Unit::Pass {
+    let is_same = question.unit != Unit::Round && a.is_same(b);
+    if is_same {
+        let note = "A and B are the same: nothing differs between them, and a row that cannot tell \
+                    shows how coarse its values are";
+        notes.push(note.to_owned());
+    }
+    if question.unit == Unit::Pass && !is_same {
         let is_throughput = |source: &Source| match source {
             Source::Run(info, _) => info.experiment == "throughput",
             Source::Fio(..) => false,
@@ -258,43 +264,51 @@ fn is_open(row: &Comparison, percent: f64) -> bool {
     }
 }
 
+/// Whether a row can be better or worse, of what is measured on both sides.
+fn is_judged(row: &Comparison) -> bool {
+    row.is_measured() && quantity(&row.quantity).is_some_and(|quantity| quantity.better.is_some())
+}
+
+/// `1 finding is`, `3 of 7 findings are`.
+fn are_of(count: usize, all: usize) -> String {
+    let is = if count == 1 { "is" } else { "are" };
+    format!("{count} of {} {is}", counted(all as u64, "finding{s}"))
+}
+
 /// What is suspect decides nothing: a doubted number must fail no build. It is said, so that nobody
-/// takes the exit code for a clean one.
+/// takes the exit code for a clean one; and where nothing else could decide, none is clean.
 fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
-    let worse = || compared.rows.iter().filter(|row| is_regression(row, percent));
-    let suspect = worse().filter(|row| row.is_suspect()).count();
-    let measured = compared.rows.iter().filter(|row| row.is_measured()).count();
-    let are = |count: usize| if count == 1 { "is" } else { "are" };
-    let of_findings =
-        |count: usize, all: usize| format!("{count} of {}", counted(all as u64, "finding{s}"));
+    let count = |is: &dyn Fn(&Comparison) -> bool| compared.rows.iter().filter(|r| is(r)).count();
+    let is_worse = |row: &Comparison| is_regression(row, percent);
+    let measured = count(&Comparison::is_measured);
+    let (judged, suspect) = (count(&is_judged), count(&|row| is_judged(row) && row.is_suspect()));
     if suspect > 0 {
+        let worse = count(&|row| is_worse(row) && row.is_suspect());
+        let worse = counted(worse as u64, "of them {is|are} worse by");
+        let suspect = are_of(suspect, judged);
         note(&format!(
-            "{} that {} worse by {percent} % or more {} suspect and not counted in the exit code",
-            of_findings(suspect, worse().count()),
-            are(worse().count()),
-            are(suspect)
+            "{suspect} suspect and not counted in the exit code: {worse} {percent} % or more"
         ));
     }
-    let sure = worse().count() - suspect;
+    let sure = count(&|row| is_worse(row) && !row.is_suspect());
     if sure > 0 {
-        let found = of_findings(sure, measured);
-        let sentence = format!("{found} {} worse by {percent} % or more", are(sure));
+        let sentence = format!("{} worse by {percent} % or more", are_of(sure, measured));
         return Err(failure(Fault::Worse, sentence));
     }
     // What was not measured has doubts that say why.
-    let is_counted = |row: &&Comparison| !row.is_measured() || !row.is_suspect();
-    let open = compared.rows.iter().filter(is_counted).filter(|row| is_open(row, percent));
-    let (open, missing): (Vec<_>, Vec<_>) = open.partition(|row| row.is_measured());
-    let may_be = |open: usize| {
-        format!("{} may be; the verdicts say what would tell", of_findings(open, measured))
-    };
-    let lacks = |rows: usize| {
-        let rows = counted(rows as u64, "finding{s}");
-        format!("B lacks {rows} that A measured; --all shows why")
-    };
+    let missing = count(&|row| !row.is_measured() && is_open(row, percent));
+    let open = count(&|row| row.is_measured() && !row.is_suspect() && is_open(row, percent));
+    let of_measured = counted(measured as u64, "finding{s}");
     let parts = [
-        (!open.is_empty()).then(|| may_be(open.len())),
-        (!missing.is_empty()).then(|| lacks(missing.len())),
+        (open > 0)
+            .then(|| format!("{open} of {of_measured} may be; the verdicts say what would tell")),
+        (judged > 0 && suspect == judged).then(|| {
+            format!("0 of {} could decide: all are suspect", counted(judged as u64, "finding{s}"))
+        }),
+        (missing > 0).then(|| {
+            let findings = counted(missing as u64, "finding{s}");
+            format!("B lacks {findings} that A measured; --all shows why")
+        }),
         (measured == 0).then(|| "no finding is measured on both sides".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

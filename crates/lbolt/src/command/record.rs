@@ -25,6 +25,7 @@ use messages::output::terminal_width;
 use messages::ticker::Ticker;
 use model::record::Finding;
 use model::record::requests::Provenance;
+use model::units::counted;
 use report::screen::limited;
 use report::verdict::Shown;
 use report::visible_findings;
@@ -184,9 +185,9 @@ fn write(
 ) -> Option<RowsError> {
     if last.crowded_out() > 0 {
         say(&format!(
-            "{} requests of the last {:?} did not fit into --keep-size, so the records start \
-             later; give a larger --keep-size",
-            last.crowded_out(),
+            "{} of the last {:?} did not fit into --keep-size, so the records start later; give a \
+             larger --keep-size",
+            counted(last.crowded_out(), "request{s}"),
             last.keep()
         ));
     }
@@ -231,16 +232,16 @@ fn lost(provenance: &Provenance) -> Vec<String> {
         ("lost.runs.", "the kernel skipped runs of the tracer (notes lost.runs)"),
         ("lost.second", "the buffer for steps in process 1 was full"),
     ];
-    let (unknown, counted): (Vec<_>, Vec<_>) =
+    let (unknown, known): (Vec<_>, Vec<_>) =
         provenance.notes.iter().partition(|(_, lost)| *lost == UNKNOWN);
-    let is_counted = |of: &str| counted.iter().any(|(note, _)| note.starts_with(of));
+    let is_counted = |of: &str| known.iter().any(|(note, _)| note.starts_with(of));
     let whys = WHYS.iter().filter(|(note, _)| is_counted(note)).map(|(_, why)| *why);
     let whys = match whys.collect::<Vec<_>>().join(", and ") {
         none if none.is_empty() => "it is unknown why".into(),
         whys => whys,
     };
     let lost = provenance.counts.lost;
-    let counted = (lost > 0).then(|| format!("{lost} events were lost: {whys}"));
+    let told = (lost > 0).then(|| counted(lost, "event{s} {was|were} lost: ") + &whys);
     let new: Vec<&str> =
         unknown.iter().filter_map(|(note, _)| note.strip_prefix(NEW_CPU)).collect();
     let uncounted = (!new.is_empty()).then(|| {
@@ -250,7 +251,7 @@ fn lost(provenance: &Provenance) -> Vec<String> {
             new.join(", ")
         )
     });
-    counted.into_iter().chain(uncounted).collect()
+    told.into_iter().chain(uncounted).collect()
 }
 
 /// The verdict's screen and what the capture says of itself, or the findings in another format.

@@ -81,6 +81,11 @@ impl Side {
             .collect()
     }
 
+    /// Whether it is of the very runs or files that another side is of.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.sources.iter().map(Source::identity).eq(other.sources.iter().map(Source::identity))
+    }
+
     fn is_fio(&self) -> bool {
         self.sources.iter().all(|source| matches!(source, Source::Fio(..)))
     }
@@ -110,6 +115,14 @@ impl Side {
 }
 
 impl Source {
+    /// What it is, wherever it lies.
+    fn identity(&self) -> (&str, &str) {
+        match self {
+            Self::Run(info, _) => (&info.name, &info.started),
+            Self::Fio(path, _) => (path, ""),
+        }
+    }
+
     fn started(&self) -> &str {
         match self {
             Self::Run(info, _) => &info.started,
@@ -345,7 +358,7 @@ pub(crate) fn ready(
         _ => Unit::Run,
     };
     let machine_percent = match (unit, a.infos().as_slice(), b.infos().as_slice()) {
-        (Unit::Pass, [a], [b]) => machine_percent(a, b).unwrap_or(0.0),
+        (Unit::Pass, [of_a], [of_b]) if !a.is_same(b) => machine_percent(of_a, of_b).unwrap_or(0.0),
         _ => 0.0,
     };
     let question = Question {

@@ -91,6 +91,7 @@ pub fn table(fleet: &Fleet, about: &About) -> String {
         tables: findings.into_iter().chain([lines]).collect(),
         which: if fleet.by == FleetBy::Hour { "first" } else { "worst" },
         less_needed: LESS_NEEDED,
+        needed: &[],
         below: "--all has every line; --by model, firmware, kernel, role, cause or hour; \
                 docs/guide/fleet.md explains the columns."
             .into(),

@@ -30,19 +30,8 @@ const LEAST_LOST_NS: f64 = 1e7;
 /// Less is 0 in a column of seconds.
 const LEAST_TOLD_NS: f64 = 5e6;
 /// What is left out first where a terminal is narrow.
-const LESS_NEEDED: &[&str] = &[
-    "each",
-    "storms",
-    "dkB/s",
-    "areq-sz",
-    "aqu-sz",
-    "response, ms p50",
-    "await",
-    "rkB/s",
-    "wkB/s",
-    "%util",
-    "tps",
-];
+const LESS_NEEDED: &[&str] =
+    &["dkB/s", "areq-sz", "aqu-sz", "response, ms p50", "await", "rkB/s", "wkB/s", "%util", "tps"];
 
 /// How a table is shown.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +64,7 @@ pub fn table(overview: &Overview, notes: &[String], shown: Shown) -> String {
             tables: losses(overview).into_iter().chain([sheet]).collect(),
             which: if overview.by == By::Time { "first" } else { "most important" },
             less_needed: LESS_NEEDED,
+            needed: &["on", "for"],
             below:
                 "--by says who, --every how fine, --wide all columns; docs/guide/history.md says \
                     what the columns are."
@@ -119,6 +109,14 @@ fn losses(overview: &Overview) -> Option<Sheet> {
             0 => String::new(),
             _ => show_time_ns(told::storm_ns(loss)),
         });
+    let worst = |loss: &&Loss| told::worst_ns(loss, overview);
+    let listing = match rows.iter().any(|loss| worst(loss).is_some()) {
+        true => {
+            let text = |loss: &&Loss| worst(loss).map_or_else(String::new, show_time_ns);
+            listing.figure("", "at worst", text)
+        }
+        false => listing,
+    };
     (!rows.is_empty()).then(|| listing.sheet("Who lost most"))
 }
 
@@ -147,7 +145,8 @@ fn sheet(overview: &Overview, who_chars: Option<usize>) -> Sheet {
         // What is less than nothing is chance.
         let lost_s = |line: &&Line| figure(Some(line.lost_ns.max(0.0) / 1e9));
         listing = listing.remark("lost most", |line| who(line, overview.by, who_chars));
-        if overview.by != By::Time {
+        let is_lost = lines.iter().any(|line| line.lost_ns >= LEAST_TOLD_NS);
+        if overview.by != By::Time || is_lost {
             listing = listing.figure("", "lost s", lost_s);
         }
     }
@@ -301,6 +300,8 @@ fn length(ns: f64) -> String {
 mod tests {
     use super::*;
 
+    const S: i64 = 1_000_000_000;
+
     #[test]
     fn what_is_no_role_is_told_in_words() {
         let pair = Pair { victim: "app".into(), cause: "<held>".into(), ..Pair::default() };
@@ -314,5 +315,49 @@ mod tests {
         let text = markdown(&overview, &[]);
         assert!(!text.contains("the hypervisor"), "a cause of nothing: {text}");
         assert!(text.contains("| a delay outside the device |"), "{text}");
+    }
+
+    /// What the sentences tell is in the table, however narrow the terminal is.
+    #[test]
+    fn numbers_of_a_loss_stay_where_names_are_long() {
+        let text = |text: &str| text.to_owned();
+        let pair = Pair {
+            host: String::new(),
+            victim: text("postgres: backend (shop/db-0/postgres)"),
+            operation: text("fdatasync"),
+            device: text("web1:nvme0n1"),
+            cause: text("postgres: checkpointer (shop/db-0/postgres)"),
+        };
+        let loss = Loss {
+            pair: pair.clone(),
+            lost_ns: 49e9,
+            percent: Some(41.9),
+            worst_unix_ns: (3600 * S, 3660 * S),
+            worst_lost_ns: 12.3e9,
+            half_ns: Some(2.1e9),
+            storms: (13, 6_500_000_000),
+            matters: true,
+            ..Loss::default()
+        };
+        let other = Pair { operation: text("read"), ..pair.clone() };
+        let losses = vec![loss.clone(), Loss { pair: other, ..loss }];
+        let line = Line { lost_ns: 49e9, who: Some((pair, 49e9)), ..Line::default() };
+        let overview = Overview {
+            losses,
+            lines: vec![line],
+            span_unix_ns: (0, 36_000 * S),
+            watched_ns: 36_000 * S as u64,
+            ..Overview::default()
+        };
+        for width in [72, 80, 100, 160] {
+            let shown = Shown { width: Some(width), is_wide: false, shows_all: false };
+            let text = table(&overview, &[], shown);
+            assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{text}");
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let (sentences, tables) = text.split_once("Who lost most").unwrap();
+            for number in ["49.0 s", "2.10 s", "41.9 %", "13", "500 ms", "12.3 s"] {
+                assert!(sentences.contains(number) && tables.contains(number), "{number}: {text}");
+            }
+        }
     }
 }

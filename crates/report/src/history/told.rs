@@ -89,14 +89,10 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
     let within = loss.half_ns.filter(|half_ns| *half_ns > 0.0);
     let within = within.map_or(String::new(), |half_ns| format!(" ± {}", show_time_ns(half_ns)));
     let (from, until) = loss.worst_unix_ns;
-    let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
-    let when = match (until - from) * 2 >= span_ns {
-        true => String::new(),
-        false => {
-            let most = show_time_ns(loss.worst_lost_ns.min(loss.lost_ns));
-            format!("; {most} of it from {} to {}", at(overview, from), at(overview, until))
-        }
-    };
+    let when = worst_ns(loss, overview).map_or(String::new(), |ns| {
+        let most = show_time_ns(ns);
+        format!("; {most} of it from {} to {}", at(overview, from), at(overview, until))
+    });
     format!(
         "{} lost {about}{}{within} to {}, waiting for {}{on}{percent}{}{when}.",
         name(&pair.victim),
@@ -105,6 +101,13 @@ fn of_loss(loss: &Loss, overview: &Overview) -> String {
         waited_for(&name(&pair.operation)),
         storms(loss),
     )
+}
+
+/// What was lost in the time in which most was, where that is but a part of the whole time.
+pub(super) fn worst_ns(loss: &Loss, overview: &Overview) -> Option<f64> {
+    let (from, until) = loss.worst_unix_ns;
+    let span_ns = overview.span_unix_ns.1 - overview.span_unix_ns.0;
+    ((until - from) * 2 < span_ns).then(|| loss.worst_lost_ns.min(loss.lost_ns))
 }
 
 /// `, in 120 storms of 1.20 s on average, one every 30.0 s`.
@@ -258,7 +261,10 @@ fn disturbances(overview: &Overview) -> Option<String> {
         (count > 0).then(|| format!("the clock was set {way} {}, by {by} in all", times(count)))
     };
     let events = (overview.events_lost > 0).then(|| {
-        format!("{} events were lost and are missing from all figures", overview.events_lost)
+        counted(
+            overview.events_lost,
+            "event{s} {was|were} lost and {is|are} missing from all figures",
+        )
     });
     let from_issue = (overview.from_issue > 0).then(|| {
         format!(

@@ -73,8 +73,8 @@ const SIDES: [&str; 3] = ["reads", "writes", "flushes"];
 /// What is opened, and what stands over it; `all` storms there are.
 pub(super) fn said(shown: usize, all: usize) -> Option<String> {
     let more = all.saturating_sub(shown);
-    let what = "A storm is a burst of writes or flushes that a steady load does not explain; they \
-        are marked over the figures of time.";
+    let what = "Bursts of writes or flushes, which a steady load does not explain, are marked over \
+        the figures of time.";
     let which = "by what reads behind it took in all, then by its requests";
     match (shown, more) {
         (0, _) => None,
@@ -153,7 +153,7 @@ fn responses(storm: &Storm) -> Table {
         })
     });
     Table {
-        title: "Responses in it, and outside of all storms of the device".into(),
+        title: "Responses in it, and outside of all bursts on the device".into(),
         cells: listing.grid().cells(),
         ..Table::default()
     }

@@ -29,7 +29,8 @@ pub struct Traced {
 }
 
 /// What stands under a figure that has marks.
-const MARKED: &str = "Above it: when there were storms; numbers are those that are opened below.";
+const MARKED: &str =
+    "Above it: when there were bursts of writes; numbers are those that are opened below.";
 
 /// Devices of a run that are shown over time on a page of so many runs: the page stays small.
 fn most_devices(runs: usize) -> usize {

@@ -1,5 +1,5 @@
 //! A trace's charts of classes: box plots, as the 1986 paper's figures show them, and what reads
-//! take behind storms.
+//! take behind bursts.
 //!
 //! Non-goals: drawing; density over time (the page has it of its own).
 
@@ -63,7 +63,13 @@ fn counts(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     });
     let found: Vec<Entry> = found.collect();
     let axis = Axis::new("requests", "1", Scale::Log);
-    let chart = Chart::rows("counts", "How many took how long", Kind::Dots, axis, &found)?;
+    let chart = Chart::rows(
+        "counts",
+        "How many requests, of all devices, took how long",
+        Kind::Dots,
+        axis,
+        &found,
+    )?;
     let method = "Requests by the time from queueing (else issue) to completion. Figure 1 of the \
         1986 paper.";
     Some(chart.by(method))
@@ -112,11 +118,11 @@ fn boxes(runs: &[(&Named<'_>, Classes)], (id, title, by, most, paper): &Boxes) -
     Some(if rows.len() > MOST { chart } else { chart.half() })
 }
 
-/// Reads behind storms of writes and flushes, and the others.
+/// Reads behind bursts of writes and flushes, and the others.
 fn behind(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     const READS: [(&str, &str); 4] = [
-        ("behind a storm, median", "reads_behind_p50_ns"),
-        ("behind a storm, p99", "reads_behind_p99_ns"),
+        ("behind a burst, median", "reads_behind_p50_ns"),
+        ("behind a burst, p99", "reads_behind_p99_ns"),
         ("other reads, median", "reads_apart_p50_ns"),
         ("other reads, p99", "reads_apart_p99_ns"),
     ];
@@ -128,8 +134,8 @@ fn behind(runs: &[(&Named<'_>, Classes)]) -> Option<Chart> {
     });
     let found: Vec<Entry> = found.collect();
     let axis = Axis::new("response of reads", "ns", Scale::Log);
-    let chart = Chart::rows("storms", "Reads behind storms", Kind::Dots, axis, &found)?;
-    let method = "Storms are stretches of writes and flushes that stand out of their time; reads \
+    let chart = Chart::rows("storms", "Reads behind bursts of writes", Kind::Dots, axis, &found)?;
+    let method = "Bursts of writes and flushes stand out of their time; reads \
         that found one outstanding, and the others.";
     Some(chart.by(method))
 }

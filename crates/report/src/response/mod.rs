@@ -17,6 +17,7 @@ use crate::words::hang;
 pub(crate) use chart::all as charts;
 use classes::Classes;
 use model::record::Finding;
+use model::units::counted;
 use std::fmt::Write as _;
 
 /// The report for a terminal of `width` columns.
@@ -54,13 +55,13 @@ pub const CLASSES: [&str; 11] = [
     "structure",
     "region",
     "start",
-    "storm",
+    "burst",
 ];
 
 /// The tables of one kind of classes, each with so many rows at the most.
 pub fn by(findings: &[Finding], by: &str, top: usize, width: Option<u16>) -> String {
     let classes = Classes::of(findings);
-    let is_wanted = |kind: &str| kind == by || (by == "storm" && kind.starts_with("storms"));
+    let is_wanted = |kind: &str| kind == by || (by == "burst" && kind.starts_with("storm"));
     let tables = tables::some(&classes, is_wanted, top).into_iter();
     let texts = tables.map(|(heading, grid)| format!("{heading}\n{}", grid.text(width)));
     let text = texts.collect::<Vec<_>>().join("\n");
@@ -76,7 +77,10 @@ pub fn ticks(counts: impl Iterator<Item = (u64, u64)>, is_csv: bool) -> String {
     for (ticks, responses) in counts {
         let _ = match is_csv {
             true => writeln!(text, "{ticks},{responses}"),
-            false => writeln!(text, "{responses} responses took {ticks} ticks."),
+            false => {
+                let responses = counted(responses, "response{s} took");
+                writeln!(text, "{responses} {}.", counted(ticks, "tick{s}"))
+            }
         };
     }
     if text.is_empty() {
@@ -125,10 +129,11 @@ mod tests {
 
     #[test]
     fn ticks_are_told_in_the_papers_words() {
-        let counts = || [(0, 7480), (1, 47_922)].into_iter();
-        let paper = "7480 responses took 0 ticks.\n47922 responses took 1 ticks.\n";
+        let counts = || [(0, 7480), (1, 47_922), (9, 1)].into_iter();
+        let paper = "7480 responses took 0 ticks.\n47922 responses took 1 tick.\n1 response took \
+            9 ticks.\n";
         assert_eq!(ticks(counts(), false), paper);
-        assert_eq!(ticks(counts(), true), "ticks,responses\n0,7480\n1,47922\n");
+        assert_eq!(ticks(counts(), true), "ticks,responses\n0,7480\n1,47922\n9,1\n");
         assert_eq!(ticks(std::iter::empty(), false), "The trace tells of no responses.\n");
     }
 
@@ -157,6 +162,23 @@ mod tests {
         let slopes = text.split("each KiB adds").nth(1).unwrap();
         let slopes = slopes.split("\n\n").next().unwrap();
         assert!(slopes.contains("n.m.") && !slopes.contains("flush"), "{text}");
+    }
+
+    /// The mean times in the parts sum to the response.
+    #[test]
+    fn a_part_does_not_stand_beside_parts_of_its_own() {
+        let text = |parts: &[&str]| {
+            let found = |part: &&str| Finding {
+                subject: Subject::class("direction", "read"),
+                quantity: format!("{part}_mean_ns"),
+                value: Some(2048.0),
+                ..Finding::default()
+            };
+            table(&parts.iter().map(found).collect::<Vec<_>>(), None)
+        };
+        let split = text(&["response", "wait", "admission", "scheduler", "device"]);
+        assert!(split.contains("scheduler  ") && !split.contains("queue  "), "{split}");
+        assert!(text(&["response", "wait", "device"]).contains("queue  "));
     }
 
     #[test]

@@ -4,15 +4,15 @@
 use super::classes::{Class, Classes};
 use crate::doubt::{of_every_figure, sentence, sentences};
 use crate::number::{show_rate, significant};
-use crate::requests::{KNOWN_COUNTS, said};
-use crate::verdict::{self, Shown, VERDICT_SPAN};
+use crate::requests::{KNOWN_COUNTS, VERDICT_SPAN, said};
+use crate::verdict::{self, Shown};
 use model::record::{Doubt, Finding, Verdict};
-use model::units::show_time_ns;
+use model::units::{counted, show_time_ns};
 
 /// How far depth by the clock may be from Little's law before it is known.
 const LITTLE: f64 = 0.01;
 
-/// The answer: what makes figures doubtful, who waited for whom where that is known, and the storms
+/// The answer: what makes figures doubtful, who waited for whom where that is known, and the bursts
 /// that reads waited behind, or why there are none. Each sentence once. The findings are all of the
 /// trace's, the classes those that are shown: who waited cannot be told of a part of the findings.
 pub(super) fn first(findings: &[Finding], shown: &Shown, classes: &Classes) -> Vec<String> {
@@ -63,15 +63,15 @@ fn storm(classes: &Classes, storms: &Class) -> String {
         of("storm_time_percent").map(|percent| format!("the {} % of time", significant(percent)));
     let share = share.unwrap_or_else(|| "the time".into());
     let when = match blamed(classes, name) {
-        Some(who) => format!("{share} with storms of {name} by {who}"),
-        None => format!("{share} with storms of {name}"),
+        Some(who) => format!("{share} with bursts of {name} by {who}"),
+        None => format!("{share} with bursts of {name}"),
     };
     let often = of("storm_period_ns")
         .map_or_else(String::new, |ns| format!(", every {}", show_time_ns(ns)));
-    let number = of("storms_count").unwrap_or(0.0);
+    let number = counted(of("storms_count").unwrap_or(0.0) as u64, "burst{s}");
     let reads = of("reads_behind_count").unwrap_or(0.0);
     let Some(ratio) = of("reads_behind_p99_ratio").filter(|_| reads > 0.0) else {
-        return format!("No reads waited in {when} ({number:.0} storms{often}).");
+        return format!("No reads waited in {when} ({number}{often}).");
     };
     let compared = match ratio {
         ratio if ratio >= 1.05 => format!("{}× higher", significant(ratio)),
@@ -88,19 +88,20 @@ fn storm(classes: &Classes, storms: &Class) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "p99 read response is {compared} in {when} ({number:.0} storms{often}): {reads:.0} reads \
-         arrived during one{why}."
+        "p99 read response is {compared} in {when} ({number}{often}): {} arrived during one{why}.",
+        counted(reads as u64, "read{s}")
     )
 }
 
-/// Who requested most of some storms; with a kernel's worker the first process that is none.
+/// Which process requested most of some bursts; with a kernel's worker the first process that is none.
 fn blamed(classes: &Classes, storms: &str) -> Option<String> {
     let prefix = format!("{storms}: ");
     let all = classes.by("storms by process");
     let mut named = all.iter().filter_map(|class| class.key.1.strip_prefix(&prefix));
     let first = named.next()?;
     let process = is_worker(first).then(|| named.find(|name| !is_worker(name))).flatten();
-    Some(process.map_or_else(|| first.to_owned(), |process| format!("{first}, with {process}")))
+    let with = process.map_or_else(String::new, |process| format!(", with {process}"));
+    Some(format!("process {first}{with}"))
 }
 
 /// Threads of the kernel that write for others.
@@ -110,18 +111,18 @@ fn is_worker(name: &str) -> bool {
     WORKERS.iter().any(|worker| name.starts_with(worker))
 }
 
-/// Why there are no storms, where the trace writes at all.
+/// Why there are no bursts, where the trace writes at all.
 fn calm(classes: &Classes) -> Option<String> {
     let devices = classes.by("storms");
     let reason = |device: &&Class| device.figure("storms_count")?.doubts().into_iter().next();
     let reasons: Vec<Option<Doubt>> = devices.iter().map(reason).collect();
     let first = reasons.first()?.as_ref()?;
     if devices.iter().all(|device| device.value("storms_count").is_none()) {
-        return Some(format!("Storms of writes were not looked for: {}.", sentence(first)));
+        return Some(format!("Bursts of writes were not looked for: {}.", sentence(first)));
     }
     match reasons.iter().all(|reason| reason.as_ref() == Some(first)) {
-        true => Some(format!("No storms of writes or flushes: {}.", sentence(first))),
-        false => Some("No storms of writes or flushes on any device.".into()),
+        true => Some(format!("No bursts of writes or flushes: {}.", sentence(first))),
+        false => Some("No bursts of writes or flushes on any device.".into()),
     }
 }
 
@@ -149,15 +150,15 @@ pub(super) fn last(findings: &[Finding], classes: &Classes) -> Vec<String> {
     let late = || {
         let late = classes.of_run("late_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {late:.0} rows follow a row that arrived later; queue depths and seeks are \
-             wrong by them"
+            "Suspect: {} a row that arrived later; queue depths and seeks are wrong by them",
+            counted(late as u64, "row{s} follow{s|}")
         ))
     };
     let reversed = || {
         let rows = classes.of_run("reversed_count").filter(|count| *count > 0.0)?;
         Some(format!(
-            "Suspect: {rows:.0} rows have steps in the wrong order; the time between them is left \
-             out"
+            "Suspect: {} steps in the wrong order; the time between them is left out",
+            counted(rows as u64, "row{s} {has|have}")
         ))
     };
     let slopes = ["read", "write"].into_iter();

@@ -66,12 +66,12 @@ const SLOPES: &[Column] = &[
 ];
 
 const STORMS: &[Column] = &[
-    ("storms", "number", "storms_count", show_count),
-    ("storms", "period", "storm_period_ns", show_time_ns),
-    ("storms", "% of time", "storm_time_percent", show_percent),
-    ("storms", "requests", "storm_requests_count", show_count),
-    ("storms", "flushes", "storm_flushes_count", show_count),
-    ("storms", "bytes", "storm_bytes", show_bytes),
+    ("bursts", "number", "storms_count", show_count),
+    ("bursts", "period", "storm_period_ns", show_time_ns),
+    ("bursts", "% of time", "storm_time_percent", show_percent),
+    ("bursts", "requests", "storm_requests_count", show_count),
+    ("bursts", "flushes", "storm_flushes_count", show_count),
+    ("bursts", "bytes", "storm_bytes", show_bytes),
     ("reads behind them", "number", "reads_behind_count", show_count),
     ("reads behind them", "median", "reads_behind_p50_ns", show_time_ns),
     ("reads behind them", "p99", "reads_behind_p99_ns", show_time_ns),
@@ -95,7 +95,7 @@ const STORM: &[Column] = &[
 pub(super) const PLOT: &str = "plot";
 pub(super) const COUNTS: &str = "as logarithms";
 
-const BLAME: &[Column] = &[("", "% of the storms' requests", "blame_percent", show_percent)];
+const BLAME: &[Column] = &[("", "% of the bursts' requests", "blame_percent", show_percent)];
 
 /// What each kind of class is called in a heading, and its columns.
 const HEADINGS: &[(&str, &str, &[Column])] = &[
@@ -119,16 +119,16 @@ const HEADINGS: &[(&str, &str, &[Column])] = &[
         "reads by the background writes that they found outstanding",
         COLUMNS,
     ),
-    ("storms", "storms of writes and flushes, by device", STORMS),
-    ("storms by process", "who requested them", BLAME),
-    ("storm", "the storms behind which reads waited longest", STORM),
+    ("storms", "bursts of writes and flushes, by device", STORMS),
+    ("storms by process", "which processes requested them", BLAME),
+    ("storm", "the bursts behind which reads waited longest", STORM),
 ];
 
 const LEGEND: &[(&str, &str)] = &[
     ("response", "from queueing (else the start) to the completion, of what was requested"),
     (
         "% of time",
-        "the class's share of all responses (else device times); of storms: of the trace",
+        "the class's share of all responses (else device times); of bursts: of the trace",
     ),
     ("q1, q3", "quartiles; whisker: the last within 1.5 times their distance, beyond it: so many"),
     ("plot", "─ whiskers ▒ quartiles █ median · max"),

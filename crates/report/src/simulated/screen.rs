@@ -39,7 +39,8 @@ pub fn screen(variants: &Variants<'_>, width: Option<u16>) -> String {
     };
     let below = BELOW.to_owned();
     let sentences = main.sentences(variants);
-    Screen { sentences, tables: vec![table], which, less_needed: &LESS_NEEDED, below }.text(width)
+    let (tables, less_needed) = (vec![table], &LESS_NEEDED);
+    Screen { sentences, tables, which, less_needed, needed: &[], below }.text(width)
 }
 
 /// How well the model agrees with the trace, or which variant is the best.

@@ -36,7 +36,9 @@ const REMEDIES: View<Remedy> = View {
         ("", "leaves", GAIN, percent),
         ("", "predicted", PREDICTED, percent),
         ("reads", "p50", "read latency_p50_ns", show_time_ns),
-        ("reads", "p99", "read latency_p99_ns", show_time_ns),
+        ("p99 of reads", "all", "read latency_p99_ns", show_time_ns),
+        ("p99 of reads", "in sync", IN_SYNC, show_time_ns),
+        ("p99 of reads", "others", BETWEEN, show_time_ns),
         ("reads", "p99.9", "read latency_p999_ns", show_time_ns),
         ("commits", "p50", "commit latency_p50_ns", show_time_ns),
         ("commits", "p99", COMMIT_P99, show_time_ns),
@@ -55,6 +57,11 @@ const REMEDIES: View<Remedy> = View {
             "leaves",
             "mean of the slowest 5 % of reads and commits, as a share of that without a remedy; \
              the 95 % interval holds for all remedies together",
+        ),
+        (
+            "p99",
+            "of latencies, which count from when a request was due; those of a COMMAND from when it \
+             was made",
         ),
         ("predicted", "the same from a model of kernel and drive, in virtual time"),
         ("syncing", "share of the writer's time spent making its data durable"),
@@ -132,7 +139,12 @@ fn sheet(findings: &[Finding]) -> Sheet {
 /// The heads of columns without figures, and of those about remedies where there are none.
 fn unneeded(rows: &[Row]) -> Vec<&'static str> {
     let is_filled = |quantity| rows.iter().any(|row| row.value(quantity).is_some());
-    let optional = [("predicted", PREDICTED), ("CPU", CPU)];
+    let optional = [
+        ("predicted", PREDICTED),
+        ("CPU", CPU),
+        ("p99 of reads in sync", IN_SYNC),
+        ("p99 of reads others", BETWEEN),
+    ];
     let empty = optional.into_iter().filter(|(_, quantity)| !is_filled(quantity));
     let has_remedies = rows.iter().any(|row| row.key.name != NONE);
     let of_remedies = ["leaves", "predicted", "+", ""].into_iter().filter(|_| !has_remedies);
@@ -177,7 +189,7 @@ fn answer(rows: &[Row]) -> Vec<String> {
 /// What would narrow the interval of a ratio.
 const MORE: &str = ", and more rounds (--runs) would tell";
 
-/// Reads do not feel a sync if it makes their p99 surely less than this many times as long.
+/// A sync hardly raises the p99 of reads if that is surely less than this many times as long.
 const FELT_RATIO: f64 = 1.5;
 
 /// A remedy helps if it leaves no more than this (`analyze::storm`).
@@ -243,17 +255,18 @@ fn storm(rows: &[Row]) -> Option<String> {
             format!("{both}: cannot tell yet whether syncs slow reads: {open}.{commits}")
         }
         (ends, _) => match ends {
-            Some((low, _)) if low > 1.0 => format!("{} ({times}×).{commits}", both),
-            Some((_, high)) if high < FELT_RATIO => {
-                format!("{}: syncs do not slow reads.{commits}", both)
-            }
+            Some((low, _)) if low > 1.0 => format!("{both} ({times}×).{commits}"),
             Some((low, high)) => format!(
-                "{}: no difference beyond the noise (95 % CI {}×–{}×).{commits}",
-                both,
+                "{both}: {} (95 % CI of their ratio {}×–{}×).{commits}",
+                match high {
+                    high if high <= 1.0 => "syncs do not raise it",
+                    high if high < FELT_RATIO => "syncs hardly raise it",
+                    _ => "the two may be the same",
+                },
                 significant(low),
                 significant(high)
             ),
-            None => format!("{}; one round gives no interval.{commits}", both),
+            None => format!("{both}; one round gives no interval.{commits}"),
         },
     })
 }
@@ -408,11 +421,15 @@ mod tests {
             assert!(text.contains(words), "{words}: {text}");
         }
         for (low, high, words) in [
-            (Some(0.2), Some(0.9), "otherwise: syncs do not slow reads."),
+            (
+                Some(0.2),
+                Some(0.9),
+                "otherwise: syncs do not raise it (95 % CI of their ratio 0.200×–0.900×).",
+            ),
             (
                 Some(0.5),
                 Some(1.9),
-                "otherwise: no difference beyond the noise (95 % CI 0.500×–1.90×).",
+                "otherwise: the two may be the same (95 % CI of their ratio 0.500×–1.90×).",
             ),
             (
                 Some(0.00976),

@@ -31,7 +31,7 @@ fn is_chosen(subject: &Subject, shown: &Shown) -> bool {
             is_by(&["file"]) && shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
         }
         Subject::Class(of) => {
-            let is_storm = by == Some("storm") && of.by.starts_with("storm");
+            let is_storm = by == Some("burst") && of.by.starts_with("storm");
             // What is of all devices together is not of one.
             let is_of_devices = of.by.starts_with("storm") || OF_DEVICES.contains(&&*of.by);
             let is_shown = match is_of_devices {
@@ -69,7 +69,7 @@ pub fn selected_by(by: &str) -> &'static [&'static str] {
     match by {
         "wait" | "cause" | "call" | "stack" => &["device", "role", "process"],
         "file" => &["device", "file"],
-        "layer" | "storm" => &["device"],
+        "layer" | "burst" => &["device"],
         by if OF_DEVICES.contains(&by) => &["device"],
         _ => &[],
     }

@@ -31,9 +31,6 @@ use told::Told;
 /// Its lines, where nobody asks for more rows; a capture has some of its own behind them.
 const LINES: usize = 35;
 
-/// The quantity of the time that was judged: findings without it say nothing of who waited.
-pub(crate) const VERDICT_SPAN: &str = "verdict_span_ns";
-
 /// Where nothing is shown.
 const NOTHING: &str = "No table has a row of what was selected.\n";
 

@@ -7,9 +7,8 @@ use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values};
 use super::when;
 use crate::doubt::of_every_figure;
-use crate::history::stamp;
 use crate::number::significant;
-use crate::requests::KNOWN_COUNTS;
+use crate::requests::{CLOCK_ZERO, KNOWN_COUNTS, clock};
 use crate::statement::Statement;
 use model::circumstance::Circumstance;
 use model::job_role::JobRole;
@@ -153,7 +152,7 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
         statement(pressure(told), of_run("io_pressure_ns")),
         statement(busy_cpus(told), of_run("cpu_idle_percent")),
         statement(doubts(told), of_run("verdict_span_ns")),
-        statement(clock(told), None),
+        statement(told.run.get(CLOCK_ZERO).map(clock), None),
     ];
     lines.extend(more.into_iter().flatten());
     lines
@@ -204,11 +203,13 @@ fn remedy(told: &Told<'_>, shown: &Shown) -> Option<String> {
 /// What the kernel counts by itself of waits for requests, where that is much.
 fn pressure(told: &Told<'_>) -> Option<String> {
     let percent = told.run.get("io_pressure_percent").filter(|of| *of >= PRESSURE_PERCENT_LEAST)?;
-    let all = show_time_ns(told.run.or_zero("io_pressure_ns"));
+    let all_ns = told.run.or_zero("io_pressure_ns");
     let seen = told.run.or_zero("io_pressure_seen_percent");
     let of_cgroups = of_cgroups(told);
     let counted = format!(
-        "The kernel counts {all} ({} % of the time) with a thread waiting for I/O (PSI)",
+        "The kernel counts {} of {} ({} %) in which a thread of the machine waited for I/O (PSI)",
+        show_time_ns(all_ns),
+        show_time_ns(100.0 * all_ns / percent),
         significant(percent)
     );
     let seen_percent = significant(seen);
@@ -240,7 +241,8 @@ fn of_cgroups(told: &Told<'_>) -> String {
     });
     match of.collect::<Vec<_>>() {
         of if of.is_empty() => String::new(),
-        of => format!(" By cgroup: {}.", of.join(", ")),
+        of if of.len() == 1 => format!(" By cgroup: {}.", of.join(", ")),
+        of => format!(" By cgroup, whose times overlap: {}.", of.join(", ")),
     }
 }
 
@@ -405,12 +407,6 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
             }
         }
     }
-}
-
-/// What the clock on the wall was at 0.
-fn clock(told: &Told<'_>) -> Option<String> {
-    let zero_ns = told.run.get("clock_zero_unix_ns")?;
-    Some(format!("Times count from {} (UTC).", stamp(zero_ns as i64, "%Y-%m-%d %H:%M:%S%.1fZ")))
 }
 
 /// That nobody waited for others, what was looked for, and what of it could not be told.

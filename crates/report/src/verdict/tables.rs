@@ -29,9 +29,9 @@ const CALLS: &str = "What a call waits for, on average";
 const NAME_CHARS: usize = 28;
 
 /// The columns that go first where a terminal is narrow; the one without a head is a bound.
-const LESS_NEEDED: [&str; 6] = ["storms", "waits", "depth", "requests", "fsyncs", ""];
-/// Those that go where names are as short as they can be. What sentences tell of stays.
-const NEEDED: [&str; 5] = ["on", "in calm", "response", "mean", "p99"];
+const LESS_NEEDED: [&str; 5] = ["waits", "depth", "requests", "fsyncs", ""];
+/// Those that go where names are as short as they can be; what sentences tell of goes last.
+const NEEDED: [&str; 6] = ["on", "response", "storms", "in calm", "mean", "p99"];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
 pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(String, Grid)> {

@@ -191,8 +191,8 @@ fn who_is_throttled_is_told_with_a_remedy_and_the_kernels_own_count() {
     assert!(said[0].starts_with(lost), "{said:?}");
     assert!(said[0].ends_with("behind writes of dd. An affected wait took 162 ms on average."));
     assert!(said[1].contains("lbolt storm --remedies dirty-early"), "{said:?}");
-    let seen = "counts 12.0 s (40.0 % of the time) with a thread waiting for I/O (PSI); this trace \
-        shows 99.0 %";
+    let seen = "counts 12.0 s of 30.0 s (40.0 %) in which a thread of the machine waited for I/O \
+        (PSI); this trace shows 99.0 %";
     assert!(said[2].contains(seen), "{said:?}");
 }
 

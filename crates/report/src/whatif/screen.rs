@@ -27,6 +27,7 @@ pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
         tables: vec![table(&shown_rows, false, title(shown.findings))],
         which: "first",
         less_needed: &[],
+        needed: &[],
         below: BELOW.to_owned(),
     }
     .text(width)

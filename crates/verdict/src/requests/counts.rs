@@ -20,6 +20,11 @@ pub fn count_findings(provenance: &Provenance) -> Vec<Finding> {
     counts.collect()
 }
 
+/// The clock on the wall at 0, of a run or of one of its losses.
+pub(crate) fn zero_finding(of: &Subject, zero_unix_ns: Option<i64>) -> Option<Finding> {
+    Some(found(of, "clock_zero_unix_ns", Some(zero_unix_ns? as f64), 1, "counted"))
+}
+
 /// What of a footer's counts the rows themselves tell, for a file whose footer does not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowCounts {

@@ -16,6 +16,7 @@ mod traffic;
 
 pub(crate) use by_class::ByClass;
 pub use by_class::{Class, Figures};
+pub(crate) use counts::zero_finding;
 pub use counts::{RowCounts, count_findings};
 pub use summary::TraceSummary;
 pub use summed::summed_findings;

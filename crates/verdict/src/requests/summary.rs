@@ -7,7 +7,7 @@
 //! Non-goals: percentiles by anything else, storms, who waited for whom (the response experiment).
 
 use super::by_class::ByClass;
-use super::counts::count_findings;
+use super::counts::{count_findings, zero_finding};
 use super::sequences::Sequences;
 use super::traffic::{Share, found};
 use model::record::requests::Provenance;
@@ -68,8 +68,8 @@ impl TraceSummary {
         &self.cgroups
     }
 
-    /// All findings: what the footer counts, and each device's times by operation. `name` is a
-    /// device's.
+    /// All findings: what the footer counts, the clock at 0, and each device's times by operation.
+    /// `name` is a device's.
     pub fn findings(&self, provenance: &Provenance, name: impl Fn(u32) -> String) -> Vec<Finding> {
         let span_ns = self.reach_ns;
         let span_ns = span_ns.map(|(first, last)| (i128::from(last) - i128::from(first)) as f64);
@@ -79,7 +79,9 @@ impl TraceSummary {
         let operations = operations.flat_map(|((device, op), traffic)| {
             traffic.findings(&Subject::device_op(&name(device), op.name()), span_ns)
         });
-        count_findings(provenance).into_iter().chain([span]).chain(operations).collect()
+        let zero = zero_finding(&run, provenance.started_unix_ns);
+        let counts = count_findings(provenance).into_iter();
+        counts.chain([span]).chain(zero).chain(operations).collect()
     }
 }
 

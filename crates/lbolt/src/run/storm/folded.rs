@@ -8,14 +8,24 @@ use messages::fault::of_records;
 use messages::output::terminal_width;
 use model::record::Sample;
 use model::record::requests::RequestFile;
+use model::text::visible;
 use report::fold::{Folded, folded};
 use report::screen::{limited, paragraphs};
 use report::visible_findings;
 use std::path::Path;
 
+/// What the verdict is of: both p99 can be alike and hold waits for others.
+const BY_TRACE: &str = "By the trace, whose times are of requests from queueing to completion, not \
+                        from when a read was due, and where each wait is compared with calm, not \
+                        reads during a sync with the others:";
+
 /// The chart and the sentences; nothing where no read was captured.
 /// Errors: records that cannot be read again.
-pub(super) fn text(run: &Path, samples: &[Sample], period_ns: u64) -> anyhow::Result<String> {
+pub(super) fn text(
+    run: &Path,
+    target: &str,
+    (samples, period_ns): (&[Sample], u64),
+) -> anyhow::Result<String> {
     let path = run.join("requests.parquet");
     if !path.exists() {
         return Ok(String::new());
@@ -33,6 +43,7 @@ pub(super) fn text(run: &Path, samples: &[Sample], period_ns: u64) -> anyhow::Re
     let width = limited(terminal_width());
     let chart = folded(
         &Folded {
+            target: &visible(target),
             period_ns,
             parts: PARTS,
             count: &|level, part| fold.counts.get(&(level, part)).copied().unwrap_or(0),
@@ -41,7 +52,8 @@ pub(super) fn text(run: &Path, samples: &[Sample], period_ns: u64) -> anyhow::Re
         },
         width,
     );
-    Ok(format!("{chart}\n{}", paragraphs(&who_waited(run)?, width)))
+    let told = [vec![BY_TRACE.to_owned()], who_waited(run)?].concat();
+    Ok(format!("{chart}\n{}", paragraphs(&told, width)))
 }
 
 /// Who waited for whom, in sentences; none where nothing was captured.

@@ -156,7 +156,10 @@ impl Storm<'_> {
         let advice = advice::advice(&outcome.findings, machine.borrow().place(), is_own_disk);
         // Windows of a load that is not ours know no period.
         let shown = match self.plan.trace && self.plan.command.is_empty() {
-            true => folded::text(&outcome.path, &outcome.samples, self.plan.period_ns)?,
+            true => {
+                let (target, period_ns) = (&self.system.name.column, self.plan.period_ns);
+                folded::text(&outcome.path, target, (&outcome.samples, period_ns))?
+            }
             false => String::new(),
         };
         let parts: Vec<String> = [shown, advice].into_iter().filter(|t| !t.is_empty()).collect();

@@ -11,7 +11,7 @@ use crate::requests::found;
 use model::doubt::{Code, Doubt, Judgement};
 use model::histogram::CoarseHistogram;
 use model::record::{Finding, Subject};
-use model::units::{show_about, show_time_ns};
+use model::units::{show_moment, show_time_ns};
 
 /// Processes that are told of all storms of a device.
 const MOST_BLAMED: usize = 16;
@@ -140,7 +140,7 @@ fn of_reads(subject: &Subject, behind: &Behind, reads: &CoarseHistogram) -> Vec<
             quantity,
             value,
             count,
-            "reads that found some of them outstanding in a storm",
+            "reads that found some of them outstanding in a burst",
         )
     };
     let apart_of = |quantity, value| {
@@ -193,9 +193,9 @@ fn length_ns(storm: &Storm) -> f64 {
 
 fn of_storm(name: &str, storm: &Storm, context: &Context<'_>) -> Vec<Finding> {
     let blamed = storm.blamed.first().filter(|_| context.processes.tell());
-    let by =
-        blamed.map_or_else(String::new, |(process, _)| format!(" by {}", who(*process, context)));
-    let at = show_about(storm.start_ns as f64);
+    let by = blamed
+        .map_or_else(String::new, |(process, _)| format!(" by process {}", who(*process, context)));
+    let at = show_moment(storm.start_ns as f64);
     let subject = Subject::class("storm", &format!("{name} at {at}{by}"));
     let of = |quantity, value: f64| {
         found(&subject, quantity, Some(value), storm.whole.requests, "of its writes and flushes")
