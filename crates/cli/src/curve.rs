@@ -29,10 +29,14 @@ pub struct CurveOptions {
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = size,
         default_value = "4k", help_heading = "Workload")]
     pub bs: Vec<u64>,
-    /// Queue depths to measure.
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4,8,16,32,64",
+    /// Queue depths to measure; sequential requests at those up to 64 [default: 1,2,4,8,16,32,64;
+    /// 1,4,8 for sequential requests].
+    #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Workload")]
     pub iodepth: Vec<u32>,
+    /// Depths of random requests that a survey chooses, where nobody requested any.
+    #[arg(skip)]
+    pub usual_iodepth: Option<Vec<u32>>,
     /// Percentage of reads in the mixed curve.
     #[arg(long, value_name = "PERCENT", default_value_t = 70,
         value_parser = clap::value_parser!(u8).range(1..=99), help_heading = "Workload")]

@@ -269,8 +269,8 @@ pub struct ThroughputOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000),
         help_heading = "Passes")]
     pub warmup: Option<u32>,
-    /// Counted passes: exactly N [default: 5, then more until --precision or --max-time is reached;
-    /// 10 with --abab].
+    /// Counted passes: exactly N, unless --max-time is over before [default: 5, then more until
+    /// --precision or --max-time is reached; 10 with --abab].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,
@@ -282,10 +282,11 @@ pub struct ThroughputOptions {
     /// Passes that there are even when the time is over, where not all that are planned.
     #[arg(skip)]
     pub fewest: Option<u32>,
-    /// Stop adding passes to a cell after this time, even if its rate is still imprecise; with
-    /// --abab, stop the 10 pairs, but not before 2 [default: 60s; none with --abab].
-    #[arg(long, value_name = "TIME", value_parser = time,
-        conflicts_with_all = ["runs", "as_published"], help_heading = "Passes")]
+    /// Time per cell (a program on a target), not of the whole run: stop adding passes to a cell
+    /// after it, but not before 5, or 1 with --runs; with --abab, stop the 10 pairs, but not before
+    /// 2 [default: 60s; none with --abab].
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "as_published",
+        help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Do not empty the caches before each pass.
     #[arg(long, help_heading = "Passes")]
@@ -576,7 +577,6 @@ mod tests {
             ("throughput . --precision 5% --runs 3", "--runs"),
             ("throughput . --precision 0", "percentage above 0"),
             ("throughput . --max-time 5 --rw read", "5s"),
-            ("survey --max-time 9s --runs 3", "--runs"),
             ("throughput . --rw read --programs x", "--programs"),
             ("throughput . --size 4KB4", "unknown unit"),
             ("throughput . --format xml", "markdown"),

@@ -7,10 +7,10 @@ use std::time::Duration;
 /// Rounds over all cells.
 #[derive(Debug, Clone, Args)]
 pub struct RoundsOptions {
-    /// Rounds over all cells: exactly N [default: --min-runs, then more until every rate is known
-    /// to ±10 % or --max-time is over].
+    /// Rounds over all cells: exactly N, unless --max-time is over before [default: --min-runs,
+    /// then more until every rate is known to ±10 % or --max-time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
+        conflicts_with = "min_runs", help_heading = "Passes")]
     pub runs: Option<u32>,
     /// Rounds over all cells: at least N, also when --max-time is over [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),

@@ -47,10 +47,10 @@ pub struct StormOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
     pub periods: Option<u32>,
-    /// Rounds over all passes: exactly N [default: 3; with --remedies at least --min-runs, until
-    /// the best remedy is known or --max-time is over].
+    /// Rounds over all passes: exactly N, unless --max-time is over before [default: 3; with
+    /// --remedies at least --min-runs, until the best remedy is known or --max-time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-        conflicts_with_all = ["min_runs", "max_time"], help_heading = "Passes")]
+        conflicts_with = "min_runs", help_heading = "Passes")]
     pub runs: Option<u32>,
     /// Rounds over all passes: at least N, also when --max-time is over [default: 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),

@@ -36,16 +36,16 @@ pub struct SurveyOptions {
     /// chosen from the disk's speed, so that each volume takes less than four minutes].
     #[arg(long, value_parser = size, help_heading = "Workload")]
     pub size: Option<u64>,
-    /// Counted passes of every question: exactly N (at least 2 for Device and Calls) [default: 5
-    /// for Files and 3 for the others, then more until the rate's 95 % confidence interval is
-    /// within ±10 % or the time is over].
+    /// Counted passes of every question: exactly N (at least 2 for Device and Calls); with
+    /// --max-time fewer for Files [default: 5 for Files and 3 for the others, then more until the
+    /// rate's 95 % confidence interval is within ±10 % or the time is over].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Passes")]
     pub runs: Option<u32>,
-    /// Stop adding passes to a cell of Files after this time, even if its rate is still imprecise
-    /// [default: 5s; 2s with --quick, 30s with --full].
-    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "runs",
-        help_heading = "Passes")]
+    /// Time per cell of Files (a program on a file system), not of the whole survey, which --quick
+    /// and --full choose: stop adding passes to a cell after it, but not before 3 [default: 5s; 2s
+    /// with --quick, 30s with --full].
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Passes")]
     pub max_time: Option<Duration>,
     /// Continue an interrupted survey: answered questions are kept and not measured again.
     #[arg(long, value_name = "RUN", help_heading = "Passes")]

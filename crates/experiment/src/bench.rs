@@ -4,7 +4,7 @@
 //! Non-goals: which passes there are, and in what order.
 
 use crate::account::{add_cpu, add_devices, within_pass};
-use crate::checks::Meanwhile;
+use crate::checks::{Meanwhile, lowest_bytes};
 use crate::observer::{Observer, PassStart};
 use crate::on_file::{Layer, Measured, OnFile, Work};
 use model::doubt::{Doubt, Judgement};
@@ -47,9 +47,11 @@ impl<J> Done<J> {
         add_devices(sample, &self.before, &self.after);
     }
 
-    /// What is doubtful about a sample: these, and what was so meanwhile.
+    /// What is doubtful about a sample: these, whether a cache lies beneath the tested device, and
+    /// what was so meanwhile.
     pub(crate) fn judge(&self, sample: &mut Sample, mut doubts: Vec<Doubt>) {
         let Self { before, after, .. } = self;
+        doubts.extend(lowest_bytes(before, after));
         doubts.extend(Meanwhile { sample, before, after }.doubts());
         sample.judge(Judgement::of(doubts));
     }

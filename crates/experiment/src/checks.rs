@@ -47,7 +47,7 @@ type Check = fn(&Facts) -> Option<Doubt>;
 const CHECKS: &[Check] = &[
     device_bytes,
     cached_bytes,
-    lowest_bytes,
+    |facts| lowest_bytes(facts.before, facts.after),
     little,
     kernel_depth,
     achieved_depth,
@@ -151,16 +151,16 @@ fn device_bytes(facts: &Facts) -> Option<Doubt> {
 
 /// What the tested device moved must have come through the lowest one beneath it. Where it is the
 /// lowest itself, its two counts are of two moments. One doubt for both directions: one cause.
-fn lowest_bytes(facts: &Facts) -> Option<Doubt> {
-    let devices = &facts.after.devices;
+pub(crate) fn lowest_bytes(before: &Counters, after: &Counters) -> Option<Doubt> {
+    let devices = &after.devices;
     let names = |role| -> BTreeSet<&str> {
         devices.iter().filter(|device| device.role == role).map(|d| d.name.as_str()).collect()
     };
     if names(DeviceRole::Tested) == names(DeviceRole::Lowest) {
         return None;
     }
-    let tested = traffic(facts.before, facts.after, DeviceRole::Tested)?;
-    let lowest = traffic(facts.before, facts.after, DeviceRole::Lowest)?;
+    let tested = traffic(before, after, DeviceRole::Tested)?;
+    let lowest = traffic(before, after, DeviceRole::Lowest)?;
     let directions = [
         (tested.read_bytes as f64, lowest.read_bytes as f64),
         (tested.write_bytes as f64, lowest.write_bytes as f64),

@@ -1,5 +1,5 @@
 //! How many passes of a cell count: just so many, or as many as it takes until the rate's interval
-//! is narrow, or a time is over.
+//! is narrow; and in either case no more once a time is over, where there is one.
 //!
 //! Who looks after every pass and ends at the first narrow interval ends too often by luck: the
 //! deviation of the first few passes happened to be small, and the interval is too narrow
@@ -32,8 +32,10 @@ pub(crate) const TIME_IS_OVER: &str =
 /// Until when passes go on.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Until {
-    /// Half of the rate's 95 % interval that is narrow enough, per cent of the rate.
-    pub precision_percent: f64,
+    /// Half of the rate's 95 % interval that is narrow enough, per cent of the rate; none where
+    /// there are just so many passes, whatever is known then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision_percent: Option<f64>,
     /// No pass beyond the fewest begins when this long is over: of the cell's own passes, or of all
     /// where cells take turns, with what comes before the first.
     #[serde(rename = "max_time_s", serialize_with = "seconds", deserialize_with = "of_seconds")]
@@ -86,11 +88,14 @@ impl Passes {
     pub fn add(&mut self, rate: f64) {
         self.rates.push(rate);
         let Some(until) = self.until.filter(|_| self.count() >= self.least) else { return };
+        let Some(precision) = until.precision_percent else {
+            self.is_narrow = true;
+            return;
+        };
         // No interval is a wide one.
         let half = (until.half_percent)(&self.rates).unwrap_or(f64::INFINITY);
-        self.narrow_in_a_row =
-            if half <= until.precision_percent { self.narrow_in_a_row + 1 } else { 0 };
-        let is_at_once = half <= AT_ONCE * until.precision_percent;
+        self.narrow_in_a_row = if half <= precision { self.narrow_in_a_row + 1 } else { 0 };
+        let is_at_once = half <= AT_ONCE * precision;
         self.is_narrow = is_at_once || self.narrow_in_a_row >= IN_A_ROW;
     }
 
@@ -198,7 +203,7 @@ mod tests {
     /// The last rate is the half itself: a test says what each look finds.
     fn until() -> Until {
         let half_percent = |rates: &[f64]| rates.last().copied();
-        Until { precision_percent: 10.0, max_time_ns: 100, fewest: 3, half_percent }
+        Until { precision_percent: Some(10.0), max_time_ns: 100, fewest: 3, half_percent }
     }
 
     /// How many passes there are where the looks find these halves, one a nanosecond.
@@ -218,6 +223,11 @@ mod tests {
     fn an_exact_number_looks_at_nothing() {
         assert_eq!(passes(&[99.0; 20], None), 5);
         assert_eq!(passes(&[0.0; 20], None), 5);
+        // With a time, whichever comes first.
+        let exact = |max_time_ns| Until { precision_percent: None, max_time_ns, ..until() };
+        assert_eq!(passes(&[99.0; 20], Some(exact(100))), 5);
+        assert_eq!(passes(&[99.0; 20], Some(exact(4))), 4);
+        assert_eq!(passes(&[99.0; 20], Some(exact(1))), 3, "there in any case");
     }
 
     #[test]

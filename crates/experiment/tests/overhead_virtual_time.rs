@@ -422,7 +422,8 @@ fn rounds_go_on_until_every_rate_is_known_and_other_accounts_have_their_own() {
     let mut machine = Machine::new(2_000, 0, 60_000);
     // No interval is narrow before the seventh pass.
     let half_percent = |rates: &[f64]| Some(if rates.len() < 7 { 40.0 } else { 1.0 });
-    let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 3, half_percent };
+    let until =
+        Until { precision_percent: Some(10.0), max_time_ns: u64::MAX, fewest: 3, half_percent };
     let planned = Plan { warmup: 2, runs: 3, ..plan(vec![sweep(EngineKind::Libaio, None)]) };
     let count = |samples: &[Sample], role| {
         samples.iter().filter(|s| s.role == role && s.engine == EngineKind::Libaio).count()

@@ -267,7 +267,7 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
     let passes = |half_percent: fn(&[f64]) -> Option<f64>| {
         let mut disk = Disk::new(2 * MS);
         let until =
-            Until { precision_percent: 10.0, max_time_ns: 150 * MS, fewest: 5, half_percent };
+            Until { precision_percent: Some(10.0), max_time_ns: 150 * MS, fewest: 5, half_percent };
         let plan = Plan { warmup: 1, runs: 5, until: Some(until), ..plan(vec![read()]) };
         let (notes, _) = run(&mut disk, &plan);
         let of = |role: Role| notes.samples.iter().filter(|s| s.role == role).count();
@@ -464,7 +464,8 @@ fn a_round_of_sync_visits_each_cell_once_in_an_order_that_the_seed_draws() {
     assert_ne!(rounds[0], rounds[1]);
     // Where no interval is narrow before the seventh pass, there are seven rounds.
     let half_percent = |rates: &[f64]| Some(if rates.len() < 7 { 40.0 } else { 1.0 });
-    let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 3, half_percent };
+    let until =
+        Until { precision_percent: Some(10.0), max_time_ns: u64::MAX, fewest: 3, half_percent };
     let (mut disk, mut notes) = (Disk::new(MS), Notes::default());
     let (clock, mut plan) = (disk.clock.clone(), plan(1));
     plan.turns.until = Some(until);

@@ -3,7 +3,10 @@
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Lab, is_root};
+use crate::common::{Lab, Loop, is_root};
+use model::doubt::Code;
+use model::workload::Access;
+use std::collections::BTreeSet;
 
 const SHORT: &str = "--runs 2 --runtime 30ms";
 
@@ -77,6 +80,51 @@ fn a_directory_has_its_curves() {
     lab.assert_clean();
 }
 
+/// What was requested is measured, of all kinds of requests, and what is not is said.
+#[test]
+fn the_depths_are_those_that_were_requested() {
+    let lab = Lab::new();
+    let ended = lab.run("curve d --size 64m --iodepth 128,2 --runs 1 --runtime 10ms -o r");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let depths = |direction: fn(Access) -> bool| -> BTreeSet<u64> {
+        let samples = lab.samples_of("r").into_iter();
+        samples.filter(|sample| direction(sample.access)).map(|sample| sample.depth).collect()
+    };
+    assert_eq!(depths(|access| access.is_random()), [2, 128].into());
+    assert_eq!(depths(|access| !access.is_random()), [2].into());
+    let said = "sequential requests of 1m are not measured at queue depth 128";
+    assert!(ended.err.contains(said), "{}", ended.err);
+    let words = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("at 2 queue depths; one pass each: not ranked, and no knee"), "{words}");
+    lab.assert_clean();
+}
+
+/// What the page cache answers beneath a loop device is not the disk's.
+#[test]
+fn root_a_cache_beneath_a_loop_device_is_marked() {
+    let lab = Lab::new();
+    if !is_root() {
+        return;
+    }
+    let folders = [lab.path("d"), "/dev/shm".into()];
+    let codes = folders.map(|folder: std::path::PathBuf| {
+        // What was just written lies in the cache.
+        let image = tempfile::NamedTempFile::new_in(folder).ok()?;
+        std::fs::write(image.path(), vec![b'A'; 64 << 20]).ok()?;
+        let device = Loop::over(image.path())?;
+        let _ = std::fs::remove_dir_all(lab.path("r"));
+        lab.measure(&format!("curve {} --iodepth 4 {SHORT} -o r", device.node));
+        let doubts = lab.samples_of("r").into_iter().flat_map(|sample| sample.doubts);
+        Some(doubts.map(|doubt| doubt.code).collect::<Vec<Code>>())
+    });
+    let expected = [[Code::CacheBeneath, Code::NoDeviceBeneath], [Code::NoDeviceBeneath; 2]];
+    for (codes, expected) in codes.into_iter().zip(expected) {
+        let Some(codes) = codes else { continue };
+        assert!(codes.iter().any(|code| expected.contains(code)), "{codes:?}");
+    }
+    lab.assert_clean();
+}
+
 /// Of all experiments whose cells take turns.
 #[test]
 fn runs_are_exact_and_min_runs_the_least() {
@@ -96,7 +144,10 @@ fn runs_are_exact_and_min_runs_the_least() {
         let hard = planned("--max-time 2s");
         assert_eq!(hard, (usual, [Some(0.0), Some(2.0)]), "{command}");
         assert_eq!(planned(""), (usual, [Some(usual as f64), Some(60.0)]), "{command}");
-        let both = lab.run(&format!("{command} --runs 3 --max-time 2s"));
+        // Of both, whichever comes first.
+        let both = planned("--runs 3 --max-time 2s");
+        assert_eq!(both, (3, [Some(0.0), Some(2.0)]), "{command}");
+        let both = lab.run(&format!("{command} --runs 3 --min-runs 2"));
         both.assert_refused_by_usage("cannot be used with");
     }
     lab.assert_clean();

@@ -385,13 +385,14 @@ fn what_is_no_storm_is_refused_in_a_sentence() {
     let plan = lab.run("storm model:ra81 --remedies all --dry-run");
     assert!(plan.out.contains("\"fdatasync-often\"") && plan.out.contains("DEC RA81"));
     assert!(!plan.out.contains("\"simulate\""));
-    // As in its siblings --runs are exact: no time goes with them.
+    // As in its siblings --runs are exact, unless a time ends them.
     let until = |words: &str| {
         let plan = lab.run(&format!("storm model:ra81 --remedies all --dry-run {words}"));
         let plan: serde_json::Value = serde_json::from_str(&plan.out).unwrap();
         ["rounds", "time_ns"].map(|key| plan[key].as_u64().unwrap())
     };
     assert_eq!(until("--runs 4"), [4, 0]);
+    assert_eq!(until("--runs 4 --max-time 9s"), [4, 9_000_000_000]);
     assert_eq!(until("--min-runs 2 --max-time 9s"), [2, 9_000_000_000]);
     assert_eq!(until(""), [3, 1_200_000_000_000]);
     let plan = lab.run("storm model:ra81 --simulate --dry-run");

@@ -352,6 +352,28 @@ fn passes_go_on_until_the_rate_is_narrow_or_the_time_is_over() {
     lab.assert_clean();
 }
 
+/// A number of passes and a time, whichever comes first; one pass there is in any case.
+#[test]
+fn runs_end_with_their_number_or_their_time() {
+    let lab = Lab::new();
+    let words = "throughput d --rw read --size 4m --warmup 0 --no-ceiling";
+    for (more, passes) in [("--runs 3 --max-time 1h", 3), ("--runs 3 --max-time 1ns", 1)] {
+        let ended = lab.run(&format!("{words} {more} -o r"));
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert!(ended.err.contains("1 program × 1 system ("), "{}", ended.err);
+        assert!(ended.err.contains("0 + 3 passes each, fewer if"), "{}", ended.err);
+        assert_eq!(lab.samples_of("r").len(), passes, "{more}");
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+    }
+    let plan = lab.run("survey d --size 4m --runs 2 --max-time 9s --dry-run");
+    let plan: serde_json::Value = serde_json::from_str(&plan.out).unwrap();
+    let volume = &plan["volumes"][0];
+    let until = serde_json::json!({"max_time_s": 9.0, "fewest": 2});
+    assert_eq!((&volume["files"]["runs"], &volume["files"]["until"]), (&2.into(), &until));
+    assert_eq!((&volume["sync"]["runs"], volume["sync"].get("until")), (&2.into(), None));
+    lab.assert_clean();
+}
+
 /// Ending by a narrow interval makes it narrow by luck a little too often: what is left of its 95
 /// %.
 #[test]
@@ -359,7 +381,8 @@ fn the_interval_covers_the_truth_when_it_ended_the_passes() {
     use experiment::until::{Passes, Until};
     const RUNS: u32 = 1500;
     let half_percent = analyze::statistics::half_percent;
-    let until = Until { precision_percent: 10.0, max_time_ns: u64::MAX, fewest: 5, half_percent };
+    let until =
+        Until { precision_percent: Some(10.0), max_time_ns: u64::MAX, fewest: 5, half_percent };
     // splitmix64 (Steele, Lea & Flood 2014), and normal numbers by Box & Muller (1958).
     let mut state = 1983u64;
     let mut uniform = || {

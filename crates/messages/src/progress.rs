@@ -56,7 +56,8 @@ impl Progress {
         self.pass_began_bytes.store(now, Ordering::Relaxed);
         let template = match bytes {
             0 => "{msg}  {bytes} so far",
-            _ => "{msg}  {bar:20} {percent:>3} %  {binary_bytes_per_sec}",
+            // As rates are in the tables: powers of ten.
+            _ => "{msg}  {bar:20} {percent:>3} %  {decimal_bytes_per_sec}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style);

@@ -4,6 +4,7 @@
 //! Non-goals: the questions (`survey`).
 
 use crate::grid::Grid;
+use crate::number::CANNOT_TELL;
 use crate::ranking::Entrant;
 use model::units::show_time_ns;
 use serde::Serialize;
@@ -37,6 +38,14 @@ impl Fact {
     /// A rate.
     pub(crate) fn rate(what: &str, entrant: Entrant, show: fn(f64) -> String) -> Self {
         Self { what: what.to_owned(), verb: "reaches", entrant, show, is_greatest_first: true }
+    }
+
+    /// As a table has it.
+    pub(crate) fn shown(&self) -> String {
+        match self.entrant.is_open {
+            true => CANNOT_TELL.to_owned(),
+            false => (self.show)(self.entrant.value),
+        }
     }
 
     /// A time.

@@ -32,7 +32,7 @@ sentences! {
     CacheMissed "the device read {percent:.0} % of the bytes, which should have been in the page \
         cache"
     CacheBeneath "the underlying disk moved {percent:.0} % of the tested device's bytes: a cache \
-        lies between them"
+        between them served the rest, or blocks that were never written"
     LittleExceeded "Little's law gives a queue depth of {outstanding:.1}, more than the {allowed} \
         requested: a clock or a counter is wrong"
     KernelDepthExceeded "the kernel counts {in_flight:.2} requests in flight, the program had \

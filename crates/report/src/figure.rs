@@ -3,7 +3,9 @@
 
 use crate::doubt::sentences;
 use crate::footnote::Note;
+use crate::number::says_nothing;
 use model::record::{Doubt, Finding, Verdict};
+use std::collections::BTreeMap;
 
 /// A number of a cell, and what it is worth.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +21,8 @@ pub struct Figure {
     pub spans_parameters: bool,
     /// How many passes it rests on.
     pub count: u64,
+    /// Whether it is not told: the interval of the number that decides for its row says nothing.
+    pub(crate) is_open: bool,
     /// What it is worth.
     pub verdict: Verdict,
     /// Why, where it is not ok.
@@ -36,6 +40,7 @@ impl Figure {
             high: finite(finding.high),
             spans_parameters: finding.spans_parameters(),
             count: finding.count,
+            is_open: false,
             verdict: if value.is_none() { Verdict::NotMeasured } else { verdict },
             doubts: finding.doubts.clone(),
         }
@@ -56,6 +61,13 @@ impl Figure {
     /// The ends of its interval; none where it has no width, for that is none.
     pub(crate) fn ends(&self) -> Option<(f64, f64)> {
         self.low.zip(self.high).filter(|(low, high)| low < high)
+    }
+
+    /// What its interval does, so that a number that is above 0 by its nature is not told yet. The
+    /// span over a model's parameters is as wide as these are.
+    pub(crate) fn says_nothing(&self) -> Option<String> {
+        let (low, high) = self.ends().filter(|_| !self.spans_parameters)?;
+        says_nothing(low, high)
     }
 
     /// Why it is not ok. A suspect number never goes without a reason.
@@ -80,6 +92,15 @@ impl Figure {
 
     pub(crate) fn notes(&self) -> impl Iterator<Item = Note> {
         self.doubts().into_iter().map(|doubt| Note::from(&doubt))
+    }
+}
+
+/// One decision for a row: where the interval of `by` says nothing, that number is not told, nor
+/// are those that are the same measure in other words.
+pub(crate) fn decide(figures: &mut BTreeMap<String, Figure>, by: &str, with_it: &[&str]) {
+    if figures.get(by).and_then(Figure::says_nothing).is_some() {
+        let own = figures.iter_mut().filter(|(name, _)| *name == by || with_it.contains(&&***name));
+        own.for_each(|(_, figure)| figure.is_open = true);
     }
 }
 

@@ -107,6 +107,11 @@ impl Grid {
         self.figures.iter().any(|column| column.entries.iter().any(|entry| entry.text == text))
     }
 
+    /// Whether a cell has that in its text.
+    pub(crate) fn mentions(&self, part: &str) -> bool {
+        self.figures.iter().any(|column| column.entries.iter().any(|of| of.text.contains(part)))
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.labels.first().map_or(0, |labels| labels.texts.len())
     }

@@ -46,7 +46,7 @@ impl RateUnit {
 
     /// A rate with half its interval to as many decimals, `87.2 ± 0.5`.
     pub(crate) fn show_interval(self, bytes_per_s: f64, half: Option<f64>) -> String {
-        interval(bytes_per_s / self.bytes_per_s, half.map(|half| half / self.bytes_per_s))
+        plus_minus(bytes_per_s / self.bytes_per_s, half.map(|half| half / self.bytes_per_s))
     }
 }
 

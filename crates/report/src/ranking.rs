@@ -4,7 +4,7 @@
 //! Non-goals: tables.
 
 use crate::figure::Figure;
-use crate::number::{says_nothing, significant, span};
+use crate::number::{CANNOT_TELL, says_nothing, significant, span};
 use crate::screen::short;
 use model::record::Verdict;
 
@@ -18,6 +18,10 @@ pub(crate) struct Entrant {
     /// Whether that is the span over samples of a model's uncertain parameters.
     pub(crate) spans_parameters: bool,
     pub(crate) is_suspect: bool,
+    /// Whether it is not told yet ([`Figure::is_open`]).
+    pub(crate) is_open: bool,
+    /// Whether it rests on one pass, which has no interval.
+    pub(crate) is_of_one_pass: bool,
 }
 
 impl Entrant {
@@ -30,6 +34,8 @@ impl Entrant {
             interval: figure.low.zip(figure.high),
             spans_parameters: figure.spans_parameters,
             is_suspect: figure.verdict == Verdict::Suspect,
+            is_open: figure.is_open || figure.says_nothing().is_some(),
+            is_of_one_pass: figure.count == 1,
         })
     }
 
@@ -48,16 +54,15 @@ impl Entrant {
         let name = if self.spans_parameters { "model range" } else { "95 % CI" };
         let interval = match self.interval {
             Some((low, high)) if low == high => None,
-            Some((low, high)) if !self.spans_parameters && says_nothing(low, high).is_some() => {
-                let why = says_nothing(low, high).unwrap_or_default();
-                Some(format!(
-                    "cannot tell yet: the 95 % CI {why}; more passes or a quieter machine would \
-                     tell"
-                ))
+            Some((low, high)) if self.is_open => {
+                let why = says_nothing(low, high);
+                let why = why.map_or_else(String::new, |why| format!("the 95 % CI {why}; "));
+                Some(format!("{CANNOT_TELL} yet: {why}more passes or a quieter machine would tell"))
             }
             Some((low, high)) => {
                 Some(format!("{name} {}", span(&show(self.value), &show(low), &show(high))))
             }
+            None if self.is_open => Some(format!("{CANNOT_TELL} yet")),
             None => Some("no interval".to_owned()),
         };
         let suspect = self.is_suspect.then(|| "suspect".to_owned());
@@ -83,6 +88,16 @@ pub(crate) struct Contest<'a> {
     pub(crate) show: &'a dyn Fn(f64) -> String,
 }
 
+/// Who is first of several.
+pub(crate) struct Order<'e> {
+    pub(crate) first: &'e Entrant,
+    /// Those that cannot be told from it.
+    together: Vec<&'e Entrant>,
+    /// The one whose number is told beside the first's: of several that are alike only the farthest
+    /// says how much there is to choose.
+    pub(crate) other: Option<&'e Entrant>,
+}
+
 /// Names in a sentence, at most.
 const MOST_NAMED: usize = 3;
 
@@ -99,9 +114,10 @@ impl Contest<'_> {
     /// Who is first, and by how much beyond the intervals; none without entrants.
     pub(crate) fn sentence(&self, entrants: Vec<Entrant>) -> Option<String> {
         let ranked = self.ranked(entrants);
-        let (first, others) = ranked.split_first()?;
-        let (apart, together): (Vec<&Entrant>, Vec<&Entrant>) =
-            others.iter().partition(|other| self.ratio(first, other).is_some());
+        if let Some(why) = unranked(&ranked) {
+            return self.span(&ranked, why);
+        }
+        let Order { first, together, other } = self.order(&ranked)?;
         let lead = format!(
             "{} {} {}{}{}",
             first.name,
@@ -110,14 +126,31 @@ impl Contest<'_> {
             self.of,
             first.worth(self.show)
         );
-        // Of several that are alike only the farthest says how much there is to choose.
-        let other = if together.is_empty() { apart.first() } else { apart.last() };
         let other = other.and_then(|other| self.distance(first, other));
         let other = other.map_or_else(String::new, |text| format!(", {text}"));
         Some(match together.as_slice() {
             [] => format!("{lead}{other}."),
             _ => format!("{lead}, {} cannot be told apart from it{other}.", listed(&together)),
         })
+    }
+
+    /// Who of them is first, and who is not; none without entrants.
+    pub(crate) fn order<'e>(&self, ranked: &'e [Entrant]) -> Option<Order<'e>> {
+        let first = first(ranked)?;
+        let others = ranked.iter().filter(|other| !std::ptr::eq(*other, first));
+        let (apart, together): (Vec<&Entrant>, Vec<&Entrant>) =
+            others.partition(|other| self.ratio(first, other).is_some());
+        let other = if together.is_empty() { apart.first() } else { apart.last() };
+        Some(Order { first, together, other: other.copied() })
+    }
+
+    /// From which number to which they are, where none is known to be first.
+    fn span(&self, ranked: &[Entrant], why: &str) -> Option<String> {
+        let mut ends = [ranked.first()?, ranked.last()?].map(|end| end.value);
+        ends.sort_by(f64::total_cmp);
+        let [low, high] = ends.map(self.show);
+        let names: Vec<&Entrant> = ranked.iter().collect();
+        Some(format!("{low} to {high}{} ({}); {why}: not ranked.", self.of, listed(&names)))
     }
 
     fn ratio(&self, first: &Entrant, other: &Entrant) -> Option<f64> {
@@ -130,6 +163,20 @@ impl Contest<'_> {
         let slower = if self.is_greatest_first { " slower" } else { "" };
         Some(format!("{} {} (at least {ratio}×{slower})", other.name, (self.show)(other.value)))
     }
+}
+
+/// Why several are not ranked: there is no interval by which one could be first.
+pub(crate) fn unranked(entrants: &[Entrant]) -> Option<&'static str> {
+    match entrants.iter().all(|of| of.interval.is_none()) && entrants.len() > 1 {
+        true if entrants.iter().all(|of| of.is_of_one_pass) => Some("one pass each"),
+        true => Some("no intervals"),
+        false => None,
+    }
+}
+
+/// The one that leads in their order: one without an interval is not known to.
+pub(crate) fn first(ranked: &[Entrant]) -> Option<&Entrant> {
+    ranked.iter().find(|entrant| entrant.interval.is_some()).or(ranked.first())
 }
 
 /// `a, b and 3 others`.
@@ -150,11 +197,17 @@ fn listed(entrants: &[&Entrant]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::Finding;
 
     fn entrant(name: &str, value: f64, half: Option<f64>) -> Entrant {
-        let interval = half.map(|half| (value - half, value + half));
-        let (spans_parameters, is_suspect) = (false, false);
-        Entrant { name: name.into(), value, interval, spans_parameters, is_suspect }
+        let figure = Figure::of(&Finding {
+            value: Some(value),
+            low: half.map(|half| value - half),
+            high: half.map(|half| value + half),
+            count: if half.is_some() { 3 } else { 1 },
+            ..Finding::default()
+        });
+        Entrant::of(name, &figure).unwrap()
     }
 
     fn told(is_greatest_first: bool, entrants: &[Entrant]) -> String {
@@ -192,6 +245,19 @@ mod tests {
             near.contains(", a cannot be told apart from it") && !near.contains("at least"),
             "{near}"
         );
+    }
+
+    #[test]
+    fn without_intervals_nobody_is_first() {
+        let all = [entrant("a", 300.0, None), entrant("b", 100.0, None), entrant("c", 90.0, None)];
+        let of = "90 ns to 300 ns a call (c, b and a); one pass each: not ranked.";
+        assert_eq!(told(true, &all), of.replace("c, b and a", "a, b and c"));
+        assert_eq!(told(false, &all), of);
+        let more = Entrant { is_of_one_pass: false, ..all[0].clone() };
+        assert!(told(true, &[more, all[1].clone()]).ends_with("; no intervals: not ranked."));
+        // Nor does one without an interval lead those with one.
+        let mixed = [entrant("a", 300.0, None), entrant("b", 100.0, Some(5.0))];
+        assert!(told(true, &mixed).starts_with("b costs 100 ns a call (95 % CI"));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //!
 //! Non-goals: which rows there are, and their order.
 
-use crate::figure::Figure;
+use crate::figure::{Figure, decide};
 use crate::footnote::{Footnotes, Note};
 use crate::grid::Entry;
 pub(crate) use crate::listing::Column;
 use crate::listing::Listing;
-use crate::number::{CANNOT_TELL, says_nothing, span};
+use crate::number::{CANNOT_TELL, span};
 use crate::sheet::{NOT_MEASURED, Sheet, lines};
 use model::record::{Finding, Verdict};
 use std::collections::BTreeMap;
@@ -38,9 +38,22 @@ impl<K> Row<K> {
         if verdict == Some(Verdict::Suspect) { "*" } else { "" }
     }
 
+    /// The number, where it is told.
+    pub(crate) fn told(&self, quantity: &str) -> Option<f64> {
+        self.figure(quantity).filter(|figure| !figure.is_open)?.value
+    }
+
     /// As it is printed; `n.m.` where it was not measured.
     pub(crate) fn shown(&self, quantity: &str, show: fn(f64) -> String) -> String {
-        self.value(quantity).map_or_else(|| NOT_MEASURED.to_owned(), show)
+        match self.figure(quantity) {
+            Some(figure) if figure.is_open => CANNOT_TELL.to_owned(),
+            figure => figure.and_then(|of| of.value).map_or_else(|| NOT_MEASURED.to_owned(), show),
+        }
+    }
+
+    /// Leaves these numbers untold where the interval of `by` says nothing ([`decide`]).
+    pub(crate) fn decide(&mut self, by: &str, with_it: &[&str]) {
+        decide(&mut self.figures, by, with_it);
     }
 
     /// The same with another key.
@@ -84,22 +97,23 @@ pub(crate) struct View<K: 'static> {
     pub(crate) name: fn(&K) -> String,
     /// How a row's figure of a column is printed.
     pub(crate) show: fn(&Row<K>, &Column) -> String,
-    /// What the columns mean: a name and a sentence.
+    /// What the columns mean: a name and a sentence. Of [`INTERVAL`] only where there is one.
     pub(crate) legend: &'static [(&'static str, &'static str)],
 }
+
+/// An interval in a legend.
+pub(crate) const INTERVAL: (&str, &str) = ("[ ]", "95 % interval of the mean over passes");
 
 /// A figure as its column prints it.
 pub(crate) fn plain<K>(row: &Row<K>, (_, _, quantity, show): &Column) -> String {
     row.shown(quantity, *show)
 }
 
-/// The same with the interval, where there is one that says something: `90.7k [85.2k–96.2k]`.
+/// The same with the interval, where there is one: `90.7k [85.2k–96.2k]`.
 pub(crate) fn within<K>(row: &Row<K>, column: &Column) -> String {
     let (_, _, quantity, show) = *column;
     let text = plain(row, column);
-    let ends = row.figure(quantity).and_then(|figure| figure.low.zip(figure.high));
-    match ends.filter(|(low, high)| low < high && text != NOT_MEASURED) {
-        Some((low, high)) if says_nothing(low, high).is_some() => CANNOT_TELL.to_owned(),
+    match row.figure(quantity).and_then(Figure::ends).filter(|_| row.told(quantity).is_some()) {
         Some((low, high)) => format!("{text} [{}]", span(&text, &show(low), &show(high))),
         None => text,
     }
@@ -121,7 +135,8 @@ impl<K> View<K> {
             listing.label(head, |row| text(&row.key))
         });
         let grid = listing.columns(self.columns, entry).grid();
-        let sheet = Sheet::of(self.title.to_owned(), grid, notes);
-        Sheet { legend: lines(self.legend), ..sheet }
+        let is_shown = |line: &&(&str, &str)| **line != INTERVAL || grid.mentions("[");
+        let legend = lines(self.legend.iter().filter(is_shown));
+        Sheet { legend, ..Sheet::of(self.title.to_owned(), grid, notes) }
     }
 }

@@ -9,6 +9,7 @@ use crate::figure::Figure;
 use crate::footnote::Footnotes;
 use crate::grid::Entry;
 use crate::listing::Listing;
+use crate::number::{CANNOT_TELL, WOULD_TELL};
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{LINES, Screen, fitted, joined, limited, short};
 use crate::sheet::NOT_MEASURED;
@@ -180,10 +181,7 @@ fn compared(volumes: &[Volume], rows: &[String], below: &str) -> Screen {
         .label("number", |row| row.1.clone());
     let table = volumes.iter().enumerate().fold(listing, |listing, (volume, (name, _))| {
         listing.entries("", name, |row| match fact(volume, row) {
-            Some(fact) => Entry {
-                text: (fact.show)(fact.entrant.value),
-                mark: fact.entrant.mark().to_owned(),
-            },
+            Some(fact) => Entry { text: fact.shown(), mark: fact.entrant.mark().to_owned() },
             None => NOT_MEASURED.to_owned().into(),
         })
     });
@@ -219,7 +217,10 @@ pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) ->
         true => who,
         false => hang("", &format!("{BY_ITSELF} {who}"), limit),
     };
-    let below = hang("", below, limit);
+    let mut tables = answers.iter().filter_map(|(_, answer)| answer.as_ref()?.table.as_ref());
+    let is_open = tables.any(|table| table.says(CANNOT_TELL));
+    let open = if is_open { format!("{CANNOT_TELL}: {WOULD_TELL}. ") } else { String::new() };
+    let below = hang("", &format!("{open}{below}"), limit);
     fitted(MOST_ROWS, LINES, |rows| {
         let parts = answers.iter().map(|(word, answer)| part(word, answer.as_ref(), rows, limit));
         joined(parts.chain([who.clone(), below.clone()]))
@@ -248,7 +249,11 @@ fn part(word: &str, answer: Option<&Answer>, rows: usize, limit: Option<u16>) ->
 fn device(run: &Run<'_>) -> Option<Answer> {
     let (points, mut curves) = curve::rows(run.findings);
     curves.sort_by_key(|row| !row.key.access.is_random());
-    let first = curves.iter().find(|row| row.key.access == Access::RandRead)?;
+    let Some(first) = curves.iter().find(|row| row.key.access == Access::RandRead) else {
+        // Points without a knee have their sentence.
+        let sentences: Vec<String> = curve::sentences(run.findings).into_iter().take(1).collect();
+        return (!sentences.is_empty()).then(|| Answer { sentences, ..Answer::default() });
+    };
     Some(Answer {
         headline: curve::headline(first)?,
         facts: curves.iter().flat_map(curve::facts).collect(),
@@ -258,14 +263,14 @@ fn device(run: &Run<'_>) -> Option<Answer> {
     })
 }
 
-/// Of each size and number of writers the fastest method.
+/// Of each size and number of writers the fastest method, and the one that a sentence holds it
+/// against.
 fn durable(run: &Run<'_>) -> Option<Answer> {
     let mut rows = sync::rows(run.findings);
     rows.retain(|row| row.key.pattern == OVERWRITE && row.value(sync::RATE).is_some());
     let (headline, bars, facts) = (sync::headline(&rows)?, sync::bars(&rows), sync::facts(&rows));
     let sentence = sync::of_pattern(&rows, OVERWRITE)?;
-    rows.dedup_by_key(|row| (row.key.block_bytes, row.key.writers));
-    let table = sync::COMMITS.sheet(&rows).sections.into_iter().next();
+    let table = sync::COMMITS.sheet(&sync::told(&rows)).sections.into_iter().next();
     let table = table.map(|of| of.grid.without(&["pattern", "max", "CPU"]));
     Some(Answer { headline, bars, sentences: vec![sentence], table, facts })
 }
@@ -312,7 +317,7 @@ mod tests {
     use model::doubt::{Code, Doubt, Judgement};
     use model::engine::EngineKind;
     use model::record::Interval;
-    use model::record::subject::Curve;
+    use model::record::subject::{Commit, Curve};
 
     #[test]
     fn what_was_not_measured_is_said_and_all_questions_are_there() {
@@ -365,6 +370,40 @@ mod tests {
             found("knee_rate_operations_per_s", per_s / 2.0),
             found("knee_latency_mean_ns", 8e9 / per_s),
         ]
+    }
+
+    #[test]
+    fn each_method_that_a_sentence_names_with_a_number_has_its_row() {
+        let commit = |method: &str, block_bytes, rate: f64, half: f64| {
+            let subject = Subject::Commit(Commit {
+                block_bytes,
+                direct: 0,
+                method: method.into(),
+                pattern: OVERWRITE.into(),
+                target: Some("d".into()),
+                writers: 1,
+            });
+            let ends = (Some(rate - half), Some(rate + half));
+            let per_s = Finding::new(&subject, sync::RATE, Some(rate), 3, "x");
+            let p50 = Finding::new(&subject, "latency_p50_ns", Some(1e9 / rate), 99, "x");
+            let p99 = Finding::new(&subject, "latency_p99_ns", Some(2e9 / rate), 99, "x");
+            [per_s.within(Interval::Passes, ends), p50, p99]
+        };
+        let findings = [
+            commit("fsync", 4096, 1010.0, 50.0),
+            commit("fdatasync", 4096, 1000.0, 50.0),
+            commit("O_SYNC", 4096, 100.0, 5.0),
+            commit("O_SYNC", 8192, 90.0, 5.0),
+            commit("fdatasync", 8192, 800.0, 10.0),
+        ];
+        let run = Run { findings: &findings.concat(), rows: &[] };
+        let text = screen(&run, &[], None, "");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("p50 990 µs by fsync (p99 1.98 ms); fsync makes"), "{text}");
+        for row in ["4k 1 fsync", "4k 1 O_SYNC", "8k 1 fdatasync"] {
+            assert!(words.contains(row), "{row}: {text}");
+        }
+        assert!(!words.contains("8k 1 O_SYNC"), "{text}");
     }
 
     #[test]

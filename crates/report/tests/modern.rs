@@ -30,6 +30,8 @@ pub(crate) fn findings() -> Vec<Finding> {
     for (place, factor) in [(first, 1.0), (second, 9.0)] {
         all.push(finding(place, "rate_operations_per_s", Some(150_684.0 / factor)));
         all.push(finding(place, "cpu_total_percent", Some(61.7 / factor)));
+        let ceiling = if place == first { 2374e6 } else { 1510e6 };
+        all.push(finding(place, "ceiling_bytes_per_s", Some(ceiling)));
         all.push(finding(place, "ceiling_percent", Some(52.0 / factor)));
         all.push(finding(place, "latency_p50_ns", Some(5_600.0 * factor)));
         all.push(finding(place, "latency_p99_ns", Some(81_000.0 * factor)));

@@ -27,16 +27,14 @@ fn cells(tests: usize, rates: &[(&str, f64, f64)]) -> Vec<Finding> {
         rates.iter().flat_map(move |(system, rate, half)| {
             let (test, found) = (format!("test{test}"), |name, value| (name, value));
             let place = (test.as_str(), *system, "1");
-            [found("rate_bytes_per_s", rate * 1e6), found("ceiling_percent", rate / 10.0)].map(
-                |(name, value)| {
-                    let ends = |sign: f64| Some(value * (1.0 + sign * half / rate));
-                    Finding {
-                        low: ends(-1.0),
-                        high: ends(1.0),
-                        ..finding(place, name, Some(value))
-                    }
-                },
-            )
+            let ceiling = finding(place, "ceiling_bytes_per_s", Some(1e9));
+            let shares =
+                [found("rate_bytes_per_s", rate * 1e6), found("ceiling_percent", rate / 10.0)];
+            let within = shares.map(|(name, value)| {
+                let ends = |sign: f64| Some(value * (1.0 + sign * half / rate));
+                Finding { low: ends(-1.0), high: ends(1.0), ..finding(place, name, Some(value)) }
+            });
+            within.into_iter().chain([ceiling])
         })
     };
     (0..tests).flat_map(of).collect()
@@ -58,6 +56,15 @@ fn without_lines_a_size_is_named() {
     let text = said(&cells);
     assert!(text.contains("psync costs 960 ns of CPU per 4k request"), "{text}");
     assert!(text.contains("psync reaches 12025 MB/s with 64k requests"), "{text}");
+}
+
+#[test]
+fn no_rate_approaches_a_limit_of_which_no_size_is_known_to_reach_half() {
+    let is_other = |f: &&Finding| f.quantity != "half_rate_bytes";
+    let all: Vec<Finding> = overhead::findings().iter().filter(is_other).cloned().collect();
+    let text = said(&all);
+    assert!(text.contains("vsync moves additional bytes at 16600 MB/s (95 % CI"), "{text}");
+    assert!(!text.contains("approaches"), "{text}");
 }
 
 #[test]
@@ -83,12 +90,49 @@ fn a_system_is_faster_only_beyond_the_intervals() {
 #[test]
 fn a_ceiling_is_missed_only_beyond_the_interval() {
     let below = said(&cells(2, &[("d", 800.0, 10.0)]));
-    assert!(below.contains("2 of 2 tests stay below their ceiling"), "{below}");
+    assert!(below.contains("All 2 tests stay below their ceiling"), "{below}");
     assert!(below.contains("test0 is furthest below it, at 80.0 %"), "{below}");
+    // The ceiling stands beside what is said of it, in sentence and table.
+    assert!(below.contains("80.0 % of its ceiling of 1000 MB/s;"), "{below}");
+    assert!(below.contains("Of ceiling  Ceiling"), "{below}");
     let near = said(&cells(2, &[("d", 990.0, 20.0)]));
     assert!(near.contains("None of 2 tests is surely below its ceiling"), "{near}");
     let one = said(&cells(1, &[("d", 800.0, 10.0)]));
-    assert!(one.contains("The test is at 80.0 %") && !one.contains("1 of 1"), "{one}");
+    assert!(one.contains("The test stays at 80.0 %") && !one.contains("1 of 1"), "{one}");
+    // Of the tests in the table none is left out of the sentence.
+    let mixed = said(&cells(1, &[("a", 800.0, 10.0), ("b", 990.0, 20.0)]));
+    let sentence = "1 of 2 tests surely stays below its ceiling, the highest rate of its path in \
+        this run; of 1 that cannot be told; test0 on a is furthest below it, at 80.0 %";
+    assert!(mixed.contains(sentence), "{mixed}");
+}
+
+/// The rate, its share of the ceiling and the printed cell are one number in several words.
+#[test]
+fn what_the_interval_does_not_tell_is_told_nowhere_in_its_row() {
+    let both = cells(1, &[("a", 800.0, 700.0), ("b", 500.0, 10.0)]);
+    let (wide, words) = (screen(&both, Some(100)), said(&both));
+    let row = wide.lines().find(|line| line.starts_with("test0  a")).unwrap();
+    assert_eq!(row.matches("cannot tell").count(), 2, "{wide}");
+    assert!(!row.contains("80.0%"), "{wide}");
+    assert!(words.starts_with("test0 on b reaches 500 MB/s"), "{words}");
+    assert!(words.contains("Of 2 cells 1 is not known yet"), "{words}");
+    assert!(words.contains("test0 on b stays at 50.0 %"), "{words}");
+    let table = report::throughput::table(
+        &Matrix::from_findings(&cells(1, &[("a", 800.0, 700.0)]), &[]),
+        None,
+    );
+    assert!(table.contains("cannot tell") && !table.contains("800"), "{table}");
+}
+
+#[test]
+fn one_pass_each_is_not_ranked_and_has_no_interval_in_words() {
+    let alone = |finding: Finding| Finding { low: None, high: None, count: 1, ..finding };
+    let all: Vec<Finding> =
+        cells(1, &[("a", 800.0, 1.0), ("b", 500.0, 1.0)]).into_iter().map(alone).collect();
+    let text = screen(&all, Some(100));
+    let said = "2 cells reach 500 MB/s to 800 MB/s; one pass each: not ranked.";
+    assert!(text.starts_with(said), "{text}");
+    assert!(!text.contains('±') && !text.contains("95"), "{text}");
 }
 
 #[test]

@@ -59,6 +59,9 @@ pub struct Plan {
     pub rounds: u32,
     /// No round begins that does not end within this time, ns; 0: just the rounds that there are.
     pub time_ns: u64,
+    /// No more rounds than these, however much time there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_exact: bool,
     /// Passes end with the time, also within the least rounds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_time: bool,

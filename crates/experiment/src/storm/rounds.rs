@@ -50,7 +50,7 @@ impl<S: Subject> Run<'_, S> {
         let (mut round, mut are_few, mut has_pairs) = (0, false, false);
         let mut looks = Looks::default();
         let least = self.plan.rounds.max(1);
-        while round < self.plan.rounds || self.is_time(round_ns) {
+        while round < self.plan.rounds || !self.plan.is_exact && self.is_time(round_ns) {
             let round_began_ns = self.bench.clock.now_ns();
             let is_over = self.round(&mut tried, round)?;
             round += 1;

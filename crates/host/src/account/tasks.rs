@@ -7,6 +7,7 @@
 
 use super::{TICK_NS, malformed};
 use model::process::Stat;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -37,6 +38,8 @@ pub(super) struct Tasks {
 impl Tasks {
     pub(super) fn read(&mut self) -> io::Result<Totals> {
         let mut seen = BTreeMap::new();
+        let own = (std::process::id(), std::fs::read_to_string("/proc/self/stat")?);
+        let own = (own.0, name_of(&own.1));
         self.totals.sees_all = false;
         for entry in std::fs::read_dir("/proc")? {
             let entry = entry?;
@@ -47,10 +50,10 @@ impl Tasks {
             // A process may end between the listing and the reading.
             let Ok(text) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
             let stat = Stat::parse(&text).ok_or_else(|| malformed("/proc/PID/stat"))?;
-            if pid != std::process::id() {
+            if pid != own.0 {
                 let precise = stat.is_kernel_thread.then(|| run_time_ns(&entry.path())).flatten();
                 let cpu_ns = precise.unwrap_or(stat.cpu_ticks.saturating_mul(TICK_NS));
-                self.add((pid, name_of(&text)), &stat, cpu_ns);
+                self.add((pid, &called((pid, name_of(&text)), &stat, own)), &stat, cpu_ns);
                 seen.insert(pid, (stat.started, cpu_ns));
             }
         }
@@ -91,6 +94,16 @@ impl Tasks {
 fn name_of(line: &str) -> &str {
     let named = line.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
     named.map_or("", |(name, _)| name)
+}
+
+/// What a task is called beside this process: one of the same name by its number too, for who reads
+/// only the name takes it for this one.
+fn called<'n>((pid, name): (u32, &'n str), stat: &Stat, own: (u32, &str)) -> Cow<'n, str> {
+    match stat.parent == own.0 {
+        _ if name != own.1 => Cow::Borrowed(name),
+        true => Cow::Owned(format!("a part of this {name} (pid {pid})")),
+        false => Cow::Owned(format!("another {name} (pid {pid})")),
+    }
 }
 
 /// This process's threads that run no job: progress, signals, draining. Jobs' threads account for
@@ -139,6 +152,15 @@ mod tests {
         let by: Vec<(String, u64)> = tasks.totals.elsewhere_by.into_iter().collect();
         assert_eq!(by, [("p1".to_owned(), 9), ("p3".to_owned(), 11)]);
         assert_eq!(name_of("7 (a) b (c)) S 1 2"), "a) b (c)");
+    }
+
+    #[test]
+    fn another_process_of_this_program_is_not_this_one() {
+        let stat = Stat::of(std::process::id()).unwrap();
+        let named = |pid, name, parent| called((pid, name), &Stat { parent, ..stat }, (7, "lbolt"));
+        assert_eq!(named(9, "rustc", 1), "rustc");
+        assert_eq!(named(9, "lbolt", 1), "another lbolt (pid 9)");
+        assert_eq!(named(9, "lbolt", 7), "a part of this lbolt (pid 9)");
     }
 
     #[test]

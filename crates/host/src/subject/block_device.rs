@@ -2,7 +2,7 @@
 //! refuses what is in use or bears data, and claims the device for as long as it is prepared. Jobs
 //! reopen the very inode that was examined. The guard looks again before each cold pass.
 
-use super::directory::with_lowest;
+use super::directory::{unseen, with_lowest};
 use super::{Backend, CountedDevice, Host, by_descriptor, drop_cached, failed};
 use crate::clock::HostClock;
 use crate::device::{DeviceNumber, Tree};
@@ -84,6 +84,7 @@ impl Backend for BlockDeviceSite {
             drives: 1,
             capacity_bytes,
             is_device: true,
+            doubts: unseen(&self.devices),
             ..PreparedTarget::default()
         })
     }

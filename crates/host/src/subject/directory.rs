@@ -71,6 +71,17 @@ pub(crate) fn with_lowest(tree: &Tree, device: DeviceNumber) -> Vec<CountedDevic
     tested.chain(lowest.into_iter().map(with(DeviceRole::Lowest))).collect()
 }
 
+/// What is doubtful where no disk is seen: there is no device, or the lowest is a loop device over
+/// a file of no disk, whose requests the page cache answers.
+pub(crate) fn unseen(devices: &[CountedDevice]) -> Vec<Doubt> {
+    let tree = Tree::system();
+    let mut lowest = devices.iter().filter(|device| device.role == DeviceRole::Lowest);
+    match lowest.any(|device| !tree.is_cached_loop(device.number).unwrap_or(false)) {
+        true => vec![],
+        false => vec![Doubt::new(Code::NoDeviceBeneath, [])],
+    }
+}
+
 /// Space for ordinary users in the file system of an open file or directory.
 pub(crate) fn free_bytes(file: &OwnedFd) -> rustix::io::Result<u64> {
     let fs = rustix::fs::fstatvfs(file)?;
@@ -95,8 +106,7 @@ impl Backend for DirectorySite {
         let scratch = self.scratch.insert(made);
         let free = free_bytes(scratch.open()).map_err(failed("read the free space"))?;
         self.devices = counted(&self.path);
-        let unseen = || Doubt::new(Code::NoDeviceBeneath, []);
-        let doubts = self.devices.is_empty().then(unseen).into_iter().collect();
+        let doubts = unseen(&self.devices);
         Ok(PreparedTarget { drives: 1, capacity_bytes: free, doubts, ..PreparedTarget::default() })
     }
 

@@ -116,8 +116,12 @@ fn again(typed: &ThroughputOptions, plan: Plan, rows: Vec<String>) -> Throughput
         }
         None => {}
         Some(until) => {
-            again.precision = typed.precision.or(Some(until.precision_percent));
-            again.max_time = typed.max_time.or(Some(Duration::from_nanos(until.max_time_ns)));
+            let is_exact = until.precision_percent.is_none() && typed.precision.is_none();
+            again.runs = typed.runs.or(is_exact.then_some(plan.runs));
+            again.precision = typed.precision.or(until.precision_percent);
+            // Who gives a number of passes does not mean another run's time.
+            let stored = Duration::from_nanos(until.max_time_ns);
+            again.max_time = typed.max_time.or(typed.runs.is_none().then_some(stored));
         }
     }
     again.no_cold = !plan.is_cold;

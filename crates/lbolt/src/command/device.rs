@@ -143,8 +143,8 @@ fn concluded(lateness: &Lateness) -> String {
     match lateness.is_suspect() {
         false => line,
         true => format!(
-            "{line}\n! Too late to be trusted (mean lateness {}, mean response time {}): use a \
-             quieter machine or slow=…",
+            "{line}\n! The lateness is suspect (mean {}, mean response time {}): use a quieter \
+             machine or slow=…",
             show_time_ns(mean_ns),
             show_time_ns(lateness.response_mean_ns)
         ),
@@ -159,5 +159,23 @@ fn complaint(options: &DeviceOptions, status: Option<ExitStatus>) -> anyhow::Res
             let sentence = format!("{} ended with {status}", options.command[0]);
             Err(failure(Fault::Io, sentence))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_late_is_suspect_in_the_guides_word() {
+        let of = |mean_ns| {
+            let (requests, response_mean_ns) = (9, 2e6);
+            concluded(&Lateness { requests, mean_ns, response_mean_ns, ..Lateness::default() })
+        };
+        assert!(of(1e6).ends_with(
+            "! The lateness is suspect (mean 1.00 ms, mean response time 2.00 ms): use a quieter \
+             machine or slow=…"
+        ));
+        assert!(!of(1e3).contains("suspect"));
     }
 }

@@ -15,9 +15,13 @@ use std::slice::from_ref;
 /// A scratch file has so much, and no more than a share of what is free.
 const FILE_BYTES: u64 = 1 << 30;
 const FREE_SHARE: u64 = 4;
-/// Of the large requests, and how many of them are outstanding.
+/// Requests outstanding where nobody says how many.
+const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Of the large requests, how many of them are outstanding, and at the most: their buffers are 64
+/// MiB.
 const LARGE_BYTES: u64 = 1 << 20;
 const LARGE_DEPTHS: [u32; 3] = [1, 4, 8];
+const LARGE_DEPTH_MOST: u32 = 64;
 /// Fewer requests than this would be no random places.
 const REQUESTS_LEAST: u64 = 64;
 
@@ -64,18 +68,56 @@ pub(crate) fn resolve(options: &CurveOptions, output: &Path) -> anyhow::Result<R
             )));
         }
     }
+    let depths = Depths::of(options);
     let plan = Plan {
         systems: vec![system.described()],
-        cells: cells(options, writes),
+        cells: cells(options, &depths, writes),
         size_bytes,
         fills: !is_device,
         turns: rounds::turns(&options.rounds, options.runtime, options.measure.seed),
     };
-    Ok(Rounds { plan, system })
+    Ok(Rounds { plan, system, left_out: depths.left_out() })
+}
+
+/// Requests outstanding.
+struct Depths {
+    random: Vec<u32>,
+    large: Vec<u32>,
+}
+
+impl Depths {
+    /// Those that were requested, for all requests, or the usual ones.
+    fn of(options: &CurveOptions) -> Self {
+        let mut random = options.iodepth.clone();
+        random.sort_unstable();
+        random.dedup();
+        if random.is_empty() {
+            let usual = options.usual_iodepth.clone().unwrap_or_else(|| DEPTHS.to_vec());
+            return Self { random: usual, large: LARGE_DEPTHS.to_vec() };
+        }
+        let large = random.iter().copied().filter(|depth| *depth <= LARGE_DEPTH_MOST).collect();
+        Self { random, large }
+    }
+
+    /// Which of those that were requested large requests do not have, in a sentence.
+    fn left_out(&self) -> Option<String> {
+        let is_out = |depth: &&u32| **depth > LARGE_DEPTH_MOST;
+        let out: Vec<String> = self.random.iter().filter(is_out).map(u32::to_string).collect();
+        let depths = if out.len() == 1 { "depth" } else { "depths" };
+        (!out.is_empty()).then(|| {
+            format!(
+                "sequential requests of {} are not measured at queue {depths} {}: their buffers \
+                 would need more than {}",
+                show_size(LARGE_BYTES),
+                out.join(", "),
+                show_size(LARGE_BYTES * u64::from(LARGE_DEPTH_MOST))
+            )
+        })
+    }
 }
 
 /// By depth, so that those of the same depth meet the machine in the same mood.
-fn cells(options: &CurveOptions, writes: bool) -> Vec<Cell> {
+fn cells(options: &CurveOptions, depths: &Depths, writes: bool) -> Vec<Cell> {
     let random: &[Access] = if writes {
         &[Access::RandRead, Access::RandWrite, Access::RandRw]
     } else {
@@ -83,16 +125,13 @@ fn cells(options: &CurveOptions, writes: bool) -> Vec<Cell> {
     };
     let large: &[Access] = if writes { &[Access::Read, Access::Rewrite] } else { &[Access::Read] };
     let cell = |rw, bs, iodepth| Cell { rw, bs, iodepth, rwmixread: options.rwmixread };
-    let mut depths = options.iodepth.clone();
-    depths.sort_unstable();
-    depths.dedup();
     let mut cells: Vec<Cell> = Vec::new();
-    for iodepth in depths {
+    for &iodepth in &depths.random {
         for &bs in &options.bs {
             cells.extend(random.iter().map(|rw| cell(*rw, bs, iodepth)));
         }
     }
-    for iodepth in LARGE_DEPTHS {
+    for &iodepth in &depths.large {
         cells.extend(large.iter().map(|rw| cell(*rw, LARGE_BYTES, iodepth)));
     }
     cells

@@ -9,13 +9,15 @@ use cli::RoundsOptions;
 use experiment::rounds::{Planned, Turns};
 use experiment::until::Until;
 use messages::fault::{Fault, failure};
-use model::units::show_time_ns;
+use model::units::{counted, show_time_ns};
 use std::time::Duration;
 
 /// A whole run of cells that take turns on one system, resolved.
 pub(crate) struct Rounds<P> {
     pub(crate) plan: P,
     pub(crate) system: System,
+    /// What is not measured though it was requested, and why.
+    pub(crate) left_out: Option<String>,
 }
 
 impl<P: Planned> Resolved for Rounds<P> {
@@ -30,25 +32,26 @@ impl<P: Planned> Resolved for Rounds<P> {
     fn announcement(&self) -> String {
         let (passes, turns) = (self.plan.passes(), self.plan.turns());
         let time = estimated(self.plan.estimate_ns(), turns.until.as_ref());
-        format!("{passes} passes on {}, {time}", self.system.name.column)
+        let column = &self.system.name.column;
+        let passes = counted(passes, "pass{es}");
+        let lines = [Some(format!("{passes} on {column}, {time}")), self.left_out.clone()];
+        lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Rounds that there are, by default so many, and until when more of them go on.
+/// Rounds that there are, by default so many, and until when more of them go on, or these.
 pub(crate) fn resolve(options: &RoundsOptions, usual: u32) -> (u32, Option<Until>) {
-    let least = options.min_runs.unwrap_or(usual);
+    let RoundsOptions { runs, min_runs, max_time } = *options;
+    let least = runs.or(min_runs).unwrap_or(usual);
     // Who gives a time alone means it.
-    let fewest = options.min_runs.unwrap_or(if options.max_time.is_some() { 0 } else { usual });
+    let fewest = min_runs.unwrap_or(if max_time.is_some() { 0 } else { usual });
     let until = Until {
-        precision_percent: PRECISION_PERCENT,
-        max_time_ns: nanoseconds(options.max_time.unwrap_or(MAX_TIME)),
+        precision_percent: runs.is_none().then_some(PRECISION_PERCENT),
+        max_time_ns: nanoseconds(max_time.unwrap_or(MAX_TIME)),
         fewest,
         half_percent: analyze::statistics::half_percent,
     };
-    match options.runs {
-        Some(runs) => (runs, None),
-        None => (least, Some(until)),
-    }
+    (least, (runs.is_none() || max_time.is_some()).then_some(until))
 }
 
 /// The same of passes that take so long.
@@ -72,11 +75,13 @@ const MAX_TIME: Duration = Duration::from_secs(60);
 pub(crate) fn estimated(about_ns: u64, until: Option<&Until>) -> String {
     let about = show_time_ns(about_ns as f64);
     match until {
-        Some(until) if until.max_time_ns > about_ns => format!(
-            "about {about}, then more until the rates are precise or {} are over",
-            show_time_ns(until.max_time_ns as f64)
-        ),
-        Some(until) if until.fewest == 0 => {
+        Some(until) if until.max_time_ns > about_ns && until.precision_percent.is_some() => {
+            format!(
+                "about {about}, then more until the rates are precise or {} are over",
+                show_time_ns(until.max_time_ns as f64)
+            )
+        }
+        Some(until) if until.max_time_ns <= about_ns && until.fewest == 0 => {
             too_short(until.max_time_ns as f64 / 1e9, about_ns as f64 / 1e9)
         }
         _ => format!("about {about}"),

@@ -90,7 +90,7 @@ impl Resolved for ResolvedStorm {
         let time = match plan.keeps_time && most < about {
             true => too_short(most, about),
             // Rounds that go on end when enough is known.
-            false if most > about => format!("from {about:.0} to {most:.0} s"),
+            false if most > about && !plan.is_exact => format!("from {about:.0} to {most:.0} s"),
             false => format!("about {about:.0} s"),
         };
         let left_out = match self.left_out {
@@ -149,7 +149,8 @@ pub(crate) fn resolve(options: &StormOptions, output: &Path) -> anyhow::Result<R
         remedies: tried(&names),
         rounds: least.unwrap_or(ROUNDS),
         time_ns: ns(time),
-        keeps_time: options.max_time.is_some() && least.is_none(),
+        is_exact: options.runs.is_some(),
+        keeps_time: options.max_time.is_some() && options.min_runs.is_none(),
         command: options.command.clone(),
         trace: options.trace,
         seed: options.measure.seed,

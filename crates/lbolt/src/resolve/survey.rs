@@ -9,7 +9,7 @@ use super::target::Target;
 use super::throughput::ResolvedThroughput;
 use super::{Resolved, curve, overhead, storm, sync, throughput};
 use clap::Parser;
-use cli::{Cli, Command, SurveyOptions};
+use cli::{Cli, Command, RoundsOptions, SurveyOptions};
 use host::subject::probe_write_bytes_per_s;
 use messages::fault::{Fault, failure};
 use model::plan::SystemPlan;
@@ -26,6 +26,8 @@ struct Pace {
     files_s: f64,
     /// … and more of a cell.
     max_time: Duration,
+    /// Queue depths of random requests, where not the usual ones.
+    depths: Option<&'static [u32]>,
     curve: &'static str,
     sync: &'static str,
     overhead: &'static str,
@@ -36,7 +38,8 @@ const QUICK: Pace = Pace {
     fresh: &["fresh:ext4"],
     files_s: 10.0,
     max_time: Duration::from_secs(2),
-    curve: "--iodepth 1,4,16,64 --min-runs 2 --runtime 100ms --max-time 6s --size 256m",
+    depths: Some(&[1, 4, 16, 64]),
+    curve: "--min-runs 2 --runtime 100ms --max-time 6s --size 256m",
     sync: "--method fdatasync,O_DSYNC --bs 4k --direct 0 --min-runs 3 --runtime 100ms \
            --max-time 5s",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
@@ -47,6 +50,7 @@ const USUAL: Pace = Pace {
     fresh: &["fresh:ext4", "fresh:xfs"],
     files_s: 40.0,
     max_time: Duration::from_secs(5),
+    depths: None,
     curve: "--min-runs 3 --runtime 150ms --max-time 25s --size 512m",
     sync: "--bs 4k,8k --direct 0 --min-runs 3 --runtime 100ms --max-time 25s",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed --rw randread \
@@ -58,6 +62,7 @@ const FULL: Pace = Pace {
     fresh: &["fresh:ext4", "fresh:xfs"],
     files_s: 240.0,
     max_time: Duration::from_secs(30),
+    depths: None,
     curve: "--min-runs 5 --runtime 500ms --max-time 3m",
     sync: "--min-runs 5 --runtime 200ms --max-time 4m",
     overhead: "--ioengine psync,mmap,threads,libaio,io_uring,io_uring_fixed \
@@ -216,7 +221,8 @@ fn volume(
                 // A device needs no file: its requests go anywhere.
                 let usual = own.size.filter(|_| !is_device).map(|size| size.min(free / FREE_SHARE));
                 own.size = options.size.filter(|_| !is_device).or(usual).map(least);
-                own.rounds.runs = options.runs.map(|runs| runs.max(2));
+                own.usual_iodepth = pace.depths.map(<[u32]>::to_vec);
+                own.rounds = rounds(&own.rounds, options, 2);
                 curve::resolve(&own, output)?
             }
             _ => return Err(strange()),
@@ -225,7 +231,7 @@ fn volume(
             Command::Sync(_) if is_device => None,
             Command::Sync(mut own) => {
                 name.clone_into(&mut own.target);
-                own.rounds.runs = options.runs;
+                own.rounds = rounds(&own.rounds, options, 1);
                 Some(sync::resolve(&own, output)?)
             }
             _ => return Err(strange()),
@@ -237,7 +243,7 @@ fn volume(
                 // It reads one part of the file and writes another.
                 let room = (free / 2) >> 20 << 20;
                 own.size = own.size.min(options.size.unwrap_or(own.size)).min(room.max(1 << 20));
-                own.rounds.runs = options.runs.map(|runs| runs.max(2));
+                own.rounds = rounds(&own.rounds, options, 2);
                 overhead::resolve(&own, output)?
             }
             _ => return Err(strange()),
@@ -254,6 +260,13 @@ fn volume(
         target: name.to_owned(),
         left_out,
     })
+}
+
+/// A pace's rounds; just as many as were requested, of the least that there must be.
+fn rounds(usual: &RoundsOptions, options: &SurveyOptions, least: u32) -> RoundsOptions {
+    let exactly =
+        |runs: u32| RoundsOptions { runs: Some(runs.max(least)), min_runs: None, max_time: None };
+    options.runs.map_or_else(|| usual.clone(), exactly)
 }
 
 /// The share of a volume's free space that the file of Device takes at most.
@@ -330,7 +343,8 @@ fn files(
     let reason = "from the disk's speed and the time of the survey";
     own.size_reason = options.size.is_none().then(|| reason.into());
     own.runs = options.runs;
-    own.max_time = Some(options.max_time.unwrap_or(pace.max_time));
+    let usual = options.runs.is_none().then_some(pace.max_time);
+    own.max_time = options.max_time.or(usual);
     own.fewest = Some(FEWEST_PASSES);
     throughput::resolve(&own, directory)
 }

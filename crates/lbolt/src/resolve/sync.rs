@@ -64,7 +64,7 @@ pub(crate) fn resolve(options: &SyncOptions, output: &Path) -> anyhow::Result<Ro
         medium_least_ns: medium_least_ns(&system),
         trace: options.trace,
     };
-    Ok(Rounds { plan, system })
+    Ok(Rounds { plan, system, left_out: None })
 }
 
 /// The files of a writer.

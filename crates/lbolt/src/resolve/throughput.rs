@@ -12,7 +12,7 @@ use experiment::until::Until;
 use host::device::Tree;
 use host::guard;
 use model::text_file;
-use model::units::show_size;
+use model::units::{counted, show_size};
 use model::workload::{Access, Battery, EngineKind, Program};
 use std::path::Path;
 use std::time::Duration;
@@ -44,19 +44,19 @@ impl Resolved for ResolvedThroughput {
         let systems: Vec<String> =
             self.systems.iter().map(|s| format!("{} × {}", s.name.column, s.name.drives)).collect();
         format!(
-            "{} programs × {} systems ({}), {} + {} passes each{}, files of {} ({}), {}, {}",
-            plan.programs.len(),
-            systems.len(),
+            "{} × {} ({}), {} + {} each{}, files of {} ({}), {}, {}",
+            counted(plan.programs.len() as u64, "program{s}"),
+            counted(systems.len() as u64, "system{s}"),
             systems.join(", "),
             plan.warmup,
-            plan.runs,
+            counted(u64::from(plan.runs), "pass{es}"),
             plan.until.map_or(String::new(), |until| {
                 let seconds = until.max_time_ns as f64 / 1e9;
-                match plan.interleaved {
-                    true => format!(", fewer if {seconds} s are over"),
-                    false => format!(
-                        ", then more until the rate is known to ±{} % or {seconds} s are over",
-                        until.precision_percent
+                match until.precision_percent.filter(|_| !plan.interleaved) {
+                    None => format!(", fewer if {seconds} s are over"),
+                    Some(percent) => format!(
+                        ", then more until the rate is known to ±{percent} % or {seconds} s are \
+                         over"
                     ),
                 }
             }),
@@ -140,15 +140,19 @@ const FEWEST_PAIRS: u32 = 2;
 /// How long passes of a cell go on where nobody says.
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// Until when passes go on; none where their number was requested, or is the published one.
+/// Until when passes go on; none where their number was requested and no time, or is the published
+/// one.
 fn until(options: &ThroughputOptions, runs: u32) -> Option<Until> {
-    let has_pairs = options.abab && options.max_time.is_none();
-    let is_exact = options.runs.is_some() || options.as_published || has_pairs;
-    let runs = if options.abab { FEWEST_PAIRS } else { runs };
+    let &ThroughputOptions { runs: exactly, max_time, abab, .. } = options;
+    let is_exact = options.as_published || max_time.is_none() && (exactly.is_some() || abab);
+    let runs = if abab { FEWEST_PAIRS } else { runs };
+    // Who gives both means the time: a pass of each cell is all that it waits for.
+    let fewest = exactly.map_or(runs, |exactly| if abab { exactly.min(runs) } else { 1 });
+    let precision = || options.precision.unwrap_or(PRECISION_PERCENT);
     (!is_exact).then(|| Until {
-        precision_percent: options.precision.unwrap_or(PRECISION_PERCENT),
-        max_time_ns: nanoseconds(options.max_time.unwrap_or(MAX_TIME)),
-        fewest: options.fewest.unwrap_or(runs),
+        precision_percent: exactly.is_none().then(precision),
+        max_time_ns: nanoseconds(max_time.unwrap_or(MAX_TIME)),
+        fewest: options.fewest.map_or(fewest, |fewest| exactly.unwrap_or(fewest).min(fewest)),
         half_percent: analyze::statistics::half_percent,
     })
 }

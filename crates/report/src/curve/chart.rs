@@ -3,7 +3,7 @@
 //!
 //! Non-goals: drawing.
 
-use super::{KNEE, PEAK_BYTES, RATE, Row, is_point, kind, rows};
+use super::{AT_KNEE, PEAK_BYTES, RATE, Row, is_point, kind, rows};
 use crate::chart::{Axis, Chart, Entry, Kind, Role, Scale};
 use crate::experiments::Named;
 use crate::figure::Figure;
@@ -28,7 +28,7 @@ fn points(named: &Named<'_>) -> Vec<Point> {
     let (points, wholes) = rows(named.run.findings);
     let knee = |point: &Row| {
         let whole = wholes.iter().find(|whole| is_point(point, whole))?;
-        whole.value(KNEE).and(whole.value("knee_depth"))
+        whole.told(AT_KNEE[0])
     };
     let point = |row: Row| {
         let is_knee = depth(&row).is_some() && knee(&row) == depth(&row);

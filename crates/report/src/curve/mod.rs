@@ -9,7 +9,7 @@ use crate::answer::{Bar, Fact};
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, show_iops, show_rate};
 use crate::ranking::Entrant;
-use crate::rows::{self, Label, View, plain, within};
+use crate::rows::{self, INTERVAL, Label, View, plain, within};
 use crate::sheet::{Section, Sheet};
 use model::record::Finding;
 use model::record::subject::{Curve, Subject};
@@ -21,6 +21,12 @@ const KNEE: &str = "knee_rate_operations_per_s";
 const PEAK: &str = "most_rate_operations_per_s";
 const PEAK_BYTES: &str = "most_rate_bytes_per_s";
 
+/// What a point's rate is in other words: of a closed loop its latencies are, too. The same of a
+/// knee, and of where it is.
+const OF_POINT: [&str; 4] =
+    ["rate_bytes_per_s", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns"];
+const AT_KNEE: [&str; 3] = ["knee_depth", "knee_latency_mean_ns", "knee_latency_p99_ns"];
+
 /// A row for each curve.
 pub(crate) const CURVES: View<Curve> = View {
     title: "Knees and peaks",
@@ -31,17 +37,18 @@ pub(crate) const CURVES: View<Curve> = View {
     columns: &[
         ("peak", "IOPS", PEAK, short_count),
         ("peak", "bandwidth", PEAK_BYTES, show_rate),
-        ("knee", "depth", "knee_depth", short_depth),
+        ("knee", "depth", AT_KNEE[0], short_depth),
         ("knee", "IOPS", KNEE, short_count),
-        ("knee", "mean", "knee_latency_mean_ns", show_time_ns),
-        ("knee", "p99", "knee_latency_p99_ns", show_time_ns),
+        ("knee", "mean", AT_KNEE[1], show_time_ns),
+        ("knee", "p99", AT_KNEE[2], show_time_ns),
     ],
     judged: KNEE,
     marked: KNEE,
     name: kind,
     show: of_curve,
     legend: &[
-        ("peak", "the highest rate of any queue depth; [ ] is a 95 % interval"),
+        INTERVAL,
+        ("peak", "the highest rate of any queue depth"),
         ("knee", "the queue depth with the greatest IOPS over mean latency (Kleinrock 1979)"),
     ],
 };
@@ -52,16 +59,16 @@ const POINTS: View<Curve> = View {
     labels: &[CURVES.labels[0], CURVES.labels[1], DEPTH],
     columns: &[
         ("", "IOPS", RATE, short_count),
-        ("", "bandwidth", "rate_bytes_per_s", show_rate),
-        ("", "mean", "latency_mean_ns", show_time_ns),
-        ("", "p50", "latency_p50_ns", show_time_ns),
-        ("", "p99", "latency_p99_ns", show_time_ns),
+        ("", "bandwidth", OF_POINT[0], show_rate),
+        ("", "mean", OF_POINT[1], show_time_ns),
+        ("", "p50", OF_POINT[2], show_time_ns),
+        ("", "p99", OF_POINT[3], show_time_ns),
     ],
     judged: RATE,
     marked: RATE,
     name: |curve| format!("{} × {}", kind(curve), DEPTH.1(curve)),
     show: of_point,
-    legend: &[("[ ]", "95 % interval of the mean over passes")],
+    legend: &[INTERVAL],
 };
 const DEPTH: Label<Curve> =
     ("depth", |curve| curve.depth.map_or_else(String::new, |depth| depth.to_string()));
@@ -90,14 +97,27 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 /// A curve, or a point of it.
 pub(crate) type Row = rows::Row<Curve>;
 
-/// By access, size and depth: the points, and the curves as wholes.
+/// By access, size and depth: the points, and the curves as wholes. Where a point rests on one
+/// pass, which has no interval, neither the highest rate nor a knee is known.
 pub(crate) fn rows(findings: &[Finding]) -> (Vec<Row>, Vec<Row>) {
     let mut rows = rows::rows(findings, |finding| match &finding.subject {
         Subject::Curve(curve) => Some((curve.clone(), finding.quantity.clone())),
         _ => None,
     });
     rows.sort_by_key(|row| (row.key.access, row.key.block_bytes, row.key.depth));
-    rows.into_iter().partition(|row| row.key.depth.is_some())
+    for row in &mut rows {
+        row.decide(RATE, &OF_POINT);
+        row.decide(PEAK, &[PEAK_BYTES]);
+        row.decide(KNEE, &AT_KNEE);
+    }
+    let (points, mut curves): (Vec<Row>, Vec<Row>) =
+        rows.into_iter().partition(|row| row.key.depth.is_some());
+    curves.retain(|curve| !points.iter().any(|of| is_point(of, curve) && is_of_one_pass(of)));
+    (points, curves)
+}
+
+fn is_of_one_pass(point: &Row) -> bool {
+    point.figure(RATE).is_some_and(|rate| rate.value.is_some() && rate.count == 1)
 }
 
 /// A curve's figures: its two rates have their intervals.
@@ -148,6 +168,7 @@ fn both(points: &[Row], curves: &[Row]) -> Sheet {
         let Sheet { mut sections, legend, .. } = CURVES.sheet(curves);
         sheet.sections.insert(0, Section { heading: "By kind".into(), ..sections.remove(0) });
         sheet.legend.extend(legend);
+        sheet.legend.dedup();
     }
     sheet
 }
@@ -162,8 +183,8 @@ pub(crate) fn sentence(curve: &Row, points: &[Row]) -> Option<String> {
     if !curve.key.access.is_random() {
         return Some(format!("{name} peak at {}.", peak(PEAK_BYTES)?.text(show_rate)));
     }
-    let time = |quantity| curve.value(quantity).map(show_time_ns);
-    let p99 = time("knee_latency_p99_ns").map_or_else(String::new, |p99| format!(", p99 {p99}"));
+    let time = |quantity| curve.told(quantity).map(show_time_ns);
+    let p99 = time(AT_KNEE[2]).map_or_else(String::new, |p99| format!(", p99 {p99}"));
     let own: Vec<&Row> = points.iter().filter(|point| is_point(point, curve)).collect();
     let (reach, knee) = match own.as_slice() {
         // The peak is not reached, and what is the knee so far need not be it.
@@ -176,12 +197,19 @@ pub(crate) fn sentence(curve: &Row, points: &[Row]) -> Option<String> {
         ),
         _ => ("peak at", "; the knee".to_owned()),
     };
+    let peak = peak(PEAK)?.text(show_iops);
+    let Some(depth) = curve.told(AT_KNEE[0]) else {
+        let why = curve.figure(KNEE)?.says_nothing()?;
+        return Some(format!(
+            "{name} {reach} {peak}. Cannot tell yet where the knee is: the 95 % CI of its IOPS \
+             {why}."
+        ));
+    };
     Some(format!(
-        "{name} {reach} {}{knee} is at queue depth {}: {}, mean {}{p99}.",
-        peak(PEAK)?.text(show_iops),
-        short_depth(curve.value("knee_depth")?),
-        show_iops(curve.value(KNEE)?),
-        time("knee_latency_mean_ns")?,
+        "{name} {reach} {peak}{knee} is at queue depth {}: {}, mean {}{p99}.",
+        short_depth(depth),
+        show_iops(curve.told(KNEE)?),
+        time(AT_KNEE[1])?,
     ))
 }
 
@@ -194,17 +222,25 @@ fn rises(before: &Row, last: &Row) -> bool {
     is_sure && rates.is_some_and(|(before, last)| last > before * RISING)
 }
 
-/// A sentence for points of one kind that are too few for a knee.
+/// A sentence for points of one kind that are too few for a knee, or rest on too few passes.
 fn without_knee(points: &[&Row]) -> Option<String> {
-    let best = points
-        .iter()
-        .copied()
-        .max_by(|a, b| a.value(RATE).unwrap_or(0.0).total_cmp(&b.value(RATE).unwrap_or(0.0)))?;
+    let known = points.iter().filter_map(|point| Some((point.value(RATE)?, *point)));
+    let mut by_rate: Vec<(f64, &Row)> = known.collect();
+    by_rate.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ((least, _), (most, best)) = (by_rate.first()?, by_rate.last()?);
     let name = kind(&best.key);
     let rate = Entrant::of(&name, best.figure(RATE)?)?.text(show_iops);
     let depth = DEPTH.1(&best.key);
-    Some(match points.len() {
+    let few = by_rate.iter().filter(|(_, point)| is_of_one_pass(point)).count();
+    Some(match by_rate.len() {
         1 => format!("{name} reach {rate} at queue depth {depth}, the only one."),
+        many if few > 0 => format!(
+            "{name} reach {} to {} at {many} queue depths; {}: not ranked, and no knee (more \
+             --runs or --max-time would tell).",
+            show_iops(*least),
+            show_iops(*most),
+            if few == many { "one pass each".into() } else { format!("{few} have one pass") },
+        ),
         many => format!(
             "{name} reach {rate} at queue depth {depth}; {many} depths show no knee, so give 3 or \
              more (--iodepth)."
@@ -214,7 +250,7 @@ fn without_knee(points: &[&Row]) -> Option<String> {
 
 /// The peak, and of what it is.
 pub(crate) fn headline(curve: &Row) -> Option<(String, String)> {
-    let peak = format!("{}{}", show_iops(curve.value(PEAK)?), curve.mark(PEAK));
+    let peak = format!("{}{}", curve.shown(PEAK, show_iops), curve.mark(PEAK));
     Some((peak, format!("{}, peak", kind(&curve.key))))
 }
 
@@ -231,8 +267,8 @@ pub(crate) fn facts(curve: &Row) -> Vec<Fact> {
     let all = [
         rate("peak", PEAK),
         rate("at the knee", KNEE),
-        time("mean at the knee", "knee_latency_mean_ns"),
-        time("p99 at the knee", "knee_latency_p99_ns"),
+        time("mean at the knee", AT_KNEE[1]),
+        time("p99 at the knee", AT_KNEE[2]),
     ];
     let told = match curve.key.access {
         Access::RandRead => all.len(),
@@ -246,7 +282,7 @@ pub(crate) fn facts(curve: &Row) -> Vec<Fact> {
 pub(crate) fn bars(curve: &Row, points: &[Row]) -> Vec<Bar> {
     let points = points.iter().filter(|point| is_point(point, curve));
     let bar = |point: &Row| {
-        Bar::of(&format!("depth {}", DEPTH.1(&point.key)), point.value(RATE), short_count)
+        Bar::of(&format!("depth {}", DEPTH.1(&point.key)), point.told(RATE), short_count)
     };
     points.filter_map(bar).collect()
 }
@@ -256,7 +292,7 @@ fn is_point(point: &Row, curve: &Row) -> bool {
 }
 
 /// A sentence for each curve.
-fn sentences(findings: &[Finding]) -> Vec<String> {
+pub(crate) fn sentences(findings: &[Finding]) -> Vec<String> {
     let (points, curves) = rows(findings);
     let of_curves = curves.iter().filter_map(|row| sentence(row, &points));
     let whole = |row: &Row| Curve { depth: None, ..row.key.clone() };
@@ -315,6 +351,47 @@ mod tests {
         assert!(EXPERIMENT.table(&run, None).contains("1.00k"));
         let none = Run { findings: &[], rows: &[] };
         assert_eq!(EXPERIMENT.first(&none, None, 40), NOTHING);
+    }
+
+    #[test]
+    fn a_knee_whose_rate_is_not_known_is_not_told_and_one_pass_each_has_none() {
+        let point = |depth: u64, rate: f64, count| {
+            let subject = subject(Some(depth));
+            let found = Finding::new(&subject, RATE, Some(rate), count, "x");
+            let bytes = Finding::new(&subject, "rate_bytes_per_s", Some(4096.0 * rate), count, "x");
+            [found, bytes]
+        };
+        let knee = |quantity: &str, value, wide: bool| {
+            let half = if wide { value } else { value / 10.0 };
+            Finding::new(&subject(None), quantity, Some(value), 3, "x")
+                .within(model::record::Interval::Passes, (Some(value - half), Some(value + half)))
+        };
+        let curve = [
+            knee(PEAK, 2600.0, false),
+            knee(PEAK_BYTES, 2600.0 * 4096.0, false),
+            knee(KNEE, 1900.0, true),
+            Finding::new(&subject(None), "knee_depth", Some(2.0), 3, "x"),
+            Finding::new(&subject(None), "knee_latency_mean_ns", Some(1.05e6), 3, "x"),
+            Finding::new(&subject(None), "knee_latency_p99_ns", Some(1.5e6), 3, "x"),
+        ];
+        let points = |count| [point(1, 1000.0, count), point(2, 1900.0, count)].concat();
+        let findings = [points(3), curve.to_vec()].concat();
+        let text = EXPERIMENT.first(&Run { findings: &findings, rows: &[] }, Some(120), 40);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said =
+            "Cannot tell yet where the knee is: the 95 % CI of its IOPS reaches down to zero.";
+        assert!(words.contains(said), "{text}");
+        assert!(!words.contains("1.05 ms") && !words.contains("queue depth 2"), "{text}");
+        let row = "2.60k [2.34k–2.86k] 10.6 MB/s cannot tell cannot tell cannot tell cannot tell";
+        assert!(words.contains(row), "{text}");
+
+        let findings = [points(1), curve.to_vec()].concat();
+        let text = EXPERIMENT.first(&Run { findings: &findings, rows: &[] }, Some(100), 40);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = "4k random reads reach 1.00k IOPS to 1.90k IOPS at 2 queue depths; one pass \
+            each: not ranked, and no knee";
+        assert!(words.starts_with(said) && !words.contains("[ ]"), "{text}");
+        assert!(!words.contains("peak") && words.contains("random reads 4k 1 1.00k"), "{text}");
     }
 
     #[test]

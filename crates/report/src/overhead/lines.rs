@@ -28,6 +28,7 @@ impl Number {
 }
 
 pub(super) const CALL: &str = "t_call_ns";
+pub(super) const HALF: &str = "half_rate_bytes";
 const TRANS: &str = "t_trans_ns_per_kib";
 const TRANS_LARGE: &str = "t_trans_large_ns_per_kib";
 const RATE_GROUP: &str = "Rate";
@@ -57,7 +58,7 @@ const COLUMNS: &[Number] = &[
         beyond: Some(LINE_RATE),
         ..rate("R_inf {unit}", LINE_RATE, |value, _, unit| unit.show(value))
     },
-    rate("n_half", "half_rate_bytes", |value, _, _| format!("{}k", significant(value / 1024.0))),
+    rate("n_half", HALF, |value, _, _| format!("{}k", significant(value / 1024.0))),
     rate("t0 ns", "latency_zero_ns", |value, _, _| match value > 0.0 {
         true => significant(value),
         false => NONE.to_owned(),
@@ -160,7 +161,11 @@ const LEGEND: &[(&str, &str)] = &[
 ];
 /// What a first screen says of them.
 const SHORT_LEGEND: &[(&str, &str)] = &[
-    ("Rate", "R_inf, its limit; n_half, the request size (k: KiB) that reaches half of it; – none"),
+    (
+        "Rate",
+        "R_inf, its limit; n_half, the request size (k: KiB) that reaches half of it; – where two \
+         lines were needed, or the fit finds no time of a request of no bytes",
+    ),
     ("CPU", "T_call, of a request of any size; T_trans, of each KiB; the harness's own deducted"),
 ];
 const TURNS: &[(&str, &str)] = &[(

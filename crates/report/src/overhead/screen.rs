@@ -4,7 +4,7 @@
 //! Non-goals: the order of the paper's questions (the whole report has it).
 
 use super::across::rates_by_size;
-use super::lines::{self, CALL};
+use super::lines::{self, CALL, HALF};
 use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
 use crate::answer::{Answer, Bar, Fact};
 use crate::figure::Figure;
@@ -151,6 +151,13 @@ impl<'a> Path<'a> {
         }
     }
 
+    /// Whether each rate comes the nearer to its limit the larger requests are: half of it is
+    /// reached at a size that is known.
+    fn approaches(&self) -> bool {
+        let mut limited = self.routines.iter().filter(|of| self.limit(of).is_some());
+        limited.all(|of| of.line_value("wall", HALF).is_some())
+    }
+
     fn sizes(&self, quantity: &str) -> impl Iterator<Item = u64> {
         self.routines.iter().flat_map(|routine| routine.sizes(quantity))
     }
@@ -190,7 +197,8 @@ impl<'a> Path<'a> {
         let (verb, of) = match self.sizes(RATE).max().filter(|_| !self.has_lines) {
             Some(bytes) => ("reaches", format!(" with {} requests", show_size(bytes))),
             // The line's limit, R_inf, which no request size reaches.
-            None => ("approaches", " as requests grow".to_owned()),
+            None if self.approaches() => ("approaches", " as requests grow".to_owned()),
+            None => ("moves additional bytes at", String::new()),
         };
         let contest = Contest { verb, of: &of, is_greatest_first: true, show: &show };
         let told = contest.sentence(self.entrants(|routine| self.limit(routine)))?;

@@ -8,12 +8,13 @@ mod chart;
 use crate::answer::{Bar, Fact};
 use crate::experiments::{Experiment, Screen, TimeTable};
 use crate::number::{short_count, significant};
-use crate::ranking::{Contest, Entrant};
-use crate::rows::{self, View, plain, within};
+use crate::ranking::{self, Contest, Entrant, unranked};
+use crate::rows::{self, INTERVAL, View, plain, within};
 use crate::words::{first_seen, upper};
 use model::record::Finding;
 use model::record::subject::{Commit, Subject};
 use model::units::{counted, show_size, show_time_ns};
+use std::cmp::Reverse;
 
 pub(crate) const RATE: &str = "rate_operations_per_s";
 
@@ -28,8 +29,8 @@ pub(crate) const COMMITS: View<Commit> = View {
     ],
     columns: &[
         ("", "commits/s", RATE, short_count),
-        ("", "p50", "latency_p50_ns", show_time_ns),
-        ("", "p99", "latency_p99_ns", show_time_ns),
+        ("", "p50", P50, show_time_ns),
+        ("", "p99", P99, show_time_ns),
         ("", "max", "latency_max_ns", show_time_ns),
         ("", "CPU", "cpu_operation_ns", show_time_ns),
         ("", "flushes", "flushes_ratio", significant),
@@ -41,7 +42,7 @@ pub(crate) const COMMITS: View<Commit> = View {
         if column.2 == RATE { within(row, column) } else { plain(row, column) }
     },
     legend: &[
-        ("[ ]", "95 % interval of the mean over passes"),
+        INTERVAL,
         ("CPU", "CPU time of the submitting threads per commit"),
         ("flushes", "flushes of the device's cache per commit, as the kernel counts them"),
     ],
@@ -71,37 +72,44 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 
 pub(crate) type Row = rows::Row<Commit>;
 
+/// The latencies of a commit: what its rate is in other words.
+const TIMES: [&str; 3] = [P50, P99, "latency_max_ns"];
+const P50: &str = "latency_p50_ns";
+const P99: &str = "latency_p99_ns";
+
 /// Overwrites first; within a pattern, a size and a number of writers the quickest method. Methods
 /// that cannot be told from the quickest come before the others, in the order of their names: their
-/// rates are an order by chance.
+/// rates are an order by chance. Without intervals that is so of all.
 pub(crate) fn rows(findings: &[Finding]) -> Vec<Row> {
     let mut rows = rows::rows(findings, |finding| match &finding.subject {
         Subject::Commit(commit) => Some((commit.clone(), finding.quantity.clone())),
         _ => None,
     });
-    rows.sort_by(|a, b| a.key.cmp(&b.key));
-    let rate = |row: &Row| row.value(RATE).unwrap_or(0.0);
-    let group = |row: &Row| (row.key.block_bytes, row.key.writers);
-    rows.sort_by(|a, b| {
-        let by_pattern = b.key.pattern.cmp(&a.key.pattern);
-        by_pattern.then(group(a).cmp(&group(b))).then(rate(b).total_cmp(&rate(a)))
-    });
-    let is_together = |a: &Row, b: &Row| a.key.pattern == b.key.pattern && group(a) == group(b);
-    for group in rows.chunk_by_mut(is_together) {
-        let entrant = |row: &Row| Entrant::of("", row.figure(RATE)?);
-        let first = group.first().and_then(entrant);
-        let is_first = |row: &Row| {
+    rows.iter_mut().for_each(|row| row.decide(RATE, &TIMES));
+    let pattern = |row: &Row| Reverse(row.key.pattern.clone());
+    rows.sort_by_cached_key(|row| (pattern(row), group(row), row.key.clone()));
+    for group in rows.chunk_by_mut(|a, b| pattern(a) == pattern(b) && group(a) == group(b)) {
+        let first = fastest(&group.iter().collect::<Vec<_>>()).and_then(entrant);
+        let is_slower = |row: &Row| {
             let pair = first.as_ref().zip(entrant(row));
-            pair.is_some_and(|(first, other)| {
-                other.interval.is_some() && first.times(&other).is_none()
-            })
+            pair.is_none_or(|(first, other)| first.times(&other).is_some())
         };
-        let alike = group.iter().take_while(|row| is_first(row)).count();
-        if let Some(alike) = group.get_mut(..alike) {
-            alike.sort_by(|a, b| a.key.cmp(&b.key));
-        }
+        let order = |row: &Row| match is_slower(row) {
+            true => row.value(RATE).unwrap_or(0.0),
+            false => f64::INFINITY,
+        };
+        group.sort_by(|a, b| order(b).total_cmp(&order(a)));
     }
     rows
+}
+
+/// Rows that are compared with each other, within a pattern.
+fn group(row: &Row) -> (u64, u64) {
+    (row.key.block_bytes, row.key.writers)
+}
+
+fn entrant(row: &Row) -> Option<Entrant> {
+    Entrant::of(&method(&row.key), row.figure(RATE)?)
 }
 
 fn method(commit: &Commit) -> String {
@@ -125,67 +133,107 @@ fn answer(findings: &[Finding]) -> Vec<String> {
 }
 
 /// Rows of one pattern with its fewest writers and its smallest writes.
-fn plain_rows(rows: &[Row]) -> impl Iterator<Item = &Row> {
+fn plain_rows(rows: &[Row]) -> Vec<&Row> {
     let writers = rows.iter().map(|row| row.key.writers).min();
     let size = rows.iter().map(|row| row.key.block_bytes).min();
     let is_plain =
-        move |row: &&Row| Some(row.key.writers) == writers && Some(row.key.block_bytes) == size;
-    rows.iter().filter(is_plain)
+        |row: &&Row| Some(row.key.writers) == writers && Some(row.key.block_bytes) == size;
+    rows.iter().filter(is_plain).collect()
 }
 
-/// The one of them with the highest rate, wherever it stands among those that are alike: times
+fn ranked<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Entrant> {
+    CONTEST.ranked(rows.into_iter().filter_map(entrant).collect())
+}
+
+/// The one of a group with the highest rate, wherever it stands among those that are alike: times
 /// beside that rate are its own.
-fn fastest(rows: &[Row]) -> Option<&Row> {
-    let measured = plain_rows(rows).filter_map(|row| Some((row, row.value(RATE)?)));
-    measured.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(row, _)| row)
+fn fastest<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
+    let ranked = ranked(rows.iter().copied());
+    let first = ranking::first(&ranked)?;
+    rows.iter().copied().find(|row| method(&row.key) == first.name)
+}
+
+/// Of rows of one pattern those that its answer tells: the fastest of each group, in the first also
+/// the one that it is held against; all of a group in which none is known to be the fastest.
+pub(crate) fn told(rows: &[Row]) -> Vec<Row> {
+    let plain = plain_rows(rows).first().map(|row| group(row));
+    let of_group = |own: &[Row]| {
+        let ranked = ranked(own);
+        let order = CONTEST.order(&ranked).filter(|_| unranked(&ranked).is_none());
+        let is_plain = own.first().map(group) == plain;
+        let is_told = |row: &&Row| {
+            order.as_ref().is_none_or(|order| {
+                let told = [Some(order.first), order.other.filter(|_| is_plain)];
+                told.into_iter().flatten().any(|of| of.name == method(&row.key))
+            })
+        };
+        own.iter().filter(is_told).cloned().collect::<Vec<Row>>()
+    };
+    rows.chunk_by(|a, b| group(a) == group(b)).flat_map(of_group).collect()
 }
 
 /// How long the fastest method takes, and of what; of rows of one pattern.
 pub(crate) fn headline(rows: &[Row]) -> Option<(String, String)> {
-    let fastest = fastest(rows)?;
+    let plain = plain_rows(rows);
+    let fastest = fastest(&plain)?;
     let Commit { pattern, block_bytes, .. } = &fastest.key;
-    let what =
-        format!("durable {} {pattern}, p50 ({})", show_size(*block_bytes), method(&fastest.key));
-    let p50 = show_time_ns(fastest.value("latency_p50_ns")?);
-    Some((format!("{p50}{}", fastest.mark(RATE)), what))
+    let what = format!("durable {} {pattern}, p50", show_size(*block_bytes));
+    let mut all: Vec<f64> = plain.iter().filter_map(|row| row.told(P50)).collect();
+    all.sort_by(f64::total_cmp);
+    Some(match (unranked(&ranked(plain)), all.as_slice()) {
+        (Some(why), [least, .., most]) => {
+            let [least, most] = [*least, *most].map(show_time_ns);
+            (format!("{least}–{most}"), format!("{what} ({why}, by method)"))
+        }
+        _ => {
+            let p50 = fastest.shown(P50, show_time_ns);
+            (format!("{p50}{}", fastest.mark(RATE)), format!("{what} ({})", method(&fastest.key)))
+        }
+    })
 }
+
+fn show_commits(rate: f64) -> String {
+    format!("{} commits/s", short_count(rate))
+}
+
+/// Who makes most commits.
+const CONTEST: Contest<'_> =
+    Contest { verb: "makes", of: "", is_greatest_first: true, show: &show_commits };
 
 /// How often and how quickly the fastest method makes a write durable.
 pub(crate) fn facts(rows: &[Row]) -> Vec<Fact> {
-    let Some(fastest) = fastest(rows) else { return vec![] };
+    let Some(fastest) = fastest(&plain_rows(rows)) else { return vec![] };
     let Commit { pattern, block_bytes, .. } = &fastest.key;
     let of = |what: &str, quantity: &str| {
         let what = format!("durable {} {pattern}{what}", show_size(*block_bytes));
         Some((Entrant::of(&what, fastest.figure(quantity)?)?, what))
     };
-    let show = |rate: f64| format!("{} commits/s", short_count(rate));
-    let rate = of("", RATE).map(|(of, what)| Fact::rate(&what, of, show));
+    let rate = of("", RATE).map(|(of, what)| Fact::rate(&what, of, show_commits));
     let time =
         |what: &str, quantity: &str| of(what, quantity).map(|(of, what)| Fact::time(&what, of));
-    let times = [time(", p50", "latency_p50_ns"), time(", p99", "latency_p99_ns")];
+    let times = [time(", p50", P50), time(", p99", P99)];
     rate.into_iter().chain(times.into_iter().flatten()).collect()
 }
 
 /// How long each method takes.
 pub(crate) fn bars(rows: &[Row]) -> Vec<Bar> {
-    let bar = |row: &Row| Bar::of(&method(&row.key), row.value("latency_p50_ns"), show_time_ns);
-    plain_rows(rows).filter_map(bar).collect()
+    let bar = |row: &Row| Bar::of(&method(&row.key), row.told(P50), show_time_ns);
+    plain_rows(rows).into_iter().filter_map(bar).collect()
 }
 
 /// `Overwrite of 4k: p50 95.5 µs by O_DSYNC (p99 174 µs); O_DSYNC makes 9.94k commits/s, …`.
 pub(crate) fn of_pattern(rows: &[Row], pattern: &str) -> Option<String> {
     let own: Vec<Row> = rows.iter().filter(|row| row.key.pattern == pattern).cloned().collect();
-    let fastest = fastest(&own)?;
-    let time = |quantity| fastest.value(quantity).map(show_time_ns);
-    let time = time("latency_p50_ns").zip(time("latency_p99_ns"));
-    let time = time.map_or_else(String::new, |(p50, p99)| {
+    let plain = plain_rows(&own);
+    let fastest = fastest(&plain)?;
+    let all = ranked(plain);
+    let time = |quantity| fastest.told(quantity).map(show_time_ns);
+    let times = time(P50).zip(time(P99)).filter(|_| unranked(&all).is_none());
+    let times = times.map_or_else(String::new, |(p50, p99)| {
         format!("p50 {p50} by {} (p99 {p99}); ", method(&fastest.key))
     });
-    let entrant = |row: &Row| Entrant::of(&method(&row.key), row.figure(RATE)?);
-    let show = |rate: f64| format!("{} commits/s", short_count(rate));
-    let contest = Contest { verb: "makes", of: "", is_greatest_first: true, show: &show };
-    let told = contest.sentence(plain_rows(&own).filter_map(entrant).collect())?;
-    Some(format!("{} of {}: {time}{told}", upper(pattern), show_size(fastest.key.block_bytes)))
+    let told = CONTEST.sentence(all)?;
+    Some(format!("{} of {}: {times}{told}", upper(pattern), show_size(fastest.key.block_bytes)))
 }
 
 #[cfg(test)]
@@ -268,9 +316,45 @@ mod tests {
         }
         let findings = [rate("fsync", 1200.0, 50.0), rate("fdatasync", 1000.0, 50.0)];
         assert_eq!(rows(&findings)[0].key.method, "fsync");
-        let wide = [rate("fsync", 3045.0, 3044.6)];
+        // Its latencies are the same measure: one decision for the row.
+        let wide = rate("fsync", 3045.0, 3044.6);
+        // Its latencies are the same measure: one decision for the row.
+        let times = TIMES.map(|of| Finding::new(&wide.subject, of, Some(1.2e6), 900, "x"));
+        let wide = [&[wide][..], &times[..]].concat();
         let text = EXPERIMENT.table(&Run { findings: &wide, rows: &[] }, Some(100));
-        assert!(text.contains("cannot tell") && !text.contains("6.09k"), "{text}");
+        assert_eq!(text.matches("cannot tell").count(), 4 + 1, "{text}");
+        assert!(!text.contains("6.09k") && !text.contains("1.20 ms"), "{text}");
         assert!(text.contains("more than a factor of 4"), "{text}");
+        assert_eq!(headline(&rows(&wide)).unwrap().0, "cannot tell");
+        let said = of_pattern(&rows(&wide), "overwrite").unwrap();
+        assert!(said.starts_with("Overwrite of 4k: fsync makes") && !said.contains("p50"));
+    }
+
+    #[test]
+    fn one_pass_each_is_no_ranking() {
+        let of = |method: &str, rate: f64| {
+            let subject = Subject::Commit(Commit {
+                block_bytes: 4096,
+                direct: 0,
+                method: method.into(),
+                pattern: "overwrite".into(),
+                target: Some("d".into()),
+                writers: 1,
+            });
+            let found = |name, value, count| Finding::new(&subject, name, Some(value), count, "x");
+            [found(RATE, rate, 1), found(P50, 1e9 / rate, 99), found(P99, 2e9 / rate, 99)]
+        };
+        let findings = [of("fsync", 2000.0), of("fdatasync", 1000.0), of("O_SYNC", 900.0)].concat();
+        let all = rows(&findings);
+        let order: Vec<&str> = all.iter().map(|row| row.key.method.as_str()).collect();
+        assert_eq!(order, ["O_SYNC", "fdatasync", "fsync"]);
+        let text = EXPERIMENT.first(&Run { findings: &findings, rows: &[] }, Some(100), 40);
+        let said = "Overwrite of 4k: 900 commits/s to 2.00k commits/s (fsync, fdatasync and \
+            O_SYNC); one pass each: not ranked.";
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").starts_with(said), "{text}");
+        assert!(!text.contains("interval") && !text.contains("[ ]"), "{text}");
+        let what = "durable 4k overwrite, p50 (one pass each, by method)";
+        assert_eq!(headline(&all), Some(("500 µs–1.11 ms".into(), what.into())));
+        assert_eq!(told(&all).len(), 3);
     }
 }

@@ -1,18 +1,18 @@
 //! What does not fit in the paper's cells: intervals, requests, the whole CPU
 //! bill, latencies, and the share of the path's ceiling. One row per cell.
 
-use super::matrix::{CPU, Matrix, RATE};
+use super::matrix::{CEILING, CPU, IOPS, Matrix, OF_CEILING, RATE};
 use super::table;
 use crate::figure::Figure;
 use crate::footnote::Footnotes;
 use crate::grid::{Entry, Grid};
 use crate::listing::Listing;
-use crate::number::{RateUnit, significant};
+use crate::number::{CANNOT_TELL, RateUnit, significant};
 use crate::sheet::{NOT_MEASURED, Sheet};
 use model::units::show_time_ns;
 
 struct Detail {
-    /// Its heading; `{unit}` is the table's rate unit, `{interval}` what intervals are.
+    /// Its heading; `{unit}` is the table's rate unit, `{interval}` what intervals are, with a ±.
     head: &'static str,
     quantity: &'static str,
     show: fn(&Figure, RateUnit) -> Option<String>,
@@ -31,15 +31,16 @@ const fn detail(
 const COLUMNS: &[Detail] = &[
     Detail {
         marked: true,
-        ..detail("{unit} ± {interval}", RATE, |figure, unit| {
-            figure.value.map(|v| unit.show_interval(v, figure.half_interval()))
+        ..detail("{unit}{interval}", RATE, |figure, unit| {
+            told(figure, |v| unit.show_interval(v, figure.half_interval()))
         })
     },
-    detail("IOPS", "rate_operations_per_s", number),
+    detail("IOPS", IOPS, number),
     detail("Thread CPU", CPU, share),
     detail("Total CPU", "cpu_total_percent", share),
     detail("Test bed", "cpu_test_bed_percent", share),
-    detail("Of ceiling", "ceiling_percent", share),
+    detail("Of ceiling", OF_CEILING, share),
+    detail("Ceiling", CEILING, |figure, unit| figure.value.map(|v| unit.show(v))),
     detail("p50", "latency_p50_ns", time),
     detail("p99", "latency_p99_ns", time),
     detail("Max", "latency_max_ns", time),
@@ -50,12 +51,16 @@ const COLUMNS: &[Detail] = &[
     detail("Passes", RATE, |figure, _| Some(figure.count.to_string())),
 ];
 
+fn told(figure: &Figure, show: impl Fn(f64) -> String) -> Option<String> {
+    figure.value.map(|value| if figure.is_open { CANNOT_TELL.to_owned() } else { show(value) })
+}
+
 fn number(figure: &Figure, _: RateUnit) -> Option<String> {
-    figure.value.map(significant)
+    told(figure, significant)
 }
 
 fn share(figure: &Figure, _: RateUnit) -> Option<String> {
-    figure.value.map(|value| format!("{}%", significant(value)))
+    told(figure, |value| format!("{}%", significant(value)))
 }
 
 fn time(figure: &Figure, _: RateUnit) -> Option<String> {
@@ -81,7 +86,11 @@ pub(super) fn grid(matrix: &Matrix, unit: RateUnit, notes: &Footnotes) -> Grid {
     let is_known = |of: &&Detail| {
         places.iter().any(|place| figure(place, of).is_some_and(|f| f.value.is_some()))
     };
-    let interval = if matrix.spans_parameters() { "half the span" } else { "95%" };
+    let interval = match matrix.has_intervals() {
+        true if matrix.spans_parameters() => " ± half the span",
+        true => " ± 95%",
+        false => "",
+    };
     let listing = Listing::of(&places)
         .label("Test", |place| matrix.rows[place.0].clone())
         .label("System", |place| matrix.columns[place.1].target.clone())
@@ -104,12 +113,15 @@ type Place = (usize, usize);
 
 pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     let grid = grid(matrix, table::rate_unit([matrix]), &table::footnotes(matrix));
-    let interval = match matrix.spans_parameters() {
-        true => "the span over samples of the model's uncertain parameters",
-        false => "its 95% interval",
+    let interval = match matrix.has_intervals() {
+        true if matrix.spans_parameters() => {
+            " with the span over samples of the model's uncertain parameters"
+        }
+        true => " with its 95% interval",
+        false => "",
     };
     let title = format!(
-        "Details: rate with {interval}, shares of one CPU, latency, device bytes per program byte"
+        "Details: rate{interval}, shares of one CPU, latency, device bytes per program byte"
     );
     Sheet::of(title, grid, Footnotes::default())
 }

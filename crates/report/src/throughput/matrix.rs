@@ -1,6 +1,6 @@
 //! Findings in the order of the printed table.
 
-use crate::figure::Figure;
+use crate::figure::{Figure, decide};
 use crate::footnote::Note;
 use crate::words::first_seen;
 use model::record::{Finding, Subject, Verdict};
@@ -51,6 +51,9 @@ impl Cell {
 
 pub(super) const RATE: &str = "rate_bytes_per_s";
 pub(super) const CPU: &str = "cpu_percent";
+pub(super) const IOPS: &str = "rate_operations_per_s";
+pub(super) const OF_CEILING: &str = "ceiling_percent";
+pub(super) const CEILING: &str = "ceiling_bytes_per_s";
 
 /// A column: a system with so many drives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +103,9 @@ impl Matrix {
                 cell.figures.insert(finding.quantity.clone(), Figure::of(finding));
             }
         }
+        // The rate in other words.
+        let cells = matrix.cells.values_mut();
+        cells.for_each(|cell| decide(&mut cell.figures, RATE, &[IOPS, OF_CEILING]));
         matrix
     }
 
@@ -118,6 +124,11 @@ impl Matrix {
     pub(super) fn spans_parameters(&self) -> bool {
         let figures = || self.cells.values().flat_map(|cell| cell.figures.values());
         figures().any(|figure| figure.spans_parameters)
+    }
+
+    /// Whether a rate has an interval.
+    pub(super) fn has_intervals(&self) -> bool {
+        self.cells.values().any(|cell| cell.rate().and_then(Figure::ends).is_some())
     }
 
     /// Rows and columns of the cells that have findings, row by row.

@@ -3,11 +3,11 @@
 //! where these are too many.
 
 use super::details;
-use super::matrix::Matrix;
+use super::matrix::{CEILING, Matrix, OF_CEILING};
 use super::table;
 use crate::answer::{Answer, Bar, Fact};
-use crate::number::{RateUnit, show_rate, significant};
-use crate::ranking::Entrant;
+use crate::number::{CANNOT_TELL, RateUnit, show_rate, significant};
+use crate::ranking::{Entrant, unranked};
 use crate::screen::{first_of, fitted, joined, paragraphs, short};
 use crate::sheet::{NOTHING, Sheet};
 use crate::words::name;
@@ -16,7 +16,7 @@ use model::units::show_time_ns;
 use std::cmp::Ordering;
 
 /// The columns that go first where a terminal is narrow.
-const LESS_NEEDED: [&str; 12] = [
+const LESS_NEEDED: [&str; 13] = [
     "Passes",
     "Test bed",
     "Device bytes",
@@ -24,6 +24,7 @@ const LESS_NEEDED: [&str; 12] = [
     "Sync max",
     "IOPS",
     "Total CPU",
+    "Ceiling",
     "p50",
     "Sync p50",
     "p99",
@@ -64,12 +65,15 @@ fn rows_of(matrix: &Matrix, rows: usize, unit: RateUnit, width: Option<u16>) -> 
         [one] => format!(" of {} with {}", short(&one.target), one.drives_text()),
         _ => String::new(),
     };
-    let interval = match matrix.spans_parameters() {
-        true => "half the span over samples of the model's uncertain parameters",
-        false => "half the 95 % interval",
+    let interval = match shown.has_intervals() {
+        true if shown.spans_parameters() => {
+            ", ± half the span over samples of the model's uncertain parameters"
+        }
+        true => ", ± half the 95 % interval",
+        false => "",
     };
     let which = first_of("first", rows, matrix.places().count());
-    Sheet::of(format!("Rates{of}, ± {interval}{which}"), grid, notes)
+    Sheet::of(format!("Rates{of}{interval}{which}"), grid, notes)
 }
 
 /// A cell: its row, its column, and its rate.
@@ -78,8 +82,15 @@ struct Rate {
     column: usize,
     /// Its name is the test's, and the system's where there are several.
     entrant: Entrant,
-    /// Of its path's ceiling in per cent, with the ends of the interval.
-    of_ceiling: Option<Entrant>,
+    /// Of its path's ceiling in per cent, and that ceiling; none where the rate is not told.
+    of_ceiling: Option<(Entrant, f64)>,
+}
+
+impl Rate {
+    /// Whether its interval says how fast it is.
+    fn is_told(&self) -> bool {
+        self.entrant.interval.is_some() && !self.entrant.is_open
+    }
 }
 
 fn rates(matrix: &Matrix) -> Vec<Rate> {
@@ -92,8 +103,9 @@ fn rates(matrix: &Matrix) -> Vec<Rate> {
         };
         let entrant = Entrant::of(&test, cell.rate()?)?;
         let entrant = Entrant { name: test.clone(), ..entrant };
-        let share = cell.figure("ceiling_percent").and_then(|share| Entrant::of(&test, share));
-        let of_ceiling = share.map(|share| Entrant { name: test, ..share });
+        let share = cell.figure(OF_CEILING).and_then(|share| Entrant::of(&test, share));
+        let share = share.filter(|share| !share.is_open).map(|of| Entrant { name: test, ..of });
+        let of_ceiling = share.zip(cell.value(CEILING));
         Some(Rate { row, column, entrant, of_ceiling })
     };
     matrix.places().filter_map(of).collect()
@@ -113,7 +125,7 @@ fn sentences(matrix: &Matrix, unit: RateUnit) -> Vec<String> {
     let compared = (1..matrix.columns.len()).filter_map(|column| against(matrix, &rates, column));
     let compared = compared.take(MOST_COMPARED);
     let span = span(matrix, &rates, unit).into_iter();
-    span.chain(syncs(matrix, &rates)).chain(compared).chain(of_ceiling(&rates)).collect()
+    span.chain(syncs(matrix, &rates)).chain(compared).chain(of_ceiling(&rates, unit)).collect()
 }
 
 /// How fast files are read and written, each on the system that is fastest at it; without a table.
@@ -123,8 +135,10 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
     let rates = rates(matrix);
     let own =
         |way: &'static str| rates.iter().filter(move |rate| matrix.rows[rate.row].starts_with(way));
-    let fastest =
-        |way: &'static str| own(way).max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value));
+    let order = |rate: &Rate| (rate.is_told(), rate.entrant.value);
+    let fastest = |way: &'static str| {
+        own(way).max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal))
+    };
     let told = |(way, verb): (&'static str, &str)| {
         let rate = fastest(way)?;
         let system = system(matrix, rate.column);
@@ -134,7 +148,9 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
         [("read", "reading"), ("write", "writing")].into_iter().filter_map(told).collect();
     let headline = fastest("read").map(|rate| {
         let what = format!("reading cold files on {}", system(matrix, rate.column));
-        (format!("{}{}", show(rate.entrant.value), rate.entrant.mark()), what)
+        let number =
+            if rate.entrant.is_open { CANNOT_TELL.to_owned() } else { show(rate.entrant.value) };
+        (format!("{number}{}", rate.entrant.mark()), what)
     });
     // Of the test that is fastest, each system.
     let bars = |(way, verb): (&'static str, &str)| -> Vec<Bar> {
@@ -146,7 +162,12 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
         };
         of_test.filter_map(bar).collect()
     };
-    let several = if matrix.columns.len() > 1 { ", the fastest systems here" } else { "" };
+    let entrants: Vec<Entrant> = rates.iter().map(|rate| rate.entrant.clone()).collect();
+    let several = match unranked(&entrants) {
+        _ if matrix.columns.len() < 2 => String::new(),
+        Some(why) => format!("; {why}: not ranked"),
+        None => ", the fastest systems here".to_owned(),
+    };
     let sentence = format!("{} (cold files{several}).", told.join(", "));
     Answer {
         headline: headline.unwrap_or_default(),
@@ -173,16 +194,25 @@ fn facts(matrix: &Matrix, rates: &[Rate]) -> Vec<Fact> {
 /// The fastest and the slowest test, and how many are doubted.
 fn span(matrix: &Matrix, rates: &[Rate], unit: RateUnit) -> Option<String> {
     let show = |rate: f64| unit.text(rate);
-    let by_rate = |a: &&Rate, b: &&Rate| a.entrant.value.total_cmp(&b.entrant.value);
-    let slowest = rates.iter().min_by(by_rate)?;
-    let fastest = rates.iter().max_by(by_rate)?;
+    let is_any_told = rates.iter().any(Rate::is_told);
+    let told = rates.iter().filter(|rate| rate.is_told() || !is_any_told);
+    let mut told: Vec<&Rate> = told.collect();
+    told.sort_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value));
+    let (slowest, fastest) = (told.first()?, told.last()?);
     let text = |rate: &Rate, verb: &str| {
-        let share = rate.of_ceiling.as_ref().map(|share| percent(share.value));
-        let share = share.map_or_else(String::new, |share| format!(", {share} of its ceiling"));
+        let share = rate.of_ceiling.as_ref().map_or_else(String::new, |(share, ceiling)| {
+            format!(", {} of its ceiling of {}", percent(share.value), show(*ceiling))
+        });
         format!("{} {verb} {}{share}", rate.entrant.name, rate.entrant.text(show))
     };
     let doubted = doubted(matrix, rates);
-    Some(match rates {
+    let entrants: Vec<Entrant> = told.iter().map(|rate| rate.entrant.clone()).collect();
+    if let Some(why) = unranked(&entrants) {
+        let [low, high] = [slowest, fastest].map(|end| show(end.entrant.value));
+        let count = told.len();
+        return Some(format!("{count} cells reach {low} to {high}; {why}: not ranked.{doubted}"));
+    }
+    Some(match told.as_slice() {
         [_] => format!("{}.{doubted}", text(slowest, "reaches")),
         _ => {
             format!("{}; {}.{doubted}", text(fastest, "is fastest at"), text(slowest, "slowest at"))
@@ -212,15 +242,19 @@ fn percent(value: f64) -> String {
     format!("{} %", significant(value))
 }
 
-/// How many cells are suspect or were not measured.
+/// How many cells are suspect, are not told or were not measured.
 fn doubted(matrix: &Matrix, rates: &[Rate]) -> String {
     let cells = matrix.places().count();
     let suspect = |rate: &&Rate| {
         let cell = matrix.cell(rate.row, rate.column);
         cell.is_some_and(|cell| cell.verdict() == Verdict::Suspect)
     };
-    let counts =
-        [(rates.iter().filter(suspect).count(), "suspect"), (cells - rates.len(), "not measured")];
+    let open = rates.iter().filter(|rate| rate.entrant.is_open).count();
+    let counts = [
+        (rates.iter().filter(suspect).count(), "suspect"),
+        (open, "not known yet (too wide an interval)"),
+        (cells - rates.len(), "not measured"),
+    ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let are = |count| if count == 1 { "is" } else { "are" };
     let texts = counts.map(|(count, what)| format!("{count} {} {what}", are(count)));
@@ -283,26 +317,41 @@ fn against(matrix: &Matrix, rates: &[Rate], column: usize) -> Option<String> {
 }
 
 /// How many tests reach the ceiling, and which stays farthest below it.
-fn of_ceiling(rates: &[Rate]) -> Option<String> {
-    let shares = rates.iter().filter_map(|rate| rate.of_ceiling.as_ref());
-    let known: Vec<&Entrant> = shares.filter(|share| share.interval.is_some()).collect();
-    let is_below = |share: &&&Entrant| share.interval.is_some_and(|(_, high)| high < 100.0);
-    let below: Vec<&&Entrant> = known.iter().filter(is_below).collect();
-    let farthest = below.iter().min_by(|a, b| a.value.total_cmp(&b.value));
-    let farthest = farthest.map_or_else(String::new, |share| {
-        format!("; {} is furthest below it, at {}", share.name, share.text(percent))
-    });
+fn of_ceiling(rates: &[Rate], unit: RateUnit) -> Option<String> {
+    let known: Vec<&(Entrant, f64)> =
+        rates.iter().filter_map(|rate| rate.of_ceiling.as_ref()).collect();
+    let is_below = |share: &Entrant| share.interval.is_some_and(|(_, high)| high < 100.0);
+    let below: Vec<&(Entrant, f64)> =
+        known.iter().copied().filter(|(share, _)| is_below(share)).collect();
+    let at = |(share, ceiling): &(Entrant, f64)| {
+        format!("at {} of {}", share.text(percent), unit.text(*ceiling))
+    };
+    let farthest = below.iter().min_by(|a, b| a.0.value.total_cmp(&b.0.value));
+    let farthest = farthest
+        .map_or_else(String::new, |of| format!("; {} is furthest below it, {}", of.0.name, at(of)));
     let the_ceiling = "ceiling, the highest rate of its path in this run";
+    let their_ceiling = "their ceiling, the highest rate of their path in this run";
+    if known.iter().all(|(share, _)| share.interval.is_none()) {
+        return None;
+    }
+    let the_test = match (rates, known.as_slice()) {
+        ([_, _, ..], [(share, _)]) => share.name.as_str(),
+        _ => "The test",
+    };
     Some(match (below.as_slice(), known.len()) {
-        (_, 0) => return None,
-        ([], 1) => format!("The test is not surely below its {the_ceiling}."),
+        ([], 1) => format!("{the_test} is not surely below its {the_ceiling}."),
         ([], many) => format!("None of {many} tests is surely below its {the_ceiling}."),
-        ([share], 1) => format!("The test is at {} of its {the_ceiling}.", share.text(percent)),
-        ([_], many) => format!("1 of {many} tests stays below its {the_ceiling}{farthest}."),
-        (below, many) => format!(
-            "{} of {many} tests stay below their ceiling, the highest rate of their path in this \
-             run{farthest}.",
-            below.len()
-        ),
+        ([of], 1) => format!("{the_test} stays {}, its {the_ceiling}.", at(of)),
+        (below, many) if below.len() == many => {
+            format!("All {many} tests stay below {their_ceiling}{farthest}.")
+        }
+        (below, many) => {
+            let open = many - below.len();
+            let stay = match below {
+                [_] => format!("1 of {many} tests surely stays below its {the_ceiling}"),
+                _ => format!("{} of {many} tests surely stay below {their_ceiling}", below.len()),
+            };
+            format!("{stay}; of {open} that cannot be told{farthest}.")
+        }
     })
 }

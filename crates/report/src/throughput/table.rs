@@ -4,7 +4,7 @@ use super::matrix::{Cell, Column, Matrix, RATE};
 use crate::footnote::Footnotes;
 use crate::grid::Entry;
 use crate::listing::Listing;
-use crate::number::RateUnit;
+use crate::number::{CANNOT_TELL, RateUnit};
 use crate::sheet::{NOT_MEASURED, Sheet};
 
 /// The table for a terminal of `width` columns: rates with their share of one CPU in parentheses,
@@ -60,8 +60,11 @@ pub(super) fn sheet(matrix: &Matrix) -> Sheet {
     Sheet::of(title, listing.grid(), notes)
 }
 
-/// `560 (70%)`, `560` where the CPU's share is not known, or `n.m.`.
+/// `560 (70%)`, `560` where the CPU's share is not known, `cannot tell`, or `n.m.`.
 fn cell_text(cell: &Cell, unit: RateUnit) -> String {
+    if cell.rate().is_some_and(|rate| rate.is_open) {
+        return CANNOT_TELL.to_owned();
+    }
     match (cell.value(RATE), cell.cpu_percent()) {
         (Some(rate), Some(cpu)) => format!("{} ({cpu:.0}%)", unit.show(rate)),
         (Some(rate), None) => unit.show(rate),
