@@ -9,7 +9,7 @@ use crate::figure::Figure;
 use crate::footnote::Footnotes;
 use crate::grid::Entry;
 use crate::listing::Listing;
-use crate::number::{CANNOT_TELL, WOULD_TELL};
+use crate::number::CANNOT_TELL;
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{LINES, Screen, fitted, joined, limited, short};
 use crate::sheet::NOT_MEASURED;
@@ -219,13 +219,15 @@ pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) ->
     };
     let mut tables = answers.iter().filter_map(|(_, answer)| answer.as_ref()?.table.as_ref());
     let is_open = tables.any(|table| table.says(CANNOT_TELL));
-    let open = if is_open { format!("{CANNOT_TELL}: {WOULD_TELL}. ") } else { String::new() };
-    let below = hang("", &format!("{open}{below}"), limit);
+    let below = hang("", &format!("{}{below}", if is_open { OPEN } else { "" }), limit);
     fitted(MOST_ROWS, LINES, |rows| {
         let parts = answers.iter().map(|(word, answer)| part(word, answer.as_ref(), rows, limit));
         joined(parts.chain([who.clone(), below.clone()]))
     })
 }
+
+/// What stands below tables in which a number is not told.
+const OPEN: &str = "cannot tell: the 95 % interval says too little yet. ";
 
 /// What the times of the sentences on who waited for whom are.
 const BY_ITSELF: &str = "Who waited, each wait from its own beginning:";

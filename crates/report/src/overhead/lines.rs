@@ -6,7 +6,7 @@ use super::cell::{Cell, Column, Draft, labels, sheet as draw};
 use super::routine::{Group, LINE_RATE, Routine, Routines};
 use crate::figure::Figure;
 use crate::grid::Labels;
-use crate::number::{RateUnit, plus_minus, significant};
+use crate::number::{CANNOT_TELL, RateUnit, plus_minus, significant};
 use crate::sheet::{Sheet, lines};
 use model::units::show_size;
 
@@ -56,9 +56,11 @@ const fn trans(group: &'static str, account: &'static str) -> Number {
 const COLUMNS: &[Number] = &[
     Number {
         beyond: Some(LINE_RATE),
-        ..rate("R_inf {unit}", LINE_RATE, |value, _, unit| unit.show(value))
+        ..rate("R_inf {unit}", LINE_RATE, |value, figure, unit| told(figure, unit.show(value)))
     },
-    rate("n_half", HALF, |value, _, _| format!("{}k", significant(value / 1024.0))),
+    rate("n_half", HALF, |value, figure, _| {
+        told(figure, format!("{}k", significant(value / 1024.0)))
+    }),
     rate("t0 ns", "latency_zero_ns", |value, _, _| match value > 0.0 {
         true => significant(value),
         false => NONE.to_owned(),
@@ -70,6 +72,11 @@ const COLUMNS: &[Number] = &[
     Number { group: "Revolutions", ..rate("S", "sectors_per_revolution", with_interval) },
     Number { group: "Revolutions", ..rate("M", "revolutions_missed", from_zero) },
 ];
+
+/// A number whose interval is not printed, where it says something.
+fn told(figure: &Figure, text: String) -> String {
+    figure.says_nothing().map_or(text, |_| CANNOT_TELL.to_owned())
+}
 
 fn with_interval(value: f64, figure: &Figure, _: RateUnit) -> String {
     super::cell::with_interval(value, figure)

@@ -139,10 +139,16 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
     let fastest = |way: &'static str| {
         own(way).max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal))
     };
+    let entrants: Vec<Entrant> = rates.iter().map(|rate| rate.entrant.clone()).collect();
+    let unranked = unranked(&entrants);
     let told = |(way, verb): (&'static str, &str)| {
         let rate = fastest(way)?;
         let system = system(matrix, rate.column);
-        Some(format!("{} {verb} on {system}", rate.entrant.text(show)))
+        let number = match unranked {
+            Some(_) => format!("{}{}", show(rate.entrant.value), rate.entrant.mark()),
+            None => rate.entrant.text(show),
+        };
+        Some(format!("{number} {verb} on {system}"))
     };
     let told: Vec<String> =
         [("read", "reading"), ("write", "writing")].into_iter().filter_map(told).collect();
@@ -162,8 +168,7 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
         };
         of_test.filter_map(bar).collect()
     };
-    let entrants: Vec<Entrant> = rates.iter().map(|rate| rate.entrant.clone()).collect();
-    let several = match unranked(&entrants) {
+    let several = match unranked {
         _ if matrix.columns.len() < 2 => String::new(),
         Some(why) => format!("; {why}: not ranked"),
         None => ", the fastest systems here".to_owned(),
