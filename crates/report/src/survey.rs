@@ -220,8 +220,13 @@ pub fn screen(run: &Run<'_>, who: &[String], width: Option<u16>, below: &str) ->
     let mut tables = answers.iter().filter_map(|(_, answer)| answer.as_ref()?.table.as_ref());
     let is_open = tables.any(|table| table.says(CANNOT_TELL));
     let below = hang("", &format!("{}{below}", if is_open { OPEN } else { "" }), limit);
-    fitted(MOST_ROWS, LINES, |rows| {
-        let parts = answers.iter().map(|(word, answer)| part(word, answer.as_ref(), rows, limit));
+    // Fewer rows first; where all have one, the last tables go.
+    fitted(MOST_ROWS + QUESTIONS.len() - 1, LINES, |level| {
+        let rows = (level + 1).saturating_sub(QUESTIONS.len()).max(1);
+        let parts = answers.iter().enumerate().map(|(place, (word, answer))| {
+            let rows = if place < level { rows } else { 0 };
+            part(word, answer.as_ref(), rows, limit)
+        });
         joined(parts.chain([who.clone(), below.clone()]))
     })
 }
@@ -240,7 +245,7 @@ const MOST_ROWS: usize = 6;
 fn part(word: &str, answer: Option<&Answer>, rows: usize, limit: Option<u16>) -> String {
     let sentences = answer.map_or_else(String::new, |answer| answer.sentences.join(" "));
     let said = if sentences.is_empty() { NO_ANSWER } else { &sentences };
-    let table = answer.and_then(|answer| answer.table.as_ref());
+    let table = answer.and_then(|answer| answer.table.as_ref()).filter(|_| rows > 0);
     let table = table.map_or_else(String::new, |grid| {
         let grid = grid.clone().without_notes();
         grid.first_rows(rows).shortened(limit).text(limit)
@@ -406,6 +411,10 @@ mod tests {
             assert!(words.contains(row), "{row}: {text}");
         }
         assert!(!words.contains("8k 1 O_SYNC"), "{text}");
+        // However much is to be said, it is one screen.
+        let full = screen(&run, &[], None, &"word ".repeat(540));
+        assert!(full.lines().count() <= LINES && !full.contains("writers"), "{full}");
+        assert!(full.contains("fsync makes"), "{full}");
     }
 
     #[test]
