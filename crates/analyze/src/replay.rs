@@ -2,8 +2,8 @@
 //! times beside those of the trace.
 //!
 //! The target's response is from handing over to the completion: what was late before that is the
-//! replay's lateness, and in no response. Where lateness is beyond its bounds the requests were
-//! another load than the trace's, and every finding is suspect.
+//! replay's lateness, and in no response. Where lateness is beyond its bounds, or reads reached no
+//! device, the requests were another load than the trace's, and every finding is suspect.
 
 use model::doubt::{Code, Doubt};
 use model::histogram::Histogram;
@@ -24,9 +24,14 @@ pub struct Remade {
     pub target_ns: u64,
     /// Its response time in the trace, ns; none where the trace does not tell.
     pub recorded_ns: Option<u64>,
+    /// Whether it read what was never written, and reached no device.
+    pub is_hole: bool,
     /// Whether the target refused it, or did a part of it.
     pub has_failed: bool,
 }
+
+/// So many of a hundred reads may reach no device: p99 is then still of the device.
+const HOLES_MOST_PERCENT: u64 = 1;
 
 /// How late requests may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +55,8 @@ pub struct Lateness {
     late: Histogram,
     target_ns: u64,
     failed: u64,
+    reads: u64,
+    holes: u64,
     /// When the first and the last were due, and when they were handed over.
     first: Option<(u64, u64)>,
     last: (u64, u64),
@@ -62,6 +69,8 @@ impl Lateness {
     pub fn add(&mut self, remade: &Remade) {
         self.late.record(remade.submitted_ns.saturating_sub(remade.due_ns));
         self.target_ns += remade.target_ns;
+        self.reads += u64::from(remade.op == Op::Read);
+        self.holes += u64::from(remade.is_hole);
         self.first.get_or_insert((remade.due_ns, remade.submitted_ns));
         self.last = (remade.due_ns, remade.submitted_ns.max(self.last.1));
         if remade.has_failed {
@@ -77,7 +86,14 @@ impl Lateness {
     }
 
     /// Why the requests were another load than the trace's, if they were.
-    fn doubt(&self, bounds: Bounds) -> Option<Doubt> {
+    fn doubts(&self, bounds: Bounds) -> impl Iterator<Item = Doubt> {
+        let values = [("holes", self.holes.into()), ("reads", self.reads.into())];
+        let is_hollow = self.holes * 100 > self.reads * HOLES_MOST_PERCENT;
+        let hollow = is_hollow.then(|| Doubt::new(Code::ReplayHoles, values));
+        self.late(bounds).into_iter().chain(hollow)
+    }
+
+    fn late(&self, bounds: Bounds) -> Option<Doubt> {
         let [p50_ns, p99_ns] = [0.5, 0.99].map(|share| self.late.quantile_ns(share).unwrap_or(0));
         let is_beyond = p50_ns > bounds.p50_ns || p99_ns > bounds.p99_ns;
         is_beyond.then(|| {
@@ -95,7 +111,7 @@ impl Lateness {
     pub fn findings(&self, target: &str, bounds: Bounds) -> Vec<Finding> {
         let mut found = self.pace();
         found.extend(self.responses(target));
-        if let Some(doubt) = self.doubt(bounds) {
+        for doubt in self.doubts(bounds) {
             found.iter_mut().for_each(|finding| finding.doubt(doubt.clone()));
         }
         found
@@ -117,6 +133,7 @@ impl Lateness {
             of("lateness_target_percent", (late.sum_ns() > 0).then_some(target)),
             of("replay_rate_error_percent", self.rate_error_percent()),
             of("replay_failed_count", Some(self.failed as f64)),
+            of("replay_hole_count", Some(self.holes as f64)),
         ]
         .into_iter()
         .flatten()
@@ -189,6 +206,7 @@ mod tests {
             completed_ns: due_ns + late_ns + 200_000,
             target_ns: late_ns / 4,
             recorded_ns: Some(400_000),
+            is_hole: false,
             has_failed: false,
         }
     }
@@ -228,6 +246,23 @@ mod tests {
             let is_suspect = |f: &Finding| f.verdict == Verdict::Suspect;
             assert_eq!(found.iter().all(is_suspect), is_late, "{late_ns} {every}");
             assert_eq!(found.iter().any(is_suspect), is_late, "{late_ns} {every}");
+        }
+    }
+
+    #[test]
+    fn reads_that_reach_no_device_are_doubted_where_they_are_more_than_one_in_a_hundred() {
+        for (holes, is_hollow) in [(0, false), (5, false), (6, true), (500, true)] {
+            let mut lateness = Lateness::default();
+            for place in 0..1000 {
+                let is_hole = place % 2 == 0 && place < 2 * holes;
+                lateness.add(&Remade { is_hole, ..remade(place, 0) });
+            }
+            let found = lateness.findings("image", BOUNDS);
+            assert_eq!(value(&found, None, "replay_hole_count"), holes as f64);
+            let is_doubted =
+                |f: &Finding| f.doubts.iter().any(|doubt| doubt.code == Code::ReplayHoles);
+            assert_eq!(found.iter().all(is_doubted), is_hollow, "{holes}");
+            assert_eq!(found.iter().any(is_doubted), is_hollow, "{holes}");
         }
     }
 

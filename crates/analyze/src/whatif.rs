@@ -5,7 +5,8 @@
 //! nothing of what both have in common. Where the trace tells its own times, the model's error
 //! before the change widens the interval ([`widened`]), and so does what two runs of so many
 //! requests differ by chance, before and after ([`crate::stretches`]). That error and chance are no
-//! greater after the change is an assumption that nothing here can test.
+//! greater after the change is an assumption that nothing here can test. A change that leaves every
+//! response as it is has no interval: nothing is uncertain.
 //!
 //! Non-goals: replaying; which classes there are (the replay's findings say it).
 
@@ -36,7 +37,8 @@ const STATISTICS: [(Number, &str); 4] =
 /// What a change does to each class. The first pair is the model as it stands, the others are
 /// samples of its uncertain parameters. `noises` are the model's as it stands before the change.
 pub fn findings(change: &str, pairs: &[Pair<'_>], noises: &[Noise]) -> Vec<Finding> {
-    let Some((before, _)) = pairs.first() else { return vec![] };
+    let Some((before, after)) = pairs.first() else { return vec![] };
+    let is_idle = responses(before).eq(responses(after));
     let counts = before.iter().filter(|finding| finding.quantity == "simulated_count");
     let of_class = |count: &Finding| {
         let Subject::ModelOp(class) = &count.subject else { return vec![] };
@@ -46,11 +48,19 @@ pub fn findings(change: &str, pairs: &[Pair<'_>], noises: &[Noise]) -> Vec<Findi
         let numbers = STATISTICS.iter().flat_map(|(number, name)| {
             let is_its = |noise: &&Noise| noise.subject == count.subject && noise.number == *number;
             let noise = noises.iter().find(is_its).map(|noise| noise.log);
-            compared((&subject, &count.subject), name, pairs, noise)
+            compared((&subject, &count.subject), name, (pairs, is_idle), noise)
         });
         std::iter::once(requests).chain(numbers).collect::<Vec<_>>()
     };
     counts.flat_map(of_class).collect()
+}
+
+/// What the model makes of the requests.
+fn responses(side: &[Finding]) -> impl Iterator<Item = (&Subject, &str, Option<f64>)> {
+    let is_one = |finding: &&Finding| {
+        matches!(finding.subject, Subject::ModelOp(_)) && finding.quantity.starts_with("simulated_")
+    };
+    side.iter().filter(is_one).map(|found| (&found.subject, &*found.quantity, found.value))
 }
 
 fn subject(change: &str, class: &ModelOp) -> Subject {
@@ -62,7 +72,7 @@ fn subject(change: &str, class: &ModelOp) -> Subject {
 fn compared(
     (subject, class): (&Subject, &Subject),
     name: &str,
-    pairs: &[Pair<'_>],
+    (pairs, is_idle): (&[Pair<'_>], bool),
     noise: Option<f64>,
 ) -> Vec<Finding> {
     let of = |side: &str, kind: &str| format!("{side}_{name}_{kind}");
@@ -78,9 +88,10 @@ fn compared(
     let measured = value(pair.0, class, &of("measured", "ns")).filter(|measured| *measured > 0.0);
     let error = measured.map(|measured| before / measured);
     let chance = noise.map_or(0.0, |log| NORMAL_95 * log);
-    let ratio = widened(&ratios, error, 2f64.sqrt() * chance);
+    let ratio = widened(&ratios, error, 2f64.sqrt() * chance).filter(|_| !is_idle);
     let samples = ratios.len() as u64 - 1;
     let method = match (samples, error) {
+        _ if is_idle => "every response is the same".to_owned(),
         (0, None) => "not validated here: the trace has no times".to_owned(),
         (0, Some(_)) => format!("the model's error{}", by_chance(noise)),
         (n, None) => format!("{n} paired samples; not validated here: the trace has no times"),
@@ -188,6 +199,14 @@ mod tests {
         assert_eq!(findings("x", &[], &[]), []);
     }
 
+    #[test]
+    fn what_leaves_every_response_as_it_is_has_no_interval() {
+        let (before, after) = (replay(44.0, Some(2.0)), replay(22.0, Some(2.0)));
+        let found = ratio(&findings("x", &[(&before, &before), (&before, &after)], &[]));
+        assert_eq!((found.value, found.low, found.high), (Some(1.0), None, None));
+        assert_eq!(found.method, "every response is the same");
+    }
+
     proptest! {
         #[test]
         fn no_change_is_a_ratio_of_one_that_no_sample_widens(
@@ -196,12 +215,13 @@ mod tests {
             let sides: Vec<Vec<Finding>> = means.iter().map(|mean| replay(*mean, None)).collect();
             let pairs: Vec<Pair<'_>> = sides.iter().map(|s| (&s[..], &s[..])).collect();
             let found = ratio(&findings("drives=1", &pairs, &[]));
-            prop_assert_eq!([found.value, found.low, found.high], [Some(1.0); 3]);
-            let with_times = replay(means[0], Some(measured));
-            let found = ratio(&findings("drives=1", &[(&with_times, &with_times)], &[]));
+            prop_assert_eq!([found.value, found.low, found.high], [Some(1.0), None, None]);
+            let ratios = vec![1.0; means.len()];
+            prop_assert_eq!(widened(&ratios, None, 0.0), Some((1.0, 1.0)));
+            let (low, high) = widened(&[1.0], Some(means[0] / measured), 0.0).unwrap();
             let reversed = 2.0 * (means[0] / measured).ln();
-            prop_assert!((found.high.unwrap().ln() - reversed.max(0.0)).abs() < 1e-9);
-            prop_assert!((found.low.unwrap().ln() - reversed.min(0.0)).abs() < 1e-9);
+            prop_assert!((high.ln() - reversed.max(0.0)).abs() < 1e-9);
+            prop_assert!((low.ln() - reversed.min(0.0)).abs() < 1e-9);
         }
 
         #[test]

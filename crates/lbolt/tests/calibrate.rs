@@ -75,6 +75,20 @@ fn a_modelled_device_is_calibrated_in_virtual_time() {
     assert!(page.contains("What the device is like"));
 }
 
+/// What is announced is the least, with what makes it more.
+#[test]
+fn a_plan_says_what_makes_it_longer() {
+    let lab = Lab::new();
+    std::fs::write(lab.path("known.toml"), KNOWN).unwrap();
+    let ended = lab.run("calibrate model:known.toml -o p.toml --runs 3 --runtime 20ms");
+    let told = ended.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    // 133 classes in 3 rounds, and 3 rounds of bursts.
+    for words in ["402 passes on model:known.toml, at least 22 s of virtual time", "longer if one"]
+    {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
+
 /// With the provider's limits the times of a cloud's volume are found, although most passes are at
 /// a limit.
 #[test]

@@ -86,6 +86,29 @@ fn the_first_screen_says_how_faithful_it_was_and_what_was_left_out() {
 }
 
 #[test]
+fn reads_of_what_was_never_written_are_no_faithful_replay() {
+    let lab = Lab::new();
+    std::fs::File::create(lab.path("image")).unwrap().set_len(1 << 20).unwrap();
+    lab.file("t.log", trace(90, 256));
+    let ended = lab.run(&format!("replay t.log --on image {PATIENT}"));
+    assert!(ended.out.starts_with("Unfaithful: "), "{}", ended.out);
+    let told = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("60 of 60 reads are of what was never written"), "{told}");
+    assert!(!told.contains("the mean response is"), "{told}");
+    ended.assert_refused(5, &["never written", "fill the file first"]);
+    // What the replay has written itself is there.
+    let twice: String = [0, 1, 2, 3]
+        .map(|n| {
+            let at = n * 10_000;
+            format!("{at} /dev/x write {0} 4096\n{at} /dev/x read {0} 4096\n", n * 4096)
+        })
+        .concat();
+    lab.file("w.log", format!("fio version 3 iolog\n0 /dev/x add\n0 /dev/x open\n{twice}"));
+    let report = lab.measure(&format!("replay w.log --on image --destroy image {PATIENT}"));
+    assert_eq!(of_run(&report, "replay_hole_count"), 0.0);
+}
+
+#[test]
 fn a_file_is_replayed_on_at_any_pace_and_only_written_where_it_is_allowed() {
     let lab = Lab::new();
     lab.file("image", vec![b'A'; 1 << 20]);

@@ -75,6 +75,51 @@ fn what_changes_nothing_has_a_ratio_of_one() {
     }
 }
 
+fn words_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// No write of the trace is asynchronous: what holds these back does nothing, and is not advised.
+#[test]
+fn what_changes_nothing_is_told_so_with_its_reason() {
+    let lab = Lab::new();
+    mixed(&lab);
+    let words = "whatif t.log --model atlas10k --change dribble=5/s --change drives=1";
+    let ended = lab.run(&format!("{words} -o out"));
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let text = words_of(&ended.out);
+    for told in [
+        "With dribble=5/s, nothing changes here: each response is the same as before (no write of \
+         the trace is marked as asynchronous).",
+        "With drives=1, nothing changes here: each response is the same as before (the model \
+         atlas10k is so already).",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    for untold in ["To do it", "intervals rest", "cannot tell", "["] {
+        assert!(!text.contains(untold), "{untold}: {text}");
+    }
+    let report = lab.measure(&format!("{words} -o again"));
+    let [low, value, high] = ratio(&report, &[("change", "dribble=5/s")], "change_mean_ratio");
+    assert!(low.is_nan() && value == 1.0 && high.is_nan(), "{low} {value} {high}");
+}
+
+/// A model that is many times slower than the trace tells of no change that is less than that.
+#[test]
+fn a_model_that_misses_the_trace_tells_nothing_and_says_why() {
+    let lab = Lab::new();
+    let row = |n: u64| format!("R Hit {} 8 200.000000 1000.000000\n", n * 104_729 % 200_000 * 8);
+    lab.file("t.trace", (0..300).map(row).collect::<String>());
+    let ended = lab.run("whatif t.trace --model atlas10k --change drive=barracuda -o out");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let text = words_of(&ended.out);
+    let said = text.split("cannot tell yet").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(said.contains("% above the trace's") && !text.contains("at least"), "{text}");
+    assert!(text.contains("A model that fits the trace may tell"), "{text}");
+    assert!(!text.contains("narrower bounds"), "{text}");
+    assert!(text.contains("Arrivals are closed: each request comes its think time"), "{text}");
+}
+
 /// A move to a cloud's volume: an interval about each number, and what no vendor publishes. The
 /// screen says it for all volumes together once.
 #[test]

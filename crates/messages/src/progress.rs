@@ -24,6 +24,8 @@ pub struct Progress {
     told: Option<Instant>,
     done: u64,
     total: u64,
+    /// What is over and what is left by a plan that knows better than the number of passes.
+    planned: Option<(u64, u64)>,
 }
 
 impl Progress {
@@ -40,16 +42,17 @@ impl Progress {
             bar.set_position(bytes.saturating_sub(before.load(Ordering::Relaxed)));
         });
         let began = Instant::now();
-        Self { bar, control, pass_began_bytes, _ticker, began, told, done: 0, total }
+        Self { bar, control, pass_began_bytes, _ticker, began, told, done: 0, total, planned: None }
     }
 
     /// A pass begins. `bytes` is what it will move, 0 where only time ends it.
     pub fn pass(&mut self, what: &str, bytes: u64) {
-        let left = match self.done {
-            0 => String::new(),
-            done => {
+        let by_passes = (self.done, self.total.saturating_sub(self.done));
+        let left = match self.planned.unwrap_or(by_passes) {
+            (0, _) => String::new(),
+            (done, left) => {
                 let each = self.began.elapsed().as_secs_f64() / done as f64;
-                format!(", about {:.0} s left", each * self.total.saturating_sub(done) as f64)
+                format!(", about {:.0} s left", each * left as f64)
             }
         };
         let now = self.control.bytes.load(Ordering::Relaxed);
@@ -72,6 +75,15 @@ impl Progress {
             note(&message);
         }
         self.bar.set_message(message);
+    }
+
+    /// How much of a plan is over, and how much is left, in any unit: its passes are not of one
+    /// length. Nothing is said of the time left while nothing is over, or it is not known.
+    pub fn planned(&mut self, done: u64, left: Option<u64>) {
+        if done == 0 {
+            self.began = Instant::now();
+        }
+        self.planned = Some((left.map_or(0, |_| done), left.unwrap_or(0)));
     }
 
     /// There is a pass more than was planned.

@@ -240,6 +240,7 @@ codes! {
     BeyondModelSize "beyond_model_size" ["larger" "requests" "bytes" "by"];
     BeyondModelDepth "beyond_model_depth" ["outstanding" "bound" "by"];
     ReplayLate "replay_late" ["p50_ns" "p99_ns" "p50_bound_ns" "p99_bound_ns"];
+    ReplayHoles "replay_holes" ["holes" "reads"];
     FioError "fio_error" ["job"];
     Refused "refused" ["reason"];
     Earlier "earlier" ["sentence"];

@@ -64,8 +64,8 @@ sentences! {
         be the memory's"
     DrivesShareDisks "the {drives} drives share {disks}: give each its own disk with at=DIR"
     DrivesBeyondModel "{drives} drives: outside the calibrated range, which ends at {bound} ({by})"
-    WideInterval "still ±{percent:.0} % after {passes} passes: use more --runs, a longer \
-        --max-time, or a quieter machine"
+    WideInterval "still ±{percent:.0} % after {passes} passes: use more --runs or a \
+        longer --max-time"
     IntervalExceedsValue "the interval is wider than the value"
     TotalBelowOwn "total CPU time is {percent:.0} % of the submitting thread's, which is a part of \
         it: the machine's background load changed"
@@ -78,7 +78,7 @@ sentences! {
     TooFewSizes "{sizes} block sizes, fewer than {least}"
     MeanNotPositive "cannot tell: at {bytes:size} nothing above zero is left of a mean \
         ({mean_ns:time}) when what the harness and the machine took is subtracted: longer passes \
-        (--runtime) or a quieter machine help"
+        (--runtime) help"
     NoLine "the model does not apply: there is no line"
     OneLineMisses "the model does not apply: at {bytes:size} one line misses the mean by \
         {percent:+.1} % (bound {bound_percent} %[, F = {f_ratio:.1} on {degrees} and \
@@ -139,6 +139,8 @@ sentences! {
         larger than {bytes} bytes"
     ReplayLate "lateness is {p50_ns:time} at p50 and {p99_ns:time} at p99, above the bounds of \
         {p50_bound_ns:time} and {p99_bound_ns:time}: this is a different load from the trace's"
+    ReplayHoles "{holes} of {reads} reads are of what was never written in the file: they reach no \
+        device"
     BeyondModelDepth "outside the calibrated range ({by}): up to {outstanding} requests were \
         outstanding on the model, which was calibrated up to {bound}; whether this explains a \
         difference from the trace is unknown"

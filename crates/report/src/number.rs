@@ -55,19 +55,19 @@ pub(crate) const CANNOT_TELL: &str = "cannot tell";
 
 /// What would make it a number, beneath a table.
 pub(crate) const WOULD_TELL: &str = "the 95 % interval spans more than a factor of 4, or numbers \
-    that cannot be; more passes (--runs, --max-time) or a quieter machine would tell";
+    that cannot be; more passes (--runs, --max-time) would tell";
 
 /// An interval that reaches from an end to so many times that end says no more than the magnitude.
 const MOST_TIMES: f64 = 4.0;
-/// A greater factor is only chance, and is told as more than this one.
-const MOST_SAID: f64 = 100.0;
+/// A greater factor is told as more than this one.
+const MOST_SAID: f64 = 1e6;
 
 /// What the interval of a number that is above 0 by its nature does, so that it says nothing yet:
 /// it spans too much, or 0; none where it says something.
 pub(crate) fn says_nothing(low: f64, high: f64) -> Option<String> {
     match high / low {
         _ if low <= 0.0 => Some("reaches down to zero".to_owned()),
-        times if times > MOST_SAID => Some(format!("spans a factor of more than {MOST_SAID}")),
+        times if times > MOST_SAID => Some("spans a factor of more than a million".to_owned()),
         times if times > MOST_TIMES => Some(format!("spans a factor of {}", significant(times))),
         _ => None,
     }
@@ -94,31 +94,38 @@ pub(crate) fn interval(value: f64, half: Option<f64>) -> String {
 }
 
 /// A number with half its interval, `87.2 ± 0.5`: no decimals beyond the second digit of the half,
-/// and nothing of an interval without width.
+/// and nothing of an interval that has no width in the digits that are printed.
 pub(crate) fn plus_minus(value: f64, half: Option<f64>) -> String {
     let text = significant(value);
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    match half.map(f64::abs).filter(|half| *half > 0.0) {
+    let (value, half) = match half.map(f64::abs) {
         Some(half) if !text.contains('e') && half < 1e12 => {
             let meaningful = usize::try_from(1 - exponent(half)).unwrap_or(0);
             let decimals = decimals.min(meaningful);
-            format!("{} ± {half:.decimals$}", show_fixed(value, decimals))
+            (show_fixed(value, decimals), show_fixed(half, decimals))
         }
-        Some(half) => format!("{text} ± {}", significant(half)),
-        None => text,
+        half => (text.clone(), significant(half.unwrap_or(0.0))),
+    };
+    match half.contains(|digit| ('1'..='9').contains(&digit)) {
+        true => format!("{value} ± {half}"),
+        false => text,
     }
 }
 
-/// The ends of an interval, without the unit that they share with its value: `705–767`.
-pub(crate) fn span(value: &str, low: &str, high: &str) -> String {
+/// The ends of an interval, without the unit that they share with its value: `705–767`; none where
+/// they are printed alike, for an interval without width is none.
+pub(crate) fn span(value: &str, low: &str, high: &str) -> Option<String> {
+    if low == high {
+        return None;
+    }
     let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
-    match unit(value).filter(|_| unit(low) == unit(value) && unit(high) == unit(value)) {
+    Some(match unit(value).filter(|_| unit(low) == unit(value) && unit(high) == unit(value)) {
         Some(unit) => {
             let bare = |text: &str| text[..text.len() - unit.len()].trim_end().to_owned();
             format!("{}–{}", bare(low), bare(high))
         }
         None => format!("{low}–{high}"),
-    }
+    })
 }
 
 /// A count or a rate with three digits, thousands as `k`, millions as `M`: `526`, `90.7k`.
@@ -193,9 +200,11 @@ mod tests {
         let counts = [0.0, 88.66, 526.0, 999.4, 999.6, 90_663.0, 999_700.0, 2e9];
         let texts = counts.map(short_count);
         assert_eq!(texts, ["0", "88.7", "526", "999", "1.00k", "90.7k", "1.00M", "2.00G"]);
-        assert_eq!(span("736 ns", "705 ns", "767 ns"), "705–767");
-        assert_eq!(span("974 ns", "934 ns", "1.01 µs"), "934 ns–1.01 µs");
-        assert_eq!(span("5", "4", "6"), "4–6");
+        let told = |value, low, high| span(value, low, high).unwrap();
+        assert_eq!(told("736 ns", "705 ns", "767 ns"), "705–767");
+        assert_eq!(told("974 ns", "934 ns", "1.01 µs"), "934 ns–1.01 µs");
+        assert_eq!(told("5", "4", "6"), "4–6");
+        assert_eq!(span("1.42 ms", "1.42 ms", "1.42 ms"), None);
     }
 
     #[test]
@@ -233,9 +242,14 @@ mod tests {
             assert_eq!(interval(value, Some(half)), CANNOT_TELL, "{value} ± {half}");
         }
         assert_eq!(interval(10.0, Some(5.9)), "10.0 ± 5.9");
-        assert_eq!(interval(24.3, Some(0.0)), "24.3");
+        // Two passes that differ by less than the digits.
+        for half in [0.0, 0.004, 1e-17] {
+            assert_eq!(interval(2.55, Some(half)), "2.55", "{half}");
+        }
+        assert_eq!(plus_minus(-2.55, Some(0.006)), "-2.55 ± 0.01");
         let factor = says_nothing(5.16e-4, 1130.0).unwrap();
-        assert_eq!(factor, "spans a factor of more than 100");
+        assert_eq!(factor, "spans a factor of more than a million");
+        assert_eq!(says_nothing(1.36, 24331.0).unwrap(), "spans a factor of 17890");
         assert_eq!(says_nothing(1.0, 20.0).unwrap(), "spans a factor of 20.0");
         assert_eq!(says_nothing(1.0, 4.0), None);
         for (low, high, is_open) in [

@@ -53,15 +53,13 @@ impl Entrant {
     pub(crate) fn worth(&self, show: &dyn Fn(f64) -> String) -> String {
         let name = if self.spans_parameters { "model range" } else { "95 % CI" };
         let interval = match self.interval {
-            Some((low, high)) if low == high => None,
             Some((low, high)) if self.is_open => {
                 let why = says_nothing(low, high);
                 let why = why.map_or_else(String::new, |why| format!("the 95 % CI {why}; "));
-                Some(format!("{CANNOT_TELL} yet: {why}more passes or a quieter machine would tell"))
+                Some(format!("{CANNOT_TELL} yet: {why}more passes would tell"))
             }
-            Some((low, high)) => {
-                Some(format!("{name} {}", span(&show(self.value), &show(low), &show(high))))
-            }
+            Some((low, high)) => span(&show(self.value), &show(low), &show(high))
+                .map(|span| format!("{name} {span}")),
             None if self.is_open => Some(format!("{CANNOT_TELL} yet")),
             None => Some("no interval".to_owned()),
         };
@@ -93,9 +91,19 @@ pub(crate) struct Order<'e> {
     pub(crate) first: &'e Entrant,
     /// Those that cannot be told from it.
     together: Vec<&'e Entrant>,
-    /// The one whose number is told beside the first's: of several that are alike only the farthest
-    /// says how much there is to choose.
-    pub(crate) other: Option<&'e Entrant>,
+    apart: Vec<&'e Entrant>,
+}
+
+impl<'e> Order<'e> {
+    /// Those whose numbers are told beside the first's: where several are alike only the farthest
+    /// say how much there is to choose.
+    pub(crate) fn others(&self, most: usize) -> impl Iterator<Item = &'e Entrant> {
+        let from = match self.together.is_empty() {
+            true => 0,
+            false => self.apart.len().saturating_sub(most),
+        };
+        self.apart.iter().skip(from).take(most).copied()
+    }
 }
 
 /// Names in a sentence, at most.
@@ -113,24 +121,36 @@ impl Contest<'_> {
 
     /// Who is first, and by how much beyond the intervals; none without entrants.
     pub(crate) fn sentence(&self, entrants: Vec<Entrant>) -> Option<String> {
+        self.told(entrants, 1)
+    }
+
+    /// The same with each of a few others.
+    pub(crate) fn sentence_of_each(&self, entrants: Vec<Entrant>) -> Option<String> {
+        self.told(entrants, MOST_NAMED)
+    }
+
+    /// With so many others by their distances.
+    fn told(&self, entrants: Vec<Entrant>, most: usize) -> Option<String> {
         let ranked = self.ranked(entrants);
         if let Some(why) = unranked(&ranked) {
             return self.span(&ranked, why);
         }
-        let Order { first, together, other } = self.order(&ranked)?;
+        let order = self.order(&ranked)?;
         let lead = format!(
             "{} {} {}{}{}",
-            first.name,
+            order.first.name,
             self.verb,
-            (self.show)(first.value),
+            (self.show)(order.first.value),
             self.of,
-            first.worth(self.show)
+            order.first.worth(self.show)
         );
-        let other = other.and_then(|other| self.distance(first, other));
-        let other = other.map_or_else(String::new, |text| format!(", {text}"));
-        Some(match together.as_slice() {
+        let told = order.others(most).filter_map(|other| self.distance(order.first, other));
+        let other: String = told.map(|text| format!(", {text}")).collect();
+        Some(match order.together.as_slice() {
             [] => format!("{lead}{other}."),
-            _ => format!("{lead}, {} cannot be told apart from it{other}.", listed(&together)),
+            together => {
+                format!("{lead}, {} cannot be told apart from it{other}.", listed(together))
+            }
         })
     }
 
@@ -140,8 +160,7 @@ impl Contest<'_> {
         let others = ranked.iter().filter(|other| !std::ptr::eq(*other, first));
         let (apart, together): (Vec<&Entrant>, Vec<&Entrant>) =
             others.partition(|other| self.ratio(first, other).is_some());
-        let other = if together.is_empty() { apart.first() } else { apart.last() };
-        Some(Order { first, together, other: other.copied() })
+        Some(Order { first, together, apart })
     }
 
     /// From which number to which they are, where none is known to be first.

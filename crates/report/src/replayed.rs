@@ -1,9 +1,10 @@
 //! A replay's findings: first how faithful it was, then the target's response times beside those of
-//! the trace, then what was left out. Beyond its bounds it is no measurement of the trace's load:
-//! nothing is compared then.
+//! the trace, then what was left out. Beyond its bounds, or where reads reach no device, it is no
+//! measurement of the trace's load: nothing is compared then.
 //!
 //! Non-goals: computing (the findings hold the numbers), printing.
 
+use crate::doubt::sentence;
 use crate::listing::Listing;
 use crate::number::significant;
 use crate::rows::{Column, plain, rows};
@@ -72,15 +73,34 @@ fn value(findings: &[Finding], quantity: &str) -> Option<f64> {
     of(findings, quantity).and_then(|finding| finding.value)
 }
 
-/// Why it was unfaithful, if it was.
-fn lateness_doubt(findings: &[Finding]) -> Option<&Doubt> {
+fn doubt(findings: &[Finding], code: Code) -> Option<&Doubt> {
     let doubts = of(findings, "lateness_p50_ns").into_iter().flat_map(|found| &found.doubts);
-    doubts.into_iter().find(|doubt| doubt.code == Code::ReplayLate)
+    doubts.into_iter().find(|doubt| doubt.code == code)
 }
 
-/// Whether the requests were the trace's load.
-pub fn is_faithful(findings: &[Finding]) -> bool {
-    lateness_doubt(findings).is_none()
+/// Why the requests were not the trace's load, and what would help; none where they were.
+pub fn unfaithful(findings: &[Finding]) -> Option<String> {
+    let late = doubt(findings, Code::ReplayLate).map(|_| {
+        let help = match is_of_target(findings) {
+            Some(true) => "; use a lower --scale",
+            Some(false) => "; leave lbolt a free core",
+            None => "",
+        };
+        format!("requests were later than --lateness-p50 or --lateness-p99 allows{help}")
+    });
+    let hollow = doubt(findings, Code::ReplayHoles)
+        .map(|doubt| format!("{}; fill the file first", sentence(doubt)));
+    let all: Vec<String> = late.into_iter().chain(hollow).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn is_faithful(findings: &[Finding]) -> bool {
+    unfaithful(findings).is_none()
+}
+
+/// Whether most of the lateness is the target's.
+fn is_of_target(findings: &[Finding]) -> Option<bool> {
+    value(findings, "lateness_target_percent").map(|percent| percent > 50.0)
 }
 
 /// Whether the replay was faithful, and what it says.
@@ -104,29 +124,30 @@ fn faith(findings: &[Finding]) -> Option<String> {
         time("lateness_p99_ns"),
         time("lateness_max_ns")
     );
-    Some(match lateness_doubt(findings) {
-        None => format!("Faithful: {late}."),
-        Some(doubt) => {
-            let bound = |name: &str| match doubt.values.get(name) {
-                Some(Value::Number(ns)) => show_time_ns(*ns),
-                _ => String::new(),
-            };
-            format!(
-                "Unfaithful: {late}; the bounds are p50 {} and p99 {}. This load differs from the \
-                 trace's, so nothing is compared.",
-                bound("p50_bound_ns"),
-                bound("p99_bound_ns")
-            )
-        }
-    })
+    if is_faithful(findings) {
+        return Some(format!("Faithful: {late}."));
+    }
+    let bounds = doubt(findings, Code::ReplayLate).map(|doubt| {
+        let bound = |name: &str| match doubt.values.get(name) {
+            Some(Value::Number(ns)) => show_time_ns(*ns),
+            _ => String::new(),
+        };
+        format!("; the bounds are p50 {} and p99 {}", bound("p50_bound_ns"), bound("p99_bound_ns"))
+    });
+    let hollow = doubt(findings, Code::ReplayHoles)
+        .map(|doubt| format!("; {} (fill the file first)", sentence(doubt)));
+    Some(format!(
+        "Unfaithful: {late}{}{}. This load differs from the trace's, so nothing is compared.",
+        bounds.unwrap_or_default(),
+        hollow.unwrap_or_default()
+    ))
 }
 
 /// Whose doing an unfaithful replay is, and what would help.
 fn blame(findings: &[Finding]) -> Option<String> {
-    lateness_doubt(findings)?;
-    let percent = value(findings, "lateness_target_percent")?;
-    let shown = significant(percent);
-    Some(match percent > 50.0 {
+    doubt(findings, Code::ReplayLate)?;
+    let shown = significant(value(findings, "lateness_target_percent")?);
+    Some(match is_of_target(findings)? {
         true => format!(
             "For {shown} % of the lateness the target accepted no request: it cannot keep up with \
              this trace. Use --scale 0.5 for half the rate, or --arrivals closed, where each \
@@ -172,10 +193,12 @@ fn changed(findings: &[Finding]) -> Option<String> {
         let found = value(findings, quantity).filter(|count| *count > 0.0)?;
         Some(format!("{found:.0} {text}"))
     };
+    let hollow = some("replay_hole_count", "read what was never written, and reached no device");
     let told = [
         some("replay_failed_count", "failed, and are in no figure"),
         some("replay_rounded_count", "were rounded outward to the target's blocks"),
         some("replay_wrapped_count", "were wrapped into the target"),
+        hollow.filter(|_| doubt(findings, Code::ReplayHoles).is_none()),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| format!("Of the requests {}.", told.join(", ")))
@@ -218,7 +241,7 @@ fn sheet(findings: &[Finding]) -> Sheet {
 mod tests {
     use super::*;
 
-    fn findings(is_late: bool) -> Vec<Finding> {
+    fn findings(codes: &[Code]) -> Vec<Finding> {
         let run = Subject::this_run();
         let of = |name: &str, value: f64| Finding::new(&run, name, Some(value), 100, "replayed");
         let mut found = vec![
@@ -239,9 +262,14 @@ mod tests {
         }
         let reason = Subject::class("left out", "writes: name the target again by --destroy");
         found.push(Finding::new(&reason, "replay_left_out_count", Some(5.0), 5, "replayed"));
-        if is_late {
-            let numbers = [("p50_bound_ns", 5e4.into()), ("p99_bound_ns", 1e6.into())];
-            let doubt = Doubt::new(Code::ReplayLate, numbers);
+        for code in codes {
+            let values = [
+                ("p50_bound_ns", 5e4.into()),
+                ("p99_bound_ns", 1e6.into()),
+                ("holes", 40.0.into()),
+                ("reads", 100.0.into()),
+            ];
+            let doubt = Doubt::new(*code, values);
             found.iter_mut().for_each(|finding| finding.doubt(doubt.clone()));
         }
         found
@@ -256,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_faithful_replay_is_compared_with_its_trace() {
-        let text = said(&findings(false));
+        let text = said(&findings(&[]));
         for words in [
             "Faithful: 100 requests, lateness p50 2.00 µs, p99 3.00 ms, max 9.00 ms.",
             "the mean response is 1.00 ms (50.0/s, each from handing over), 0.250 × the 4.00 ms",
@@ -270,11 +298,26 @@ mod tests {
 
     #[test]
     fn an_unfaithful_replay_is_called_so_first_and_compared_with_nothing() {
-        let text = said(&findings(true));
+        let text = said(&findings(&[Code::ReplayLate]));
         assert!(text.starts_with("Unfaithful: 100"), "{text}");
         assert!(text.contains("the bounds are p50 50.0 µs and p99 1.00 ms"), "{text}");
         assert!(text.contains("98.0 % of the lateness the target accepted no request"), "{text}");
         assert!(!text.contains("in the trace mean") && !text.contains("0.250 ×"), "{text}");
-        assert!(!markdown(&findings(true)).contains("response in the trace"));
+        assert!(!markdown(&findings(&[Code::ReplayLate])).contains("response in the trace"));
+    }
+
+    #[test]
+    fn a_replay_whose_reads_reach_no_device_is_unfaithful_for_that_alone() {
+        let hollow = findings(&[Code::ReplayHoles]);
+        let text = said(&hollow);
+        let words = "40 of 100 reads are of what was never written in the file: they reach no \
+            device (fill the file first). This load differs from the trace's, so nothing is \
+            compared.";
+        assert!(text.starts_with("Unfaithful: 100") && text.contains(words), "{text}");
+        assert!(!text.contains("bounds are") && !text.contains("0.250 ×"), "{text}");
+        assert!(!unfaithful(&hollow).unwrap().contains("--lateness"), "{:?}", unfaithful(&hollow));
+        let late = unfaithful(&findings(&[Code::ReplayLate])).unwrap();
+        assert!(late.contains("lower --scale") && !late.contains("never written"), "{late}");
+        assert_eq!(unfaithful(&findings(&[])), None);
     }
 }

@@ -113,8 +113,10 @@ pub(crate) fn plain<K>(row: &Row<K>, (_, _, quantity, show): &Column) -> String 
 pub(crate) fn within<K>(row: &Row<K>, column: &Column) -> String {
     let (_, _, quantity, show) = *column;
     let text = plain(row, column);
-    match row.figure(quantity).and_then(Figure::ends).filter(|_| row.told(quantity).is_some()) {
-        Some((low, high)) => format!("{text} [{}]", span(&text, &show(low), &show(high))),
+    let ends = row.figure(quantity).and_then(Figure::ends);
+    let ends = ends.filter(|_| row.told(quantity).is_some());
+    match ends.and_then(|(low, high)| span(&text, &show(low), &show(high))) {
+        Some(span) => format!("{text} [{span}]"),
         None => text,
     }
 }

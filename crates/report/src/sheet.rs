@@ -31,6 +31,8 @@ pub struct Sheet {
     pub(crate) notes: Footnotes,
     /// Paragraphs under all.
     pub(crate) said: Vec<String>,
+    /// What would tell where a cell cannot; empty: more passes.
+    pub(crate) would_tell: String,
 }
 
 impl Sheet {
@@ -108,9 +110,10 @@ impl Sheet {
     fn explanation(&self, bullet: &str, limit: Option<u16>) -> String {
         let bare = |section: &Section| section.grid.has_bare(NOT_MEASURED);
         let open = |section: &Section| section.grid.says(CANNOT_TELL);
+        let would_tell = if self.would_tell.is_empty() { WOULD_TELL } else { &self.would_tell };
         let lines = [
             (NOT_MEASURED, "not measured", self.sections.iter().any(bare)),
-            (CANNOT_TELL, WOULD_TELL, self.sections.iter().any(open)),
+            (CANNOT_TELL, would_tell, self.sections.iter().any(open)),
         ];
         let told = lines.into_iter().filter(|(.., is_told)| *is_told);
         told.map(|(word, text, _)| hang(&format!("{bullet}{word} "), text, limit)).collect()

@@ -5,7 +5,7 @@
 //! Method: bursts of writes, as SSDcheck (Kim et al., MICRO 2018) finds a buffer by. Non-goals: the
 //! fit (crate `analyze`), buffers that take longer than a burst to fill.
 
-use super::{Plan, placement};
+use super::{Ahead, Begins, Plan, placement};
 use crate::bench::run_work;
 use crate::on_file::{At, LATER, Next, Work};
 use crate::sequence::mix;
@@ -32,16 +32,21 @@ pub(super) fn round_ns() -> u64 {
     QUIET_NS + LONG_NS + short_ns
 }
 
-/// Bursts of all rounds.
+/// Bursts of all rounds, after passes of so much planned time.
 /// Errors: whatever of the subject's was refused or failed, or an interruption.
 pub(super) fn bursts<S: Subject>(
     subject: &mut S,
     plan: &Plan,
-    begins: &mut dyn FnMut(&str),
+    before_ns: u64,
+    begins: &mut Begins<'_>,
 ) -> Result<Vec<Burst>, SubjectError> {
     let mut all = Vec::new();
     for round in 0..plan.burst_rounds {
-        begins(&format!("the write buffer: round {} of {}", round + 1, plan.burst_rounds));
+        let done_ns = u64::from(round) * round_ns();
+        let left_ns = Some(plan.bursts_ns() - done_ns);
+        let ahead = Ahead { done_ns: before_ns + done_ns, left_ns };
+        let label = format!("the write buffer: round {} of {}", round + 1, plan.burst_rounds);
+        begins(&label, Some(ahead));
         let placement = placement(plan, BLOCK_BYTES, DEPTH);
         let job = Bursts::new(plan, round);
         all.extend(run_work(subject, "bursts of writes", placement, job)?.bursts);

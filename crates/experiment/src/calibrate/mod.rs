@@ -73,12 +73,55 @@ impl Plan {
         self.cells.len() as u64 * u64::from(self.rounds) + u64::from(self.burst_rounds)
     }
 
-    /// What they take if no device needs longer, ns.
+    /// What they take on a device whose requests take no longer than [`Self::quick_ns`].
     pub fn time_ns(&self) -> u64 {
         let passes = self.passes() - u64::from(self.burst_rounds);
-        passes * self.pass_ns + u64::from(self.burst_rounds) * buffer::round_ns()
+        passes * self.pass_ns + self.bursts_ns()
+    }
+
+    fn bursts_ns(&self) -> u64 {
+        u64::from(self.burst_rounds) * buffer::round_ns()
+    }
+
+    /// A request that takes longer by itself makes passes longer, where many are outstanding.
+    pub fn quick_ns(&self) -> u64 {
+        let most = self.cells.iter().map(|cell| cell.class.depth).max().unwrap_or(1);
+        (self.pass_ns as f64 / (f64::from(most) * PASS_TIMES)) as u64
+    }
+
+    /// How long a pass of a class is, and how much of it is not counted, ns, where one request by
+    /// itself takes so long.
+    fn pass_times_ns(&self, class: &Class, one_ns: f64) -> [u64; 2] {
+        let all_ns = (one_ns * f64::from(class.depth)).min(PASS_MOST_NS / PASS_TIMES);
+        [
+            self.pass_ns.max((all_ns * PASS_TIMES) as u64),
+            (self.pass_ns / WARM_PARTS).max((all_ns * WARM_TIMES) as u64),
+        ]
+    }
+
+    /// What is left of a round from a cell on, and of the rounds behind it, ns.
+    fn left_ns(&self, alone: &Alone, round: u32, rest: &[(usize, &Cell)]) -> u64 {
+        let pass_ns = |cell: &Cell| self.pass_times_ns(&cell.class, one_ns(alone, &cell.class))[0];
+        let round_ns: u64 = self.cells.iter().map(pass_ns).sum();
+        let rest_ns: u64 = rest.iter().map(|(_, cell)| pass_ns(cell)).sum();
+        let in_time = u32::try_from(self.rounds_ns / round_ns.max(1)).unwrap_or(u32::MAX);
+        let rounds = in_time.max(self.rounds_least).min(self.rounds);
+        let behind = u64::from(rounds.saturating_sub(round + 1));
+        rest_ns + behind * round_ns + self.bursts_ns()
     }
 }
+
+/// What is planned, by the subject's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// Time of the passes that are over, ns.
+    pub done_ns: u64,
+    /// Time of those to come, ns; none until requests of each kind were timed by themselves.
+    pub left_ns: Option<u64>,
+}
+
+/// Called before each pass with what it is, and with what is planned where that is known.
+pub type Begins<'a> = dyn FnMut(&str, Option<Ahead>) + 'a;
 
 /// The classes: of reads alone, or of writes too. Those of like depth stand together, so that a
 /// class that is held out and those that predict it meet the machine in the same mood.
@@ -133,15 +176,15 @@ fn hold_out(class: Class) -> Cell {
 pub fn run_system<S: Subject>(
     subject: &mut S,
     plan: &Plan,
-    begins: &mut dyn FnMut(&str),
+    begins: &mut Begins<'_>,
 ) -> Result<(Vec<Pass>, Vec<Burst>), SubjectError> {
     let place = subject.prepare()?;
     let mut run = || {
         if plan.fills {
             fill(subject, plan, &place, begins)?;
         }
-        let passes = rounds(subject, plan, begins)?;
-        Ok((passes, buffer::bursts(subject, plan, begins)?))
+        let (passes, done_ns) = rounds(subject, plan, begins)?;
+        Ok((passes, buffer::bursts(subject, plan, done_ns, begins)?))
     };
     let ran = run();
     subject.clean_up()?;
@@ -156,10 +199,10 @@ fn fill<S: Subject>(
     subject: &mut S,
     plan: &Plan,
     place: &PreparedTarget,
-    begins: &mut dyn FnMut(&str),
+    begins: &mut Begins<'_>,
 ) -> Result<(), SubjectError> {
     let label = format!("writing {}", model::units::show_size(plan.size_bytes));
-    begins(&label);
+    begins(&label, None);
     run(subject, &label, vec![layer(place, FILE, (true, 0..plan.size_bytes))]).map(|_| ())
 }
 
@@ -176,14 +219,15 @@ fn placement(plan: &Plan, block_bytes: u64, depth: u32) -> JobPlacement {
     }
 }
 
+/// All rounds, and what was planned of their time, ns.
 fn rounds<S: Subject>(
     subject: &mut S,
     plan: &Plan,
-    begins: &mut dyn FnMut(&str),
-) -> Result<Vec<Pass>, SubjectError> {
+    begins: &mut Begins<'_>,
+) -> Result<(Vec<Pass>, u64), SubjectError> {
     let mut passes: Vec<Pass> = Vec::new();
     let mut alone = Alone::new();
-    let mut began_ns = None;
+    let (mut began_ns, mut done_ns) = (None, 0);
     for round in 0..plan.rounds {
         let now_ns = subject.counters(Accounting::Difference)?.at_ns;
         let taken_ns = now_ns.saturating_sub(*began_ns.get_or_insert(now_ns));
@@ -196,10 +240,15 @@ fn rounds<S: Subject>(
         if round % 2 == 1 {
             cells.reverse();
         }
-        for (place, cell) in cells {
-            begins(&format!("{}: round {} of {}", cell.class.name(), round + 1, plan.rounds));
-            let seed = mix(plan.seed, (u64::from(round) << 32) | place as u64);
-            let one_ns = alone.get(&kind(&cell.class)).copied().unwrap_or(0.0);
+        for (index, (place, cell)) in cells.iter().enumerate() {
+            // One at a time comes first.
+            let is_known = round > 0 || cell.class.depth > 1;
+            let left_ns = is_known.then(|| plan.left_ns(&alone, round, &cells[index..]));
+            let label = format!("{}: round {} of {}", cell.class.name(), round + 1, plan.rounds);
+            begins(&label, Some(Ahead { done_ns, left_ns }));
+            let seed = mix(plan.seed, (u64::from(round) << 32) | *place as u64);
+            let one_ns = one_ns(&alone, &cell.class);
+            done_ns += plan.pass_times_ns(&cell.class, one_ns)[0];
             let met = pass(subject, plan, cell, (round, seed), one_ns)?;
             if cell.class.depth == 1 {
                 let mean_ns = met.met.all().mean_ns().unwrap_or(0.0);
@@ -208,7 +257,7 @@ fn rounds<S: Subject>(
             passes.push(met);
         }
     }
-    Ok(passes)
+    Ok((passes, done_ns))
 }
 
 /// What one of a kind took by itself in its last pass, ns.
@@ -216,6 +265,10 @@ type Alone = BTreeMap<(Pattern, bool, u64), f64>;
 
 fn kind(class: &Class) -> (Pattern, bool, u64) {
     (class.pattern, class.writes(), class.block_bytes)
+}
+
+fn one_ns(alone: &Alone, class: &Class) -> f64 {
+    alone.get(&kind(class)).copied().unwrap_or(0.0)
 }
 
 fn pass<S: Subject>(
@@ -255,15 +308,15 @@ struct Probe {
 
 impl Probe {
     fn new(class: Class, plan: &Plan, (seed, one_ns): (u64, f64)) -> Self {
-        let all_ns = (one_ns * f64::from(class.depth)).min(PASS_MOST_NS / PASS_TIMES);
+        let [pass_ns, warm_ns] = plan.pass_times_ns(&class, one_ns);
         let blocks = (plan.size_bytes / class.block_bytes).max(1);
         Self {
             class,
             blocks,
             seed,
             first_block: mix(!seed, 0) % blocks,
-            pass_ns: plan.pass_ns.max((all_ns * PASS_TIMES) as u64),
-            warm_ns: (plan.pass_ns / WARM_PARTS).max((all_ns * WARM_TIMES) as u64),
+            pass_ns,
+            warm_ns,
             began_ns: 0,
             sent: 0,
             completed: 0,

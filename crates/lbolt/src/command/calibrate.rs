@@ -14,6 +14,7 @@ use cli::{CalibrateOptions, Format, TraceOptions};
 use messages::fault::{Fault, failure, of_records, unable};
 use messages::output::terminal_width;
 use model::run::{RunInfo, parent_of};
+use model::units::{show_size, show_time_ns};
 use model::whole_file::write_new;
 use report::calibrated::{Calibrated, Like, Most, Row};
 use std::path::Path;
@@ -83,7 +84,16 @@ fn announcement(resolved: &ResolvedCalibration) -> String {
     let column = &resolved.name;
     let virtually =
         if matches!(resolved.device, Device::Model(_)) { " of virtual time" } else { "" };
-    format!("{passes} passes on {column}, about {seconds:.0} s{virtually}")
+    let fills = match resolved.plan.fills {
+        true => format!(" after {} are written", show_size(resolved.plan.size_bytes)),
+        false => String::new(),
+    };
+    // A slow device's passes are as long as it needs: how long, its first passes tell.
+    let quick = show_time_ns(resolved.plan.quick_ns() as f64);
+    format!(
+        "{passes} passes on {column}, at least {seconds:.0} s{virtually}{fills}; longer if one \
+         request takes more than {quick} by itself"
+    )
 }
 
 /// A calibration as it is printed; where its profile was just written, what may come next.

@@ -140,11 +140,18 @@ fn concluded(lateness: &Lateness) -> String {
         show_time_ns(p99_ns as f64),
         show_time_ns(max_ns as f64),
     );
+    // The device serves in the time of this machine, which others may delay.
+    let help = match 2 * lateness.too_quick > requests {
+        true => format!(
+            "the model completes {} requests sooner than this machine can; slow=… slows it down",
+            lateness.too_quick
+        ),
+        false => "this machine completed them late; use a quieter machine, or slow=…".to_owned(),
+    };
     match lateness.is_suspect() {
         false => line,
         true => format!(
-            "{line}\n! The lateness is suspect (mean {}, mean response time {}): use a quieter \
-             machine or slow=…",
+            "{line}\n! The lateness is suspect (mean {}, mean response time {}): {help}.",
             show_time_ns(mean_ns),
             show_time_ns(lateness.response_mean_ns)
         ),
@@ -173,9 +180,29 @@ mod tests {
             concluded(&Lateness { requests, mean_ns, response_mean_ns, ..Lateness::default() })
         };
         assert!(of(1e6).ends_with(
-            "! The lateness is suspect (mean 1.00 ms, mean response time 2.00 ms): use a quieter \
-             machine or slow=…"
+            "! The lateness is suspect (mean 1.00 ms, mean response time 2.00 ms): this machine \
+             completed them late; use a quieter machine, or slow=…."
         ));
         assert!(!of(1e3).contains("suspect"));
+    }
+
+    #[test]
+    fn a_model_that_is_too_quick_and_a_machine_that_is_too_busy_need_different_help() {
+        let late = |too_quick| {
+            let (requests, mean_ns, response_mean_ns) = (100, 5e4, 1e5);
+            concluded(&Lateness {
+                requests,
+                mean_ns,
+                response_mean_ns,
+                too_quick,
+                ..Lateness::default()
+            })
+        };
+        assert!(late(0).contains("use a quieter machine") && !late(0).contains("sooner than"));
+        let quick = late(80);
+        assert!(quick.contains("80 requests sooner than this machine"), "{quick}");
+        assert!(!quick.contains("quieter"), "{quick}");
+        let fine = Lateness { requests: 9, response_mean_ns: 1e5, ..Lateness::default() };
+        assert!(!concluded(&fine).contains('!'));
     }
 }

@@ -20,7 +20,7 @@ use messages::ticker::Ticker;
 use model::record::requests::Provenance;
 use model::record::{Commands, Finding};
 use model::run::parent_of;
-use model::units::show_size;
+use model::units::{counted, show_size};
 use report::replayed;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,10 +107,11 @@ fn announce(plan: &Plan, target: &ReplayTarget) {
         show_size(target.size_bytes),
         plan.depth
     ));
-    if target.hole_bytes > 0 {
+    if plan.hole_reads > 0 {
         note(&format!(
-            "{} bytes of {name} are holes: reading them reaches no device; fill the file first",
-            target.hole_bytes
+            "{} of {name} were never written: {} of the reads reach no device; fill the file first",
+            counted(target.holes.bytes(), "byte{s}"),
+            plan.hole_reads
         ));
     }
     if plan.fua > 0 {
@@ -167,10 +168,8 @@ fn rendered(
 
 /// An unfaithful replay is no result, and neither is one in which requests failed.
 fn judged(findings: &[Finding]) -> anyhow::Result<()> {
-    if !replayed::is_faithful(findings) {
-        let sentence = "the replay was unfaithful: requests were later than --lateness-p50 or \
-                        --lateness-p99 allows; use a lower --scale or a quieter machine";
-        return Err(failure(Fault::NotSteady, sentence));
+    if let Some(why) = replayed::unfaithful(findings) {
+        return Err(failure(Fault::NotSteady, format!("the replay was unfaithful: {why}")));
     }
     let failed = findings.iter().find(|finding| finding.quantity == "replay_failed_count");
     match failed.and_then(|finding| finding.value) {

@@ -86,7 +86,7 @@ pub(super) fn run(options: &SimulateOptions) -> anyhow::Result<()> {
         }
     };
     let info = keep(run, &requested, &simulated)?;
-    let printed = print(&rendered(&info, &simulated, options)?);
+    let printed = print(&rendered(&info, &simulated, &arrive(requested.arrivals), options)?);
     tell(&simulated);
     let paged = kept(&path, &options.output);
     printed.and(paged)
@@ -122,6 +122,18 @@ pub(super) fn word(arrivals: Arrivals) -> &'static str {
         Arrivals::Closed => "closed",
         Arrivals::Dependent => "dependent",
     }
+}
+
+/// When requests arrive, which decides much of what comes out.
+pub(super) fn arrive(arrivals: Arrivals) -> String {
+    let when = match arrivals {
+        Arrivals::Open => "at its time in the trace",
+        Arrivals::Closed => "its think time after the completion of the request before it",
+        Arrivals::Dependent => {
+            "as long after the completion that its process waited for as in the trace"
+        }
+    };
+    format!("Arrivals are {}: each request comes {when} (--arrivals).", word(arrivals))
 }
 
 pub(super) fn progress(completed: Arc<AtomicU64>) -> Ticker {
@@ -169,18 +181,22 @@ fn keep(
 fn rendered(
     info: &serde_json::Value,
     simulated: &[Simulated],
+    arrivals: &str,
     options: &SimulateOptions,
 ) -> anyhow::Result<String> {
     let all: Vec<Finding> = simulated.iter().flat_map(|one| one.findings.iter().cloned()).collect();
     let shown = simulated.iter().map(|one| (one.label.as_str(), visible_findings(&one.findings)));
     let shown: Vec<(&str, Vec<Finding>)> = shown.collect();
     let named: Vec<(&str, &[Finding])> = shown.iter().map(|(l, f)| (*l, f.as_slice())).collect();
+    let sheet = || report::simulated::sheet(&named).with_notes([arrivals.to_owned()]);
     Ok(match options.output.format {
-        Format::Json => report::json(info, &report::simulated::answer(&named), &all)?,
+        Format::Json => report::json(info, &report::simulated::answer(&named, arrivals), &all)?,
         Format::Csv => report::csv(&all),
-        Format::Markdown => report::simulated::sheet(&named).markdown(),
-        Format::Table if !options.all => report::simulated::screen(&named, terminal_width()),
-        Format::Table => report::simulated::sheet(&named).text(terminal_width()),
+        Format::Markdown => sheet().markdown(),
+        Format::Table if !options.all => {
+            report::simulated::screen(&named, arrivals, terminal_width())
+        }
+        Format::Table => sheet().text(terminal_width()),
     })
 }
 

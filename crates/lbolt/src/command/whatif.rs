@@ -1,7 +1,7 @@
 //! `lbolt whatif`: a trace on a model before and after a change.
 
 use super::report::kept;
-use super::simulate::{arrivals_of, output_parent, progress, provenance_of, tell, word};
+use super::simulate::{arrivals_of, arrive, output_parent, progress, provenance_of, tell, word};
 use super::{note, print};
 use crate::resolve::change::Change;
 use crate::resolve::modelled;
@@ -16,11 +16,10 @@ use capture::gate::Gate;
 use cli::{Format, WhatifOptions};
 use messages::fault::{Fault, failure, of_records};
 use messages::output::terminal_width;
-use model::record::Finding;
 use model::run::{RunDirectory, RunInfo};
 use report::visible_findings;
 use report::whatif::Shown;
-use sim::profile::Calibrated;
+use sim::profile::{Calibrated, Profile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -68,7 +67,7 @@ pub(super) fn run(options: &WhatifOptions) -> anyhow::Result<()> {
     "finished".clone_into(&mut info.state);
     directory.write_findings(&compared.findings, &info).map_err(of_records)?;
     directory.write_info(&info).map_err(of_records)?;
-    let mut text = rendered(&info, &compared.findings, &variants, is_calibrated(&model)?, options)?;
+    let mut text = rendered(&info, &requested, &compared, options)?;
     if options.all && options.output.format == Format::Table {
         text += &responses(directory.path(), &variants, &gate)?;
     }
@@ -114,8 +113,8 @@ fn model(options: &WhatifOptions, trace: &TraceFile) -> anyhow::Result<String> {
 }
 
 /// Whether a model is one of `lbolt calibrate`.
-fn is_calibrated(model: &str) -> anyhow::Result<bool> {
-    let range = Calibrated::read(&modelled::load(model, &[])?).map_err(modelled::refused)?;
+fn is_calibrated(profile: &Profile) -> anyhow::Result<bool> {
+    let range = Calibrated::read(profile).map_err(modelled::refused)?;
     Ok(range.is_some_and(|range| range.by.starts_with("lbolt calibrate")))
 }
 
@@ -184,19 +183,25 @@ fn keep(
 
 fn rendered(
     info: &RunInfo,
-    findings: &[Finding],
-    variants: &[Variant],
-    is_calibrated: bool,
+    requested: &SimulationRequest<'_>,
+    compared: &Compared,
     options: &WhatifOptions,
 ) -> anyhow::Result<String> {
+    let findings = &compared.findings;
     let visible = visible_findings(findings);
-    let changes = || variants.iter().map(|variant| &variant.change);
-    let told = |of: fn(&Change) -> &[String]| changes().flat_map(of).cloned().collect();
+    let profile = modelled::load(requested.model, &[])?;
+    let before = compared.sides.first().map_or(&[][..], |side| &side.findings);
+    let change = |Variant { change, .. }: &Variant| report::whatif::Change {
+        name: change.name.clone(),
+        notes: change.notes.clone(),
+        advice: change.advice.clone(),
+        why_idle: change.why_idle(&profile, before),
+    };
     let shown = Shown {
         findings: &visible,
-        notes: told(|change| &change.notes),
-        advice: told(|change| &change.advice),
-        is_calibrated,
+        changes: requested.variants.iter().skip(1).map(change).collect(),
+        arrivals: arrive(requested.arrivals),
+        is_calibrated: is_calibrated(&profile)?,
     };
     Ok(match options.output.format {
         Format::Json => {

@@ -9,6 +9,7 @@
 use crate::resolve::modelled::refused;
 use crate::resolve::volume::Volume;
 use messages::fault::{Fault, failure};
+use model::record::Finding;
 use model::units::{parse_size, show_size};
 use sim::profile::{Profile, plain};
 use sim::queue::POLICIES;
@@ -39,6 +40,39 @@ pub(crate) struct Change {
     pub(crate) notes: Vec<String>,
     /// How to do it on a machine of today.
     pub(crate) advice: Vec<String>,
+    /// What each of its parts acts on.
+    acts_on: Vec<ActsOn>,
+}
+
+/// What a change acts on. Where a replay has none of that, it does nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ActsOn {
+    /// Asynchronous writes.
+    AsyncWrites,
+    /// The order of a driver's queue.
+    Queue,
+    /// Each request.
+    Requests,
+}
+
+impl ActsOn {
+    /// Why a replay has none of it, by its findings; none where it has some.
+    fn missing(self, before: &[Finding]) -> Option<&'static str> {
+        let of = |quantity: &'static str| before.iter().filter(move |f| f.quantity == quantity);
+        let has =
+            |op: &str| of("simulated_count").any(|f| f.subject.get("op").as_deref() == Some(op));
+        let is_queued = |found: &Finding| found.value.is_some_and(|requests| requests > 0.0);
+        match self {
+            Self::AsyncWrites if !has("write") => Some("the trace has no writes"),
+            Self::AsyncWrites if !has("async write") => {
+                Some("no write of the trace is marked as asynchronous")
+            }
+            Self::Queue if !of("simulated_queued_count").any(is_queued) => {
+                Some("no request waits in the driver's queue")
+            }
+            Self::AsyncWrites | Self::Queue | Self::Requests => None,
+        }
+    }
 }
 
 /// A change that is known.
@@ -78,8 +112,25 @@ impl Change {
             all.edits.extend(one.edits);
             all.notes.extend(one.notes);
             all.advice.extend(one.advice);
+            let requests = one.acts_on.is_empty().then_some(ActsOn::Requests);
+            all.acts_on.extend(one.acts_on.into_iter().chain(requests));
         }
         Ok(all)
+    }
+
+    /// Why it changes nothing on a model whose replay without it came to these findings, if that is
+    /// known.
+    pub(crate) fn why_idle(&self, profile: &Profile, before: &[Finding]) -> Option<String> {
+        let mut changed = profile.clone();
+        self.apply(&mut changed, 0).ok()?;
+        let values = |profile: &Profile| -> Vec<(String, String)> {
+            profile.leaves().map(|(key, leaf)| (key.to_owned(), plain(&leaf.value))).collect()
+        };
+        if self.drives < 2 && values(profile) == values(&changed) {
+            return Some(format!("the model {} is so already", profile.name()));
+        }
+        let missing = self.acts_on.iter().map(|part| part.missing(before));
+        missing.collect::<Option<Vec<_>>>().map(|all| all.join(", "))
     }
 
     /// Makes it on a draw of the model.
@@ -99,6 +150,11 @@ impl Change {
 
     fn set(key: &str, value: impl Into<String>) -> Self {
         Self { edits: vec![Edit::Set(key.to_owned(), value.into())], ..Self::default() }
+    }
+
+    fn on(mut self, part: ActsOn) -> Self {
+        self.acts_on.push(part);
+        self
     }
 
     fn noted(mut self, note: impl Into<String>) -> Self {
@@ -177,7 +233,7 @@ fn ordered(policy: &str, profile: &Profile) -> Change {
 
 /// A policy for the driver's queue. Nothing waits there before a virtual drive.
 fn queued(policy: &str, profile: &Profile) -> Change {
-    let change = Change::set("queue.policy", policy);
+    let change = Change::set("queue.policy", policy).on(ActsOn::Queue);
     match value_of(profile, "drive.service.depth") {
         Some(depth) => change.noted(format!(
             "a virtual drive serves up to {depth} requests at once, in an order that its profile \
@@ -203,6 +259,7 @@ fn dribble(value: &str, _: &Profile) -> Result<Change, String> {
     })?;
     let interval_ns = (1e9 / rate).round();
     Ok(Change::set("queue.write_interval", format!("{interval_ns} ns"))
+        .on(ActsOn::AsyncWrites)
         .noted(format!(
             "a drive gets at most {rate} asynchronous writes per second (queue.write_interval); \
              synchronous writes are not held back"
@@ -381,6 +438,41 @@ mod tests {
         }
         let known = parse("reads-first", "generic-7200rpm").unwrap();
         assert!(!known.notes.iter().any(|note| note.contains("virtual")), "{:?}", known.notes);
+    }
+
+    #[test]
+    fn why_a_change_does_nothing_is_known_by_what_it_acts_on() {
+        use model::record::subject::{Model, ModelOp, Subject};
+        let requests = |op: &str| {
+            let (device, model, op) = ("0".into(), "m".into(), op.into());
+            let subject = Subject::ModelOp(ModelOp { device, model, op });
+            Finding::new(&subject, "simulated_count", Some(9.0), 9, "simulated")
+        };
+        let queued = |requests: f64| {
+            let subject = Subject::Model(Model { device: "0".into(), model: "m".into() });
+            Finding::new(&subject, "simulated_queued_count", Some(requests), 9, "simulated")
+        };
+        let (read, write, asynchronous) =
+            (requests("read"), requests("write"), requests("async write"));
+        let nothing_queued = [queued(0.0), read.clone(), write.clone()];
+        let mixed = [queued(3.0), read.clone(), write.clone(), asynchronous];
+        for (text, before, why) in [
+            ("dribble=5/s", &[read][..], Some("the trace has no writes")),
+            ("dribble=5/s", &nothing_queued, Some("no write of the trace is marked")),
+            ("dribble=5/s", &mixed, None),
+            ("scheduler=sstf", &nothing_queued, Some("no request waits in the driver's queue")),
+            ("scheduler=sstf+dribble=5/s", &nothing_queued, Some("queue, no write of the trace")),
+            ("scheduler=sstf+drives=2", &nothing_queued, None),
+            ("scheduler=sstf", &mixed, None),
+            ("drives=1", &mixed, Some("generic-7200rpm is so already")),
+            ("drives=2", &nothing_queued, None),
+        ] {
+            let profile = load("generic-7200rpm", &[]).unwrap();
+            let known = Change::parse(text, &profile).unwrap().why_idle(&profile, before);
+            assert_eq!(known.is_some(), why.is_some(), "{text}: {known:?}");
+            let known = known.unwrap_or_default();
+            assert!(known.contains(why.unwrap_or_default()), "{text}: {known}");
+        }
     }
 
     #[test]

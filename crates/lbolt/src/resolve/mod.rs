@@ -6,6 +6,7 @@ pub(crate) mod change;
 pub(crate) mod curve;
 pub(crate) mod device;
 pub(crate) mod history;
+pub(crate) mod holes;
 pub(crate) mod model_disk;
 pub(crate) mod modelled;
 pub(crate) mod overhead;

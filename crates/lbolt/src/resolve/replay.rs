@@ -1,6 +1,7 @@
 //! The target of a replay: whether it is there, how large it is, and whether it may be written. The
 //! guard is asked here, before anything is read or opened for writing.
 
+use super::holes::Holes;
 use super::place::{Needs, SystemKind, system};
 use super::target::Target;
 use host::device::{DeviceNumber, Tree};
@@ -24,8 +25,8 @@ pub(crate) struct ReplayTarget {
     pub(crate) size_bytes: u64,
     /// What places and lengths are multiples of.
     pub(crate) block_bytes: u64,
-    /// What a file has no blocks for: reads there reach no device.
-    pub(crate) hole_bytes: u64,
+    /// What of a file was never written.
+    pub(crate) holes: Holes,
 }
 
 /// What it is.
@@ -89,7 +90,7 @@ fn device(path: &Path, destroy: Option<&Path>) -> anyhow::Result<ReplayTarget> {
         path: path.to_owned(),
         size_bytes: tree.size_bytes(number).map_err(|e| usage(&e))?,
         block_bytes: tree.logical_block_bytes(number).unwrap_or(BLOCK_BYTES),
-        hole_bytes: 0,
+        holes: Holes::default(),
         kind: ReplayTargetKind::Device { path: node, number, permit },
     })
 }
@@ -129,7 +130,7 @@ fn file(path: &Path, metadata: &Metadata, destroy: Option<&Path>) -> anyhow::Res
         kind: ReplayTargetKind::File { path: path.to_owned(), may_write: destroy.is_some() },
         size_bytes: metadata.len(),
         block_bytes: block_bytes.unwrap_or(BLOCK_BYTES),
-        hole_bytes: metadata.len().saturating_sub(metadata.blocks() * 512),
+        holes: Holes::of_file(path, metadata.len()),
     })
 }
 

@@ -30,23 +30,24 @@ const LESS_NEEDED: [&str; 10] = [
 const BELOW: &str = "--all has every column and each operation; lbolt response OUTPUT what each \
     request of the model went through.";
 
-/// The screen for a terminal of `width` columns.
-pub fn screen(variants: &Variants<'_>, width: Option<u16>) -> String {
+/// The screen with a sentence on when requests arrive, for a terminal of `width` columns.
+pub fn screen(variants: &Variants<'_>, arrivals: &str, width: Option<u16>) -> String {
     let Some(main) = Main::of(variants) else { return sheet(variants).text(width) };
     let (table, which) = match variants {
         [_] => (table(&all_rows(variants), |_| true, title(variants)), "first"),
         several => (table_of(several, &main), "best"),
     };
     let below = BELOW.to_owned();
-    let sentences = main.sentences(variants);
+    let sentences = main.sentences(variants).into_iter().chain([arrivals.to_owned()]).collect();
     let (tables, less_needed) = (vec![table], &LESS_NEEDED);
     Screen { sentences, tables, which, less_needed, needed: &[], below }.text(width)
 }
 
-/// How well the model agrees with the trace, or which variant is the best.
-pub fn answer(variants: &Variants<'_>) -> Vec<Statement<'static>> {
+/// How well the model agrees with the trace, or which variant is the best; when requests arrive.
+pub fn answer(variants: &Variants<'_>, arrivals: &str) -> Vec<Statement<'static>> {
     let main = Main::of(variants).into_iter();
-    main.flat_map(|main| main.sentences(variants)).map(Statement::from).collect()
+    let told = main.flat_map(|main| main.sentences(variants));
+    told.chain([arrivals.to_owned()]).map(Statement::from).collect()
 }
 
 /// All requests of each variant, that of the least mean first.
@@ -176,7 +177,7 @@ impl Main {
         let of = format!(" mean response{}", self.scope());
         let show = &show_time_ns;
         let contest = Contest { verb: "gives", of: &of, is_greatest_first: false, show };
-        contest.sentence(entrants)
+        contest.sentence_of_each(entrants)
     }
 }
 
@@ -233,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_model_is_held_against_the_trace() {
-        let said = |findings: &[Finding]| screen(&[("", findings)], None).replace('\n', " ");
+        let said =
+            |findings: &[Finding]| screen(&[("", findings)], "Open.", None).replace('\n', " ");
         let text = said(&model(4e6, Some((3e6, 4.5e6)), &MEASURED));
         assert!(
             text.starts_with(
@@ -256,15 +258,21 @@ mod tests {
     #[test]
     fn the_best_variant_is_named_where_the_spans_are_apart() {
         let (slow, fast) = (model(9e6, None, &MEASURED), model(4e6, None, &MEASURED));
-        let text = screen(&[("a=1", &slow), ("a=2", &fast)], None);
+        let text = screen(&[("a=1", &slow), ("a=2", &fast)], "Open.", None);
         assert!(
             text.starts_with("a=2 gives 4.00 ms mean response, a=1 9.00 ms (at least 2.25×)."),
             "{text}"
         );
+        assert!(text.lines().any(|line| line == "Open."), "when requests arrive: {text}");
         let place = |label: &str| text.rfind(label).unwrap();
         assert!(place("a=2") < place("a=1"), "the best first: {text}");
+        let slowest = model(20e6, None, &MEASURED);
+        let three = [("a=1", &slow[..]), ("a=3", &slowest), ("a=2", &fast)];
+        let text = screen(&three, "Open.", None).replace('\n', " ");
+        let words = "a=1 9.00 ms (at least 2.25×), a=3 20.0 ms (at least 5.00×).";
+        assert!(text.contains(words), "each has its place: {text}");
         let wide = model(4e6, Some((2e6, 9e6)), &[]);
-        let text = screen(&[("a=1", &slow), ("a=2", &wide)], None);
+        let text = screen(&[("a=1", &slow), ("a=2", &wide)], "Open.", None);
         assert!(text.contains("a=2 gives 4.00 ms") && !text.contains("at least"));
         assert!(text.contains("a=1 cannot be told apart from it"), "{text}");
     }
@@ -279,7 +287,7 @@ mod tests {
     fn of_several_devices_the_busiest_is_named() {
         let mut all = model(4e6, None, &MEASURED);
         all.extend(of("1", "all", &[("simulated_count", 2.0), (MEAN, 1e6)]));
-        let text = screen(&[("", &all)], None);
+        let text = screen(&[("", &all)], "Open.", None);
         assert!(text.contains("gives 4.00 ms mean response (device 0, the busiest of 2)"));
     }
 
@@ -290,7 +298,7 @@ mod tests {
         let findings = model(4e6, None, &MEASURED);
         let all: Vec<(&str, &[Finding])> =
             labels.iter().map(|l| (l.as_str(), &findings[..])).collect();
-        let text = screen(&all, Some(200));
+        let text = screen(&all, "Open.", Some(200));
         assert!(text.lines().count() <= 40 && text.contains("of 300)"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }

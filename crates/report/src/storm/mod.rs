@@ -435,7 +435,7 @@ mod tests {
                 Some(0.00976),
                 Some(294.0),
                 "otherwise: cannot tell yet whether syncs slow reads: the 95 % CI of their \
-                 ratio spans a factor of more than 100, and more rounds (--runs) would tell.",
+                 ratio spans a factor of 30123, and more rounds (--runs) would tell.",
             ),
             (
                 Some(1.5),

@@ -163,7 +163,8 @@ pub(crate) fn told(rows: &[Row]) -> Vec<Row> {
         let is_plain = own.first().map(group) == plain;
         let is_told = |row: &&Row| {
             order.as_ref().is_none_or(|order| {
-                let told = [Some(order.first), order.other.filter(|_| is_plain)];
+                let other = order.others(1).next().filter(|_| is_plain);
+                let told = [Some(order.first), other];
                 told.into_iter().flatten().any(|of| of.name == method(&row.key))
             })
         };

@@ -4,27 +4,42 @@
 
 mod chart;
 mod screen;
+mod undecided;
 
 use crate::figure::Figure;
 use crate::listing::Listing;
-use crate::number::{CANNOT_TELL, ratio_says_nothing, significant};
+use crate::number::{CANNOT_TELL, significant};
 use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 pub use screen::{answer, screen};
+use undecided::undecided;
 
 /// What is shown.
 #[derive(Debug, Default)]
 pub struct Shown<'a> {
     /// Of all changes, one behind the other.
     pub findings: &'a [Finding],
-    /// What the changes stand for.
-    pub notes: Vec<String>,
-    /// How they are made on a machine of today.
-    pub advice: Vec<String>,
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// When requests arrive, a sentence.
+    pub arrivals: String,
     /// Whether the model is one of `lbolt calibrate`.
     pub is_calibrated: bool,
+}
+
+/// What is known of a change besides its numbers.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// As it was typed.
+    pub name: String,
+    /// What it stands for.
+    pub notes: Vec<String>,
+    /// How it is made on a machine of today.
+    pub advice: Vec<String>,
+    /// Why it changes nothing, if that is so and known.
+    pub why_idle: Option<String>,
 }
 
 /// What of the responses is shown.
@@ -41,8 +56,20 @@ struct Row<'a> {
     ratio: &'a Finding,
     /// The model before the change over the trace.
     error: Option<f64>,
-    /// Whether it is known how far that may be off by chance.
-    has_chance: bool,
+    /// By how much two runs differ by chance, a logarithm; 0 where that is not known.
+    chance: f64,
+}
+
+impl Row<'_> {
+    /// Whether the number is the same on both sides.
+    fn is_same(&self) -> bool {
+        self.before == self.after
+    }
+}
+
+/// Whether a change leaves every number of every class as it is.
+fn is_idle(rows: &[Row<'_>], change: &str) -> bool {
+    rows.iter().filter(|row| row.change == change).all(Row::is_same)
 }
 
 /// Requests of an operation in a sentence.
@@ -62,6 +89,8 @@ fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
         };
         let value = |quantity: String| of(quantity).and_then(|found| found.value);
         let row = |statistic: &'static str| {
+            let error = of(format!("model_{statistic}_ratio"));
+            let chance = error.and_then(|error| Some((error.high? / error.value?).ln()));
             Some(Row {
                 change: key(count, "change"),
                 device: key(count, "device"),
@@ -70,8 +99,9 @@ fn rows(findings: &[Finding]) -> Vec<Row<'_>> {
                 before: value(format!("before_{statistic}_ns"))?,
                 after: value(format!("after_{statistic}_ns"))?,
                 ratio: of(format!("change_{statistic}_ratio"))?,
-                error: value(format!("model_{statistic}_ratio")),
-                has_chance: of(format!("model_{statistic}_ratio")).is_some_and(|f| f.low.is_some()),
+                error: error.and_then(|error| error.value),
+                // It is in the run before the change and in the one after it.
+                chance: 2f64.sqrt() * chance.unwrap_or(0.0),
             })
         };
         STATISTICS.into_iter().filter_map(row).collect()
@@ -89,8 +119,12 @@ fn counts(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
 /// Every class and number.
 pub fn sheet(shown: &Shown<'_>) -> Sheet {
     let rows = rows(shown.findings);
-    let notes = std::iter::once(screen::basis(&rows)).chain(shown.notes.clone());
-    table(&rows.iter().collect::<Vec<_>>(), true, title(shown.findings)).with_notes(notes)
+    let rows: Vec<&Row<'_>> = rows.iter().collect();
+    let arrivals = Some(shown.arrivals.clone()).filter(|text| !text.is_empty());
+    let notes = screen::basis(&rows).into_iter().chain(arrivals);
+    let notes = notes.chain(shown.changes.iter().flat_map(|change| change.notes.clone()));
+    let sheet = table(&rows, true, title(shown.findings)).with_notes(notes);
+    Sheet { would_tell: screen::would_tell(shown, &rows, |_| true).join(" "), ..sheet }
 }
 
 fn title(findings: &[Finding]) -> String {
@@ -113,7 +147,7 @@ fn table(rows: &[&Row<'_>], has_devices: bool, title: String) -> Sheet {
         .figure("", "before", |row| show_time_ns(row.before))
         .figure("", "after", |row| show_time_ns(row.after))
         .figure("", "after / before", |row| ratio(row.ratio))
-        .figure("", "interval", |row| interval(row.ratio))
+        .figure("", "interval", |row| interval(row))
         .sheet(title)
 }
 
@@ -121,10 +155,10 @@ fn ratio(finding: &Finding) -> String {
     finding.value.map_or_else(String::new, significant)
 }
 
-fn interval(finding: &Finding) -> String {
-    match Figure::of(finding).ends() {
+fn interval(row: &Row<'_>) -> String {
+    match Figure::of(row.ratio).ends() {
         None => "none".into(),
-        Some((low, high)) if ratio_says_nothing(low, high).is_some() => CANNOT_TELL.into(),
+        Some(_) if undecided(row).is_some() => CANNOT_TELL.into(),
         Some((low, high)) => format!("[{}, {}]", significant(low), significant(high)),
     }
 }

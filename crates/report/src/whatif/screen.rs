@@ -1,10 +1,11 @@
 //! The first screen of a change: who gains, who loses and whether beyond the interval; what the
 //! intervals rest on; what to do; then the classes before and after.
 
-use super::{Row, Shown, counts, key, plural, rows, table, title};
+use super::undecided::{Cause, at_least, undecided};
+use super::{Row, Shown, counts, is_idle, key, plural, rows, table, title};
 use crate::doubt;
 use crate::figure::Figure;
-use crate::number::{ratio_says_nothing, says_nothing, significant};
+use crate::number::significant;
 use crate::screen::{Screen, short};
 use crate::statement::Statement;
 use model::record::{Finding, Verdict};
@@ -23,7 +24,7 @@ pub fn screen(shown: &Shown<'_>, width: Option<u16>) -> String {
         |row: &&Row<'_>| (!several && row.op != "all") || ["mean", "p99"].contains(&row.statistic);
     let shown_rows: Vec<&Row<'_>> = wanted.iter().copied().filter(shows).collect();
     Screen {
-        sentences: sentences(shown, &wanted, &device),
+        sentences: sentences(shown, (&all, &wanted), &device),
         tables: vec![table(&shown_rows, false, title(shown.findings))],
         which: "first",
         less_needed: &[],
@@ -38,7 +39,7 @@ pub fn answer(shown: &Shown<'_>) -> Vec<Statement<'static>> {
     let device = main_device(shown.findings);
     let all = rows(shown.findings);
     let (wanted, _) = wanted(&all, &device);
-    sentences(shown, &wanted, &device).into_iter().map(Statement::from).collect()
+    sentences(shown, (&all, &wanted), &device).into_iter().map(Statement::from).collect()
 }
 
 /// The rows that the screen is about, and whether they are of several changes.
@@ -64,7 +65,12 @@ fn main_device(findings: &[Finding]) -> String {
     most.map(|count| key(count, "device")).unwrap_or_default()
 }
 
-fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> {
+/// `all` are the rows of every device, `rows` those that the screen is about.
+fn sentences(
+    shown: &Shown<'_>,
+    (all, rows): (&[Row<'_>], &[&Row<'_>]),
+    device: &str,
+) -> Vec<String> {
     let mut devices: Vec<String> = counts(shown.findings).map(|f| key(f, "device")).collect();
     devices.sort();
     devices.dedup();
@@ -77,6 +83,15 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
     let mut changes: Vec<&str> = rows.iter().map(|row| row.change.as_str()).collect();
     changes.dedup();
     let of_change = |change: &&str| {
+        if is_idle(all, change) {
+            let known = shown.changes.iter().find(|known| known.name == **change);
+            let why = known.and_then(|known| known.why_idle.clone());
+            let why = why.unwrap_or_else(|| "why is unknown".to_owned());
+            return format!(
+                "With {}, nothing changes here: each response is the same as before ({why}).",
+                short(change)
+            );
+        }
         let of = rows.iter().filter(|row| row.change == **change && row.statistic == "mean");
         let told: Vec<String> = of.filter(|row| row.op != "all").map(|row| told(row)).collect();
         format!("With {}{scope}, the mean response of {}.", short(change), told.join("; of "))
@@ -85,19 +100,21 @@ fn sentences(shown: &Shown<'_>, rows: &[&Row<'_>], device: &str) -> Vec<String> 
     // The change's own is the last.
     let doubts = suspect.into_iter().flat_map(|row| row.ratio.doubts.last());
     let doubts = doubts.map(|doubt| format!("Suspect: {}.", doubt::sentence(doubt)));
-    let told = changes.iter().map(of_change).chain(would_tell(shown, rows));
-    let mut all: Vec<String> = told.chain(doubts).collect();
-    all.push(basis_of(rows));
-    all.extend(led("Modelled: ", &shown.notes));
-    all.extend(led("To do it: ", &shown.advice));
-    all
+    // Of each class the mean is told, and what all of them come to is not.
+    let is_told = |row: &Row<'_>| row.statistic == "mean" && row.op != "all";
+    let told = changes.iter().map(of_change).chain(would_tell(shown, rows, is_told));
+    let told = told.chain(doubts).chain(basis(rows));
+    let told = told.chain(Some(shown.arrivals.clone()).filter(|text| !text.is_empty()));
+    let active = shown.changes.iter().filter(|change| !is_idle(all, &change.name));
+    let notes = shown.changes.iter().flat_map(|change| &change.notes);
+    let advice = active.flat_map(|change| &change.advice);
+    told.chain(led("Modelled: ", notes)).chain(led("To do it: ", advice)).collect()
 }
 
-fn led(lead: &str, texts: &[String]) -> Option<String> {
+fn led<'a>(lead: &str, texts: impl Iterator<Item = &'a String>) -> Option<String> {
     // What two alternatives have in common is told once.
     let mut seen = BTreeSet::new();
-    let texts: Vec<&str> =
-        texts.iter().map(String::as_str).filter(|text| seen.insert(*text)).collect();
+    let texts: Vec<&str> = texts.map(String::as_str).filter(|text| seen.insert(*text)).collect();
     (!texts.is_empty()).then(|| format!("{lead}{}.", texts.join("; ")))
 }
 
@@ -122,10 +139,9 @@ fn told(row: &Row<'_>) -> String {
     let is_within = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
     let plural = plural(&row.op);
     let (before, after) = (show_time_ns(row.before), show_time_ns(row.after));
-    if let Some(why) = undecided(row) {
-        return format!(
-            "{plural}: cannot tell yet ({before} before, {after} after; the interval {why})"
-        );
+    if let Some(undecided) = undecided(row) {
+        let why = undecided.why;
+        return format!("{plural}: cannot tell yet ({before} before, {after} after; {why})");
     }
     if let Some(least) = ends.and_then(|(low, high)| at_least(low, high)) {
         return format!("{plural} {} from {before} to {after} ({least})", moved(ratio));
@@ -135,10 +151,12 @@ fn told(row: &Row<'_>) -> String {
         () if is_within => format!("does not clearly change: from {before} to"),
         () => format!("{} from {before} to", moved(ratio)),
     };
-    let interval = ends.map_or_else(
-        || ", no interval".to_owned(),
-        |(low, high)| format!(" [{}, {}]", number(low), number(high)),
-    );
+    let interval = match ends.map(|(low, high)| (number(low), number(high))) {
+        None => ", no interval".to_owned(),
+        // One that has no width in these digits is none.
+        Some((low, high)) if low == high => String::new(),
+        Some((low, high)) => format!(" [{low}, {high}]"),
+    };
     format!("{plural} {moves} {after} ({}{unit}{interval})", number(ratio))
 }
 
@@ -146,39 +164,23 @@ fn moved(ratio: f64) -> &'static str {
     if ratio < 1.0 { "falls" } else { "rises" }
 }
 
-/// Why it cannot be told which way a number goes.
-fn undecided(row: &Row<'_>) -> Option<String> {
-    Figure::of(row.ratio).ends().and_then(|(low, high)| ratio_says_nothing(low, high))
+/// What would tell of the numbers that are told which way they go; nothing where that is known of
+/// all.
+pub(super) fn would_tell(
+    shown: &Shown<'_>,
+    rows: &[&Row<'_>],
+    is_told: impl Fn(&Row<'_>) -> bool,
+) -> Vec<String> {
+    let open = rows.iter().filter(|row| is_told(row)).filter_map(|row| undecided(row));
+    let causes: BTreeSet<Cause> = open.map(|open| open.cause).collect();
+    causes.into_iter().map(|cause| cause.remedy(shown.is_calibrated).to_owned()).collect()
 }
 
-/// So many times the other at the least are worth a word.
-const LEAST_TIMES: f64 = 1.1;
-
-/// What a wide interval on one side of 1 says: `at least 55.0× higher, at most 1359×`.
-fn at_least(low: f64, high: f64) -> Option<String> {
-    says_nothing(low, high)?;
-    let (least, most, way) =
-        if low > 1.0 { (low, high, "higher") } else { (1.0 / high, 1.0 / low, "lower") };
-    let [from, to] = [least, most].map(significant);
-    (least >= LEAST_TIMES).then(|| format!("at least {from}× {way}, at most {to}×"))
-}
-
-/// What would tell of a number which way it goes; nothing where that is told of all.
-fn would_tell(shown: &Shown<'_>, rows: &[&Row<'_>]) -> Option<String> {
-    rows.iter().find(|row| row.statistic == "mean" && undecided(row).is_some())?;
-    let how = match shown.is_calibrated {
-        true => "calibrate again with more --rounds",
-        false => "`lbolt calibrate` fits one to a device",
-    };
-    Some(format!("A model with narrower bounds may tell: {how}."))
-}
-
-/// What the intervals rest on.
-pub(super) fn basis(rows: &[Row<'_>]) -> String {
-    basis_of(&rows.iter().collect::<Vec<_>>())
-}
-
-fn basis_of(rows: &[&Row<'_>]) -> String {
+/// What the intervals rest on; nothing where there is none, for nothing changes.
+pub(super) fn basis(rows: &[&Row<'_>]) -> Option<String> {
+    if rows.iter().all(|row| row.is_same()) {
+        return None;
+    }
     let samples = rows.iter().map(|row| row.ratio.count).max().unwrap_or(0);
     let of_samples = match samples {
         0 => "no samples".to_owned(),
@@ -193,11 +195,11 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
         let text = error.map(|error| format!("{} {error}", plural(&row.op)));
         errors.extend(text.filter(|text| !errors.contains(text)));
     }
-    let (chance, these) = match rows.iter().any(|row| row.has_chance) {
+    let (chance, these) = match rows.iter().any(|row| row.chance > 0.0) {
         true => (", and by how much two runs of it differ by chance", "these are"),
         false => ("", "this error is"),
     };
-    match errors.is_empty() {
+    Some(match errors.is_empty() {
         true => format!(
             "Not validated here: the trace has no completion times. The intervals rest on \
              {of_samples}."
@@ -207,17 +209,28 @@ fn basis_of(rows: &[&Row<'_>]) -> String {
              {}){chance}. They assume that {these} no greater after the change.",
             errors.join(", ")
         ),
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::whatif::{Change as Told, sheet};
     use model::record::Interval;
     use model::record::subject::{Change, Subject};
 
     /// What a change does to the mean of an operation, and within which ratios.
     fn change(op: &str, after_ns: f64, within: (f64, f64)) -> Vec<Finding> {
+        missing(op, after_ns, within, (1.1, None))
+    }
+
+    /// The same of a model that misses the trace by a factor, and by so much by chance.
+    fn missing(
+        op: &str,
+        after_ns: f64,
+        within: (f64, f64),
+        (error, chance): (f64, Option<f64>),
+    ) -> Vec<Finding> {
         let subject = Subject::Change(Change {
             change: "drives=2".into(),
             device: "sda".into(),
@@ -231,7 +244,10 @@ mod tests {
             found("before_mean_ns", 1e6),
             found("after_mean_ns", after_ns),
             found("change_mean_ratio", after_ns / 1e6).within(Interval::Parameters, ends),
-            found("model_mean_ratio", 1.1),
+            found("model_mean_ratio", error).within(
+                Interval::Comparison,
+                (chance.map(|log| error * (-log).exp()), chance.map(|log| error * log.exp())),
+            ),
         ]
     }
 
@@ -266,8 +282,72 @@ mod tests {
         assert_eq!(text.matches("`lbolt calibrate` fits one").count(), 1, "{text}");
         assert!(text.contains("flushes +10 %") && !text.contains("flushs"), "{text}");
         let calibrated = said(&all, true);
-        assert!(calibrated.contains("calibrate again with more --rounds"), "{calibrated}");
+        assert!(calibrated.contains("calibrate again with more --runs"), "{calibrated}");
         assert!(!calibrated.contains("lbolt calibrate"), "{calibrated}");
         assert!(!said(&change("read", 2e6, (1.9, 2.1)), false).contains("narrower"));
+    }
+
+    #[test]
+    fn what_makes_an_interval_wide_is_named_and_so_is_what_helps_it() {
+        const FIT: &str = "A model that fits the trace may tell: `lbolt calibrate` makes one";
+        const BOUNDS: &str = "A model with narrower bounds may tell";
+        const LONGER: &str = "A longer trace may tell";
+        for (after_ns, within, model, why, remedy) in [
+            // 25 times off: the change is surely 1.36 times, if the model is wrong all the same.
+            (7.2e6, (1.36, 24331.0), (25.36, None), "more than the change", FIT),
+            (1.1e6, (0.9, 900.0), (25.36, None), "so the interval spans a factor of 1000", FIT),
+            (0.9e6, (0.002, 1.1), (1.0 / 20.0, None), "mean is 95 % below the trace's", FIT),
+            (0.94e6, (0.8, 0.96), (0.93, None), "mean is 7 % below the trace's, more", FIT),
+            (2e6, (0.1, 40.0), (1.1, None), "spans a factor of 400, more than 4", BOUNDS),
+            (1.05e6, (0.1, 40.0), (1.1, Some(0.3)), "spans a factor of 400", BOUNDS),
+            (2e6, (0.1, 40.0), (1.0, Some(2.1)), "spans a factor of 400", LONGER),
+        ] {
+            let findings = missing("read", after_ns, within, model);
+            let text = said(&findings, false);
+            assert!(text.contains("reads: cannot tell yet (1.00 ms before,"), "{text}");
+            assert!(text.contains(why) && !text.contains("at least"), "{why}: {text}");
+            for other in [FIT, BOUNDS, LONGER] {
+                assert_eq!(text.contains(other), other == remedy, "{other}: {text}");
+            }
+            let whole = sheet(&Shown { findings: &findings, ..Shown::default() }).text(None);
+            assert!(whole.contains(&remedy[..20]) && !whole.contains("--runs"), "{whole}");
+        }
+        // An error that is less than what is sure leaves it so, however wide.
+        let firm = missing("read", 30e6, (20.0, 200.0), (2.5, None));
+        assert!(said(&firm, false).contains("at least 20.0× higher, at most 200×"));
+        let misfit = missing("read", 7.2e6, (1.36, 24331.0), (25.36, None));
+        assert!(said(&misfit, true).contains("calibrate the device that was traced"));
+    }
+
+    #[test]
+    fn what_changes_nothing_is_told_so_and_is_not_recommended() {
+        let same = |name: &str, op: &str| {
+            let all = change(op, 1e6, (1.0, 1.0)).into_iter().map(|found| {
+                let Subject::Change(of) = found.subject else { return found };
+                let subject = Subject::Change(Change { change: name.into(), ..of });
+                Finding { subject, ..found }
+            });
+            all.collect::<Vec<_>>()
+        };
+        let findings = [same("a", "all"), same("a", "read"), change("read", 5e5, (0.4, 0.6))];
+        let told = |name: &str, why: Option<&str>| Told {
+            name: name.into(),
+            advice: vec![format!("do {name}")],
+            why_idle: why.map(str::to_owned),
+            ..Told::default()
+        };
+        let said = |why: Option<&str>, findings: &[Finding]| {
+            let changes = vec![told("a", why), told("drives=2", None)];
+            let shown = Shown { findings, changes, ..Shown::default() };
+            screen(&shown, None).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let text = said(Some("no queue"), &findings.concat());
+        let sentence = "With a, nothing changes here: each response is the same as before (no \
+            queue). With drives=2, the mean response of reads falls";
+        assert!(text.starts_with(sentence), "{text}");
+        assert!(text.contains("To do it: do drives=2.") && !text.contains("do a"), "{text}");
+        let alone = said(None, &findings[..2].concat());
+        assert!(alone.contains("(why is unknown)") && !alone.contains("intervals"), "{alone}");
+        assert!(!alone.contains("To do it") && !alone.contains("cannot tell"), "{alone}");
     }
 }

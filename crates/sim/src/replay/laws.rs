@@ -22,7 +22,7 @@ pub(super) fn check<'a>(
         false => Ok(()),
     };
     for device in &outcome.devices {
-        overused(format!("device {}", device.device), device.busy_ns)?;
+        overused("a drive".into(), device.busy_ns)?;
     }
     for bus in buses {
         overused("the bus".into(), bus.busy_ns as u64)?;
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(lost, ReplayError::Unbalanced { taken: 2, completed: 1 });
         let short = Outcome { ended_ns: 149, ..fine.clone() };
         let error = check(&short, (2, 2), [&idle]).unwrap_err().to_string();
-        assert_eq!(error, "device 3 was busy for 50 ns within 49 ns");
+        assert_eq!(error, "a drive was busy for 50 ns within 49 ns");
         let mut bus = idle.clone();
         bus.reserve(0.0, 40.0, 40);
         assert_eq!(check(&fine, (2, 2), [&bus]), Ok(()));

@@ -4,9 +4,10 @@
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ReplayError {
+    /// The device is named by who knows its name ([`ReplayError::device`]).
     #[error(
-        "request {request_id} of device {device} ends at byte {end_bytes}, but the drive has \
-         {drive_bytes}; choose a larger drive"
+        "request {request_id} ends at byte {end_bytes}, but the drive has {drive_bytes}; choose a \
+         larger drive"
     )]
     PastEnd { request_id: u64, device: u32, end_bytes: u64, drive_bytes: u64 },
     #[error(
@@ -31,6 +32,16 @@ pub enum ReplayError {
     /// A bus moved more than its rate allows: the simulator is at fault.
     #[error("the bus moved {bytes} bytes in {busy_ns} ns, which is above {rate_bytes_per_s} B/s")]
     AboveRate { bytes: u64, busy_ns: u64, rate_bytes_per_s: u64 },
+}
+
+impl ReplayError {
+    /// The trace's number for the device whose request is at fault, where it is one device's.
+    pub fn device(&self) -> Option<u32> {
+        match self {
+            Self::PastEnd { device, .. } => Some(*device),
+            _ => None,
+        }
+    }
 }
 
 /// What one device did.

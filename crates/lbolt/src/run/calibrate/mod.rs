@@ -16,6 +16,7 @@ use analyze::calibrate::{
 };
 use capture::leftover::Kept;
 use experiment::calibrate::disk::{Inside, inside};
+use experiment::calibrate::{Ahead, Plan};
 use host::clock::HostClock;
 use messages::fault::{Fault, failure, of_records};
 use messages::output::note;
@@ -95,7 +96,11 @@ pub(crate) fn run(
         }
     };
     if !judged.iter().any(Judged::holds) {
-        return Err(unpredictable("check for other load on the device"));
+        return Err(unpredictable(match resolved.device {
+            Device::Here(_) => "check for other load on the device",
+            // Nothing else is in virtual time.
+            Device::Model(_) => "give more --runs or a longer --runtime",
+        }));
     }
     let truth = match &resolved.device {
         Device::Model(profile) => Some(&**profile),
@@ -191,26 +196,48 @@ fn measure(resolved: &ResolvedCalibration) -> anyhow::Result<Measured> {
         }
     };
     let _kept = noted(&subject);
-    let mut has_begun = false;
-    let mut begins = |what: &str| {
+    let plan = &resolved.plan;
+    let (mut has_begun, mut is_told) = (false, matches!(resolved.device, Device::Model(_)));
+    progress.planned(0, None);
+    let mut begins = |what: &str, ahead: Option<Ahead>| {
         if std::mem::replace(&mut has_begun, true) {
             progress.pass_done();
         }
+        if let Some(Ahead { done_ns, left_ns }) = ahead {
+            progress.planned(done_ns, left_ns);
+            // Virtual time is nobody's to wait for.
+            if left_ns.is_some() && !std::mem::replace(&mut is_told, true) {
+                note(&left_sentence(plan, done_ns, left_ns.unwrap_or(0)));
+            }
+        }
         progress.pass(what, 0);
     };
-    let plan = &resolved.plan;
     let mut disk = Err("a revolution");
     if resolved.may_turn {
         // Before anything is written: what a buffer still writes would be in the reads' times.
         let size = (resolved.sector_bytes, resolved.capacity_bytes);
         subject.prepare().map_err(met)?;
-        let found = inside(&mut subject, size, plan.seed, &mut begins).map_err(met);
+        let found = inside(&mut subject, size, plan.seed, &mut |what| begins(what, None));
+        let found = found.map_err(met);
         subject.clean_up().map_err(met)?;
         disk = found?;
     }
     let ran = experiment::calibrate::run_system(&mut subject, plan, &mut begins);
     let (passes, bursts) = ran.map_err(met)?;
     Ok(Measured { passes, bursts, inside: disk })
+}
+
+/// So much longer than a quick device would take is told with its reason.
+const LONGER: f64 = 1.2;
+
+/// How long a calibration takes, once that is known.
+fn left_sentence(plan: &Plan, done_ns: u64, left_ns: u64) -> String {
+    let is_longer = (done_ns + left_ns) as f64 > plan.time_ns() as f64 * LONGER;
+    let why = match is_longer {
+        true => ": requests of this device take so long that passes with many of them are longer",
+        false => "",
+    };
+    format!("about {:.0} s left{why}", left_ns as f64 / 1e9)
 }
 
 /// Notes what a killed calibration would leave, until it is over.

@@ -3,8 +3,9 @@
 
 use super::*;
 use crate::resolve::calibrate::{Device, ResolvedCalibration};
-use experiment::calibrate::{Plan, cells};
+use experiment::calibrate::{cells, run_system};
 use model::calibration::Pattern;
+use model::seam::Clock as _;
 use sim::replay::demerit;
 
 /// Virtual time of what judges: random reads need more.
@@ -76,6 +77,52 @@ fn drives_that_it_was_not_made_on_are_found() {
         });
     }
     assert!(held * 10 >= all * 9, "{held} of {all}");
+}
+
+/// What is told once each kind of request was timed by itself holds to the end.
+#[test]
+fn the_first_estimate_of_the_time_holds() {
+    const QUICK: &str = "kind = 'drive'\ntitle = 'x'\n[design]\nassumed = 'x'\nkind = 'virtual'
+[capacity]\nassumed = 'x'\nsize = '1 GiB'\nsector_size = '512 B'
+[service]\nassumed = 'x'\ndepth = 4\nflush = '30 us'
+[read]\nassumed = 'x'\nrandom = '20 us'\nsequential = '20 us'\nrate = '40 GB/s'
+[write]\nassumed = 'x'\nrandom = '20 us'\nrate = '40 GB/s'\n";
+    let quick = CATALOG.load_text("quick", "quick.toml", QUICK).unwrap();
+    let known = |name| CATALOG.load(name).unwrap();
+    for (profile, rounds, rounds_ns, is_longer) in [
+        (quick, 3, u64::MAX, false),
+        (known("flash-sata-2018"), 3, u64::MAX, true),
+        (known("generic-7200rpm"), 3, u64::MAX, true),
+        // Fewer rounds where all of them would take too long.
+        (known("generic-7200rpm"), 9, 400_000_000_000, true),
+    ] {
+        let plan = Plan {
+            size_bytes: 1 << 30,
+            cells: cells(true),
+            rounds,
+            rounds_least: 3,
+            rounds_ns,
+            pass_ns: 20_000_000,
+            burst_rounds: 1,
+            seed: 1,
+            ..Plan::default()
+        };
+        let machine = DeviceMachine::new(ReplayMachine::of(&profile).unwrap());
+        let mut subject = ModelSubject::new(Box::new(machine));
+        let (clock, mut told) = (subject.clock(), vec![]);
+        run_system(&mut subject, &plan, &mut |_, ahead| {
+            let Ahead { done_ns, left_ns } = ahead.unwrap();
+            told.extend(left_ns.map(|left_ns| (clock.now_ns(), done_ns, left_ns)));
+        })
+        .unwrap();
+        let (began_ns, done_ns, first_ns) = told[0];
+        let took_ns = clock.now_ns() - began_ns;
+        let ratio = took_ns as f64 / first_ns as f64;
+        assert!((1.0 / 1.5..1.5).contains(&ratio), "{}: {ratio} of {first_ns}", profile.name());
+        assert!(done_ns > 0 && told.len() > plan.cells.len());
+        let sentence = left_sentence(&plan, done_ns, first_ns);
+        assert_eq!(sentence.contains("passes with many"), is_longer, "{sentence}");
+    }
 }
 
 /// A device of some microseconds does not turn, whatever it says: it is not searched for minutes.

@@ -147,6 +147,7 @@ impl Made {
                 completed_ns: times.completed_ns,
                 target_ns: times.target_ns,
                 recorded_ns: origin.recorded_ns,
+                is_hole: origin.is_hole,
                 has_failed: times.error != 0,
             });
         }

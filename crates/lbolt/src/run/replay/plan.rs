@@ -1,5 +1,6 @@
 //! From a trace's rows to the requests of a replay: which of them, where, and when.
 
+use crate::resolve::holes::Holes;
 use crate::resolve::replay::ReplayTarget;
 use analysis::trace::TraceFile;
 use cli::Arrivals;
@@ -11,6 +12,7 @@ use model::record::{Flags, Op, Request};
 use model::seam::Operation;
 use model::units::show_size;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Requests that are kept in memory, with all that is noted of each: 3 GiB.
 const REQUESTS_MAX: usize = 1 << 25;
@@ -27,6 +29,8 @@ pub(super) struct Origin {
     pub(super) op: Op,
     pub(super) flags: Flags,
     pub(super) recorded_ns: Option<u64>,
+    /// It reads what was never written.
+    pub(super) is_hole: bool,
 }
 
 impl Origin {
@@ -61,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) wrapped: u64,
     /// Writes that asked to be durable by themselves, and are made as others.
     pub(crate) fua: u64,
+    /// Reads of what was never written.
+    pub(crate) hole_reads: u64,
     pub(crate) left_out: BTreeMap<&'static str, u64>,
 }
 
@@ -69,7 +75,8 @@ pub(crate) struct Plan {
 /// target; interruption.
 pub(crate) fn plan(requested: &PlanRequest<'_>) -> anyhow::Result<Plan> {
     let (device, devices) = device(requested)?;
-    let mut taken = Taken { device, ..Taken::default() };
+    let holes = requested.target.holes.clone();
+    let mut taken = Taken { device, holes, ..Taken::default() };
     each_row(requested, |row| taken.take(requested, row))?;
     let Taken { mut requests, origins, followed, rounded, wrapped, fua, left_out, .. } = taken;
     let usage = |e: &dyn std::fmt::Display| failure(Fault::Usage, format!("failed to {e}"));
@@ -94,6 +101,7 @@ pub(crate) fn plan(requested: &PlanRequest<'_>) -> anyhow::Result<Plan> {
     let largest_bytes = requests.iter().map(|planned| planned.length_bytes).max().unwrap_or(0);
     let of_buffers = BUFFERS_BYTES / u64::from(largest_bytes.max(4096));
     Ok(Plan {
+        hole_reads: origins.iter().filter(|origin| origin.is_hole).count() as u64,
         requests,
         origins,
         depth: requested.depth.min(u32::try_from(of_buffers).unwrap_or(u32::MAX)).max(1),
@@ -162,6 +170,7 @@ struct Taken {
     rounded: u64,
     wrapped: u64,
     fua: u64,
+    holes: Holes,
     left_out: BTreeMap<&'static str, u64>,
 }
 
@@ -195,6 +204,8 @@ impl Taken {
         let (offset_bytes, length_bytes) = self.place(requested, row)?;
         let completed_ns = row.completed_ns.filter(|ns| *ns >= arrived_ns);
         self.fua += u64::from(row.op == Op::Write && row.flags.contains(Flags::FUA));
+        let end_bytes = offset_bytes + u64::from(length_bytes);
+        let is_hole = self.is_hole(row.op, &(offset_bytes..end_bytes));
         self.requests.push(Planned {
             request_id: row.request_id,
             operation,
@@ -206,6 +217,7 @@ impl Taken {
             op: row.op,
             flags: Flags(row.flags.0 & FLAGS.0),
             recorded_ns: completed_ns.map(|ns| (ns - arrived_ns).unsigned_abs()),
+            is_hole,
         });
         self.followed.push(Followed {
             came_ns: since(arrived_ns),
@@ -214,6 +226,14 @@ impl Taken {
             is_background: row.op == Op::Write && row.flags.contains(Flags::BACKGROUND),
         });
         Ok(true)
+    }
+
+    /// Whether a request reads what nothing was written to until then.
+    fn is_hole(&mut self, op: Op, place: &Range<u64>) -> bool {
+        if op == Op::Write {
+            self.holes.fill(place);
+        }
+        op == Op::Read && self.holes.hold(place)
     }
 
     fn leave_out(&mut self, reason: &'static str) -> bool {

@@ -314,21 +314,23 @@ fn replay_one(
     if let Some(error) = broken.or(written.refusal) {
         return Err(of_records(error));
     }
-    let outcome = outcome.map_err(of_replay)?;
+    let name = |device| striping.name(device, |device| requested.trace.device_name(device));
+    let outcome = outcome.map_err(|error| of_replay(&error, name))?;
     let beyond = calibrated.map_or_else(Vec::new, |range| beyond(&range, &outcome, large));
     let commands = source.borrow().commands().clone();
     Ok(Replayed { times, striping, outcome, beyond, commands })
 }
 
 /// What a trace cannot ask of a model is the user's to mend; a broken law is the simulator's.
-fn of_replay(error: ReplayError) -> anyhow::Error {
+fn of_replay(error: &ReplayError, name: impl Fn(u32) -> String) -> anyhow::Error {
     let fault = match error {
         ReplayError::PastEnd { .. } | ReplayError::Unsorted { .. } | ReplayError::NoTime { .. } => {
             Fault::Usage
         }
         _ => Fault::Io,
     };
-    failure(fault, format!("failed to simulate: {error}"))
+    let device = error.device().map(|device| format!(" device {}", name(device)));
+    failure(fault, format!("failed to simulate{}: {error}", device.unwrap_or_default()))
 }
 
 /// Why the trace is outside of what the model was held against, if it is. `large` are the requests,

@@ -20,6 +20,8 @@ quantities! {
         "requests whose place or length was rounded outward to the target's blocks";
     pace "replay_wrapped_count" "1"
         "requests beyond the target's end, taken modulo its size (--wrap)";
+    pace "replay_hole_count" "1"
+        "reads of what was never written in the target's file: they reach no device";
     pace "replay_failed_count" "1" "requests that the target completed with an error";
     replayed "replayed_count" "1" "requests that the target completed";
     replayed "replayed_per_s" "1/s" "requests completed per second, from the first due to the last";
