@@ -42,13 +42,12 @@ const LEAST = 5;
 export class Figure {
   readonly element: HTMLElement;
   private readonly box: HTMLElement;
-  private readonly heading: HTMLElement;
   private plot: uPlot | null = null;
   private drawn: Drawn | null = null;
 
   constructor(
     id: string,
-    private readonly title: string,
+    title: string,
     method: string,
     private readonly height: number,
     private readonly selected: (part: Part) => void,
@@ -56,20 +55,13 @@ export class Figure {
   ) {
     this.box = element("div", { class: "brushed", id, tabindex: "0", role: "group" });
     this.box.style.minHeight = `${height}px`;
-    this.heading = element("h3", {}, title);
-    const caption = element("figcaption", {}, this.heading);
+    const caption = element("figcaption", {}, element("h3", {}, title));
     this.element = element("figure", {}, caption, this.box, element("p", { class: "method" }, method));
     this.box.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.fit()).observe(this.box);
   }
 
-  /** `what` is what requests it is of. */
-  show(drawn: Drawn, what: string): void {
-    this.heading.textContent = `${this.title}: ${what}`;
-    this.draw(drawn);
-  }
-
-  private draw(drawn: Drawn): void {
+  show(drawn: Drawn): void {
     this.drawn = drawn;
     this.plot?.destroy();
     this.box.setAttribute("aria-label", drawn.says);
@@ -78,7 +70,7 @@ export class Figure {
 
   /** Draws it anew, for other colours. */
   again(): void {
-    if (this.drawn !== null) this.draw(this.drawn);
+    if (this.drawn !== null) this.show(this.drawn);
   }
 
   private fit(): void {

@@ -12,24 +12,9 @@ const TITLES: Record<Dimension, string> = {
   files: "Files",
 };
 
-/** More names than these are a number in a title. */
-const MOST_NAMES = 3;
-
 /** What a number of a dimension is called. */
 export function nameOf(trace: Trace, of: Dimension, number: number): string {
   return trace[of][number] ?? String(number);
-}
-
-/** Which of them are selected, all where none is; many as their number. */
-function selected(trace: Trace, brush: Brush, of: "devices" | "operations"): string {
-  const picked = brush[of].map((number) => nameOf(trace, of, number));
-  const names = picked.length === 0 ? trace[of] : picked;
-  return names.length > MOST_NAMES ? `${names.length} ${of}` : names.join(", ");
-}
-
-/** What requests are selected: `read, write on vda`. */
-export function what(trace: Trace, brush: Brush, device?: string): string {
-  return `${selected(trace, brush, "operations")} on ${device ?? selected(trace, brush, "devices")}`;
 }
 
 export function lists(

@@ -9,7 +9,7 @@ import { button, element, own } from "./dom";
 import { Figure, type Part } from "./figure";
 import { flow, kinds } from "./flow";
 import { places, responses } from "./heat";
-import { lists, nameOf, what } from "./lists";
+import { lists, nameOf } from "./lists";
 import { request, requestRows } from "./requests";
 import { count, seconds } from "./time";
 import "../style/colours.css";
@@ -165,9 +165,9 @@ class Explorer {
     own("lists").replaceChildren(...lists(trace, view, this.brush, (of, number) =>
       this.choose(toggled(this.brush, of, number))));
     const device = nameOf(trace, "devices", view.brush.shown_device ?? 0);
-    this.figures.flow.show(flow(view), what(trace, this.brush));
-    this.figures.responses.show(responses(view), what(trace, this.brush));
-    this.figures.places.show(places(view, device), what(trace, this.brush, device));
+    this.figures.flow.show(flow(view));
+    this.figures.responses.show(responses(view));
+    this.figures.places.show(places(view, device));
     this.legends(view, device);
     // Who drives the page knows by this that an answer is drawn.
     own("answer").dataset.answers = String(this.answers);
