@@ -29,8 +29,8 @@ const LABEL: usize = 8;
 /// The chart for a terminal of `width` columns.
 pub fn folded(chart: &Folded<'_>, width: Option<u16>) -> String {
     let title = format!(
-        "Responses of the reader's reads of {} against when they began within the period of {}, all \
-         periods without a remedy one over the other; the sync is due at ^",
+        "Responses of the reader's reads of {} against when they began within the period of {}, \
+         all periods without a remedy one over the other; the sync is due at ^",
         chart.target,
         show_time_ns(chart.period_ns as f64)
     );

@@ -523,8 +523,8 @@ fn wider(half: f64, shift: f64, effect: f64) -> f64 {
     (half / shift.abs().max(effect - shift.abs())).powi(2)
 }
 
-/// How many values make the interval, and the noise floor, narrow enough ([`wider`]); more than there
-/// are, since these did not.
+/// How many values make the interval, and the noise floor, narrow enough ([`wider`]); more than
+/// there are, since these did not.
 fn by_width(measured: &Measured, interval: Option<(f64, f64)>, effect: f64) -> usize {
     let (Some((low, high)), Some(shift)) = (interval, measured.shift) else { return 0 };
     let wider = wider(((high - low) / 2.0).max(measured.floor), shift, effect);

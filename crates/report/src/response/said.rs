@@ -93,7 +93,7 @@ fn storm(classes: &Classes, storms: &Class) -> String {
     )
 }
 
-/// Which process requested most of some bursts; with a kernel's worker the first process that is none.
+/// Which process requested most of some bursts; with a kernel's worker the first that is none.
 fn blamed(classes: &Classes, storms: &str) -> Option<String> {
     let prefix = format!("{storms}: ");
     let all = classes.by("storms by process");

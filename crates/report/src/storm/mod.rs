@@ -60,8 +60,8 @@ const REMEDIES: View<Remedy> = View {
         ),
         (
             "p99",
-            "of latencies, which count from when a request was due; those of a COMMAND from when it \
-             was made",
+            "of latencies, which count from when a request was due; those of a COMMAND from when \
+             it was made",
         ),
         ("predicted", "the same from a model of kernel and drive, in virtual time"),
         ("syncing", "share of the writer's time spent making its data durable"),
