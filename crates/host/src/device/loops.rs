@@ -54,6 +54,13 @@ pub struct Loop {
 }
 
 impl Tree {
+    /// Whether it is a loop device whose requests go through the page cache of its file.
+    /// Errors: no such device.
+    pub fn is_cached_loop(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
+        let direct = self.folder(self.whole_disk(device)?)?.join("loop/dio");
+        Ok(self.text(&direct)?.as_deref() == Some("0"))
+    }
+
     /// The file under a loop device; none for other devices and for a loop
     /// device that is not set up.
     /// Errors: no such device.

@@ -233,13 +233,6 @@ impl Tree {
         Ok(!self.folder(self.whole_disk(device)?)?.join("mq").exists())
     }
 
-    /// Whether it is a loop device whose requests go through the page cache of its file.
-    /// Errors: no such device.
-    pub fn is_cached_loop(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
-        let direct = self.folder(self.whole_disk(device)?)?.join("loop/dio");
-        Ok(self.text(&direct)?.as_deref() == Some("0"))
-    }
-
     /// Whether it is a device of bcache.
     /// Errors: no such device.
     pub fn is_bcache(&self, device: DeviceNumber) -> Result<bool, DeviceError> {
