@@ -251,21 +251,6 @@ fn root_a_flight_recorder_goes_off_by_what_calls_took() {
     lab.assert_clean();
 }
 
-/// What is made durable on another disk does not set it off.
-#[test]
-fn root_a_flight_recorder_counts_the_calls_of_the_named_disk_alone() {
-    let (lab, other) = (Lab::new(), Lab::new());
-    let ext4 = ["mkfs.ext4", "-q", "-F"];
-    let Some((device, mounted)) = made(&lab, &ext4) else { return };
-    let Some((second, elsewhere)) = made(&other, &ext4) else { return };
-    let words = "--keep 100s --when max(fsync)>1us";
-    let Some(ended) = ended_on(&lab, (&device, &elsewhere), words, LONG) else { return };
-    assert!(ended.err.contains("written because SIGUSR1"), "{}", ended.err);
-    drop((mounted, elsewhere, device, second));
-    lab.assert_clean();
-    other.assert_clean();
-}
-
 #[test]
 fn root_a_flight_recorder_goes_on_for_what_came_of_it() {
     let lab = Lab::new();
