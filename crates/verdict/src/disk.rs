@@ -46,7 +46,8 @@ pub(crate) enum Part {
 
 /// How long a device may complete nothing before it stands still, in ns; and how many times as long
 /// as it usually takes to complete such a request next: a memory card that writes 512 KiB in 100 ms
-/// does not stand still.
+/// does not stand still. Nor does one that completes many requests at once, again and again: it
+/// must be for longer than those in flight usually take.
 const STALL_NS: i64 = 50_000_000;
 const STALL_TIMES: f64 = 5.0;
 
@@ -109,8 +110,8 @@ struct Open<C> {
 enum Going<C> {
     /// Nothing but a wait.
     Wait,
-    /// A request: its act's number, and its work.
-    Request(usize, f64),
+    /// A request: its act's number, its work, and since when.
+    Request(usize, f64, i64),
     /// Many of an act: their work in the mean, and for which part of the time any is in flight.
     Many(usize, f64, f64),
     /// One of many is completed again and again.
@@ -142,6 +143,21 @@ struct Since {
     requests: Vec<(usize, f64, f64)>,
     /// Waits: their places and begins.
     waits: Vec<(usize, i64)>,
+}
+
+/// What is known of requests that are alike.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pace {
+    /// How many were completed; how long it took until the next of them was, and each one itself.
+    count: f64,
+    next_ns: f64,
+    took_ns: f64,
+    in_flight: f64,
+}
+
+/// Which requests are alike: of an operation, by their work.
+fn octave(work: f64) -> usize {
+    (work as u64 | 1).ilog2() as usize
 }
 
 /// A device.
@@ -176,9 +192,8 @@ pub(crate) struct Disk<C> {
     /// By role: its requests in flight, and since when it has any.
     roles: Vec<(u64, i64)>,
     since: Since,
-    /// How long it took so far until a request was completed next, by its operation and its work's
-    /// octave; and how many these were.
-    paces: [Vec<(f64, f64)>; Op::ALL.len()],
+    /// By operation and octave of work.
+    paces: [Vec<Pace>; Op::ALL.len()],
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
@@ -237,7 +252,9 @@ impl<C> Disk<C> {
         self.advance(begin_ns, watch);
         self.begin(act, work(act.op, length_bytes));
         self.begin_busy(act.role);
-        let going = Going::Request(self.number(act), work(act.op, length_bytes));
+        let work = work(act.op, length_bytes);
+        self.pace(act.op, work).in_flight += 1.0;
+        let going = Going::Request(self.number(act), work, begin_ns);
         let wait = waiter.map(|class| self.waiting(class, begin_ns));
         self.open((begin_ns, end_ns), Open { going, wait });
     }
@@ -336,7 +353,12 @@ impl<C> Disk<C> {
     }
 
     /// At a completion: if it was long in coming, the time since the last one is the device's.
-    fn settle(&mut self, now_ns: i64, (number, work): (usize, f64), watch: &mut impl Watch<C>) {
+    fn settle(
+        &mut self,
+        now_ns: i64,
+        (number, work, begin_ns): (usize, f64, i64),
+        watch: &mut impl Watch<C>,
+    ) {
         let has_flush = || {
             let mut in_flight = self.acts.iter().zip(self.count.iter().skip(ACTS));
             in_flight.any(|(act, count)| act.op == Op::Flush && *count > 0)
@@ -345,19 +367,37 @@ impl<C> Disk<C> {
         // What has come as a sum just now may have come after this.
         let has_run = self.runs.iter().any(|(from_ns, _)| now_ns - from_ns > QUICK_NS);
         let is_long = for_ns >= STALL_NS && !has_run && !has_flush();
-        let octave = (work as u64 | 1).ilog2() as usize;
-        let paces = &mut self.paces[self.acts[number - ACTS].op as usize];
-        if paces.len() <= octave {
-            paces.resize(octave + 1, (0.0, 0.0));
-        }
-        let (sum_ns, count) = &mut paces[octave];
-        let is_unusual = for_ns as f64 * *count >= STALL_TIMES * *sum_ns;
-        (*sum_ns, *count) = (*sum_ns + for_ns as f64, *count + 1.0);
+        let is_unusual_for = |usual_ns: f64| for_ns as f64 >= usual_ns;
+        let is_long = is_long && is_unusual_for(self.usual_ns());
+        let pace = self.pace(self.acts[number - ACTS].op, work);
+        let is_unusual = is_unusual_for(STALL_TIMES * pace.next_ns / pace.count.max(1.0));
+        pace.count += 1.0;
+        pace.next_ns += for_ns as f64;
+        pace.took_ns += now_ns.saturating_sub(begin_ns) as f64;
+        pace.in_flight -= 1.0;
         if is_long && is_unusual {
             self.stall();
             watch.stalled(self.since.completed_ns, now_ns);
         }
         self.begin_anew(now_ns);
+    }
+
+    fn pace(&mut self, op: Op, work: f64) -> &mut Pace {
+        let (paces, octave) = (&mut self.paces[op as usize], octave(work));
+        if paces.len() <= octave {
+            paces.resize(octave + 1, Pace::default());
+        }
+        &mut paces[octave]
+    }
+
+    /// How long requests like those in flight have taken so far, in the mean.
+    fn usual_ns(&self) -> f64 {
+        let known = self.paces.iter().flatten().filter(|pace| pace.count > 0.0);
+        let (ns, in_flight) = known.fold((0.0, 0.0), |(ns, in_flight), pace| {
+            let each_ns = pace.took_ns / pace.count;
+            (ns + each_ns * pace.in_flight, in_flight + pace.in_flight)
+        });
+        if in_flight > 0.0 { ns / in_flight } else { 0.0 }
     }
 
     /// Moves what belonged to acts since the last completion to the device.
@@ -473,13 +513,15 @@ impl<C> Disk<C> {
                 self.begin_anew(end_ns.max(self.since.completed_ns));
             }
             // Who waits for it has the time of the device, too.
-            Some(Going::Request(number, work)) => self.settle(end_ns, (*number, *work), watch),
+            Some(Going::Request(number, work, begin_ns)) => {
+                self.settle(end_ns, (*number, *work, *begin_ns), watch);
+            }
             _ => {}
         }
         let Some(Open { going, wait }) = self.open[place].take() else { return };
         self.free.push(place);
         match going {
-            Going::Request(number, work) => {
+            Going::Request(number, work, _) => {
                 self.end_request(number, work);
                 self.end_busy(self.acts[number - ACTS].role, watch);
             }

@@ -63,6 +63,30 @@ fn where_many_requests_leave_a_device_idle_nobodys_are_in_flight() {
     assert_eq!(seen.busy_ns, 15 * MS);
 }
 
+/// Eight of 32 are completed every 200 ms, each after 800 ms; then none for two seconds.
+#[test]
+fn a_device_that_completes_many_at_once_does_not_stand_still_in_between() {
+    const MS: i64 = 1_000_000;
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    let mut rows = Vec::new();
+    for wave in 0..40 {
+        for number in 0..8 {
+            let begin_ns = wave * 200 * MS + number * MS;
+            let late_ns = if wave >= 36 { 2000 * MS } else { 0 };
+            rows.push((begin_ns, begin_ns + 800 * MS + late_ns));
+        }
+    }
+    for (begin_ns, end_ns) in rows {
+        disk.request((begin_ns, end_ns), OTHER, 1 << 16, Some(3), &mut seen);
+    }
+    disk.finish(&mut seen);
+    // Of the first ones it is not known yet what is usual.
+    let waits = seen.waits.iter().filter(|wait| wait.begin_ns >= 1000 * MS);
+    let stalled = waits.flat_map(|wait| parts(&disk, wait)).filter(|of| of.0 == Part::Stalled);
+    let stalled: Vec<(Part, i64)> = stalled.collect();
+    assert_eq!(stalled, vec![(Part::Stalled, 2193 * MS); 4 * 8], "those in flight then");
+}
+
 /// Whoever reads on comes to a device that has stood still just before it goes on.
 #[test]
 fn what_came_as_a_sum_when_a_device_went_on_does_not_hide_that_it_stood_still() {

@@ -31,6 +31,9 @@ const POLL: Duration = Duration::from_millis(20);
 const SETTLE_SHARE: u64 = 10;
 /// So long the first window waits for a read or a call, or ten windows.
 const BEGIN: Duration = Duration::from_secs(10);
+/// What begins so soon after the command may be the reading of its program, from the same disk: it
+/// does not show that the command itself is who reads there.
+const LOADING_NS: i64 = 1_000_000_000;
 /// So many programs are named.
 const NAMES: usize = 3;
 /// What a xfs's superblock says of itself (statfs(2)): it does not tell when a sync ends.
@@ -83,7 +86,11 @@ impl Beside {
         session.watch(move |row: &Request, _: &Commands| of_rows.borrow_mut().see(row));
         session.watch_calls(move |call: &Call| of_calls.borrow_mut().see_call(call));
         session.resume(&devices).map_err(|error| format!("failed to {error}"))?;
-        seen.borrow_mut().know_all();
+        {
+            let mut seen = seen.borrow_mut();
+            seen.know_all();
+            seen.loaded_ns = now_ns(ClockId::Monotonic).saturating_add(LOADING_NS);
+        }
         let mut command = Command::new(&self.command).apart();
         command.begin().map_err(|error| error.to_string())?;
         seen.borrow_mut().family = command.pid().and_then(Family::of);
@@ -124,15 +131,15 @@ impl Running {
     fn wait_for_any(&mut self, for_ns: u64, control: &Control) -> Result<(), SubjectError> {
         let window = Duration::from_nanos(for_ns);
         let (began, most) = (Instant::now(), BEGIN.max(10 * window));
-        while began.elapsed() < most && self.seen.borrow().own().next().is_none() {
+        while began.elapsed() < most && !self.seen.borrow().is_own() {
             self.go_on(window.min(POLL * 5), control)?;
         }
         let mut seen = self.seen.borrow_mut();
-        if seen.own().next().is_some() {
+        if seen.is_own() {
             return Ok(());
         }
         let names = seen.names();
-        if names.is_empty() && seen.is_empty() {
+        if names.is_empty() && !seen.has_gone() {
             return Err(SubjectError::Failed(format!(
                 "the command made no read request and no call that makes data durable within {} s, \
                  and nor did another program on TARGET's disk, so there is no wait to measure; \
@@ -140,13 +147,16 @@ impl Running {
                 most.as_secs()
             )));
         }
-        if names.is_empty() {
-            return Ok(());
-        }
-        seen.takes_all = true;
+        let whose = match names.is_empty() {
+            true => "those of programs that ended before it could be told whose they are, the \
+                     command's or others'"
+                .to_owned(),
+            false => format!("those of all programs on TARGET's disk: {names}"),
+        };
+        seen.takes_all = !names.is_empty();
         note(&format!(
-            "the command itself made no read request and no call that makes data durable within \
-             {} s; reads and commits are those of all programs on TARGET's disk: {names}",
+            "the command itself made no read request after its first second, and no call that makes \
+             data durable within {} s; reads and commits are {whose}",
             most.as_secs()
         ));
         Ok(())
@@ -205,6 +215,8 @@ struct Seen {
     threads: HashMap<u32, Whose>,
     /// Whether other programs' count as the command's do.
     takes_all: bool,
+    /// From when the command's program is surely loaded.
+    loaded_ns: i64,
     began_ns: i64,
     reads: Vec<(Whose, Span)>,
     syncs: Vec<(Whose, Span)>,
@@ -279,14 +291,19 @@ impl Seen {
         }
     }
 
-    /// The reads and calls that are surely the command's.
-    fn own(&self) -> impl Iterator<Item = &Span> {
-        let all = self.reads.iter().chain(&self.syncs);
-        all.filter(|(whose, _)| *whose == Whose::Command).map(|(_, span)| span)
+    fn all(&self) -> impl Iterator<Item = &(Whose, Span)> {
+        self.reads.iter().chain(&self.syncs)
     }
 
-    fn is_empty(&self) -> bool {
-        self.reads.is_empty() && self.syncs.is_empty()
+    /// Whether the command itself surely reads, or makes data durable.
+    fn is_own(&self) -> bool {
+        let is_late = |read: &(Whose, Span)| read.1.0 >= self.loaded_ns;
+        let is_own = |(whose, _): &(Whose, Span)| *whose == Whose::Command;
+        self.reads.iter().any(|read| is_own(read) && is_late(read)) || self.syncs.iter().any(is_own)
+    }
+
+    fn has_gone(&self) -> bool {
+        self.all().any(|(whose, _)| *whose == Whose::Gone)
     }
 
     /// The names of other programs that were seen.
@@ -295,8 +312,7 @@ impl Seen {
             Whose::Other(name) => Some(model::text::visible(name).into_owned()),
             _ => None,
         };
-        let names: BTreeSet<String> =
-            self.reads.iter().chain(&self.syncs).filter_map(name).collect();
+        let names: BTreeSet<String> = self.all().filter_map(name).collect();
         let more = if names.len() > NAMES { ", …" } else { "" };
         names.into_iter().take(NAMES).collect::<Vec<_>>().join(", ") + more
     }
@@ -390,10 +406,22 @@ mod tests {
             syncs: vec![other("postgres")],
             ..Seen::default()
         };
-        assert_eq!((seen.window(20).reads.count(), seen.own().count()), (0, 0));
+        assert_eq!((seen.window(20).reads.count(), seen.is_own()), (0, false));
         assert_eq!(seen.names(), "a, b, c, …");
         seen.takes_all = true;
         assert_eq!((seen.window(20).reads.count(), seen.window(20).syncs.count()), (4, 1));
+    }
+
+    #[test]
+    fn the_reading_of_its_program_does_not_make_a_client_one_who_reads() {
+        let mut seen = Seen { loaded_ns: 100, reads: command(&[(10, 20)]), ..Seen::default() };
+        assert!(!seen.is_own() && !seen.has_gone());
+        seen.syncs = command(&[(30, 40)]);
+        assert!(seen.is_own(), "no program is loaded by a call that makes data durable");
+        seen.syncs = vec![(Whose::Gone, (30, 40))];
+        assert!(!seen.is_own() && seen.has_gone());
+        seen.reads = command(&[(10, 20), (100, 110)]);
+        assert!(seen.is_own());
     }
 
     #[test]
