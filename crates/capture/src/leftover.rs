@@ -359,8 +359,15 @@ pub fn doubts_of_settings() -> Vec<Doubt> {
 impl Leftovers {
     /// Who else changes settings now, if anybody does: a sentence.
     fn changer(&self) -> Option<String> {
-        let own = std::process::id();
-        let changes = |note: &&Note| note.pid != own && !note.settings.0.is_empty();
+        // Its number alone does not tell: each of two containers may have a process 1.
+        let (own, started) = (std::process::id(), process::started(std::process::id()));
+        let namespace = pid_namespace("self");
+        let is_own = |note: &Note| {
+            note.pid == own
+                && started.is_none_or(|started| started == note.process_started)
+                && note.is_of_namespace(namespace)
+        };
+        let changes = |note: &&Note| !is_own(note) && !note.settings.0.is_empty();
         let pid = self.living.iter().find(changes)?.pid;
         Some(format!("another lbolt (process {pid}) is changing settings; wait for its end"))
     }
@@ -472,4 +479,31 @@ pub fn still_used(device: &Path) -> Option<String> {
 /// The sentence of a refusal to remove something.
 pub fn failed(error: ScratchError) -> String {
     format!("failed to {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::settings::Setting;
+
+    /// Two containers that share the host's notes may both have a process 1.
+    #[test]
+    fn who_has_the_same_number_elsewhere_or_had_it_before_is_another() {
+        let pid = std::process::id();
+        let setting = Setting { path: "/proc/sys/vm/dirty_bytes".into(), value: "0".into() };
+        let own = Note {
+            pid,
+            process_started: process::started(pid).unwrap(),
+            pid_namespace: pid_namespace("self"),
+            settings: Snapshot(vec![setting]),
+            ..Note::default()
+        };
+        let changer = |note: Note| {
+            Leftovers { living: vec![note], ..Leftovers::default() }.changer().is_some()
+        };
+        assert!(!changer(own.clone()));
+        assert!(changer(Note { pid_namespace: own.pid_namespace + 1, ..own.clone() }));
+        assert!(changer(Note { process_started: own.process_started + 1, ..own.clone() }));
+        assert!(!changer(Note { pid: pid + 1, settings: Snapshot::default(), ..own }));
+    }
 }

@@ -215,6 +215,11 @@ impl Witness {
         self.processes.insert(pid, process);
     }
 
+    /// Nobody asks for news any more.
+    pub(super) fn tells_no_news(&mut self) {
+        self.news = None;
+    }
+
     /// Processes, names of files and the CPUs' times that became known since this was last asked.
     pub(super) fn news(&mut self) -> Context {
         let mut news = self.news.replace(Context::default()).unwrap_or_default();

@@ -12,10 +12,12 @@
 //! Non-goals: which waits are long (`super::blame`).
 
 mod many;
+mod pace;
 
 pub(crate) use many::Mean;
 
 use many::Later;
+use pace::Paces;
 
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
@@ -145,21 +147,6 @@ struct Since {
     waits: Vec<(usize, i64)>,
 }
 
-/// What is known of requests that are alike.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pace {
-    /// How many were completed; how long it took until the next of them was, and each one itself.
-    count: f64,
-    next_ns: f64,
-    took_ns: f64,
-    in_flight: f64,
-}
-
-/// Which requests are alike: of an operation, by their work.
-fn octave(work: f64) -> usize {
-    (work as u64 | 1).ilog2() as usize
-}
-
 /// A device.
 ///
 /// While requests are in flight, `turned` grows by the time over the work of all of them, so that
@@ -192,8 +179,7 @@ pub(crate) struct Disk<C> {
     /// By role: its requests in flight, and since when it has any.
     roles: Vec<(u64, i64)>,
     since: Since,
-    /// By operation and octave of work.
-    paces: [Vec<Pace>; Op::ALL.len()],
+    paces: Paces,
     ends: BinaryHeap<Reverse<(i64, usize)>>,
     open: Vec<Option<Open<C>>>,
     free: Vec<usize>,
@@ -231,7 +217,7 @@ impl<C> Disk<C> {
             idle: Recent::default(),
             roles: Vec::new(),
             since: Since::default(),
-            paces: Default::default(),
+            paces: Paces::default(),
             ends: BinaryHeap::new(),
             open: Vec::new(),
             free: Vec::new(),
@@ -253,7 +239,7 @@ impl<C> Disk<C> {
         self.begin(act, work(act.op, length_bytes));
         self.begin_busy(act.role);
         let work = work(act.op, length_bytes);
-        self.pace(act.op, work).in_flight += 1.0;
+        self.paces.begin(act.op, work);
         let going = Going::Request(self.number(act), work, begin_ns);
         let wait = waiter.map(|class| self.waiting(class, begin_ns));
         self.open((begin_ns, end_ns), Open { going, wait });
@@ -367,37 +353,17 @@ impl<C> Disk<C> {
         // What has come as a sum just now may have come after this.
         let has_run = self.runs.iter().any(|(from_ns, _)| now_ns - from_ns > QUICK_NS);
         let is_long = for_ns >= STALL_NS && !has_run && !has_flush();
-        let is_unusual_for = |usual_ns: f64| for_ns as f64 >= usual_ns;
-        let is_long = is_long && is_unusual_for(self.usual_ns());
-        let pace = self.pace(self.acts[number - ACTS].op, work);
-        let is_unusual = is_unusual_for(STALL_TIMES * pace.next_ns / pace.count.max(1.0));
-        pace.count += 1.0;
-        pace.next_ns += for_ns as f64;
-        pace.took_ns += now_ns.saturating_sub(begin_ns) as f64;
-        pace.in_flight -= 1.0;
+        let op = self.acts[number - ACTS].op;
+        // Looked at seldom: it takes longer than all the rest.
+        let in_flight_ns = if is_long { self.paces.in_flight_ns() } else { 0.0 };
+        let took_ns = now_ns.saturating_sub(begin_ns);
+        let usual_ns = STALL_TIMES * self.paces.end(op, work, for_ns, took_ns);
+        let is_unusual = for_ns as f64 >= usual_ns.max(in_flight_ns);
         if is_long && is_unusual {
             self.stall();
             watch.stalled(self.since.completed_ns, now_ns);
         }
         self.begin_anew(now_ns);
-    }
-
-    fn pace(&mut self, op: Op, work: f64) -> &mut Pace {
-        let (paces, octave) = (&mut self.paces[op as usize], octave(work));
-        if paces.len() <= octave {
-            paces.resize(octave + 1, Pace::default());
-        }
-        &mut paces[octave]
-    }
-
-    /// How long requests like those in flight have taken so far, in the mean.
-    fn usual_ns(&self) -> f64 {
-        let known = self.paces.iter().flatten().filter(|pace| pace.count > 0.0);
-        let (ns, in_flight) = known.fold((0.0, 0.0), |(ns, in_flight), pace| {
-            let each_ns = pace.took_ns / pace.count;
-            (ns + each_ns * pace.in_flight, in_flight + pace.in_flight)
-        });
-        if in_flight > 0.0 { ns / in_flight } else { 0.0 }
     }
 
     /// Moves what belonged to acts since the last completion to the device.

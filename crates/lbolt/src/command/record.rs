@@ -217,7 +217,8 @@ fn conclude(
     provenance: &Provenance,
     path: &Path,
 ) -> anyhow::Result<()> {
-    let printed = print(&text(options, taken, path)?);
+    // Whatever becomes of the analysis, the records are whole: what was lost and where they are.
+    let printed = text(options, taken, path).and_then(|text| print(&text));
     lost(provenance).iter().for_each(|sentence| say(sentence));
     let paged = kept(path, &options.output);
     printed.and(paged)

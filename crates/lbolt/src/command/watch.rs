@@ -184,10 +184,12 @@ impl Kept {
     /// Writes the rest.
     /// Errors: something that was captured is lost, now or before, in one sentence.
     fn end(mut self) -> anyhow::Result<()> {
+        // The last minutes first: an incident takes its time, and who stops a service has little.
+        let minutes = self.keeper.end();
         let lost = self.incidents.end();
         let lost =
             (lost > 0).then(|| format!("{} could not be kept", counted(lost, "incident{s}")));
-        let lost = match self.keeper.end() {
+        let lost = match minutes {
             Ok(said) => {
                 said.iter().for_each(|said| note(said));
                 lost

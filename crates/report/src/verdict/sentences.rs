@@ -272,12 +272,7 @@ fn busy_cpus(told: &Told<'_>) -> Option<String> {
 /// `postgres: backend lost 23.8 s waiting for fdatasync on loop1 (31 % of its 76 s), behind flushes
 /// and writes of postgres: checkpointer, in 3 storms, one every 30 s. Waiting for it, pgbench lost
 /// 19.4 s. An affected wait took 5.4 ms instead of 1.5 ms on average; …`
-fn of_loss(
-    loss: &Loss<'_>,
-    sleepers: &[&Loss<'_>],
-    tells_storms: bool,
-    told: &Told<'_>,
-) -> String {
+fn of_loss(loss: &Loss<'_>, sleepers: &[&Loss<'_>], tells_storms: bool, told: &Told<'_>) -> String {
     let of = loss.of;
     let waits = told.waits.iter().find(|(wait, _)| loss.is_in(wait)).map(|(_, values)| values);
     let all_ns = waits.map_or(0.0, |values| values.or_zero("waited_ns"));

@@ -93,7 +93,7 @@ impl Beside {
         }
         let mut command = Command::new(&self.command).apart();
         command.begin().map_err(|error| error.to_string())?;
-        seen.borrow_mut().family = command.pid().and_then(Family::of);
+        seen.borrow_mut().is_the_command(command.pid());
         self.running = Some(Running { command, session, seen, has_begun: false });
         Ok(())
     }
@@ -131,15 +131,15 @@ impl Running {
     fn wait_for_any(&mut self, for_ns: u64, control: &Control) -> Result<(), SubjectError> {
         let window = Duration::from_nanos(for_ns);
         let (began, most) = (Instant::now(), BEGIN.max(10 * window));
-        while began.elapsed() < most && !self.seen.borrow().is_own() {
+        while began.elapsed() < most && !self.seen.borrow().is_own {
             self.go_on(window.min(POLL * 5), control)?;
         }
         let mut seen = self.seen.borrow_mut();
-        if seen.is_own() {
+        if seen.is_own {
             return Ok(());
         }
         let names = seen.names();
-        if names.is_empty() && !seen.has_gone() {
+        if names.is_empty() && !seen.has_gone {
             return Err(SubjectError::Failed(format!(
                 "the command made no read request and no call that makes data durable within {} s, \
                  and nor did another program on TARGET's disk, so there is no wait to measure; \
@@ -155,8 +155,8 @@ impl Running {
         };
         seen.takes_all = !names.is_empty();
         note(&format!(
-            "the command itself made no read request after its first second, and no call that makes \
-             data durable within {} s; reads and commits are {whose}",
+            "the command itself made no read request after its first second, and no call that \
+             makes data durable within {} s; reads and commits are {whose}",
             most.as_secs()
         ));
         Ok(())
@@ -197,7 +197,7 @@ enum Whose {
     /// Gone before it could be asked, and begun after the command: the command's, most likely.
     Gone,
     /// Of another program, by its name.
-    Other(String),
+    Other(Rc<str>),
     /// The kernel's or lbolt's: nobody whose waits count.
     Nobody,
 }
@@ -205,21 +205,32 @@ enum Whose {
 /// From when until when.
 type Span = (i64, i64);
 
-/// What was seen since a window began.
+/// What was seen.
 #[derive(Default)]
 struct Seen {
     family: Option<Family>,
+    /// When the command began, as [`Stat`] counts.
+    started: u64,
     /// Threads that were there before the command.
     before: HashSet<u32>,
     /// Those that were asked for.
     threads: HashMap<u32, Whose>,
+    /// When it was last looked who is of the family.
+    looked: Option<Instant>,
     /// Whether other programs' count as the command's do.
     takes_all: bool,
     /// From when the command's program is surely loaded.
     loaded_ns: i64,
-    began_ns: i64,
-    reads: Vec<(Whose, Span)>,
-    syncs: Vec<(Whose, Span)>,
+    /// Whether the command itself surely reads, or makes data durable; and whether somebody did who
+    /// was gone before he was asked.
+    is_own: bool,
+    has_gone: bool,
+    /// Other programs that did, as many as are named and one more.
+    names: BTreeSet<Rc<str>>,
+    /// When a window began, and what counts of it.
+    began_ns: Option<i64>,
+    reads: Vec<Span>,
+    syncs: Vec<Span>,
 }
 
 impl Seen {
@@ -231,8 +242,13 @@ impl Seen {
         }
     }
 
+    fn is_the_command(&mut self, pid: Option<u32>) {
+        self.family = pid.and_then(Family::of);
+        self.started = pid.and_then(Stat::of).map_or(0, |stat| stat.started);
+    }
+
     fn begin(&mut self, began_ns: i64) {
-        self.began_ns = began_ns;
+        self.began_ns = Some(began_ns);
         self.reads.clear();
         self.syncs.clear();
     }
@@ -241,29 +257,42 @@ impl Seen {
         if let Some(known) = self.threads.get(&thread) {
             return known.clone();
         }
-        let found = self.ask(thread);
-        self.threads.insert(thread, found.clone());
+        let (found, is_sure) = self.ask(thread);
+        if is_sure {
+            self.threads.insert(thread, found.clone());
+        }
         found
     }
 
-    /// Asks the kernel of a thread.
-    fn ask(&mut self, thread: u32) -> Whose {
+    /// Asks the kernel of a thread, and says whether that is sure: it is looked at all processes
+    /// for each emptying of the rings once at the most.
+    fn ask(&mut self, thread: u32) -> (Whose, bool) {
         let Some(stat) = Stat::of(thread).filter(|stat| !stat.has_ended) else {
             let is_later = !self.before.contains(&thread) && self.family.is_some();
-            return if is_later { Whose::Gone } else { Whose::Nobody };
+            return (if is_later { Whose::Gone } else { Whose::Nobody }, true);
         };
-        if let Some(family) = &mut self.family {
+        let mut is_sure = true;
+        if let Some(family) = &mut self.family
+            && !stat.is_kernel_thread
+            && stat.started >= self.started
+        {
             if !family.has(&stat) {
-                family.look();
+                is_sure = self.looked.is_none_or(|looked| looked.elapsed() >= POLL);
+                if is_sure {
+                    self.looked = Some(Instant::now());
+                    family.look();
+                }
             }
             if family.has(&stat) {
-                return Whose::Command;
+                return (Whose::Command, true);
             }
         }
         let is_own = Path::new("/proc/self/task").join(thread.to_string()).exists();
         match std::fs::read_to_string(format!("/proc/{thread}/comm")) {
-            Ok(name) if !is_own && !stat.is_kernel_thread => Whose::Other(name.trim().to_owned()),
-            _ => Whose::Nobody,
+            Ok(name) if !is_own && !stat.is_kernel_thread => {
+                (Whose::Other(name.trim().into()), is_sure)
+            }
+            _ => (Whose::Nobody, is_sure),
         }
     }
 
@@ -274,56 +303,59 @@ impl Seen {
         else {
             return;
         };
-        if is_read && begin_ns >= self.began_ns && !row.flags.contains(Flags::OWN) {
+        if is_read && !row.flags.contains(Flags::OWN) {
             let whose = self.whose(pid);
-            self.reads.push((whose, (begin_ns, end_ns)));
+            self.add_read(&whose, (begin_ns, end_ns));
         }
     }
 
     fn see_call(&mut self, call: &Call) {
         let waits = !matches!(call.kind, CallKind::SyncFileRange);
-        let Some(end_ns) = call.end_ns.filter(|_| waits && call.begin_ns >= self.began_ns) else {
-            return;
-        };
+        let Some(end_ns) = call.end_ns.filter(|_| waits) else { return };
         if let Ok(thread) = u32::try_from(call.pid) {
             let whose = self.whose(thread);
-            self.syncs.push((whose, (call.begin_ns, end_ns)));
+            self.add_sync(&whose, (call.begin_ns, end_ns));
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &(Whose, Span)> {
-        self.reads.iter().chain(&self.syncs)
+    fn add_read(&mut self, whose: &Whose, span: Span) {
+        self.is_own |= *whose == Whose::Command && span.0 >= self.loaded_ns;
+        if self.counts(whose, span) {
+            self.reads.push(span);
+        }
     }
 
-    /// Whether the command itself surely reads, or makes data durable.
-    fn is_own(&self) -> bool {
-        let is_late = |read: &(Whose, Span)| read.1.0 >= self.loaded_ns;
-        let is_own = |(whose, _): &(Whose, Span)| *whose == Whose::Command;
-        self.reads.iter().any(|read| is_own(read) && is_late(read)) || self.syncs.iter().any(is_own)
+    fn add_sync(&mut self, whose: &Whose, span: Span) {
+        self.is_own |= *whose == Whose::Command;
+        if self.counts(whose, span) {
+            self.syncs.push(span);
+        }
     }
 
-    fn has_gone(&self) -> bool {
-        self.all().any(|(whose, _)| *whose == Whose::Gone)
+    /// Notes who waited, and says whether it counts in the window.
+    fn counts(&mut self, whose: &Whose, (begin_ns, _): Span) -> bool {
+        let is_counted = match whose {
+            Whose::Command => true,
+            Whose::Gone => {
+                self.has_gone = true;
+                true
+            }
+            Whose::Other(name) => {
+                if self.names.len() <= NAMES {
+                    self.names.insert(Rc::clone(name));
+                }
+                self.takes_all
+            }
+            Whose::Nobody => false,
+        };
+        is_counted && self.began_ns.is_some_and(|began_ns| begin_ns >= began_ns)
     }
 
     /// The names of other programs that were seen.
     fn names(&self) -> String {
-        let name = |(whose, _): &(Whose, Span)| match whose {
-            Whose::Other(name) => Some(model::text::visible(name).into_owned()),
-            _ => None,
-        };
-        let names: BTreeSet<String> = self.all().filter_map(name).collect();
-        let more = if names.len() > NAMES { ", …" } else { "" };
-        names.into_iter().take(NAMES).collect::<Vec<_>>().join(", ") + more
-    }
-
-    fn counted(&self, seen: &[(Whose, Span)]) -> Vec<Span> {
-        let counts = |whose: &Whose| match whose {
-            Whose::Command | Whose::Gone => true,
-            Whose::Other(_) => self.takes_all,
-            Whose::Nobody => false,
-        };
-        seen.iter().filter(|(whose, _)| counts(whose)).map(|(_, span)| *span).collect()
+        let more = if self.names.len() > NAMES { ", …" } else { "" };
+        let names = self.names.iter().take(NAMES).map(|name| model::text::visible(name));
+        names.collect::<Vec<_>>().join(", ") + more
     }
 
     /// What the window holds.
@@ -332,10 +364,9 @@ impl Seen {
             u64::try_from(end_ns.saturating_sub(*begin_ns)).unwrap_or(0)
         };
         let mut window = Window { wall_ns, ..Window::default() };
-        let (reads, syncs) = (self.counted(&self.reads), self.counted(&self.syncs));
-        let syncing = united(&syncs);
+        let syncing = united(&self.syncs);
         let into = |histogram: &mut Histogram, span| histogram.record(took_ns(span));
-        for read in &reads {
+        for read in &self.reads {
             into(&mut window.reads, read);
             // The last one that began before the read ended.
             let last = syncing.partition_point(|sync| sync.0 < read.1).checked_sub(1);
@@ -344,7 +375,7 @@ impl Seen {
                 false => into(&mut window.between, read),
             }
         }
-        for sync in &syncs {
+        for sync in &self.syncs {
             into(&mut window.syncs, sync);
         }
         window.sync_ns = syncing.iter().map(took_ns).sum();
@@ -380,48 +411,67 @@ fn is_xfs(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn command(spans: &[Span]) -> Vec<(Whose, Span)> {
-        spans.iter().map(|span| (Whose::Command, *span)).collect()
+    fn seen(reads: &[Span], syncs: &[Span]) -> Seen {
+        let mut seen = Seen { began_ns: Some(0), ..Seen::default() };
+        reads.iter().for_each(|span| seen.add_read(&Whose::Command, *span));
+        syncs.iter().for_each(|span| seen.add_sync(&Whose::Command, *span));
+        seen
     }
 
     #[test]
     fn reads_that_met_a_sync_of_the_command_are_told_apart() {
-        let seen = Seen {
-            reads: command(&[(0, 10), (15, 25), (38, 60), (61, 70)]),
-            syncs: command(&[(20, 30), (25, 40), (100, 110)]),
-            ..Seen::default()
-        };
+        let reads = [(0, 10), (15, 25), (38, 60), (61, 70)];
+        let mut seen = seen(&reads, &[(20, 30), (25, 40), (100, 110)]);
         let window = seen.window(120);
         assert_eq!((window.reads.count(), window.syncs.count()), (4, 3));
         assert_eq!((window.in_sync.count(), window.between.count()), (2, 2));
         assert_eq!(window.sync_ns, 30, "what overlaps counts once");
+        seen.begin(130);
+        seen.add_read(&Whose::Command, (120, 140));
+        assert_eq!(seen.window(9).reads.count(), 0, "it began before");
     }
 
     #[test]
     fn others_count_where_the_command_is_a_client() {
-        let other = |name: &str| (Whose::Other(name.to_owned()), (0, 10));
-        let reads = vec![other("postgres"), other("b"), other("c"), other("a")];
-        let mut seen = Seen {
-            reads: [reads, vec![(Whose::Nobody, (0, 5))]].concat(),
-            syncs: vec![other("postgres")],
-            ..Seen::default()
+        let add = |seen: &mut Seen| {
+            for name in ["postgres", "b", "c", "a", "d"] {
+                seen.add_read(&Whose::Other(name.into()), (0, 10));
+            }
+            seen.add_read(&Whose::Nobody, (0, 5));
+            seen.add_sync(&Whose::Other("postgres".into()), (0, 10));
         };
-        assert_eq!((seen.window(20).reads.count(), seen.is_own()), (0, false));
+        let mut seen = seen(&[], &[]);
+        add(&mut seen);
+        assert_eq!((seen.window(20).reads.count(), seen.is_own), (0, false));
         assert_eq!(seen.names(), "a, b, c, …");
         seen.takes_all = true;
-        assert_eq!((seen.window(20).reads.count(), seen.window(20).syncs.count()), (4, 1));
+        add(&mut seen);
+        assert_eq!((seen.window(20).reads.count(), seen.window(20).syncs.count()), (5, 1));
+    }
+
+    /// However long that takes: only who they were is remembered.
+    #[test]
+    fn until_the_first_window_nothing_is_kept() {
+        let mut seen = Seen::default();
+        for number in 0..1000 {
+            seen.add_read(&Whose::Other(number.to_string().into()), (0, 10));
+            seen.add_sync(&Whose::Gone, (0, 10));
+        }
+        assert!(seen.reads.is_empty() && seen.syncs.is_empty() && seen.has_gone);
+        assert_eq!(seen.names.len(), NAMES + 1);
     }
 
     #[test]
     fn the_reading_of_its_program_does_not_make_a_client_one_who_reads() {
-        let mut seen = Seen { loaded_ns: 100, reads: command(&[(10, 20)]), ..Seen::default() };
-        assert!(!seen.is_own() && !seen.has_gone());
-        seen.syncs = command(&[(30, 40)]);
-        assert!(seen.is_own(), "no program is loaded by a call that makes data durable");
-        seen.syncs = vec![(Whose::Gone, (30, 40))];
-        assert!(!seen.is_own() && seen.has_gone());
-        seen.reads = command(&[(10, 20), (100, 110)]);
-        assert!(seen.is_own());
+        let mut seen = Seen { loaded_ns: 100, ..Seen::default() };
+        seen.add_read(&Whose::Command, (10, 20));
+        seen.add_sync(&Whose::Gone, (30, 40));
+        assert!(!seen.is_own && seen.has_gone);
+        seen.add_read(&Whose::Command, (100, 110));
+        assert!(seen.is_own);
+        let mut seen = Seen { loaded_ns: 100, ..Seen::default() };
+        seen.add_sync(&Whose::Command, (30, 40));
+        assert!(seen.is_own, "no program is loaded by a call that makes data durable");
     }
 
     #[test]
@@ -430,12 +480,14 @@ mod tests {
         const GONE: u32 = 4_194_304;
         let of_tests = std::process::id();
         let mut child = std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
-        let mut seen = Seen { family: Family::of(child.id()), ..Seen::default() };
+        let mut seen = Seen::default();
+        seen.is_the_command(Some(child.id()));
         seen.know_all();
         assert_eq!(seen.whose(of_tests), Whose::Nobody, "lbolt itself");
         assert!(matches!(seen.whose(1), Whose::Other(_)));
         assert_eq!(seen.whose(GONE), Whose::Gone);
-        let mut seen = Seen { family: Family::of(of_tests), ..Seen::default() };
+        let mut seen = Seen::default();
+        seen.is_the_command(Some(of_tests));
         assert_eq!(seen.whose(child.id()), Whose::Command, "in whatever group it is");
         child.kill().unwrap();
         child.wait().unwrap();

@@ -164,7 +164,18 @@ impl Machine {
     }
 
     fn apply(&mut self, settings: &[Setting]) -> Result<(), String> {
+        // A scheduler's own settings go with it.
+        let is_of_scheduler =
+            |of: &Setting| of.path.components().any(|part| part.as_os_str() == "iosched");
         for setting in settings {
+            let is_noted =
+                self.before.iter().flat_map(|all| &all.0).any(|was| was.path == setting.path);
+            if !is_noted && !is_of_scheduler(setting) {
+                return Err(format!(
+                    "what {} says now cannot be read, so it could not be put back",
+                    setting.path.display()
+                ));
+            }
             setting.apply().map_err(|error| format!("failed to {error}"))?;
         }
         Ok(())
@@ -275,14 +286,23 @@ impl Load for Machine {
     }
 }
 
-impl Drop for Machine {
+impl Machine {
     /// All is put back before the note goes; what could not be keeps it.
-    fn drop(&mut self) {
+    /// Errors: what could not, in a sentence.
+    pub(super) fn end(&mut self) -> Result<(), String> {
         // The load ends first: nothing of it is to see settings change.
         self.beside = None;
         // The mount has ended with its subject.
         self.remounts.clear();
-        let _ = self.put_back();
+        let ended = self.put_back();
+        self.before = None;
         self.kept = None;
+        ended
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        let _ = self.end();
     }
 }
