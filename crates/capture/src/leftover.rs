@@ -360,13 +360,8 @@ impl Leftovers {
     /// Who else changes settings now, if anybody does: a sentence.
     fn changer(&self) -> Option<String> {
         // Its number alone does not tell: each of two containers may have a process 1.
-        let (own, started) = (std::process::id(), process::started(std::process::id()));
-        let namespace = pid_namespace("self");
-        let is_own = |note: &Note| {
-            note.pid == own
-                && started.is_none_or(|started| started == note.process_started)
-                && note.is_of_namespace(namespace)
-        };
+        let (own, namespace) = (Started::own().ok(), pid_namespace("self"));
+        let is_own = |note: &Note| Some(note.process()) == own && note.is_of_namespace(namespace);
         let changes = |note: &&Note| !is_own(note) && !note.settings.0.is_empty();
         let pid = self.living.iter().find(changes)?.pid;
         Some(format!("another lbolt (process {pid}) is changing settings; wait for its end"))

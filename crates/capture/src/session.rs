@@ -190,12 +190,12 @@ impl<'a> Session<'a> {
     /// Has that written which a kill is to leave besides the rows.
     fn keep_besides(&mut self) {
         // By perf no call and no wait is told, and none is to be missed.
-        let tells = self.tracer.as_ref().is_some_and(|tracer| tracer.name() == BPF);
-        let Some(mut besides) = self.besides.take_if(|_| tells) else {
-            // What nobody asks for is not remembered.
+        let Some(tells) = self.tracer.as_ref().map(|tracer| tracer.name() == BPF) else { return };
+        if !tells {
+            // What nobody will ask for is not remembered.
             self.witness.iter().for_each(|witness| witness.borrow_mut().tells_no_news());
-            return;
-        };
+        }
+        let Some(mut besides) = self.besides.take_if(|_| tells) else { return };
         let (intake, witness) = (&mut self.intake, &self.witness);
         let news = || {
             let mut news = intake.news();

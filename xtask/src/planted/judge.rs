@@ -1,8 +1,7 @@
 //! What the verdict must say. It is judged by the sentences that a reader sees first. While the
 //! hypervisor takes the CPUs away, nothing is judged: no load is calm then, and what was planted is
 //! not all that happens. Nor is a load calm on a disk that stood still: where its own log has that
-//! wait, a verdict that says so is true, and the load is tried again. So is a calm load if the
-//! verdict names the hypervisor first, and the kernel counts time that it took: that is nobody.
+//! wait, a verdict that says so is true, and the load is tried again.
 
 use super::case::{Case, Pattern};
 use super::effect::Effect;
@@ -11,8 +10,6 @@ use super::effect::Effect;
 const CALM: &str = "Nobody waited";
 /// … and where the device held everybody up.
 const STILL: &str = "because the device itself stood still";
-/// … and where the hypervisor took the CPUs.
-const STOLEN: &str = "while the hypervisor gave this machine's CPUs to others";
 
 /// A cause counts if it is named by so many sentences, and so many lines.
 const SENTENCES: usize = 3;
@@ -20,8 +17,6 @@ const LINES: usize = 8;
 
 /// Of the CPUs' time, more must not have been stolen.
 const STOLEN_PERCENT_MAX: f64 = 5.0;
-/// From here on it makes a calm load lose what can be seen.
-const STOLEN_PERCENT_LEAST: f64 = 1.0;
 
 /// What became of a case.
 #[derive(Debug, Default)]
@@ -34,8 +29,6 @@ pub(super) struct Outcome {
     pub(super) effect: Option<Effect>,
     /// Of the CPUs' time during the load: what the hypervisor gave to others.
     pub(super) stolen_percent: f64,
-    /// Of a calm load: whether the hypervisor alone is named.
-    pub(super) is_stolen: bool,
     /// Of a calm load: the wait in which the disk stood still, by the load's own log, in ns.
     pub(super) stall_ns: Option<f64>,
 }
@@ -59,8 +52,7 @@ impl Outcome {
         let is_right = is_right(case, &said);
         let said = said.into_iter().next().unwrap_or_default();
         let stall_ns = stall_ns.filter(|_| case.is_calm() && said.contains(STILL));
-        let is_stolen = case.is_calm() && said.contains(STOLEN);
-        let outcome = Self { said, is_right: None, effect, stolen_percent, is_stolen, stall_ns };
+        let outcome = Self { said, is_right: None, effect, stolen_percent, stall_ns };
         Self { is_right: (!outcome.is_disturbed()).then_some(is_right), ..outcome }
     }
 
@@ -71,8 +63,7 @@ impl Outcome {
     /// What made the load another than was planted.
     pub(super) fn disturbance(&self) -> Option<String> {
         let stolen = self.stolen_percent;
-        let least = if self.is_stolen { STOLEN_PERCENT_LEAST } else { STOLEN_PERCENT_MAX };
-        let is_stolen = stolen > least;
+        let is_stolen = stolen > STOLEN_PERCENT_MAX;
         let stolen = is_stolen.then(|| format!("{stolen:.0} % of the CPUs' time was stolen"));
         let still = |ns: f64| {
             let ms = ns / 1e6;
@@ -136,18 +127,6 @@ mod tests {
         let outcome = Outcome::of(&case("orders", "dd"), NAMED, None, (5.1, None));
         assert!(outcome.is_right.is_none() && outcome.is_disturbed());
         assert!(!Outcome::skipped("no fio".to_owned()).is_disturbed());
-    }
-
-    #[test]
-    fn a_calm_load_whose_cpus_were_taken_blames_nobody_if_it_says_so() {
-        let said = format!("reader lost 91 ms waiting for reads, {STOLEN}");
-        let of = |case: &Case, said: &str, stolen| {
-            Outcome::of(case, said, None, (stolen, None)).is_right
-        };
-        assert_eq!(of(&case("", ""), &said, 1.1), None);
-        assert_eq!(of(&case("", ""), &said, 0.9), Some(false), "hardly any was taken");
-        assert_eq!(of(&case("", ""), "reader lost 91 ms behind dd", 4.9), Some(false));
-        assert_eq!(of(&case("reader", "hypervisor"), &said, 1.1), Some(false), "no fsync");
     }
 
     #[test]
