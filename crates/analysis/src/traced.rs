@@ -55,22 +55,23 @@ pub(crate) fn of_requests(
 /// A device over these bins of time.
 fn shown(over: &Counted, device: String, times: &Times) -> Option<OverTime> {
     let width_ns = times.width_ns as f64;
-    let mean = |of: &Sums| {
-        let requests = of.requests as f64;
-        (of.requests > 0).then(|| Parts {
-            queue_ns: of.wait_ns as f64 / of.waits.max(1) as f64,
-            service_ns: of.service_ns as f64 / requests,
-        })
-    };
     let bins = over.bins.iter().map(|bin| Bin {
         depth_mean: bin.depth_ns as f64 / width_ns,
         depth_max: bin.depth_max as f64,
-        reads: mean(&bin.reads),
-        others: mean(&bin.others),
+        reads: means(&bin.reads),
+        others: means(&bin.others),
     });
     let mut bins: Vec<Bin> = bins.collect();
     bins.resize(usize::try_from(times.count).ok()?.max(bins.len()), Bin::default());
     Some(OverTime { device, from_ns: times.edge(0), width_ns, bins })
+}
+
+/// Means over the requests that tell each part.
+fn means(of: &Sums) -> Option<Parts> {
+    (of.requests > 0).then(|| Parts {
+        queue_ns: (of.waits > 0).then(|| of.wait_ns as f64 / of.waits as f64),
+        service_ns: of.service_ns as f64 / of.requests as f64,
+    })
 }
 
 /// When a device had storms, to the bin, and exactly where those lie that are opened.
@@ -114,6 +115,15 @@ mod tests {
             depth_max: 1,
             behind_ns: 0,
         }
+    }
+
+    /// Imports may tell the device's time alone: then it is not known that nothing queued.
+    #[test]
+    fn queueing_that_is_not_told_is_no_mean_of_0() {
+        let of = |waits| Sums { requests: 4, waits, wait_ns: 2000 * waits, service_ns: 400 };
+        assert_eq!(means(&of(0)), Some(Parts { queue_ns: None, service_ns: 100.0 }));
+        assert_eq!(means(&of(2)), Some(Parts { queue_ns: Some(2000.0), service_ns: 100.0 }));
+        assert_eq!(means(&Sums::default()), None);
     }
 
     #[test]

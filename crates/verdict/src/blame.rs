@@ -42,17 +42,22 @@ pub(crate) struct Waits {
     pub(crate) sum_ns: u64,
     /// How long each took.
     pub(crate) times: ListedHistogram,
+    /// The waits in calm of the classes that have any.
     pub(crate) calm_count: u64,
     pub(crate) calm_ns: f64,
+    /// All waits of these classes, and how long as many would take in calm.
+    pub(crate) compared_count: u64,
+    pub(crate) expected_ns: f64,
     /// Those that are among them without calm to compare with, while others were busy.
     pub(crate) uncompared_count: u64,
     pub(crate) uncompared_ns: u64,
 }
 
 impl Waits {
-    /// How long a wait takes in calm, in the mean over its classes.
+    /// How long a wait takes in calm, in the mean over its classes as often as each was waited in:
+    /// held against a mean of another mix it would tell the mix.
     pub(crate) fn calm_mean_ns(&self) -> Option<f64> {
-        (self.calm_count > 0).then(|| self.calm_ns / self.calm_count as f64)
+        (self.compared_count > 0).then(|| self.expected_ns / self.compared_count as f64)
     }
 }
 
@@ -147,6 +152,8 @@ pub(crate) fn blame(
             Some(calm) => {
                 of_victim.calm_count += calm.count;
                 of_victim.calm_ns += calm.mean_ns * calm.count as f64;
+                of_victim.compared_count += of_class.count;
+                of_victim.expected_ns += calm.mean_ns * of_class.count as f64;
                 against_calm(class, sums, &calm, &mut pairs);
                 divide(class, of_class, sums, &calm, &mut pairs);
             }
@@ -299,5 +306,37 @@ pub(crate) fn matters(loss: &Loss, waits: &Waits, of_all_ns: f64, span_ns: f64) 
             is_mostly && of_waits >= GOOD_PART && is_large
         }
         false => loss.low_ns > 0.0 && (is_much || is_steep),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::actors::RoleId;
+    use super::super::calm::{Alike, Slices};
+    use super::super::waits::Kind;
+    use super::*;
+
+    /// In calm there may be many long requests, and else many short ones.
+    #[test]
+    fn what_a_wait_takes_in_calm_is_of_the_mix_of_all_waits() {
+        let slice = |unrest: f64, count: u64, mean_ns: u64| {
+            let sum_ns = count * mean_ns;
+            (Alike::of(unrest, mean_ns), Slices::of(count, sum_ns, unrest, [sum_ns, 0, 0, 0]))
+        };
+        let of_class = |slices: &[(Alike, Slices)]| OfClass {
+            count: slices.iter().map(|(_, of)| of.count).sum(),
+            sum_ns: slices.iter().map(|(_, of)| of.sum_ns).sum(),
+            slices: slices.iter().copied().collect(),
+            ..OfClass::default()
+        };
+        let class = |size| Class { device: 1, role: RoleId(1), kind: Kind::Read, size };
+        let small = of_class(&[slice(0.0, 2000, 100_000), slice(0.9, 98_000, 1_000_000)]);
+        let large = of_class(&[slice(0.0, 1000, 10_000_000)]);
+        let classes = BTreeMap::from([(class(0), small), (class(4), large)]);
+        let (waits, _) = blame(&Sums { classes, ..Sums::default() }, None);
+        let of = waits.values().next().unwrap();
+        let expected_ns = (100_000.0 * 1e5 + 1000.0 * 1e7) / 101_000.0;
+        assert_eq!((of.calm_count, of.calm_mean_ns()), (3000, Some(expected_ns)));
+        assert!(expected_ns < of.sum_ns as f64 / of.count as f64);
     }
 }

@@ -12,9 +12,9 @@ const HEIGHT: usize = 260;
 /// Mean times of the requests that started in a bin, ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
-    /// Until the driver got them.
-    pub queue_ns: f64,
-    /// In the driver and the device.
+    /// Until the driver got those that tell when they were queued; none if none does.
+    pub queue_ns: Option<f64>,
+    /// In the driver and the device, of all.
     pub service_ns: f64,
 }
 
@@ -62,10 +62,10 @@ type Side = (&'static str, fn(&Bin) -> Option<Parts>);
 const SIDES: [Side; 2] = [("reads", |bin| bin.reads), ("writes", |bin| bin.others)];
 
 /// A part of a response.
-type Part = (&'static str, fn(&Parts) -> f64);
+type Part = (&'static str, fn(&Parts) -> Option<f64>);
 
 const PARTS: [Part; 2] =
-    [("queueing", |parts| parts.queue_ns), ("service", |parts| parts.service_ns)];
+    [("queueing", |parts| parts.queue_ns), ("service", |parts| Some(parts.service_ns))];
 
 /// The axis of time, which all charts of a device over time share.
 fn time(of: &OverTime) -> Axis {
@@ -106,7 +106,7 @@ fn depth(of: &OverTime, id: &str, title: &str) -> Option<Chart> {
 fn parts_chart(of: &OverTime, id: &str, title: &str, (_, side): &Side) -> Option<Chart> {
     of.bins.iter().find_map(side)?;
     let of_part = |(_, part): &Part| {
-        let mean = |bin: &Bin| side(bin).map(|parts| part(&parts)).and_then(some);
+        let mean = |bin: &Bin| side(bin).and_then(|parts| part(&parts)).and_then(some);
         of.bins.iter().map(mean).collect::<Vec<_>>()
     };
     let names = PARTS.iter().flat_map(|(name, _)| of.bins.iter().map(|_| (*name).to_owned()));
@@ -115,10 +115,19 @@ fn parts_chart(of: &OverTime, id: &str, title: &str, (_, side): &Side) -> Option
         .texts(Role::Series, "part", names)
         .numbers(Role::X, "from", "ns", PARTS.iter().flat_map(|_| begins(of)))
         .numbers(Role::Y, "mean", "ns", PARTS.iter().flat_map(of_part));
-    let method = "Means of the requests that started in a bin: queueing is until the driver got \
-        them, service what they took in the driver and the device. What is no read counts as a \
-        write.";
-    Some(chart.by(method).high(HEIGHT).half())
+    // An import may tell the one of fewer requests than the other: then they are of two sets.
+    let is_untold = |bin: &Bin| side(bin).is_some_and(|parts| parts.queue_ns.is_none());
+    let untold = match of.bins.iter().any(is_untold) {
+        true => " In some bins no request tells its queueing: there it is unknown, not 0.",
+        false => "",
+    };
+    let method = format!(
+        "Means of the requests that started in a bin: queueing is until the driver got them, of \
+         those that tell when they were queued; service is what all of them took in the driver \
+         and the device, so the two need not add up to a response.{untold} What is no read \
+         counts as a write."
+    );
+    Some(chart.by(&method).high(HEIGHT).half())
 }
 
 #[cfg(test)]
@@ -128,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_was_not_there_is_not_drawn_and_one_time_stands_at_one_place() {
-        let parts = Parts { queue_ns: 0.0, service_ns: 5.0 };
+        let parts = Parts { queue_ns: Some(0.0), service_ns: 5.0 };
         let busy = Bin { depth_mean: 0.5, depth_max: 3.0, reads: Some(parts), others: None };
         let of = OverTime {
             device: "vda".into(),
@@ -148,6 +157,12 @@ mod tests {
         assert_eq!(numbers(&charts[1], 2), [None, Some(3.0), None, Some(0.5)]);
         assert!(charts.iter().all(|chart| chart.x.domain == Some((100.0, 120.0))));
         assert_eq!(charts[1].title, "run: Requests outstanding over time, device vda");
+        assert!(!charts[0].method.contains("unknown, not 0"), "all tell their queueing");
+        let untold = Parts { queue_ns: None, ..parts };
+        let bins = vec![Bin { reads: Some(untold), ..busy }];
+        let untold = super::charts(&OverTime { bins, ..of.clone() }, "1-1", "run");
+        assert_eq!(numbers(&untold[0], 2), [None, Some(5.0)]);
+        assert!(untold[0].method.contains("unknown, not 0"), "{}", untold[0].method);
         let none = OverTime { bins: vec![Bin::default(); 4], ..of };
         assert_eq!(super::charts(&none, "1-1", ""), []);
     }

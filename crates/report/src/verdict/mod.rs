@@ -7,6 +7,7 @@
 mod chart;
 mod chosen;
 mod layers;
+mod looked;
 mod rows;
 mod selected;
 mod sentences;

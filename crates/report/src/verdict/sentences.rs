@@ -3,6 +3,7 @@
 //!
 //! Non-goals: which pairs matter (`verdict`).
 
+use super::looked::{LARGE_NS, Looked};
 use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values};
 use super::when;
@@ -30,17 +31,20 @@ const SEEN_PERCENT_LEAST: f64 = 75.0;
 const UNPLACED_NS_LEAST: f64 = 1e9;
 /// Nor are requests that have no completion for so long.
 const UNANSWERED_NS_LEAST: f64 = 1e9;
-/// Where more of the waiting than this could not be compared, nobody knows whether all is clear: if
-/// it is so much, or so much of the time, that it would matter if it were lost.
-const UNKNOWN_PART: f64 = 0.1;
-const LARGE_NS: f64 = 1e9;
-const LARGE_PART: f64 = 0.005;
 /// Who waited for a victim less than this part of what it lost is left out.
 const SLEEPER_LEAST: f64 = 0.1;
 /// Of a trace that lacks so much of its events nobody knows who waited.
 const LOST_PERCENT_LEAST: f64 = 10.0;
-/// What an answer begins with that is no all-clear.
-const UNKNOWN: &str = "Unknown whether anybody waited long for others";
+/// What an answer begins with that is no all-clear: of anybody, and of roles that are selected.
+const UNKNOWN: [&str; 2] = [
+    "Unknown whether anybody waited long for others",
+    "Unknown whether the selected roles waited long for others or kept them waiting",
+];
+/// The same of an all-clear.
+const CLEAR: [&str; 2] = [
+    "Nobody waited long for others",
+    "The selected roles neither waited long for others nor kept them waiting",
+];
 /// What a wait can be, where calls are told and where they are not.
 const KINDS: [&str; 2] = [
     "reads, direct writes, flushes, fsync",
@@ -126,12 +130,12 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
             || told
                 .losses
                 .iter()
-                .any(|Loss { of, .. }| is_of(&of.device, &[&of.victim, &of.cause]));
-        let sentence = match shown.selects_roles() {
-            true if !has_row => "The trace has no wait of what was selected.".to_owned(),
-            true => format!(
-                "The selected roles neither waited long for others nor kept them waiting{most}."
-            ),
+                .any(|Loss { of, .. }| is_of(&of.device, &[&of.victim, &of.cause]))
+            || told.unplaced.iter().any(|(role, _)| shown.has_role(&[&role.class]));
+        // Without completions no wait is known, whoever is selected.
+        let is_told = has_row || told.tells_no_completion();
+        let sentence = match shown.selects_roles() && !is_told {
+            true => "The trace has no wait of what was selected.".to_owned(),
             false => calm(told, shown, &most),
         };
         lines.push(sentence.into());
@@ -412,82 +416,82 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
 
 /// That nobody waited for others, what was looked for, and what of it could not be told.
 fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
-    let waits = || told.waits.iter().filter(|(wait, _)| shown.has_device(&wait.device));
-    let sum = |quantity: &str| -> f64 { waits().map(|(_, values)| values.or_zero(quantity)).sum() };
-    let (count, unknown_ns) = (sum("waits_count"), sum("uncompared_ns"));
+    let of_roles = shown.selects_roles();
+    let own = Looked::at(told, shown, |victim| shown.has_role(&[victim]));
+    let place = if shown.device.is_some() { " on the selected devices" } else { "" };
+    let headed = |heads: [&str; 2]| format!("{}{place}", heads[usize::from(of_roles)]);
+    let unknown = headed(UNKNOWN);
     if let Some(unplaced) = unplaced(told) {
-        return format!("{UNKNOWN}: {unplaced}{most}.");
+        return format!("{unknown}: {unplaced}{most}.");
     }
     if told.tells_no_completion() {
-        return format!("{UNKNOWN}: the trace does not tell when its requests were completed.");
+        return format!("{unknown}: the trace does not tell when its requests were completed.");
     }
     if let Some(unanswered) = unanswered(told) {
-        return format!("{UNKNOWN}: {unanswered}{most}.");
+        return format!("{unknown}: {unanswered}{most}.");
     }
     let is_alone = told.run.get("summed_count").is_none_or(|count| count == 0.0);
     if let Some(threshold_ns) = told.run.get("slower_than_ns").filter(|_| is_alone) {
         return format!(
-            "{UNKNOWN}: there are no sums of requests of less than {}, so a usual wait is not \
+            "{unknown}: there are no sums of requests of less than {}, so a usual wait is not \
              known{most}.",
             show_time_ns(threshold_ns)
         );
     }
     let requests = told.run.get("requests_count");
-    if count == 0.0 && !told.tells_calls() {
-        return format!("{UNKNOWN}: {}", only_requests(requests));
+    if own.count == 0.0 && !told.tells_calls() {
+        return format!("{unknown}: {}", only_requests(requests, shown, place));
     }
     let [with_calls, without_calls] = KINDS;
     let kinds = if told.tells_calls() { with_calls } else { without_calls };
     let span_ns = told.run.or_zero("verdict_span_ns");
-    let span = show_time_ns(span_ns);
-    let place = if shown.device.is_some() { " on the selected devices" } else { "" };
-    let kinds = format!("{place} in {span} ({kinds})");
-    let looked = format!("{}{kinds}", counted(count as u64, "wait{s}"));
-    let none = match count {
+    let kinds = format!(" in {} ({kinds})", show_time_ns(span_ns));
+    // Selected roles may be behind the waits of all others.
+    let all = Looked::at(told, shown, |_| true);
+    let selected = [(&own, if of_roles { " of the selected roles" } else { "" })];
+    let mut scopes = selected.into_iter().chain(of_roles.then_some((&all, " of all roles")));
+    if let Some((looked, whose)) = scopes.find(|(looked, _)| looked.is_much_unknown(span_ns)) {
+        let of = format!("{}{whose}{kinds}", counted(looked.count as u64, "wait{s}"));
+        return format!("{unknown}: {}{most}. A longer trace may have one.", looked.unknown(&of));
+    }
+    let none = match own.count {
+        _ if of_roles => "no wait of theirs, and none because of them, was seen to be".to_owned(),
         0.0 => "no wait was seen, so none was".to_owned(),
         1.0 => format!("the only wait{kinds} was not"),
-        _ => format!("none of {looked} was"),
+        count => format!("none of {}{kinds} was", counted(count as u64, "wait{s}")),
     };
-    let (unknown, time) = (sum("uncompared_count"), show_time_ns(unknown_ns));
-    let have = if unknown == 1.0 { "has" } else { "have" };
-    let is_large = unknown_ns >= LARGE_NS || unknown_ns >= LARGE_PART * span_ns;
-    if is_large && unknown_ns > UNKNOWN_PART * sum("waited_ns") {
-        return format!(
-            "{UNKNOWN}: {unknown:.0} of {looked}, {time} of waiting, {have} no calm period to \
-             compare with{most}. A longer trace may have one."
-        );
+    if let Some(unseen) = unseen(told) {
+        let others = if of_roles { "" } else { " because of others" };
+        return format!("{unknown}: {none} much longer{others}, but the trace {unseen}{most}.");
     }
-    if is_much_unseen(told) {
-        return format!(
-            "{UNKNOWN}: {none} much longer because of others, but the trace does not show much of \
-             the waiting{most}."
-        );
-    }
-    let lost = told.run.or_zero("lost_count");
-    let lost_percent = 100.0 * lost / (lost + told.run.or_zero("events_count")).max(1.0);
-    if lost_percent >= LOST_PERCENT_LEAST {
-        return format!(
-            "{UNKNOWN}: {none} much longer because of others, but the trace lacks {} % of its \
-             events{most}.",
-            significant(lost_percent)
-        );
-    }
-    if count == 0.0 {
-        let of = requests.map_or(String::new(), |count| {
+    if own.count == 0.0 && !of_roles {
+        let of = requests.filter(|_| place.is_empty()).map_or(String::new(), |count| {
             let requests = counted(count as u64, "request{s}");
             format!(" ({requests}, calls and waits of threads were looked at)")
         });
-        return format!("Nobody waited: {NO_WAIT}{of}.");
+        return format!("Nobody waited{place}: {NO_WAIT}{of}.");
     }
-    let all_clear =
-        format!("Nobody waited long for others: {none} much longer because of them{most}.");
-    match unknown_ns > 0.0 {
-        true => format!(
-            "{all_clear} {unknown:.0} of them, {time} of waiting, {have} no calm period to compare \
-             with."
-        ),
+    let clear = headed(CLEAR);
+    let all_clear = match of_roles {
+        true => format!("{clear}{kinds}{most}."),
+        false => format!("{clear}: {none} much longer because of them{most}."),
+    };
+    let them = if of_roles { "the waits of the selected roles" } else { "them" };
+    match own.unknown_ns > 0.0 {
+        true => format!("{all_clear} {}.", own.unknown(them)),
         false => all_clear,
     }
+}
+
+/// What the trace lacks, where it is so much that nobody knows who waited.
+fn unseen(told: &Told<'_>) -> Option<String> {
+    if is_much_unseen(told) {
+        return Some("does not show much of the waiting".to_owned());
+    }
+    let lost = told.run.or_zero("lost_count");
+    let percent = 100.0 * lost / (lost + told.run.or_zero("events_count")).max(1.0);
+    let is_much = percent >= LOST_PERCENT_LEAST;
+    is_much.then(|| format!("lacks {} % of its events", significant(percent)))
 }
 
 /// Waits for an unknown device, where that is much.
@@ -523,9 +527,14 @@ fn unanswered(told: &Told<'_>) -> Option<String> {
 }
 
 /// Why nobody knows, where there are requests at the most and no wait is among them.
-fn only_requests(requests: Option<f64>) -> String {
+fn only_requests(requests: Option<f64>, shown: &Shown, place: &str) -> String {
+    let whose = if shown.selects_roles() { " of the selected roles" } else { "" };
     let requests = match requests.unwrap_or(0.0) {
         0.0 => "the trace has no requests, and it".to_owned(),
+        // How many requests were looked at is known of the whole trace.
+        _ if !(whose.is_empty() && place.is_empty()) => {
+            format!("no thread{whose} is known to have waited for a request{place}, and the trace")
+        }
         count => format!(
             "no thread is known to have waited for one of {}, and the trace",
             counted(count as u64, "request{s}")

@@ -143,7 +143,9 @@ fn waits(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     let lost = |(wait, values): &Of<'_, Wait>| {
         // Waits that were no longer than in calm lost nothing: what is left is chance.
         let [mean, calm] = ["waited_mean_ns", "calm_mean_ns"].map(|of| values.get(of));
-        if calm.is_some_and(|calm| mean.is_some_and(|mean| mean <= calm)) {
+        let is_shorter = calm.is_some_and(|calm| mean.is_some_and(|mean| mean <= calm));
+        // What a sentence tells of stands here, too.
+        if is_shorter && !said.has_wait(wait) {
             return String::new();
         }
         let of = told.losses.iter().filter(|loss| loss.is_in(wait));

@@ -93,10 +93,11 @@ impl<'a> Told<'a> {
         most_first(&mut told.cgroups, "io_pressure_ns");
         // The device that was waited for most, and of what nobody waited for the busiest.
         most_first(&mut told.devices, "requested_bytes");
-        let waited_ns = |device: &str| -> f64 {
-            let of_device = told.waits.iter().filter(|(wait, _)| wait.device == device);
-            of_device.map(|(_, values)| values.or_zero("waited_ns")).sum()
-        };
+        let mut by_device: BTreeMap<&str, f64> = BTreeMap::new();
+        for (wait, values) in &told.waits {
+            *by_device.entry(&wait.device).or_default() += values.or_zero("waited_ns");
+        }
+        let waited_ns = |device: &str| by_device.get(device).copied().unwrap_or(0.0);
         told.devices.sort_by(|(a, _), (b, _)| waited_ns(&b.class).total_cmp(&waited_ns(&a.class)));
         let moved = |values: &Values<'_>| {
             values.or_zero("file_read_bytes") + values.or_zero("file_write_bytes")

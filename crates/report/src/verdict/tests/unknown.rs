@@ -70,3 +70,88 @@ fn devices_that_are_taken_for_one_are_told() {
     assert!(said.iter().any(|line| line == told), "{said:?}");
     assert!(!sentences(&checkpoint()).iter().any(|line| line.contains("devices")));
 }
+
+/// Where roles are selected, their all-clear is held to the same: they may be behind any wait.
+#[test]
+fn what_is_unknown_of_selected_roles_is_no_all_clear() {
+    let run = Subject::this_run();
+    let waited = |victim: &str, unknown: f64| {
+        let values = [("waits_count", 500.0), ("waited_ns", 9e9)];
+        let unknown = [("uncompared_count", unknown), ("uncompared_ns", unknown * 18e6)];
+        wait(victim, "fdatasync", &[&values[..], &unknown].concat())
+    };
+    let shown = Shown { role: Some("db".into()), ..Shown::default() };
+    let said = |more: &[Finding]| {
+        let findings = [&of_run(), more].concat();
+        answer(&findings, &shown).remove(0).sentence
+    };
+    let unknown =
+        "Unknown whether the selected roles waited long for others or kept them waiting: ";
+    let clear = "The selected roles neither waited long for others nor kept them waiting in 90.0 s";
+    let calm = waited("db", 0.0);
+    assert_eq!(said(&calm), format!("{clear} (reads, direct writes, flushes, fsync)."));
+    let with = |more: Vec<Finding>| said(&[calm.clone(), more].concat());
+    let counts = [("requested_count", 4.0), ("completed_count", 0.0)];
+    let whole = self::of(&Subject::class("whole", "all"), &counts);
+    assert!(with(whole).starts_with(unknown));
+    let lost = [("lost_count", 100.0), ("events_count", 900.0)];
+    let lost = with(self::of(&run, &lost));
+    assert!(lost.starts_with(unknown) && lost.contains("lacks 10.0 % of its events"), "{lost}");
+    let own = said(&waited("db", 500.0));
+    let expected = format!("{unknown}500 of 500 waits of the selected roles in 90.0 s");
+    assert!(own.starts_with(&expected), "{own}");
+    // Much of others is compared, so of all together little is unknown.
+    let much = wait("reader", "read", &[("waits_count", 5e5), ("waited_ns", 900e9)]);
+    assert!(said(&[waited("db", 500.0), much].concat()).starts_with(&expected));
+    let others = with(waited("reader", 400.0));
+    let expected = format!("{unknown}400 of 1000 waits of all roles in 90.0 s");
+    assert!(others.starts_with(&expected), "{others}");
+    // A wait for an unknown device is one, too.
+    let unplaced = self::of(&Subject::class("role", "db"), &[("unplaced_waits_ns", 5e9)]);
+    let all = self::of(&run, &[("unplaced_waits_ns", 5e9)]);
+    assert!(
+        said(&[unplaced, all].concat()).starts_with(&format!("{unknown}threads waited 5.00 s"))
+    );
+}
+
+/// Of selected devices it is not said what is true of all, nor the other way round.
+#[test]
+fn an_all_clear_of_selected_devices_is_one_of_these() {
+    let device = |name: &str| Shown { device: Some(name.into()), ..Shown::default() };
+    let said = |shown: &Shown, told: f64| {
+        let known = [("calls_told", told), ("requests_count", 90_123.0)];
+        let waits = wait("db", "read", &[("waits_count", 9e4), ("waited_ns", 1e9)]);
+        let findings = [of_run(), self::of(&Subject::this_run(), &known), waits].concat();
+        answer(&findings, shown).remove(0).sentence
+    };
+    assert_eq!(
+        said(&device("vdb"), 1.0),
+        "Nobody waited on the selected devices: no thread waited for a read, a direct write, a \
+         flush or an fsync."
+    );
+    let untold = said(&device("vdb"), 0.0);
+    let expected = "Unknown whether anybody waited long for others on the selected devices: no \
+                    thread is known to have waited for a request on the selected devices, and the";
+    assert!(untold.starts_with(expected), "{untold}");
+    let calm = said(&device("vda"), 1.0);
+    let expected = "Nobody waited long for others on the selected devices: none of 90000 waits in";
+    assert!(calm.starts_with(expected), "{calm}");
+    let both = said(&Shown { role: Some("db".into()), ..device("vda") }, 1.0);
+    let expected = "The selected roles neither waited long for others nor kept them waiting on the \
+                    selected devices in 90.0 s (reads";
+    assert!(both.starts_with(expected), "{both}");
+    let nothing = said(&Shown { role: Some("db".into()), ..device("vdb") }, 1.0);
+    assert_eq!(nothing, "The trace has no wait of what was selected.");
+}
+
+/// Whatever the means are of.
+#[test]
+fn a_loss_that_is_told_stands_in_the_table_of_waits_too() {
+    let mut findings = checkpoint();
+    let subject = findings.iter().find(|finding| finding.quantity == "calm_mean_ns").unwrap();
+    let mean = Finding { quantity: "waited_mean_ns".into(), ..subject.clone() };
+    findings.push(Finding { value: Some(1e6), ..mean });
+    let text = screen(&findings, &Shown::default(), None);
+    let rows = text.split_once("Who waited").unwrap().1.split_once("Behind whom").unwrap().0;
+    assert!(rows.contains("24.0 s"), "shorter than in calm on average: {text}");
+}
