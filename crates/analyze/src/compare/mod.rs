@@ -245,8 +245,13 @@ fn hold_intervals(row: &mut Comparison, ends: [Option<(f64, f64)>; 2], effect_pe
     row.method = "intervals".to_owned();
     row.difference_percent = row.a.zip(row.b).and_then(|(a, b)| percent(a, b));
     let [Some(of_a), Some(of_b)] = ends else {
-        let lone = "each trace has one value, without an interval; 4 traces per side may tell";
-        row.reason = Some(lone.to_owned());
+        let lone = match ends {
+            [None, None] => "each trace",
+            [None, _] => "A",
+            _ => "B",
+        };
+        let why = "has one value, without an interval; 4 traces per side may tell";
+        row.reason = Some(format!("{lone} {why}"));
         return;
     };
     let ends = percent(of_a.1, of_b.0).zip(percent(of_a.0, of_b.1));

@@ -436,7 +436,10 @@ fn values_of_whole_traces_differ_where_their_intervals_are_apart() {
     let row = compare(&lone(4.0), &lone(9.0), &question).rows.remove(0);
     assert_eq!((row.outcome, row.needed), (Outcome::CannotTell, None));
     assert_eq!(row.difference_percent, Some(125.0));
-    assert!(row.reason.unwrap().ends_with("4 traces per side may tell"));
+    let told = "has one value, without an interval; 4 traces per side may tell";
+    assert_eq!(row.reason, Some(format!("each trace {told}")));
+    let row = compare(&side(4.0, 1.0), &lone(9.0), &question).rows.remove(0);
+    assert_eq!((row.outcome, row.reason), (Outcome::CannotTell, Some(format!("B {told}"))));
 }
 
 /// Where some values are 0, the change and its interval are still shares of one number.

@@ -3,25 +3,25 @@
 //!
 //! Non-goals: the statistics (`analyze::compare`).
 
+mod lost;
+
 use crate::run::session::Outcome;
 use ::verdict::stretches::{Stretches, of_calls};
-use analysis::response::analyse_run;
 use analysis::trace::device_name;
 use analyze::compare::fio::{Fio, Names};
 use analyze::compare::series::{Series, of_run};
 use analyze::compare::setting::{Aspect, Difference, differences, machine_percent};
 use analyze::compare::{Question, Unit};
-use capture::gate::Gate;
 use messages::fault::{Fault, failure, of_records};
 use model::doubt::Code;
 use model::engine::EngineKind;
 use model::history::History;
 use model::quote;
 use model::record::requests::RequestFile;
-use model::record::{Context, Subject, WAIT_FOR_THREAD};
+use model::record::{Context, Subject};
 use model::run::{RunDirectory, RunInfo};
 use model::text_file::{RUN_BYTES_MAX, read_most};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// One run, or one file of fio's.
@@ -228,69 +228,17 @@ pub(crate) fn series_of(run: &RunDirectory, info: &RunInfo) -> anyhow::Result<Ve
         let context = Context::read(run.path()).map_err(of_records)?;
         series.splice(..0, of_calls(&context.calls));
         if run.requests().exists() {
-            series.splice(..0, lost(run)?);
+            series.splice(..0, lost::of_run(run)?);
         }
     }
     Ok(series)
 }
 
-/// Roles that have less than this part of all waiting are left out.
-const LEAST_WAITING: f64 = 0.01;
-
-/// Before all else: which part of its waiting each role lost to others, or to nobody. What it
-/// waited for a thread is what that one lost.
-fn lost(run: &RunDirectory) -> anyhow::Result<Vec<Series>> {
-    let findings = analyse_run(run.path(), &Gate::default())?.findings();
-    // An estimate tells of no wait how long it would have been, and may be off by all of itself.
-    let compared: BTreeSet<&Subject> =
-        findings.iter().filter(|f| f.quantity == "affected_mean_ns").map(|f| &f.subject).collect();
-    let is_own = |wait: &str| !wait.starts_with(WAIT_FOR_THREAD);
-    let mut waited_ns: BTreeMap<&str, f64> = BTreeMap::new();
-    // What was lost, and the square of half its interval.
-    let mut lost: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for finding in &findings {
-        let value = finding.value.unwrap_or(0.0);
-        match (&finding.subject, finding.quantity.as_str()) {
-            (Subject::Wait(of), "waited_ns") if is_own(&of.wait) => {
-                *waited_ns.entry(&of.victim).or_default() += value;
-            }
-            (Subject::Blame(of), "lost_ns") if of.storm.is_none() && is_own(&of.wait) => {
-                let half_ns = match finding.low.zip(finding.high) {
-                    Some((low, high)) => (high - low) / 2.0,
-                    None if compared.contains(&finding.subject) => 0.0,
-                    None => value,
-                };
-                let sum = lost.entry(&of.victim).or_default();
-                *sum = (sum.0 + value, sum.1 + half_ns.powi(2));
-            }
-            _ => {}
-        }
-    }
-    let least_ns = LEAST_WAITING * waited_ns.values().sum::<f64>();
-    let roles = waited_ns.into_iter().filter(|(_, ns)| *ns > least_ns);
-    let of_role = |(role, waited_ns): (&str, f64)| {
-        let (lost_ns, half_ns2) = lost.get(role).copied().unwrap_or_default();
-        let percent = |ns: f64| 100.0 * ns.max(0.0) / waited_ns;
-        let half_ns = half_ns2.sqrt();
-        Series {
-            subject: Subject::class("role", role),
-            quantity: LOST.to_owned(),
-            values: vec![percent(lost_ns)],
-            interval: Some((percent(lost_ns - half_ns), percent(lost_ns + half_ns))),
-            ..Series::default()
-        }
-    };
-    Ok(roles.map(of_role).collect())
-}
-
-/// What of its waiting a role lost.
-const LOST: &str = "lost_percent";
-
 /// What is compared beside a rate if nobody says: what it costs, and the worst that a user often
 /// meets. The cost is a request's: a share of the CPU rises with the rate, and what is faster would
 /// look worse.
 const HEADLINES: &[&str] = &[
-    LOST,
+    lost::PERCENT,
     "cpu_operation_ns",
     "cpu_total_operation_ns",
     "latency_p99_ns",
