@@ -56,7 +56,10 @@ fn undecided(compared: &Compared, about: &About) -> String {
     let (like, open) = (of(Outcome::NoDifference).count(), of(Outcome::CannotTell).count());
     let effect = significant(about.effect_percent);
     match (like, open) {
-        (0, 0) if measured(compared).next().is_none() => "B and A have nothing in common.".into(),
+        (0, 0) if compared.rows.is_empty() => "B and A have nothing in common.".into(),
+        (0, 0) if measured(compared).next().is_none() => {
+            "No finding was measured on both sides.".into()
+        }
         (0, 0) => {
             let mut reasons = of(Outcome::NotComparable).filter_map(|row| row.reason.as_deref());
             format!("B cannot be compared with A: {}.", reasons.next().unwrap_or("see the notes"))
@@ -172,5 +175,7 @@ mod tests {
         let said = with(vec![other], "runs");
         assert_eq!(said, "B cannot be compared with A: kernel: 6.1 in A, 6.9 in B.");
         assert_eq!(with(vec![], "runs"), "B and A have nothing in common.");
+        let refused = Comparison { b: None, ..row(Outcome::NotComparable) };
+        assert_eq!(with(vec![refused], "runs"), "No finding was measured on both sides.");
     }
 }
