@@ -41,6 +41,10 @@ pub struct SideDoubt {
     pub doubt: Doubt,
 }
 
+/// The method of a row that has one value of each side, as of whole traces: the intervals of both
+/// values are compared, without a correction.
+pub const INTERVALS: &str = "intervals";
+
 /// One finding of both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -59,7 +63,7 @@ pub struct Comparison {
     /// By how much `b` is more than `a`, per cent of `a`.
     pub difference_percent: Option<f64>,
     /// Lower end of the interval that the verdict rests on: 95 % of this row alone for *no
-    /// difference*, otherwise corrected for the number of rows.
+    /// difference* and of [`INTERVALS`], otherwise corrected for the number of rows.
     pub low_percent: Option<f64>,
     /// Upper end.
     pub high_percent: Option<f64>,

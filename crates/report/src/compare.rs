@@ -4,6 +4,7 @@
 //! Non-goals: reckoning a difference.
 
 mod answer;
+mod legend;
 
 use crate::export::{self, line};
 use crate::footnote::{Footnotes, Note};
@@ -13,11 +14,12 @@ use crate::setting::Setting;
 use crate::sheet::{NOT_MEASURED, Sheet};
 pub use answer::answer;
 use answer::needs;
+pub(crate) use legend::corrections;
+use legend::legend;
 use model::comparison::{Compared, Comparison, Outcome, Remark, SideDoubt};
 use model::record::Subject;
-use model::units::{counted, show_change, show_fixed, show_time_ns};
+use model::units::{show_change, show_fixed, show_time_ns};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// What is said of the sides beside the rows.
 #[derive(Debug, Clone, Default)]
@@ -178,63 +180,6 @@ fn opposed(one: &str, other: &str) -> String {
         _ => "they measure different things",
     };
     format!("{a} and {b} changed in opposite directions: {why}")
-}
-
-fn legend(compared: &Compared, about: &About) -> Vec<(&'static str, String)> {
-    // Few units and many rows have another test than many units.
-    let tested = compared.rows.iter().filter(|row| row.probability.is_some());
-    let methods: BTreeSet<&str> = tested.map(|row| row.method.as_str()).collect();
-    let mut lines = vec![("A", about.a.clone()), ("B", about.b.clone())];
-    if !methods.is_empty() {
-        lines.push((
-            "method",
-            format!(
-                "A and B are the middles of {} (Hodges-Lehmann), the change is from A to B; {}. \
-                 Verdicts are corrected for {} (Holm), and so is each interval but \
-                 that of \"{}\". A difference matters above {} %.",
-                about.units,
-                methods.into_iter().collect::<Vec<_>>().join(", or "),
-                counted(compared.tested as u64, "comparison{s}"),
-                Outcome::NoDifference.name(),
-                significant(about.effect_percent)
-            ),
-        ));
-        lines.push((
-            "noise",
-            "how much two halves of one side differ (A/A), and how much the machine changed \
-             between the runs; a difference within it is none"
-                .into(),
-        ));
-    }
-    lines.extend(about.notes.iter().map(|note| ("note", note.clone())));
-    let left_out = compared.rows.len() - measured(compared).count();
-    if left_out > 0 && !about.shows_all {
-        let names: BTreeSet<String> = compared
-            .rows
-            .iter()
-            .filter(|row| !row.is_measured())
-            .map(|r| subject(&r.subject))
-            .collect();
-        let more = if names.len() > 3 { ", …" } else { "" };
-        let names: Vec<String> = names.into_iter().take(3).collect();
-        lines.push((
-            "left out",
-            format!(
-                "{left_out} without a measurement on one side ({}{more}); --all shows them",
-                names.join(", ")
-            ),
-        ));
-    }
-    for (side, other, count) in [("A", "B", compared.only_a), ("B", "A", compared.only_b)] {
-        if count > 0 {
-            lines.push((
-                "left out",
-                counted(count as u64, "finding{s}")
-                    + &format!(" of {side} that {other} does not have"),
-            ));
-        }
-    }
-    lines
 }
 
 /// `cannot tell (needs 24 passes)`.

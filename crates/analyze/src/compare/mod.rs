@@ -32,7 +32,7 @@ mod test;
 mod tests;
 
 use crate::statistics::median;
-use model::comparison::{Compared, Comparison, Outcome, SideDoubt};
+use model::comparison::{Compared, Comparison, INTERVALS, Outcome, SideDoubt};
 use model::record::{Better, Subject, quantity};
 use number::{Powers, upper_limit};
 use rank::{Design, middle};
@@ -242,7 +242,7 @@ fn interval(runs: &OfKey<'_>) -> Option<(f64, f64)> {
 /// Two values whose intervals are apart differ; those of whole traces have nothing else.
 fn hold_intervals(row: &mut Comparison, ends: [Option<(f64, f64)>; 2], effect_percent: f64) {
     let percent = |a: f64, b: f64| (a > 0.0).then(|| 100.0 * (b / a - 1.0));
-    row.method = "intervals".to_owned();
+    row.method = INTERVALS.to_owned();
     row.difference_percent = row.a.zip(row.b).and_then(|(a, b)| percent(a, b));
     let [Some(of_a), Some(of_b)] = ends else {
         let lone = match ends {

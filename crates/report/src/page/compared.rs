@@ -6,7 +6,7 @@
 use super::table::Table;
 use super::{Page, Section};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale};
-use crate::compare::{About, answer, sheet, subject, summary};
+use crate::compare::{About, answer, corrections, sheet, subject, summary};
 use crate::figure::Figure;
 use crate::listing::Listing;
 use crate::number::significant;
@@ -113,9 +113,11 @@ fn chart(compared: &Compared) -> Option<Chart> {
     let axis = Axis::new("B less A, of A", "%", Scale::Linear);
     let chart = Chart::rows("differences", "Differences", Kind::Dots, axis, &found)?;
     let method = "B's difference from A with the 95 % interval that its verdict rests on; the \
-        colour is the verdict. Both are corrected for the number of rows.";
+        colour is the verdict.";
+    let method: Vec<String> =
+        [Some(method.to_owned())].into_iter().chain(corrections(compared)).flatten().collect();
     let more = (left > 0).then(|| format!("The {MOST} greatest; {left} more are in the table."));
-    Some(chart.by(method).noted(more).ruled("x", 0.0, "no difference"))
+    Some(chart.by(&method.join(" ")).noted(more).ruled("x", 0.0, "no difference"))
 }
 
 #[cfg(test)]
