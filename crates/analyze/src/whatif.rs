@@ -5,14 +5,15 @@
 //! nothing of what both have in common. Where the trace tells its own times, the model's error
 //! before the change widens the interval ([`widened`]), and so does what two runs of so many
 //! requests differ by chance, before and after ([`crate::stretches`]). That error and chance are no
-//! greater after the change is an assumption that nothing here can test. A change that leaves every
-//! response as it is has no interval: nothing is uncertain.
+//! greater after the change is an assumption that nothing here can test. A change that leaves
+//! count, mean, p50, p99 and max of each class as they are has no interval, and says so
+//! ([`UNCHANGED`]).
 //!
 //! Non-goals: replaying; which classes there are (the replay's findings say it).
 
 use crate::statistics::NORMAL_95;
 use crate::stretches::Statistic as Number;
-use model::record::subject::{Change, ModelOp, Subject};
+use model::record::subject::{Change, ModelOp, Subject, UNCHANGED};
 use model::record::{Finding, Interval};
 
 /// The findings of a sample's two replays: before the change, and after it.
@@ -55,10 +56,14 @@ pub fn findings(change: &str, pairs: &[Pair<'_>], noises: &[Noise]) -> Vec<Findi
     counts.flat_map(of_class).collect()
 }
 
-/// What the model makes of the requests.
+/// The numbers of the responses; the time at the device alone is none of them.
 fn responses(side: &[Finding]) -> impl Iterator<Item = (&Subject, &str, Option<f64>)> {
-    let is_one = |finding: &&Finding| {
-        matches!(finding.subject, Subject::ModelOp(_)) && finding.quantity.starts_with("simulated_")
+    let is_its = |quantity: &str| {
+        let name = quantity.strip_prefix("simulated_").and_then(|of| of.strip_suffix("_ns"));
+        quantity == "simulated_count" || STATISTICS.iter().any(|(_, known)| name == Some(*known))
+    };
+    let is_one = move |finding: &&Finding| {
+        matches!(finding.subject, Subject::ModelOp(_)) && is_its(&finding.quantity)
     };
     side.iter().filter(is_one).map(|found| (&found.subject, &*found.quantity, found.value))
 }
@@ -91,7 +96,7 @@ fn compared(
     let ratio = widened(&ratios, error, 2f64.sqrt() * chance).filter(|_| !is_idle);
     let samples = ratios.len() as u64 - 1;
     let method = match (samples, error) {
-        _ if is_idle => "every response is the same".to_owned(),
+        _ if is_idle => UNCHANGED.to_owned(),
         (0, None) => "not validated here: the trace has no times".to_owned(),
         (0, Some(_)) => format!("the model's error{}", by_chance(noise)),
         (n, None) => format!("{n} paired samples; not validated here: the trace has no times"),
@@ -200,11 +205,23 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_every_response_as_it_is_has_no_interval() {
+    fn what_leaves_the_responses_as_they_are_has_no_interval() {
         let (before, after) = (replay(44.0, Some(2.0)), replay(22.0, Some(2.0)));
         let found = ratio(&findings("x", &[(&before, &before), (&before, &after)], &[]));
         assert_eq!((found.value, found.low, found.high), (Some(1.0), None, None));
-        assert_eq!(found.method, "every response is the same");
+        assert_eq!(found.method, UNCHANGED);
+        // What moves from the queue to the device changes no response, and one request more does.
+        let with = |name: &str, value| {
+            let subject = before[0].subject.clone();
+            let found = Finding::new(&subject, name, Some(value), 9, "simulated");
+            let others = before.iter().filter(|other| other.quantity != name).cloned();
+            others.chain([found]).collect::<Vec<_>>()
+        };
+        for (name, is_same) in [("simulated_service_mean_ns", true), ("simulated_count", false)] {
+            let [before, after] = [1.0, 2.0].map(|value| with(name, value));
+            let found = ratio(&findings("x", &[(&before, &after)], &[]));
+            assert_eq!((found.method == UNCHANGED, found.low.is_none()), (is_same, is_same));
+        }
     }
 
     proptest! {

@@ -89,10 +89,10 @@ fn what_changes_nothing_is_told_so_with_its_reason() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     let text = words_of(&ended.out);
     for told in [
-        "With dribble=5/s, nothing changes here: each response is the same as before (no write of \
-         the trace is marked as asynchronous).",
-        "With drives=1, nothing changes here: each response is the same as before (the model \
-         atlas10k is so already).",
+        "With dribble=5/s, response times stay as they are: mean, p50, p99 and max of each class \
+         are the same as before (no write of the trace is marked as asynchronous).",
+        "With drives=1, response times stay as they are: mean, p50, p99 and max of each class are \
+         the same as before (the model atlas10k is so already).",
     ] {
         assert!(text.contains(told), "{told}: {text}");
     }

@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use storm::{NO_REMEDY, StormStream, TAIL_SHARE};
 
+/// The method of a change's numbers, where it leaves count, mean, p50, p99 and max of each class of
+/// responses as they are. Those numbers have no interval.
+pub const UNCHANGED: &str = "each number of the responses is the same";
+
 /// The kinds of subjects, each with those of its keys that are names, and its keys.
 macro_rules! subjects {
     ($(

@@ -11,6 +11,7 @@ use crate::listing::Listing;
 use crate::number::{CANNOT_TELL, significant};
 use crate::sheet::Sheet;
 pub(crate) use chart::all as charts;
+use model::record::subject::UNCHANGED;
 use model::record::{Finding, Subject};
 use model::units::show_time_ns;
 pub use screen::{answer, screen};
@@ -61,15 +62,15 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether the number is the same on both sides.
-    fn is_same(&self) -> bool {
-        self.before == self.after
+    /// Whether its change leaves every number of every class as it is.
+    fn is_unchanged(&self) -> bool {
+        self.ratio.method == UNCHANGED
     }
 }
 
-/// Whether a change leaves every number of every class as it is.
+/// Whether a change leaves every number of every class as it is; nobody knows without a row.
 fn is_idle(rows: &[Row<'_>], change: &str) -> bool {
-    rows.iter().filter(|row| row.change == change).all(Row::is_same)
+    rows.iter().any(|row| row.change == change && row.is_unchanged())
 }
 
 /// Requests of an operation in a sentence.

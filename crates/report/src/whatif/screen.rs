@@ -88,7 +88,8 @@ fn sentences(
             let why = known.and_then(|known| known.why_idle.clone());
             let why = why.unwrap_or_else(|| "why is unknown".to_owned());
             return format!(
-                "With {}, nothing changes here: each response is the same as before ({why}).",
+                "With {}, response times stay as they are: mean, p50, p99 and max of each class \
+                 are the same as before ({why}).",
                 short(change)
             );
         }
@@ -178,7 +179,7 @@ pub(super) fn would_tell(
 
 /// What the intervals rest on; nothing where there is none, for nothing changes.
 pub(super) fn basis(rows: &[&Row<'_>]) -> Option<String> {
-    if rows.iter().all(|row| row.is_same()) {
+    if rows.iter().all(|row| row.is_unchanged()) {
         return None;
     }
     let samples = rows.iter().map(|row| row.ratio.count).max().unwrap_or(0);
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use crate::whatif::{Change as Told, sheet};
     use model::record::Interval;
-    use model::record::subject::{Change, Subject};
+    use model::record::subject::{Change, Subject, UNCHANGED};
 
     /// What a change does to the mean of an operation, and within which ratios.
     fn change(op: &str, after_ns: f64, within: (f64, f64)) -> Vec<Finding> {
@@ -325,7 +326,12 @@ mod tests {
             let all = change(op, 1e6, (1.0, 1.0)).into_iter().map(|found| {
                 let Subject::Change(of) = found.subject else { return found };
                 let subject = Subject::Change(Change { change: name.into(), ..of });
-                Finding { subject, ..found }
+                let found = Finding { subject, ..found };
+                if found.quantity != "change_mean_ratio" {
+                    return found;
+                }
+                let found = Finding { method: UNCHANGED.into(), ..found };
+                found.within(Interval::Parameters, (None, None))
             });
             all.collect::<Vec<_>>()
         };
@@ -342,12 +348,18 @@ mod tests {
             screen(&shown, None).split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let text = said(Some("no queue"), &findings.concat());
-        let sentence = "With a, nothing changes here: each response is the same as before (no \
-            queue). With drives=2, the mean response of reads falls";
+        let sentence = "With a, response times stay as they are: mean, p50, p99 and max of each \
+            class are the same as before (no queue). With drives=2, the mean response of reads \
+            falls";
         assert!(text.starts_with(sentence), "{text}");
         assert!(text.contains("To do it: do drives=2.") && !text.contains("do a"), "{text}");
         let alone = said(None, &findings[..2].concat());
         assert!(alone.contains("(why is unknown)") && !alone.contains("intervals"), "{alone}");
         assert!(!alone.contains("To do it") && !alone.contains("cannot tell"), "{alone}");
+        // Equal numbers of one class do not say that of all, and no number says nothing.
+        let still =
+            said(None, &[same("a", "all")[..1].to_vec(), change("read", 1e6, (0.9, 1.1))].concat());
+        assert!(still.contains("stays at 1.00 ms") && still.contains("do drives=2"), "{still}");
+        assert!(!still.contains("as they are") && still.contains("do a"), "{still}");
     }
 }
