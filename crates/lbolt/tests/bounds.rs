@@ -101,14 +101,14 @@ fn names_without_end_in_a_rollup_are_refused_by_all_that_read_it() {
     let lab = Lab::new();
     rollup(&lab.path("roles.parquet"), 140_000, |row, name| row.role = Some(name));
     rollup(&lab.path("hosts.parquet"), 70_000, |row, name| row.host = Some(name));
-    for words in [
-        "fleet roles.parquet",
-        "history roles.parquet --by role",
-        "fleet hosts.parquet",
-        "rollup hosts.parquet -o again.parquet",
+    for (words, bound) in [
+        ("fleet roles.parquet", "4096 pairs of a role and a cause on one device"),
+        ("history roles.parquet --by role", "131072 pairs of a role and a cause on a device"),
+        ("fleet hosts.parquet", "65536 hosts"),
+        ("rollup hosts.parquet -o again.parquet", "65536 hosts"),
     ] {
-        let ended = confined(&lab, words);
-        ended.assert_refused(2, &["the rows name more than 65536 hosts", "name fewer inputs"]);
+        let why = format!("the rows name more than {bound}; name fewer inputs");
+        confined(&lab, words).assert_refused(2, &[&why]);
     }
     // Hosts that were started anew, again and again, are no more hosts.
     rollup(&lab.path("boots.parquet"), 70_000, |row, name| {

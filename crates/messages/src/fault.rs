@@ -2,7 +2,7 @@
 //! the guard · 4 `compare` found a regression · 5 not steady, or not faithful · 6 the output could
 //! not be printed · 7 `compare` cannot tell · 130 interrupted.
 
-use model::text::visible;
+use model::text::{NAMES_COUNTED, visible};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -105,7 +105,8 @@ pub fn not_there(
     let names = match known.split_at_checked(MOST_NAMES) {
         _ if known.is_empty() => "not named".to_owned(),
         Some((told, more)) if more.len() > 1 => {
-            format!("{} and {} more", told.join(", "), more.len())
+            let at_least = if known.len() < NAMES_COUNTED { "" } else { "at least " };
+            format!("{} and {at_least}{} more", told.join(", "), more.len())
         }
         _ => known.join(", "),
     };

@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+/// Names that are counted where one is asked for that is not there: of more than these, "at least".
+pub const NAMES_COUNTED: usize = 1 << 10;
+
 /// Whether a character steers a terminal (C0, DEL, C1), breaks a line, or changes how its
 /// neighbours look without being seen itself (directions, joiners, blanks of no width, tags).
 pub fn is_unsafe(character: char) -> bool {

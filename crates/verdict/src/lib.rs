@@ -30,6 +30,7 @@
 //! - `stacks`: by which functions requests were queued.
 //! - [`Verdict`]: all of it, of one minute or of many; `findings`: what is published of it.
 //! - `so_far`: what is known while requests still come.
+//! - [`Bound`]: what is kept of rows of many names, at the most.
 //!
 //! Where devices lie on others, a wait counts once, at the top of the stack; what is in flight is
 //! looked at in the layer where most of the top's time goes ([`crate::layers`]), of whose devices
@@ -46,6 +47,7 @@ mod actors;
 mod begins;
 mod blame;
 mod book;
+mod bound;
 mod calls;
 mod calm;
 mod cpus;
@@ -86,12 +88,9 @@ pub mod watched;
 mod weigh;
 mod whole;
 
-/// Hosts, lines or other names that a table is kept of at the most: each has some hundred bytes to
-/// some kilobytes there, and none that is known has a tenth of it.
-pub const NAMES_MOST: usize = 1 << 16;
-
 pub use actors::{Actors, RoleId};
 pub(crate) use blame::united;
+pub use bound::{Bound, NAMES_MOST};
 pub use ends::Ends;
 pub use findings::{Told, findings};
 pub use known::{Homes, Known};

@@ -102,8 +102,8 @@ fn shown(history: &History, options: &HistoryOptions, known: Known) -> anyhow::R
         |ledger, row| ledger.take(row),
         Ledger::merge,
     );
-    if ledger.is_full() {
-        return Err(too_many("a history"));
+    if let Some(bound) = ledger.full() {
+        return Err(too_many("a history", bound));
     }
     if let Some((option, wanted, known)) = ledger.absent() {
         return Err(not_there(option, wanted, "the history", known.iter().cloned()));
@@ -193,8 +193,8 @@ fn compared(
     if let Some((wanted, known)) = devices.absent() {
         return Err(not_there("device", wanted, "the history", known.iter().cloned()));
     }
-    if sides.iter().any(Side::is_full) {
-        return Err(too_many("a history"));
+    if let Some(bound) = sides.iter().find_map(Side::full) {
+        return Err(too_many("a history", bound));
     }
     let (of_a, of_b, slots) = series(&sides[0], &sides[1]);
     if slots == 0 {

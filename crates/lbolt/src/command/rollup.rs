@@ -4,7 +4,7 @@ use super::export::mode_of;
 use super::note;
 use crate::run::fleet::too_many;
 use crate::run::session::control;
-use ::verdict::NAMES_MOST;
+use ::verdict::{Bound, NAMES_MOST};
 use analysis::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
 use analysis::rollup::roll_up;
 use analysis::trace::TraceFile;
@@ -208,7 +208,10 @@ fn copied(
                 return;
             }
             match folder.counts() {
-                (hosts, _) if hosts > NAMES_MOST => full = Some(too_many("a rollup")),
+                (hosts, _) if hosts > NAMES_MOST => {
+                    let bound = Bound { most: NAMES_MOST, of: "hosts" };
+                    full = Some(too_many("a rollup", bound));
+                }
                 (_, runs) if runs > RUNS_MOST => {
                     let why = format!("the hosts have more than {RUNS_MOST} runs");
                     full = Some(usage(&format!("{why}; name fewer inputs")));

@@ -3,6 +3,7 @@
 //!
 //! Non-goals: what the rows say (`verdict::fleet`).
 
+use ::verdict::Bound;
 use ::verdict::fleet::{Asked, Ledger, Source};
 use ::verdict::parts::in_order;
 use analysis::inputs::{label_of, matching, rollups_in};
@@ -43,12 +44,11 @@ fn interrupted() -> anyhow::Error {
     failure(Fault::Interrupted, "interrupted; nothing was printed")
 }
 
-/// A refusal of rows with more names than a table is kept of.
-pub(crate) fn too_many(what: &str) -> anyhow::Error {
+/// A refusal of rows that name more than is kept of them.
+pub(crate) fn too_many(what: &str, Bound { most, of }: Bound) -> anyhow::Error {
     let sentence = format!(
-        "failed to read {what}: the rows name more than {} hosts, devices, roles or causes; name \
-         fewer inputs, or a shorter time",
-        ::verdict::NAMES_MOST
+        "failed to read {what}: the rows name more than {most} {of}; name fewer inputs, or a \
+         shorter time"
     );
     failure(Fault::Usage, sentence)
 }
@@ -215,8 +215,8 @@ pub(crate) fn gather(
         notes.extend(said);
     })
     .map_err(|()| interrupted())?;
-    if ledger.is_full() {
-        return Err(too_many("a fleet"));
+    if let Some(bound) = ledger.full() {
+        return Err(too_many("a fleet", bound));
     }
     let place = |known: &Known| Place {
         path: known.path.clone(),

@@ -19,9 +19,11 @@ mod pictures;
 mod series;
 mod stand;
 mod storms;
+#[cfg(test)]
+mod tests;
 mod when;
 
-use crate::NAMES_MOST;
+use crate::bound::{Bound, NAMES_MOST};
 use crate::merge::{Merge, merged};
 use hashbrown::HashMap;
 use indexmap::IndexMap;
@@ -60,9 +62,13 @@ pub struct Source<'a> {
     pub skipped: &'a [(Option<String>, (i64, i64))],
 }
 
-/// Pairs of roles and causes of a unit, and of all units, at the most.
+/// Pairs of roles and causes of a unit, at the most, and of all units with the causes of each host's
+/// storms.
 const PAIRS_MOST: usize = 1 << 12;
 const ALL_PAIRS_MOST: usize = 1 << 20;
+/// Hours with storms, by host and cause, at the most, of some 40 bytes each: a thousand hosts with a
+/// storm of one cause in every hour of a month have 720,000.
+const STORMS_MOST: usize = 1 << 22;
 
 /// What makes a unit: host, device, model, firmware, kernel.
 type UnitKey = [String; 5];
@@ -116,10 +122,17 @@ struct OfHost {
     is_simulated: bool,
     /// By kernel.
     watched: BTreeMap<String, Series>,
-    /// By cause and hour.
-    storms: BTreeMap<(String, i64), Storms>,
+    /// By cause, and by hour.
+    storms: BTreeMap<String, BTreeMap<i64, Storms>>,
     /// By bins of a page.
     track: Track,
+}
+
+impl OfHost {
+    /// How many causes its storms have, and how many hours these have in all.
+    fn kept(&self) -> (usize, usize) {
+        (self.storms.len(), self.storms.values().map(BTreeMap::len).sum())
+    }
 }
 
 /// Rows of a fleet, as they come.
@@ -138,9 +151,11 @@ pub struct Ledger {
     groups: HashMap<usize, usize>,
     rows: u64,
     last: Option<Last>,
-    /// Pairs of all units, and storms of all hosts.
+    /// Pairs of all units and causes of all hosts' storms, and the hours of these: each once, in
+    /// however many pieces it is.
     pairs: usize,
-    is_full: bool,
+    storms: usize,
+    full: Option<Bound>,
 }
 
 /// What the row before was of.
@@ -186,26 +201,32 @@ impl Ledger {
             rows: 0,
             last: None,
             pairs: 0,
-            is_full: false,
+            storms: 0,
+            full: None,
         }
     }
 
-    /// Whether there are more names than any fleet has: rows are not taken any more.
-    pub fn is_full(&self) -> bool {
-        self.is_full
+    /// What there is more of than any fleet has: rows are not taken any more.
+    pub fn full(&self) -> Option<Bound> {
+        self.full
     }
 
     fn look_whether_full(&mut self, pairs_of_one: usize) {
-        let most = [&self.requests, &self.models].map(IndexMap::len).into_iter().max();
-        self.is_full |= self.hosts.len().max(most.unwrap_or(0)) > NAMES_MOST
-            || self.units.len() > 4 * NAMES_MOST
-            || pairs_of_one > PAIRS_MOST
-            || self.pairs > ALL_PAIRS_MOST;
+        let counts = [
+            (self.hosts.len(), NAMES_MOST, "hosts"),
+            (self.units.len(), 4 * NAMES_MOST, "devices of hosts, by firmware and kernel"),
+            (self.models.len(), NAMES_MOST, names_of(FleetBy::Model)),
+            (self.requests.len(), NAMES_MOST, names_of(self.asked.by)),
+            (pairs_of_one, PAIRS_MOST, "pairs of a role and a cause on one device"),
+            (self.pairs, ALL_PAIRS_MOST, "pairs of a cause and a role or a host that it hit"),
+            (self.storms, STORMS_MOST, "hours with storms, by host and cause"),
+        ];
+        self.full = self.full.or_else(|| Bound::exceeded(counts));
     }
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>, source: &Source<'_>) {
-        if self.is_full {
+        if self.full.is_some() {
             return;
         }
         let is_in = row.from_unix_ns >= self.asked.from_unix_ns
@@ -246,13 +267,15 @@ impl Ledger {
             }
             // What turned out to be chance is none.
             Counted::Storm if row.lost_ns > 0 => {
-                let key = (row.cause.unwrap_or_default().to_owned(), from_ns.div_euclid(HOUR_NS));
-                let storms = &mut self.host(row, source).storms;
-                let before = storms.len();
-                let of_hour = storms.entry(key).or_default();
+                let (cause, hour) = (row.cause.unwrap_or_default(), from_ns.div_euclid(HOUR_NS));
+                let causes = &mut self.host(row, source).storms;
+                let before = causes.len();
+                let hours = causes.entry(cause.to_owned()).or_default();
+                let before_hours = hours.len();
+                let of_hour = hours.entry(hour).or_default();
                 of_hour.merge(Storms { count: row.count, lost_ns: row.lost_ns });
-                let new = storms.len() - before;
-                self.pairs += new;
+                let (new_hours, new) = (hours.len() - before_hours, causes.len() - before);
+                (self.pairs, self.storms) = (self.pairs + new, self.storms + new_hours);
             }
             Counted::Requests => self.requested(row, source),
             _ => {}
@@ -351,14 +374,17 @@ impl Ledger {
     /// Adds what another took of other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
-        self.pairs += other.pairs;
-        self.is_full |= other.is_full;
-        self.look_whether_full(0);
-        if self.is_full {
+        self.full = self.full.or(other.full);
+        if self.full.is_some() {
             return;
         }
+        let mut most_pairs = 0;
         for (key, unit) in other.units {
-            self.units.entry(key).or_default().merge(unit);
+            let own = self.units.entry(key).or_default();
+            let before = own.losses.len();
+            own.merge(unit);
+            self.pairs += own.losses.len() - before;
+            most_pairs = most_pairs.max(own.losses.len());
         }
         for (name, host) in other.hosts {
             let own = self.hosts.entry(name).or_insert_with(|| OfHost {
@@ -366,9 +392,13 @@ impl Ledger {
                 is_simulated: host.is_simulated,
                 ..OfHost::default()
             });
+            let before = own.kept();
             Merge::merge(&mut own.watched, host.watched);
             Merge::merge(&mut own.storms, host.storms);
             own.track.merge(host.track);
+            let after = own.kept();
+            (self.pairs, self.storms) =
+                (self.pairs + after.0 - before.0, self.storms + after.1 - before.1);
         }
         for (own, theirs) in
             [(&mut self.requests, other.requests), (&mut self.models, other.models)]
@@ -377,6 +407,7 @@ impl Ledger {
         }
         // Places of units are those of before.
         self.last = None;
+        self.look_whether_full(most_pairs);
     }
 
     /// What it comes to.
@@ -408,6 +439,19 @@ impl Ledger {
             before_after: asked.change_unix_ns.map(|_| (a_day(Side::Before), a_day(Side::After))),
             pictures: bins.map(|bins| pictures::pictures(&fleet, bins, &models)),
         }
+    }
+}
+
+/// What lines are of, in the plural.
+fn names_of(by: FleetBy) -> &'static str {
+    match by {
+        FleetBy::Host => "hosts",
+        FleetBy::Model => "device models",
+        FleetBy::Firmware => "versions of firmware",
+        FleetBy::Kernel => "kernels",
+        FleetBy::Role => "roles",
+        FleetBy::Cause => "causes",
+        FleetBy::Hour => "hours",
     }
 }
 

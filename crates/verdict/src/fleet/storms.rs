@@ -32,9 +32,11 @@ type ByHour<'a> = BTreeMap<i64, Vec<(&'a str, Storms)>>;
 pub(super) fn storms(fleet: &Sums) -> Vec<FleetStorm> {
     let mut causes: BTreeMap<&str, ByHour<'_>> = BTreeMap::new();
     for (host, of) in &fleet.hosts {
-        for ((cause, hour), storms) in &of.storms {
-            let hosts = causes.entry(cause).or_default().entry(*hour).or_default();
-            hosts.push((host, *storms));
+        for (cause, by_hour) in &of.storms {
+            let hours = causes.entry(cause).or_default();
+            for (hour, storms) in by_hour {
+                hours.entry(*hour).or_default().push((host, *storms));
+            }
         }
     }
     let begin = fleet.asked.from_unix_ns.div_euclid(HOUR_NS);

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: reckoning a difference (`analyze::compare`, with the rows of each key as series).
 
-use crate::NAMES_MOST;
+use crate::bound::{Bound, NAMES_MOST};
 use crate::merge::Merge;
 use analyze::compare::Series;
 use model::histogram::SparseHistogram;
@@ -32,7 +32,7 @@ impl Side {
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>) {
-        if self.is_full() {
+        if self.full().is_some() {
             return;
         }
         let slot = (row.from_unix_ns - self.from_unix_ns).div_euclid(self.slot_ns);
@@ -51,13 +51,16 @@ impl Side {
         }
     }
 
-    /// Whether there are more names than any history has: rows are not taken any more.
-    pub fn is_full(&self) -> bool {
-        self.responses.len() > NAMES_MOST
+    /// What there is more of than any history has: rows are not taken any more.
+    pub fn full(&self) -> Option<Bound> {
+        Bound::exceeded([(self.responses.len(), NAMES_MOST, "operations of devices")])
     }
 
     /// Adds what another took of other rows.
     pub fn merge(&mut self, other: Self) {
+        if self.full().is_some() {
+            return;
+        }
         Merge::merge(&mut self.responses, other.responses);
         Merge::merge(&mut self.lost_ns, other.lost_ns);
         Merge::merge(&mut self.watched_ns, other.watched_ns);

@@ -108,9 +108,9 @@ pub(super) struct Losses {
 merged!(Losses { pairs, waited });
 
 impl Losses {
-    /// How many names it has of those who lost, or of those who waited.
-    pub(super) fn len(&self) -> usize {
-        self.pairs.len().max(self.waited.len())
+    /// How many names it has of those who lost, and how many of those who waited.
+    pub(super) fn counts(&self) -> [usize; 2] {
+        [self.pairs.len(), self.waited.len()]
     }
 
     pub(super) fn lost(&mut self, row: &RollupRow<'_>) {

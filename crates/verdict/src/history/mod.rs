@@ -28,7 +28,7 @@ mod losses;
 pub(crate) mod tests;
 mod watch;
 
-use crate::NAMES_MOST;
+use crate::bound::{Bound, NAMES_MOST};
 use crate::merge::Merge as _;
 use hashbrown::{Equivalent, HashMap};
 use line::Cell;
@@ -36,6 +36,7 @@ use losses::Losses;
 use model::circumstance::Circumstance;
 use model::history::{By, Line, Overview};
 use model::record::{Counted, RollupRow, operations};
+use model::text::NAMES_COUNTED;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use watch::Watch;
@@ -122,40 +123,48 @@ impl Asked {
     }
 }
 
-/// What is selected by its name, and the names that rows have: none where nothing is selected.
+/// What is selected by its name, and whether a row has it; until then the names that rows have, the
+/// first ones of the alphabet.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     wanted: Option<String>,
+    is_there: bool,
     known: BTreeSet<String>,
 }
 
 impl Names {
     /// Of no rows yet.
     pub fn new(wanted: Option<&String>) -> Self {
-        Self { wanted: wanted.cloned(), known: BTreeSet::new() }
+        Self { wanted: wanted.cloned(), ..Self::default() }
     }
 
     /// Takes a name of a row, if that has one that is no circumstance.
     pub fn take(&mut self, name: Option<&str>) {
-        let Some(name) = name.filter(|name| self.wanted.is_some() && !name.is_empty()) else {
-            return;
-        };
-        let is_room = self.known.len() < NAMES_MOST && Circumstance::of_marked(name).is_none();
-        if is_room && !self.known.contains(name) {
-            self.known.insert(name.to_owned());
-        }
+        let Some(wanted) = self.wanted.as_deref().filter(|_| !self.is_there) else { return };
+        let name = name.filter(|name| !name.is_empty() && Circumstance::of_marked(name).is_none());
+        let Some(name) = name.filter(|name| !self.known.contains(*name)) else { return };
+        self.is_there = name.contains(wanted);
+        self.known.insert(name.to_owned());
+        self.keep_first();
     }
 
     /// Adds what another took of other rows.
     pub fn merge(&mut self, other: Self) {
+        self.is_there |= other.is_there;
         self.known.extend(other.known);
+        self.keep_first();
+    }
+
+    fn keep_first(&mut self) {
+        while self.known.len() > NAMES_COUNTED {
+            self.known.pop_last();
+        }
     }
 
     /// What is selected and in no name, and the names that there are.
     pub fn absent(&self) -> Option<(&str, &BTreeSet<String>)> {
-        let wanted = self.wanted.as_deref()?;
-        let is_there = self.known.iter().any(|name| name.contains(wanted));
-        (!is_there).then_some((wanted, &self.known))
+        let wanted = self.wanted.as_deref().filter(|_| !self.is_there)?;
+        Some((wanted, &self.known))
     }
 }
 
@@ -190,7 +199,7 @@ pub struct Ledger {
     /// Whether there are requests, and whether any tells how long it took.
     has_requests: bool,
     has_times: bool,
-    is_full: bool,
+    full: Option<Bound>,
 }
 
 impl Ledger {
@@ -233,13 +242,13 @@ impl Ledger {
             roles: Names::new(asked.role.as_ref()),
             has_requests: false,
             has_times: false,
-            is_full: false,
+            full: None,
         }
     }
 
-    /// Whether there are more names than any history has: rows are not taken any more.
-    pub fn is_full(&self) -> bool {
-        self.is_full
+    /// What there is more of than any history has: rows are not taken any more.
+    pub fn full(&self) -> Option<Bound> {
+        self.full
     }
 
     /// The option whose name no row has, the name, and the names that there are.
@@ -251,14 +260,19 @@ impl Ledger {
     }
 
     fn look_whether_full(&mut self) {
-        self.is_full |= self.cells.len() > 8 * NAMES_MOST
-            || self.losses.len() > 2 * NAMES_MOST
-            || self.watch.count_hosts() > NAMES_MOST;
+        let [lost, waited] = self.losses.counts();
+        let counts = [
+            (self.watch.count_hosts(), NAMES_MOST, "hosts"),
+            (lost, 2 * NAMES_MOST, "pairs of a role and a cause on a device"),
+            (waited, 2 * NAMES_MOST, "roles that wait for a device"),
+            (self.cells.len(), 8 * NAMES_MOST, "lines of a time and a name"),
+        ];
+        self.full = self.full.or_else(|| Bound::exceeded(counts));
     }
 
     /// Takes a row.
     pub fn take(&mut self, row: &RollupRow<'_>) {
-        if self.is_full {
+        if self.full.is_some() {
             return;
         }
         self.look_whether_full();
@@ -321,9 +335,8 @@ impl Ledger {
     /// Adds what another took of other rows.
     pub fn merge(&mut self, mut other: Self) {
         other.settle();
-        self.is_full |= other.is_full;
-        self.look_whether_full();
-        if self.is_full {
+        self.full = self.full.or(other.full);
+        if self.full.is_some() {
             return;
         }
         self.cells.merge(other.cells);
@@ -333,6 +346,7 @@ impl Ledger {
         self.roles.merge(other.roles);
         self.has_requests |= other.has_requests;
         self.has_times |= other.has_times;
+        self.look_whether_full();
     }
 
     /// What it comes to.

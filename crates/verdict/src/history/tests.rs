@@ -382,3 +382,54 @@ fn lines_of_models_have_what_was_lost_on_their_devices_and_the_busiest_ones_util
     assert_eq!(lines.collect::<Vec<_>>(), expected);
     assert_eq!((found.losses[0].pair.device.as_str(), found.losses[0].lost_ns), ("A1", 7e9));
 }
+
+#[test]
+fn a_refusal_tells_which_bound_it_was() {
+    let refused = |asked: &Asked, rows: &mut dyn Iterator<Item = Rollup>| {
+        let mut ledger = Ledger::new(asked);
+        rows.for_each(|row| ledger.take(&row.lent()));
+        ledger.full().map(|bound| format!("{} {}", bound.most, bound.of))
+    };
+    let of_time = asked(By::Time, None);
+    let roles = |count: usize| (0..count).map(|n| lost((&format!("role{n}"), "backup"), 0, 1e9));
+    let most = 2 * NAMES_MOST;
+    assert_eq!(refused(&of_time, &mut roles(most)), None);
+    // The same ones again are no more.
+    assert_eq!(refused(&of_time, &mut roles(most).chain(roles(2))), None);
+    let pairs = "131072 pairs of a role and a cause on a device";
+    assert_eq!(refused(&of_time, &mut roles(most + 2)).unwrap(), pairs);
+    let hosts = Asked { hosts: vec!["a".into(), "b".into()], ..asked(By::Host, None) };
+    let mut watched = (0..NAMES_MOST + 2).map(|n| {
+        let host = Some(format!("host{n}"));
+        Rollup { host, ..watched(0, 60) }
+    });
+    assert_eq!(refused(&hosts, &mut watched).unwrap(), "65536 hosts");
+    let mut side = Side::new(0, HOUR_NS);
+    for n in 0..NAMES_MOST + 2 {
+        let device = Some(format!("sd{n}"));
+        side.take(&Rollup { device, ..row(Counted::Requests, "read", 0) }.lent());
+    }
+    let bound = side.full().unwrap();
+    assert_eq!((bound.most, bound.of), (NAMES_MOST, "operations of devices"));
+}
+
+#[test]
+fn a_name_behind_those_that_are_kept_is_there_all_the_same() {
+    let wanted = "zoo".to_owned();
+    let of = |names: &mut dyn Iterator<Item = String>| {
+        let mut of = Names::new(Some(&wanted));
+        names.for_each(|name| of.take(Some(&name)));
+        of
+    };
+    let many = || (0..4 * NAMES_COUNTED).map(|n| format!("role{n:05}"));
+    let mut without = of(&mut many());
+    let (name, known) = without.absent().unwrap();
+    assert_eq!((name, known.len()), ("zoo", NAMES_COUNTED));
+    assert!(known.iter().eq(many().take(NAMES_COUNTED).collect::<Vec<_>>().iter()));
+    // In whichever order they come.
+    assert_eq!(of(&mut many().rev()).absent(), without.absent());
+    let with = of(&mut many().chain(["the zoo".to_owned()]));
+    assert_eq!(with.absent(), None);
+    without.merge(with);
+    assert_eq!(without.absent(), None);
+}
