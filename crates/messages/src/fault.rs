@@ -137,3 +137,19 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
     let fault = error.downcast_ref::<Failure>().map_or(Fault::Io, |failure| failure.fault);
     ExitCode::from(fault.code())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who reads rows without end keeps so many names of them.
+    #[test]
+    fn names_that_may_be_the_first_of_more_are_at_least_so_many() {
+        let said = |count: usize| {
+            let names = (0..count).map(|number| format!("role{number}"));
+            not_there("role", "db", "the history", names).to_string()
+        };
+        assert!(said(20).ends_with("role9 and 10 more"), "{}", said(20));
+        assert!(said(NAMES_COUNTED).ends_with("role9 and at least 1014 more"));
+    }
+}

@@ -324,7 +324,7 @@ mod tests {
     use model::doubt::{Code, Doubt, Judgement};
     use model::engine::EngineKind;
     use model::record::Interval;
-    use model::record::subject::{Commit, Curve};
+    use model::record::subject::Curve;
 
     #[test]
     fn what_was_not_measured_is_said_and_all_questions_are_there() {
@@ -382,14 +382,7 @@ mod tests {
     #[test]
     fn each_method_that_a_sentence_names_with_a_number_has_its_row() {
         let commit = |method: &str, block_bytes, rate: f64, half: f64| {
-            let subject = Subject::Commit(Commit {
-                block_bytes,
-                direct: 0,
-                method: method.into(),
-                pattern: OVERWRITE.into(),
-                target: Some("d".into()),
-                writers: 1,
-            });
+            let subject = sync::tests::commit(method, block_bytes);
             let ends = (Some(rate - half), Some(rate + half));
             let per_s = Finding::new(&subject, sync::RATE, Some(rate), 3, "x");
             let p50 = Finding::new(&subject, "latency_p50_ns", Some(1e9 / rate), 99, "x");

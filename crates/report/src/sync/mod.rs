@@ -238,24 +238,26 @@ pub(crate) fn of_pattern(rows: &[Row], pattern: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::experiments::Run;
     use crate::sheet::NOT_MEASURED;
     use model::doubt::{Code, Doubt};
 
+    /// Overwrites of so many bytes by one writer.
+    pub(crate) fn commit(method: &str, block_bytes: u64) -> Subject {
+        Subject::Commit(Commit {
+            block_bytes,
+            direct: 0,
+            method: method.into(),
+            pattern: "overwrite".into(),
+            target: Some("d".into()),
+            writers: 1,
+        })
+    }
+
     #[test]
     fn the_quickest_method_of_a_group_comes_first_and_doubts_are_told() {
-        let commit = |method: &str, block_bytes| {
-            Subject::Commit(Commit {
-                block_bytes,
-                direct: 0,
-                method: method.into(),
-                pattern: "overwrite".into(),
-                target: Some("d".into()),
-                writers: 1,
-            })
-        };
         let rate = |subject: &Subject, value| Finding::new(subject, RATE, Some(value), 3, "mean");
         let mut lazy = rate(&commit("fsync", 4096), 900.0);
         lazy.doubt(Doubt::new(Code::NoFlush, [("commits", 900.0.into())]));
@@ -279,14 +281,7 @@ mod tests {
     #[test]
     fn what_intervals_do_not_part_is_not_ranked() {
         let rate = |method: &str, value: f64, half: f64| {
-            let subject = Subject::Commit(Commit {
-                block_bytes: 4096,
-                direct: 0,
-                method: method.into(),
-                pattern: "overwrite".into(),
-                target: Some("d".into()),
-                writers: 1,
-            });
+            let subject = commit(method, 4096);
             let ends = (Some(value - half), Some(value + half));
             Finding::new(&subject, RATE, Some(value), 3, "mean")
                 .within(model::record::Interval::Passes, ends)
@@ -317,7 +312,6 @@ mod tests {
         }
         let findings = [rate("fsync", 1200.0, 50.0), rate("fdatasync", 1000.0, 50.0)];
         assert_eq!(rows(&findings)[0].key.method, "fsync");
-        // Its latencies are the same measure: one decision for the row.
         let wide = rate("fsync", 3045.0, 3044.6);
         // Its latencies are the same measure: one decision for the row.
         let times = TIMES.map(|of| Finding::new(&wide.subject, of, Some(1.2e6), 900, "x"));
@@ -334,14 +328,7 @@ mod tests {
     #[test]
     fn one_pass_each_is_no_ranking() {
         let of = |method: &str, rate: f64| {
-            let subject = Subject::Commit(Commit {
-                block_bytes: 4096,
-                direct: 0,
-                method: method.into(),
-                pattern: "overwrite".into(),
-                target: Some("d".into()),
-                writers: 1,
-            });
+            let subject = commit(method, 4096);
             let found = |name, value, count| Finding::new(&subject, name, Some(value), count, "x");
             [found(RATE, rate, 1), found(P50, 1e9 / rate, 99), found(P99, 2e9 / rate, 99)]
         };

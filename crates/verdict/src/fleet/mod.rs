@@ -62,12 +62,12 @@ pub struct Source<'a> {
     pub skipped: &'a [(Option<String>, (i64, i64))],
 }
 
-/// Pairs of roles and causes of a unit, at the most, and of all units with the causes of each host's
-/// storms.
+/// Pairs of roles and causes of a unit, at the most, and of all units with the causes of each
+/// host's storms.
 const PAIRS_MOST: usize = 1 << 12;
 const ALL_PAIRS_MOST: usize = 1 << 20;
-/// Hours with storms, by host and cause, at the most, of some 40 bytes each: a thousand hosts with a
-/// storm of one cause in every hour of a month have 720,000.
+/// Hours with storms, by host and cause, at the most, of some 40 bytes each: a thousand hosts with
+/// a storm of one cause in every hour of a month have 720,000.
 const STORMS_MOST: usize = 1 << 22;
 
 /// What makes a unit: host, device, model, firmware, kernel.
