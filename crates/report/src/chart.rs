@@ -276,7 +276,7 @@ impl Chart {
         }
     }
 
-    /// Numbers in rows by their categories, as bars or dots; none without a number.
+    /// Numbers in rows by their categories, as bars or dots; none without a number that is told.
     pub(crate) fn rows(
         id: &str,
         title: &str,
@@ -284,16 +284,16 @@ impl Chart {
         axis: Axis,
         entries: &[Entry],
     ) -> Option<Self> {
-        entries.iter().find(|(.., figure)| figure.value.is_some())?;
+        entries.iter().find(|(.., figure)| figure.told().is_some())?;
         let categories = first_seen(entries.iter().map(|(category, ..)| category)).len();
         let unit = axis.unit.clone();
         let number = |of: fn(&Figure) -> Option<f64>| entries.iter().map(move |e| of(&e.2));
         let chart = Self::plane(id, title, kind, (axis, Axis::default()))
             .texts(Role::Category, "name", entries.iter().map(|entry| name(&entry.0)))
             .texts(Role::Series, "series", entries.iter().map(|entry| name(&entry.1)))
-            .numbers(Role::Value, "value", &unit, number(|figure| figure.value))
-            .numbers(Role::Low, "from", &unit, number(|figure| figure.ends().map(|ends| ends.0)))
-            .numbers(Role::High, "to", &unit, number(|figure| figure.ends().map(|ends| ends.1)))
+            .numbers(Role::Value, "value", &unit, number(Figure::told))
+            .numbers(Role::Low, "from", &unit, number(|of| of.told_ends().map(|ends| ends.0)))
+            .numbers(Role::High, "to", &unit, number(|of| of.told_ends().map(|ends| ends.1)))
             .texts(Role::Note, "doubts", entries.iter().map(|entry| entry.2.reason()));
         let each = match kind {
             Kind::Bars => 14 + 17 * chart.series.len().max(1),
@@ -434,6 +434,7 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::Finding;
 
     #[test]
     fn whole_numbers_are_written_as_such() {
@@ -469,6 +470,28 @@ mod tests {
         assert!(told.columns.iter().map(|column| &column.values).eq(&expected), "{told:?}");
         assert_eq!([told.rules[0].at, told.rules[1].at], [4e3, 8192.0]);
         assert_eq!(told.fits[0].points, [(4096.0, 2e3)]);
+    }
+
+    #[test]
+    fn what_tables_cannot_tell_is_not_drawn_and_the_data_says_why() {
+        let found = Finding { value: Some(3045.0), ..Finding::default() };
+        let found = Finding { low: Some(0.4), high: Some(6089.0), ..found };
+        let told = Figure::of(&found);
+        let mut open = told.clone();
+        open.is_open = true;
+        let entry = |figure: &Figure| ("fsync".to_owned(), "p50".to_owned(), figure.clone());
+        let rows = |entries: &[Entry]| Chart::rows("c", "t", Kind::Dots, Axis::default(), entries);
+        assert!(rows(&[entry(&open)]).is_none());
+        let chart = rows(&[entry(&told), entry(&open)]).unwrap();
+        let values = |role| {
+            let column = chart.columns.iter().find(|column| column.role == role);
+            column.map(|column| column.values.clone()).unwrap()
+        };
+        for (role, value) in [(Role::Value, 3045.0), (Role::Low, 0.4), (Role::High, 6089.0)] {
+            assert_eq!(values(role), Values::Numbers(vec![Some(value), None]), "{role:?}");
+        }
+        let Values::Texts(notes) = values(Role::Note) else { panic!("{chart:?}") };
+        assert!(notes[0].is_empty() && notes[1].starts_with("cannot tell: "), "{notes:?}");
     }
 
     #[test]

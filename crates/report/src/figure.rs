@@ -3,7 +3,7 @@
 
 use crate::doubt::sentences;
 use crate::footnote::Note;
-use crate::number::says_nothing;
+use crate::number::{CANNOT_TELL, WOULD_TELL, says_nothing};
 use model::record::{Doubt, Finding, Verdict};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,16 @@ impl Figure {
         }
     }
 
+    /// The number, where it is told.
+    pub(crate) fn told(&self) -> Option<f64> {
+        self.value.filter(|_| !self.is_open)
+    }
+
+    /// The ends of the interval of a number that is told.
+    pub(crate) fn told_ends(&self) -> Option<(f64, f64)> {
+        self.told().and(self.ends())
+    }
+
     /// The same number of which no interval is known.
     pub(crate) fn without_interval(self) -> Self {
         Self { low: None, high: None, ..self }
@@ -79,10 +89,11 @@ impl Figure {
         }
     }
 
-    /// The same in words; nothing where it is ok.
+    /// The same in words, or why it is not told; nothing where it is ok.
     pub(crate) fn reason(&self) -> String {
         let reasons = sentences(&self.doubts());
         match (self.verdict, reasons.is_empty()) {
+            _ if self.is_open => format!("{CANNOT_TELL}: {WOULD_TELL}"),
             (Verdict::Ok, _) => String::new(),
             (Verdict::NotMeasured, true) => "not measured".to_owned(),
             (Verdict::NotMeasured, false) => format!("not measured: {reasons}"),

@@ -40,7 +40,7 @@ impl<K> Row<K> {
 
     /// The number, where it is told.
     pub(crate) fn told(&self, quantity: &str) -> Option<f64> {
-        self.figure(quantity).filter(|figure| !figure.is_open)?.value
+        self.figure(quantity)?.told()
     }
 
     /// As it is printed; `n.m.` where it was not measured.
@@ -113,8 +113,7 @@ pub(crate) fn plain<K>(row: &Row<K>, (_, _, quantity, show): &Column) -> String 
 pub(crate) fn within<K>(row: &Row<K>, column: &Column) -> String {
     let (_, _, quantity, show) = *column;
     let text = plain(row, column);
-    let ends = row.figure(quantity).and_then(Figure::ends);
-    let ends = ends.filter(|_| row.told(quantity).is_some());
+    let ends = row.figure(quantity).and_then(Figure::told_ends);
     match ends.and_then(|(low, high)| span(&text, &show(low), &show(high))) {
         Some(span) => format!("{text} [{span}]"),
         None => text,

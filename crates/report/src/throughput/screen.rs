@@ -111,6 +111,12 @@ fn rates(matrix: &Matrix) -> Vec<Rate> {
     matrix.places().filter_map(of).collect()
 }
 
+/// The one with the greatest rate: of those whose rates are told, where there are any.
+fn fastest<'r>(rates: impl Iterator<Item = &'r Rate>) -> Option<&'r Rate> {
+    let order = |rate: &Rate| (rate.is_told(), rate.entrant.value);
+    rates.max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal))
+}
+
 fn system(matrix: &Matrix, column: usize) -> String {
     short(&name(&table::column_name(matrix, column)))
 }
@@ -135,14 +141,10 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
     let rates = rates(matrix);
     let own =
         |way: &'static str| rates.iter().filter(move |rate| matrix.rows[rate.row].starts_with(way));
-    let order = |rate: &Rate| (rate.is_told(), rate.entrant.value);
-    let fastest = |way: &'static str| {
-        own(way).max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(Ordering::Equal))
-    };
     let entrants: Vec<Entrant> = rates.iter().map(|rate| rate.entrant.clone()).collect();
     let unranked = unranked(&entrants);
     let told = |(way, verb): (&'static str, &str)| {
-        let rate = fastest(way)?;
+        let rate = fastest(own(way))?;
         let system = system(matrix, rate.column);
         let number = match unranked {
             Some(_) => format!("{}{}", show(rate.entrant.value), rate.entrant.mark()),
@@ -152,7 +154,7 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
     };
     let told: Vec<String> =
         [("read", "reading"), ("write", "writing")].into_iter().filter_map(told).collect();
-    let headline = fastest("read").map(|rate| {
+    let headline = fastest(own("read")).map(|rate| {
         let what = format!("reading cold files on {}", system(matrix, rate.column));
         let number =
             if rate.entrant.is_open { CANNOT_TELL.to_owned() } else { show(rate.entrant.value) };
@@ -160,11 +162,12 @@ pub(super) fn answer(matrix: &Matrix) -> Answer {
     });
     // Of the test that is fastest, each system.
     let bars = |(way, verb): (&'static str, &str)| -> Vec<Bar> {
-        let row = fastest(way).map(|rate| rate.row);
+        let row = fastest(own(way)).map(|rate| rate.row);
         let of_test = own(way).filter(|rate| Some(rate.row) == row);
         let bar = |rate: &Rate| {
             let label = format!("{verb} {}", system(matrix, rate.column));
-            Bar::of(&label, Some(rate.entrant.value), show)
+            let value = Some(rate.entrant.value).filter(|_| !rate.entrant.is_open);
+            Bar::of(&label, value, show)
         };
         of_test.filter_map(bar).collect()
     };
@@ -188,7 +191,7 @@ fn facts(matrix: &Matrix, rates: &[Rate]) -> Vec<Fact> {
     let of = |column: usize, way: &'static str| {
         let own = rates.iter().filter(|rate| rate.column == column);
         let own = own.filter(|rate| matrix.rows[rate.row].starts_with(way));
-        let best = own.max_by(|a, b| a.entrant.value.total_cmp(&b.entrant.value))?;
+        let best = fastest(own)?;
         let what = format!("cold {way}s, {}", system(matrix, column));
         Some(Fact::rate(&what, best.entrant.clone(), show_rate))
     };
@@ -359,4 +362,35 @@ fn of_ceiling(rates: &[Rate], unit: RateUnit) -> Option<String> {
             format!("{stay}; of {open} that cannot be told{farthest}.")
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{Finding, Interval, Subject};
+
+    /// A volume by itself and among others is told by one number, and a bar is drawn of no other.
+    #[test]
+    fn a_rate_that_is_told_goes_before_a_greater_one_that_is_not() {
+        let cell = |program: &str, (low, rate, high): (f64, f64, f64)| {
+            let subject = Subject::cell("/a", program, 1);
+            let found = Finding::new(&subject, "rate_bytes_per_s", Some(rate), 3, "mean");
+            found.within(Interval::Passes, (Some(low), Some(high)))
+        };
+        let of = |findings: &[Finding]| answer(&Matrix::from_findings(findings, &[]));
+        let facts = |answer: &Answer| answer.facts.iter().map(Fact::shown).collect::<Vec<_>>();
+        let open = cell("read_seq", (0.0, 3e8, 6e8));
+        let both = of(&[open.clone(), cell("read_rand", (1.9e8, 2e8, 2.1e8))]);
+        assert_eq!(
+            (both.headline.0.as_str(), facts(&both)),
+            ("200 MB/s", vec!["200 MB/s".to_owned()])
+        );
+        assert_eq!(both.bars.iter().map(|bar| bar.value).collect::<Vec<_>>(), [2e8]);
+        let none = of(&[open]);
+        assert_eq!(
+            (none.headline.0.as_str(), facts(&none)),
+            (CANNOT_TELL, vec![CANNOT_TELL.to_owned()])
+        );
+        assert!(none.bars.is_empty() && none.sentences[0].contains("cannot tell yet"));
+    }
 }
