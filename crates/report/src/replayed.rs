@@ -9,7 +9,7 @@ use crate::listing::Listing;
 use crate::number::significant;
 use crate::rows::{Column, plain, rows};
 use crate::screen::{Screen, short};
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, markdown_paragraphs};
 use crate::statement::Statement;
 use model::doubt::{Code, Doubt, Value};
 use model::record::{Finding, Subject};
@@ -61,8 +61,8 @@ pub fn screen(findings: &[Finding], all: bool, width: Option<u16>) -> String {
 
 /// The same as Markdown.
 pub fn markdown(findings: &[Finding]) -> String {
-    let sentences: String = sentences(findings).iter().map(|text| format!("{text}\n\n")).collect();
-    format!("{sentences}{}", sheet(findings).markdown())
+    let sentences = markdown_paragraphs(sentences(findings)).into_iter();
+    sentences.chain([sheet(findings).markdown()]).collect::<Vec<_>>().join("\n")
 }
 
 fn of<'a>(findings: &'a [Finding], quantity: &str) -> Option<&'a Finding> {

@@ -8,7 +8,7 @@ use crate::history::stamp;
 use crate::listing::Listing;
 use crate::number::{show_bytes, significant};
 use crate::rows::{Column, Row, plain, rows};
-use crate::sheet::{Sheet, lines};
+use crate::sheet::{Sheet, lines, markdown_paragraphs};
 use crate::words::hang;
 use model::record::{Finding, Op, Subject, Verdict};
 use model::units::{counted, show_time_ns};
@@ -245,8 +245,7 @@ pub(crate) fn table(findings: &[Finding], width: Option<u16>) -> String {
 /// The same as Markdown.
 pub(crate) fn markdown(findings: &[Finding]) -> String {
     let sheet = sheet(findings).map(|sheet| sheet.markdown());
-    let said = said(findings).into_iter().chain(clock_of(findings));
-    let said = said.map(|line| format!("{line}\n"));
+    let said = markdown_paragraphs(said(findings).into_iter().chain(clock_of(findings)));
     sheet.into_iter().chain(said).collect::<Vec<_>>().join("\n")
 }
 

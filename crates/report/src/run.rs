@@ -4,6 +4,7 @@ use crate::experiments::{Experiment, Run};
 use crate::grid::escape_markdown;
 use crate::requests::VERDICT_SPAN;
 use crate::screen::{LINES, joined, limited, paragraphs};
+use crate::sheet::markdown_paragraphs;
 use crate::statement::Statement;
 use crate::verdict::{self, Shown};
 use crate::words::{clean, hang};
@@ -46,7 +47,7 @@ impl Run<'_> {
         if let Some(all) = self.by_volume(|name, run| joined([on(name), run.markdown()])) {
             return all;
         }
-        let verdict = self.verdict().into_iter().map(|sentence| format!("{sentence}\n"));
+        let verdict = markdown_paragraphs(self.verdict()).into_iter();
         let own = verdict.chain(self.told().map(|experiment| experiment.markdown(self)));
         let times = times::markdown(self.findings, &EXPERIMENTS);
         let requests = self.has_trace().then(|| requests::markdown(self.findings));

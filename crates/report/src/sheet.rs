@@ -4,7 +4,7 @@
 use crate::footnote::Footnotes;
 use crate::grid::{Grid, escape_markdown};
 use crate::number::{CANNOT_TELL, WOULD_TELL};
-use crate::words::{clean, facts, hang};
+use crate::words::{facts, hang};
 
 /// What the papers print where there is no number.
 pub(crate) const NOT_MEASURED: &str = "n.m.";
@@ -59,7 +59,11 @@ impl Sheet {
         }
         let below = [
             facts(&self.legend, limit),
-            format!("{}{}", self.notes.text(limit), self.explanation("", limit)),
+            self.notes.text(limit)
+                + &self
+                    .explanation()
+                    .map(|(word, text)| hang(&word, text, limit))
+                    .collect::<String>(),
             self.said.iter().map(|note| hang("", note, limit)).collect(),
         ];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
@@ -79,8 +83,12 @@ impl Sheet {
         }
         let below = [
             listed(&self.legend),
-            format!("{}{}", self.notes.markdown(), self.explanation("- ", None)),
-            self.said.iter().map(|note| format!("{note}\n")).collect::<Vec<_>>().join("\n"),
+            self.notes.markdown()
+                + &self
+                    .explanation()
+                    .map(|(word, text)| format!("- {word}{}\n", escape_markdown(text)))
+                    .collect::<String>(),
+            markdown_paragraphs(self.said.clone()).join("\n"),
         ];
         let tables = self.sections.iter().map(|Section { heading, grid }| match heading.as_str() {
             "" => grid.markdown(),
@@ -89,7 +97,7 @@ impl Sheet {
         let below = below.into_iter().filter(|text| !text.is_empty());
         let before = Some(listed(&self.before)).filter(|text| !text.is_empty());
         let body: Vec<String> = before.into_iter().chain(tables).chain(below).collect();
-        format!("**{}**\n\n{}", clean(&self.title), body.join("\n"))
+        format!("**{}**\n\n{}", escape_markdown(self.title.trim()), body.join("\n"))
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -107,7 +115,7 @@ impl Sheet {
 
     /// What `n.m.` means, where a cell says it and no footnote says why; and what would tell where
     /// one says that it cannot.
-    fn explanation(&self, bullet: &str, limit: Option<u16>) -> String {
+    fn explanation(&self) -> impl Iterator<Item = (String, &str)> {
         let bare = |section: &Section| section.grid.has_bare(NOT_MEASURED);
         let open = |section: &Section| section.grid.says(CANNOT_TELL);
         let would_tell = if self.would_tell.is_empty() { WOULD_TELL } else { &self.would_tell };
@@ -116,8 +124,13 @@ impl Sheet {
             (CANNOT_TELL, would_tell, self.sections.iter().any(open)),
         ];
         let told = lines.into_iter().filter(|(.., is_told)| *is_told);
-        told.map(|(word, text, _)| hang(&format!("{bullet}{word} "), text, limit)).collect()
+        told.map(|(word, text, _)| (format!("{word} "), text))
     }
+}
+
+/// Sentences as Markdown, a paragraph each, in which names of others are text.
+pub(crate) fn markdown_paragraphs(sentences: impl IntoIterator<Item = String>) -> Vec<String> {
+    sentences.into_iter().map(|sentence| escape_markdown(&sentence) + "\n").collect()
 }
 
 /// The lines of a legend.
@@ -133,4 +146,32 @@ fn listed(pairs: &[(&str, String)]) -> String {
         format!("- {}: {}\n", escape_markdown(name), escape_markdown(text))
     };
     pairs.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::footnote::Note;
+    use crate::listing::Listing;
+
+    #[test]
+    fn names_in_markdown_are_text_wherever_they_stand() {
+        let name = || "*a*_<b>".to_owned();
+        let sheet = Listing::of(&[()])
+            .label("name", |()| name())
+            .figure("", "rate", |()| CANNOT_TELL.to_owned())
+            .sheet(name());
+        let sheet = Sheet {
+            before: vec![("differs", name())],
+            legend: vec![("rate", name())],
+            notes: Footnotes::of([Note::said(&name())]),
+            would_tell: name(),
+            ..sheet.with_notes([name()])
+        };
+        let text = sheet.markdown();
+        let escaped = r"\*a\*\_\<b>";
+        assert!(text.starts_with(&format!("**{escaped}**\n")), "{text}");
+        assert_eq!(text.matches(escaped).count(), 7, "{text}");
+        assert!(!text.contains("*a*") && !text.contains("_<"), "{text}");
+    }
 }

@@ -1,6 +1,7 @@
 //! The tables, against golden files.
 
 mod common;
+mod markdown;
 mod modern;
 mod overhead;
 mod paper;

@@ -39,7 +39,7 @@ fn screen(findings: &[Finding]) -> String {
     sentences.map(|line| format!("{line}\n")).collect()
 }
 
-fn of(subject: &Subject, quantity: &str, value: f64) -> Finding {
+pub(crate) fn of(subject: &Subject, quantity: &str, value: f64) -> Finding {
     Finding::new(subject, quantity, Some(value), 5, "")
 }
 
@@ -47,7 +47,7 @@ fn within(subject: &Subject, quantity: &str, (low, value, high): (f64, f64, f64)
     of(subject, quantity, value).within(Interval::Passes, (Some(low), Some(high)))
 }
 
-fn curves() -> Vec<Case> {
+pub(crate) fn curves() -> Vec<Case> {
     let curve = |access, depth| {
         let (direct, engine, target) = (1, EngineKind::IoUring, Some("d".to_owned()));
         Subject::Curve(Curve { access, block_bytes: 4096, depth, direct, engine, target })
@@ -76,7 +76,7 @@ fn curves() -> Vec<Case> {
     ]
 }
 
-fn commits() -> Vec<Case> {
+pub(crate) fn commits() -> Vec<Case> {
     let commit = |method: &str, rate: (f64, f64, f64)| {
         let subject = Subject::Commit(Commit {
             block_bytes: 4096,
@@ -99,7 +99,7 @@ fn commits() -> Vec<Case> {
     ]
 }
 
-fn storms() -> Vec<Case> {
+pub(crate) fn storms() -> Vec<Case> {
     let found = |remedy: &str, stream, quantity: &str, value: (f64, f64, f64)| {
         let target = Some("d".to_owned());
         let subject = Subject::Storm(Storm { remedy: remedy.into(), stream, target });
@@ -177,7 +177,7 @@ fn pressure(seen_percent: f64) -> Vec<Finding> {
     of_run(&[("io_pressure_ns", 12e9), ("io_pressure_percent", 40.0), seen])
 }
 
-fn verdicts() -> Vec<Case> {
+pub(crate) fn verdicts() -> Vec<Case> {
     let backend = ("postgres: backend", "fdatasync");
     let (checkpointer, keeper) = (("postgres: checkpointer", true), ("keeper", true));
     let client = format!("{WAIT_FOR_THREAD}postgres: backend");

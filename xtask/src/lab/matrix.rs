@@ -210,8 +210,9 @@ pub(super) fn markdown(
         Outcome::Lacks(sentence) => Some(one_line(sentence)),
         _ => None,
     });
-    let lacks = lacks.into_iter().map(|(why, places)| format!("*{why}*: {places}."));
-    format!("{PAGE}\n{}", sheet.with_notes(lacks).markdown())
+    let lacks = lacks.into_iter().map(|(why, places)| format!("*{why}*: {places}.\n"));
+    let parts: Vec<String> = std::iter::once(sheet.markdown()).chain(lacks).collect();
+    format!("{PAGE}\n{}", parts.join("\n"))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod said;
 mod tables;
 
 use crate::grid::Grid;
-use crate::sheet::{Section, Sheet};
+use crate::sheet::{Section, Sheet, markdown_paragraphs};
 use crate::verdict::{Shown, chosen};
 use crate::words::hang;
 pub(crate) use chart::all as charts;
@@ -36,11 +36,9 @@ pub fn table(findings: &[Finding], width: Option<u16>) -> String {
 pub fn markdown(findings: &[Finding], shown: &Shown) -> String {
     let chosen = chosen(findings, shown);
     let classes = Classes::of(&chosen);
-    let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{line}\n"));
-    let first = lines(said::first(findings, shown, &classes));
-    let last = lines(said::last(&chosen, &classes));
-    let parts = first.chain([sheet(&classes).markdown()]).chain(last);
-    parts.collect::<Vec<_>>().join("\n")
+    let first = markdown_paragraphs(said::first(findings, shown, &classes));
+    let last = markdown_paragraphs(said::last(&chosen, &classes));
+    [first, vec![sheet(&classes).markdown()], last].concat().join("\n")
 }
 
 /// What requests are classed by, as [`by`] takes it.
