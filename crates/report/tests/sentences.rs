@@ -115,16 +115,17 @@ pub(crate) fn storms() -> Vec<Case> {
             found(NO_REMEDY, StormStream::Read, "storm_ratio", ratio),
         ]
     };
-    let gain = |remedy: &str, is_recommended: f64, gain| {
-        let recommended = exactly(is_recommended);
+    let gain = |remedy: &str, recommended: (f64, f64, f64), gain| {
         [
             found(remedy, StormStream::Victims, "gain_ratio", gain),
             found(remedy, StormStream::Victims, "recommended", recommended),
         ]
     };
     let base = storm((4.0, 6.06, 9.0));
-    let helped = [gain("bfq", 1.0, (0.3, 0.4, 0.5)), gain("wbt", 1.0, (0.4, 0.5, 0.7))].concat();
-    let unsure = gain("bfq", 0.0, (0.4, 0.9, 1.9)).to_vec();
+    let helped =
+        [gain("bfq", exactly(1.0), (0.3, 0.4, 0.5)), gain("wbt", exactly(1.0), (0.4, 0.5, 0.7))]
+            .concat();
+    let unsure = gain("bfq", (0.0, 0.0, 1.0), (0.4, 0.9, 1.9)).to_vec();
     vec![
         ("storm", base.clone()),
         ("storm that reads do not feel", storm((0.9, 1.1, 1.3))),

@@ -9,7 +9,8 @@
 //! their tails: the mean of the slowest twentieth, which a single request moves less than it moves
 //! a percentile of some hundred. A remedy is recommended if the gain is beyond the noise and worth
 //! it, and what it costs the writer and each victim is within bounds ([`GAIN_MOST`],
-//! [`WRITER_LEAST`]).
+//! [`WRITER_LEAST`]). Whether one that is not recommended is surely none is published, too: the
+//! printed intervals cannot tell, for a recommendation needs more than they do ([`Worth`]).
 //!
 //! Non-goals: what happened in a storm (`verdict::response`, from the trace).
 
@@ -24,18 +25,12 @@ pub use predicted::predicted;
 use crate::statistics::{CONFIDENCE, estimate, student_at};
 use crate::throughput::verdict;
 use model::histogram::Histogram;
-use model::record::subject::{NO_REMEDY as NONE, Storm, StormStream, TAIL_SHARE};
+use model::record::subject::{
+    GAIN_MOST, NO_REMEDY as NONE, RECOMMENDED_CONFIDENCE, Storm, StormStream, TAIL_SHARE,
+    WRITER_LEAST,
+};
 use model::record::{Finding, Interval, Role, Sample, Subject, Verdict};
 use std::collections::BTreeMap;
-
-/// A remedy that leaves more than this of the victims' tails is not worth it.
-pub const GAIN_MOST: f64 = 0.95;
-/// A remedy under which the writer reaches less than this of its rate costs too much.
-pub const WRITER_LEAST: f64 = 0.9;
-
-/// A recommendation is to hold: of a hundred runs of remedies that do nothing, one recommends one
-/// (half of the 2 % that an interval of 98 % leaves).
-const RECOMMENDED_CONFIDENCE: f64 = 0.98;
 
 const PERCENTILES: [(&str, &str, f64); 3] = [
     ("latency_p50_ns", "latency_p50_ratio", 0.5),
@@ -250,11 +245,15 @@ impl<'a> Passes<'a> {
         let logs = of_rounds(&victims);
         let subject = self.subject(remedy, StormStream::Victims);
         let Some(gain) = self.ratio(&subject, "gain_ratio", &logs) else { return vec![] };
-        let writer = self.writer_ratio(remedy).unwrap_or(1.0);
-        let value = f64::from(u8::from(is_recommended(&victims, writer, self.tried().max(1))));
+        let (value, (low, high)) =
+            match worth(&victims, &self.writer_logs(remedy), self.tried().max(1)) {
+                Worth::Known(true) => (1.0, (1.0, 1.0)),
+                Worth::Known(false) => (0.0, (0.0, 0.0)),
+                Worth::Unknown => (0.0, (0.0, 1.0)),
+            };
         let method = "beyond the noise of all remedies, worth it, and within the writer's cost";
         let recommended = Finding::new(&subject, "recommended", Some(value), gain.count, method);
-        vec![gain, recommended]
+        vec![gain, recommended.within(Interval::Comparison, (Some(low), Some(high)))]
     }
 
     /// Logarithms of what a remedy leaves of each victim's tails.
@@ -268,11 +267,12 @@ impl<'a> Passes<'a> {
         VICTIMS.iter().filter_map(of_victim).collect()
     }
 
-    fn writer_ratio(&self, remedy: &str) -> Option<f64> {
-        let rounds = self.streams.get(&(remedy, StormStream::Write))?;
+    /// Logarithms of what a remedy leaves of the writer's rate; none where there is no writer.
+    fn writer_logs(&self, remedy: &str) -> Vec<f64> {
+        let rounds = self.streams.get(&(remedy, StormStream::Write));
         let rate = |sample: &Sample| Some(sample.operations as f64 / sample.wall_ns as f64);
-        let logs = self.logs(StormStream::Write, rounds, rate);
-        Some(estimate(&values(&logs))?.mean.exp())
+        let logs = rounds.map(|rounds| self.logs(StormStream::Write, rounds, rate));
+        values(&logs.unwrap_or_default())
     }
 }
 
@@ -289,19 +289,38 @@ fn values(logs: &Logs) -> Vec<f64> {
     logs.values().copied().collect()
 }
 
-/// Whether a remedy of so many is recommended: by the logarithms of what it leaves of each victim's
-/// tails, round by round, and what it leaves of the writer's rate.
-fn is_recommended(victims: &[Logs], writer: f64, tried: usize) -> bool {
-    let span = |logs: &Logs| {
-        let logs = values(logs);
-        let mean = estimate(&logs)?.mean;
-        let half = half_of_all(&logs, tried, RECOMMENDED_CONFIDENCE)?;
+/// Whether a remedy is worth it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Worth {
+    /// It is, or surely is not: what it leaves is too much, or its cost.
+    Known(bool),
+    /// More rounds may tell.
+    Unknown,
+}
+
+/// Whether a remedy of so many is worth it: by the logarithms of what it leaves of each victim's
+/// tails, round by round, and of what it leaves of the writer's rate.
+fn worth(victims: &[Logs], writer: &[f64], tried: usize) -> Worth {
+    let span = |logs: &[f64], confidence: f64| {
+        let mean = estimate(logs)?.mean;
+        let half = half_of_all(logs, tried, confidence)?;
         Some((mean - half, mean, mean + half))
     };
-    let is_better = span(&of_rounds(victims))
+    let gain = values(&of_rounds(victims));
+    let is_better = span(&gain, RECOMMENDED_CONFIDENCE)
         .is_some_and(|(_, mean, high)| high < 0.0 && mean <= GAIN_MOST.ln());
-    let is_harmless = !victims.iter().any(|logs| span(logs).is_some_and(|(low, ..)| low > 0.0));
-    is_better && is_harmless && writer >= WRITER_LEAST
+    let is_harmful = victims
+        .iter()
+        .any(|logs| span(&values(logs), RECOMMENDED_CONFIDENCE).is_some_and(|(low, ..)| low > 0.0));
+    let keeps_rate = estimate(writer).is_none_or(|rate| rate.mean.exp() >= WRITER_LEAST);
+    // By the intervals that are printed.
+    let leaves_much = span(&gain, CONFIDENCE).is_some_and(|(low, ..)| low > GAIN_MOST.ln());
+    let costs_much = span(writer, CONFIDENCE).is_some_and(|(.., high)| high < WRITER_LEAST.ln());
+    match is_better && !is_harmful && keeps_rate {
+        true => Worth::Known(true),
+        false if is_harmful || leaves_much || costs_much => Worth::Known(false),
+        false => Worth::Unknown,
+    }
 }
 
 /// As it is published: for rounds that go on until it is narrow.

@@ -79,10 +79,42 @@ fn what_helps_one_victim_at_the_other_s_cost_or_the_writer_s_is_not_recommended(
         }
     }
     let found = findings(&samples);
-    let dear = value(&found, "dear", StormStream::Victims, "recommended");
-    assert_eq!(dear.unwrap().value, Some(0.0));
+    let dear = value(&found, "dear", StormStream::Victims, "recommended").unwrap();
+    assert_eq!((dear.value, dear.high), (Some(0.0), Some(0.0)), "and surely not");
     let rate = value(&found, "dear", StormStream::Write, "rate_ratio").unwrap();
     assert!((rate.value.unwrap() - 0.8).abs() < 1e-9);
+}
+
+/// Rounds about a mean, each of them so far from it.
+fn about(mean: f64, far: &[f64]) -> Logs {
+    (0..).zip(far.iter().map(|far| mean.ln() + far)).collect()
+}
+
+/// A recommendation needs 98 %: between that and the 95 % of the table nothing is known yet.
+#[test]
+fn what_is_not_recommended_is_surely_none_only_where_its_gain_or_its_cost_says_so() {
+    let rounds = [-0.1, 0.0, 0.1];
+    let gains = |mean: f64| worth(&[about(mean, &rounds)], &[], 1);
+    // By t of 2 degrees, 4.30 at 95 % and 6.96 at 98 %, half of it is 0.248 and 0.402.
+    let high = |confidence| half_of_all(&values(&about(1.0, &rounds)), 1, confidence).unwrap();
+    let between = (-0.3f64).exp();
+    assert!(high(CONFIDENCE) < 0.3 && high(RECOMMENDED_CONFIDENCE) > 0.3);
+    assert_eq!(gains(between), Worth::Unknown, "helps by 95 %, not by 98 %");
+    assert_eq!(gains(0.5), Worth::Known(true));
+    assert_eq!(gains(1.0), Worth::Unknown);
+    assert_eq!(gains(1.5), Worth::Known(false), "leaves more than enough, however it is looked at");
+    let near: Vec<f64> = rounds.iter().map(|far| far / 10.0).collect();
+    // Surely better than nothing, but whether it is worth it is not known; and surely not worth it.
+    assert_eq!(worth(&[about(0.96, &near)], &[], 1), Worth::Unknown);
+    assert_eq!(worth(&[about(0.99, &near)], &[], 1), Worth::Known(false));
+    // The writer's rate may be its old one, or surely is not.
+    let good = [about(0.5, &rounds)];
+    let costs = |mean: f64| worth(&good, &values(&about(mean, &rounds)), 1);
+    assert_eq!((costs(0.85), costs(0.5)), (Worth::Unknown, Worth::Known(false)));
+    // One round has no interval.
+    assert_eq!(worth(&[about(0.5, &[0.0])], &[0.5f64.ln()], 1), Worth::Unknown);
+    let unjust = [about(0.2, &rounds), about(2.0, &rounds)];
+    assert_eq!(worth(&unjust, &[], 1), Worth::Known(false));
 }
 
 /// In the mean one of a hundred runs does, so of a thousand more than 20 in none of 300 tests.
@@ -101,7 +133,7 @@ fn of_a_hundred_runs_of_eight_remedies_that_do_nothing_about_one_recommends_one(
                     [less(noise(), &none[0]), less(noise(), &none[1])]
                 })
                 .collect();
-            tried.iter().any(|victims| is_recommended(victims, 1.0, 8))
+            tried.iter().any(|victims| worth(victims, &[], 8) == Worth::Known(true))
         };
         let runs = (0..1000).filter(&mut recommends).count();
         assert!(runs <= 20, "{count} rounds: {runs} of 1000");

@@ -238,7 +238,9 @@ quantities! {
     storm lower "cpu_machine_percent" "%"
         "CPU time of the streams (or of the command and other programs), kernel threads and \
          interrupts, as a share of one CPU";
-    storm "recommended" "1" "1 if the remedy helps beyond the noise, at a cost within bounds";
+    storm "recommended" "1"
+        "1 if the remedy surely helps enough, at a cost within bounds; 0 within 0 to 1 if that is \
+         not known yet";
     calibration "clock_cost_ns" "ns" "one reading of the clock that stamps requests";
     calibration "clock_precision_ns" "ns" "smallest step of that clock";
     calibration "harness_ns_per_operation" "ns"

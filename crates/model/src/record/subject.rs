@@ -12,7 +12,9 @@ pub use experiment::Experiment;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-pub use storm::{NO_REMEDY, StormStream, TAIL_SHARE};
+pub use storm::{
+    GAIN_MOST, NO_REMEDY, RECOMMENDED_CONFIDENCE, StormStream, TAIL_SHARE, WRITER_LEAST,
+};
 
 /// The method of a change's numbers, where it leaves count, mean, p50, p99 and max of each class of
 /// responses as they are. Those numbers have no interval.

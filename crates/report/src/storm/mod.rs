@@ -7,13 +7,12 @@ mod chart;
 
 use crate::answer::{Answer, Bar, Fact};
 use crate::experiments::{Experiment, Screen};
-use crate::figure::Figure;
 use crate::number::{CANNOT_TELL, ratio_says_nothing, says_nothing, short_count, significant};
 use crate::ranking::Entrant;
 use crate::rows::{self, Column, View, plain};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Finding;
-use model::record::subject::{NO_REMEDY as NONE, Storm, Subject};
+use model::record::subject::{GAIN_MOST, NO_REMEDY as NONE, Storm, Subject, WRITER_LEAST};
 use model::units::{counted, show_fixed, show_time_ns};
 
 const GAIN: &str = "victims gain_ratio";
@@ -52,7 +51,11 @@ const REMEDIES: View<Remedy> = View {
     name: |remedy| remedy.name.clone(),
     show: entry,
     legend: &[
-        ("+", "recommended: helps beyond the noise, and the writer keeps its rate"),
+        (
+            "+",
+            "recommended: leaves 95 % or less, and by its 98 % interval less than all; no clear \
+             harm to reads or commits; the writer keeps 90 % of its rate",
+        ),
         (
             "leaves",
             "mean of the slowest 5 % of reads and commits, as a share of that without a remedy; \
@@ -192,9 +195,6 @@ const MORE: &str = ", and more rounds (--runs) would tell";
 /// A sync hardly raises the p99 of reads if that is surely less than this many times as long.
 const FELT_RATIO: f64 = 1.5;
 
-/// A remedy helps if it leaves no more than this (`analyze::storm`).
-const GAIN_MOST: f64 = 0.95;
-
 /// Of what volumes are compared by.
 const TIMES: [(&str, &str); 3] = [
     ("p99 of reads during a sync", IN_SYNC),
@@ -298,14 +298,15 @@ fn best(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// What is known where no remedy is recommended: that those do not help whose interval has no help
-/// worth having, and nothing of the others.
+/// What is known where no remedy is recommended: whether one surely is not worth it the analysis
+/// says, which needs more for a recommendation than the printed interval has; of the others nothing
+/// is known.
 fn none_helps(rows: &[Row], tried: usize) -> String {
-    let gains = || rows.iter().filter_map(|row| row.figure(GAIN));
-    let is_open = |gain: &&Figure| {
-        gain.low.zip(gain.high).is_none_or(|(low, high)| low <= GAIN_MOST && high >= 1.0)
+    let is_open = |row: &&Row| {
+        let recommended = row.figure(RECOMMENDED);
+        row.figure(GAIN).is_some() && recommended.and_then(|figure| figure.high) != Some(0.0)
     };
-    let open = gains().filter(is_open).count();
+    let open = rows.iter().filter(is_open).count();
     let others = rows.iter().filter(|row| row.key.name != NONE).count() - tried;
     let others = match others {
         0 => String::new(),
@@ -319,15 +320,14 @@ fn none_helps(rows: &[Row], tried: usize) -> String {
         tried if open < tried => format!("{open} of the {tried} remedies help"),
         tried => format!("any of the {tried} remedies helps"),
     };
-    let said = match (open, gains().any(|gain| gain.low.is_some())) {
-        (0, _) if tried == 1 => {
-            "The remedy does not help beyond the noise at an acceptable cost.".to_owned()
-        }
-        (0, _) => {
-            format!("None of the {tried} remedies helps beyond the noise at an acceptable cost.")
-        }
+    let has_interval =
+        rows.iter().any(|row| row.figure(GAIN).is_some_and(|gain| gain.low.is_some()));
+    let said = match (open, has_interval) {
+        (0, _) if tried == 1 => format!("The remedy does not help enough: {}.", enough()),
+        (0, _) => format!("None of the {tried} remedies helps enough: {}.", enough()),
         (_, true) => {
-            format!("Cannot tell yet whether {of_tried} beyond the noise.{}", time_needed(rows))
+            let more = time_needed(rows);
+            format!("Cannot tell yet whether {of_tried} enough for a recommendation.{more}")
         }
         (_, false) => format!(
             "Cannot tell yet whether {of_tried}: one round gives no interval; let it run longer, \
@@ -335,6 +335,16 @@ fn none_helps(rows: &[Row], tried: usize) -> String {
         ),
     };
     said + &others
+}
+
+/// What is asked of a remedy that is recommended.
+fn enough() -> String {
+    format!(
+        "for a recommendation the slowest 5 % of reads and commits take {} or less as long, \
+         neither of them is harmed, and the writer keeps {} of its rate",
+        percent(GAIN_MOST),
+        percent(WRITER_LEAST)
+    )
 }
 
 /// A gain differs from none if its interval is no wider than this to either side.
@@ -385,7 +395,7 @@ mod tests {
     use crate::experiments::Run;
     use crate::sheet::NOTHING;
     use model::record::Interval;
-    use model::record::subject::StormStream;
+    use model::record::subject::{RECOMMENDED_CONFIDENCE, StormStream};
 
     fn finding(remedy: &str, stream: StormStream, quantity: &str, value: f64) -> Finding {
         let subject =
@@ -460,6 +470,14 @@ mod tests {
     }
 
     #[test]
+    fn the_legend_has_the_bounds_that_decide() {
+        let (_, recommended) = REMEDIES.legend[0];
+        for bound in [GAIN_MOST, RECOMMENDED_CONFIDENCE, WRITER_LEAST] {
+            assert!(recommended.contains(&percent(bound)), "{bound}: {recommended}");
+        }
+    }
+
+    #[test]
     fn a_remedy_that_was_refused_says_why() {
         let mut refused = Finding::new(&Subject::this_run(), "rate_operations_per_s", None, 0, "m");
         refused.subject = finding("direct", StormStream::Read, "x", 0.0).subject;
@@ -485,16 +503,23 @@ mod tests {
         let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);
         let open = "Cannot tell yet whether the remedy helps: one round gives no interval";
         assert!(text.contains(open), "{text}");
-        let within = |low, high| {
+        let within = |(low, high), at_most| {
             let mut found = found.clone();
             found[4] = found[4].clone().within(Interval::Comparison, (Some(low), Some(high)));
+            let ends = (Some(0.0), Some(at_most));
+            found[5] = found[5].clone().within(Interval::Comparison, ends);
             EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(200), 40)
         };
-        // A tenth may help or harm; what surely leaves all of it does not help.
-        let text = within(0.9, 1.1);
-        assert!(text.contains("Cannot tell yet whether the remedy helps beyond"), "{text}");
-        let text = within(0.97, 1.0);
-        assert!(text.contains("The remedy does not help beyond"), "{text}");
+        // Whether it surely is none the analysis says.
+        let text = within((0.9, 1.1), 1.0);
+        assert!(text.contains("Cannot tell yet whether the remedy helps enough for"), "{text}");
+        let text = within((0.97, 1.0), 0.0);
+        assert!(text.contains("The remedy does not help enough: for a recommendation"), "{text}");
+        // The table has 95 %, a recommendation needs 98 %: the table alone decides nothing.
+        let text = within((0.5, 0.98), 1.0);
+        assert!(text.contains("Cannot tell yet whether the remedy helps enough for"), "{text}");
+        let text = within((0.5, 0.98), 0.0);
+        assert!(text.contains("The remedy does not help enough: for a recommendation"), "{text}");
         // What had no pass is no remedy that does not help.
         let mut late = finding("direct", StormStream::Read, "rate_operations_per_s", 0.0);
         late.value = None;
