@@ -9,7 +9,7 @@
 //! Non-goals: a process that was made a daemon before anybody looked: it is on its own.
 
 use crate::process::numbers;
-use model::process::Stat;
+use model::process::{Stat, started};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -73,15 +73,20 @@ impl Family {
     }
 
     /// Whether a thread is of one of these processes: it has their parent or their group, which all
-    /// threads of a process share.
+    /// threads of a process share. A number that somebody else has by now is none of theirs.
     pub fn has(&self, thread: &Stat) -> bool {
-        self.known.contains_key(&thread.parent) || self.known.contains_key(&thread.group)
+        let is_known = |pid: u32| {
+            let known = self.known.get(&pid);
+            known.is_some_and(|known| started(pid).is_none_or(|now| now == *known))
+        };
+        is_known(thread.parent) || is_known(thread.group)
     }
 
     /// Adds the children of those that are known, who is in a process group of one of them, and
     /// theirs.
     fn grow(&mut self, living: &BTreeMap<u32, Stat>) {
         let known = &mut self.known;
+        known.retain(|pid, started| living.get(pid).is_none_or(|now| now.started == *started));
         loop {
             let has_parent = |stat: &Stat| {
                 let parent = known.get(&stat.parent).zip(living.get(&stat.parent));
@@ -155,6 +160,25 @@ mod tests {
         assert!(!own.has(&Stat::of(1).unwrap()));
         end_tree(child.id(), Duration::from_secs(60));
         assert!(others.iter().all(is_gone) && !child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_number_that_another_process_has_by_now_is_of_no_family() {
+        use std::os::unix::process::CommandExt as _;
+        let own = std::process::id();
+        let mut child = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let of_child = Stat::of(child.id()).unwrap();
+        let family = |pid, started| Family { known: BTreeMap::from([(pid, started)]) };
+        let (began, child_began) = (started(own).unwrap(), of_child.started);
+        for (pid, started) in [(own, began), (child.id(), child_began)] {
+            assert!(family(pid, started).has(&of_child), "by its parent, or its group");
+            let mut earlier = family(pid, started - 1);
+            assert!(!earlier.has(&of_child));
+            earlier.look();
+            assert!(earlier.known.is_empty(), "{earlier:?}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

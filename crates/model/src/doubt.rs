@@ -185,6 +185,7 @@ codes! {
     TestBedExceedsKernel "test_bed_exceeds_kernel" ["workers_ms" "kernel_ms"];
     CommitTooQuick "commit_too_quick" ["p50_ns" "least_ns"];
     NoFlush "no_flush" ["commits"];
+    WhoseUntold "whose_untold" ["percent"];
     SettingChanged "setting_changed" ["what"];
     SettingLeft "setting_left" ["what" "process"];
     DeviceLate "device_late" ["mean_ns" "p99_ns" "response_ns"];

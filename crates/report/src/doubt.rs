@@ -54,6 +54,8 @@ sentences! {
         rotational flag is wrong"
     NoFlush "no flush reached the device in {commits} commits: its cache counts as write-through, \
         or the file system does not flush"
+    WhoseUntold "{percent:.0} % of the reads and commits are of programs that ended before lbolt \
+        could tell whose they are: the command's, or others'"
     SettingChanged "another program changed a setting during the run: {what}"
     SettingLeft "a killed lbolt (process {process}) left a setting changed: {what}; lbolt doctor \
         --clean puts it back"

@@ -253,7 +253,8 @@ impl Surroundings for Machine {
             ];
             Doubt::new(Code::DeviceLate, values)
         });
-        changed.chain(late).collect()
+        let untold = self.beside.as_ref().and_then(Beside::doubt);
+        changed.chain(late).chain(untold).collect()
     }
 }
 

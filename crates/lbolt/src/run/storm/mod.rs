@@ -7,6 +7,7 @@ mod folded;
 mod luck;
 mod machine;
 mod predicted;
+mod seen;
 
 use super::directory::RunPlace;
 use super::parameter_samples::Samples;
@@ -47,9 +48,8 @@ pub(crate) fn run(resolved: &ResolvedStorm, place: &RunPlace) -> anyhow::Result<
     };
     match &resolved.place {
         StormPlace::System(system) => {
-            let beside = (!plan.command.is_empty()).then(|| {
-                Beside::new(&plan.command, &plan.systems[0].target, bench.control.clone())
-            });
+            let beside =
+                (!plan.command.is_empty()).then(|| Beside::new(plan, bench.control.clone()));
             storm(system, None, machine(None, beside)).run_in(info, place, bench)
         }
         StormPlace::Simulated(device, system) => {
