@@ -10,7 +10,8 @@ use host::device::Tree;
 use host::group::{self, Group};
 use host::remedy::{MountOption, Place, Remedy};
 use host::remount;
-use host::settings::{Setting, Snapshot};
+use host::settings::{Setting, SettingError, Snapshot};
+use messages::output::note;
 use model::doubt::{Code, Doubt};
 use model::seam::{PreparedTarget, SubjectError};
 use sim::kernel::Layout;
@@ -35,6 +36,8 @@ pub(super) struct Machine {
     remounts: Vec<String>,
     /// As all was before anything was changed.
     before: Option<Snapshot>,
+    /// How that is put back: [`Snapshot::restore`], but in tests.
+    restore: fn(&Snapshot) -> Result<Vec<Setting>, SettingError>,
     /// As the present remedy has it.
     expected: Snapshot,
     /// The note of what was; dropped after all is put back.
@@ -55,6 +58,7 @@ impl Machine {
             group: None,
             remounts: vec![],
             before: None,
+            restore: Snapshot::restore,
             expected: Snapshot::default(),
             kept: None,
         }
@@ -106,7 +110,7 @@ impl Machine {
         }
         match &self.before {
             Some(before) => {
-                before.restore().map(drop).map_err(|error| format!("failed to {error}"))
+                (self.restore)(before).map(drop).map_err(|error| format!("failed to {error}"))
             }
             None => Ok(()),
         }
@@ -163,22 +167,22 @@ impl Machine {
         Ok(())
     }
 
-    fn apply(&mut self, settings: &[Setting]) -> Result<(), String> {
+    /// Writes all of these, or none where one of them could not be put back.
+    fn apply(&self, settings: &[Setting]) -> Result<(), String> {
         // A scheduler's own settings go with it.
         let is_of_scheduler =
             |of: &Setting| of.path.components().any(|part| part.as_os_str() == "iosched");
-        for setting in settings {
-            let is_noted =
-                self.before.iter().flat_map(|all| &all.0).any(|was| was.path == setting.path);
-            if !is_noted && !is_of_scheduler(setting) {
-                return Err(format!(
-                    "what {} says now cannot be read, so it could not be put back",
-                    setting.path.display()
-                ));
-            }
-            setting.apply().map_err(|error| format!("failed to {error}"))?;
+        let is_noted =
+            |of: &Setting| self.before.iter().flat_map(|all| &all.0).any(|was| was.path == of.path);
+        if let Some(unnoted) = settings.iter().find(|of| !is_noted(of) && !is_of_scheduler(of)) {
+            return Err(format!(
+                "{} could not be put back: it cannot be read or written now, or has a value that \
+                 lbolt does not know",
+                unnoted.path.display()
+            ));
         }
-        Ok(())
+        let apply = |of: &Setting| of.apply().map_err(|error| format!("failed to {error}"));
+        settings.iter().try_for_each(apply)
     }
 }
 
@@ -288,9 +292,17 @@ impl Load for Machine {
 }
 
 impl Machine {
+    /// Has passes run in it, and puts all back when they have ended, however that was: what is made
+    /// of the records takes its time, and the machine is others', too.
+    pub(super) fn around<T>(&mut self, passes: impl FnOnce(&mut Self) -> T) -> T {
+        let ran = passes(self);
+        self.end().unwrap_or_else(|not_put_back| note(&not_put_back));
+        ran
+    }
+
     /// All is put back before the note goes; what could not be keeps it.
     /// Errors: what could not, in a sentence.
-    pub(super) fn end(&mut self) -> Result<(), String> {
+    fn end(&mut self) -> Result<(), String> {
         // The load ends first: nothing of it is to see settings change.
         self.beside = None;
         // The mount has ended with its subject.
@@ -305,5 +317,83 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    thread_local! {
+        /// What was put back, were it this machine's.
+        static RESTORED: RefCell<Vec<Snapshot>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn restored() -> Vec<Snapshot> {
+        RESTORED.take()
+    }
+
+    /// No machine has that disk.
+    fn setting(name: &str) -> Setting {
+        let path = Path::new("/sys/block/no-such-disk/queue").join(name);
+        Setting { path, value: "8".into() }
+    }
+
+    /// A machine that noted how these are, and puts nothing back but in `RESTORED`.
+    fn machine(run: &Path, noted: &[&str]) -> Machine {
+        let mut machine = Machine::new(None, run);
+        machine.before = Some(Snapshot(noted.iter().copied().map(setting).collect()));
+        machine.restore = |before| {
+            RESTORED.with_borrow_mut(|all| all.push(before.clone()));
+            Ok(vec![])
+        };
+        machine
+    }
+
+    #[test]
+    fn settings_are_put_back_when_the_passes_have_ended_however_that_was() {
+        let run = tempfile::tempdir().unwrap();
+        for outcome in [Ok(()), Err("interrupted")] {
+            let mut machine = machine(run.path(), &["nr_requests"]);
+            let passes = |machine: &mut Machine| {
+                assert!(machine.before.is_some() && restored().is_empty(), "not before");
+                outcome
+            };
+            assert_eq!(machine.around(passes), outcome);
+            // Now, while the machine is still there: the analysis comes next.
+            assert_eq!(restored(), [Snapshot(vec![setting("nr_requests")])]);
+            drop(machine);
+            assert!(restored().is_empty(), "once");
+        }
+        drop(machine(run.path(), &["nr_requests"]));
+        assert_eq!(restored().len(), 1, "what unwinds puts back, too");
+    }
+
+    #[test]
+    fn what_could_not_be_put_back_is_said() {
+        let run = tempfile::tempdir().unwrap();
+        let mut machine = machine(run.path(), &["nr_requests"]);
+        machine.restore = |_| Err(SettingError::Unknown { path: "nr_requests".into() });
+        let said = machine.end().unwrap_err();
+        assert!(said.starts_with("failed to change nr_requests"), "{said}");
+        assert_eq!(machine.end(), Ok(()), "it has ended");
+    }
+
+    #[test]
+    fn a_setting_that_was_not_noted_is_not_changed_and_none_beside_it() {
+        let run = tempfile::tempdir().unwrap();
+        let machine = machine(run.path(), &["nr_requests"]);
+        let apply = |names: &[&str]| {
+            let settings: Vec<Setting> = names.iter().copied().map(setting).collect();
+            machine.apply(&settings).unwrap_err()
+        };
+        let refused = apply(&["nr_requests", "wbt_lat_usec"]);
+        assert!(refused.contains("queue/wbt_lat_usec could not be put back"), "{refused}");
+        // It would be written, and the disk is not there.
+        for names in [&["nr_requests"], &["iosched/fifo_batch"]] {
+            let tried = apply(names);
+            assert!(tried.starts_with("failed to write 8 to /sys/block/no-such-disk"), "{tried}");
+        }
     }
 }

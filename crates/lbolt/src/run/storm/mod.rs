@@ -21,7 +21,6 @@ use crate::run::device::ModelDevice;
 use beside::Beside;
 use experiment::storm::{Plan, run_system};
 use machine::Machine;
-use messages::output::note;
 use model::record::{Experiment as Kind, Finding, Sample, Subject};
 use model::run::RunInfo;
 use model::workload::Access;
@@ -200,13 +199,11 @@ impl Experiment for Storm<'_> {
             });
         };
         let mut machine = machine.borrow_mut();
-        let ran =
+        machine.around(|machine| {
             session.on_system(self.system, column, tracer(false), |subject, clock, session| {
-                run_system(subject, column, self.plan, (clock, &mut *machine), session)
-            });
-        // Now: what is made of the records takes its time, and the machine is others', too.
-        machine.end().unwrap_or_else(|not_put_back| note(&not_put_back));
-        ran?;
+                run_system(subject, column, self.plan, (clock, machine), session)
+            })
+        })?;
         if let Some(plan) = machine.plan() {
             self.predict(plan, machine.layout().cloned(), column);
         }
