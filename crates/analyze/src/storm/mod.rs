@@ -10,7 +10,7 @@
 //! a percentile of some hundred. A remedy is recommended if the gain is beyond the noise and worth
 //! it, and what it costs the writer and each victim is within bounds ([`GAIN_MOST`],
 //! [`WRITER_LEAST`]). Whether one that is not recommended is surely none is published, too: the
-//! printed intervals cannot tell, for a recommendation needs more than they do ([`Worth`]).
+//! printed intervals cannot tell, for a recommendation needs more than they do.
 //!
 //! Non-goals: what happened in a storm (`verdict::response`, from the trace).
 

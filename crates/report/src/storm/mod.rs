@@ -317,6 +317,7 @@ fn none_helps(rows: &[Row], tried: usize) -> String {
     };
     let of_tried = match tried {
         1 => "the remedy helps".to_owned(),
+        tried if open == 1 => format!("1 of the {tried} remedies helps"),
         tried if open < tried => format!("{open} of the {tried} remedies help"),
         tried => format!("any of the {tried} remedies helps"),
     };
@@ -520,6 +521,18 @@ mod tests {
         assert!(text.contains("Cannot tell yet whether the remedy helps enough for"), "{text}");
         let text = within((0.5, 0.98), 0.0);
         assert!(text.contains("The remedy does not help enough: for a recommendation"), "{text}");
+        // One of several, of which the others surely do not help.
+        let mut two = found.clone();
+        let none = (Some(0.0), Some(0.0));
+        two.extend([
+            finding("kyber", StormStream::Victims, "gain_ratio", 2.0)
+                .within(Interval::Comparison, (Some(1.9), Some(2.1))),
+            finding("kyber", StormStream::Victims, "recommended", 0.0)
+                .within(Interval::Comparison, none),
+        ]);
+        two[4] = two[4].clone().within(Interval::Comparison, (Some(0.9), Some(1.1)));
+        let text = EXPERIMENT.first(&Run { findings: &two, rows: &[] }, Some(200), 40);
+        assert!(text.contains("whether 1 of the 2 remedies helps enough for"), "{text}");
         // What had no pass is no remedy that does not help.
         let mut late = finding("direct", StormStream::Read, "rate_operations_per_s", 0.0);
         late.value = None;

@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn a_window_of_which_much_may_be_others_is_doubted() {
         let mut seen = seen(&[(0, 10); 96], &[]);
-        let add = |seen: &mut Seen, count| {
+        let add = |seen: &mut Seen, count: u64| {
             (0..count).for_each(|_| seen.add_read(&Whose::Gone, (0, 10)));
         };
         add(&mut seen, 4);
