@@ -7,6 +7,7 @@
 
 use super::caretaker;
 use crate::End;
+use host::drive::Control;
 use messages::fault::{Fault, failure};
 use messages::output::note;
 use model::process::Started;
@@ -17,6 +18,9 @@ use std::time::Duration;
 
 /// How long a command may take to end when it is asked to.
 pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether one that is waited for has ended.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// In the environment of a COMMAND: of which process it is ([`mark`]).
 pub const MARK: &str = "LBOLT_COMMAND_OF";
@@ -104,20 +108,24 @@ impl Load {
         self.status
     }
 
-    /// When the records are written: ends a command that still runs; one that a flight recorder
-    /// watched is left to its own end.
-    pub fn end(&mut self, end: &End) {
+    /// Leaves it to its own end, until the user wants to stop.
+    pub fn wait(&mut self, control: &Control) {
+        while self.child.is_some() && !self.is_over() && !control.is_stopped() {
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Ends a command that still runs.
+    pub fn end(&mut self) {
         if self.is_over() {
             return;
         }
         let Some(child) = &mut self.child else { return };
-        if !matches!(end, End::Trigger(_)) {
-            let held = host::end_tree(child.id(), PATIENCE);
-            if let Some(sentence) = of_held(&held) {
-                note(&sentence);
-            }
-            self.is_held = held.contains(&child.id());
+        let held = host::end_tree(child.id(), PATIENCE);
+        if let Some(sentence) = of_held(&held) {
+            note(&sentence);
         }
+        self.is_held = held.contains(&child.id());
         if !self.is_held {
             self.status = child.wait().ok();
         }
@@ -134,7 +142,7 @@ impl Load {
 impl Drop for Load {
     /// A command whose capture failed does not go on alone.
     fn drop(&mut self) {
-        self.end(&End::Signal);
+        self.end();
     }
 }
 

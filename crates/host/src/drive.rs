@@ -36,6 +36,11 @@ impl Control {
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+
+    /// What was to stop has stopped: a further signal is for what is left to do.
+    pub fn go_on(&self) {
+        self.stop.store(false, Ordering::Relaxed);
+    }
 }
 
 /// The longest that a job sleeps before it looks whether it is to stop.

@@ -352,8 +352,11 @@ fn each_part_of_a_note_is_seen_to_and_each_that_failed_is_told() {
     for path in [&first, &other] {
         std::fs::remove_file(path.join("precious")).unwrap();
     }
-    assert_eq!(lab.run("doctor --clean").code, 0);
+    let clean = lab.run("doctor --clean");
+    assert_eq!(clean.code, 0);
     // Its disk may be mounted again.
+    let waits = format!("{} is not there now, perhaps because", away.display());
+    assert!(clean.out.contains(&waits) && !clean.out.contains("left nothing"), "{}", clean.out);
     let left: Vec<_> = std::fs::read_dir(lab.notes()).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(left, [lab.notes().join(format!("{NOBODY}-1-1.json"))]);
     std::fs::remove_file(&left[0]).unwrap();

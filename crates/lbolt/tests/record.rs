@@ -247,6 +247,30 @@ fn root_the_flight_recorder_writes_nothing_when_nothing_happens_and_writes_on_a_
 }
 
 #[test]
+fn root_a_signal_ends_a_flight_recorder_that_waits_for_its_command() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let line = format!("{}; : > ready; exec sleep 9999", dd_reads(&device.node, 10));
+    let words = format!("record -d {} -o run --keep 60s", device.node);
+    if able(lab.run(&format!("{words} --duration 100ms"))).is_none() {
+        return;
+    }
+    let mut running = until_ready(&lab, &words, &line);
+    let err = running.err_path();
+    running.signal(rustix::process::Signal::USR1);
+    let pid = running.until("what it waits for", || {
+        let said = std::fs::read_to_string(&err).unwrap();
+        let (_, pid) = said.split_once("waiting until the command ends (process ")?;
+        Some(pid.split_once(')')?.0.to_owned())
+    });
+    running.signal(rustix::process::Signal::TERM);
+    let ended = running.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(!std::path::Path::new("/proc").join(pid).exists());
+    assert!(rows(&lab.path("run")).0.len() >= 10);
+}
+
+#[test]
 fn root_time_and_a_signal_end_a_capture_and_its_records_are_whole() {
     let lab = Lab::new();
     let Some(device) = Loop::new(&lab, "image") else { return };

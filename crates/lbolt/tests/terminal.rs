@@ -128,3 +128,26 @@ fn root_seconds_that_were_asked_for_are_written_though_top_is_left_at_once() {
     drop(top);
     lab.assert_clean();
 }
+
+#[test]
+fn root_a_signal_ends_top_though_the_capture_does_not_end_after_it_was_left() {
+    let lab = Lab::new();
+    let Some(mut top) = begun(&lab, "") else { return };
+    // What captures hangs, as it may in the kernel.
+    kill_process(top.capture, Signal::STOP).unwrap();
+    top.script.child.stdin.as_mut().unwrap().write_all(b"q").unwrap();
+    let out = top.script.out_path();
+    wait_for("the terminal is given back", || {
+        let screen = fs::read(&out).unwrap();
+        String::from_utf8_lossy(&screen).contains("\u{1b}[?1049l").then_some(())
+    });
+    // The first one may come before it is looked for.
+    wait_for("the end by a signal", || {
+        let _ = kill_process(top.top, Signal::TERM);
+        (!is_alive(top.top)).then_some(())
+    });
+    kill_process(top.capture, Signal::CONT).unwrap();
+    top.assert_ends("the end of what captures");
+    drop(top);
+    lab.assert_clean();
+}

@@ -111,6 +111,17 @@ impl Signals {
         Ok(signals)
     }
 
+    /// From now on one that asks for the end ends the process: the terminal is given back, and
+    /// what is still waited for need not come.
+    pub fn end_at_once(&self) -> Result<(), TopError> {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let at_once = Arc::new(AtomicBool::new(true));
+            signal_hook::flag::register_conditional_shutdown(signal, 130, at_once)
+                .map_err(TopError::Signals)?;
+        }
+        Ok(())
+    }
+
     /// Whether one asked for the end.
     pub fn ended(&self) -> bool {
         self.ends.load(Ordering::Relaxed)

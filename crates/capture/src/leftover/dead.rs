@@ -131,8 +131,13 @@ impl Dead {
         let mut is_all = true;
         for scratch in &self.note.scratch {
             if scratch.parent().is_some_and(|parent| !parent.exists()) {
-                // Its disk may not be mounted just now: the note stays.
                 is_all = false;
+                cleaned.kept.push(format!(
+                    "{} is not there now, perhaps because its disk is not mounted; if it is gone \
+                     for good, remove {}",
+                    scratch.display(),
+                    self.path().display()
+                ));
                 continue;
             }
             let removed = Left::open(scratch).and_then(|left| left.map(Left::remove).transpose());
@@ -140,7 +145,7 @@ impl Dead {
         }
         for path in self.note.devices() {
             let unused = |error| still_used(path).unwrap_or_else(|| format!("{error}"));
-            cleaned.failed.extend(host::served::remove(path).map_err(unused).err());
+            cleaned.take(path, host::served::remove(path).map(|()| true).map_err(unused));
         }
         let is_here = self.note.boot == boot_id();
         for path in self.note.groups.iter().filter(|path| is_here && path.exists()) {
@@ -158,11 +163,19 @@ pub struct Cleaned {
     pub restored: Vec<Setting>,
     /// What was removed.
     pub removed: Vec<PathBuf>,
+    /// Sentences on what may come again: its note stays.
+    pub kept: Vec<String>,
     /// What could not be seen to: sentences.
     pub failed: Vec<String>,
 }
 
 impl Cleaned {
+    /// Whether there was nothing to see to.
+    pub fn is_nothing(&self) -> bool {
+        let Self { restored, removed, kept, failed } = self;
+        restored.is_empty() && removed.is_empty() && kept.is_empty() && failed.is_empty()
+    }
+
     fn take(&mut self, path: &Path, removed: Result<bool, String>) {
         match removed {
             Ok(was_there) => self.removed.extend(was_there.then(|| path.to_owned())),

@@ -4,7 +4,6 @@ use super::{note, print, print_json};
 use crate::resolve::device::DevicePlan;
 use crate::run::device::ModelDevice;
 use crate::run::session::control;
-use capture::End;
 use capture::load::Load;
 use cli::DeviceOptions;
 use host::drive::Control;
@@ -101,14 +100,10 @@ fn run_command(
 ) -> anyhow::Result<ExitStatus> {
     let mut load = Load::new(command).env("LBOLT_DEVICE", device.path());
     load.begin()?;
-    while !load.is_over() {
-        if control.is_stopped() {
-            load.end(&End::Signal);
-        }
-        std::thread::sleep(LOOK);
-    }
+    load.wait(control);
+    load.end();
     // What ended the command does not end this one before it has tidied up.
-    control.stop.store(false, Ordering::Relaxed);
+    control.go_on();
     load.status().ok_or_else(|| failure(Fault::Io, "failed to wait for the command"))
 }
 
@@ -119,7 +114,7 @@ fn wait_for_users(device: &mut ModelDevice, control: &Control) {
          with I/O errors for its users",
         device.path().display()
     ));
-    control.stop.store(false, Ordering::Relaxed);
+    control.go_on();
     while device.is_attached() && !control.is_stopped() && !device.is_over() {
         std::thread::sleep(LOOK);
     }

@@ -303,15 +303,18 @@ fn clean_after(dead: &Dead, failed: &mut Vec<String>) -> anyhow::Result<()> {
     }
     // Its note stays for a command that goes on.
     let cleaned = dead.clean(failed.len() == failed_before);
+    if failed.len() == failed_before && cleaned.is_nothing() && commands.is_empty() {
+        print_line(&format!("killed {run} left nothing to clean"))?;
+    }
     failed.extend(cleaned.failed);
     for Setting { path, value } in &cleaned.restored {
         print_line(&format!("set {} back to {value} ({run})", path.display()))?;
     }
-    if failed.len() == failed_before && cleaned.removed.is_empty() && commands.is_empty() {
-        print_line(&format!("killed {run} left nothing to clean"))?;
+    for path in &cleaned.removed {
+        print_line(&format!("removed {} ({run})", path.display()))?;
     }
-    for scratch in &cleaned.removed {
-        print_line(&format!("removed {} ({run})", scratch.display()))?;
+    for sentence in &cleaned.kept {
+        print_line(&format!("{sentence} ({run})"))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::print;
 use super::report::put;
 use crate::resolve::history::Known;
 use crate::run::fleet::{Inputs, gather};
-use crate::run::session::reading_control;
+use crate::run::session::{control, reading_control};
 use ::verdict::fleet::Asked;
 use cli::{FleetOptions, Format};
 use messages::fault::{Fault, failure};
@@ -25,7 +25,8 @@ pub(super) fn run(options: &FleetOptions) -> anyhow::Result<()> {
         return print(SPARK_SCRIPT);
     }
     host::memory::keep_freed();
-    let control = reading_control()?;
+    // A page is written whole, or not at all.
+    let control = if options.page.is_some() { control()? } else { reading_control()? };
     let inputs = Inputs::open(&options.paths, &control)?;
     let Some(span_unix_ns) = inputs.span() else {
         inputs.notes().iter().for_each(|said| note(said));

@@ -8,7 +8,7 @@ use crate::run::directory::RunPlace;
 use crate::run::requests::{RequestsRun, Taken};
 use crate::run::session::control;
 use ::verdict::selection::Selection;
-use analysis::response::analyse;
+use analysis::response::{Analysed, analyse};
 use capture::condition::armed;
 use capture::gate::Gate;
 use capture::load::Load;
@@ -23,6 +23,7 @@ use host::drive::Control;
 use messages::fault::{Fault, failure, unable};
 use messages::output::terminal_width;
 use messages::ticker::Ticker;
+use model::quote;
 use model::record::Finding;
 use model::record::requests::Provenance;
 use model::units::counted;
@@ -116,7 +117,7 @@ fn record(
     };
     if last.is_some() && !matches!(end, End::Trigger(_)) {
         run.discard();
-        load.end(&end);
+        load.end();
         return Err(nothing_happened(&end));
     }
     let refused = match last {
@@ -129,13 +130,22 @@ fn record(
     let (provenance, more) = (ended.provenance, [ended.costs, ended.checks].concat());
     run.set_context(ended.context);
     let taken = run.finish(state, &provenance, &ended.commands, |d| ended.devices.name(d), more)?;
-    // The records are whole now, however long the command still takes.
+    // The records are whole now, however long the command and the analysis still take; a signal
+    // that ended the capture was for that alone.
     match &end {
         End::Trigger(why) => say(&format!("written because {why}")),
-        _ => load.end(&end),
+        _ => load.end(),
     }
-    let printed = conclude(options, &taken, &provenance, &path);
-    load.end(&end);
+    if end == End::Signal {
+        control.go_on();
+    }
+    let printed = conclude(options, &taken, &provenance, &path, control);
+    // The command that a flight recorder watched is left to its own end.
+    if let (false, Some(pid)) = (load.is_over(), load.pid()) {
+        say(&format!("waiting until the command ends (process {pid}); Ctrl-C ends it"));
+        load.wait(control);
+    }
+    load.end();
     done?;
     load.complaint(&end).map_or(printed, |sentence| Err(failure(Fault::Io, sentence)))
 }
@@ -216,12 +226,24 @@ fn conclude(
     taken: &Taken,
     provenance: &Provenance,
     path: &Path,
+    control: &Arc<Control>,
 ) -> anyhow::Result<()> {
-    // Whatever becomes of the analysis, the records are whole: what was lost and where they are.
-    let printed = text(options, taken, path).and_then(|text| print(&text));
+    let gate = Gate::new(control);
+    let shown = gate.clone();
+    let ticker =
+        Ticker::reading(move || format!("{} requests; the records are whole", shown.rows()));
+    let mut analysed = analyse(&TraceOptions::own(path), Selection::default(), &gate);
+    drop(ticker);
+    // Whatever becomes of the analysis, the records are whole: what was captured and lost, and
+    // where they are.
+    let findings = analysed.as_mut().map_or_else(|_| vec![], Analysed::findings);
+    let printed = text(options, taken, &findings).and_then(|text| print(&text));
     lost(provenance).iter().for_each(|sentence| say(sentence));
+    if analysed.is_err() {
+        say(&format!("no verdict; to get it: lbolt response {}", quote::path(path)));
+    }
     let paged = kept(path, &options.output);
-    printed.and(paged)
+    printed.and(analysed.map(drop)).and(paged)
 }
 
 /// How many events were lost and why, as far as that was counted, and what may be missing besides.
@@ -255,28 +277,26 @@ fn lost(provenance: &Provenance) -> Vec<String> {
     told.into_iter().chain(uncounted).collect()
 }
 
-/// The verdict's screen and what the capture says of itself, or the findings in another format.
-fn text(options: &RecordOptions, taken: &Taken, path: &Path) -> anyhow::Result<String> {
-    let gate = Gate::default();
-    let ticker = super::response::progress(gate.clone());
-    let analysed = analyse(&TraceOptions::own(path), Selection::default(), &gate);
-    drop(ticker);
-    let mut analysed = analysed?;
-    let findings = analysed.findings();
+/// The verdict's screen, where there is one, and what the capture says of itself; or the findings
+/// in another format.
+fn text(options: &RecordOptions, taken: &Taken, findings: &[Finding]) -> anyhow::Result<String> {
     if options.all || options.output.format != Format::Table {
         // The capture's own counts, and what the analysis finds besides.
-        let is_known = |finding: &Finding| {
+        let is_known = |finding: &&Finding| {
             let mut own = taken.findings.iter();
             own.any(|own| own.subject == finding.subject && own.quantity == finding.quantity)
         };
         let mut all = taken.findings.clone();
-        all.extend(findings.into_iter().filter(|finding| !is_known(finding)));
+        all.extend(findings.iter().filter(|finding| !is_known(finding)).cloned());
         return render(&taken.info, (&all, &[]), options.output.format);
     }
     let (shown, width) = (Shown::default(), terminal_width());
     let of_capture = report::capture_text(&visible_findings(&taken.findings), limited(width));
+    if findings.is_empty() {
+        return Ok(format!("{of_capture}\n"));
+    }
     let below = of_capture.lines().count() + 1;
-    let findings = visible_findings(&findings);
+    let findings = visible_findings(findings);
     let screen = report::verdict::screen_above(&findings, &shown, width, below);
     Ok(format!("{screen}\n{of_capture}\n"))
 }
@@ -324,6 +344,30 @@ fn progress(live: Arc<Live>) -> Ticker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_stops_the_analysis_has_the_records_and_what_was_captured() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let words = ["lbolt".as_ref(), "record".as_ref(), "-o".as_ref(), path.as_os_str()];
+        let parsed = <cli::Cli as clap::Parser>::try_parse_from(words).unwrap();
+        let cli::Command::Record(options) = parsed.command else { panic!("no record") };
+        let place = RunPlace::of(&options.output, "record");
+        let mut run = RequestsRun::begin("record", &place, Value::Null, Gate::default()).unwrap();
+        let row = Request { request_id: 1, completed_ns: Some(1), ..Request::default() };
+        run.rows().push(&row, &Commands::default()).unwrap();
+        let known = Provenance::default();
+        let name = |_| "sda".to_owned();
+        let taken = run.finish("finished", &known, &Commands::default(), name, vec![]).unwrap();
+        let control = Arc::new(Control::default());
+        control.stop.store(true, Ordering::Relaxed);
+        let stopped = conclude(&options, &taken, &known, &path, &control).unwrap_err();
+        assert!(stopped.to_string().contains("nothing was analysed"), "{stopped}");
+        let captured = text(&options, &taken, &[]).unwrap();
+        assert!(captured.contains("requests"), "{captured}");
+        control.go_on();
+        conclude(&options, &taken, &known, &path, &control).unwrap();
+    }
 
     #[test]
     fn the_reason_of_a_loss_is_the_one_that_was_counted() {

@@ -85,7 +85,7 @@ fn of_screen(options: &TopOptions) -> top::Options {
 
 /// Until the user quits. The terminal has a thread of its own, which nothing waits for: whatever
 /// keeps it, the capture ends when it is to end.
-fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
+fn on_terminal(options: &TopOptions, mut watching: Watching) -> anyhow::Result<()> {
     let failed = |error| failure(Fault::Io, format!("failed to {error}; try --batch"));
     let (give, rows) = sync_channel(QUEUE);
     let (act, actions) = channel();
@@ -94,7 +94,7 @@ fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
     let named = std::thread::Builder::new().name("lbolt-screen".into());
     let screen = named.spawn(move || top::run(screen, &caught, rows, act));
     let screen = screen.map_err(unable("start a thread"))?;
-    let ended = take(options, watching, &signals, give, &actions);
+    let taken = take(options, &mut watching, &signals, give, &actions);
     let began = Instant::now();
     while !screen.is_finished() && began.elapsed() < TO_LEAVE {
         std::thread::sleep(LOOK / 10);
@@ -103,20 +103,22 @@ fn on_terminal(options: &TopOptions, watching: Watching) -> anyhow::Result<()> {
         let shown = screen.join().map_err(|_| anyhow::anyhow!("the terminal's thread ended"))?;
         shown.map_err(failed)?;
     }
-    ended?.iter().for_each(|sentence| note(sentence));
+    taken?;
+    signals.end_at_once().map_err(failed)?;
+    last(options, watching)?.iter().for_each(|sentence| note(sentence));
     Ok(())
 }
 
 /// Gives the screen what comes, and does what it asks for, until it is gone or a signal came.
 /// While the screen takes nothing, nothing is taken from the capture either, which then adds up
-/// what comes. Gives back what became of seconds that were asked for and came after the screen.
+/// what comes. Then the capture is asked to end.
 fn take(
     options: &TopOptions,
-    mut watching: Watching,
+    watching: &mut Watching,
     signals: &Signals,
     give: SyncSender<top::Message>,
     actions: &Receiver<Action>,
-) -> anyhow::Result<Vec<String>> {
+) -> anyhow::Result<()> {
     let mut began = None;
     let mut waiting: VecDeque<top::Message> = VecDeque::new();
     let say = top::Message::Say;
@@ -162,6 +164,12 @@ fn take(
         }
     }
     watching.order(Order::Stop);
+    Ok(())
+}
+
+/// Until the capture has ended: what became of seconds that were asked for and came after the
+/// screen.
+fn last(options: &TopOptions, watching: Watching) -> anyhow::Result<Vec<String>> {
     let mut sentences = Vec::new();
     for message in watching.messages.iter() {
         match message {
