@@ -89,6 +89,8 @@ impl<'r, R> Listing<'r, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footnote::Note;
+    use crate::number::CANNOT_TELL;
 
     #[test]
     fn texts_stand_in_their_columns_and_notes_below() {
@@ -103,5 +105,26 @@ mod tests {
             published\nbb      10\n\none note\n";
         assert_eq!(sheet.text(None), expected);
         assert!(sheet.markdown().contains("| bb | 10 |"));
+    }
+
+    #[test]
+    fn names_in_markdown_are_text_wherever_they_stand() {
+        let name = || "*a*_<b>".to_owned();
+        let sheet = Listing::of(&[()])
+            .label("name", |()| name())
+            .figure("", "rate", |()| CANNOT_TELL.to_owned())
+            .sheet(name());
+        let sheet = Sheet {
+            before: vec![("differs", name())],
+            legend: vec![("rate", name())],
+            notes: Footnotes::of([Note::said(&name())]),
+            would_tell: name(),
+            ..sheet.with_notes([name()])
+        };
+        let text = sheet.markdown();
+        let escaped = r"\*a\*\_\<b>";
+        assert!(text.starts_with(&format!("**{escaped}**\n")), "{text}");
+        assert_eq!(text.matches(escaped).count(), 7, "{text}");
+        assert!(!text.contains("*a*") && !text.contains("_<"), "{text}");
     }
 }

@@ -147,31 +147,3 @@ fn listed(pairs: &[(&str, String)]) -> String {
     };
     pairs.iter().map(line).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::footnote::Note;
-    use crate::listing::Listing;
-
-    #[test]
-    fn names_in_markdown_are_text_wherever_they_stand() {
-        let name = || "*a*_<b>".to_owned();
-        let sheet = Listing::of(&[()])
-            .label("name", |()| name())
-            .figure("", "rate", |()| CANNOT_TELL.to_owned())
-            .sheet(name());
-        let sheet = Sheet {
-            before: vec![("differs", name())],
-            legend: vec![("rate", name())],
-            notes: Footnotes::of([Note::said(&name())]),
-            would_tell: name(),
-            ..sheet.with_notes([name()])
-        };
-        let text = sheet.markdown();
-        let escaped = r"\*a\*\_\<b>";
-        assert!(text.starts_with(&format!("**{escaped}**\n")), "{text}");
-        assert_eq!(text.matches(escaped).count(), 7, "{text}");
-        assert!(!text.contains("*a*") && !text.contains("_<"), "{text}");
-    }
-}

@@ -12,7 +12,6 @@ use messages::fault::{Fault, failure, unable};
 use model::units::show_time_ns;
 use report::show_bytes;
 use std::process::ExitStatus;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often it is looked whether it is over.

@@ -79,7 +79,7 @@ fn record(
     options: &RecordOptions,
     devices: &Devices,
     place: &RunPlace,
-    control: &Control,
+    control: &Arc<Control>,
     load: &mut Load,
     slowdown: Option<Finding>,
 ) -> anyhow::Result<()> {
@@ -344,6 +344,7 @@ fn progress(live: Arc<Live>) -> Ticker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::record::{Commands, Request};
 
     #[test]
     fn whoever_stops_the_analysis_has_the_records_and_what_was_captured() {
