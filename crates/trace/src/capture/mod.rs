@@ -466,8 +466,8 @@ impl Capture {
     /// Errors: a kernel that refuses.
     pub fn losses(&self) -> Result<Losses, CaptureError> {
         let (mut records, queue_times) = self.records.lost();
-        let new = records.split_off(self.records.cpus().min(records.len()));
-        let new = (self.records.cpus()..).zip(new).filter(|(_, lost)| *lost > 0);
+        let known = self.records.cpus().min(records.len());
+        let new = (known..).zip(records.split_off(known)).filter(|(_, lost)| *lost > 0);
         Ok(Losses {
             records,
             on_new_cpus: new.map(|(cpu, lost)| (cpu, Some(lost))).collect(),
