@@ -252,9 +252,9 @@ fn is_regression(row: &Comparison, percent: f64) -> bool {
         && row.difference_percent.is_none_or(|difference| difference.abs() >= percent)
 }
 
-/// Whether a row may be worse by so much or more and nobody knows: what one side did not measure,
-/// what cannot be compared, and what cannot tell and whose interval does not exclude it. A quantity
-/// that is neither better nor worse never is.
+/// Whether a row may be worse by so much or more and nobody knows: what B did not measure, what
+/// cannot be compared, and what cannot tell and whose interval does not exclude it. A quantity that
+/// is neither better nor worse never is.
 fn is_open(row: &Comparison, percent: f64) -> bool {
     let worst = match quantity(&row.quantity).and_then(|quantity| quantity.better) {
         None => return false,
@@ -262,7 +262,7 @@ fn is_open(row: &Comparison, percent: f64) -> bool {
         Some(Better::Higher) => row.low_percent.map(|low| -low),
     };
     match row.outcome {
-        Outcome::NotComparable => row.a.or(row.b).is_some(),
+        Outcome::NotComparable => row.a.is_some(),
         Outcome::CannotTell => worst.is_none_or(|worst| worst >= percent),
         _ => false,
     }
@@ -311,7 +311,7 @@ fn fail_on(compared: &Compared, percent: f64) -> anyhow::Result<()> {
         }),
         (missing > 0).then(|| {
             let findings = counted(missing as u64, "finding{s}");
-            format!("one side lacks {findings} that the other one measured; --all shows why")
+            format!("B lacks {findings} that A measured; --all shows why")
         }),
         (measured == 0).then(|| "no finding is measured on both sides".to_owned()),
     ];
