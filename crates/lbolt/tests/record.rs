@@ -270,6 +270,38 @@ fn root_a_signal_ends_a_flight_recorder_that_waits_for_its_command() {
     assert!(rows(&lab.path("run")).0.len() >= 10);
 }
 
+/// A signal in the time after the trigger ends the capture and the command, and is for no more.
+#[test]
+fn root_a_signal_after_the_trigger_of_a_flight_recorder_leaves_its_verdict() {
+    let lab = Lab::new();
+    let Some(device) = Loop::new(&lab, "image") else { return };
+    let line = format!("{}; echo $$ > ready; exec sleep 9999", dd_reads(&device.node, 10));
+    let words = format!("record -d {} -o run --keep 60s --after 1h", device.node);
+    if able(lab.run(&format!("{words} --duration 100ms"))).is_none() {
+        return;
+    }
+    let mut running = until_ready(&lab, &words, &line);
+    // It looks at both signals each time that it wakes.
+    let status = format!("/proc/{}/status", running.child.id());
+    let slept = || -> u64 {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.unwrap().trim().parse().unwrap()
+    };
+    running.signal(rustix::process::Signal::USR1);
+    let before = slept();
+    running.until("its look at the first signal", || (slept() > before + 9).then_some(()));
+    running.signal(rustix::process::Signal::TERM);
+    let ended = running.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    for untrue in ["no verdict", "waiting until"] {
+        assert!(!ended.err.contains(untrue), "{}", ended.err);
+    }
+    assert!(ended.out.contains("Times count from"), "{}", ended.out);
+    let pid = std::fs::read_to_string(lab.path("ready")).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());
+}
+
 #[test]
 fn root_time_and_a_signal_end_a_capture_and_its_records_are_whole() {
     let lab = Lab::new();

@@ -112,9 +112,9 @@ impl Signals {
     }
 
     /// From now on one that asks for the end ends the process: the terminal is given back, and
-    /// what is still waited for need not come.
+    /// what is still waited for need not come. But for SIGHUP: one hang-up may send two.
     pub fn end_at_once(&self) -> Result<(), TopError> {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM] {
             let at_once = Arc::new(AtomicBool::new(true));
             signal_hook::flag::register_conditional_shutdown(signal, 130, at_once)
                 .map_err(TopError::Signals)?;

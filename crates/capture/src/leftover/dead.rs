@@ -145,7 +145,7 @@ impl Dead {
         }
         for path in self.note.devices() {
             let unused = |error| still_used(path).unwrap_or_else(|| format!("{error}"));
-            cleaned.take(path, host::served::remove(path).map(|()| true).map_err(unused));
+            cleaned.take(path, host::served::remove(path).map(|()| !path.exists()).map_err(unused));
         }
         let is_here = self.note.boot == boot_id();
         for path in self.note.groups.iter().filter(|path| is_here && path.exists()) {

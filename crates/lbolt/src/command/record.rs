@@ -115,6 +115,7 @@ fn record(
             return Err(error);
         }
     };
+    let was_stopped = control.is_stopped();
     if last.is_some() && !matches!(end, End::Trigger(_)) {
         run.discard();
         load.end();
@@ -130,18 +131,20 @@ fn record(
     let (provenance, more) = (ended.provenance, [ended.costs, ended.checks].concat());
     run.set_context(ended.context);
     let taken = run.finish(state, &provenance, &ended.commands, |d| ended.devices.name(d), more)?;
-    // The records are whole now, however long the command and the analysis still take; a signal
-    // that ended the capture was for that alone.
-    match &end {
-        End::Trigger(why) => say(&format!("written because {why}")),
-        _ => load.end(),
+    if let End::Trigger(why) = &end {
+        say(&format!("written because {why}"));
     }
-    if end == End::Signal {
+    // The records are written now, however long the command and the analysis still take; a signal
+    // that ended the capture was for that and the command.
+    if was_stopped || !matches!(end, End::Trigger(_)) {
+        load.end();
+    }
+    if was_stopped {
         control.go_on();
     }
     let printed = conclude(options, &taken, &provenance, &path, control);
     // The command that a flight recorder watched is left to its own end.
-    if let (false, Some(pid)) = (load.is_over(), load.pid()) {
+    if let (false, false, Some(pid)) = (load.is_over(), control.is_stopped(), load.pid()) {
         say(&format!("waiting until the command ends (process {pid}); Ctrl-C ends it"));
         load.wait(control);
     }
@@ -231,19 +234,20 @@ fn conclude(
     let gate = Gate::new(control);
     let shown = gate.clone();
     let ticker =
-        Ticker::reading(move || format!("{} requests; the records are whole", shown.rows()));
+        Ticker::reading(move || format!("{} requests; the records are written", shown.rows()));
     let mut analysed = analyse(&TraceOptions::own(path), Selection::default(), &gate);
     drop(ticker);
-    // Whatever becomes of the analysis, the records are whole: what was captured and lost, and
-    // where they are.
+    // Whatever becomes of the analysis: what was captured and lost, and where the records are.
     let findings = analysed.as_mut().map_or_else(|_| vec![], Analysed::findings);
     let printed = text(options, taken, &findings).and_then(|text| print(&text));
     lost(provenance).iter().for_each(|sentence| say(sentence));
-    if analysed.is_err() {
+    if let Err(error) = analysed {
+        say(&format!("records: {}", path.display()));
         say(&format!("no verdict; to get it: lbolt response {}", quote::path(path)));
+        return printed.and(Err(error));
     }
     let paged = kept(path, &options.output);
-    printed.and(analysed.map(drop)).and(paged)
+    printed.and(paged)
 }
 
 /// How many events were lost and why, as far as that was counted, and what may be missing besides.

@@ -327,7 +327,7 @@ fn none_helps(rows: &[Row], tried: usize) -> String {
         (0, _) if tried == 1 => format!("The remedy does not help enough: {}.", enough()),
         (0, _) => format!("None of the {tried} remedies helps enough: {}.", enough()),
         (_, true) => {
-            let more = time_needed(rows);
+            let more = time_needed(rows.iter().filter(is_open));
             format!("Cannot tell yet whether {of_tried} enough for a recommendation.{more}")
         }
         (_, false) => format!(
@@ -355,13 +355,13 @@ const ROUNDS_MOST: f64 = 1e6;
 
 /// How much longer it would take to see a tenth, where the rounds differ so much; the interval of
 /// a mean of logarithms narrows with the root of their number.
-fn time_needed(rows: &[Row]) -> String {
+fn time_needed<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
     let needed = |row: &Row| {
         let figure = row.figure(GAIN)?;
         let half = (figure.high? / figure.low?.max(f64::MIN_POSITIVE)).ln() / 2.0;
         Some((figure.count as f64, (half / -(1.0 - TOLD_SHARE).ln()).powi(2)))
     };
-    let least = rows.iter().filter_map(needed).min_by(|a, b| a.1.total_cmp(&b.1));
+    let least = rows.filter_map(needed).min_by(|a, b| a.1.total_cmp(&b.1));
     match least {
         Some((rounds, times)) if times > 1.0 && rounds * times < ROUNDS_MOST => format!(
             " The rounds differ too much: to see an effect of 10 %, use --runs {:.0} ({}× this \

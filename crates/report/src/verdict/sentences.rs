@@ -3,6 +3,7 @@
 //!
 //! Non-goals: which pairs matter (`verdict`).
 
+use super::layers;
 use super::looked::{LARGE_NS, Looked};
 use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values};
@@ -436,6 +437,13 @@ fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
             "{unknown}: there are no sums of requests of less than {}, so a usual wait is not \
              known{most}.",
             show_time_ns(threshold_ns)
+        );
+    }
+    let is_beneath = |device: &str| shown.has_device(device) && layers::is_layer(told, device);
+    let is_lower = || told.devices.iter().any(|(of, _)| is_beneath(&of.class));
+    if own.count == 0.0 && shown.device.is_some() && is_lower() {
+        return format!(
+            "{unknown}: waits for a device beneath another one are told of the upper one."
         );
     }
     let requests = told.run.get("requests_count");

@@ -11,6 +11,7 @@ use analysis::response::analyse_run;
 use analyze::compare::series::Series;
 use capture::gate::Gate;
 use model::named::Named;
+use model::record::subject::{Blame, Wait};
 use model::record::{Finding, Subject, WAIT_FOR_THREAD, WaitKind};
 use model::run::RunDirectory;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,12 +42,14 @@ struct Lost {
     whole_ns: f64,
     /// What is estimated without calm, and may be nothing.
     estimated_ns: f64,
+    /// What of that is surely of the waits without calm.
+    told_ns: f64,
     /// The waits without calm.
     unknown_ns: f64,
 }
 
 impl Lost {
-    fn add_loss(&mut self, loss: &Finding, is_whole: bool, is_compared: bool) {
+    fn add_loss(&mut self, loss: &Finding, is_whole: bool, is_compared: bool, is_mixed: bool) {
         let lost_ns = loss.value.unwrap_or(0.0);
         self.lost_ns += lost_ns;
         match loss.low.zip(loss.high) {
@@ -55,7 +58,11 @@ impl Lost {
             None if is_compared => {}
             // No wait took longer than in calm.
             None if lost_ns < 0.0 => self.half_ns2 += lost_ns.powi(2),
-            None => self.estimated_ns += lost_ns,
+            None => {
+                self.estimated_ns += lost_ns;
+                // Of sizes with calm and without it in one it is not known how much is of which.
+                self.told_ns += if is_mixed { 0.0 } else { lost_ns };
+            }
         }
     }
 
@@ -63,7 +70,7 @@ impl Lost {
         let percent = |ns: f64| 100.0 * ns.clamp(0.0, self.waited_ns) / self.waited_ns;
         let half_ns = self.half_ns2.sqrt();
         let is_vague = self.whole_ns > half_ns.max(LEAST_WAITING * self.waited_ns);
-        let untold_ns = (self.unknown_ns - self.estimated_ns).max(0.0);
+        let untold_ns = (self.unknown_ns - self.told_ns).max(0.0);
         let is_known = untold_ns <= UNKNOWN_MOST * self.waited_ns;
         let low = percent(self.lost_ns - half_ns - self.whole_ns - self.estimated_ns);
         let high = percent(self.lost_ns + half_ns + self.whole_ns + untold_ns);
@@ -103,7 +110,9 @@ fn of_findings(findings: &[Finding]) -> Vec<Series> {
             }
             (Subject::Blame(of), "lost_ns") if of.storm.is_none() && is_own(&of.wait) => {
                 let role = roles.entry(&of.victim).or_default();
-                role.add_loss(finding, is_whole(&of.wait), is_compared);
+                let Blame { device, victim, wait, .. } = of.clone();
+                let is_mixed = compared.contains(&Subject::Wait(Wait { device, victim, wait }));
+                role.add_loss(finding, is_whole(&of.wait), is_compared, is_mixed);
             }
             _ => {}
         }
@@ -119,7 +128,6 @@ mod tests {
     use analyze::compare::{Question, Unit, compare};
     use model::comparison::{Comparison, Outcome};
     use model::record::Interval;
-    use model::record::subject::{Blame, Wait};
 
     /// What waits of `db` came to: in all, in calm, without calm.
     fn waits(
@@ -208,6 +216,10 @@ mod tests {
         let estimate = series(&[waits("read", 1000.0, None, Some(1000.0)), estimate]);
         assert_eq!(told(&estimate), (Some(80.0), Some((0.0, 100.0))));
         assert_eq!(row(estimate, known()).outcome, Outcome::CannotTell);
+        // Sizes with calm lost 200, one without it is estimated at 100 of its 300: of one cause.
+        let mixed = waits("read", 1000.0, Some(1.0), Some(300.0));
+        let mixed = series(&[mixed, loss("read", 300.0, None, &[])]);
+        assert_eq!(told(&mixed), (Some(30.0), Some((0.0, 60.0))));
     }
 
     #[test]

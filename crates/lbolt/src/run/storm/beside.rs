@@ -22,8 +22,8 @@ use trace::intake::ForEach;
 
 /// After a change so much of a window goes by uncounted: what waits then is of the remedy before.
 const SETTLE_SHARE: u64 = 10;
-/// So long the first window waits for a read or a call, or ten windows; but no longer than half of
-/// the time that there is for all passes ([`patience`]).
+/// So long the first window waits for a read or a call, or ten windows; but no longer than this, or
+/// half of the time that there is for all passes ([`patience`]).
 const BEGIN: Duration = Duration::from_secs(10);
 const BEGIN_WINDOWS: u32 = 10;
 /// What a xfs's superblock says of itself (statfs(2)): it does not tell when a sync ends.

@@ -104,8 +104,9 @@ impl Machine {
         self.group = None;
         let disk = self.place.device.clone().unwrap_or_default();
         if let Some(root) = self.place.mounted.clone() {
-            for option in std::mem::take(&mut self.remounts) {
-                remount::set(&root, &disk, &option)?;
+            while let Some(option) = self.remounts.last() {
+                remount::set(&root, &disk, option)?;
+                self.remounts.pop();
             }
         }
         match &self.before {

@@ -142,6 +142,18 @@ fn an_all_clear_of_selected_devices_is_one_of_these() {
     assert!(both.starts_with(expected), "{both}");
     let nothing = said(&Shown { role: Some("db".into()), ..device("vdb") }, 1.0);
     assert_eq!(nothing, "The trace has no wait of what was selected.");
+    // Who waits for a device waits for what is beneath it.
+    let beneath = Subject::Layer(Layer { device: "vda".into(), layer: "vdb".into() });
+    let layers = self::of(&beneath, &[("layer_requests_count", 7.0)]);
+    let lower = self::of(&Subject::class("device", "vdb"), &[("requests_count", 7.0)]);
+    let known = self::of(&Subject::this_run(), &[("calls_told", 1.0)]);
+    let findings = [of_run(), known, layers, lower].concat();
+    let beneath = answer(&findings, &device("vdb")).remove(0).sentence;
+    assert_eq!(
+        beneath,
+        "Unknown whether anybody waited long for others on the selected devices: waits for a \
+         device beneath another one are told of the upper one."
+    );
 }
 
 /// Whatever the means are of.
