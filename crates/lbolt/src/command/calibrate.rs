@@ -1,6 +1,7 @@
 //! `lbolt calibrate`: from a device to its profile.
 
 use super::measure::Extent;
+use super::report::say_where;
 use super::simulate::{arrivals_of, word};
 use super::{note, print, print_json};
 use crate::resolve::calibrate::{Device, ResolvedCalibration, check_trace, is_trace, resolve};
@@ -57,7 +58,7 @@ fn kept(
     (info.state, info.calibration) = ("finished".into(), calibrated.kept());
     run.write_findings(&[], &info).and_then(|()| run.write_info(&info)).map_err(of_records)?;
     note(&format!("profile: {}", output.display()));
-    note(&format!("records: {}", run.path().display()));
+    say_where(run.path());
     printed
 }
 

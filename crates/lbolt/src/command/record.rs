@@ -1,7 +1,7 @@
 //! `lbolt record`: captures requests while a command runs, for a time, or until ^C; or keeps the
 //! last of them in memory until something happens.
 
-use super::report::kept;
+use super::report::{kept, say_where};
 use super::{note as say, print, print_json};
 use crate::render::render;
 use crate::run::directory::RunPlace;
@@ -242,7 +242,7 @@ fn conclude(
     let printed = text(options, taken, &findings).and_then(|text| print(&text));
     lost(provenance).iter().for_each(|sentence| say(sentence));
     if let Err(error) = analysed {
-        say(&format!("records: {}", path.display()));
+        say_where(path);
         say(&format!("no verdict; to get it: lbolt response {}", quote::path(path)));
         return printed.and(Err(error));
     }

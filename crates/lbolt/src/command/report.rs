@@ -46,10 +46,15 @@ pub(super) fn run(options: &ReportOptions) -> anyhow::Result<()> {
     printed
 }
 
+/// Says where a run's records are.
+pub(super) fn say_where(run: &Path) {
+    note(&format!("records: {}", run.display()));
+}
+
 /// Says where a run's records are; makes its page, where that was requested.
 /// Errors: a page that cannot be written.
 pub(super) fn kept(run: &Path, output: &OutputOptions) -> anyhow::Result<()> {
-    note(&format!("records: {}", run.display()));
+    say_where(run);
     if output.report {
         let (path, bytes) = page_of(run)?;
         note(&format!("page: {} ({})", path.display(), report::show_bytes(bytes as f64)));
