@@ -344,6 +344,21 @@ mod tests {
         assert_eq!(outside.writes.count(), 0);
     }
 
+    /// Two threads of one name are one row, and what is not in the list is counted.
+    #[test]
+    fn senders_of_one_name_are_summed_up() {
+        let mut senders: Senders<u32> = Senders::default();
+        for (key, requests) in [(1, 5), (2, 7), (3, 9)] {
+            let sent = senders.of(key);
+            (sent.requests, sent.read_bytes) = (requests, 4096);
+        }
+        let told = senders.told(|key| if *key == 3 { "db".into() } else { "dd".into() });
+        let rows: Vec<_> = told.rows.iter().map(|(name, sent)| (name.as_str(), *sent)).collect();
+        let dd = Sent { requests: 12, read_bytes: 8192, ..Sent::default() };
+        assert_eq!(rows[0], ("dd", dd));
+        assert_eq!((rows[1].0, rows[1].1.requests, told.more), ("db", 9, 0));
+    }
+
     #[test]
     fn the_worst_are_opened_and_no_more_names_than_there_is_room_for() {
         let spans: Vec<StormSpan> =

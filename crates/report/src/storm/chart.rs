@@ -6,6 +6,7 @@
 use super::{GAIN, PREDICTED, Row, rows};
 use crate::chart::{Axis, Chart, Entry, Kind, Scale, entries};
 use crate::experiments::Named;
+use crate::number::ratio_says_nothing;
 use model::record::subject::NO_REMEDY;
 
 /// A series of a chart: its name, and the quantity.
@@ -47,7 +48,12 @@ fn shown(rows: &[(&Named<'_>, Row)], series: &[Series], has_none: bool) -> Vec<E
 
 fn gains(rows: &[(&Named<'_>, Row)]) -> Option<Chart> {
     let axis = Axis::new("mean of the slowest 5 %, relative", "1", Scale::Log);
-    let entries = shown(rows, GAINS, false);
+    let mut entries = shown(rows, GAINS, false);
+    // What the table cannot tell is not drawn.
+    for (_, _, figure) in entries.iter_mut().filter(|(_, series, _)| series == GAINS[0].0) {
+        let ends = figure.low.zip(figure.high);
+        figure.is_open = ends.is_some_and(|(low, high)| ratio_says_nothing(low, high).is_some());
+    }
     let chart = Chart::rows("remedies", "What each remedy leaves", Kind::Dots, axis, &entries)?;
     let method = "Mean of the slowest 5 % of reads and commits, relative to no remedy, round by \
         round. The 95 % intervals hold for all remedies together.";

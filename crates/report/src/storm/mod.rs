@@ -421,6 +421,19 @@ mod tests {
     }
 
     #[test]
+    fn a_gain_that_the_table_cannot_tell_is_not_drawn() {
+        for (ends, is_drawn) in [((0.4, 0.6), true), ((0.1, 40.0), false)] {
+            let mut findings = findings();
+            for gain in findings.iter_mut().filter(|finding| finding.quantity == "gain_ratio") {
+                (gain.low, gain.high) = (Some(ends.0), Some(ends.1));
+            }
+            let run = Run { findings: &findings, rows: &[] };
+            let charts = chart::all(&[crate::experiments::Named { name: "", run }]);
+            assert_eq!(charts.iter().any(|chart| chart.id == "remedies"), is_drawn, "{ends:?}");
+        }
+    }
+
+    #[test]
     fn the_storm_and_the_best_remedy_are_said_first_and_the_best_stands_first() {
         let found = findings();
         let text = EXPERIMENT.first(&Run { findings: &found, rows: &[] }, Some(100), 40);

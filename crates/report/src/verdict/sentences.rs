@@ -127,12 +127,13 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
         let most = said.most.map_or(String::new(), of_most);
         let is_of =
             |device: &str, roles: &[&str]| shown.has_device(device) && shown.has_role(roles);
+        let is_role = |(of, _): &Of<'_, Class>| shown.has_role(&[&of.class]);
         let has_row = told.waits.iter().any(|(of, _)| is_of(&of.device, &[&of.victim]))
             || told
                 .losses
                 .iter()
                 .any(|Loss { of, .. }| is_of(&of.device, &[&of.victim, &of.cause]))
-            || told.unplaced.iter().any(|(role, _)| shown.has_role(&[&role.class]));
+            || told.unplaced.iter().chain(&told.short).any(is_role);
         // Without completions no wait is known, whoever is selected.
         let is_told = has_row || told.tells_no_completion();
         let sentence = match shown.selects_roles() && !is_told {
@@ -422,7 +423,7 @@ fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
     let place = if shown.device.is_some() { " on the selected devices" } else { "" };
     let headed = |heads: [&str; 2]| format!("{}{place}", heads[usize::from(of_roles)]);
     let unknown = headed(UNKNOWN);
-    if let Some(unplaced) = unplaced(told) {
+    if let Some(unplaced) = unplaced(told, UNPLACED_NS_LEAST) {
         return format!("{unknown}: {unplaced}{most}.");
     }
     if told.tells_no_completion() {
@@ -472,7 +473,14 @@ fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
         let others = if of_roles { "" } else { " because of others" };
         return format!("{unknown}: {none} much longer{others}, but the trace {unseen}{most}.");
     }
-    if own.count == 0.0 && !of_roles {
+    // Where no wait is told by itself, the sum of those that are too short is all that is known.
+    let brief = if own.count == 0.0 { brief(told, shown) } else { (0.0, String::new()) };
+    if brief.0 >= LARGE_NS {
+        return format!("{unknown}: {}{most}.", brief.1);
+    }
+    let remainder = remainder(told, brief);
+    // Who says that no thread waited knows of every wait.
+    if own.count == 0.0 && !of_roles && remainder.is_empty() {
         let of = requests.filter(|_| place.is_empty()).map_or(String::new(), |count| {
             let requests = counted(count as u64, "request{s}");
             format!(" ({requests}, calls and waits of threads were looked at)")
@@ -486,9 +494,28 @@ fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
     };
     let them = if of_roles { "the waits of the selected roles" } else { "them" };
     match own.unknown_ns > 0.0 {
-        true => format!("{all_clear} {}.", own.unknown(them)),
-        false => all_clear,
+        true => format!("{all_clear} {}.{remainder}", own.unknown(them)),
+        false => all_clear + &remainder,
     }
+}
+
+/// What is unknown beside an all-clear: too little to take it back, and not nothing.
+fn remainder(told: &Told<'_>, (brief_ns, brief): (f64, String)) -> String {
+    let brief = (brief_ns > 0.0).then_some(brief);
+    let percent = lost_percent(told);
+    let lost = (percent > 0.0).then(|| format!("the trace {}", lacks(percent)));
+    let all: Vec<String> = unplaced(told, 0.0).into_iter().chain(brief).chain(lost).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!(" That is of what was seen: {}.", all.join(", and ")),
+    }
+}
+
+/// Waits that are not told one by one, of the selected roles: how long, and in words.
+fn brief(told: &Told<'_>, shown: &Shown) -> (f64, String) {
+    let of_shown = told.short.iter().filter(|(role, _)| shown.has_role(&[&role.class]));
+    let ns: f64 = of_shown.map(|(_, values)| values.or_zero("short_waits_ns")).sum();
+    (ns, format!("threads waited {} in waits too short to be told one by one", show_time_ns(ns)))
 }
 
 /// What the trace lacks, where it is so much that nobody knows who waited.
@@ -496,15 +523,22 @@ fn unseen(told: &Told<'_>) -> Option<String> {
     if is_much_unseen(told) {
         return Some("does not show much of the waiting".to_owned());
     }
-    let lost = told.run.or_zero("lost_count");
-    let percent = 100.0 * lost / (lost + told.run.or_zero("events_count")).max(1.0);
-    let is_much = percent >= LOST_PERCENT_LEAST;
-    is_much.then(|| format!("lacks {} % of its events", significant(percent)))
+    let percent = lost_percent(told);
+    (percent >= LOST_PERCENT_LEAST).then(|| lacks(percent))
 }
 
-/// Waits for an unknown device, where that is much.
-fn unplaced(told: &Told<'_>) -> Option<String> {
-    let ns = told.run.get("unplaced_waits_ns").filter(|ns| *ns >= UNPLACED_NS_LEAST)?;
+fn lacks(percent: f64) -> String {
+    format!("lacks {} % of its events", significant(percent))
+}
+
+fn lost_percent(told: &Told<'_>) -> f64 {
+    let lost = told.run.or_zero("lost_count");
+    100.0 * lost / (lost + told.run.or_zero("events_count")).max(1.0)
+}
+
+/// Waits for an unknown device, where they come to this.
+fn unplaced(told: &Told<'_>, least_ns: f64) -> Option<String> {
+    let ns = told.run.get("unplaced_waits_ns").filter(|ns| *ns > 0.0 && *ns >= least_ns)?;
     let roles = told.unplaced.iter().take(MOST).map(|(role, values)| {
         let time = show_time_ns(values.or_zero("unplaced_waits_ns"));
         format!("{} {time}", role.class)

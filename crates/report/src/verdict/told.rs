@@ -182,3 +182,33 @@ fn add_to<'a, T: PartialEq>(all: &mut Vec<Of<'a, T>>, of: &'a T, finding: &'a Fi
         None => all.push((of, Values(BTreeMap::from([(finding.quantity.as_str(), finding)])))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not the longest wait decides which device was waited for most, but their sum.
+    #[test]
+    fn waits_for_a_device_are_summed_up() {
+        let waited = |device: &str, wait: &str, ns| {
+            let (device, victim) = (device.to_owned(), "db".to_owned());
+            let subject = Subject::Wait(Wait { device, victim, wait: wait.to_owned() });
+            Finding::new(&subject, "waited_ns", Some(ns), 1, "")
+        };
+        let of_device = |device: &str| {
+            let subject = Subject::class("device", device);
+            Finding::new(&subject, "requested_bytes", Some(4096.0), 1, "")
+        };
+        let findings = [
+            of_device("vda"),
+            of_device("vdb"),
+            waited("vda", "read", 3e9),
+            waited("vdb", "read", 2e9),
+            waited("vdb", "fdatasync", 2e9),
+        ];
+        let told = Told::of(&findings);
+        assert_eq!(told.waits[0].0.device, "vda");
+        let devices: Vec<&str> = told.devices.iter().map(|(of, _)| of.class.as_str()).collect();
+        assert_eq!(devices, ["vdb", "vda"]);
+    }
+}

@@ -216,7 +216,8 @@ pub(super) fn basis(rows: &[&Row<'_>]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::whatif::{Change as Told, sheet};
+    use crate::experiments::{Named, Run};
+    use crate::whatif::{Change as Told, charts, sheet};
     use model::record::Interval;
     use model::record::subject::{Change, Subject, UNCHANGED};
 
@@ -286,6 +287,12 @@ mod tests {
         assert!(calibrated.contains("calibrate again with more --runs"), "{calibrated}");
         assert!(!calibrated.contains("lbolt calibrate"), "{calibrated}");
         assert!(!said(&change("read", 2e6, (1.9, 2.1)), false).contains("narrower"));
+        // Nor is it drawn as if it were known.
+        let drawn = |findings: &[Finding]| {
+            charts(&[Named { name: "", run: Run { findings, rows: &[] } }]).len()
+        };
+        let firm = missing("read", 30e6, (20.0, 200.0), (2.5, None));
+        assert_eq!([drawn(&all), drawn(&firm)], [0, 1]);
     }
 
     #[test]

@@ -114,6 +114,39 @@ fn what_is_unknown_of_selected_roles_is_no_all_clear() {
     );
 }
 
+/// However little it is: an all-clear names what it does not know.
+#[test]
+fn an_all_clear_names_the_rest_that_is_unknown() {
+    let said = |more: &[Finding], shown: &Shown| {
+        answer(&[&of_run(), more].concat(), shown).remove(0).sentence
+    };
+    let unplaced = |of: &Subject| self::of(of, &[("unplaced_waits_ns", 0.4e9)]);
+    let subjects = [Subject::this_run(), Subject::class("role", "db")];
+    let unplaced: Vec<Finding> = subjects.iter().flat_map(unplaced).collect();
+    let rest = "That is of what was seen: threads waited 400 ms without a request (db 400 ms) for \
+                an unknown device";
+    let few = said(&unplaced, &Shown::default());
+    assert!(few.starts_with("Nobody waited long for others: no wait was seen"), "{few}");
+    assert!(few.ends_with(&format!("{rest}.")), "{few}");
+    let lost = self::of(&Subject::this_run(), &[("lost_count", 3.0), ("events_count", 97.0)]);
+    let both = said(&[unplaced, lost].concat(), &Shown::default());
+    let expected = format!("{rest}, and the trace lacks 3.00 % of its events.");
+    assert!(both.ends_with(&expected), "{both}");
+    // Waits that are known only in their sum are waits, of all and of a selected role.
+    let short = |ns| self::of(&Subject::class("role", "hog"), &[("short_waits_ns", ns)]);
+    let hog = Shown { role: Some("hog".into()), ..Shown::default() };
+    for shown in [&hog, &Shown::default()] {
+        let few = said(&short(0.02e9), shown);
+        let rest = "threads waited 20.0 ms in waits too short to be told one by one.";
+        assert!(few.contains("waited long for others") && few.ends_with(rest), "{few}");
+        let many = said(&short(23.7e9), shown);
+        assert!(many.starts_with("Unknown whether "), "{many}");
+        assert!(many.contains(": threads waited 23.7 s in waits too short to be told"), "{many}");
+    }
+    let other = Shown { role: Some("web".into()), ..Shown::default() };
+    assert_eq!(said(&short(23.7e9), &other), "The trace has no wait of what was selected.");
+}
+
 /// Of selected devices it is not said what is true of all, nor the other way round.
 #[test]
 fn an_all_clear_of_selected_devices_is_one_of_these() {
