@@ -218,6 +218,11 @@ impl<'a> Session<'a> {
         self.intake.watch_journal(watch);
     }
 
+    /// Shows which thread, by number and name, changes a file's data as soon as it is told.
+    pub fn watch_changes(&mut self, watch: impl FnMut(FileNumber, u32, &str) + 'a) {
+        self.intake.watch_changes(watch);
+    }
+
     /// Shows each wait of a thread as soon as it has ended.
     pub fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
         self.intake.watch_waits(watch);

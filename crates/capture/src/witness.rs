@@ -16,7 +16,7 @@ use host::pod::PodNames;
 use host::process;
 use model::heaviest::Heaviest;
 use model::record::{
-    Call, Commands, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait,
+    Call, Commands, Context, FileKind, FileNumber, NamedFile, Op, Process, Request, Wait,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -68,12 +68,12 @@ pub(super) struct Witness {
     processes_most: usize,
     /// Bytes of requests by file; of a flight recorder those of the time that goes on, and of the
     /// one before.
-    files: Heaviest<FileNumber, u64>,
-    files_before: Heaviest<FileNumber, u64>,
+    files: Heaviest<FileNumber, Requested>,
+    files_before: Heaviest<FileNumber, Requested>,
     /// When the time that goes on began.
     turned: Instant,
     /// The last one added to: requests come in runs.
-    last: Option<(FileNumber, u64)>,
+    last: Option<(FileNumber, Requested)>,
     /// What files are called as it was told, from when on; and how many names these are.
     told: HashMap<FileNumber, Vec<(i64, String)>>,
     told_count: usize,
@@ -84,6 +84,25 @@ pub(super) struct Witness {
     cgroups: KnownCgroups,
     pub(super) cpu_watch: CpuWatch,
     pub(super) pressure_watch: PressureWatch,
+}
+
+/// What was requested of a file, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Requested {
+    all: u64,
+    written: u64,
+}
+
+impl Requested {
+    fn of(row: &Request) -> Self {
+        let all = u64::from(row.length_bytes);
+        Self { all, written: if row.op == Op::Write { all } else { 0 } }
+    }
+
+    fn add(&mut self, more: Self) {
+        self.all += more.all;
+        self.written += more.written;
+    }
 }
 
 impl Default for Witness {
@@ -120,17 +139,17 @@ impl Witness {
         let Some(file) = row.file.filter(|file| file.kind == FileKind::Regular) else { return };
         let number = file.number;
         match &mut self.last {
-            Some((last, bytes)) if *last == number => *bytes += u64::from(row.length_bytes),
+            Some((last, requested)) if *last == number => requested.add(Requested::of(row)),
             _ => {
                 self.add_last();
-                self.last = Some((number, u64::from(row.length_bytes)));
+                self.last = Some((number, Requested::of(row)));
             }
         }
     }
 
     fn add_last(&mut self) {
-        let Some((number, bytes)) = self.last.take() else { return };
-        *self.files.add(number, bytes) += bytes;
+        let Some((number, requested)) = self.last.take() else { return };
+        self.files.add(number, requested.all).add(requested);
     }
 
     /// Of a flight recorder: forgets what was over so long ago, and who is gone where there are too
@@ -343,8 +362,8 @@ impl Witness {
     /// What is known at the end, but for stacks.
     pub(super) fn conclude(mut self, mut durable: Durable) -> Context {
         self.add_last();
-        for (number, bytes) in self.files_before.iter() {
-            *self.files.add(*number, *bytes) += bytes;
+        for (number, requested) in self.files_before.iter() {
+            self.files.add(*number, requested.all).add(*requested);
         }
         self.ask_again();
         for (pid, totals) in &durable.waited {
@@ -359,7 +378,7 @@ impl Witness {
         let of_waits = durable.waits.iter().map(Wait::file).filter(|number| number.inode != 0);
         let mut wanted: BTreeSet<FileNumber> = of_calls.chain(of_waits).collect();
         let mut by_bytes: Vec<(u64, FileNumber)> =
-            self.files.iter().map(|(number, bytes)| (*bytes, *number)).collect();
+            self.files.iter().map(|(number, of)| (of.all, *number)).collect();
         by_bytes.sort_unstable_by(|a, b| b.cmp(a));
         wanted.extend(by_bytes.iter().take(NAMED_MOST).map(|(_, number)| *number));
         let files = self.files.iter().map(|(number, _)| *number);
@@ -371,6 +390,8 @@ impl Witness {
             wanted.iter().filter(is_nameless).take(NAMED_MOST).copied().collect();
         find_open(&nameless, &mut self.names);
         find_named(&Tree::system(), &nameless, NAMING, &mut self.names);
+        let written: BTreeMap<FileNumber, u64> =
+            self.files.iter().map(|(number, of)| (*number, of.written)).collect();
         let files = wanted.into_iter().flat_map(|number| {
             let writers = durable.writers.pop(&number).unwrap_or_default();
             let file = NamedFile {
@@ -378,6 +399,7 @@ impl Witness {
                 inode: number.inode,
                 generation: u64::from(number.generation),
                 writers: writers.into_iter().map(u64::from).collect(),
+                written_bytes: written.get(&number).copied(),
                 ..NamedFile::default()
             };
             self.names_of(number).into_iter().map(move |(since_ns, path)| NamedFile {

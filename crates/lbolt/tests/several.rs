@@ -47,7 +47,8 @@ pub(crate) fn make_run(directory: &Path, seconds: i64, slow: i64, started_s: Opt
             queued_ns: Some(begin_ns),
             issued_ns: Some(begin_ns),
             completed_ns: Some(begin_ns + took_ns),
-            pid: Some(100 + who),
+            // A thread has one request in flight.
+            pid: Some(100 + who + 2 * (request_id % 16) as u32),
             command: Some(names[who as usize]),
             ..Request::default()
         };

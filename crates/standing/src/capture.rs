@@ -16,7 +16,7 @@ use ::capture::{Sums, now_ns, resolve};
 use ::verdict::watched::{ClockSet, Losses, Names, Span, Spans, Tally};
 use cli::CaptureMethod;
 use messages::fault::of_records;
-use model::record::{Commands, Counted, Request, Rollup, Summed, operations};
+use model::record::{Commands, Counted, FileNumber, Request, Rollup, Summed, operations};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
@@ -37,6 +37,8 @@ const RING_BYTES_OF_CPU: u32 = 2 << 20;
 const RING_BYTES_LEAST: u32 = 4 << 20;
 /// More requests than these between two emptyings are much.
 const MUCH: u64 = 200;
+/// Changes of files that wait until it is known who made them; of more nothing is known.
+const CHANGES_MOST: usize = 100_000;
 /// Who has waited for so long and still waits is told of before the wait has ended.
 const HANGS: Duration = Duration::from_secs(1);
 /// How often it is asked what the kernel could not keep, and which devices there are.
@@ -137,8 +139,28 @@ pub(super) struct Shared {
     pub(super) tally: RefCell<Tally>,
     pub(super) losses: RefCell<Losses>,
     pub(super) last: RefCell<LastSeconds>,
+    /// Which threads have changed files' data, by number and name, since it was last asked what
+    /// threads are.
+    changes: RefCell<Vec<(FileNumber, u32, String)>>,
     /// When the last request arrived of those that were shown, in order or not yet.
     arrived_ns: Cell<i64>,
+}
+
+fn of_session(options: &Options) -> capture::Options {
+    capture::Options {
+        method: options.method.into(),
+        ring_bytes: options.ring_bytes,
+        zero_ns: Some(0),
+        with_context: true,
+        keep: Some(options.kept()),
+        with_syscalls: options.with_syscalls,
+        with_stacks: false,
+        is_checked: false,
+        own_process: options.own_process,
+        slower_than: None,
+        repeats: true,
+        repeats_by_file: options.with_files,
+    }
 }
 
 /// Captures until it is told to stop, or nobody takes what it sends.
@@ -155,24 +177,11 @@ pub(crate) fn run(
         tally: RefCell::new(Tally::new(options.with_files)),
         losses: RefCell::new(Losses::default()),
         last: RefCell::new(options.last_seconds()),
+        changes: RefCell::default(),
         arrived_ns: Cell::new(i64::MIN),
     };
-    let Shared { spans, tally, losses, last, arrived_ns } = &shared;
-    let session_options = capture::Options {
-        method: options.method.into(),
-        ring_bytes: options.ring_bytes,
-        zero_ns: Some(0),
-        with_context: true,
-        keep: Some(options.kept()),
-        with_syscalls: options.with_syscalls,
-        with_stacks: false,
-        is_checked: false,
-        own_process: options.own_process,
-        slower_than: None,
-        repeats: true,
-        repeats_by_file: options.with_files,
-    };
-    let mut session = Session::new(session_options, InOrder { losses, spans, last });
+    let Shared { spans, tally, losses, last, changes, arrived_ns } = &shared;
+    let mut session = Session::new(of_session(options), InOrder { losses, spans, last });
     session.watch(|row, commands| {
         alarm.see(row);
         arrived_ns.set(arrived_ns.get().max(row.arrival_ns().unwrap_or(i64::MIN)));
@@ -191,6 +200,12 @@ pub(crate) fn run(
         losses.borrow_mut().wait(wait);
     });
     session.watch_journal(|one| losses.borrow_mut().journal_use(one));
+    session.watch_changes(|file, pid, name| {
+        let mut changes = changes.borrow_mut();
+        if changes.len() < CHANGES_MOST {
+            changes.push((file, pid, name.to_owned()));
+        }
+    });
     tally.borrow_mut().leave_out(&[std::process::id(), options.own_process]);
     let devices = resolve(&options.devices)?;
     spans.borrow_mut().advance(now_ns(ClockId::Monotonic), now_ns(ClockId::Realtime));
@@ -417,6 +432,10 @@ impl<'a, O: Output> Watcher<'a, O> {
             self.shared.tally.borrow_mut().learn(&process);
             self.shared.losses.borrow_mut().learn(&process);
             self.lives.know(process.pid as u32, started);
+        }
+        for (file, pid, name) in self.shared.changes.take() {
+            self.shared.tally.borrow_mut().changed(file, pid, &name);
+            self.shared.losses.borrow_mut().changed(file, pid, &name);
         }
     }
 

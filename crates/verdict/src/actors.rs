@@ -6,6 +6,7 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
+use super::bulk::{self, Written};
 use super::instance::{Instances, role_of};
 use super::role::{of_process, role};
 use crate::selection::Who;
@@ -94,7 +95,12 @@ pub struct Actors {
     /// By their numbers.
     names: IndexMap<String, Role, DefaultHashBuilder>,
     threads: Learned<u32>,
+    /// Of files, who calls for their durability; and of others who changed them last, or writes
+    /// them first.
     owners: Learned<FileNumber>,
+    writers: Learned<FileNumber>,
+    /// Files that their owner writes in bulk beside his commits, and the role that this is.
+    bulk: Arc<HashMap<FileNumber, (RoleId, RoleId)>>,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
     /// Those of requests that tell neither thread nor command.
@@ -127,16 +133,48 @@ impl Actors {
             let writers = file.writers.iter().rev();
             let mut roles = writers.filter_map(|pid| actors.threads.get(&(*pid as u32)));
             if let Some(role) = roles.next() {
-                actors.owners.learn_first(file.number(), role);
+                actors.change(file.number(), role);
             }
         }
+        actors.find_bulk(context);
         actors
+    }
+
+    /// Finds what is written in bulk beside commits.
+    fn find_bulk(&mut self, context: &Context) {
+        let mut all: HashMap<FileNumber, (RoleId, Written)> = HashMap::new();
+        for file in &context.files {
+            let (number, bytes) = (file.number(), file.written_bytes);
+            if let Some((role, bytes)) = self.owner(&number).zip(bytes) {
+                all.insert(number, (role, Written { bytes, calls: 0 }));
+            }
+        }
+        for call in &context.calls {
+            if let Some((_, file)) = all.get_mut(&call.file()) {
+                file.calls += 1;
+            }
+        }
+        let found: Vec<(FileNumber, RoleId)> = bulk::files(&all).collect();
+        let bulk = found.into_iter().map(|(file, role)| {
+            let name = bulk::name(self.name(role));
+            (file, (role, self.number(&name, false)))
+        });
+        self.bulk = Arc::new(bulk.collect());
+    }
+
+    /// Whose it is what a role does to a file's data: its bulk writes are a role of their own.
+    pub(crate) fn of_work(&self, role: RoleId, file: &FileNumber) -> RoleId {
+        match self.bulk.get(file) {
+            Some((owner, bulk)) if *owner == role => *bulk,
+            _ => role,
+        }
     }
 
     /// The same, whose clones share what it knows.
     pub fn shared(mut self) -> Self {
         self.threads.share();
         self.owners.share();
+        self.writers.share();
         self
     }
 
@@ -157,6 +195,33 @@ impl Actors {
         self.owners.learn(file, role);
     }
 
+    /// Somebody changes a file's data: if nobody calls for it, it is his.
+    pub fn change(&mut self, file: FileNumber, role: RoleId) {
+        self.writers.learn(file, role);
+    }
+
+    fn owner(&self, file: &FileNumber) -> Option<RoleId> {
+        self.owners.get(file).or_else(|| self.writers.get(file))
+    }
+
+    /// Learns whose files are whose from another one, with the names that their owners have there.
+    pub fn learn_owners(&mut self, from: &Self) {
+        let mut roles: HashMap<RoleId, RoleId> = HashMap::new();
+        let mut learn = |known: &Learned<FileNumber>| {
+            let all = known.before.iter().chain(&known.since);
+            let mut learned = Learned::default();
+            for (file, role) in all {
+                let role = *roles
+                    .entry(*role)
+                    .or_insert_with(|| self.number(from.name(*role), from.is_kernel(*role)));
+                learned.learn(*file, role);
+            }
+            learned
+        };
+        let (owners, writers) = (learn(&from.owners), learn(&from.writers));
+        (self.owners, self.writers) = (owners, writers);
+    }
+
     /// Forgets threads that are gone: their numbers will be others'.
     pub fn forget_threads(&mut self, gone: &[u32]) {
         for pid in gone {
@@ -175,14 +240,13 @@ impl Actors {
         self.name(role) == OTHERS
     }
 
-    /// Files whose owners are known.
-    pub fn owners(&self) -> usize {
-        self.owners.since.len()
-    }
-
-    /// Forgets whose files are whose.
-    pub fn forget_owners(&mut self) {
-        self.owners = Learned::default();
+    /// Forgets whose files are whose, if these are more: those in use turn up again.
+    pub fn forget_owners_beyond(&mut self, most: usize) {
+        for owners in [&mut self.owners, &mut self.writers] {
+            if owners.since.len() > most {
+                *owners = Learned::default();
+            }
+        }
     }
 
     /// The role that a process has, or shares with those of its purpose.
@@ -306,10 +370,10 @@ impl Actors {
             return role;
         };
         match self.is_kernel(role) {
-            true => self.owners.get(&number).unwrap_or(role),
+            true => self.of_work(self.owner(&number).unwrap_or(role), &number),
             false if row.op == Op::Write => {
-                self.owners.learn_first(number, role);
-                role
+                self.writers.learn_first(number, role);
+                self.of_work(role, &number)
             }
             false => role,
         }
@@ -429,5 +493,38 @@ mod tests {
         assert_eq!(name(7, FileKind::Regular, 40), "gzip", "who wrote it himself owns it");
         assert_eq!(name(9, FileKind::Regular, 20), "dd", "what he does himself is his");
         assert_eq!(name(8, FileKind::Journal, 0), "journal");
+    }
+
+    #[test]
+    fn who_changed_a_file_owns_it_when_he_is_gone_and_until_somebody_calls_for_it() {
+        let mut actors = Actors::new(&Context::default(), None);
+        actors.learn(&process(7, None, "kworker/u8:1-flush-7:0"));
+        actors.learn(&process(9, Some("cp a b"), "cp"));
+        let number = FileNumber { file_system: 1, inode: 20, generation: 0 };
+        let owner = |actors: &mut Actors| {
+            let file = Some(FileKey { kind: FileKind::Regular, number });
+            let row = Request { op: Op::Write, pid: Some(7), file, ..Request::default() };
+            let role = actors.of_request(&row, &Commands::default());
+            actors.name(role).to_owned()
+        };
+        assert_eq!(owner(&mut actors), "kernel writeback");
+        let cp = actors.of_thread(9, String::new);
+        actors.change(number, cp);
+        actors.forget_threads(&[9]);
+        assert_eq!(owner(&mut actors), "cp");
+        // Another one, with numbers of its own.
+        let mut later = Actors::new(&Context::default(), None);
+        later.learn(&process(11, Some("redis"), "redis"));
+        later.learn(&process(7, None, "kworker/u8:1-flush-7:0"));
+        later.learn_owners(&actors);
+        assert_eq!(owner(&mut later), "cp");
+        let redis = later.of_thread(11, String::new);
+        later.own(number, redis);
+        assert_eq!(owner(&mut later), "redis");
+        let gzip = later.of_thread(12, || "gzip".to_owned());
+        later.change(number, gzip);
+        assert_eq!(owner(&mut later), "redis", "who calls for it, whoever changes it");
+        later.forget_owners_beyond(0);
+        assert_eq!(owner(&mut later), "kernel writeback");
     }
 }

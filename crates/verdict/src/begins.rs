@@ -39,6 +39,7 @@ impl Ledger {
         let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
         let (kind, file_system) = (Kind::Call(call.kind), call.file_system);
         let role = self.actors.of_thread(pid, || call.command.clone());
+        let role = self.actors.of_work(role, &call.file());
         let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
         *in_call = (*in_call).max((end_ns, number));
         if let Some(device) = self.home(file_system) {
@@ -55,6 +56,7 @@ impl Ledger {
         self.waits_begun += 1;
         let is_selected = self.time_ns.contains(&wait.begin_ns);
         let role = self.actors.of_thread(wait.pid as u32, || wait.command.clone());
+        let role = self.actors.of_work(role, &wait.file());
         if wait.for_request != 0 && self.device_of(&wait, role).is_some() {
             self.stall(Some(wait.pid as u32), (wait.begin_ns, wait.end_ns));
         }
@@ -69,8 +71,9 @@ impl Ledger {
         if wait.kind == WaitKind::Thread {
             return self.sleeps.begin(wait);
         }
+        let kind = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind));
         let Some(device) = self.device_of(&wait, role) else {
-            if is_selected && Kind::of_wait(wait.kind).is_some() {
+            if is_selected && kind.is_some() {
                 let one = Unplaced { count: 1, sum_ns: wait.end_ns - wait.begin_ns };
                 self.unplaced.entry(role).or_default().merge(one);
             }
@@ -79,7 +82,7 @@ impl Ledger {
         if is_selected && self.known.of_files {
             self.ways.add_wait(&wait, device, role);
         }
-        if let Some(kind) = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind)) {
+        if let Some(kind) = kind {
             let class = Class { device, role, kind, size: 0 };
             let holding = match wait.kind {
                 WaitKind::Lock => self.holding(&wait, &class),

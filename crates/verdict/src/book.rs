@@ -343,11 +343,12 @@ impl Book {
         usize::try_from(since_ns / self.width_ns).unwrap_or(usize::MAX)
     }
 
-    /// The slice of a wait's begin.
+    /// The slice of a wait's begin. A thread may wait for a request of the span only after it,
+    /// where others are known for a slice more.
     #[inline]
     fn slice_of_wait(&mut self, begin_ns: i64) -> usize {
         if !self.last.0.contains(&begin_ns) {
-            let slice = self.slice(begin_ns);
+            let slice = self.slice(begin_ns).min(self.slices());
             self.last = (self.begin_ns(slice)..self.begin_ns(slice.saturating_add(1)), slice);
             return slice;
         }

@@ -13,11 +13,14 @@
 
 mod many;
 mod pace;
+mod part;
 
 pub(crate) use many::Mean;
+pub(crate) use part::{Act, HELD, Holding, Part, PartNumber, STALLED, THROTTLED, Waited};
 
 use many::Later;
 use pace::Paces;
+use part::{ACTS, NO_ACT};
 
 use super::actors::{JOURNAL, RoleId};
 use super::recent::Recent;
@@ -25,26 +28,6 @@ use model::busy::BIT_NS;
 use model::record::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What a request of a role does to others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Act {
-    pub(crate) role: RoleId,
-    pub(crate) op: Op,
-}
-
-/// A part of a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Part {
-    /// Requests of a role were in flight; of the waiter's own it is his own part.
-    Act(Act),
-    /// Nothing was in flight at the device.
-    Held,
-    /// A limit of the waiter's cgroup held it back before it was queued.
-    Throttled,
-    /// Requests were in flight, no flush, and the device completed none for long.
-    Stalled,
-}
 
 /// How long a device may complete nothing before it stands still, in ns; and how many times as long
 /// as it usually takes to complete such a request next: a memory card that writes 512 KiB in 100 ms
@@ -67,39 +50,6 @@ fn work(op: Op, length_bytes: u32) -> f64 {
     const OF_FLUSH: u32 = 128 << 10;
     f64::from(if op == Op::Flush { OF_FLUSH } else { length_bytes.saturating_add(OF_REQUEST) })
 }
-
-/// A wait that has ended, or many that are known as a sum.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Waited<C> {
-    pub(crate) class: C,
-    pub(crate) begin_ns: i64,
-    /// How many, and how long together.
-    pub(crate) times: (u64, u64),
-    /// Whether it is a sum, of whose single waits nothing is known here.
-    pub(crate) is_sum: bool,
-    /// Their parts in ns, each once, which sum to their time.
-    pub(crate) parts: Vec<(PartNumber, f64)>,
-}
-
-/// Who holds what somebody waits for: a lock, or a journal.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Holding {
-    /// Roles, and how much of it is each one's.
-    pub(crate) roles: Vec<(RoleId, f64)>,
-    /// Whether they wait meanwhile themselves: then they are in the hands of those whose requests
-    /// are in flight.
-    pub(crate) have_waited: bool,
-}
-
-/// A part of a wait, by its number at its device: [`HELD`], [`STALLED`], [`THROTTLED`], then acts.
-pub(crate) type PartNumber = u16;
-
-pub(crate) const HELD: usize = 0;
-pub(crate) const STALLED: usize = 1;
-pub(crate) const THROTTLED: usize = 2;
-const ACTS: usize = 3;
-/// In a table by act: none of it has come yet.
-const NO_ACT: PartNumber = 0;
 
 /// What goes on until a moment, and whose wait.
 #[derive(Debug)]
@@ -167,6 +117,8 @@ pub(crate) struct Disk<C> {
     /// By part: until when it was many requests, and for which part of the time there were any.
     busy: Vec<(i64, f64)>,
     in_flight: u64,
+    /// Since when there has been none, if there is none.
+    idle_since_ns: i64,
     /// Those of which no single one is known: their parts' numbers, and for which part of the time
     /// there are any.
     many: Vec<(usize, f64)>,
@@ -211,6 +163,7 @@ impl<C> Disk<C> {
             all_work: 0.0,
             busy: vec![(i64::MIN, 1.0); ACTS],
             in_flight: 0,
+            idle_since_ns: i64::MIN,
             many: Vec::new(),
             runs: Vec::new(),
             active: Vec::new(),
@@ -287,6 +240,29 @@ impl<C> Disk<C> {
         self.advance(begin_ns, watch);
         let wait = Waiting { holding, ..self.waiting(waiter, begin_ns) };
         self.open((begin_ns, end_ns), Open { going: Going::Wait, wait: Some(wait) });
+    }
+
+    /// A request comes that a limit has held back: the time in which these waited for it and nothing
+    /// was in flight was the limit's.
+    pub(crate) fn comes_late(
+        &mut self,
+        begin_ns: i64,
+        waits_for_it: impl Fn(&C) -> bool,
+        watch: &mut impl Watch<C>,
+    ) {
+        self.advance(begin_ns, watch);
+        if self.in_flight > 0 {
+            return;
+        }
+        let (held_ns, since_ns) = (self.sums_ns[HELD], self.idle_since_ns);
+        let waits = self.open.iter_mut().flatten().filter_map(|open| open.wait.as_mut());
+        for wait in waits.filter(|wait| waits_for_it(&wait.class)) {
+            let idle_ns = begin_ns.saturating_sub(wait.begin_ns.max(since_ns));
+            // What is the limit's already is no longer held.
+            let late_ns = (idle_ns.max(0) as f64).min(held_ns - wait.before[HELD]);
+            wait.before[HELD] += late_ns;
+            wait.before[THROTTLED] -= late_ns;
+        }
     }
 
     fn waiting(&mut self, class: C, begin_ns: i64) -> Waiting<C> {
@@ -510,7 +486,7 @@ impl<C> Disk<C> {
                 parts.push((number as PartNumber, took_ns));
             }
         };
-        [HELD, STALLED].into_iter().for_each(&mut tell);
+        [HELD, STALLED, THROTTLED].into_iter().for_each(&mut tell);
         self.active.iter().copied().for_each(&mut tell);
         self.idle.since(begin_ns).for_each(&mut tell);
         if let Some(holding) = holding {
@@ -563,6 +539,9 @@ impl<C> Disk<C> {
         self.in_flight -= 1;
         self.count[number] -= 1;
         self.change_work(number, -work);
+        if self.in_flight == 0 {
+            self.idle_since_ns = self.now_ns;
+        }
         if self.count[number] == 0 {
             self.active.retain(|active| *active != number);
             self.idle.put_first(number, self.now_ns);

@@ -11,7 +11,7 @@
 //!
 //! Non-goals: pods in paths (`model::pod`) and their names (`host::pod`).
 
-use super::role::role;
+use super::role::{role, says_nothing};
 use model::job_role::JobRole;
 use model::pod::{self, InPod};
 use model::record::Process;
@@ -28,16 +28,25 @@ const MOST: usize = 8;
 /// The role of a process, and of its threads that have a name of their own, with the instance that
 /// its cgroup tells.
 pub(crate) fn role_of(process: &Process) -> String {
+    let unit = process.unit.as_deref().filter(|_| process.title.is_some());
     let role_of_all = role(process.title.as_deref(), &process.command);
+    let service = unit.and_then(of_service).filter(|_| says_nothing(&role_of_all));
+    let role_of_all = service.map_or(role_of_all, str::to_owned);
     let role_of_thread = match &process.thread {
         Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),
         Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
         None => role_of_all,
     };
-    match process.unit.as_deref().and_then(of_unit).filter(|_| process.title.is_some()) {
+    match unit.and_then(of_unit) {
         Some(instance) => format!("{role_of_thread} ({instance})"),
         None => role_of_thread,
     }
+}
+
+/// The service of a cgroup's path, whose processes it names better than a program's name could.
+fn of_service(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').find(|part| !part.is_empty())?.strip_suffix(".service")?;
+    (!name.contains('@') && !name.is_empty()).then_some(name)
 }
 
 /// What a cgroup's path tells of the instance; none where it tells none.
@@ -162,6 +171,20 @@ mod tests {
         let title = Some(title.to_owned());
         let (process, main_process, main_processes) = (Some(pid), Some(main_process), Some(2));
         Process { pid, process, main_process, main_processes, title, ..Process::default() }
+    }
+
+    #[test]
+    fn a_name_that_says_nothing_gives_way_to_the_service() {
+        for (title, unit, expected) in [
+            ("/proc/self/exe init", "/system.slice/shop.service", "shop"),
+            ("python3 -c import os", "/system.slice/shop.service", "shop"),
+            ("/usr/bin/python3 /srv/app.py", "/system.slice/shop.service", "app.py"),
+            ("python3 -c import os", "/user.slice/session-3.scope", "python"),
+            ("python3 -c import os", "/system.slice/shop@7.service", "python (7)"),
+        ] {
+            let process = Process { unit: Some(unit.to_owned()), ..process(1, 1, title) };
+            assert_eq!(role_of(&process), expected, "{title} in {unit}");
+        }
     }
 
     #[test]

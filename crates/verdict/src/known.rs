@@ -132,19 +132,21 @@ impl Known {
         }
     }
 
-    /// Of a time that goes on: who is who, and where file systems lie. Calls come as they end, and
-    /// nothing is told of files.
-    pub(crate) fn so_far(
-        processes: Vec<Process>,
+    /// Of a time that goes on: who is who, and where file systems lie; `owners` knows whose files
+    /// are whose. Calls come as they end, and nothing is told of files.
+    pub(crate) fn so_far<'p>(
+        processes: impl Iterator<Item = &'p Process>,
+        owners: &Actors,
         homes: Homes,
         (has_calls, has_waits): (bool, bool),
     ) -> Self {
         let nothing = Context::default();
         // What else runs is not known yet: instances that it would tell apart are one.
         let mut actors = Actors::new(&nothing, None);
-        processes.iter().for_each(|process| {
+        processes.for_each(|process| {
             actors.learn(process);
         });
+        actors.learn_owners(owners);
         let known = Self { actors: actors.shared(), ..Self::new(nothing, Selection::default()) };
         Self { homes, has_calls, has_waits, of_files: false, wakers: None, ..known }
     }

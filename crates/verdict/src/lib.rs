@@ -11,6 +11,7 @@
 //! - [`role`]: what a process is for, by its title.
 //! - `instance`: which of several instances of one program a process is of.
 //! - `actors`: whose request it is.
+//! - `bulk`: bulk writes of a program beside its commits.
 //! - `intervals`: calls and waits, by their begins.
 //! - [`Known`]: what is known besides the requests.
 //! - [`Minutes`]: requests into minutes, a ledger each.
@@ -32,6 +33,10 @@
 //! - `so_far`: what is known while requests still come.
 //! - [`Bound`]: what is kept of rows of many names, at the most.
 //!
+//! A thread waits once: for a request from the end of those on that it made before. So its waits
+//! sum to its time at the most, and what a thread with many in flight loses is what its rate does.
+//! Which end before is known of what is in flight alone, in the order of arrival.
+//!
 //! Where devices lie on others, a wait counts once, at the top of the stack; what is in flight is
 //! looked at in the layer where most of the top's time goes ([`crate::layers`]), of whose devices
 //! (the legs of a mirror) the slowest alone. What is in flight in a layer beneath is of the role
@@ -48,6 +53,7 @@ mod begins;
 mod blame;
 mod book;
 mod bound;
+mod bulk;
 mod calls;
 mod calm;
 mod cpus;
@@ -109,6 +115,7 @@ use files::Files;
 use hashbrown::HashMap;
 use model::record::{
     Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
+    WaitKind,
 };
 use sleeps::Sleeps;
 use stacks::Ways;
@@ -150,6 +157,8 @@ pub(crate) struct Ledger {
     in_call: HashMap<u32, (i64, usize)>,
     /// What a thread has in flight.
     asked: HashMap<u32, Asked>,
+    /// Until when a thread waits for requests that it has made.
+    waiting: HashMap<u32, i64>,
     sleeps: Sleeps,
     /// On which device a role had its last request, call or wait.
     used: HashMap<RoleId, u32>,
@@ -214,6 +223,7 @@ impl Ledger {
             has_calls: known.has_calls,
             in_call: HashMap::new(),
             asked: HashMap::new(),
+            waiting: HashMap::new(),
             sleeps: Sleeps::default(),
             used: HashMap::new(),
             used_last: None,
@@ -273,18 +283,23 @@ impl Ledger {
             self.last_ns = self.last_ns.max(end_ns);
             self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
         }
-        let kind = Kind::of_request(row, self.has_calls)
-            .filter(|_| is_selected && role != actors::JOURNAL && call.is_none());
+        let asked = Kind::of_request(row, self.has_calls).filter(|_| role != actors::JOURNAL);
+        let kind = asked.filter(|_| is_selected && call.is_none());
         let is_ahead = self.known.has_waits && is_long_read_ahead(row, (begin_ns, end_ns));
+        // Also of what is not told of itself: it may end later than the next one begins.
+        let earlier_ns = match asked.is_some() && !is_ahead {
+            true => self.wait_once(row, (begin_ns, end_ns)),
+            false => i64::MIN,
+        };
         if self.known.has_waits && row.above_id.is_none() {
             self.remember(row, role, end_ns, is_ahead);
         }
         let waits = kind.filter(|_| !is_ahead);
         if let Some((pid, kind)) = row.pid.zip(waits) {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
-            self.note(pid, (begin_ns, end_ns), class);
+            self.note(pid, (begin_ns.max(earlier_ns).min(end_ns), end_ns), class);
         }
-        self.bring(row, role, waits, (begin_ns, end_ns));
+        self.bring(row, role, waits.map(|kind| (kind, earlier_ns)), (begin_ns, end_ns));
         if let Some(kind) = kind.filter(|_| is_ahead) {
             // Who does not sleep for it does not wait for it; who does, is told of by that.
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
@@ -292,25 +307,46 @@ impl Ledger {
         }
     }
 
-    /// Brings a request to its device, and who waits for it to where that time goes by.
+    /// A thread waits once: until when it waits for requests that it made before this one, for
+    /// which it waits from then on. A kernel's thread sends them on for many.
+    fn wait_once(&mut self, row: &Request, (begin_ns, end_ns): (i64, i64)) -> i64 {
+        let pid = row.pid.filter(|_| !row.flags.contains(Flags::THROTTLED));
+        let Some(pid) = pid else { return i64::MIN };
+        let until_ns = self.waiting.entry(pid).or_insert(i64::MIN);
+        let later_ns = end_ns.max(*until_ns);
+        let earlier_ns = std::mem::replace(until_ns, later_ns);
+        let thread = || self.actors.of_known_thread(pid);
+        let is_kernels = || thread().is_some_and(|role| self.actors.is_kernel(role));
+        if earlier_ns > begin_ns && is_kernels() { i64::MIN } else { earlier_ns }
+    }
+
+    /// Brings a request to its device, and who waits for it, from a moment on at the earliest, to
+    /// where that time goes by.
     fn bring(
         &mut self,
         row: &Request,
         role: RoleId,
-        kind: Option<Kind>,
+        waits: Option<(Kind, i64)>,
         (begin_ns, end_ns): (i64, i64),
     ) {
         let size = size_of(row.length_bytes);
         let held = self.throttle.take(row, role, (begin_ns, end_ns));
         let role = held.map_or(role, |(whose, _)| whose);
-        if kind.is_some() {
+        if waits.is_some() {
             let since_ns = held.map_or(begin_ns, |(_, since_ns)| since_ns);
             self.stall(row.pid, (since_ns, end_ns));
         }
-        let class = kind.map(|kind| Class { device: row.device, role, kind, size });
+        let class = waits.map(|(kind, _)| Class { device: row.device, role, kind, size });
+        let earlier_ns = waits.map_or(i64::MIN, |(_, earlier_ns)| earlier_ns);
+        let from_ns = begin_ns.max(earlier_ns).min(end_ns);
         let act = Act { role, op: row.op };
         let queue = self.known.queues.get(&row.device).copied();
         let Device { disk, book } = self.device(row.device);
+        if held.is_none() && row.flags.contains(Flags::THROTTLED) {
+            // Written back for a call: until it came, its role waited for the limit.
+            let is_call = |kind| matches!(kind, Kind::Call(_));
+            disk.comes_late(begin_ns, |of| of.role == role && is_call(of.kind), book);
+        }
         match (held, class, queue) {
             // It began before it was queued, and the time until then is the limit's.
             (Some((_, since_ns)), Some(class), _) => {
@@ -321,6 +357,12 @@ impl Ledger {
                 let begin_ns = since_ns;
                 book.waited(&mut Waited { class, begin_ns, times, is_sum: false, parts });
                 disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
+            }
+            // It is waited for from the end of earlier ones on.
+            (_, Some(class), queue) if from_ns > begin_ns => {
+                disk.request((begin_ns, end_ns), act, row.length_bytes, None, book);
+                let Device { disk, .. } = self.device(queue.unwrap_or(row.device));
+                disk.wait_later((from_ns, end_ns), class);
             }
             // Where its time goes by in a layer beneath, it waits behind what is in flight there.
             (_, Some(class), Some(queue)) if queue != row.device => {
@@ -433,11 +475,13 @@ impl Ledger {
 
     /// For which device a role waits: its file's; without a file where the thread changes metadata,
     /// if it holds a transaction open, else where the role has its requests. It may be none that is
-    /// looked at.
+    /// looked at: who waits for a block of metadata has requested it, and a request that is not
+    /// known is one of another device.
     fn device_of(&self, wait: &Wait, role: RoleId) -> Option<u32> {
         let journal = || self.known.journals.get(&(wait.pid as u32)).copied();
         match wait.file_system {
             0 if wait.in_transaction != 0 => journal().and_then(|of| self.home(of)),
+            0 if wait.kind == WaitKind::Request && !self.has_asked(wait) => None,
             0 => self.used.get(&role).copied().or_else(|| self.home(journal()?)),
             known => self.home(known),
         }
@@ -451,10 +495,14 @@ impl Ledger {
 
     /// Whether a wait is a part of a call, or for a request of the thread's own.
     fn is_told(&self, wait: &Wait, kind: Kind) -> bool {
-        let pid = wait.pid as u32;
-        let asked = || self.asked.get(&pid);
-        let is_asked = || asked().is_some_and(|asked| asked.until_ns > wait.begin_ns);
-        self.call_of(Some(pid), wait.begin_ns).is_some() || kind.may_be_a_request() && is_asked()
+        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
+        is_in_call || kind.may_be_a_request() && self.has_asked(wait)
+    }
+
+    /// Whether the thread itself has a request in flight when it begins to wait.
+    fn has_asked(&self, wait: &Wait) -> bool {
+        let asked = self.asked.get(&(wait.pid as u32));
+        asked.is_some_and(|asked| asked.until_ns > wait.begin_ns)
     }
 
     /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath

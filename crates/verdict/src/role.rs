@@ -12,6 +12,14 @@ use model::job_role::JobRole;
 const INTERPRETERS: [&str; 9] =
     ["python", "perl", "ruby", "node", "bash", "sh", "dash", "php", "Rscript"];
 
+/// A program that runs itself anew (`/proc/self/exe`): how containers' runtimes begin.
+const ITSELF: &str = "exe";
+
+/// Whether a role says nothing of what a process is for.
+pub(crate) fn says_nothing(role: &str) -> bool {
+    role == ITSELF || INTERPRETERS.contains(&without_version(role))
+}
+
 /// What a PostgreSQL process that serves nobody's connection calls itself.
 const POSTGRES_OWN: [&str; 15] = [
     "archiver",
@@ -122,8 +130,10 @@ fn of_kernel(command: &str) -> Option<String> {
     const FLUSH: &str = "flush";
     if let Some(rest) = command.strip_prefix("kworker/") {
         let work = rest.split_once(['-', '+']).map_or("", |(_, work)| work);
-        let what = if work.starts_with(FLUSH) || work.is_empty() { "writeback" } else { work };
-        return Some(format!("kernel {}", without_number(what)));
+        // Behind its number stands what it did last, which says nothing of what it does now. But
+        // what writes most, and what a worker does that has no such name, is writeback.
+        let is_writeback = work.starts_with(FLUSH) || work.is_empty();
+        return Some(if is_writeback { "kernel writeback" } else { "kernel worker" }.to_owned());
     }
     let is_journal = command.starts_with("jbd2/") || command.starts_with("xfsaild/");
     is_journal.then(|| "journal".to_owned())
@@ -179,6 +189,8 @@ mod tests {
         for (command, expected) in [
             ("kworker/u8:3-flush-254:0", "kernel writeback"),
             ("kworker/u8:3", "kernel writeback"),
+            ("kworker/u8:2+loop0", "kernel worker"),
+            ("kworker/0:1-ext4-rsv-conversion", "kernel worker"),
             ("jbd2/loop1-8", "journal"),
             ("xfsaild/loop1", "journal"),
             ("kswapd0", "kswapd"),

@@ -8,7 +8,7 @@ use super::sums::{Cause, Storm};
 use super::waits::Kind;
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
-use model::record::{Call, CpuTime, JournalUse, Process, Wait};
+use model::record::{Call, CpuTime, FileNumber, JournalUse, Process, Wait};
 use std::collections::BTreeMap;
 
 /// All waits of a victim, for something, at a device.
@@ -57,6 +57,12 @@ impl Ledger {
     /// A thread's process is known now.
     pub(crate) fn learn(&mut self, process: &Process) {
         self.actors.learn(process);
+    }
+
+    /// A thread, by number and name, changes a file's data.
+    pub(crate) fn changed(&mut self, file: FileNumber, pid: u32, command: &str) {
+        let role = self.actors.of_thread(pid, || command.to_owned());
+        self.actors.change(file, role);
     }
 
     /// A call has ended, however long ago it began. One that comes after what was requested

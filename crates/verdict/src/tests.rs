@@ -4,7 +4,9 @@ use super::*;
 use crate::selection::Selection;
 use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject, Wait, WaitKind};
 
+mod bulk;
 mod cut;
+pub(crate) mod deep;
 mod held;
 mod layered;
 mod selection;
@@ -16,6 +18,24 @@ const MS: i64 = 1_000_000;
 struct Load {
     rows: Vec<Request>,
     context: Context,
+    /// Whether a thread has all of its process's requests in flight; else one at a time.
+    is_deep: bool,
+}
+
+/// The numbers of a process's threads are so far from each other.
+pub(crate) const NEXT_THREAD: u32 = 1000;
+
+/// As if a thread waited for one request at a time: what overlaps is another one's of the process.
+pub(crate) fn by_threads(rows: &mut [Request], has_calls: bool) {
+    let mut ends_ns: HashMap<u32, Vec<i64>> = HashMap::new();
+    for row in rows.iter_mut().filter(|row| Kind::of_request(row, has_calls).is_some()) {
+        let (Some(pid), Some(begin_ns)) = (row.pid, row.queued_ns) else { continue };
+        let threads = ends_ns.entry(pid).or_default();
+        let free = threads.iter().position(|end_ns| *end_ns <= begin_ns).unwrap_or(threads.len());
+        threads.resize(threads.len().max(free + 1), i64::MIN);
+        threads[free] = row.completed_ns.unwrap_or(begin_ns);
+        row.pid = Some(pid + free as u32 * NEXT_THREAD);
+    }
 }
 
 impl Load {
@@ -55,12 +75,30 @@ impl Load {
         }
     }
 
+    /// As of a process with a thread for each request that is in flight.
+    fn divide_among_threads(&mut self) {
+        by_threads(&mut self.rows, !self.context.calls.is_empty());
+        let of_rows = self.rows.iter().filter_map(|row| row.pid);
+        let mut pids: Vec<u32> = of_rows.filter(|pid| *pid >= NEXT_THREAD).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        let processes = &mut self.context.processes;
+        for pid in pids {
+            let main = processes.iter().find(|of| of.pid == u64::from(pid % NEXT_THREAD));
+            let thread = main.map(|main| Process { pid: pid.into(), ..main.clone() });
+            processes.extend(thread);
+        }
+    }
+
     fn findings(self) -> Vec<Finding> {
         self.told(Selection::default())
     }
 
     fn told(mut self, selection: Selection) -> Vec<Finding> {
         self.rows.sort_by_key(|row| row.queued_ns);
+        if !self.is_deep {
+            self.divide_among_threads();
+        }
         let known = Known::new(self.context, selection);
         whole(known, &self.rows, &Commands::default()).findings(&|_| "sda".to_owned())
     }
@@ -374,6 +412,42 @@ fn what_is_read_ahead_is_waited_for_while_its_thread_sleeps() {
 }
 
 /// Calls of 1.35 s each, one after the other.
+/// Names are looked up on a device that is not traced, by who reads on one that is.
+#[test]
+fn a_wait_for_a_request_that_is_not_traced_is_on_another_device() {
+    for is_traced in [false, true] {
+        let mut load = Load::with(&["finder", "busy"]);
+        for number in 0..2000 {
+            load.request(2, Op::Read, number * 5 * MS, 5 * MS, 1 << 20);
+        }
+        for number in 0..100 {
+            let begin_ns = number * 100 * MS;
+            load.request(1, Op::Read, begin_ns, MS, 4096);
+            let waits_ns = begin_ns + 10 * MS;
+            if is_traced {
+                load.request(1, Op::Read, waits_ns - 10_000, 50 * MS + 10_000, 4096);
+            }
+            load.context.waits.push(Wait {
+                kind: WaitKind::Request,
+                pid: 1,
+                begin_ns: waits_ns,
+                end_ns: waits_ns + 50 * MS,
+                for_request: 1,
+                ..Wait::default()
+            });
+        }
+        let findings = load.findings();
+        let of_finder = Subject::class("role", "finder");
+        let unplaced =
+            findings.iter().find(|f| f.subject == of_finder && f.quantity == "unplaced_waits_ns");
+        let expected = (!is_traced).then_some((100 * 50 * MS) as f64);
+        assert_eq!(unplaced.and_then(|found| found.value), expected);
+        // Its own requests, of 1 ms each, are behind those of busy, and nothing else is.
+        let lost_s: f64 = named(&findings).iter().map(|(.., lost_s)| lost_s).sum();
+        assert_eq!(lost_s > 0.1, is_traced, "{lost_s}");
+    }
+}
+
 #[test]
 fn a_storm_of_long_waits_lasts_until_the_last_of_them_ends() {
     let mut load = Load::with(&["orders", "dd of=x"]);

@@ -264,6 +264,7 @@ mod tests {
             path: Some("/x".into()),
             since_ns: Some(5),
             writers: vec![3],
+            written_bytes: Some(4096),
         };
         Context {
             calls: vec![call, Call::default()],

@@ -12,7 +12,9 @@ use super::column::record;
 record! {
     /// One name of a file.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    pub struct NamedFile, "lbolt.files/2", times [since_ns], new [since_ns] since "lbolt.files/1" {
+    pub struct NamedFile, "lbolt.files/3", times [since_ns],
+        new [written_bytes] since "lbolt.files/2"
+    {
         file_system: u64 = "device number of the file's file system";
         inode: u64 = "the file's inode";
         generation: u64 = "distinguishes files that have had the same inode";
@@ -21,6 +23,7 @@ record! {
             "when requests and calls began to see this name, valid until the file's next row; \
              null: found by a search at another time";
         writers: Vec<u64> = "the last threads that changed the file's data, in the order seen";
+        written_bytes: Option<u64> = "bytes of write requests for it; null: unknown";
     }
 }
 

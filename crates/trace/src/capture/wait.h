@@ -91,7 +91,7 @@ struct waiting {
 	u32 blocks;
 	/* When it fell asleep last, so that it can be interrupted; and from one time to the next. */
 	u64 asleep_ns;
-	u64 usual_ns; /* about the mean of the last eight; 0: not known */
+	u64 usual_ns; /* how long that takes for half of the time (note_usual); 0: not known */
 	/* Its waits, as long as it was at work between them for no longer than the longest of them. */
 	u64 from_ns;
 	u64 until_ns;
@@ -361,14 +361,36 @@ INLINE void begin_wait(struct task_struct *task)
 	note_block(waits, pid);
 }
 
+/*
+ * What is usual grows or shrinks by as much of it as the time is of 69 s, so that half of the time
+ * goes by in longer ones: what takes long for half a minute is not usual yet. A thread whose work
+ * has become much quicker is soon known anew.
+ */
+#define USUAL_MUCH 4
+
+INLINE void note_usual(struct waiting *waits, u64 since_ns)
+{
+	u64 usual_ns = waits->usual_ns, by_ns = usual_ns * (since_ns >> 16) >> 20, most_ns;
+
+	if (since_ns >= usual_ns) {
+		most_ns = (since_ns - usual_ns) / 8;
+		waits->usual_ns += by_ns < most_ns ? by_ns : most_ns;
+		return;
+	}
+	most_ns = (usual_ns - since_ns) / 8;
+	if (since_ns < usual_ns / USUAL_MUCH || by_ns > most_ns)
+		by_ns = most_ns;
+	waits->usual_ns -= by_ns;
+}
+
 INLINE void fall_asleep(struct waiting *waits)
 {
 	u64 now_ns = bpf_ktime_get_ns(), since_ns = now_ns - waits->asleep_ns;
 
-	if (!waits->usual_ns)
-		waits->usual_ns = waits->asleep_ns ? since_ns : 0;
+	if (waits->usual_ns)
+		note_usual(waits, since_ns);
 	else
-		waits->usual_ns += since_ns / 8 - waits->usual_ns / 8;
+		waits->usual_ns = waits->asleep_ns ? since_ns : 0;
 	waits->asleep_ns = now_ns;
 	waits->is_asleep = 1;
 }

@@ -62,6 +62,8 @@ type WatchWaits<'a> = Box<dyn FnMut(&Wait) + 'a>;
 type WatchJournal<'a> = Box<dyn FnMut(&JournalUse) + 'a>;
 /// Is shown calls.
 type WatchCalls<'a> = Box<dyn FnMut(&Call) + 'a>;
+/// Is shown who changes files: a file, a thread, and its name.
+type WatchChanges<'a> = Box<dyn FnMut(FileNumber, u32, &str) + 'a>;
 
 /// Rows leave sorted by arrival, and in the order in which they were first seen.
 impl Ordered for Request {
@@ -111,6 +113,7 @@ pub struct Intake<'a> {
     /// Is shown each wait as soon as it has ended.
     watch_waits: Option<WatchWaits<'a>>,
     watch_journal: Option<WatchJournal<'a>>,
+    watch_changes: Option<WatchChanges<'a>>,
     /// Those that were done with since they were last kept and are not to be found in order any
     /// more, or not yet, where they are kept; their times from zero.
     done: Option<Vec<Request>>,
@@ -154,6 +157,7 @@ impl<'a> Intake<'a> {
             watch_calls: None,
             watch_waits: None,
             watch_journal: None,
+            watch_changes: None,
             done: None,
             next_name: None,
             called: Vec::new(),
@@ -205,6 +209,12 @@ impl<'a> Intake<'a> {
     /// Shows who changed metadata as soon as it is told, its times as the source has them.
     pub fn watch_journal(&mut self, watch: impl FnMut(&JournalUse) + 'a) {
         self.watch_journal = Some(Box::new(watch));
+    }
+
+    /// Shows which thread, by number and name, changes a file's data as soon as it is told. Each is
+    /// told of once, as long as the kernel remembers it.
+    pub fn watch_changes(&mut self, watch: impl FnMut(FileNumber, u32, &str) + 'a) {
+        self.watch_changes = Some(Box::new(watch));
     }
 
     /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.

@@ -2,7 +2,8 @@
 
 use super::{Intake, RowsError, SeenThread};
 use crate::event::{
-    DurabilityEvent, Event, Finished, JournaledEvent, NameEvent, Repeated, WaitEvent, WaitTotals,
+    Durability, DurabilityEvent, Event, Finished, JournaledEvent, NameEvent, Repeated, WaitEvent,
+    WaitTotals,
 };
 use model::record::{CommandId, Commands};
 
@@ -86,6 +87,11 @@ impl Steps for Intake<'_> {
     }
 
     fn durability(&mut self, event: DurabilityEvent) {
+        let is_change = matches!(event.step, Durability::Changed);
+        if let Some(watch) = self.watch_changes.as_mut().filter(|_| is_change) {
+            let name = event.command.map_or("", |id| self.commands.name(id));
+            watch(event.file, event.pid, name);
+        }
         let known = self.durable.calls.len();
         self.durable.take(event, &self.commands);
         let new = self.durable.calls.get(known).filter(|call| call.end_ns.is_some());

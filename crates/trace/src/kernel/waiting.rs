@@ -8,7 +8,9 @@
 //!
 //! The kernel leaves the scheduler's own functions out of a sleeping thread's stack, and those of
 //! locks are among them (`in_sched_functions`, kernel/stacktrace.c). So what sleeps in a function
-//! of a file system, is in no row, and is no wait for a request, waits for a lock.
+//! of a file system and is in no row waits for a block of metadata (a directory, an inode) if the
+//! kernel counts it as a wait for a request, else for a lock. For the same reason a lock of a page
+//! may be all that a stack tells of it: who does not read the page waits for its writeback.
 //!
 //! Source: mm/page-writeback.c, filemap.c, vmscan.c, memory.c; fs/jbd2; fs/xfs/xfs_log.c; fs/btrfs;
 //! kernel/locking; block/blk-mq-tag.c, blk-rq-qos.c, blk-throttle.c, blk-iocost.c of Linux 5.10 to
@@ -23,7 +25,7 @@ use std::io::BufRead;
 /// A kind, and the functions that tell it.
 type Row = (WaitKind, &'static [&'static str]);
 
-const TABLE: [Row; 11] = [
+const TABLE: [Row; 12] = [
     (WaitKind::Network, &["nfs_*", "nfs4_*", "rpc_wait_*", "fuse_*", "cifs_*", "smb2_*"]),
     (
         WaitKind::Call,
@@ -144,6 +146,7 @@ const TABLE: [Row; 11] = [
             "io_cqring_wait",
         ],
     ),
+    (WaitKind::Writeback, &["__folio_lock", "__lock_page"]),
 ];
 
 /// Functions of file systems and the block layer: a lock or a sleep there is one for storage.
@@ -269,11 +272,16 @@ impl Functions {
 }
 
 fn kind_of(rows: &[u8], is_for_request: bool) -> Option<WaitKind> {
-    let is_of_storage = is_for_request || rows.contains(&STORAGE);
     let of_table = rows.iter().filter(|row| **row != STORAGE).map(|row| usize::from(*row));
     let known = of_table.filter_map(|row| Some((row, TABLE.get(row)?)));
     let first = known.min_by_key(|(row, _)| *row).map(|(_, (kind, _))| *kind);
-    first.or(is_of_storage.then_some(if is_for_request { WaitKind::Other } else { WaitKind::Lock }))
+    let by_place = match (is_for_request, rows.contains(&STORAGE)) {
+        (true, true) => Some(WaitKind::Request),
+        (true, false) => Some(WaitKind::Other),
+        (false, true) => Some(WaitKind::Lock),
+        (false, false) => None,
+    };
+    first.or(by_place)
 }
 
 fn row_of(name: &str) -> Option<u8> {
@@ -301,6 +309,9 @@ mod tests {
         ffffffff81000700 T folio_wait_writeback\n\
         ffffffff81000800 T io_schedule\n\
         ffffffff81000900 T iterate_dir\n\
+        ffffffff81000a00 T __folio_lock\n\
+        ffffffff81000b00 T iomap_page_mkwrite\n\
+        ffffffff81000c00 T filemap_fault\n\
         ffffffffc0000100 t start_this_handle\t[jbd2]\n\
         ffffffffc0000200 t ext4_rename\t[ext4]\n\
         0000000000000000 t hidden\nno\n";
@@ -324,11 +335,20 @@ mod tests {
     }
 
     #[test]
+    fn who_changes_a_page_waits_for_its_writeback_and_who_reads_it_for_its_read() {
+        let of = |at: &[u64]| kind(at, true);
+        assert_eq!(of(&[0x8100_0a50, 0x8100_0b50]), Some(WaitKind::Writeback));
+        assert_eq!(of(&[0x8100_0a50, 0x8100_0c50]), Some(WaitKind::PageRead));
+        assert_eq!(of(&[0x8100_0a50, 0xc000_0150]), Some(WaitKind::Journal));
+    }
+
+    #[test]
     fn a_lock_is_one_for_storage_only_in_a_file_system() {
         assert_eq!(kind(&[0x8100_0450, 0x8100_0550], false), None);
         assert_eq!(kind(&[0x8100_0450, 0xc000_0250], false), Some(WaitKind::Lock));
         assert_eq!(kind(&[0x8100_0450, 0x8100_0950], false), Some(WaitKind::Lock));
         assert_eq!(kind(&[0x8100_0850], true), Some(WaitKind::Other));
+        assert_eq!(kind(&[0x8100_0850, 0xc000_0250], true), Some(WaitKind::Request), "metadata");
         assert_eq!(kind(&[0x8100_0550], true), Some(WaitKind::Other), "what the kernel counts");
         assert_eq!(kind(&[0xc000_0250], false), Some(WaitKind::Lock), "whose functions are hidden");
         assert_eq!(kind(&[], false), None);

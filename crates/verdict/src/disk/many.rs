@@ -1,5 +1,6 @@
-//! Requests at a device that are known as sums: in flight for a time, many one after the other,
-//! with those who waited for them.
+//! What begins at a device at a moment to come: requests that are known as sums, in flight for a
+//! time, many one after the other, with those who waited for them; and waits for a request behind
+//! earlier ones.
 //!
 //! Non-goals: which requests are known so (`crate::watched`).
 
@@ -27,6 +28,8 @@ pub(super) enum Later<C> {
     Requests(Mean),
     /// Who waits for requests of an act: how many, and how long together.
     Waits(C, Act, (u64, u64)),
+    /// A wait.
+    Wait(C),
 }
 
 impl<C> Disk<C> {
@@ -45,6 +48,12 @@ impl<C> Disk<C> {
         (act, times): (Act, (u64, u64)),
     ) {
         self.begin_later(span, Later::Waits(class, act, times));
+    }
+
+    /// A wait from a moment to come to its end.
+    pub(crate) fn wait_later(&mut self, (begin_ns, end_ns): (i64, i64), class: C) {
+        let going = Going::Later(end_ns, Later::Wait(class));
+        self.open((begin_ns, begin_ns), Open { going, wait: None });
     }
 
     /// Within these times one of many is completed again and again, and none behind each of them.
@@ -83,6 +92,10 @@ impl<C> Disk<C> {
             Later::Waits(class, act, times) => {
                 let many = Some((self.number(act) as PartNumber, times));
                 let wait = Some(Waiting { many, ..self.waiting(class, begin_ns) });
+                self.open((begin_ns, end_ns), Open { going: Going::Wait, wait });
+            }
+            Later::Wait(class) => {
+                let wait = Some(self.waiting(class, begin_ns));
                 self.open((begin_ns, end_ns), Open { going: Going::Wait, wait });
             }
         }

@@ -44,6 +44,48 @@ fn a_wait_divides_into_its_own_the_others_and_nobodys_time() {
     assert_eq!(seen.busy_ns, 20 + 40, "each role by itself");
 }
 
+#[test]
+fn a_wait_that_begins_later_has_the_parts_of_its_own_time() {
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    disk.request((0, 40), OTHER, 4096, None, &mut seen);
+    disk.request((10, 100), OWN, 4096, None, &mut seen);
+    disk.wait_later((40, 100), 7);
+    disk.wait_later((100, 100), 8);
+    disk.finish(&mut seen);
+    let told = |class: u32| {
+        let wait = seen.waits.iter().find(|wait| wait.class == class).unwrap();
+        (wait.begin_ns, wait.times, parts(&disk, wait))
+    };
+    assert_eq!(told(7), (40, (1, 60), vec![(Part::Act(OWN), 60)]));
+    assert_eq!(told(8), (100, (1, 0), vec![]));
+}
+
+/// Two writes that a limit has held back come one after the other for a call, and for another one
+/// that begins in between.
+#[test]
+fn what_a_limit_held_back_is_the_limits_for_those_who_wait_for_it() {
+    let (mut disk, mut seen) = (Disk::new(), Seen::default());
+    disk.wait((0, 100), 7, None, &mut seen);
+    disk.wait((0, 100), 9, None, &mut seen);
+    disk.comes_late(30, |class| *class < 9, &mut seen);
+    disk.request((30, 40), OTHER, 4096, None, &mut seen);
+    disk.wait((50, 90), 8, None, &mut seen);
+    for _ in 0..2 {
+        disk.comes_late(70, |class| *class < 9, &mut seen);
+    }
+    disk.request((70, 80), OTHER, 4096, None, &mut seen);
+    disk.comes_late(75, |_| panic!("the device is busy"), &mut seen);
+    disk.finish(&mut seen);
+    let told = |class: u32| {
+        let wait = seen.waits.iter().find(|wait| wait.class == class).unwrap();
+        parts(&disk, wait)
+    };
+    let of_device = |ns| (Part::Act(OTHER), ns);
+    assert_eq!(told(7), [(Part::Held, 20), (Part::Throttled, 60), of_device(20)]);
+    assert_eq!(told(8), [(Part::Held, 10), (Part::Throttled, 20), of_device(10)]);
+    assert_eq!(told(9), [(Part::Held, 80), of_device(20)]);
+}
+
 /// Quick reads, of which one is in flight for a quarter of the time from 20 to 80 ms.
 #[test]
 fn where_many_requests_leave_a_device_idle_nobodys_are_in_flight() {

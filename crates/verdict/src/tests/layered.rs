@@ -29,7 +29,8 @@ fn stack() -> DeviceStack {
 fn doubled(load: &Load) -> Vec<Request> {
     let mut rows = Vec::new();
     for (number, row) in load.rows.iter().enumerate() {
-        let device = if row.pid == Some(1) { READERS } else { WRITERS };
+        let is_reader = row.pid.is_some_and(|pid| pid % NEXT_THREAD == 1);
+        let device = if is_reader { READERS } else { WRITERS };
         let (id, begin_ns) = (number as u64 * 2, row.queued_ns.map(|ns| ns + 1000));
         let end_ns = row.completed_ns.map(|ns| ns - 1000);
         rows.push(Request { request_id: id, device, issued_ns: None, ..*row });
@@ -48,7 +49,8 @@ fn doubled(load: &Load) -> Vec<Request> {
 }
 
 /// The verdict in two passes, as of a file; and how often each device's waits were counted.
-fn judged(load: Load) -> (Vec<Finding>, Vec<(String, f64)>) {
+fn judged(mut load: Load) -> (Vec<Finding>, Vec<(String, f64)>) {
+    load.divide_among_threads();
     let rows = doubled(&load);
     let mut layers = Layers::new(stack());
     rows.iter().for_each(|row| layers.add(row, true));

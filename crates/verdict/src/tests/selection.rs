@@ -126,7 +126,7 @@ type Called = (i64, i64, u64);
 /// Waits, calls and bytes of the parts sum to those of the whole; times are in ms.
 fn sums_to_the_whole(rows: &[Row], calls: &[Called], cut: i64) -> Result<(), TestCaseError> {
     let load = || {
-        let mut load = Load::with(&["a", "b"]);
+        let mut load = Load { is_deep: true, ..Load::with(&["a", "b"]) };
         for (begin, took, pid, is_read) in rows {
             let op = if *is_read { Op::Read } else { Op::Write };
             load.request(*pid, op, begin * MS, took * MS, 8192);

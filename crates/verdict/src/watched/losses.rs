@@ -6,14 +6,16 @@
 //!
 //! Non-goals: requests in the order of their ends (`super::tally`).
 
+use super::OWNERS_MOST;
 use super::many::Many;
 use super::spans::{Span, Spans};
 use super::tally::Names;
-use crate::{Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
+use crate::{Actors, Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use analyze::statistics::NORMAL_95;
 use model::circumstance::Circumstance;
 use model::record::{
-    Call, Commands, Counted, CpuTime, JournalUse, Process, Request, Rollup, RollupKey, Wait,
+    Call, Commands, Counted, CpuTime, FileNumber, JournalUse, Process, Request, Rollup, RollupKey,
+    Wait,
 };
 use model::room::Room as _;
 use std::collections::{BTreeMap, VecDeque};
@@ -106,6 +108,8 @@ pub struct Losses {
     /// The number of the next span for which there is no ledger yet.
     next: u64,
     processes: BTreeMap<u32, Process>,
+    /// Whose files are whose, also of those that are gone.
+    owners: Actors,
     calls: VecDeque<Call>,
     waits: VecDeque<Wait>,
     journal_use: VecDeque<JournalUse>,
@@ -129,6 +133,7 @@ impl Losses {
         // A role is known by the title's begin, and some titles are long.
         let title = process.title.as_ref().map(|title| title.chars().take(TITLE_CHARS).collect());
         let known = Process { title, ..process.clone() };
+        self.owners.learn(&known);
         self.processes.insert(process.pid as u32, known);
     }
 
@@ -137,6 +142,7 @@ impl Losses {
         for pid in gone {
             self.processes.remove(pid);
         }
+        self.owners.forget_threads(gone);
     }
 
     /// Whether it is known what a thread is.
@@ -149,9 +155,20 @@ impl Losses {
         self.processes.values()
     }
 
+    /// A thread, by number and name, changes a file's data.
+    pub fn changed(&mut self, file: FileNumber, pid: u32, command: &str) {
+        for open in &mut self.open {
+            open.ledger.changed(file, pid, command);
+        }
+        let role = self.owners.of_thread(pid, || command.to_owned());
+        self.owners.change(file, role);
+    }
+
     /// A call has ended.
     pub fn call(&mut self, call: &Call) {
         self.has_calls = true;
+        let role = self.owners.of_thread(call.pid as u32, || call.command.clone());
+        self.owners.own(call.file(), role);
         for open in &mut self.open {
             open.ledger.call(call.clone());
         }
@@ -231,9 +248,8 @@ impl Losses {
     }
 
     fn ledger(&self, span: &Span) -> Open {
-        let processes = self.processes.values().cloned().collect();
-        let told = (self.has_calls, self.has_waits);
-        let known = Known::so_far(processes, self.homes.clone(), told);
+        let (processes, homes) = (self.processes.values(), self.homes.clone());
+        let known = Known::so_far(processes, &self.owners, homes, (self.has_calls, self.has_waits));
         let mut ledger = Ledger::new(&Arc::new(known), span.from_ns..span.until_ns);
         let calls = self.calls.iter().filter(|call| call.end_ns >= Some(span.from_ns));
         calls.for_each(|call| ledger.call(call.clone()));
@@ -271,7 +287,19 @@ impl Losses {
         let_go(&mut self.waits, |wait| wait.end_ns < from_ns);
         let_go(&mut self.journal_use, |one| one.end_ns < from_ns);
         let_go(&mut self.cpu_times, |one| one.until_ns < from_ns);
+        self.forget_owners();
         rows
+    }
+
+    /// What is remembered of files' owners has bounds.
+    fn forget_owners(&mut self) {
+        if self.owners.has_all() {
+            self.owners = Actors::default();
+            for process in self.processes.values() {
+                self.owners.learn(process);
+            }
+        }
+        self.owners.forget_owners_beyond(OWNERS_MOST);
     }
 }
 

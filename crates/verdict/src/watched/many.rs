@@ -2,6 +2,8 @@
 //! neither begin nor end is known. In a ledger they are waits, and their role's work on the device,
 //! at the times in which some were in flight (to 2 ms), as if they came evenly.
 //!
+//! Of threads that must have had several in flight at once, each waits for as long as any was.
+//!
 //! How many there were and how long they took is exact, and so is what they took beyond calm; but
 //! for the slice in which one began (100 ms), where one of these times goes on into the next. Among
 //! whom that is divided is known as far as the means of these times tell (`crate::disk`): what is
@@ -26,6 +28,9 @@ const LEAST_BUSY: f64 = 1e-6;
 /// Shorter gaps, in ns, are not told from what is in flight: half of what a device must stand still
 /// for to be seen to.
 const GAP_NS: i64 = 25_000_000;
+
+/// What takes longer, in ns, is no part of a sum.
+const QUICK_NS: u64 = 2 * BIT_NS as u64;
 
 /// Requests of a role, class and file system.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -112,12 +117,32 @@ impl Many {
         }
     }
 
+    /// Whether its threads, if any is known, must have had several in flight at once in these
+    /// times: then each waits for as long as these are. One at the begin may have come before.
+    fn are_at_once(&self, runs: &[(i64, i64)]) -> bool {
+        let most_ns = self.thread_ns(length_of(runs) + QUICK_NS);
+        self.like.pid.is_some() && self.responses.sum_ns() > most_ns
+    }
+
+    /// How long its threads wait together, if each does so for such a time.
+    fn thread_ns(&self, each_ns: u64) -> u64 {
+        each_ns.saturating_mul(self.pids().count() as u64)
+    }
+
+    /// How long its threads waited together: a thread waits once.
+    fn waited_ns(&self, runs: &[(i64, i64)]) -> u64 {
+        match self.are_at_once(runs) {
+            true => self.thread_ns(length_of(runs)),
+            false => self.responses.sum_ns(),
+        }
+    }
+
     /// How many there were in each of these times, and how long they took, as if they came evenly.
     fn shared_out<'r>(
         &self,
         runs: &'r [(i64, i64)],
     ) -> impl Iterator<Item = ((i64, i64), (u64, u64))> + use<'r> {
-        let (count, sum_ns) = (self.responses.count(), self.responses.sum_ns());
+        let (count, sum_ns) = (self.responses.count(), self.waited_ns(runs));
         let part = |of: u64, part: u64, whole: u64| {
             (u128::from(of) * u128::from(part) / u128::from(whole.max(1))) as u64
         };
@@ -203,6 +228,14 @@ impl Ledger {
         let Some(kind) = kind else { return };
         let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
         self.note_many(many, (&runs, mean.in_flight), class);
+        if many.are_at_once(&runs) {
+            // Slow ones that come meanwhile are waited for from then on.
+            let until_ns = runs.last().map_or(span.0, |(_, until_ns)| *until_ns);
+            for pid in many.pids() {
+                let known_ns = self.waiting.entry(pid).or_insert(until_ns);
+                *known_ns = until_ns.max(*known_ns);
+            }
+        }
         let Device { disk, book } = self.device(queue);
         book.count(class, &many.responses);
         for (run, times) in many.shared_out(&runs).filter(|(_, (count, _))| *count > 0) {

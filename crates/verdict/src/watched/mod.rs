@@ -20,6 +20,9 @@ mod spans;
 mod tally;
 mod usual;
 
+/// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
+const OWNERS_MOST: usize = 100_000;
+
 pub use losses::Losses;
 pub use many::Many;
 pub use rolled::{Rolled, events_lost, minutes_from_ns};

@@ -48,6 +48,7 @@ impl Rolled {
     ) -> Self {
         let mut tally = Tally::new(true);
         processes.iter().for_each(|process| tally.learn(process));
+        tally.learn_owners(&known.actors);
         let minute = |ns: i64| known.minute_of(ns);
         let last = minute(told_ns.end.saturating_sub(1)).saturating_add(1);
         let numbers = numbers.start.max(minute(told_ns.start))..numbers.end.min(last);

@@ -10,6 +10,7 @@ mod many;
 
 pub use many::InCommon;
 
+use super::OWNERS_MOST;
 use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
@@ -24,8 +25,6 @@ use model::record::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
-const OWNERS_MOST: usize = 100_000;
 /// Files that are counted one by one between two takings: those with most bytes.
 const FILES_MOST: usize = 20_000;
 /// Files that are told of at each taking: those with most bytes.
@@ -236,6 +235,17 @@ impl Tally {
         row.flags.contains(Flags::OWN) || self.own.roles.contains(&role)
     }
 
+    /// Whose files are whose, is known now.
+    pub(super) fn learn_owners(&mut self, from: &Actors) {
+        self.actors.learn_owners(from);
+    }
+
+    /// A thread, by number and name, changes a file's data.
+    pub fn changed(&mut self, file: FileNumber, pid: u32, command: &str) {
+        let role = self.actors.of_thread(pid, || command.to_owned());
+        self.actors.change(file, role);
+    }
+
     /// A call has ended.
     pub fn call(&mut self, call: &Call, spans: &Spans) {
         let Some(span) = spans.of(call.begin_ns) else { return };
@@ -310,9 +320,7 @@ impl Tally {
             rows.extend((count > 0).then_some(Rollup { count, ..row }));
         }
         self.files.clear();
-        if self.actors.owners() > OWNERS_MOST {
-            self.actors.forget_owners();
-        }
+        self.actors.forget_owners_beyond(OWNERS_MOST);
         rows
     }
 

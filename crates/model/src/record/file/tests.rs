@@ -112,11 +112,11 @@ fn samples_without_spans_are_read() {
 }
 
 #[test]
-fn names_of_files_of_the_schema_before_were_found_at_no_certain_time() {
-    let row =
-        NamedFile { inode: 12, path: Some("/f".into()), since_ns: Some(5), ..NamedFile::default() };
+fn how_much_was_written_of_files_of_the_schema_before_is_unknown() {
+    let written_bytes = Some(4096);
+    let row = NamedFile { inode: 12, since_ns: Some(5), written_bytes, ..NamedFile::default() };
     let file = write_as(NamedFile::earlier(), std::slice::from_ref(&row), &[]);
-    assert_eq!(read::<NamedFile>(file.path()).unwrap(), [NamedFile { since_ns: None, ..row }]);
+    assert_eq!(read::<NamedFile>(file.path()).unwrap(), [NamedFile { written_bytes: None, ..row }]);
 }
 
 #[test]

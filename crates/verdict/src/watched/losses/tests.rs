@@ -4,9 +4,13 @@ mod shared;
 
 use super::*;
 use crate::selection::Selection;
+use crate::tests::{NEXT_THREAD, by_threads};
 use crate::watched::{Rolled, Tally, minutes_from_ns};
 use crate::{Minutes, Storm, united};
-use model::record::{CallKind, Context, Counted, Op, Subject, Summed, Wait, WaitKind};
+use model::record::{
+    CallKind, Context, Counted, FileKey, FileKind, FileNumber, NamedFile, Op, Subject, Summed,
+    Wait, WaitKind,
+};
 use std::collections::BTreeMap;
 
 const MS: i64 = 1_000_000;
@@ -41,6 +45,7 @@ fn load(seconds: i64) -> (Vec<Request>, Vec<Call>) {
         }
     }
     rows.sort_by_key(|row| row.queued_ns);
+    by_threads(&mut rows, true);
     let call = |number: i64| Call {
         kind: CallKind::Fsync,
         file_system: 8 << 20,
@@ -66,16 +71,18 @@ fn waits(seconds: i64) -> Vec<Wait> {
     (1..seconds / 5).map(wait).collect()
 }
 
+/// With threads for all of their requests.
 fn processes() -> Vec<Process> {
-    let of = |(pid, title): (u64, &str)| Process {
-        pid,
+    let of = |thread: u32, (pid, title): (u64, &str)| Process {
+        pid: pid + u64::from(thread * NEXT_THREAD),
         process: Some(pid),
         command: title.to_owned(),
         title: Some(title.to_owned()),
         unit: Some("/a".to_owned()),
         ..Process::default()
     };
-    [(1, "reader"), (2, "dd of=x"), (3, "writer")].map(of).to_vec()
+    let all = [(1, "reader"), (2, "dd of=x"), (3, "writer")];
+    (0..16).flat_map(|thread| all.map(|process| of(thread, process))).collect()
 }
 
 /// Sums of rows by span, role and cause: waits, their time, time lost and its variance.
@@ -188,43 +195,76 @@ fn throttled<'r>(rows: impl Iterator<Item = &'r Rollup>) -> (u64, u64) {
     of.fold((0, 0), |sum, row| (sum.0 + row.count, sum.1 + row.sum_ns))
 }
 
-/// Minutes of the wall clock, which the trace does not begin with: 150 s, begun at second 20.
-#[test]
-fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
-    let ((rows, calls), waits) = (load(150), waits(150));
-    let started_unix_ns = 20 * S - BEGUN;
+/// The kernel, a process, writes what dd has changed.
+fn written_back(rows: &mut [Request], number: FileNumber) -> Process {
+    for row in rows.iter_mut().filter(|row| row.op == Op::Write) {
+        row.pid = Some(4);
+        row.file = Some(FileKey { kind: FileKind::Regular, number });
+    }
+    let command = "kworker/u8:2+loop0".into();
+    Process { pid: 4, title: None, command, ..processes()[0].clone() }
+}
+
+/// What the watch has kept of it.
+fn watched_of(
+    (rows, calls, waits): (&[Request], &[Call], &[Wait]),
+    processes: &[Process],
+    changed: FileNumber,
+    started_unix_ns: i64,
+) -> Vec<Rollup> {
     let names = Names { device: &|number| number.to_string(), file: &|_| None };
     let commands = Commands::default();
     let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
     let mut tally = Tally::new(false);
     losses.tells_waits();
-    for process in processes() {
-        losses.learn(&process);
-        tally.learn(&process);
+    for process in processes {
+        losses.learn(process);
+        tally.learn(process);
     }
+    losses.changed(changed, 2, "dd");
+    tally.changed(changed, 2, "dd");
     let mut kept = Vec::new();
-    let mut next_call = calls.iter().peekable();
+    let (mut next_call, mut next_tallied) = (calls.iter().peekable(), calls.iter().peekable());
     let mut next_wait = waits.iter().peekable();
     spans.advance(BEGUN, 20 * S);
-    for row in &rows {
+    for row in rows {
         let now_ns = row.queued_ns.unwrap();
         spans.advance(now_ns, now_ns + started_unix_ns);
-        while let Some(call) = next_call.next_if(|call| call.end_ns <= Some(now_ns)) {
-            losses.call(call);
+        while let Some(call) = next_tallied.next_if(|call| call.end_ns <= Some(now_ns)) {
             tally.call(call, &spans);
         }
-        // Requests come 2 s after their arrival, waits at their ends.
+        // Requests come 2 s after their arrival, calls and waits at their ends.
+        while let Some(call) = next_call.next_if(|call| call.end_ns <= Some(now_ns + 2 * S)) {
+            losses.call(call);
+        }
         while let Some(wait) = next_wait.next_if(|wait| wait.end_ns <= now_ns + 2 * S) {
             losses.wait(wait);
         }
         losses.request(row, &commands, &spans);
         tally.request(row, &commands, &spans);
     }
-    next_call.for_each(|call| tally.call(call, &spans));
+    next_tallied.for_each(|call| tally.call(call, &spans));
     kept.extend(losses.take(i64::MAX / 2, (&spans, &commands), &names));
     kept.extend(tally.take(&spans, &names));
+    kept
+}
 
-    let context = Context { processes: processes(), calls, waits, ..Context::default() };
+/// Minutes of the wall clock, which the trace does not begin with: 150 s, begun at second 20.
+#[test]
+fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
+    let ((mut rows, calls), waits) = (load(150), waits(150));
+    let number = FileNumber { file_system: 8 << 20, inode: 9, generation: 0 };
+    let kernel = written_back(&mut rows, number);
+    let processes = || [processes(), vec![kernel.clone()]].concat();
+    let started_unix_ns = 20 * S - BEGUN;
+    let names = Names { device: &|number| number.to_string(), file: &|_| None };
+    let commands = Commands::default();
+    let kept = watched_of((&rows, &calls, &waits), &processes(), number, started_unix_ns);
+
+    let file =
+        NamedFile { file_system: 8 << 20, inode: 9, writers: vec![2], ..NamedFile::default() };
+    let files = vec![file];
+    let context = Context { processes: processes(), calls, waits, files, ..Context::default() };
     let mut known = Known::new(context, Selection::default());
     rows.iter().for_each(|row| known.homes().add(row));
     let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
@@ -252,6 +292,8 @@ fn a_file_is_rolled_up_as_the_watch_would_have_kept_it() {
     let (kept, made) = (by_key(kept), by_key(made));
     assert_eq!(kept.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
     let is_lost = |row: &Rollup| row.counted == Counted::Lost;
+    let is_kernels = |name: &Option<String>| name.iter().any(|name| name.starts_with("kernel"));
+    assert!(made.values().all(|row| !is_kernels(&row.role) && !is_kernels(&row.cause)));
     assert!(made.values().filter(|row| is_lost(row)).count() >= 3, "one each minute");
     assert_eq!(throttled(made.values()), (29, 29 * 270 * MS as u64));
     let storms = made.values().filter(|row| row.counted == Counted::Storm);
@@ -313,6 +355,7 @@ fn load_of_one() -> Vec<Request> {
         }
     }
     rows.sort_by_key(|row| row.queued_ns);
+    by_threads(&mut rows, true);
     rows
 }
 
@@ -330,7 +373,8 @@ fn in_part_as_sums(rows: &[Request]) -> (Vec<Request>, Vec<Many>) {
     for row in by_end {
         let (begin_ns, end_ns) = (row.queued_ns.unwrap(), row.completed_ns.unwrap());
         let at_s = (end_ns - BEGUN) as f64 / S as f64;
-        let is_alone = !(30.0..33.0).contains(&at_s) && row.pid == Some(1);
+        let is_reader = row.pid.is_some_and(|pid| pid % NEXT_THREAD == 1);
+        let is_alone = !(30.0..33.0).contains(&at_s) && is_reader;
         let poll = end_ns.div_euclid(POLL);
         // What begins in one span is not summed up with what begins in the next one.
         let is_of_one = spans.of(begin_ns) == spans.of(poll * POLL);
@@ -394,6 +438,7 @@ fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
             from_ns: many.from_ns,
             until_ns: many.until_ns,
             pid: like.pid.map(u64::from),
+            other_pids: many.other_pids.iter().map(|pid| u64::from(*pid)).collect(),
             flags: Some(like.flags.0.into()),
             length_bytes: Some(like.length_bytes.into()),
             busy_from_ns: many.busy.map_or(0, |busy| busy.from_ns),

@@ -1,6 +1,7 @@
 //! Several roles at one device, in virtual time: whether sums divide their waits as rows do.
 
 use super::*;
+use crate::tests::deep;
 use model::busy::{BIT_NS, Busy};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,8 +18,6 @@ struct Job {
     op: Op,
     length_bytes: u32,
     depth: usize,
-    /// Whether each of them is a thread's.
-    by_threads: bool,
     /// From a request's end to the next one, in ns.
     think_ns: i64,
     /// Of each so long a time it requests at this part's begin and for so long.
@@ -29,8 +28,7 @@ struct Job {
 
 impl Job {
     fn steady(op: Op, length_bytes: u32, depth: usize, think_ns: i64) -> Self {
-        let by_threads = false;
-        Self { op, length_bytes, depth, by_threads, think_ns, period_ns: S, from_ns: 0, for_ns: S }
+        Self { op, length_bytes, depth, think_ns, period_ns: S, from_ns: 0, for_ns: S }
     }
 
     /// When it requests next, from a moment on.
@@ -69,6 +67,7 @@ fn served(jobs: &[Job], servers: usize, until_ns: i64, still: Range<i64>) -> Vec
         due.push(Reverse((job.next_ns(end_ns + think_ns), number)));
     }
     rows.sort_by_key(|row| row.queued_ns);
+    by_threads(&mut rows, true);
     rows
 }
 
@@ -76,6 +75,7 @@ fn served(jobs: &[Job], servers: usize, until_ns: i64, still: Range<i64>) -> Vec
 /// rows.
 fn as_sums(rows: &[Request], jobs: &[Job]) -> (Vec<Request>, Vec<Many>) {
     let mut sums: BTreeMap<(i64, Option<u32>), Many> = BTreeMap::new();
+    let of_job = |row: &Request| row.pid.map(|pid| pid % NEXT_THREAD);
     let (quick, slow): (Vec<Request>, Vec<Request>) =
         rows.iter().partition(|row| row.completed_ns.unwrap() - row.queued_ns.unwrap() < QUICK_NS);
     for row in quick {
@@ -83,12 +83,13 @@ fn as_sums(rows: &[Request], jobs: &[Job]) -> (Vec<Request>, Vec<Many>) {
         let part = end_ns.div_euclid(PART_NS);
         let (from_ns, until_ns) = (part * PART_NS, (part + 1) * PART_NS);
         let busy = Some(Busy::since(from_ns));
-        let others =
-            row.pid.and_then(|pid| jobs.get(pid as usize - 1)).filter(|job| job.by_threads);
-        let other_pids =
-            others.map_or_else(Vec::new, |job| (101..100 + job.depth as u32).collect());
-        let new = || Many { like: row, other_pids, from_ns, until_ns, busy, ..Many::default() };
-        let sum = sums.entry((part, row.pid)).or_insert_with(new);
+        let first = of_job(&row).unwrap_or(0);
+        let job = jobs.get(first as usize - 1).filter(|job| job.op == Op::Read);
+        let threads = first..first + job.map_or(1, |job| job.depth as u32 * NEXT_THREAD);
+        let other_pids = threads.step_by(NEXT_THREAD as usize).skip(1).collect();
+        let like = Request { pid: Some(first), ..row };
+        let new = || Many { like, other_pids, from_ns, until_ns, busy, ..Many::default() };
+        let sum = sums.entry((part, of_job(&row))).or_insert_with(new);
         sum.responses.record((end_ns - begin_ns) as u64);
         sum.bytes += u64::from(row.length_bytes);
         for bit in begin_ns / BIT_NS..=end_ns / BIT_NS {
@@ -115,11 +116,7 @@ fn cases() -> [(&'static str, Job, Vec<Job>); 9] {
         ("a storm", reader(8, MS / 10), vec![storm()]),
         (STANDS_STILL, reader(8, MS / 10), vec![storm()]),
         ("a storm of large ones, most of which are slow", reader(1, MS / 5), vec![large()]),
-        (
-            "a storm beside eight threads",
-            Job { by_threads: true, ..reader(8, 2 * MS) },
-            vec![at_times(other(), 5 * S, 2 * S, S)],
-        ),
+        ("a storm beside eight", reader(8, 2 * MS), vec![at_times(other(), 5 * S, 2 * S, S)]),
         ("30 of 300 ms", reader(1, MS / 5), vec![at_times(writer(), 300 * MS, 10 * MS, 30 * MS)]),
         ("5 of 20 ms", reader(4, MS / 10), vec![at_times(writer(), 20 * MS, 0, 5 * MS)]),
         (
@@ -166,6 +163,43 @@ fn sums_of_several_roles_are_divided_as_their_rows_are() {
                 assert!(off_ns <= bound_ns, "{name}: {role:?} {cause:?}: {of:?} {lost_ns}");
             }
         }
+    }
+}
+
+/// A thread that keeps 16 reads in flight, all of which are quick, and who reads for a while beside
+/// it: it loses what its rate does, told by rows or by sums.
+#[test]
+fn a_thread_with_many_in_flight_loses_the_time_that_its_rate_does() {
+    let is_beside = |ns: i64| (2 * S..4 * S).contains(&ns);
+    let of = |is_alone: bool| {
+        let gap_ns = |ns: i64| if is_beside(ns) && !is_alone { MS / 5 } else { MS / 12 };
+        let reads = deep::reads(16, 6 * S, gap_ns).into_iter();
+        let mut rows: Vec<Request> = reads
+            .map(|(begin_ns, took_ns)| row(1, Op::Read, begin_ns, took_ns, 16 << 10))
+            .collect();
+        let other = (250..500).map(|number| row(2, Op::Read, number * 8 * MS, 8 * MS, 1 << 20));
+        rows.extend(other.filter(|_| !is_alone));
+        rows.sort_by_key(|row| row.queued_ns);
+        let (slow, sums) = as_sums(&rows, &[]);
+        assert!(slow.len() <= 250, "all of the reader's are quick");
+        [kept_of(&rows, &[]), kept_of(&slow, &sums), rolled_of(&slow, &sums)]
+    };
+    let of_reader = |kept: &[Rollup], counted: Counted| -> Vec<Rollup> {
+        let is_it = |row: &&Rollup| row.counted == counted && row.role.as_deref() == Some("reader");
+        kept.iter().filter(is_it).cloned().collect()
+    };
+    let expected_ns = 2.0 * S as f64 * (1.0 - 5.0 / 12.0);
+    for kept in of(false) {
+        let waited_ns: u64 = of_reader(&kept, Counted::Waits).iter().map(|row| row.sum_ns).sum();
+        assert!((5.8..6.1).contains(&(waited_ns as f64 / S as f64)), "of 6 s: {waited_ns}");
+        let lost = of_reader(&kept, Counted::Lost);
+        let of_other = lost.iter().filter(|row| row.cause.as_deref() == Some("dd"));
+        let lost_ns = of_other.map(|row| row.lost_ns).sum::<i64>() as f64;
+        assert!((lost_ns / expected_ns - 1.0).abs() < 0.1, "{lost_ns} of {expected_ns}");
+    }
+    for kept in of(true) {
+        let lost: i64 = of_reader(&kept, Counted::Lost).iter().map(|row| row.lost_ns).sum();
+        assert!(lost.abs() < S / 50, "alone: {lost}");
     }
 }
 
