@@ -77,6 +77,13 @@ fn calls_told<'a>(mut traces: impl Iterator<Item = &'a Provenance>) -> Finding {
     Finding::new(&Subject::this_run(), "calls_told", Some(told), 1, "provenance")
 }
 
+/// That the traces are of named devices, and nothing of these was lost.
+fn named_devices<'a>(mut traces: impl Iterator<Item = &'a Provenance>) -> Option<Finding> {
+    let finding =
+        || Finding::new(&Subject::this_run(), "named_devices_whole", Some(1.0), 1, "provenance");
+    traces.all(Provenance::is_whole_of_named_devices).then(finding)
+}
+
 /// A device's name, behind its trace's label if there is one.
 fn labelled(label: Option<&str>, device: u32, provenance: &Provenance) -> String {
     let name = device_name(device, provenance);
@@ -117,7 +124,9 @@ impl Analysed {
         }
         doubt(&mut analysed, &provenance.counts, response.late());
         let mut findings = count_findings(provenance);
-        findings.push(calls_told(sources.iter().map(|source| &source.provenance)));
+        let provenances = || sources.iter().map(|source| &source.provenance);
+        findings.push(calls_told(provenances()));
+        findings.extend(named_devices(provenances()));
         findings.extend(self.summed.iter().cloned());
         findings.extend(analysed);
         findings.extend(self.selected.iter().cloned());

@@ -7,7 +7,7 @@ use super::presence::{CHANGED, DEVICE_CHANGED};
 use super::witness::Witness;
 use super::{Devices, areas};
 use host::pod::PodNames;
-use model::record::requests::Provenance;
+use model::record::requests::{NAMED_DEVICES, Provenance};
 use model::record::{Commands, Context, Finding};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -98,8 +98,12 @@ pub fn note_cgroups(provenance: &mut Provenance, cgroups: &BTreeSet<u64>) {
     }
 }
 
-/// Notes what the devices are called, and what lies where on them.
+/// Notes which devices are captured, what they are called, and what lies where on them.
 pub fn note_devices(provenance: &mut Provenance, devices: &Devices) {
+    let numbers: Vec<String> = devices.numbers.iter().map(u32::to_string).collect();
+    if !numbers.is_empty() {
+        provenance.notes.insert(NAMED_DEVICES.to_owned(), numbers.join(" "));
+    }
     let names = devices.names().map(|(number, name)| (format!("device.{number}"), name.to_owned()));
     provenance.notes.extend(names);
     provenance.note_stack(devices.stack());

@@ -4,6 +4,8 @@
 //!
 //! Non-goals: when it is over (`until`, `passes`), what the rows mean.
 
+mod watch;
+
 use super::cost::Cost;
 use super::diskstats::DiskstatsCheck;
 use super::ended::{events, notes};
@@ -17,7 +19,7 @@ use super::witness::{NewThread, Witness};
 use super::{Devices, Ended, Live, SoFar, resolve};
 use host::scheduling::Ahead;
 use model::record::requests::{BPF, METHOD, SLOWER_THAN};
-use model::record::{Call, Commands, Context, CpuTime, FileNumber, JournalUse, Request, Wait};
+use model::record::{Commands, Context, CpuTime, FileNumber, Request, Wait};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -206,31 +208,6 @@ impl<'a> Session<'a> {
         let quick = self.quick.as_ref();
         besides.look(news, || quick.map_or_else(Vec::new, |quick| quick.sums().so_far()));
         self.besides = Some(besides);
-    }
-
-    /// Shows each request as soon as it is completed.
-    pub fn watch(&mut self, watch: impl FnMut(&Request, &Commands) + 'a) {
-        self.intake.watch(watch);
-    }
-
-    /// Shows who changed metadata as soon as it is told.
-    pub fn watch_journal(&mut self, watch: impl FnMut(&JournalUse) + 'a) {
-        self.intake.watch_journal(watch);
-    }
-
-    /// Shows which thread, by number and name, changes a file's data as soon as it is told.
-    pub fn watch_changes(&mut self, watch: impl FnMut(FileNumber, u32, &str) + 'a) {
-        self.intake.watch_changes(watch);
-    }
-
-    /// Shows each wait of a thread as soon as it has ended.
-    pub fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
-        self.intake.watch_waits(watch);
-    }
-
-    /// Shows each call as soon as it has ended.
-    pub fn watch_calls(&mut self, watch: impl FnMut(&Call) + 'a) {
-        self.intake.watch_calls(watch);
     }
 
     /// Requests that have begun and are not completed.

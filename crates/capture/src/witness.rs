@@ -7,6 +7,8 @@
 //!
 //! Non-goals: roles and verdicts (`analyze`).
 
+mod requested;
+
 use super::cpu_watch::CpuWatch;
 use super::pressure_watch::PressureWatch;
 use host::cgroup::KnownCgroups;
@@ -16,8 +18,9 @@ use host::pod::PodNames;
 use host::process;
 use model::heaviest::Heaviest;
 use model::record::{
-    Call, Commands, Context, FileKind, FileNumber, NamedFile, Op, Process, Request, Wait,
+    Call, Commands, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait,
 };
+use requested::Requested;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 use trace::intake::{Durable, SeenThread, ToldName};
@@ -84,25 +87,6 @@ pub(super) struct Witness {
     cgroups: KnownCgroups,
     pub(super) cpu_watch: CpuWatch,
     pub(super) pressure_watch: PressureWatch,
-}
-
-/// What was requested of a file, in bytes.
-#[derive(Debug, Clone, Copy, Default)]
-struct Requested {
-    all: u64,
-    written: u64,
-}
-
-impl Requested {
-    fn of(row: &Request) -> Self {
-        let all = u64::from(row.length_bytes);
-        Self { all, written: if row.op == Op::Write { all } else { 0 } }
-    }
-
-    fn add(&mut self, more: Self) {
-        self.all += more.all;
-        self.written += more.written;
-    }
 }
 
 impl Default for Witness {

@@ -25,6 +25,7 @@ pub mod pod;
 pub mod process;
 pub mod quote;
 pub mod record;
+pub mod role_name;
 pub mod room;
 pub mod run;
 pub mod seam;

@@ -8,13 +8,15 @@
 
 use super::bulk::{self, Written};
 use super::instance::{Instances, role_of};
+use super::names::without_segment;
 use super::role::{of_process, role};
 use crate::selection::Who;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use indexmap::IndexMap;
 use model::record::{
-    Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
+    Commands, Context, FileKey, FileKind, FileNumber, Flags, NamedFile, Op, Process, Request,
 };
+use model::role_name::is_of_kernel;
 use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -154,12 +156,35 @@ impl Actors {
                 file.calls += 1;
             }
         }
+        // The segments of a log are one file: in a storm each has fewer calls.
+        let segments = |file: &NamedFile| {
+            let role = all.get(&file.number())?.0;
+            Some((file.number(), (role, without_segment(file.path.as_deref()?))))
+        };
+        let named: HashMap<FileNumber, (RoleId, String)> =
+            context.files.iter().filter_map(segments).collect();
+        bulk::unite(&mut all, &named);
         let found: Vec<(FileNumber, RoleId)> = bulk::files(&all).collect();
-        let bulk = found.into_iter().map(|(file, role)| {
-            let name = bulk::name(self.name(role));
-            (file, (role, self.number(&name, false)))
-        });
+        let bulk = found.into_iter().map(|(file, role)| (file, (role, self.bulk_of(role))));
         self.bulk = Arc::new(bulk.collect());
+    }
+
+    /// The role that another one's bulk writes are: of the same processes.
+    fn bulk_of(&mut self, role: RoleId) -> RoleId {
+        let bulk = self.number(&bulk::name(self.name(role)), self.is_kernel(role));
+        if self.own.contains(&role) {
+            self.own.insert(bulk);
+        }
+        let cgroup = self.names.get_index(role.0.into()).and_then(|(_, of)| of.cgroup.clone());
+        if let Some((_, of)) = self.names.get_index_mut(bulk.0.into()) {
+            of.cgroup = cgroup;
+        }
+        bulk
+    }
+
+    /// Bulk writes are their program's from now on.
+    pub(crate) fn forget_bulk(&mut self) {
+        self.bulk = Arc::default();
     }
 
     /// Whose it is what a role does to a file's data: its bulk writes are a role of their own.
@@ -378,10 +403,6 @@ impl Actors {
             false => role,
         }
     }
-}
-
-fn is_of_kernel(role: &str) -> bool {
-    role == "journal" || role.starts_with("kernel ")
 }
 
 /// Who is behind a request of a trace that tells no programs.

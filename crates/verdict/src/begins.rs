@@ -74,7 +74,9 @@ impl Ledger {
         let kind = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind));
         let Some(device) = self.device_of(&wait, role) else {
             if is_selected && kind.is_some() {
-                let one = Unplaced { count: 1, sum_ns: wait.end_ns - wait.begin_ns };
+                let sum_ns = wait.end_ns - wait.begin_ns;
+                let untraced_ns = if self.is_untraced(&wait) { sum_ns } else { 0 };
+                let one = Unplaced { count: 1, sum_ns, untraced_ns };
                 self.unplaced.entry(role).or_default().merge(one);
             }
             return;

@@ -1,10 +1,12 @@
-//! A program's bulk writes beside its commits: a database that rewrites a table, compacts, or writes a
-//! checkpoint makes its own commits wait, and is not calm because others are idle.
+//! A program's bulk writes beside its commits: a database that rewrites a table, compacts, or
+//! writes a checkpoint makes its own commits wait, and is not calm because others are idle.
 //!
-//! The rule. A file is written *in bulk* if at least 16 MiB of it were written, and at least 1 MiB for
-//! each call that made it durable. A program *commits* if it calls 20 times for another file, of
-//! which at most 256 KiB were written for each call. Of a program that does both, what it writes of
-//! the files in bulk, and its calls for them, are a role of their own: `mariadbd: bulk writes`.
+//! The rule. A file is written *in bulk* if at least 16 MiB of it were written, and at least 1 MiB
+//! for each call that made it durable. A program *commits* if it calls 20 times for another file,
+//! of which at most 256 KiB were written for each call. Of a program that does both, what it writes
+//! of the files in bulk, and its calls for them, are a role of their own: `mariadbd: bulk writes`.
+//!
+//! Segments of one log are one file here: in a storm each has fewer and larger commits.
 //!
 //! Non-goals: which thread it is: what it writes, the kernel and other threads send on.
 
@@ -40,6 +42,27 @@ impl Written {
 /// What the role is called that a role's bulk writes are.
 pub(crate) fn name(role: &str) -> String {
     format!("{role}: bulk writes")
+}
+
+/// The program whose bulk writes a role is, or the role itself.
+pub(crate) fn program(role: &str) -> &str {
+    role.strip_suffix(": bulk writes").unwrap_or(role)
+}
+
+/// Files of one name, of one role, are judged by their sums.
+pub(crate) fn unite(
+    all: &mut HashMap<FileNumber, (RoleId, Written)>,
+    named: &HashMap<FileNumber, (RoleId, String)>,
+) {
+    let mut sums: HashMap<&(RoleId, String), Written> = HashMap::new();
+    for (number, (_, file)) in &*all {
+        let Some(name) = named.get(number) else { continue };
+        let sum = sums.entry(name).or_default();
+        (sum.bytes, sum.calls) = (sum.bytes + file.bytes, sum.calls + file.calls);
+    }
+    for (number, (_, file)) in all {
+        *file = named.get(number).and_then(|name| sums.get(name)).copied().unwrap_or(*file);
+    }
 }
 
 /// The files that their owners write in bulk beside commits, with these.
@@ -80,6 +103,18 @@ mod tests {
         assert_eq!(files(&all).collect::<Vec<_>>(), [(number(2), database)]);
         // A log of which large pieces are made durable is no commit.
         let all = HashMap::from([file(1, copier, 500, 500), file(2, copier, 900, 1)]);
+        assert_eq!(files(&all).count(), 0);
+    }
+
+    #[test]
+    fn segments_of_a_log_are_judged_together() {
+        let number = |inode| FileNumber { file_system: 1, inode, generation: 0 };
+        let server = RoleId(1);
+        let of = |calls| (server, Written { bytes: 16 << 20, calls });
+        let mut all = HashMap::from([(number(1), of(400)), (number(2), of(8))]);
+        assert_eq!(files(&all).collect::<Vec<_>>(), [(number(2), server)], "each by itself");
+        let named = [1, 2].map(|inode| (number(inode), (server, "pg_wal/*".to_owned())));
+        unite(&mut all, &HashMap::from(named));
         assert_eq!(files(&all).count(), 0);
     }
 }

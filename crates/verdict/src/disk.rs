@@ -242,8 +242,8 @@ impl<C> Disk<C> {
         self.open((begin_ns, end_ns), Open { going: Going::Wait, wait: Some(wait) });
     }
 
-    /// A request comes that a limit has held back: the time in which these waited for it and nothing
-    /// was in flight was the limit's.
+    /// A request comes that a limit has held back: the time in which these waited for it and
+    /// nothing was in flight was the limit's.
     pub(crate) fn comes_late(
         &mut self,
         begin_ns: i64,

@@ -3,6 +3,7 @@
 //! Non-goals: which of it is said first (`report::verdict`).
 
 use super::blame::{Loss, Waits, blame, matters};
+use super::bulk;
 use super::calls::{PARTS, Served};
 use super::cpus::CpuSum;
 use super::files::Requested;
@@ -97,8 +98,10 @@ fn of_unplaced(all: &[Told<'_>]) -> Vec<Finding> {
     }
     let found = |subject: Subject, of: Unplaced| {
         let found = |name, value| Finding::new(&subject, name, Some(value), of.count, COUNTED);
+        let untraced =
+            (of.untraced_ns > 0).then(|| found("unplaced_untraced_ns", of.untraced_ns as f64));
         let count = found("unplaced_waits_count", of.count as f64);
-        [count, found("unplaced_waits_ns", of.sum_ns as f64)]
+        [count, found("unplaced_waits_ns", of.sum_ns as f64)].into_iter().chain(untraced)
     };
     let of_roles = roles.iter().flat_map(|(role, of)| found(Subject::class("role", role), *of));
     let of_all = (sum.count > 0).then(|| found(Subject::this_run(), sum));
@@ -113,8 +116,13 @@ fn of_short(all: &[Told<'_>]) -> Vec<Finding> {
         let mut told_ns: BTreeMap<String, u64> = BTreeMap::new();
         for (class, of_class) in &verdict.sums.classes {
             if class.kind.waker().is_none() {
-                *told_ns.entry(verdict.role(class.role)).or_default() += of_class.sum_ns;
+                let role = verdict.role(class.role);
+                *told_ns.entry(bulk::program(&role).to_owned()).or_default() += of_class.sum_ns;
             }
+        }
+        for (role, unplaced) in &verdict.unplaced {
+            let sum_ns = unplaced.sum_ns.max(0).unsigned_abs();
+            *told_ns.entry(verdict.role(*role)).or_default() += sum_ns;
         }
         for (role, ns) in &verdict.known.waited_ns {
             let told_ns = told_ns.get(role).copied().unwrap_or(0);

@@ -11,7 +11,7 @@
 //!
 //! Non-goals: pods in paths (`model::pod`) and their names (`host::pod`).
 
-use super::role::{role, says_nothing};
+use super::role::{BUILD, role, says_nothing};
 use model::job_role::JobRole;
 use model::pod::{self, InPod};
 use model::record::Process;
@@ -34,8 +34,8 @@ pub(crate) fn role_of(process: &Process) -> String {
     let role_of_all = service.map_or(role_of_all, str::to_owned);
     let role_of_thread = match &process.thread {
         Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),
-        Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
-        None => role_of_all,
+        Some(thread) if role_of_all != BUILD => format!("{role_of_all}: {}", role(None, thread)),
+        _ => role_of_all,
     };
     match unit.and_then(of_unit) {
         Some(instance) => format!("{role_of_thread} ({instance})"),
@@ -101,8 +101,14 @@ impl Instances {
         let with_workers: BTreeSet<u64> = workers.filter_map(|of| of.main_process).collect();
         let mut roles: BTreeMap<String, OfRole<'_>> = BTreeMap::new();
         for process in processes.iter().filter(|process| process.title.is_some()) {
-            let of = roles.entry(role_of(process)).or_default();
+            let role = role_of(process);
+            let is_build = role.starts_with(BUILD);
+            let of = roles.entry(role).or_default();
             of.units.insert(process.unit.as_deref());
+            // A compiler that runs itself anew is no main process: a build is told by its cgroup.
+            if is_build {
+                continue;
+            }
             of.at_once = of.at_once.max(process.main_processes.unwrap_or(0));
             of.mains.extend(process.main_process.filter(|main| with_workers.contains(main)));
         }
@@ -229,7 +235,10 @@ mod tests {
         assert_eq!(of(&one_after_the_other, 2), None);
         assert_eq!(of(&all, 5), None, "who has no workers is run again and again");
         assert_eq!(of(&all[..4], 1), None, "one alone");
-        let many: Vec<Process> = (0..20).map(|n| process(n, n / 2 * 2, "make -j")).collect();
+        let compilers =
+            [10, 20].map(|main| [process(main, main, "clang"), process(main + 1, main, "clang")]);
+        assert_eq!(of(&compilers.concat(), 0), None, "one build");
+        let many: Vec<Process> = (0..20).map(|n| process(n, n / 2 * 2, "db -j")).collect();
         assert_eq!(of(&many, 1), None);
     }
 }

@@ -13,6 +13,7 @@
 //! - `actors`: whose request it is.
 //! - `bulk`: bulk writes of a program beside its commits.
 //! - `intervals`: calls and waits, by their begins.
+//! - `places`: on which device a wait is.
 //! - [`Known`]: what is known besides the requests.
 //! - [`Minutes`]: requests into minutes, a ledger each.
 //! - `disk`: how the time of a wait divides among those whose requests are in flight.
@@ -76,6 +77,7 @@ mod minutes;
 pub mod names;
 pub mod opened;
 pub mod parts;
+mod places;
 mod recent;
 pub mod requests;
 pub mod response;
@@ -115,8 +117,8 @@ use files::Files;
 use hashbrown::HashMap;
 use model::record::{
     Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
-    WaitKind,
 };
+use places::MetadataRead;
 use sleeps::Sleeps;
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
@@ -157,6 +159,7 @@ pub(crate) struct Ledger {
     in_call: HashMap<u32, (i64, usize)>,
     /// What a thread has in flight.
     asked: HashMap<u32, Asked>,
+    metadata_read: MetadataRead,
     /// Until when a thread waits for requests that it has made.
     waiting: HashMap<u32, i64>,
     sleeps: Sleeps,
@@ -187,6 +190,8 @@ pub(crate) struct Ledger {
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     until_ns: i64,
+    /// Until when any, also of those that nobody waits for as such.
+    any_ns: i64,
     ahead: Option<(i64, Class)>,
 }
 
@@ -223,6 +228,7 @@ impl Ledger {
             has_calls: known.has_calls,
             in_call: HashMap::new(),
             asked: HashMap::new(),
+            metadata_read: None,
             waiting: HashMap::new(),
             sleeps: Sleeps::default(),
             used: HashMap::new(),
@@ -341,12 +347,13 @@ impl Ledger {
         let from_ns = begin_ns.max(earlier_ns).min(end_ns);
         let act = Act { role, op: row.op };
         let queue = self.known.queues.get(&row.device).copied();
-        let Device { disk, book } = self.device(row.device);
         if held.is_none() && row.flags.contains(Flags::THROTTLED) {
             // Written back for a call: until it came, its role waited for the limit.
             let is_call = |kind| matches!(kind, Kind::Call(_));
+            let Device { disk, book } = self.device(queue.unwrap_or(row.device));
             disk.comes_late(begin_ns, |of| of.role == role && is_call(of.kind), book);
         }
+        let Device { disk, book } = self.device(row.device);
         match (held, class, queue) {
             // It began before it was queued, and the time until then is the limit's.
             (Some((_, since_ns)), Some(class), _) => {
@@ -405,10 +412,15 @@ impl Ledger {
 
     /// What a request tells of later waits: of its thread, and of its role.
     fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64, is_ahead: bool) {
+        self.note_metadata(row, role, end_ns);
         let kind = Kind::of_request(row, self.has_calls);
-        if let Some((pid, kind)) = row.pid.zip(kind) {
-            let nothing = Asked { until_ns: i64::MIN, ahead: None };
+        let asked = row.pid.map(|pid| {
+            let nothing = Asked { until_ns: i64::MIN, any_ns: i64::MIN, ahead: None };
             let asked = self.asked.entry(pid).or_insert(nothing);
+            asked.any_ns = end_ns.max(asked.any_ns);
+            asked
+        });
+        if let Some((asked, kind)) = asked.zip(kind) {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
             match is_ahead {
                 true if asked.ahead.is_none_or(|(until_ns, _)| until_ns < end_ns) => {
@@ -470,20 +482,6 @@ impl Ledger {
                 let mut wait = Waited { class, begin_ns, times, is_sum: false, parts };
                 self.device(queue).book.waited(&mut wait);
             }
-        }
-    }
-
-    /// For which device a role waits: its file's; without a file where the thread changes metadata,
-    /// if it holds a transaction open, else where the role has its requests. It may be none that is
-    /// looked at: who waits for a block of metadata has requested it, and a request that is not
-    /// known is one of another device.
-    fn device_of(&self, wait: &Wait, role: RoleId) -> Option<u32> {
-        let journal = || self.known.journals.get(&(wait.pid as u32)).copied();
-        match wait.file_system {
-            0 if wait.in_transaction != 0 => journal().and_then(|of| self.home(of)),
-            0 if wait.kind == WaitKind::Request && !self.has_asked(wait) => None,
-            0 => self.used.get(&role).copied().or_else(|| self.home(journal()?)),
-            known => self.home(known),
         }
     }
 

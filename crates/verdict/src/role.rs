@@ -20,6 +20,23 @@ pub(crate) fn says_nothing(role: &str) -> bool {
     role == ITSELF || INTERPRETERS.contains(&without_version(role))
 }
 
+/// The role of all programs of a build: hundreds of short processes that are one job. They are
+/// known by their names alone, for many are gone before anything else can be asked. What a build
+/// also runs, but others too (shells, cp, dd, servers under test), keeps a role of its own.
+pub(crate) const BUILD: &str = "software build";
+
+/// These programs, without the numbers at their ends.
+const OF_BUILDS: [&str; 20] = [
+    "ar", "as", "c++", "cargo", "cc", "cc1plus", "clang", "clang++", "collect", "g++", "gcc",
+    "gmake", "ld", "ld.bfd", "ld.gold", "ld.lld", "lto", "make", "ninja", "rustc",
+];
+
+/// The role of a program that is called so.
+fn of_program(name: &str) -> &str {
+    let name = without_number(name);
+    if OF_BUILDS.contains(&name) { BUILD } else { name }
+}
+
 /// What a PostgreSQL process that serves nobody's connection calls itself.
 const POSTGRES_OWN: [&str; 15] = [
     "archiver",
@@ -46,7 +63,7 @@ pub fn role(title: Option<&str>, command: &str) -> String {
     }
     match title.map(str::trim).filter(|title| !title.is_empty()) {
         Some(title) => of_title(title, command),
-        None => of_kernel(command).unwrap_or_else(|| without_number(command).to_owned()),
+        None => of_kernel(command).unwrap_or_else(|| of_program(command).to_owned()),
     }
 }
 
@@ -85,7 +102,7 @@ fn of_title(title: &str, command: &str) -> String {
             let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
             script.map_or(program.to_owned(), |script| base(script).to_owned())
         }
-        program => without_number(program).to_owned(),
+        program => of_program(program).to_owned(),
     }
 }
 
@@ -181,6 +198,20 @@ mod tests {
             ("/usr/sbin/mariadbd --datadir=/x", "mariadbd"),
         ] {
             assert_eq!(role(Some(title), "x").trim(), expected.trim(), "{title}");
+        }
+    }
+
+    #[test]
+    fn programs_of_a_build_are_one_role_and_what_it_may_run_besides_is_not() {
+        for title in ["make -j8", "/usr/lib/gcc/12/cc1 -quiet a.c", "as -o a.o", "gcc-13 a.c"] {
+            assert_eq!(role(Some(title), "x"), BUILD, "{title}");
+        }
+        for gone in ["cc1", "cc1plus", "collect2", "lto1", "ld", "clang-17"] {
+            assert_eq!(role(None, gone), BUILD, "{gone}");
+        }
+        for other in ["dd if=/x", "fio --name=a", "sh -c true", "cp a b", "postgres -D /a"] {
+            let name = other.split(' ').next().unwrap();
+            assert_eq!(role(Some(other), name), name);
         }
     }
 

@@ -13,9 +13,12 @@ use std::ops::Range;
 pub(super) struct Unplaced {
     pub(super) count: u64,
     pub(super) sum_ns: i64,
+    /// Those for a request, or a file system, of which the trace has no request: where only some
+    /// devices are captured, they were for another one.
+    pub(super) untraced_ns: i64,
 }
 
-merged!(Unplaced { count, sum_ns });
+merged!(Unplaced { count, sum_ns, untraced_ns });
 
 /// How narrow slices are in which waits are held against the kernel's count, in ns.
 const SLICE_NS: i64 = 10_000_000;

@@ -4,11 +4,13 @@ use super::*;
 use crate::selection::Selection;
 use model::record::{Context, CpuTime, Finding, Flags, Op, Process, Subject, Wait, WaitKind};
 
+mod builds;
 mod bulk;
 mod cut;
 pub(crate) mod deep;
 mod held;
 mod layered;
+mod places;
 mod selection;
 
 const MS: i64 = 1_000_000;
@@ -411,7 +413,6 @@ fn what_is_read_ahead_is_waited_for_while_its_thread_sleeps() {
     assert_eq!(of(0), [], "nobody waited");
 }
 
-/// Calls of 1.35 s each, one after the other.
 /// Names are looked up on a device that is not traced, by who reads on one that is.
 #[test]
 fn a_wait_for_a_request_that_is_not_traced_is_on_another_device() {
@@ -445,6 +446,33 @@ fn a_wait_for_a_request_that_is_not_traced_is_on_another_device() {
         // Its own requests, of 1 ms each, are behind those of busy, and nothing else is.
         let lost_s: f64 = named(&findings).iter().map(|(.., lost_s)| lost_s).sum();
         assert_eq!(lost_s > 0.1, is_traced, "{lost_s}");
+        // Of all, and of the role.
+        let untraced = values(&findings, "unplaced_untraced_ns");
+        assert_eq!(untraced, Vec::from_iter(expected.into_iter().chain(expected)));
+    }
+}
+
+/// A lock of a file system of which nothing is traced, one of no known file, and dirty pages, which
+/// are the whole machine's.
+#[test]
+fn what_is_for_a_file_system_without_a_request_is_untraced() {
+    let other = 9 << 20;
+    let (lock, throttling) = (WaitKind::Lock, WaitKind::Throttling);
+    for (kind, file_system, untraced) in [(lock, other, 2), (lock, 0, 0), (throttling, other, 0)] {
+        let mut load = Load::with(&["finder", "busy"]);
+        (0..100).for_each(|n| load.request(2, Op::Read, n * 100 * MS, 50 * MS, 4096));
+        load.context.waits.push(Wait {
+            kind,
+            file_system,
+            pid: 1,
+            begin_ns: 10 * MS,
+            end_ns: 60 * MS,
+            ..Wait::default()
+        });
+        let findings = load.findings();
+        // Of all, and of the role.
+        assert_eq!(values(&findings, "unplaced_waits_ns"), [50e6; 2]);
+        assert_eq!(values(&findings, "unplaced_untraced_ns"), vec![50e6; untraced]);
     }
 }
 

@@ -39,11 +39,13 @@ impl Throttle {
     ) -> Option<(RoleId, i64)> {
         let is_throttled = row.flags.contains(Flags::THROTTLED);
         let file = row.file.filter(|file| file.kind == FileKind::Regular)?;
-        if !is_throttled && !row.flags.contains(Flags::DIRECT) {
+        let key = file.number;
+        let is_direct = row.flags.contains(Flags::DIRECT);
+        let known = self.last.get(&key).copied().filter(|_| is_throttled || is_direct);
+        // What was held back may not tell that it is direct, but of a file that was used so.
+        if known.is_none() && !is_direct {
             return None;
         }
-        let key = file.number;
-        let known = self.last.get(&key).copied();
         let whose = if is_throttled { known.map_or(role, |(whose, _)| whose) } else { role };
         let last_ns = known.map_or(end_ns, |(_, until_ns)| until_ns.max(end_ns));
         self.last.put(key, (whose, last_ns));
@@ -88,6 +90,12 @@ mod tests {
         let (uploader, kernel) = (RoleId(4), RoleId(2));
         assert_eq!(throttle.take(&held, kernel, (0, 5)), None, "nobody is known");
         assert_eq!(throttle.take(&row(Flags::default()), uploader, (5, 8)), None);
+        // Through the page cache, again and again.
+        let mut throttle = Throttle::default();
+        for begin_ns in [10, 20, 30] {
+            let buffered = row(Flags::THROTTLED);
+            assert_eq!(throttle.take(&buffered, uploader, (begin_ns, begin_ns + 5)), None);
+        }
         let mut throttle = Throttle::default();
         assert_eq!(throttle.take(&own, uploader, (10, 20)), None);
         assert_eq!(throttle.take(&held, kernel, (50, 60)), Some((uploader, 20)));

@@ -6,8 +6,10 @@
 
 mod chart;
 mod chosen;
+mod elsewhere;
 mod layers;
 mod looked;
+mod order;
 mod rows;
 mod selected;
 mod sentences;

@@ -3,10 +3,12 @@
 //!
 //! Non-goals: which pairs matter (`verdict`).
 
+use super::elsewhere::{brief, elsewhere, is_whole_of_named_devices, unplaced};
 use super::layers;
 use super::looked::{LARGE_NS, Looked};
+use super::order::Rank;
 use super::shown::Shown;
-use super::told::{Loss, Of, Told, Values};
+use super::told::{Loss, Of, Told, Values, waker};
 use super::when;
 use crate::doubt::of_every_figure;
 use crate::number::significant;
@@ -16,11 +18,13 @@ use model::circumstance::Circumstance;
 use model::job_role::JobRole;
 use model::record::requests;
 use model::record::subject::{Blame, Class, Wait};
-use model::record::{Finding, Verdict, WAIT_FOR_THREAD, WaitKind, waited_for};
+use model::record::{Finding, Verdict, WaitKind, waited_for};
 use model::units::{counted, show_time_ns};
 
 /// Pairs that are told of.
 const MOST: usize = 3;
+/// Waits of no known device are no all-clear from then on.
+const UNPLACED_NS_LEAST: f64 = 1e9;
 /// A cause's doing that has less of the loss than this is left out.
 const LEAST_PERCENT: f64 = 15.0;
 /// CPUs that are less idle are a reason to wait.
@@ -28,9 +32,7 @@ const IDLE_PERCENT_LEAST: f64 = 3.0;
 /// Pressure that is less is not worth a sentence; and where less of it was seen, all is not clear.
 const PRESSURE_PERCENT_LEAST: f64 = 2.0;
 const SEEN_PERCENT_LEAST: f64 = 75.0;
-/// Waits of no known device are no all-clear from then on.
-const UNPLACED_NS_LEAST: f64 = 1e9;
-/// Nor are requests that have no completion for so long.
+/// Requests that have no completion for so long are no all-clear.
 const UNANSWERED_NS_LEAST: f64 = 1e9;
 /// Who waited for a victim less than this part of what it lost is left out.
 const SLEEPER_LEAST: f64 = 0.1;
@@ -75,8 +77,10 @@ impl<'t, 'a> Said<'t, 'a> {
         };
         let is_root = |loss: &&Loss<'_>| waker(loss.of).is_none() || is_asked_for(loss.of);
         let of_roles = || of_shown().filter(is_root);
-        let mut matter: Vec<&Loss<'a>> =
-            of_roles().filter(|loss| loss.matters()).take(MOST).collect();
+        let mut matter: Vec<&Loss<'a>> = of_roles().filter(|loss| loss.matters()).collect();
+        // What is of one rank stays in the order of what was lost.
+        matter.sort_by_cached_key(|loss| Rank::of(loss, told));
+        matter.truncate(MOST);
         if matter.is_empty() {
             // What that thread itself lost may be too little, or waits that are not known.
             matter.extend(of_shown().find(|loss| loss.matters()));
@@ -152,6 +156,10 @@ pub(super) fn all<'a>(told: &Told<'a>, shown: &Shown) -> Vec<Statement<'a>> {
     let more = [
         statement(unanswered, of_run("unanswered_longest_ns")),
         statement(other_devices(told), None),
+        statement(
+            elsewhere(told).filter(|_| !shown.selects_roles()),
+            of_run("unplaced_untraced_ns"),
+        ),
         statement(only_slow(told), of_run("slower_than_ns")),
         statement(known(told), told.whole.finding("response_known_count")),
         statement(remedy(told, shown), None),
@@ -334,11 +342,6 @@ fn is_cause(one: &Blame, other: &Blame) -> bool {
     (&one.device, &one.cause, one.is_role) == (&other.device, &other.cause, other.is_role)
 }
 
-/// Whose thread the victim waited for.
-fn waker(of: &Blame) -> Option<&str> {
-    of.wait.strip_prefix(WAIT_FOR_THREAD)
-}
-
 /// Who waited for the victim of a loss, and lost time by that.
 fn sleepers<'t, 'a>(root: &Loss<'_>, told: &'t Told<'a>) -> Vec<&'t Loss<'a>> {
     let is_behind = |one: &&Loss<'_>| {
@@ -416,11 +419,20 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
     }
 }
 
+/// On which devices all is clear, or not known.
+fn place(told: &Told<'_>, shown: &Shown) -> &'static str {
+    match (&shown.device, is_whole_of_named_devices(told)) {
+        (Some(_), _) => " on the selected devices",
+        (None, true) => " on the captured devices",
+        (None, false) => "",
+    }
+}
+
 /// That nobody waited for others, what was looked for, and what of it could not be told.
 fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
     let of_roles = shown.selects_roles();
     let own = Looked::at(told, shown, |victim| shown.has_role(&[victim]));
-    let place = if shown.device.is_some() { " on the selected devices" } else { "" };
+    let place = place(told, shown);
     let headed = |heads: [&str; 2]| format!("{}{place}", heads[usize::from(of_roles)]);
     let unknown = headed(UNKNOWN);
     if let Some(unplaced) = unplaced(told, UNPLACED_NS_LEAST) {
@@ -475,13 +487,14 @@ fn calm(told: &Told<'_>, shown: &Shown, most: &str) -> String {
     }
     // Where no wait is told by itself, the sum of those that are too short is all that is known.
     let brief = if own.count == 0.0 { brief(told, shown) } else { (0.0, String::new()) };
-    if brief.0 >= LARGE_NS {
+    // The kernel counts these waits on all devices.
+    if brief.0 >= LARGE_NS && !is_whole_of_named_devices(told) {
         return format!("{unknown}: {}{most}.", brief.1);
     }
     let remainder = remainder(told, brief);
     // Who says that no thread waited knows of every wait.
     if own.count == 0.0 && !of_roles && remainder.is_empty() {
-        let of = requests.filter(|_| place.is_empty()).map_or(String::new(), |count| {
+        let of = requests.filter(|_| shown.device.is_none()).map_or(String::new(), |count| {
             let requests = counted(count as u64, "request{s}");
             format!(" ({requests}, calls and waits of threads were looked at)")
         });
@@ -511,16 +524,10 @@ fn remainder(told: &Told<'_>, (brief_ns, brief): (f64, String)) -> String {
     }
 }
 
-/// Waits that are not told one by one, of the selected roles: how long, and in words.
-fn brief(told: &Told<'_>, shown: &Shown) -> (f64, String) {
-    let of_shown = told.short.iter().filter(|(role, _)| shown.has_role(&[&role.class]));
-    let ns: f64 = of_shown.map(|(_, values)| values.or_zero("short_waits_ns")).sum();
-    (ns, format!("threads waited {} in waits too short to be told one by one", show_time_ns(ns)))
-}
-
 /// What the trace lacks, where it is so much that nobody knows who waited.
 fn unseen(told: &Told<'_>) -> Option<String> {
-    if is_much_unseen(told) {
+    // The kernel's own count is of all devices.
+    if is_much_unseen(told) && !is_whole_of_named_devices(told) {
         return Some("does not show much of the waiting".to_owned());
     }
     let percent = lost_percent(told);
@@ -534,20 +541,6 @@ fn lacks(percent: f64) -> String {
 fn lost_percent(told: &Told<'_>) -> f64 {
     let lost = told.run.or_zero("lost_count");
     100.0 * lost / (lost + told.run.or_zero("events_count")).max(1.0)
-}
-
-/// Waits for an unknown device, where they come to this.
-fn unplaced(told: &Told<'_>, least_ns: f64) -> Option<String> {
-    let ns = told.run.get("unplaced_waits_ns").filter(|ns| *ns > 0.0 && *ns >= least_ns)?;
-    let roles = told.unplaced.iter().take(MOST).map(|(role, values)| {
-        let time = show_time_ns(values.or_zero("unplaced_waits_ns"));
-        format!("{} {time}", role.class)
-    });
-    Some(format!(
-        "threads waited {} without a request ({}) for an unknown device",
-        show_time_ns(ns),
-        roles.collect::<Vec<_>>().join(", "),
-    ))
 }
 
 /// Requests that have no completion for long, and more than what was lost would explain.

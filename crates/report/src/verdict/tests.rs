@@ -1,5 +1,6 @@
 //! The screen of made findings.
 
+mod order;
 mod selected;
 mod unknown;
 

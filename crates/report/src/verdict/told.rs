@@ -5,7 +5,7 @@
 use super::shown::Shown;
 use model::circumstance::Circumstance;
 use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
-use model::record::{Finding, Subject};
+use model::record::{Finding, Subject, WAIT_FOR_THREAD};
 use std::collections::BTreeMap;
 
 /// A subject's values by quantity.
@@ -59,6 +59,11 @@ impl Loss<'_> {
     pub(super) fn lost_ns(&self) -> f64 {
         self.values.or_zero("lost_ns")
     }
+}
+
+/// Whose thread the victim waited for.
+pub(super) fn waker(of: &Blame) -> Option<&str> {
+    of.wait.strip_prefix(WAIT_FOR_THREAD)
 }
 
 /// What findings are of, with its values.

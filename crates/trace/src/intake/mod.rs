@@ -14,6 +14,7 @@ mod rows;
 mod stacks;
 mod steps;
 mod threads;
+mod watch;
 
 pub use devices::{DEVICES_MOST, OTHER_DEVICES};
 pub use durable::Durable;
@@ -27,9 +28,10 @@ use crate::event::{Event, Finished, Listed, Repeated, Step};
 use crate::pair::Pairing;
 use model::record::FileNumber;
 use model::record::requests::{Counts, Provenance};
-use model::record::{Call, CommandId, Commands, Context, Flags, JournalUse, Request, Wait};
+use model::record::{CommandId, Commands, Context, Flags, Request};
 use reorder::{Ordered, ReorderBuffer};
 use threads::Threads;
+use watch::{Watch, WatchCalls, WatchChanges, WatchJournal, WatchWaits};
 
 /// Rows that are kept to be sorted by arrival.
 const ROWS_SPAN: usize = 32 * 1024;
@@ -54,16 +56,6 @@ pub enum Epoch {
     /// From this moment, in ns since 1970 (UTC).
     At(i64),
 }
-
-/// Is shown requests.
-type Watch<'a> = Box<dyn FnMut(&Request, &Commands) + 'a>;
-/// Is shown waits.
-type WatchWaits<'a> = Box<dyn FnMut(&Wait) + 'a>;
-type WatchJournal<'a> = Box<dyn FnMut(&JournalUse) + 'a>;
-/// Is shown calls.
-type WatchCalls<'a> = Box<dyn FnMut(&Call) + 'a>;
-/// Is shown who changes files: a file, a thread, and its name.
-type WatchChanges<'a> = Box<dyn FnMut(FileNumber, u32, &str) + 'a>;
 
 /// Rows leave sorted by arrival, and in the order in which they were first seen.
 impl Ordered for Request {
@@ -187,34 +179,6 @@ impl<'a> Intake<'a> {
     /// Says that lbolt itself runs jobs meanwhile: what they ask for is theirs, and not its own.
     pub fn set_jobs(&mut self, is_job: fn(&str) -> bool) {
         self.is_job = Some(is_job);
-    }
-
-    /// Shows each request as soon as it is done with, its times as the source has them.
-    pub fn watch(&mut self, watch: impl FnMut(&Request, &Commands) + 'a) {
-        self.pairing.watch();
-        self.watch = Some(Box::new(watch));
-    }
-
-    /// Shows each call that makes a file durable as soon as it has ended, its times as the source
-    /// has them.
-    pub fn watch_calls(&mut self, watch: impl FnMut(&Call) + 'a) {
-        self.watch_calls = Some(Box::new(watch));
-    }
-
-    /// Shows each wait of a thread as soon as it has ended, its times as the source has them.
-    pub fn watch_waits(&mut self, watch: impl FnMut(&Wait) + 'a) {
-        self.watch_waits = Some(Box::new(watch));
-    }
-
-    /// Shows who changed metadata as soon as it is told, its times as the source has them.
-    pub fn watch_journal(&mut self, watch: impl FnMut(&JournalUse) + 'a) {
-        self.watch_journal = Some(Box::new(watch));
-    }
-
-    /// Shows which thread, by number and name, changes a file's data as soon as it is told. Each is
-    /// told of once, as long as the kernel remembers it.
-    pub fn watch_changes(&mut self, watch: impl FnMut(FileNumber, u32, &str) + 'a) {
-        self.watch_changes = Some(Box::new(watch));
     }
 
     /// From now on, [`Self::keep`] gives the output what is to be left if the process is killed.

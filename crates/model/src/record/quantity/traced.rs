@@ -24,6 +24,9 @@ quantities! {
     traced "trace_span_ns" "ns" "from the first arrival to the last arrival or completion";
     traced "calls_told" "1"
         "1: calls that make files durable and waits of threads were captured; 0: requests alone";
+    traced "named_devices_whole" "1"
+        "1: only named devices were captured (-d), and no event was lost: a request that is not in \
+         the trace was for another device";
     traced "slower_than_ns" "ns" "response time below which requests have no rows (--slower-than)";
     traced "summed_count" "1" "requests without rows, because they were quick: in summed.parquet";
     traced "summed_bytes" "B" "bytes of the requests of summed_count";

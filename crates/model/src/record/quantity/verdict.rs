@@ -91,6 +91,9 @@ quantities! {
     run_or_class "unplaced_waits_count" "1"
         "waits of threads without a request, for an unknown device";
     run_or_class "unplaced_waits_ns" "ns" "sum of the waits for an unknown device";
+    run_or_class "unplaced_untraced_ns" "ns"
+        "the part of unplaced_waits_ns for a request, or a file system, of which the trace has no \
+         request";
     class "short_waits_ns" "ns"
         "time a role's threads waited for requests beyond the recorded waits: waits under 1 ms, \
          and waits for devices not traced";

@@ -27,7 +27,9 @@ pub use areas::{AREA_KINDS, Area};
 pub use batch::{CHUNK_ROWS, RequestBatch};
 pub use columns::{COLUMNS, CellType, OF_FILE, RequestColumn, SCHEMA, STEPS};
 pub use devices::{DEVICES_MOST, other_devices};
-pub use provenance::{BPF, CALLS_SAVED, Counts, KILLED, METHOD, Provenance, SLOWER_THAN, SUMMED};
+pub use provenance::{
+    BPF, CALLS_SAVED, Counts, KILLED, METHOD, NAMED_DEVICES, Provenance, SLOWER_THAN, SUMMED,
+};
 pub use reader::{RequestFile, RequestReader};
 pub use salvage::{Groups, Piece, Tail};
 pub use stack::{DeviceStack, LAYERS_MOST};

@@ -111,6 +111,11 @@ pub const SUMMED: &str = "summed";
 pub const METHOD: &str = "method";
 /// The exact method.
 pub const BPF: &str = "BPF";
+/// The note of the devices that were named to a capture (`-d`), by the kernel's dev_t; without it
+/// all devices were captured.
+pub const NAMED_DEVICES: &str = "captured.devices";
+/// Notes of losses begin so: what was lost there, or words that nobody knows how much.
+const LOST: &str = "lost.";
 /// The note of a trace whose capture was killed, with what is missing; and that of one of which the
 /// calls and waits were saved.
 pub const KILLED: &str = "killed";
@@ -125,6 +130,17 @@ impl Provenance {
             true => self.notes.contains_key(CALLS_SAVED),
             false => self.notes.get(METHOD).is_some_and(|method| method == BPF),
         }
+    }
+
+    /// Whether some devices alone were captured, as they were named, and no event was lost: then a
+    /// request that is not in the trace is one of another device.
+    pub fn is_whole_of_named_devices(&self) -> bool {
+        let has = |note: &str| self.notes.contains_key(note);
+        let is_uncounted = |(note, lost): (&String, &String)| {
+            note.starts_with(LOST) && lost.parse::<u64>().is_err()
+        };
+        let is_whole = self.knows("lost") && self.counts.lost == 0;
+        has(NAMED_DEVICES) && is_whole && !has(KILLED) && !self.notes.iter().any(is_uncounted)
     }
 
     /// The response time below which requests have no rows, in ns; none where all have.
@@ -271,6 +287,21 @@ mod tests {
         twice.add(&written.counts);
         assert_eq!(twice.own, 2 * written.counts.own);
         assert_eq!(written.clone().of_rows(written.counts.requests), written);
+    }
+
+    #[test]
+    fn a_request_that_is_not_there_is_of_another_device_only_if_nothing_else_explains_it() {
+        let of = |notes: &[&str], lost: u64| {
+            let notes = notes.iter().map(|note| ((*note).to_owned(), "8:0".to_owned()));
+            let counts = Counts { lost, ..Counts::default() };
+            let told = Provenance { counts, notes: notes.collect(), ..Provenance::default() };
+            told.is_whole_of_named_devices()
+        };
+        assert!(of(&[NAMED_DEVICES], 0));
+        assert!(!of(&[], 0), "all devices are captured");
+        assert!(!of(&[NAMED_DEVICES], 1), "it may be one that was lost");
+        assert!(!of(&[NAMED_DEVICES, "lost.new_cpu.1"], 0), "nobody knows how many");
+        assert!(!of(&[NAMED_DEVICES, KILLED], 0));
     }
 
     #[test]

@@ -200,3 +200,42 @@ fn a_loss_that_is_told_stands_in_the_table_of_waits_too() {
     let rows = text.split_once("Who waited").unwrap().1.split_once("Behind whom").unwrap().0;
     assert!(rows.contains("24.0 s"), "shorter than in calm on average: {text}");
 }
+
+/// Threads on other devices leave those that were captured clear, however the kernel counts them;
+/// but for waits that may be on any device, and where events were lost.
+#[test]
+fn waits_on_devices_that_were_not_captured_leave_all_clear() {
+    let (run, finder) = (Subject::this_run(), Subject::class("role", "finder"));
+    let said = |is_whole: bool, untraced_ns: f64| {
+        let unplaced = [("unplaced_waits_ns", 5e9), ("unplaced_untraced_ns", untraced_ns)];
+        let pressure = [
+            ("io_pressure_ns", 9e9),
+            ("io_pressure_percent", 10.0),
+            ("io_pressure_seen_percent", 1.0),
+        ];
+        let whole = [("named_devices_whole", f64::from(u8::from(is_whole)))];
+        let of_run = [of_run(), of(&run, &unplaced), of(&run, &pressure), of(&run, &whole)];
+        let waits = wait("redis", "read", &[("waits_count", 500.0), ("waited_ns", 1e9)]);
+        sentences(&[of_run.concat(), of(&finder, &unplaced), waits].concat())
+    };
+    let clear = said(true, 5e9);
+    let expected = "Nobody waited long for others on the captured devices: none of 500 waits in ";
+    assert!(clear[0].starts_with(expected), "{clear:?}");
+    let elsewhere = "Threads waited 5.00 s for devices that were not captured (finder 5.00 s).";
+    assert_eq!(clear[1], elsewhere);
+    let some = said(true, 3e9).remove(0);
+    let expected = "Unknown whether anybody waited long for others on the captured devices: \
+                    threads waited 2.00 s without a request (finder 2.00 s) for an unknown device.";
+    assert_eq!(some, expected);
+    let lost = said(false, 5e9).remove(0);
+    let expected =
+        "Unknown whether anybody waited long for others: threads waited 5.00 s without a";
+    assert!(lost.starts_with(expected), "{lost}");
+    // Short waits are counted on all devices, too.
+    let short = of(&finder, &[("short_waits_ns", 60e9)]);
+    let whole = of(&run, &[("named_devices_whole", 1.0)]);
+    let idle = sentences(&[of_run(), whole, short].concat()).remove(0);
+    assert!(idle.starts_with("Nobody waited long for others on the captured devices: "), "{idle}");
+    let rest = "in waits too short to be told one by one, or for devices that were not captured.";
+    assert!(idle.ends_with(rest), "{idle}");
+}
