@@ -61,6 +61,11 @@ impl CpuWatch {
         }
     }
 
+    /// Whether all CPUs were busy when they were last looked at.
+    pub(super) fn is_busy(&self) -> bool {
+        self.last.is_some() && self.intervals.last().is_some_and(CpuTime::is_busy)
+    }
+
     /// Drops what was over so long before the last reading.
     pub(super) fn keep_last(&mut self, keep_ns: i64) {
         let since_ns = self.last.map_or(i64::MIN, |(ns, ..)| ns.saturating_sub(keep_ns));

@@ -17,6 +17,7 @@ pub mod caretaker;
 pub mod caretaker_part;
 pub mod condition;
 mod cost;
+mod cpu_use_watch;
 mod cpu_watch;
 mod devices;
 mod diskstats;

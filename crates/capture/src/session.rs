@@ -19,7 +19,7 @@ use super::witness::{NewThread, Witness};
 use super::{Devices, Ended, Live, SoFar, resolve};
 use host::scheduling::Ahead;
 use model::record::requests::{BPF, METHOD, SLOWER_THAN};
-use model::record::{Commands, Context, CpuTime, FileNumber, Request, Wait};
+use model::record::{Commands, Context, CpuTime, CpuUse, FileNumber, Request, Wait};
 use rustix::time::ClockId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -416,7 +416,7 @@ impl<'a> Session<'a> {
             witness.name(self.intake.new_names());
             witness.look(threads, self.intake.commands(), files);
             let now_ns = now_ns(ClockId::Monotonic) - self.zero_ns.unwrap_or_default();
-            witness.cpu_watch.look(now_ns, is_idle);
+            witness.look_at_cpus(now_ns, is_idle);
             witness.pressure_watch.look(now_ns, false);
             if let Some(tracer) = &self.tracer {
                 self.stack_names.look(self.intake.new_stacks(), |stack| tracer.frames(stack));
@@ -446,6 +446,7 @@ impl<'a> Session<'a> {
         if let Some(witness) = &self.witness {
             let mut witness = witness.borrow_mut();
             witness.cpu_watch.pause();
+            witness.cpu_use_watch.pause();
             let zero_ns = self.zero_ns.unwrap_or_default();
             witness.pressure_watch.pause(now_ns(ClockId::Monotonic) - zero_ns);
         }
@@ -519,6 +520,12 @@ impl<'a> Session<'a> {
     pub fn cpu_times_since(&self, since_ns: i64) -> Vec<CpuTime> {
         let witness = self.witness.as_ref();
         witness.map_or_else(Vec::new, |witness| witness.borrow().cpu_watch.since(since_ns))
+    }
+
+    /// Who used the CPUs, and who waited for one, since a moment.
+    pub fn cpu_uses_since(&self, since_ns: i64) -> Vec<CpuUse> {
+        let witness = self.witness.as_ref();
+        witness.map_or_else(Vec::new, |witness| witness.borrow().cpu_use_watch.since(since_ns))
     }
 
     /// The name of a file, if it is known.

@@ -9,6 +9,7 @@
 
 mod requested;
 
+use super::cpu_use_watch::CpuUseWatch;
 use super::cpu_watch::CpuWatch;
 use super::pressure_watch::PressureWatch;
 use host::cgroup::KnownCgroups;
@@ -66,6 +67,7 @@ pub(super) struct Witness {
     /// they are; and until when it was told of the CPUs.
     news: Option<Context>,
     cpus_told_ns: i64,
+    cpu_uses_told_ns: i64,
     young: VecDeque<(Instant, u32, u32)>,
     /// With more of them, those that are gone are looked for.
     processes_most: usize,
@@ -86,6 +88,7 @@ pub(super) struct Witness {
     pods: PodNames,
     cgroups: KnownCgroups,
     pub(super) cpu_watch: CpuWatch,
+    pub(super) cpu_use_watch: CpuUseWatch,
     pub(super) pressure_watch: PressureWatch,
 }
 
@@ -99,6 +102,7 @@ impl Default for Witness {
             new: None,
             news: None,
             cpus_told_ns: i64::MIN,
+            cpu_uses_told_ns: i64::MIN,
             young: VecDeque::new(),
             processes_most: PROCESSES_MOST,
             files: Heaviest::new(FILES_MOST),
@@ -112,6 +116,7 @@ impl Default for Witness {
             pods: PodNames::default(),
             cgroups: KnownCgroups::default(),
             cpu_watch: CpuWatch::default(),
+            cpu_use_watch: CpuUseWatch::default(),
             pressure_watch: PressureWatch::default(),
         }
     }
@@ -141,6 +146,7 @@ impl Witness {
     pub(super) fn keep_last(&mut self, keep: Duration) {
         let keep_ns = i64::try_from(keep.as_nanos()).unwrap_or(i64::MAX);
         self.cpu_watch.keep_last(keep_ns);
+        self.cpu_use_watch.keep_last(keep_ns);
         self.pressure_watch.keep_last(keep_ns);
         if self.turned.elapsed() >= keep {
             self.add_last();
@@ -229,6 +235,9 @@ impl Witness {
         news.cpu_times = self.cpu_watch.since(self.cpus_told_ns);
         let told = news.cpu_times.iter().map(|interval| interval.until_ns).max();
         self.cpus_told_ns = told.unwrap_or(self.cpus_told_ns);
+        news.cpu_uses = self.cpu_use_watch.since(self.cpu_uses_told_ns);
+        let told = news.cpu_uses.iter().map(|one| one.until_ns).max();
+        self.cpu_uses_told_ns = told.unwrap_or(self.cpu_uses_told_ns);
         news
     }
 
@@ -264,6 +273,31 @@ impl Witness {
             ..asked
         };
         (gone, Some(path))
+    }
+
+    /// Looks at what the CPUs do, and while all are busy at who uses them, of which it asks what
+    /// that is, and at which threads wait for one.
+    pub(super) fn look_at_cpus(&mut self, now_ns: i64, is_idle: bool) {
+        self.cpu_watch.look(now_ns, is_idle);
+        let threads = self.processes.iter().filter_map(|(pid, of)| {
+            Some((of.process.and_then(|process| u32::try_from(process).ok())?, *pid))
+        });
+        let ran = self.cpu_use_watch.look(now_ns, self.cpu_watch.is_busy(), threads);
+        for pid in ran.into_iter().filter(|pid| *pid != 0) {
+            if self.processes.contains_key(&pid) {
+                continue;
+            }
+            let started = model::process::started(pid);
+            let (process, _) = asked(pid, pid, &mut self.pods);
+            let process = self.among_others(process);
+            if process.process.is_none() {
+                continue;
+            }
+            if let Some(new) = &mut self.new {
+                new.push(NewThread { process: process.clone(), started });
+            }
+            self.know(pid, process);
+        }
     }
 
     /// Looks for the names of files of which none was told.
@@ -338,6 +372,7 @@ impl Witness {
             told: self.told.clone(),
             names: self.names.clone(),
             cpu_watch: self.cpu_watch.clone(),
+            cpu_use_watch: self.cpu_use_watch.clone(),
             pressure_watch: self.pressure_watch.clone(),
             ..Self::default()
         }
@@ -401,6 +436,7 @@ impl Witness {
             processes: self.processes.into_values().collect(),
             files,
             cpu_times: self.cpu_watch.take(),
+            cpu_uses: self.cpu_use_watch.take(),
             pressure: self.pressure_watch.take(),
             ..Context::default()
         }

@@ -274,6 +274,7 @@ struct Watcher<'a, O> {
     /// Until when it was told of what was watched, and of CPUs.
     watched_ns: i64,
     cpus_ns: i64,
+    cpu_uses_ns: i64,
     lost: u64,
     lost_at_end: u64,
     lives: Lives,
@@ -311,6 +312,7 @@ impl<'a, O: Output> Watcher<'a, O> {
             ticks: 0,
             watched_ns: now_ns,
             cpus_ns: now_ns,
+            cpu_uses_ns: now_ns,
             lost: 0,
             lost_at_end: 0,
             lives: Lives::default(),
@@ -454,6 +456,10 @@ impl<'a, O: Output> Watcher<'a, O> {
     }
 
     fn of_cpus(&mut self, session: &Session<'_>, spans: &Spans) -> Vec<Rollup> {
+        for one in session.cpu_uses_since(self.cpu_uses_ns) {
+            self.cpu_uses_ns = self.cpu_uses_ns.max(one.until_ns);
+            self.shared.losses.borrow_mut().cpu_use(&one);
+        }
         let mut sums: BTreeMap<(i64, &str), Rollup> = BTreeMap::new();
         for interval in session.cpu_times_since(self.cpus_ns) {
             self.cpus_ns = self.cpus_ns.max(interval.until_ns);

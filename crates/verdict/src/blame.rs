@@ -71,6 +71,8 @@ pub(crate) struct Loss {
     pub(crate) high_ns: f64,
     /// By what the cause did.
     pub(crate) by_op: Vec<(Op, f64)>,
+    /// What no operation of the cause explains: of a role's, CPU time that it used.
+    pub(crate) without_op_ns: f64,
     /// The waits that were affected: how many, how long, and how long they would have been.
     pub(crate) count: f64,
     pub(crate) mean_ns: f64,
@@ -88,6 +90,7 @@ pub(crate) struct Loss {
 struct Sum {
     lost_ns: f64,
     by_op: BTreeMap<Op, f64>,
+    without_op_ns: f64,
     count: f64,
     took_ns: f64,
     calm_ns: f64,
@@ -100,7 +103,10 @@ struct Sum {
 impl Sum {
     fn lose(&mut self, op: Option<Op>, ns: f64) {
         self.lost_ns += ns;
-        op.into_iter().for_each(|op| *self.by_op.entry(op).or_default() += ns);
+        match op {
+            Some(op) => *self.by_op.entry(op).or_default() += ns,
+            None => self.without_op_ns += ns,
+        }
     }
 
     /// So many waits were affected, and took so long.
@@ -247,6 +253,7 @@ fn loss(victim: Victim, cause: Cause, sum: &Sum, storms: &[Storm]) -> Loss {
         low_ns: sum.lost_ns - half_ns,
         high_ns: sum.lost_ns + half_ns,
         by_op,
+        without_op_ns: sum.without_op_ns,
         count: sum.count,
         mean_ns: sum.took_ns / sum.count,
         calm_mean_ns: sum.calm_ns / sum.count,

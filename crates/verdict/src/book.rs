@@ -18,6 +18,8 @@ const WIDTH_NS: i64 = 100_000_000;
 const SLICES_MOST: usize = 1 << 16;
 /// What is noted takes so much memory at the most, nearly: else slices are put together by pairs.
 const BYTES_MOST: usize = 20 << 20;
+/// A wait that goes on for longer is looked at in its first slices alone.
+const SPANNED_MOST: u64 = 36_000;
 /// What a cell takes of it, and each of its parts, with what vectors hold ready.
 const CELL_BYTES: usize = 112;
 const PART_BYTES: usize = 24;
@@ -46,6 +48,13 @@ impl<'a> Cell<'a> {
     #[inline]
     pub(crate) fn parts(&self) -> impl Iterator<Item = (PartNumber, f64)> + use<'a> {
         self.numbers.iter().copied().zip(self.parts_ns.iter().copied())
+    }
+
+    /// The slices of such a width in which its waits went on, which may be of seconds.
+    pub(crate) fn spanned(&self, width_ns: i64) -> Range<usize> {
+        let mean_ns = self.sum_ns / self.count.max(1);
+        let slices = mean_ns.div_ceil(width_ns.max(1).unsigned_abs()).clamp(1, SPANNED_MOST);
+        self.slice..self.slice + slices as usize
     }
 }
 

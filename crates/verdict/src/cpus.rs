@@ -2,7 +2,7 @@
 //! completes nothing meanwhile, so that waits of that time are longer for no doing of the device or
 //! of anybody at it.
 //!
-//! Non-goals: waits for a CPU that others of this machine use.
+//! Non-goals: waits for a CPU that others of this machine use (`super::run_queue`).
 
 use crate::merge::merged;
 use model::record::CpuTime;
@@ -78,15 +78,28 @@ impl Cpus {
         Self(of.cloned().collect())
     }
 
-    /// The time in ns that was stolen in each slice of such a width from a moment on, of as many as
-    /// are stolen from.
+    /// The times within a time in which all CPUs were busy.
+    pub(super) fn busy_within(&self, time_ns: &Range<i64>) -> impl Iterator<Item = Range<i64>> {
+        let Range { start, end } = *time_ns;
+        let first = self.0.partition_point(|interval| interval.until_ns <= start);
+        let of = self.0.iter().skip(first).take_while(move |one| one.from_ns < end);
+        let busy = of.filter(|one| one.is_busy());
+        busy.map(move |one| one.from_ns.max(start)..one.until_ns.min(end))
+    }
+
+    /// The part of all CPUs' time that was stolen in each slice of such a width from a moment on,
+    /// of as many as are stolen from.
     pub(super) fn stolen_by_slice(&self, from_ns: i64, width_ns: i64) -> Vec<f64> {
         let with_any = self.0.iter().filter(|interval| interval.stolen_ns > 0);
         let end_ns = with_any.map(|interval| interval.until_ns).max().unwrap_or(from_ns);
         let since_ns = end_ns.saturating_sub(from_ns).max(0) as u64;
         let slices = 0..since_ns.div_ceil(width_ns.max(1) as u64) as i64;
         let begin_ns = |slice: i64| from_ns.saturating_add(slice.saturating_mul(width_ns));
-        slices.map(|slice| self.within(&(begin_ns(slice)..begin_ns(slice + 1))).stolen_ns).collect()
+        let part = |sum: CpuSum| match sum.all_ns > 0.0 {
+            true => (sum.stolen_ns / sum.all_ns).min(1.0),
+            false => 0.0,
+        };
+        slices.map(|slice| part(self.within(&(begin_ns(slice)..begin_ns(slice + 1))))).collect()
     }
 }
 
@@ -111,8 +124,10 @@ mod tests {
         assert_eq!(cpus.within(&(150..1000)), sum(300.0, 34.0, 20.0));
         assert_eq!(cpus.within(&(-100..0)), sum(100.0, 100.0, 0.0));
         assert_eq!(cpus.within(&(200..300)), CpuSum::default());
-        assert_eq!(cpus.stolen_by_slice(0, 75), [0.0, 20.0, 20.0]);
-        assert_eq!(cpus.stolen_by_slice(150, 25), [10.0, 10.0]);
+        assert_eq!(cpus.stolen_by_slice(0, 75), [0.0, 20.0 / 150.0, 0.2]);
+        assert_eq!(cpus.stolen_by_slice(150, 25), [0.2, 0.2]);
+        // Of the last interval alone hardly anything was idle.
+        assert!(cpus.busy_within(&(-100..350)).eq([300..350]));
         assert!(Cpus::default().stolen_by_slice(0, 75).is_empty());
         assert_eq!(cpus.of(&(150..300)).0.len(), 1);
         let pressed = CpuTime { io_stalled_ns: Some(80), ..of(0, 100, 0, 0) };

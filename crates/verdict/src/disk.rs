@@ -389,6 +389,11 @@ impl<C> Disk<C> {
         usize::from(*number)
     }
 
+    /// How many numbers of parts there are so far.
+    pub(crate) fn parts(&self) -> usize {
+        self.work.len()
+    }
+
     /// What a number stands for.
     pub(crate) fn part(&self, number: PartNumber) -> Part {
         match usize::from(number) {

@@ -346,6 +346,11 @@ impl Verdict {
             let lost = loss.by_op.iter().find(|(known, _)| *known == op);
             findings.extend(lost.map(|(_, ns)| found(name, 100.0 * ns / loss.lost_ns)));
         }
+        // Who waits for a thread has its losses, whatever they are by.
+        let is_cpu = whole.is_role && loss.victim.kind.waker().is_none();
+        let cpu_percent = 100.0 * loss.without_op_ns / loss.lost_ns;
+        let cpu = (is_cpu && cpu_percent > 0.0).then_some(cpu_percent);
+        findings.extend(cpu.map(|percent| found("lost_to_cpu_percent", percent)));
         findings.extend(zero_finding(&subject, self.known.zero_unix_ns));
         // A slice of time may reach beyond what was looked at.
         let Range { start, end } = self.time_ns();

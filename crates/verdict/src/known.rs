@@ -8,6 +8,7 @@ use super::actors::Actors;
 use super::calls::{Commits, by_number};
 use super::cpus::Cpus;
 use super::intervals::Intervals;
+use super::run_queue::CpuUses;
 use super::units::Units;
 use crate::names::FileNames;
 use crate::selection::Selection;
@@ -45,6 +46,7 @@ pub struct Known {
     pub(super) file_names: FileNames,
     pub(super) stacks: Vec<Stack>,
     pub(super) cpus: Cpus,
+    pub(super) cpu_uses: CpuUses,
     pub(super) units: Units,
     /// How long each role's threads waited for requests in all, as the kernel's side summed it.
     pub(super) waited_ns: BTreeMap<String, u64>,
@@ -91,6 +93,7 @@ impl Known {
             files,
             stacks,
             cpu_times,
+            cpu_uses,
             pressure,
             summed,
         } = context;
@@ -124,6 +127,7 @@ impl Known {
             file_names: FileNames::new(&files),
             stacks,
             cpus: Cpus::new(cpu_times),
+            cpu_uses: CpuUses::new(cpu_uses),
             units: Units::new(pressure, &processes),
             waited_ns,
             selection,

@@ -26,7 +26,7 @@
 //! - `sleeps`: who slept while another one waited.
 //! - `stalled`: for how long anybody waited for a request, as the kernel counts pressure.
 //! - `units`: the same by cgroup.
-//! - `cpus`: what the CPUs did meanwhile.
+//! - `cpus`: what the CPUs did meanwhile; `run_queue`: who waited for one, and who used them.
 //! - `throttle`: what a cgroup's limit held back.
 //! - `calls`: what a call waits for, part by part.
 //! - `stacks`: by which functions requests were queued.
@@ -82,6 +82,7 @@ mod recent;
 pub mod requests;
 pub mod response;
 mod role;
+mod run_queue;
 pub mod selection;
 mod sleeps;
 mod so_far;
@@ -119,6 +120,7 @@ use model::record::{
     Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
 };
 use places::MetadataRead;
+use run_queue::{CpuUses, RunQueue};
 use sleeps::Sleeps;
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
@@ -178,6 +180,7 @@ pub(crate) struct Ledger {
     files: Files,
     ways: Ways,
     cpus: Cpus,
+    cpu_uses: CpuUses,
     /// Requests that arrived in the span.
     requests: u64,
     last_ns: i64,
@@ -206,6 +209,7 @@ impl Ledger {
     pub(crate) fn new(known: &Arc<Known>, time_ns: Range<i64>) -> Self {
         let time_ns = known.selected(&time_ns);
         let (calls, waits) = (known.calls.of(&time_ns), known.waits.of(&time_ns));
+        let cpu_uses = known.cpu_uses.of(&time_ns);
         let begun = calls.iter().filter(|call| time_ns.contains(&call.begin_ns));
         let of_calls = begun.filter_map(|call| call.end_ns).max();
         let begun = waits.iter().filter(|wait| time_ns.contains(&wait.begin_ns));
@@ -241,7 +245,8 @@ impl Ledger {
             throttle: Throttle::default(),
             files: Files::default(),
             ways: Ways::default(),
-            cpus: known.cpus.of(&time_ns),
+            cpus: known.cpus.of(&cpu_uses.reach(&time_ns)),
+            cpu_uses,
             time_ns,
             requests: 0,
             last_ns: i64::MIN,
@@ -519,13 +524,15 @@ impl Ledger {
     /// What was noted so far, weighed.
     fn sums(&mut self) -> Sums {
         let mut sums = Sums { held: self.held.clone(), ..Sums::default() };
+        let uses = self.cpu_uses.by_role(&mut self.actors);
         for Device { disk, book } in self.devices.values_mut() {
             disk.tell_busy(book);
             book.settle();
-            let stolen_ns = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
+            let stolen = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
+            let queue = RunQueue::new(&uses, &self.cpus, book, disk.parts());
             let (part, actors) = (|number| disk.part(number), &self.actors);
             let is_kernel = |role| actors.is_kernel(role);
-            let scene = Scene::new(book, &part, &is_kernel, stolen_ns);
+            let scene = Scene::new(book, &part, &is_kernel, (stolen, queue));
             sums.merge(weigh(&scene), &|role| role);
         }
         sums

@@ -8,7 +8,7 @@ use super::sums::{Cause, Storm};
 use super::waits::Kind;
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
-use model::record::{Call, CpuTime, FileNumber, JournalUse, Process, Wait};
+use model::record::{Call, CpuTime, CpuUse, FileNumber, JournalUse, Process, Wait};
 use std::collections::BTreeMap;
 
 /// All waits of a victim, for something, at a device.
@@ -102,6 +102,11 @@ impl Ledger {
     /// What the CPUs did in an interval.
     pub(crate) fn cpu_time(&mut self, interval: CpuTime) {
         self.cpus.add(interval);
+    }
+
+    /// Who used the CPUs in an interval, or waited for one.
+    pub(crate) fn cpu_use(&mut self, one: CpuUse) {
+        self.cpu_uses.add(one);
     }
 
     /// All that arrived until a moment was added: what has ended until then has ended. Says

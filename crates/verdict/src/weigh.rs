@@ -2,17 +2,19 @@
 //!
 //! What a slice's waits took beyond calm is divided among the parts of a wait that are longer than
 //! in calm, and so among the roles whose requests were in flight. Less than in calm counts against
-//! it, so that chance sums to nothing. While the hypervisor took CPUs away, as much of it as that
-//! can explain is its doing and nobody's here. Calm is here the span's own, for only how a slice
-//! divides depends on it. A span without any leaves its waits open: they are divided as a whole,
-//! by the calm of other spans (`super::blame`).
+//! it, so that chance sums to nothing. While the hypervisor took CPUs away, no larger part of the
+//! waits' time than of all CPUs' time is its doing and nobody's here. What held a wait back before
+//! the device is the doing of who used the CPUs, as far as the waiter waited for one. Calm is here
+//! the span's own, for only how a slice divides depends on it. A span without any leaves its waits
+//! open: they are divided as a whole, by the calm of other spans (`super::blame`).
 //!
 //! Non-goals: how much was lost (`super::blame`).
 
 use super::actors::{JOURNAL, RoleId};
 use super::book::{Book, Cell, Page};
 use super::calm::{Alike, Calm, OwnPart, OwnParts, Slices};
-use super::disk::{Part, PartNumber};
+use super::disk::{HELD, Part, PartNumber};
+use super::run_queue::RunQueue;
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
 use super::waits::Class;
 use crate::merge::Merge as _;
@@ -26,8 +28,6 @@ pub(crate) const GAP_NS: i64 = 1_500_000_000;
 /// much.
 const STORM_PART: f64 = 0.05;
 const STORM_NS: f64 = 1e6;
-/// A wait that goes on for longer is no longer storm.
-const STORM_SLICES_MOST: u64 = 36_000;
 /// Others had at least this part of waits that they are to blame for as a whole.
 const OTHERS_LEAST: f64 = 0.1;
 
@@ -37,8 +37,10 @@ pub(crate) struct Scene<'a> {
     /// What a number stands for in the book.
     pub(crate) part: &'a dyn Fn(PartNumber) -> Part,
     pub(crate) is_kernel: &'a dyn Fn(RoleId) -> bool,
-    /// CPU time that was stolen, by slice of the book.
-    pub(crate) stolen_ns: Vec<f64>,
+    /// The part of all CPUs' time that was stolen, by slice of the book.
+    stolen: Vec<f64>,
+    /// Who waited for a CPU.
+    queue: RunQueue,
     /// How long roles were busy, all together, by slice; journals act for everybody.
     all_ns: Vec<i64>,
 }
@@ -48,7 +50,7 @@ impl<'a> Scene<'a> {
         book: &'a Book,
         part: &'a dyn Fn(PartNumber) -> Part,
         is_kernel: &'a dyn Fn(RoleId) -> bool,
-        stolen_ns: Vec<f64>,
+        (stolen, queue): (Vec<f64>, RunQueue),
     ) -> Self {
         let mut all_ns = Vec::new();
         for (role, busy_ns) in book.busy_ns.iter().enumerate() {
@@ -59,7 +61,7 @@ impl<'a> Scene<'a> {
                 all_ns.iter_mut().zip(busy_ns).for_each(|(sum, ns)| *sum += ns);
             }
         }
-        Self { book, part, is_kernel, stolen_ns, all_ns }
+        Self { book, part, is_kernel, stolen, queue, all_ns }
     }
 
     /// For which part of a slice others were busy.
@@ -70,30 +72,54 @@ impl<'a> Scene<'a> {
         ((all_ns - own_ns) as f64 / self.book.width_ns as f64).min(1.0)
     }
 
-    fn stolen_ns(&self, slice: usize) -> f64 {
-        self.stolen_ns.get(slice).copied().unwrap_or(0.0)
+    fn stolen(&self, slice: usize) -> f64 {
+        self.stolen.get(slice).copied().unwrap_or(0.0)
     }
 
     /// For which part of the time others were busy while waits of a slice went on, and how far that
-    /// is from calm: CPUs may have been stolen, too. A wait may reach into the next slice.
+    /// is from calm: CPUs may have been stolen, or waited for. A wait may reach into the next
+    /// slice.
     fn unrest(&self, slice: usize, waiter: RoleId) -> (f64, f64) {
         let others = self.others(slice, waiter).max(self.others(slice + 1, waiter));
-        let stolen_ns = self.stolen_ns(slice).max(self.stolen_ns(slice + 1));
-        (others, others.max((stolen_ns / self.book.width_ns as f64).min(1.0)))
+        let of = |slice| self.stolen(slice).max(self.queue.unrest(slice, waiter));
+        (others, others.max(of(slice)).max(of(slice + 1)))
     }
 
-    /// What of a slice's excess stolen CPU time can explain: each that waited lost as much as was
-    /// stolen while it waited.
+    /// What of a slice's excess stolen CPU time can explain: of the waits' time no larger part than
+    /// was stolen of all CPUs' time while they went on.
     fn stolen_of(&self, cell: &Cell<'_>, excess_ns: f64) -> f64 {
-        let waiting = (cell.sum_ns as f64 / self.book.width_ns as f64).max(1.0);
-        let most_ns = self.stolen_ns(cell.slice) * waiting;
+        let spanned = cell.spanned(self.book.width_ns);
+        let slices = spanned.len() as f64;
+        let stolen = spanned.map(|slice| self.stolen(slice)).sum::<f64>() / slices;
+        let most_ns = stolen * cell.sum_ns as f64;
         excess_ns.clamp(-most_ns, most_ns)
     }
 
-    /// Whose a part of a wait is: somebody else's request, or the waiter's own affair.
-    fn whose(&self, number: PartNumber, waiter: RoleId) -> Result<(RoleId, Op), OwnPart> {
+    /// The parts of a cell's time. What a waiter waited for a CPU is a part of its own, and no
+    /// longer of what held it back for a reason that is not known.
+    fn parts<'c>(
+        &self,
+        cell: &Cell<'c>,
+        waiter: RoleId,
+    ) -> impl Iterator<Item = (PartNumber, f64)> + use<'c> {
+        let queued = self.queue.of(cell, waiter);
+        let queued_ns = queued.map_or(0.0, |(_, ns)| ns);
+        let parts = cell.parts().map(move |(number, ns)| match usize::from(number) {
+            HELD => (number, ns - queued_ns),
+            _ => (number, ns),
+        });
+        parts.chain(queued)
+    }
+
+    /// Whose a part of a wait is: somebody else's request or, without any operation, CPU time; or
+    /// the waiter's own affair.
+    fn whose(&self, number: PartNumber, waiter: RoleId) -> Result<(RoleId, Option<Op>), OwnPart> {
+        if let Some(holder) = self.queue.holder(number) {
+            let is_own = self.queue.are_one(holder, waiter);
+            return if is_own { Err(OwnPart::Own) } else { Ok((holder, None)) };
+        }
         match (self.part)(number) {
-            Part::Act(act) if is_other(act.role, waiter) => Ok((act.role, act.op)),
+            Part::Act(act) if is_other(act.role, waiter) => Ok((act.role, Some(act.op))),
             Part::Act(_) => Err(OwnPart::Own),
             Part::Held => Err(OwnPart::Held),
             Part::Stalled => Err(OwnPart::Stalled),
@@ -103,7 +129,7 @@ impl<'a> Scene<'a> {
 
     fn own_parts(&self, cell: &Cell<'_>, waiter: RoleId) -> OwnParts {
         let mut parts_ns = OwnParts::default();
-        for (number, ns) in cell.parts() {
+        for (number, ns) in self.parts(cell, waiter) {
             if let Err(own) = self.whose(number, waiter) {
                 parts_ns[own as usize] += ns.round() as u64;
             }
@@ -313,7 +339,7 @@ impl<'a> Weighing<'a> {
             of_class.slices.entry(key).or_default().merge(slices);
             alike.push(key);
             own_parts.push(parts_ns);
-            for (number, ns) in cell.parts() {
+            for (number, ns) in self.scene.parts(cell, role) {
                 let part = ns / cell.sum_ns.max(1) as f64;
                 self.of_part(number).part.add(part, cell);
             }
@@ -321,7 +347,8 @@ impl<'a> Weighing<'a> {
         match Calm::of(&of_class.slices, 1).filter(|calm| !calm.is_none()) {
             Some(calm) => {
                 let quiet = cells.iter().zip(&alike).filter(|(_, alike)| calm.has(**alike));
-                let in_calm = in_calm(quiet.map(|(cell, _)| cell), calm.count);
+                let quiet = quiet.flat_map(|(cell, _)| self.scene.parts(cell, role));
+                let in_calm = in_calm(quiet, calm.count);
                 cells.iter().for_each(|cell| self.against_calm(cell, calm.mean_ns, &in_calm));
             }
             None => {
@@ -350,17 +377,19 @@ impl<'a> Weighing<'a> {
     /// pages that are too many, their commit that is waited for. Where neither others nor the
     /// waiter have any, and somebody must hold what is waited for, it is not known who.
     fn lose_whole(&mut self, cell: &Cell<'_>) {
-        let of = |number: PartNumber| self.scene.whose(number, self.class.role);
-        let is_journals = |number: PartNumber| match (self.scene.part)(number) {
+        let (scene, role) = (self.scene, self.class.role);
+        let of = |number: PartNumber| scene.whose(number, role);
+        let parts = || scene.parts(cell, role);
+        let is_journals = |number: PartNumber| match (scene.part)(number) {
             Part::Act(act) => act.role == JOURNAL,
             _ => false,
         };
         let is_nobodys =
             |number: PartNumber| is_journals(number) || of(number) == Err(OwnPart::Held);
         let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {
-            cell.parts().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
+            parts().filter(|(number, _)| is_it(*number)).map(|(_, ns)| ns).sum()
         };
-        let others_ns = sum(&|number| of(number).is_ok());
+        let others_ns = sum(&|number| matches!(of(number), Ok((_, Some(_)))));
         let (nobodys_ns, journals_ns) = (sum(&is_nobodys), sum(&is_journals));
         let is_good_part = |ns: f64| ns >= OTHERS_LEAST * cell.sum_ns as f64;
         let has_others = is_good_part(others_ns);
@@ -369,9 +398,10 @@ impl<'a> Weighing<'a> {
             self.unknown.above.add(nobodys_ns / cell.sum_ns.max(1) as f64, cell);
             self.lose(Cause::Nobody(Circumstance::Unknown), cell, nobodys_ns);
         }
-        for (number, ns) in cell.parts() {
+        for (number, ns) in parts() {
             let (cause, ns) = match of(number) {
-                Ok((role, _)) if has_others => {
+                // CPU time is measured: it stands for no more than itself.
+                Ok((role, Some(_))) if has_others => {
                     (Some(Cause::Role(role)), ns * (1.0 + nobodys_ns / others_ns))
                 }
                 Ok((role, _)) => (Some(Cause::Role(role)), ns),
@@ -401,16 +431,15 @@ impl<'a> Weighing<'a> {
         if let Some(waker) = waker.filter(|_| self.class.kind.waker().is_none()) {
             *waker.lost_ns.entry((cell.slice, cause)).or_default() += ns;
         }
-        let mean_ns = cell.sum_ns / cell.count.max(1);
-        let width_ns = self.scene.book.width_ns.max(1).unsigned_abs();
-        let slices = mean_ns.div_ceil(width_ns).clamp(1, STORM_SLICES_MOST) as usize;
-        for slice in cell.slice..cell.slice + slices {
-            self.by_slice.lose(cause, slice, ns / slices as f64);
+        let spanned = cell.spanned(self.scene.book.width_ns);
+        let slices = spanned.len() as f64;
+        for slice in spanned {
+            self.by_slice.lose(cause, slice, ns / slices);
         }
     }
 
     fn leave_open(&mut self, cell: &Cell<'_>) {
-        for (number, ns) in cell.parts() {
+        for (number, ns) in self.scene.parts(cell, self.class.role) {
             let Ok((role, _)) = self.scene.whose(number, self.class.role) else { continue };
             self.of_part(number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
             self.lose(Cause::Role(role), cell, ns);
@@ -425,10 +454,11 @@ impl<'a> Weighing<'a> {
         let mut longer = std::mem::take(&mut self.longer);
         longer.clear();
         if excess_ns > 0.0 {
-            let each = cell.parts().map(|(part, ns)| (part, ns - count * calm_ns(part)));
+            let parts = self.scene.parts(cell, self.class.role);
+            let each = parts.map(|(part, ns)| (part, ns - count * calm_ns(part)));
             longer.extend(each.filter(|(_, ns)| *ns > 0.0));
         } else {
-            longer.extend(cell.parts());
+            longer.extend(self.scene.parts(cell, self.class.role));
         }
         let whole_ns: f64 = longer.iter().map(|(_, ns)| ns).sum();
         if whole_ns > 0.0 && excess_ns != 0.0 {
@@ -479,7 +509,7 @@ impl<'a> Weighing<'a> {
         self.behind.iter().for_each(|(cause, of)| keep(*cause, None, of));
         for (number, of) in self.of_parts.iter().enumerate() {
             match self.scene.whose(number as PartNumber, self.class.role) {
-                Ok((role, op)) => keep(Cause::Role(role), Some(op), of),
+                Ok((role, op)) => keep(Cause::Role(role), op, of),
                 // What is not longer than in calm is nobody's.
                 Err(own) => cause_of(own).into_iter().for_each(|cause| {
                     keep(cause, None, &OfPart { part: PartSum::default(), ..*of });
@@ -490,9 +520,9 @@ impl<'a> Weighing<'a> {
 }
 
 /// How long each part of a wait is in calm, by its number.
-fn in_calm<'c>(cells: impl Iterator<Item = &'c Cell<'c>>, count: u64) -> Vec<f64> {
+fn in_calm(parts: impl Iterator<Item = (PartNumber, f64)>, count: u64) -> Vec<f64> {
     let mut sums: Vec<f64> = Vec::new();
-    for (number, ns) in cells.flat_map(Cell::parts) {
+    for (number, ns) in parts {
         let number = usize::from(number);
         if sums.len() <= number {
             sums.resize(number + 1, 0.0);

@@ -12,6 +12,7 @@
 mod idle;
 mod loop_workers;
 mod pressure;
+mod run_queue;
 mod tasks;
 mod worker_time;
 
@@ -19,6 +20,7 @@ pub use idle::CpuStat;
 pub(crate) use idle::is_fine;
 pub(crate) use loop_workers::LoopWorkers;
 pub use pressure::{io_stalled_ns, io_stalled_of_unit_ns};
+pub use run_queue::{Ran, ran_of_all, waited_for_cpu_ns};
 
 use crate::clock::clock_ns;
 use model::seam::CpuCounters;

@@ -91,7 +91,7 @@ impl Tasks {
 }
 
 /// The name in a line of /proc/PID/stat: between the first parenthesis and the last one.
-fn name_of(line: &str) -> &str {
+pub(super) fn name_of(line: &str) -> &str {
     let named = line.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')'));
     named.map_or("", |(name, _)| name)
 }

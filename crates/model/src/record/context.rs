@@ -4,8 +4,8 @@
 //! Non-goals: traces of other programs, which have none of it.
 
 use super::{
-    Call, CpuTime, JournalCommit, JournalUse, NamedFile, Pressure, Process, Record, RecordError,
-    Stack, Summed, Wait, from_json, read, to_json, write,
+    Call, CpuTime, CpuUse, JournalCommit, JournalUse, NamedFile, Pressure, Process, Record,
+    RecordError, Stack, Summed, Wait, from_json, read, to_json, write,
 };
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::path::Path;
 /// The context: each record's name, type, how its moments are shifted, and meaning.
 macro_rules! context {
     ($($name:ident: $record:ty $(, $counted_from:ident)? = $meaning:literal;)*) => {
-        /// The ten records, each in a file of its own next to `requests.parquet`.
+        /// The eleven records, each in a file of its own next to `requests.parquet`.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct Context {
             $(#[doc = $meaning] pub $name: Vec<$record>,)*
@@ -22,7 +22,7 @@ macro_rules! context {
 
         impl Context {
             /// The names of its files.
-            pub const FILE_NAMES: [&str; 10] = [$(concat!(stringify!($name), ".parquet")),*];
+            pub const FILE_NAMES: [&str; 11] = [$(concat!(stringify!($name), ".parquet")),*];
 
             /// Writes what there is into a run's directory; `footer` is added to each file's own.
             /// Errors: what the file system or Parquet refuses.
@@ -84,11 +84,13 @@ context! {
     waits: Wait, counted_from = "Waits of threads, in the order of their begins.";
     journal_use: JournalUse, counted_from = "Who changed metadata, in the order of time.";
     commits: JournalCommit, counted_from = "Commits of journals, in the order of their begins.";
-    processes: Process = "Threads that made requests or calls.";
+    processes: Process = "Threads that made requests or calls, and processes that used the CPUs.";
     files: NamedFile, counted_from =
         "Files that requests or calls were of: of each file its names, in the order of time.";
     stacks: Stack = "Stacks of who made requests, where they were requested.";
     cpu_times: CpuTime, counted_from = "What the CPUs did, in the order of time.";
+    cpu_uses: CpuUse, counted_from =
+        "Who used the CPUs while all were busy, and who waited for one, in the order of time.";
     pressure: Pressure, counted_from =
         "What the kernel counted of cgroups, each in the order of time.";
     summed: Summed, counted_from =
@@ -137,6 +139,7 @@ impl Context {
         self.journal_use.retain(|one| one.end_ns >= since_ns);
         self.commits.retain(|commit| commit.ended_ns.unwrap_or(commit.started_ns) >= since_ns);
         self.cpu_times.retain(|interval| interval.until_ns > since_ns);
+        self.cpu_uses.retain(|one| one.until_ns > since_ns);
         self.pressure.retain(|interval| interval.until_ns > since_ns);
         self.summed.retain(|sum| sum.until_ns > since_ns);
         self
@@ -283,6 +286,7 @@ mod tests {
                 stolen_ns: 40,
                 io_stalled_ns: Some(7),
             }],
+            cpu_uses: vec![CpuUse { command: "busy".into(), ran_ns: 9, ..CpuUse::default() }],
             summed: vec![Summed { buckets: vec![7, 300], ..Summed::default() }],
         }
     }

@@ -21,3 +21,17 @@ record! {
              counted";
     }
 }
+
+/// Idle for less than one part in so many, all CPUs are busy.
+const IDLE_PART: u128 = 20;
+
+impl CpuTime {
+    /// Whether all CPUs were busy with what this machine runs: idle for less than 5 % of the time
+    /// that it had them.
+    pub fn is_busy(&self) -> bool {
+        let length_ns = self.until_ns.saturating_sub(self.from_ns).max(0).unsigned_abs();
+        let all_ns = u128::from(length_ns) * u128::from(self.cpus);
+        let had_ns = all_ns.saturating_sub(self.stolen_ns.into());
+        u128::from(self.idle_ns) * IDLE_PART < had_ns
+    }
+}

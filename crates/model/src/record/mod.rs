@@ -5,6 +5,7 @@ mod call;
 mod column;
 mod context;
 mod cpu_time;
+mod cpu_use;
 mod device;
 mod earlier;
 mod file;
@@ -30,6 +31,7 @@ pub use call::{Call, CallKind, JournalCommit};
 pub use column::{Column, Kind, Record};
 pub use context::Context;
 pub use cpu_time::CpuTime;
+pub use cpu_use::CpuUse;
 pub use device::{device_number, major_minor};
 pub(crate) use file::said_by_the_file_system;
 pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
@@ -73,7 +75,11 @@ pub fn document(others: &'static [Quantity]) -> String {
         "one row per thread that changed metadata and 0.1 s",
     );
     column::describe::<JournalCommit>(&mut page, "commits", "one row per commit of a journal");
-    column::describe::<Process>(&mut page, "processes", "one row per thread that made requests");
+    column::describe::<Process>(
+        &mut page,
+        "processes",
+        "one row per thread that made requests, and per process that used the CPUs",
+    );
     column::describe::<NamedFile>(
         &mut page,
         "files",
@@ -81,6 +87,12 @@ pub fn document(others: &'static [Quantity]) -> String {
     );
     column::describe::<Stack>(&mut page, "stacks", "one row per stack, with `--stacks`");
     column::describe::<CpuTime>(&mut page, "cpu_times", "one row per 0.1 s of the run");
+    column::describe::<CpuUse>(
+        &mut page,
+        "cpu_uses",
+        "one row per process that ran, or traced thread that waited for a CPU, and second in which \
+         all CPUs were busy",
+    );
     column::describe::<Pressure>(&mut page, "pressure", "one row per cgroup and second of the run");
     column::describe::<Summed>(
         &mut page,

@@ -230,8 +230,8 @@ rollup! {
     file_system: word = "device of the file system; null: none or unknown";
     file: word = "file: its name";
     cause: word =
-        "lost: the role whose requests were waited for, or device, held, throttled, stolen or \
-         unknown in angle brackets";
+        "lost: the role whose requests or CPU time were waited for, or device, held, throttled, \
+         stolen or unknown in angle brackets";
     class: word =
         "class: grouping and group, such as size to 8k or origin writeback; null: all requests";
     model: word = "device model by its manufacturer; null: unknown";

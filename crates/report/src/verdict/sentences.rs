@@ -410,6 +410,11 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
                 true => format!("behind {cause}"),
                 false => format!("behind {} of {cause}", names.join(" and ")),
             };
+            let cpu_percent = loss.values.or_zero("lost_to_cpu_percent");
+            if cpu_percent >= LEAST_PERCENT {
+                let too = if names.is_empty() { "" } else { ", too" };
+                return format!("{behind}, which used the CPUs that it waited for{too}");
+            }
             let held_ns = loss.values.or_zero("lock_held_ns");
             match held_ns >= HELD_LEAST * loss.lost_ns() {
                 true if held_ns > 0.0 => format!("{behind}, which held the lock"),

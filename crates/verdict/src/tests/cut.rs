@@ -1,7 +1,7 @@
 //! A trace cut in any way has the same verdict, to the last bit.
 
 use super::*;
-use model::record::{FileKey, FileKind, FileNumber, JournalCommit};
+use model::record::{CpuUse, FileKey, FileKind, FileNumber, JournalCommit};
 use proptest::prelude::*;
 
 const FILE_SYSTEM: u32 = 8 << 20;
@@ -39,6 +39,26 @@ fn load(rows: &[Row], calls: &[(i64, i64, u64)], minutes: i64) -> Load {
         ..JournalCommit::default()
     };
     load.context.commits = (0..20).map(commit).collect();
+    // Every third second all CPUs are busy; who uses them is told across the ends of minutes.
+    let cpu_time = |second: i64| CpuTime {
+        from_ns: second * 1000 * MS,
+        until_ns: (second + 1) * 1000 * MS,
+        cpus: 2,
+        idle_ns: if second % 3 == 0 { 0 } else { 1_000_000_000 },
+        stolen_ns: if second % 7 == 0 { 100_000_000 } else { 0 },
+        io_stalled_ns: None,
+    };
+    load.context.cpu_times = (0..minutes * 60).map(cpu_time).collect();
+    let cpu_use = |number: i64| CpuUse {
+        from_ns: number * 1700 * MS,
+        until_ns: (number + 1) * 1700 * MS,
+        pid: 1 + number.unsigned_abs() / 2 % 3,
+        process: 1 + number.unsigned_abs() / 2 % 3,
+        command: "x".to_owned(),
+        ran_ns: if number % 2 == 0 { 900_000_000 } else { 0 },
+        waited_ns: if number % 2 == 0 { 0 } else { 700_000_000 },
+    };
+    load.context.cpu_uses = (0..minutes * 60_000 / 1700).map(cpu_use).collect();
     load
 }
 

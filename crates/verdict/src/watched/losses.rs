@@ -14,8 +14,8 @@ use crate::{Actors, Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use analyze::statistics::NORMAL_95;
 use model::circumstance::Circumstance;
 use model::record::{
-    Call, Commands, Counted, CpuTime, FileNumber, JournalUse, Process, Request, Rollup, RollupKey,
-    Wait,
+    Call, Commands, Counted, CpuTime, CpuUse, FileNumber, JournalUse, Process, Request, Rollup,
+    RollupKey, Wait,
 };
 use model::room::Room as _;
 use std::collections::{BTreeMap, VecDeque};
@@ -114,6 +114,7 @@ pub struct Losses {
     waits: VecDeque<Wait>,
     journal_use: VecDeque<JournalUse>,
     cpu_times: VecDeque<CpuTime>,
+    cpu_uses: VecDeque<CpuUse>,
     has_calls: bool,
     has_waits: bool,
     homes: Homes,
@@ -199,6 +200,14 @@ impl Losses {
         self.cpu_times.push_back(interval.clone());
     }
 
+    /// Who used the CPUs in an interval, or waited for one.
+    pub fn cpu_use(&mut self, one: &CpuUse) {
+        for open in &mut self.open {
+            open.ledger.cpu_use(one.clone());
+        }
+        self.cpu_uses.push_back(one.clone());
+    }
+
     /// The next request, in the order of arrival; whatever arrived before was shown.
     pub fn request(&mut self, row: &Request, commands: &Commands, spans: &Spans) {
         let (Some(begin_ns), Some(end_ns)) = (row.arrival_ns(), row.completed_ns) else { return };
@@ -257,6 +266,7 @@ impl Losses {
         waits.for_each(|wait| ledger.wait(wait.clone()));
         self.journal_use.iter().for_each(|one| ledger.journal_use(one.clone()));
         self.cpu_times.iter().for_each(|interval| ledger.cpu_time(interval.clone()));
+        self.cpu_uses.iter().for_each(|one| ledger.cpu_use(one.clone()));
         Open { span: *span, ledger, told: BTreeMap::new(), has_changed: false }
     }
 
@@ -287,6 +297,7 @@ impl Losses {
         let_go(&mut self.waits, |wait| wait.end_ns < from_ns);
         let_go(&mut self.journal_use, |one| one.end_ns < from_ns);
         let_go(&mut self.cpu_times, |one| one.until_ns < from_ns);
+        let_go(&mut self.cpu_uses, |one| one.until_ns < from_ns);
         self.forget_owners();
         rows
     }

@@ -40,6 +40,9 @@ quantities! {
     blame "lost_to_reads_percent", "lost_to_writes_percent", "lost_to_flushes_percent",
         "lost_to_discards_percent" "%"
         "share of lost_ns due to the cause's requests of that kind";
+    blame "lost_to_cpu_percent" "%"
+        "share of lost_ns in which the victim waited for a CPU, and the cause used the most CPU \
+         time";
     blame "affected_count" "1" "waits that the cause made longer";
     blame "affected_mean_ns" "ns" "mean of the affected waits";
     blame "affected_calm_mean_ns" "ns" "mean of the affected waits, had there been calm";
