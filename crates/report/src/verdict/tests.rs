@@ -1,6 +1,7 @@
 //! The screen of made findings.
 
 mod order;
+mod cpus;
 mod selected;
 mod unknown;
 
@@ -154,21 +155,6 @@ fn who_held_the_lock_is_said_to_have_held_it() {
     };
     assert!(of(23e9).contains("behind keeper, which held the lock"), "{}", of(23e9));
     assert!(!of(3e9).contains("lock"), "{}", of(3e9));
-}
-
-#[test]
-fn who_used_the_cpus_is_said_to_have_used_them() {
-    let of = |cpu_percent, writes_percent| {
-        let by = [("lost_to_cpu_percent", cpu_percent), ("lost_to_writes_percent", writes_percent)];
-        let lost = [("lost_ns", 24e9), ("matters", 1.0), by[0], by[1]];
-        sentences(&[of_run(), blame("busy-loop", true, &lost, &[])].concat()).remove(0)
-    };
-    let alone = of(100.0, 0.0);
-    assert!(alone.contains("behind busy-loop, which used the CPUs that it waited for"), "{alone}");
-    let both = of(60.0, 40.0);
-    let expected = "behind writes of busy-loop, which used the CPUs that it waited for, too";
-    assert!(both.contains(expected), "{both}");
-    assert!(!of(3.0, 97.0).contains("CPU"), "{}", of(3.0, 97.0));
 }
 
 /// A logger that is throttled, and the kernel's pressure, of which so many percent were seen.
