@@ -33,7 +33,7 @@ const GOOD_PART: f64 = 0.33;
 const MOST_OF_IT: f64 = 0.8;
 const STORMS_MOST: usize = 1000;
 /// A loss above this is worth a sentence in however long a trace, in ns.
-const LARGE_NS: f64 = 1e9;
+pub(crate) const LARGE_NS: f64 = 1e9;
 
 /// A victim's waits in all.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,6 +6,7 @@ use super::blame::{Loss, Waits, blame, matters};
 use super::bulk;
 use super::calls::{PARTS, Served};
 use super::cpus::CpuSum;
+use super::evicted::{Again, CacheLoss, Reader};
 use super::files::Requested;
 use super::stacks::Queued;
 use super::stalled::Unplaced;
@@ -18,7 +19,7 @@ use crate::requests::zero_finding;
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
 use model::record::subject::{Blame, File, Stack, Wait};
-use model::record::{FileKey, FileKind, Finding, Interval, Op, Subject};
+use model::record::{EVICTED_PAGE, FileKey, FileKind, Finding, Interval, Op, Subject};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -42,6 +43,8 @@ const STOLEN_PERCENT_MAX: f64 = 2.0;
 
 const LOST: &str = "response beyond that of comparable waits in calm, divided among those whose \
     requests were in flight by the work that they requested";
+const CACHE_LOST: &str = "reads of evicted pages beyond calm, divided among those who filled \
+    memory within the minute before by the bytes that they read";
 const COUNTED: &str = "counted";
 const PART_OF_CALL: &str = "mean over calls; the parts of each sum to its time";
 
@@ -208,6 +211,34 @@ impl Told<'_> {
             let device = name(loss.victim.device);
             findings.extend(verdict.of_loss(loss, of_victim, span_ns, &device));
         }
+        // What was lost by reads that took longer is not lost a second time.
+        let is_left = |(device, role): Reader| {
+            let victim = Victim { device, role, kind: Kind::Read };
+            let lost_ns = of_all_ns.get(&victim).copied().unwrap_or(0.0);
+            waits.get(&victim).map_or(0.0, |of| 1.0 - lost_ns / of.sum_ns.max(1) as f64)
+        };
+        findings.extend(self.of_evicted(&is_left));
+        findings
+    }
+
+    /// Who read pages again because others had filled memory.
+    fn of_evicted(&self, is_left: &dyn Fn(Reader) -> f64) -> Vec<Finding> {
+        let Self { verdict, name } = self;
+        let time_ns = verdict.time_ns();
+        let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
+        let mut losses = verdict.evicted.losses(&time_ns, is_left);
+        losses.sort_by_cached_key(|CacheLoss { reader: (device, role), cause, .. }| {
+            (*device, verdict.role(*role), verdict.role(*cause))
+        });
+        let mut findings = Vec::new();
+        let mut told: Option<Reader> = None;
+        for loss in losses {
+            let device = name(loss.reader.0);
+            if told.replace(loss.reader) != Some(loss.reader) {
+                findings.extend(verdict.of_again(loss.reader, loss.all, &device));
+            }
+            findings.extend(verdict.of_cache_loss(&loss, span_ns, &device));
+        }
         findings
     }
 }
@@ -364,6 +395,45 @@ impl Verdict {
             findings.push(found("affected_from_ns", from_ns));
             findings.push(found("affected_until_ns", until_ns));
         }
+        findings
+    }
+
+    /// What somebody read again, whoever evicted it.
+    fn of_again(&self, (_, role): Reader, all: Again, device: &str) -> [Finding; 3] {
+        let (device, wait) = (device.to_owned(), EVICTED_PAGE.to_owned());
+        let subject = Subject::Wait(Wait { device, victim: self.role(role), wait });
+        let found = |name, value| Finding::new(&subject, name, Some(value), all.count, COUNTED);
+        let (count, sum_ns) = (all.count as f64, all.sum_ns as f64);
+        [
+            found("waits_count", count),
+            found("waited_ns", sum_ns),
+            found("waited_mean_ns", sum_ns / count),
+        ]
+    }
+
+    /// What of it was lost to one who filled memory.
+    fn of_cache_loss(&self, loss: &CacheLoss, span_ns: f64, device: &str) -> Vec<Finding> {
+        let subject = Subject::Blame(Blame {
+            is_role: true,
+            cause: self.role(loss.cause),
+            device: device.to_owned(),
+            storm: None,
+            victim: self.role(loss.reader.1),
+            wait: EVICTED_PAGE.to_owned(),
+        });
+        let count = loss.count.round() as u64;
+        let found = |name, value| Finding::new(&subject, name, Some(value), count, CACHE_LOST);
+        let interval = (Some(loss.low_ns), Some(loss.high_ns));
+        let all_ns = loss.all.sum_ns as f64;
+        let mut findings = vec![
+            found("lost_ns", loss.lost_ns).within(Interval::Comparison, interval),
+            found("lost_percent", 100.0 * loss.lost_ns / all_ns),
+            found("matters", f64::from(loss.matters(span_ns))),
+            found("affected_count", loss.count.round()),
+            found("affected_mean_ns", all_ns / loss.all.count as f64),
+            found("lost_to_reads_percent", 100.0),
+        ];
+        findings.extend(zero_finding(&subject, self.known.zero_unix_ns));
         findings
     }
 }

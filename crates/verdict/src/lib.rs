@@ -28,6 +28,7 @@
 //! - `units`: the same by cgroup.
 //! - `cpus`: what the CPUs did meanwhile; `run_queue`: who waited for one, and who used them.
 //! - `throttle`: what a cgroup's limit held back.
+//! - `evicted`: pages that are read again because others filled memory.
 //! - `calls`: what a call waits for, part by part.
 //! - `stacks`: by which functions requests were queued.
 //! - [`Verdict`]: all of it, of one minute or of many; `findings`: what is published of it.
@@ -61,6 +62,7 @@ mod cpus;
 pub mod density;
 mod disk;
 mod ends;
+mod evicted;
 mod files;
 mod findings;
 pub mod fleet;
@@ -114,6 +116,7 @@ use book::Book;
 use calls::Steps;
 use cpus::Cpus;
 use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
+use evicted::Evicted;
 use files::Files;
 use hashbrown::HashMap;
 use model::record::{
@@ -179,6 +182,7 @@ pub(crate) struct Ledger {
     throttle: Throttle,
     files: Files,
     ways: Ways,
+    evicted: Evicted,
     cpus: Cpus,
     cpu_uses: CpuUses,
     /// Requests that arrived in the span.
@@ -247,6 +251,7 @@ impl Ledger {
             ways: Ways::default(),
             cpus: known.cpus.of(&cpu_uses.reach(&time_ns)),
             cpu_uses,
+            evicted: Evicted::default(),
             time_ns,
             requests: 0,
             last_ns: i64::MIN,
@@ -306,6 +311,9 @@ impl Ledger {
             self.remember(row, role, end_ns, is_ahead);
         }
         let waits = kind.filter(|_| !is_ahead);
+        if is_selected && row.above_id.is_none() {
+            self.evicted.add(row, role, waits, (begin_ns, end_ns));
+        }
         if let Some((pid, kind)) = row.pid.zip(waits) {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
             self.note(pid, (begin_ns.max(earlier_ns).min(end_ns), end_ns), class);

@@ -8,6 +8,7 @@ mod builds;
 mod bulk;
 mod cut;
 pub(crate) mod deep;
+mod evicted;
 mod held;
 mod layered;
 mod places;

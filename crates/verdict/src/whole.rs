@@ -4,6 +4,7 @@
 
 use super::actors::RoleId;
 use super::calls::Served;
+use super::evicted::Evicted;
 use super::files::Files;
 use super::known::Known;
 use super::stacks::Ways;
@@ -30,6 +31,7 @@ pub struct Verdict {
     pub(super) served: BTreeMap<Victim, Served>,
     pub(super) files: Files,
     pub(super) ways: Ways,
+    pub(super) evicted: Evicted,
     /// Requests that arrived in the time.
     pub(super) requests: u64,
     /// What of the kernel's count of waits for requests is known here.
@@ -69,6 +71,7 @@ impl Verdict {
             last_ns: ledger.last_ns,
             files: ledger.files,
             ways: ledger.ways,
+            evicted: ledger.evicted,
             unplaced: ledger.unplaced,
             known: ledger.known,
         }
@@ -87,6 +90,7 @@ impl Verdict {
         }
         self.files.merge(&other.files);
         self.ways.merge(&other.ways, &number);
+        self.evicted.merge(other.evicted, &number);
         self.requests += other.requests;
         self.stalled_ns += other.stalled_ns;
         Merge::merge(&mut self.units, other.units);

@@ -65,9 +65,11 @@ impl Flags {
     pub const JOB: Self = Self(1 << 10);
     /// Held back by a limit of its cgroup before it was queued.
     pub const THROTTLED: Self = Self(1 << 11);
+    /// Its page had been in memory and was evicted (the kernel's refault, mm/workingset.c).
+    pub const REFAULTED: Self = Self(1 << 12);
 
     /// The bits with their names and meanings, in order.
-    pub const ALL: [(Self, &'static str, &'static str); 12] = [
+    pub const ALL: [(Self, &'static str, &'static str); 13] = [
         (Self::SYNC, "sync", "a thread waits for the request"),
         (Self::META, "meta", "file system metadata"),
         (
@@ -84,6 +86,7 @@ impl Flags {
         (Self::PREFLUSH, "preflush", "earlier writes must be durable first"),
         (Self::JOB, "job", "made by a job of the run itself (--trace)"),
         (Self::THROTTLED, "throttled", "held back by a cgroup limit before it was queued"),
+        (Self::REFAULTED, "refaulted", "reads a page again that had been evicted from memory"),
     ];
 
     /// Whether all bits of `other` are set.

@@ -63,12 +63,16 @@ pub fn waited_for(wait: &str) -> Cow<'_, str> {
         "read" => "reads",
         "direct write" => "direct writes",
         "flush" => "flushes",
+        EVICTED_PAGE => "evicted pages to be read again",
         _ => kind().map_or(wait, |(kind, _)| kind.words()),
     })
 }
 
 /// A wait for a thread is called so, with that thread's role behind it.
 pub const WAIT_FOR_THREAD: &str = "thread of ";
+
+/// A read of a page that others had evicted from memory is called so.
+pub const EVICTED_PAGE: &str = "evicted page";
 
 impl WaitKind {
     fn words(self) -> &'static str {

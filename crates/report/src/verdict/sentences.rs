@@ -18,7 +18,7 @@ use model::circumstance::Circumstance;
 use model::job_role::JobRole;
 use model::record::requests;
 use model::record::subject::{Blame, Class, Wait};
-use model::record::{Finding, Verdict, WaitKind, waited_for};
+use model::record::{EVICTED_PAGE, Finding, Verdict, WaitKind, waited_for};
 use model::units::{counted, show_time_ns};
 
 /// Pairs that are told of.
@@ -406,9 +406,11 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
             doing.retain(|(_, percent)| *percent >= LEAST_PERCENT);
             doing.sort_by(|a, b| b.1.total_cmp(&a.1));
             let names: Vec<&str> = doing.iter().map(|(name, _)| *name).collect();
+            let is_evicted = loss.of.wait == EVICTED_PAGE;
+            let behind = if is_evicted { "evicted by" } else { "behind" };
             let behind = match names.is_empty() {
-                true => format!("behind {cause}"),
-                false => format!("behind {} of {cause}", names.join(" and ")),
+                true => format!("{behind} {cause}"),
+                false => format!("{behind} {} of {cause}", names.join(" and ")),
             };
             let cpu_percent = loss.values.or_zero("lost_to_cpu_percent");
             if cpu_percent >= LEAST_PERCENT {

@@ -68,6 +68,17 @@ fn known(load: &Load) -> Arc<Known> {
     Arc::new(known)
 }
 
+/// The verdict of some minutes of it.
+fn of_minutes(known: &Arc<Known>, rows: &[Request], numbers: Range<i64>) -> Verdict {
+    let (mut minutes, commands) = (Minutes::of(known, numbers), Commands::default());
+    for row in rows {
+        if minutes.concerns(row.queued_ns.unwrap(), row.completed_ns.unwrap()) {
+            minutes.add(row, &commands);
+        }
+    }
+    minutes.verdict()
+}
+
 /// What is told, to the last bit.
 fn told(verdict: &Verdict) -> Vec<String> {
     let findings = verdict.findings(&|device| device.to_string());
@@ -92,16 +103,8 @@ proptest! {
         is_backwards in any::<bool>(),
     ) {
         let load = load(&rows, &calls, 5);
-        let (known, commands) = (known(&load), Commands::default());
-        let of = |numbers: Range<i64>| {
-            let mut minutes = Minutes::of(&known, numbers);
-            for row in &load.rows {
-                if minutes.concerns(row.queued_ns.unwrap(), row.completed_ns.unwrap()) {
-                    minutes.add(row, &commands);
-                }
-            }
-            minutes.verdict()
-        };
+        let known = known(&load);
+        let of = |numbers: Range<i64>| of_minutes(&known, &load.rows, numbers);
         let whole = told(&of(-1000..1000));
         let starts = std::iter::once(-1000).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain(std::iter::once(1000));
@@ -131,6 +134,30 @@ fn a_minute_without_calm_is_held_against_that_of_the_others() {
     assert!((225.0..241.0).contains(lost_s), "{lost_s}");
     let low = findings.iter().find(|f| f.quantity == "lost_ns").and_then(|f| f.low);
     assert!(low.is_some_and(|ns| ns > 200e9), "it is no estimate: {low:?}");
+}
+
+/// A backup evicts pages at the end of a minute, and they are read again in the next one.
+#[test]
+fn what_is_evicted_in_one_minute_and_read_again_in_the_next_is_lost_however_it_is_cut() {
+    let mut load = Load::with(&["shop", "backup"]);
+    for number in 0..600 {
+        load.request(2, Op::Read, (50_000 + number * 16) * MS, MS / 10, 1 << 20);
+    }
+    for number in 0..5000 {
+        load.request(1, Op::Read, (60_000 + number * 4) * MS, MS, 4096);
+        load.rows.last_mut().unwrap().flags = Flags::REFAULTED;
+    }
+    let known = known(&load);
+    let whole = of_minutes(&known, &load.rows, -1000..1000);
+    let mut joined = Verdict::new(&known);
+    for numbers in [1..1000, -1000..1] {
+        joined.merge(of_minutes(&known, &load.rows, numbers));
+    }
+    assert_eq!(told(&joined), told(&whole));
+    let findings = joined.findings(&|_| "sda".to_owned());
+    let [(victim, cause, lost_s)] = &named(&findings)[..] else { panic!("{:?}", named(&findings)) };
+    assert_eq!((victim.as_str(), cause.as_str()), ("shop", "backup"));
+    assert!((4.7..=5.0).contains(lost_s), "{lost_s}");
 }
 
 /// A call each ten seconds: no minute has enough of them to know what is calm.

@@ -1,0 +1,234 @@
+//! Pages of a file that had been in memory, were evicted, and are read again: the additional reads
+//! are lost to whoever filled memory, however short each is.
+//!
+//! The evidence. A request says that its page had been evicted and is read again
+//! ([`Flags::REFAULTED`]): data that is read for the first time never does, nor does a program that
+//! asks for more of what is in memory or was never there. What filled memory are the requests that
+//! go through the page cache.
+//!
+//! The rule, by spans of 5 s. In a span, a role lost what its reads of evicted pages took beyond
+//! calm, if within the minute before others read 16 MiB or more through the page cache, and at
+//! least as much as all else that filled memory: writes, and what the role itself read. Calm are
+//! the spans before which others read less than 16 MiB; without two of these nothing is said to be
+//! lost. It is divided among these others by their bytes. The part of all else that filled memory
+//! is not theirs for sure: it is in the interval alone.
+//!
+//! Non-goals: reads that take longer than in calm, which are lost as such (`super::blame`).
+
+use super::actors::RoleId;
+use super::blame::LARGE_NS;
+use super::waits::Kind;
+use crate::merge::{Merge as _, merged};
+use analyze::statistics::NORMAL_95;
+use model::record::{Flags, Op, Request};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A span, and how many of them a minute has.
+const SPAN_NS: i64 = 5_000_000_000;
+const MINUTE: i64 = 12;
+/// Who reads less within a minute evicted nothing that could be told, in bytes.
+const FILLED: u64 = 16 << 20;
+/// Spans of calm that make a comparison.
+const CALM_LEAST: f64 = 2.0;
+/// Of what is read again, and of the time, as of other losses (`super::blame::matters`).
+const MUCH: f64 = 0.05;
+const OF_SPAN: f64 = 0.005;
+
+/// Waits for pages that had been evicted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Again {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
+}
+
+merged!(Again { count, sum_ns });
+
+/// Who read again, at which device.
+pub(crate) type Reader = (u32, RoleId);
+
+/// What filled memory, and what was read again, by span.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Evicted {
+    read_bytes: BTreeMap<(i64, RoleId), u64>,
+    written_bytes: BTreeMap<i64, u64>,
+    again: BTreeMap<Reader, BTreeMap<i64, Again>>,
+}
+
+/// What a reader lost to whom.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CacheLoss {
+    pub(crate) reader: Reader,
+    pub(crate) cause: RoleId,
+    /// All that it read again, whoever evicted it.
+    pub(crate) all: Again,
+    pub(crate) lost_ns: f64,
+    pub(crate) low_ns: f64,
+    pub(crate) high_ns: f64,
+    /// How many of its waits that is.
+    pub(crate) count: f64,
+}
+
+impl CacheLoss {
+    /// Whether it is sure, and worth a sentence.
+    pub(crate) fn matters(&self, span_ns: f64) -> bool {
+        let is_large = self.lost_ns >= (OF_SPAN * span_ns).min(LARGE_NS);
+        self.low_ns > 0.0 && is_large && self.lost_ns >= MUCH * self.all.sum_ns as f64
+    }
+}
+
+/// What filled memory within a minute, to a reader.
+#[derive(Debug, Default)]
+struct Filled {
+    others: BTreeMap<RoleId, u64>,
+    by_others: u64,
+    by_else: u64,
+}
+
+impl Filled {
+    fn is_calm(&self) -> bool {
+        self.by_others < FILLED
+    }
+
+    fn is_by_others(&self) -> bool {
+        !self.is_calm() && self.by_others >= self.by_else
+    }
+}
+
+/// What is gathered of a reader and a cause.
+#[derive(Debug, Default)]
+struct Sum {
+    /// Surely its doing, and at the most.
+    sure_ns: f64,
+    most_ns: f64,
+    /// Of how many spans, in parts.
+    spans: f64,
+}
+
+impl Evicted {
+    /// Adds a request to the top of a stack; `kind` where its thread waits for it.
+    pub(crate) fn add(
+        &mut self,
+        row: &Request,
+        role: RoleId,
+        kind: Option<Kind>,
+        (begin_ns, end_ns): (i64, i64),
+    ) {
+        let has = |flag| row.flags.contains(flag);
+        if [Flags::DIRECT, Flags::OWN, Flags::SWAP].into_iter().any(has) {
+            return;
+        }
+        let (span, bytes) = (begin_ns.div_euclid(SPAN_NS), u64::from(row.length_bytes));
+        match row.op {
+            Op::Read => self.read_bytes.entry((span, role)).or_default().merge(bytes),
+            Op::Write => self.written_bytes.entry(span).or_default().merge(bytes),
+            _ => {}
+        }
+        if kind == Some(Kind::Read) && has(Flags::REFAULTED) {
+            let again = Again { count: 1, sum_ns: (end_ns - begin_ns).max(0).unsigned_abs() };
+            let of_reader = self.again.entry((row.device, role)).or_default();
+            of_reader.entry(span).or_default().merge(again);
+        }
+    }
+
+    /// Adds those of another time; `number` is that of each of its roles here.
+    pub(crate) fn merge(&mut self, other: Self, number: &dyn Fn(RoleId) -> RoleId) {
+        for ((span, role), bytes) in other.read_bytes {
+            self.read_bytes.entry((span, number(role))).or_default().merge(bytes);
+        }
+        self.written_bytes.merge(other.written_bytes);
+        for ((device, role), spans) in other.again {
+            self.again.entry((device, number(role))).or_default().merge(spans);
+        }
+    }
+
+    /// What everybody lost of a time. `is_left` is which part of a reader's reads was not lost
+    /// already, by having taken longer than in calm.
+    pub(crate) fn losses(
+        &self,
+        time_ns: &Range<i64>,
+        is_left: &dyn Fn(Reader) -> f64,
+    ) -> Vec<CacheLoss> {
+        let readers = self.again.iter();
+        readers
+            .flat_map(|(reader, again)| {
+                self.lost_by(*reader, again, time_ns, is_left(*reader).clamp(0.0, 1.0))
+            })
+            .collect()
+    }
+
+    fn lost_by(
+        &self,
+        reader: Reader,
+        again: &BTreeMap<i64, Again>,
+        time_ns: &Range<i64>,
+        left: f64,
+    ) -> Vec<CacheLoss> {
+        let spans =
+            time_ns.start.div_euclid(SPAN_NS)..=time_ns.end.saturating_sub(1).div_euclid(SPAN_NS);
+        let took_ns = |span: i64| again.get(&span).map_or(0.0, |of| of.sum_ns as f64);
+        let mut calm_ns: Vec<f64> = Vec::new();
+        let mut hit: Vec<(f64, Filled)> = Vec::new();
+        for span in spans {
+            let filled = self.filled(span, reader.1);
+            match filled.is_calm() {
+                true => calm_ns.push(took_ns(span)),
+                false if filled.is_by_others() => hit.push((took_ns(span), filled)),
+                false => {}
+            }
+        }
+        let calm = calm_ns.len() as f64;
+        if calm < CALM_LEAST {
+            return Vec::new();
+        }
+        let mean_ns = calm_ns.iter().sum::<f64>() / calm;
+        let off_ns2: f64 = calm_ns.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
+        let chance_ns2 = off_ns2 / (calm - 1.0);
+        let mut sums: BTreeMap<RoleId, Sum> = BTreeMap::new();
+        for (ns, filled) in &hit {
+            let (excess_ns, others) = (ns - mean_ns, filled.by_others as f64);
+            let all = others + filled.by_else as f64;
+            for (role, bytes) in &filled.others {
+                let sum = sums.entry(*role).or_default();
+                sum.sure_ns += excess_ns * *bytes as f64 / all;
+                sum.most_ns += excess_ns * *bytes as f64 / others;
+                sum.spans += *bytes as f64 / others;
+            }
+        }
+        let mut all = Again::default();
+        again.values().for_each(|of| all.merge(*of));
+        let lost = sums.into_iter().filter(|(_, sum)| sum.sure_ns > 0.0 && left > 0.0);
+        lost.map(|(cause, sum)| {
+            // As many spans in calm, by chance, with the comparison's own error.
+            let variance_ns2 = chance_ns2 * (sum.spans + sum.spans * sum.spans / calm);
+            let half_ns = NORMAL_95 * variance_ns2.sqrt();
+            CacheLoss {
+                reader,
+                cause,
+                all,
+                lost_ns: left * sum.sure_ns,
+                low_ns: left * (sum.sure_ns - half_ns),
+                high_ns: left * (sum.most_ns + half_ns),
+                count: sum.sure_ns / all.sum_ns as f64 * all.count as f64,
+            }
+        })
+        .collect()
+    }
+
+    /// What filled memory in a span and in the minute before it.
+    fn filled(&self, span: i64, reader: RoleId) -> Filled {
+        let mut filled = Filled::default();
+        let first = span.saturating_sub(MINUTE);
+        for ((_, role), bytes) in self.read_bytes.range((first, RoleId(0))..(span + 1, RoleId(0))) {
+            match *role == reader {
+                true => filled.by_else += bytes,
+                false => {
+                    filled.by_others += bytes;
+                    *filled.others.entry(*role).or_default() += bytes;
+                }
+            }
+        }
+        filled.by_else += self.written_bytes.range(first..=span).map(|(_, of)| of).sum::<u64>();
+        filled
+    }
+}
