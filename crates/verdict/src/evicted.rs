@@ -13,6 +13,10 @@
 //! lost. It is divided among these others by their bytes. The part of all else that filled memory
 //! is not theirs for sure: it is in the interval alone.
 //!
+//! Limits: pages that were evicted by writes, or longer ago, or by nobody that the trace shows are
+//! lost to nobody. Of a request of several pages the first one tells. Pages that are read ahead for
+//! 1 ms or longer are no waits of a request, and not counted. The watch does not tell of it.
+//!
 //! Non-goals: reads that take longer than in calm, which are lost as such (`super::blame`).
 
 use super::actors::RoleId;
