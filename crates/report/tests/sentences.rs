@@ -8,7 +8,7 @@ use crate::{modern, overhead, paper};
 use model::doubt::{Code, Doubt, Value};
 use model::engine::EngineKind;
 use model::record::subject::{Blame, Commit, Curve, NO_REMEDY, Storm, StormStream, Wait};
-use model::record::{Finding, Interval, Subject, WAIT_FOR_THREAD, WaitKind};
+use model::record::{EVICTED_PAGE, Finding, Interval, Subject, WAIT_FOR_THREAD, WaitKind};
 use model::workload::Access;
 use report::Run;
 
@@ -169,6 +169,7 @@ fn lost(
 const TOOK: [(&str, f64); 2] = [("affected_mean_ns", 5.4e6), ("affected_calm_mean_ns", 1.5e6)];
 const BEHIND_WRITES: [(&str, f64); 4] =
     [TOOK[0], TOOK[1], ("lost_to_writes_percent", 30.0), ("lost_to_flushes_percent", 1.0)];
+const AGAIN: [(&str, f64); 2] = [("affected_mean_ns", 1e6), ("lost_to_reads_percent", 100.0)];
 const LITTLE: [(&str, f64); 3] = [("lost_ns", 3e6), ("lost_percent", 0.3), ("matters", 0.0)];
 const UNCOMPARED: [(&str, f64); 2] = [("uncompared_count", 22.0), ("uncompared_ns", 40e9)];
 const UNPLACED: [(&str, f64); 2] = [("unplaced_waits_ns", 1.5e9), ("unplaced_waits_count", 1.0)];
@@ -183,10 +184,11 @@ pub(crate) fn verdicts() -> Vec<Case> {
     let (checkpointer, keeper) = (("postgres: checkpointer", true), ("keeper", true));
     let client = format!("{WAIT_FOR_THREAD}postgres: backend");
     let logger = ("logger", WaitKind::Throttling.name());
+    let shop = ("shop", EVICTED_PAGE);
     let held = [TOOK[0], ("lock_held_ns", 23e9)];
     let nobody = |cause: &str| [of_run(&[]), lost(backend, (cause, false), &TOOK)].concat();
     let reads = || wait("reader", "read", &[]);
-    let parts: [(&'static str, Vec<Vec<Finding>>); 12] = [
+    let parts: [(&'static str, Vec<Vec<Finding>>); 13] = [
         (
             "verdict",
             vec![
@@ -201,6 +203,7 @@ pub(crate) fn verdicts() -> Vec<Case> {
             "verdict, dirty pages",
             vec![of_run(&[("cpu_idle_percent", 1.25)]), lost(logger, ("dd", true), &BEHIND_WRITES)],
         ),
+        ("verdict, evicted pages", vec![of_run(&[]), lost(shop, ("backup", true), &AGAIN)]),
         ("verdict, the device", vec![nobody("device")]),
         ("verdict, held back", vec![nobody("held")]),
         ("verdict, memory", vec![nobody("memory")]),

@@ -334,15 +334,19 @@ INLINE struct whose whose_is(struct bio *bio)
 	return whose;
 }
 
-/* Which file it is of; and of a read, whose flags do not tell, whether it is direct. */
+/* Which file it is of; and of a read, whose flags do not tell, how it goes by the page cache. */
 INLINE void describe_file(struct start *start, struct bio *bio, struct whose *whose)
 {
 	start->inode = whose->file.inode;
 	start->generation = whose->file.generation;
 	start->file_system = whose->file.file_system;
 	start->file_kind = whose->file.kind;
-	if ((GET(bio, bi_opf) & OPERATION) == facts.op_read && whose->is_direct)
+	if ((GET(bio, bi_opf) & OPERATION) != facts.op_read)
+		return;
+	if (whose->is_direct)
 		start->step.marks |= MARK_DIRECT;
+	if (whose->is_refaulted)
+		start->step.marks |= MARK_REFAULTED;
 }
 
 /* Two words; a name that changes meanwhile may be of both halves. */

@@ -142,6 +142,9 @@ volatile const struct facts {
 	u64 in_flush_sequence;
 	/* bio.bi_flags of what has been through the throttling of cgroups: a mask */
 	u64 throttled;
+	/* page.flags of a page that is read again soon after its eviction: masks */
+	u64 active_page;
+	u64 workingset_page;
 	/* which argument is the bio or the request: the queue was the first one before 5.11 */
 	u64 queued_bio;
 	u64 split_bio;

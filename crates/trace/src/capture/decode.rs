@@ -298,7 +298,9 @@ impl Decoder {
         let cgroup = origin.cgroup.filter(|_| is_its_own);
         steps.thread(SeenThread { pid: raw.pid, process: raw.tgid, name, cgroup });
         let flags = flags.with(Flags::OWN, is_own);
-        event.extent.flags = flags.with(Flags::THROTTLED, is_throttled);
+        let flags = flags.with(Flags::THROTTLED, is_throttled);
+        let is_refaulted = op == Op::Read && raw.step.marks & raw::MARK_REFAULTED != 0;
+        event.extent.flags = flags.with(Flags::REFAULTED, is_refaulted);
         event
     }
 

@@ -80,6 +80,8 @@ enum stage {
 #define MARK_IN_SEQUENCE 2
 /* Of a call: metadata that nobody needs to read the data is not asked for. */
 #define MARK_DATASYNC 4
+/* Of a start: a read, of a page that had been evicted from memory. */
+#define MARK_REFAULTED 4
 /* Of a call: what it asks for, and when it ends, is not told. */
 #define MARK_UNTOLD 8
 /* Of a start: a limit of a cgroup held the bio back before it was queued. */

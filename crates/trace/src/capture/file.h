@@ -147,8 +147,23 @@ struct page_head {
 	u64 words[4];
 };
 
-/* What a bio's first page is mapped by: an address with two low bits. A bio holds its pages. */
-INLINE u64 mapping_of(struct bio *bio)
+/*
+ * Whether a page that is about to be read had been evicted: the kernel makes a page active
+ * before it reads it only if it finds that it was evicted not long ago, and calls it of the working
+ * set (mm/workingset.c, workingset_refault). The flags are a page's first word.
+ */
+INLINE int was_evicted(u64 flags)
+{
+	if (facts.active_page != UNKNOWN && flags & facts.active_page)
+		return 1;
+	return facts.workingset_page != UNKNOWN && flags & facts.workingset_page;
+}
+
+/*
+ * What a bio's first page is mapped by: an address with two low bits; and its flags. A bio holds
+ * its pages.
+ */
+INLINE u64 mapping_of(struct bio *bio, u64 *flags)
 {
 	struct page *page = GET(GET(bio, bi_io_vec), bv_page);
 	struct page_head head = {number_of(page) + base_of_numbers()};
@@ -159,21 +174,27 @@ INLINE u64 mapping_of(struct bio *bio)
 		word = (u64)IN_COPY(&head, struct page, compound_head);
 	else
 		word = (u64)IN_COPY(&head, struct page___7, compound_info);
-	if (word & 1)
-		return (u64)FIELD_OF(first_page(head.address, word), struct page, mapping);
+	if (word & 1) {
+		u64 first = first_page(head.address, word);
+
+		bpf_probe_read_kernel(flags, sizeof(*flags), (void *)first);
+		return (u64)FIELD_OF(first, struct page, mapping);
+	}
+	*flags = head.words[0];
 	return (u64)IN_COPY(&head, struct page, mapping);
 }
 
 /* Which file a bio is of, and whether its data goes past the page cache, as far as it tells. */
 struct whose {
 	struct identity file;
-	u64 is_direct;
+	u32 is_direct;
+	u32 is_refaulted; /* a file's page, if it is read */
 };
 
 /* `whose` is all zeroes before. */
 static APART int find_whose(struct bio *bio, struct whose *whose)
 {
-	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping;
+	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping, flags = 0;
 	struct head head;
 
 	/* What was split off from a bio is linked to it, which knows whose it is. */
@@ -208,7 +229,7 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 		whose->file.file_system = part_of_bio(bio);
 		return 0;
 	}
-	mapping = mapping_of(bio);
+	mapping = mapping_of(bio, &flags);
 	if (mapping & PAGE_MAPPING_ANON)
 		whose->is_direct = 1;
 	if (!end || !mapping || mapping & PAGE_MAPPING_FLAGS)
@@ -216,6 +237,8 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 	head = head_of((u64)FIELD_OF(mapping, struct address_space, host));
 	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
 		identify(&whose->file, &head);
+	/* A block device's page is touched before it is read. */
+	whose->is_refaulted = whose->file.kind == FILE_REGULAR && was_evicted(flags);
 	return 0;
 }
 

@@ -149,6 +149,8 @@ pub(super) const MARK_DIRECT: u8 = 1;
 pub(super) const MARK_IN_SEQUENCE: u8 = 2;
 /// A call that does not ask for all metadata.
 pub(super) const MARK_DATASYNC: u8 = 4;
+/// A read of a page that had been evicted from memory.
+pub(super) const MARK_REFAULTED: u8 = 4;
 /// A call of which neither what it asks for nor its end is told.
 pub(super) const MARK_UNTOLD: u8 = 8;
 /// A request that a cgroup's limit held back.
@@ -255,6 +257,7 @@ mod tests {
             ("DIRECT", MARK_DIRECT),
             ("DATASYNC", MARK_DATASYNC),
             ("THROTTLED", MARK_THROTTLED),
+            ("REFAULTED", MARK_REFAULTED),
             ("UNTOLD", MARK_UNTOLD),
             ("IN_SEQUENCE", MARK_IN_SEQUENCE),
             ("MORE", MARK_MORE),

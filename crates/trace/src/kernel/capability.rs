@@ -90,7 +90,7 @@ const fn calls_of(
 }
 
 /// All rows.
-const TABLE: [Capability; 16] = [
+const TABLE: [Capability; 17] = [
     Capability {
         name: "typed programs",
         needs: &[Tracepoint(&["block_io_start"])],
@@ -144,6 +144,12 @@ const TABLE: [Capability; 16] = [
         needs: &[Fact(&["throttled"])],
         lost: "requests throttled by a cgroup limit are not marked",
         remedy: "use a kernel with CONFIG_BLK_CGROUP",
+        ..ROW
+    },
+    Capability {
+        name: "evicted pages",
+        needs: &[Fact(&["active_page", "workingset_page"])],
+        lost: "reads of pages that had been evicted are not marked",
         ..ROW
     },
     calls_of(

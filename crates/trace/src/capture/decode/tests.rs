@@ -304,6 +304,17 @@ fn flags_are_where_the_kernel_has_them() {
 }
 
 #[test]
+fn a_read_of_a_page_that_had_been_evicted_is_marked() {
+    let flags = |op: u32| {
+        let mut bytes = start(kind::START, op, 9, b"dd");
+        let marked = step(kind::START, 8, op, raw::MARK_REFAULTED);
+        bytes[..marked.len()].copy_from_slice(&marked);
+        decode(&bytes).unwrap()[0].extent.flags
+    };
+    assert_eq!([flags(0), flags(1)], [Flags::REFAULTED, Flags::default()]);
+}
+
+#[test]
 fn operations_and_places() {
     let extent = |sector, flags| decode(&step(kind::REQUEUE, sector, flags, 0)).unwrap()[0].extent;
     for (number, (_, op)) in OPERATIONS_6_18.into_iter().zip(OPERATIONS) {
