@@ -22,7 +22,7 @@
 use super::actors::RoleId;
 use super::blame::LARGE_NS;
 use super::waits::Kind;
-use crate::merge::{Merge as _, merged};
+use crate::merge::{Merge, merged};
 use analyze::statistics::NORMAL_95;
 use model::record::{Flags, Op, Request};
 use std::collections::BTreeMap;
@@ -140,9 +140,10 @@ impl Evicted {
         for ((span, role), bytes) in other.read_bytes {
             self.read_bytes.entry((span, number(role))).or_default().merge(bytes);
         }
-        self.written_bytes.merge(other.written_bytes);
+        Merge::merge(&mut self.written_bytes, other.written_bytes);
         for ((device, role), spans) in other.again {
-            self.again.entry((device, number(role))).or_default().merge(spans);
+            let of_reader = self.again.entry((device, number(role))).or_default();
+            Merge::merge(of_reader, spans);
         }
     }
 
