@@ -3,6 +3,7 @@
 //!
 //! Non-goals: what a wait is for (`super::waits`).
 
+use super::asked::Ahead;
 use super::stalled::Unplaced;
 use super::{Class, Kind, Ledger};
 use crate::merge::Merge as _;
@@ -64,7 +65,11 @@ impl Ledger {
             return;
         }
         let span = (wait.begin_ns, wait.end_ns);
-        if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
+        if let Some(ahead) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
+            let Ahead { class, is_again, .. } = ahead;
+            if is_again && is_selected {
+                self.evicted.add_again((class.device, class.role), span);
+            }
             self.note(wait.pid as u32, span, class);
             return self.wait_for(span, class, None);
         }

@@ -50,6 +50,12 @@ impl<'a> Cell<'a> {
         self.numbers.iter().copied().zip(self.parts_ns.iter().copied())
     }
 
+    /// How long one of them took.
+    pub(crate) fn part_ns(&self, number: usize) -> f64 {
+        let part = self.parts().find(|(known, _)| usize::from(*known) == number);
+        part.map_or(0.0, |(_, ns)| ns)
+    }
+
     /// The slices of such a width in which its waits went on, which may be of seconds.
     pub(crate) fn spanned(&self, width_ns: i64) -> Range<usize> {
         let mean_ns = self.sum_ns / self.count.max(1);

@@ -14,8 +14,8 @@
 //! is not theirs for sure: it is in the interval alone.
 //!
 //! Limits: pages that were evicted by writes, or longer ago, or by nobody that the trace shows are
-//! lost to nobody. Of a request of several pages the first one tells. Pages that are read ahead for
-//! 1 ms or longer are no waits of a request, and not counted. The watch does not tell of it.
+//! lost to nobody. Of a request of several pages the first one tells. Of what is read ahead for
+//! 1 ms or longer, what its thread waited for is counted. The watch does not tell of it.
 //!
 //! Non-goals: reads that take longer than in calm, which are lost as such (`super::blame`).
 
@@ -99,6 +99,17 @@ impl Filled {
     }
 }
 
+/// Whether a request goes through the page cache.
+fn is_cached(row: &Request) -> bool {
+    const NOT: [Flags; 3] = [Flags::DIRECT, Flags::OWN, Flags::SWAP];
+    !NOT.into_iter().any(|flag| row.flags.contains(flag))
+}
+
+/// Whether it reads a page again that had been evicted.
+pub(crate) fn is_again(row: &Request) -> bool {
+    is_cached(row) && row.flags.contains(Flags::REFAULTED)
+}
+
 /// What is gathered of a reader and a cause.
 #[derive(Debug, Default)]
 struct Sum {
@@ -118,8 +129,7 @@ impl Evicted {
         kind: Option<Kind>,
         (begin_ns, end_ns): (i64, i64),
     ) {
-        let has = |flag| row.flags.contains(flag);
-        if [Flags::DIRECT, Flags::OWN, Flags::SWAP].into_iter().any(has) {
+        if !is_cached(row) {
             return;
         }
         let (span, bytes) = (begin_ns.div_euclid(SPAN_NS), u64::from(row.length_bytes));
@@ -128,11 +138,16 @@ impl Evicted {
             Op::Write => self.written_bytes.entry(span).or_default().merge(bytes),
             _ => {}
         }
-        if kind == Some(Kind::Read) && has(Flags::REFAULTED) {
-            let again = Again { count: 1, sum_ns: (end_ns - begin_ns).max(0).unsigned_abs() };
-            let of_reader = self.again.entry((row.device, role)).or_default();
-            of_reader.entry(span).or_default().merge(again);
+        if kind == Some(Kind::Read) && is_again(row) {
+            self.add_again((row.device, role), (begin_ns, end_ns));
         }
+    }
+
+    /// Adds a wait for such a page.
+    pub(crate) fn add_again(&mut self, reader: Reader, (begin_ns, end_ns): (i64, i64)) {
+        let again = Again { count: 1, sum_ns: (end_ns - begin_ns).max(0).unsigned_abs() };
+        let of_reader = self.again.entry(reader).or_default();
+        of_reader.entry(begin_ns.div_euclid(SPAN_NS)).or_default().merge(again);
     }
 
     /// Adds those of another time; `number` is that of each of its roles here.

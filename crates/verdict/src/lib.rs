@@ -18,6 +18,8 @@
 //! - [`Minutes`]: requests into minutes, a ledger each.
 //! - `disk`: how the time of a wait divides among those whose requests are in flight.
 //! - `book`: slices of time with the waits that began in them.
+//! - `asked`: what a thread has in flight, which it may wait for.
+//! - `scene`: a device's time, how far from calm, and whose each part of a wait is.
 //! - `weigh`: the waits of a minute divided among their causes.
 //! - `sums`: what is kept of a minute, and how minutes are added up.
 //! - `calm`: what waits take in calm.
@@ -51,6 +53,7 @@
 #![forbid(unsafe_code)]
 
 mod actors;
+mod asked;
 mod begins;
 mod blame;
 mod book;
@@ -85,6 +88,7 @@ pub mod requests;
 pub mod response;
 mod role;
 mod run_queue;
+mod scene;
 pub mod selection;
 mod sleeps;
 mod so_far;
@@ -112,6 +116,7 @@ pub(crate) use sums::Storm;
 pub use whole::Verdict;
 
 use crate::requests::sequences::Open;
+use asked::Asked;
 use book::Book;
 use calls::Steps;
 use cpus::Cpus;
@@ -124,6 +129,7 @@ use model::record::{
 };
 use places::MetadataRead;
 use run_queue::{CpuUses, RunQueue};
+use scene::Scene;
 use sleeps::Sleeps;
 use stacks::Ways;
 use stalled::{Stalled, Unplaced};
@@ -134,7 +140,7 @@ use sums::{Share, Sums, Victim};
 use throttle::Throttle;
 use waits::{Class, Kind, size_of};
 use watched::Many;
-use weigh::{Scene, weigh};
+use weigh::weigh;
 
 /// A span on its way to a verdict: the waits that begin in it, with all that is in flight while
 /// they go on.
@@ -190,16 +196,6 @@ pub(crate) struct Ledger {
     last_ns: i64,
     /// Until when waits go on that began in the span: what comes meanwhile is their load.
     loaded_until_ns: i64,
-}
-
-/// What a thread has in flight: until when it has requests that it waits for, as these tell; and
-/// reads that take long, for which it may not wait, and the last of which ends then.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    until_ns: i64,
-    /// Until when any, also of those that nobody waits for as such.
-    any_ns: i64,
-    ahead: Option<(i64, Class)>,
 }
 
 #[derive(Debug)]
@@ -423,29 +419,6 @@ impl Ledger {
         self.known.homes.get(file_system).or_else(|| self.homes.get(&file_system).copied())
     }
 
-    /// What a request tells of later waits: of its thread, and of its role.
-    fn remember(&mut self, row: &Request, role: RoleId, end_ns: i64, is_ahead: bool) {
-        self.note_metadata(row, role, end_ns);
-        let kind = Kind::of_request(row, self.has_calls);
-        let asked = row.pid.map(|pid| {
-            let nothing = Asked { until_ns: i64::MIN, any_ns: i64::MIN, ahead: None };
-            let asked = self.asked.entry(pid).or_insert(nothing);
-            asked.any_ns = end_ns.max(asked.any_ns);
-            asked
-        });
-        if let Some((asked, kind)) = asked.zip(kind) {
-            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
-            match is_ahead {
-                true if asked.ahead.is_none_or(|(until_ns, _)| until_ns < end_ns) => {
-                    asked.ahead = Some((end_ns, class));
-                }
-                true => {}
-                false => asked.until_ns = end_ns.max(asked.until_ns),
-            }
-        }
-        self.use_device(role, row.device);
-    }
-
     /// A role has something to do with a device; most often with the last one, again.
     #[inline]
     fn use_device(&mut self, role: RoleId, device: u32) {
@@ -453,12 +426,6 @@ impl Ledger {
             self.used.insert(role, device);
             self.used_last = Some((role, device));
         }
-    }
-
-    /// What a thread reads ahead that waits since a moment.
-    fn ahead_of(&self, wait: &Wait) -> Option<Class> {
-        let (until_ns, class) = self.asked.get(&(wait.pid as u32))?.ahead?;
-        (until_ns > wait.begin_ns).then_some(class)
     }
 
     /// A thread waits for storage, and others may sleep until it has.

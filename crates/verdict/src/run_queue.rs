@@ -147,7 +147,7 @@ impl RunQueue {
             let sums = held.entry(class.role).or_insert_with(|| vec![0.0; waited.len()]);
             for cell in page.cells() {
                 let spanned = cell.spanned(self.width_ns);
-                let each_ns = held_ns(&cell) / spanned.len() as f64;
+                let each_ns = cell.part_ns(HELD) / spanned.len() as f64;
                 let sums = sums.iter_mut().skip(spanned.start).take(spanned.len());
                 sums.for_each(|sum| *sum += each_ns);
             }
@@ -177,7 +177,7 @@ impl RunQueue {
             }
         }
         let (holder, _) = most?;
-        Some(((self.first + holder) as PartNumber, held_ns(cell) * sum / spanned.len() as f64))
+        Some(((self.first + holder) as PartNumber, cell.part_ns(HELD) * sum / spanned.len() as f64))
     }
 
     /// Who used the CPUs, by the number of a part.
@@ -196,12 +196,6 @@ impl RunQueue {
         let waited_ns = self.waited_ns.get(&waiter).and_then(|of| of.get(slice));
         waited_ns.map_or(0.0, |ns| (ns / self.width_ns as f64).min(1.0))
     }
-}
-
-/// What of a cell's time nothing was in flight.
-fn held_ns(cell: &Cell<'_>) -> f64 {
-    let held = cell.parts().find(|(number, _)| usize::from(*number) == HELD);
-    held.map_or(0.0, |(_, ns)| ns)
 }
 
 fn length_ns(time_ns: &Range<i64>) -> f64 {

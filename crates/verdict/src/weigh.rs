@@ -2,7 +2,8 @@
 //!
 //! What a slice's waits took beyond calm is divided among the parts of a wait that are longer than
 //! in calm, and so among the roles whose requests were in flight. Less than in calm counts against
-//! it, so that chance sums to nothing. While the hypervisor took CPUs away, no larger part of the
+//! it, so that chance sums to nothing. A waiter that waits for no more at once than in calm does not
+//! ask for more: that its own requests take longer is the doing of those beside them. While the hypervisor took CPUs away, no larger part of the
 //! waits' time than of all CPUs' time is its doing and nobody's here. What held a wait back before
 //! the device is the doing of who used the CPUs, as far as the waiter waited for one. Calm is here
 //! the span's own, for only how a slice divides depends on it. A span without any leaves its waits
@@ -11,15 +12,14 @@
 //! Non-goals: how much was lost (`super::blame`).
 
 use super::actors::{JOURNAL, RoleId};
-use super::book::{Book, Cell, Page};
+use super::book::{Cell, Page};
 use super::calm::{Alike, Calm, OwnPart, OwnParts, Slices};
-use super::disk::{HELD, Part, PartNumber};
-use super::run_queue::RunQueue;
+use super::disk::PartNumber;
+use super::scene::Scene;
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
 use super::waits::Class;
 use crate::merge::Merge as _;
 use model::circumstance::Circumstance;
-use model::record::Op;
 use std::collections::BTreeMap;
 
 /// Losses that are nearer to each other are one storm.
@@ -30,118 +30,6 @@ const STORM_PART: f64 = 0.05;
 const STORM_NS: f64 = 1e6;
 /// Others had at least this part of waits that they are to blame for as a whole.
 const OTHERS_LEAST: f64 = 0.1;
-
-/// What is known of a device's time.
-pub(crate) struct Scene<'a> {
-    pub(crate) book: &'a Book,
-    /// What a number stands for in the book.
-    pub(crate) part: &'a dyn Fn(PartNumber) -> Part,
-    pub(crate) is_kernel: &'a dyn Fn(RoleId) -> bool,
-    /// The part of all CPUs' time that was stolen, by slice of the book.
-    stolen: Vec<f64>,
-    /// Who waited for a CPU.
-    queue: RunQueue,
-    /// How long roles were busy, all together, by slice; journals act for everybody.
-    all_ns: Vec<i64>,
-}
-
-impl<'a> Scene<'a> {
-    pub(crate) fn new(
-        book: &'a Book,
-        part: &'a dyn Fn(PartNumber) -> Part,
-        is_kernel: &'a dyn Fn(RoleId) -> bool,
-        (stolen, queue): (Vec<f64>, RunQueue),
-    ) -> Self {
-        let mut all_ns = Vec::new();
-        for (role, busy_ns) in book.busy_ns.iter().enumerate() {
-            if all_ns.len() < busy_ns.len() {
-                all_ns.resize(busy_ns.len(), 0);
-            }
-            if role != usize::from(JOURNAL.0) {
-                all_ns.iter_mut().zip(busy_ns).for_each(|(sum, ns)| *sum += ns);
-            }
-        }
-        Self { book, part, is_kernel, stolen, queue, all_ns }
-    }
-
-    /// For which part of a slice others were busy.
-    fn others(&self, slice: usize, waiter: RoleId) -> f64 {
-        let own_ns = self.book.busy_ns.get(usize::from(waiter.0)).and_then(|of| of.get(slice));
-        let own_ns = own_ns.filter(|_| waiter != JOURNAL).copied().unwrap_or(0);
-        let all_ns = self.all_ns.get(slice).copied().unwrap_or(0);
-        ((all_ns - own_ns) as f64 / self.book.width_ns as f64).min(1.0)
-    }
-
-    fn stolen(&self, slice: usize) -> f64 {
-        self.stolen.get(slice).copied().unwrap_or(0.0)
-    }
-
-    /// For which part of the time others were busy while waits of a slice went on, and how far that
-    /// is from calm: CPUs may have been stolen, or waited for. A wait may reach into the next
-    /// slice.
-    fn unrest(&self, slice: usize, waiter: RoleId) -> (f64, f64) {
-        let others = self.others(slice, waiter).max(self.others(slice + 1, waiter));
-        let of = |slice| self.stolen(slice).max(self.queue.unrest(slice, waiter));
-        (others, others.max(of(slice)).max(of(slice + 1)))
-    }
-
-    /// What of a slice's excess stolen CPU time can explain: of the waits' time no larger part than
-    /// was stolen of all CPUs' time while they went on.
-    fn stolen_of(&self, cell: &Cell<'_>, excess_ns: f64) -> f64 {
-        let spanned = cell.spanned(self.book.width_ns);
-        let slices = spanned.len() as f64;
-        let stolen = spanned.map(|slice| self.stolen(slice)).sum::<f64>() / slices;
-        let most_ns = stolen * cell.sum_ns as f64;
-        excess_ns.clamp(-most_ns, most_ns)
-    }
-
-    /// The parts of a cell's time. What a waiter waited for a CPU is a part of its own, and no
-    /// longer of what held it back for a reason that is not known.
-    fn parts<'c>(
-        &self,
-        cell: &Cell<'c>,
-        waiter: RoleId,
-    ) -> impl Iterator<Item = (PartNumber, f64)> + use<'c> {
-        let queued = self.queue.of(cell, waiter);
-        let queued_ns = queued.map_or(0.0, |(_, ns)| ns);
-        let parts = cell.parts().map(move |(number, ns)| match usize::from(number) {
-            HELD => (number, ns - queued_ns),
-            _ => (number, ns),
-        });
-        parts.chain(queued)
-    }
-
-    /// Whose a part of a wait is: somebody else's request or, without any operation, CPU time; or
-    /// the waiter's own affair.
-    fn whose(&self, number: PartNumber, waiter: RoleId) -> Result<(RoleId, Option<Op>), OwnPart> {
-        if let Some(holder) = self.queue.holder(number) {
-            let is_own = self.queue.are_one(holder, waiter);
-            return if is_own { Err(OwnPart::Own) } else { Ok((holder, None)) };
-        }
-        match (self.part)(number) {
-            Part::Act(act) if is_other(act.role, waiter) => Ok((act.role, Some(act.op))),
-            Part::Act(_) => Err(OwnPart::Own),
-            Part::Held => Err(OwnPart::Held),
-            Part::Stalled => Err(OwnPart::Stalled),
-            Part::Throttled => Err(OwnPart::Throttled),
-        }
-    }
-
-    fn own_parts(&self, cell: &Cell<'_>, waiter: RoleId) -> OwnParts {
-        let mut parts_ns = OwnParts::default();
-        for (number, ns) in self.parts(cell, waiter) {
-            if let Err(own) = self.whose(number, waiter) {
-                parts_ns[own as usize] += ns.round() as u64;
-            }
-        }
-        parts_ns
-    }
-}
-
-/// Whether requests of a role are somebody else's to a waiter.
-fn is_other(role: RoleId, waiter: RoleId) -> bool {
-    role != waiter && role != JOURNAL
-}
 
 /// What a part of a wait is a loss by, where it is longer than in calm.
 pub(crate) fn cause_of(own: OwnPart) -> Option<Cause> {
@@ -276,6 +164,20 @@ impl Waker {
     }
 }
 
+/// Waits of a class in calm: how long one takes, and each of its parts by its number; and how many
+/// of them go on at once.
+struct Usual {
+    mean_ns: f64,
+    parts_ns: Vec<f64>,
+    at_once: f64,
+}
+
+impl Usual {
+    fn part_ns(&self, number: PartNumber) -> f64 {
+        self.parts_ns.get(usize::from(number)).copied().unwrap_or(0.0)
+    }
+}
+
 /// The weighing of a class.
 struct Weighing<'a> {
     scene: &'a Scene<'a>,
@@ -347,9 +249,9 @@ impl<'a> Weighing<'a> {
         match Calm::of(&of_class.slices, 1).filter(|calm| !calm.is_none()) {
             Some(calm) => {
                 let quiet = cells.iter().zip(&alike).filter(|(_, alike)| calm.has(**alike));
-                let quiet = quiet.flat_map(|(cell, _)| self.scene.parts(cell, role));
-                let in_calm = in_calm(quiet, calm.count);
-                cells.iter().for_each(|cell| self.against_calm(cell, calm.mean_ns, &in_calm));
+                let quiet: Vec<Cell<'_>> = quiet.map(|(cell, _)| *cell).collect();
+                let usual = self.usual(&quiet, &calm);
+                cells.iter().for_each(|cell| self.against_calm(cell, &usual));
             }
             None => {
                 of_class.open_count = of_class.count;
@@ -380,10 +282,7 @@ impl<'a> Weighing<'a> {
         let (scene, role) = (self.scene, self.class.role);
         let of = |number: PartNumber| scene.whose(number, role);
         let parts = || scene.parts(cell, role);
-        let is_journals = |number: PartNumber| match (scene.part)(number) {
-            Part::Act(act) => act.role == JOURNAL,
-            _ => false,
-        };
+        let is_journals = |number: PartNumber| scene.is_request_of(number, JOURNAL);
         let is_nobodys =
             |number: PartNumber| is_journals(number) || of(number) == Err(OwnPart::Held);
         let sum = |is_it: &dyn Fn(PartNumber) -> bool| -> f64 {
@@ -446,17 +345,33 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    fn against_calm(&mut self, cell: &Cell<'_>, mean_ns: f64, in_calm: &[f64]) {
+    /// What is usual in calm, by its cells.
+    fn usual(&self, quiet: &[Cell<'_>], calm: &Calm) -> Usual {
+        let mut parts_ns: Vec<f64> = Vec::new();
+        let parts = quiet.iter().flat_map(|cell| self.scene.parts(cell, self.class.role));
+        for (number, ns) in parts {
+            let number = usize::from(number);
+            if parts_ns.len() <= number {
+                parts_ns.resize(number + 1, 0.0);
+            }
+            parts_ns[number] += ns;
+        }
+        parts_ns.iter_mut().for_each(|ns| *ns /= calm.count as f64);
+        let all: f64 = quiet.iter().map(|cell| self.scene.at_once(cell)).sum();
+        Usual { mean_ns: calm.mean_ns, parts_ns, at_once: all / quiet.len() as f64 }
+    }
+
+    fn against_calm(&mut self, cell: &Cell<'_>, usual: &Usual) {
         let count = cell.count as f64;
-        let excess_ns = cell.sum_ns as f64 - count * mean_ns;
-        let calm_ns = |number: PartNumber| in_calm.get(usize::from(number)).copied().unwrap_or(0.0);
+        let excess_ns = cell.sum_ns as f64 - count * usual.mean_ns;
         // What each part is longer than in calm; where all is shorter, what it is.
         let mut longer = std::mem::take(&mut self.longer);
         longer.clear();
         if excess_ns > 0.0 {
             let parts = self.scene.parts(cell, self.class.role);
-            let each = parts.map(|(part, ns)| (part, ns - count * calm_ns(part)));
+            let each = parts.map(|(part, ns)| (part, ns - count * usual.part_ns(part)));
             longer.extend(each.filter(|(_, ns)| *ns > 0.0));
+            self.leave_to_others(cell, usual, &mut longer);
         } else {
             longer.extend(self.scene.parts(cell, self.class.role));
         }
@@ -465,6 +380,24 @@ impl<'a> Weighing<'a> {
             self.divide(cell, excess_ns, whole_ns, &longer);
         }
         self.longer = longer;
+    }
+
+    /// The waiter's own requests take longer by its own doing only as far as it waits for more at
+    /// once than in calm; else by that of those beside them, if these are a good part of the wait.
+    fn leave_to_others(&self, cell: &Cell<'_>, usual: &Usual, longer: &mut [(PartNumber, f64)]) {
+        let (scene, role) = (self.scene, self.class.role);
+        let is_others = |number: PartNumber| matches!(scene.whose(number, role), Ok((_, Some(_))));
+        let others_ns: f64 =
+            longer.iter().filter(|(number, _)| is_others(*number)).map(|(_, ns)| ns).sum();
+        if others_ns < OTHERS_LEAST * cell.sum_ns as f64 {
+            return;
+        }
+        let more = (1.0 - usual.at_once / scene.at_once(cell)).max(0.0);
+        for (number, ns) in longer {
+            if scene.is_request_of(*number, role) {
+                *ns *= more;
+            }
+        }
     }
 
     fn divide(
@@ -517,19 +450,6 @@ impl<'a> Weighing<'a> {
             }
         }
     }
-}
-
-/// How long each part of a wait is in calm, by its number.
-fn in_calm(parts: impl Iterator<Item = (PartNumber, f64)>, count: u64) -> Vec<f64> {
-    let mut sums: Vec<f64> = Vec::new();
-    for (number, ns) in parts {
-        let number = usize::from(number);
-        if sums.len() <= number {
-            sums.resize(number + 1, 0.0);
-        }
-        sums[number] += ns;
-    }
-    sums.iter().map(|ns| ns / count as f64).collect()
 }
 
 /// When a victim lost by each cause.

@@ -87,6 +87,7 @@ typedef unsigned long long u64;
 
 /* task_struct.flags, include/linux/sched.h */
 #define PF_EXITING 0x00000004
+#define PF_MEMALLOC 0x00000800
 #define PF_WQ_WORKER 0x00000020
 #define PF_KTHREAD 0x00200000
 

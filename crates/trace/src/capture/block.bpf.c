@@ -30,6 +30,7 @@
 #include "device.h"
 #include "twice.h"
 #include "file.h"
+#include "evicted.h"
 #include "name.h"
 #include "stack.h"
 #include "flight.h"
@@ -345,7 +346,7 @@ INLINE void describe_file(struct start *start, struct bio *bio, struct whose *wh
 		return;
 	if (whose->is_direct)
 		start->step.marks |= MARK_DIRECT;
-	if (whose->is_refaulted)
+	if (was_evicted(whose->page))
 		start->step.marks |= MARK_REFAULTED;
 }
 

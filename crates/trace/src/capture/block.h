@@ -58,7 +58,12 @@ struct address_space;
 
 struct page {
 	struct address_space *mapping; /* the two low bits are not of the address */
+	unsigned long index;
 	unsigned long compound_head;
+} RELOCATED;
+
+struct page___6 { /* since 6.16 under another name */
+	unsigned long __folio_index;
 } RELOCATED;
 
 struct page___7 { /* since 7.0 under another name, and the rest may be a mask */
@@ -142,9 +147,6 @@ volatile const struct facts {
 	u64 in_flush_sequence;
 	/* bio.bi_flags of what has been through the throttling of cgroups: a mask */
 	u64 throttled;
-	/* page.flags of a page that is read again soon after its eviction: masks */
-	u64 active_page;
-	u64 workingset_page;
 	/* which argument is the bio or the request: the queue was the first one before 5.11 */
 	u64 queued_bio;
 	u64 split_bio;
@@ -187,6 +189,16 @@ volatile const struct facts {
 /* What is `behind` an argument whose place changes by kernel: the first or the second. */
 #define BEHIND(fact, behind) (facts.fact == 1 ? LOAD(1 + (behind)) : LOAD(behind))
 #define ARGUMENT(type, fact) ((type *)BEHIND(fact, 0))
+
+/* Multipliers of a hash's words: odd numbers without any pattern, from the digits of pi. */
+#define PI_0 0x243f6a8885a308d3
+#define PI_1 0x13198a2e03707345
+#define PI_2 0xa4093822299f31d1
+#define PI_3 0x082efa98ec4e6c89
+#define PI_4 0x452821e638d01377
+#define PI_5 0xbe5466cf34e90c6d
+#define PI_6 0xc0ac29b7c97c50dd
+#define PI_7 0x3f84d5b5b5470917
 
 /* page.mapping: memory of a process's own, include/linux/page-flags.h. */
 #define PAGE_MAPPING_ANON 1

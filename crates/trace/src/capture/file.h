@@ -141,29 +141,25 @@ INLINE u64 first_page(u64 page, u64 word)
 	return word >> 32 == 0xffffffff ? page & word : word - 1;
 }
 
-/* A page's first bytes, as of an inode (6.18: within 32). */
+/* A page's first bytes, as of an inode (6.18: within 40). */
 struct page_head {
 	u64 address;
-	u64 words[4];
+	u64 words[5];
 };
 
-/*
- * Whether a page that is about to be read had been evicted: the kernel makes a page active
- * before it reads it only if it finds that it was evicted not long ago, and calls it of the working
- * set (mm/workingset.c, workingset_refault). The flags are a page's first word.
- */
-INLINE int was_evicted(u64 flags)
+/* The number of a page in its file. */
+INLINE u64 index_of(const struct page_head *head)
 {
-	if (facts.active_page != UNKNOWN && flags & facts.active_page)
-		return 1;
-	return facts.workingset_page != UNKNOWN && flags & facts.workingset_page;
+	if (HAS(struct page, index))
+		return (u64)IN_COPY(head, struct page, index);
+	return (u64)IN_COPY(head, struct page___6, __folio_index);
 }
 
 /*
- * What a bio's first page is mapped by: an address with two low bits; and its flags. A bio holds
- * its pages.
+ * What a bio's first page is mapped by: an address with two low bits; and its number there. A bio
+ * holds its pages.
  */
-INLINE u64 mapping_of(struct bio *bio, u64 *flags)
+INLINE u64 mapping_of(struct bio *bio, u64 *index)
 {
 	struct page *page = GET(GET(bio, bi_io_vec), bv_page);
 	struct page_head head = {number_of(page) + base_of_numbers()};
@@ -175,26 +171,30 @@ INLINE u64 mapping_of(struct bio *bio, u64 *flags)
 	else
 		word = (u64)IN_COPY(&head, struct page___7, compound_info);
 	if (word & 1) {
-		u64 first = first_page(head.address, word);
-
-		bpf_probe_read_kernel(flags, sizeof(*flags), (void *)first);
-		return (u64)FIELD_OF(first, struct page, mapping);
+		head.address = first_page(head.address, word);
+		bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
 	}
-	*flags = head.words[0];
+	*index = index_of(&head);
 	return (u64)IN_COPY(&head, struct page, mapping);
+}
+
+/* A page by its mapping and its number there. */
+INLINE u64 hash_of_page(u64 mapping, u64 index)
+{
+	return (mapping ^ index * PI_1) * PI_0;
 }
 
 /* Which file a bio is of, and whether its data goes past the page cache, as far as it tells. */
 struct whose {
 	struct identity file;
-	u32 is_direct;
-	u32 is_refaulted; /* a file's page, if it is read */
+	u64 is_direct;
+	u64 page; /* a hash of its first page, if that is a regular file's (evicted.h) */
 };
 
 /* `whose` is all zeroes before. */
 static APART int find_whose(struct bio *bio, struct whose *whose)
 {
-	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping, flags = 0;
+	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping, index = 0;
 	struct head head;
 
 	/* What was split off from a bio is linked to it, which knows whose it is. */
@@ -229,7 +229,7 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 		whose->file.file_system = part_of_bio(bio);
 		return 0;
 	}
-	mapping = mapping_of(bio, &flags);
+	mapping = mapping_of(bio, &index);
 	if (mapping & PAGE_MAPPING_ANON)
 		whose->is_direct = 1;
 	if (!end || !mapping || mapping & PAGE_MAPPING_FLAGS)
@@ -237,8 +237,8 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 	head = head_of((u64)FIELD_OF(mapping, struct address_space, host));
 	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
 		identify(&whose->file, &head);
-	/* A block device's page is touched before it is read. */
-	whose->is_refaulted = whose->file.kind == FILE_REGULAR && was_evicted(flags);
+	if (whose->file.kind == FILE_REGULAR)
+		whose->page = hash_of_page(mapping, index);
 	return 0;
 }
 

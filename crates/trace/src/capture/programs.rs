@@ -94,6 +94,9 @@ const OF_WAITS: Hook = Hook::at_a_switch("see_waits");
 const OF_LOCKS: Hook = Hook::optional("contention_begin");
 /// Who sleeps until another one has waited.
 const OF_SLEEPS: Hook = Hook::optional("sched_waking");
+/// Which pages are evicted from memory.
+const OF_EVICTIONS: Hook =
+    Hook { program: "see_evictions", ..Hook::optional("mm_filemap_delete_from_page_cache") };
 
 /// The same by system calls, which every one of the machine pays for.
 const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
@@ -303,14 +306,15 @@ pub(super) fn attach(
     Ok(attached)
 }
 
-/// Attaches what tells of waits, if they are asked for.
+/// Attaches what tells of waits and of what memory was needed for, if they are asked for.
 /// Errors: a kernel that does not take it, which takes all else.
 pub(super) fn attach_waits(
     loaded: &mut Loaded,
     options: &CaptureOptions,
 ) -> Result<Vec<Hook>, LoadError> {
     let mut attached = Vec::new();
-    for hook in [OF_WAITS, OF_LOCKS, OF_SLEEPS].into_iter().filter(|_| options.calls) {
+    for hook in [OF_WAITS, OF_LOCKS, OF_SLEEPS, OF_EVICTIONS].into_iter().filter(|_| options.calls)
+    {
         if loaded.attach(&hook)? {
             attached.push(hook);
         }

@@ -31,16 +31,6 @@ struct {
 	MAP_TYPE(value, struct repeated);
 } repeated SEC(".maps");
 
-/* Multipliers of its words: odd numbers without any pattern, from the digits of pi. */
-#define PI_0 0x243f6a8885a308d3
-#define PI_1 0x13198a2e03707345
-#define PI_2 0xa4093822299f31d1
-#define PI_3 0x082efa98ec4e6c89
-#define PI_4 0x452821e638d01377
-#define PI_5 0xbe5466cf34e90c6d
-#define PI_6 0xc0ac29b7c97c50dd
-#define PI_7 0x3f84d5b5b5470917
-
 /* All that it has in common with others. */
 INLINE u64 repeated_hash(const struct start *known)
 {

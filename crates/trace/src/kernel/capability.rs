@@ -148,7 +148,7 @@ const TABLE: [Capability; 17] = [
     },
     Capability {
         name: "evicted pages",
-        needs: &[Fact(&["active_page", "workingset_page"])],
+        needs: &[Tracepoint(&["mm_filemap_delete_from_page_cache"])],
         lost: "reads of pages that had been evicted are not marked",
         ..ROW
     },

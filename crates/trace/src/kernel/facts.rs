@@ -30,13 +30,11 @@ pub(crate) enum Fact {
 }
 
 /// `struct facts`: the words' names, and how each is found.
-pub(crate) const FACTS: [(&str, Fact); 29] = [
+pub(crate) const FACTS: [(&str, Fact); 27] = [
     ("op_read", Fact::Value("REQ_OP_READ")),
     ("op_flush", Fact::Value("REQ_OP_FLUSH")),
     ("in_flush_sequence", Fact::Mask(&["__RQF_FLUSH_SEQ"])),
     ("throttled", Fact::Mask(&["BIO_BPS_THROTTLED", "BIO_THROTTLED"])),
-    ("active_page", Fact::Mask(&["PG_active"])),
-    ("workingset_page", Fact::Mask(&["PG_workingset"])),
     ("queued_bio", Fact::Argument("block_bio_queue", "bio")),
     ("split_bio", Fact::Argument("block_split", "bio")),
     ("remapped_bio", Fact::Argument("block_bio_remap", "bio")),

@@ -1,0 +1,64 @@
+/*
+ * Pages of files that the kernel took from memory because it needed memory, not long ago: a read
+ * that begins with one of them had been spared before. A table by a hash of a page's mapping and
+ * its number there; what has the place of another is that one's end.
+ *
+ * Who needs memory reclaims it, or lets kswapd do so: such a thread has PF_MEMALLOC. What is
+ * truncated, dropped by request, or made invalid by a direct write is no eviction.
+ *
+ * Source: mm/filemap.c (__filemap_remove_folio), mm/vmscan.c (__remove_mapping) of Linux 5.10 to
+ * 7.2. Each page that is evicted runs this program once: of a huge one, its first page tells.
+ *
+ * Non-goals: who evicted it (user space, by who fills memory); memory of a process's own.
+ */
+#ifndef LBOLT_EVICTED_H
+#define LBOLT_EVICTED_H
+
+#define EVICTED_BITS 19
+/* So long ago at the most, in units of 2^30 ns. */
+#define EVICTED_MOST 60
+
+/* The lower half of a page's hash, and when it was evicted, in such units. */
+struct {
+	MAP_NUMBER(type, ARRAY);
+	MAP_NUMBER(max_entries, 1 << EVICTED_BITS);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u64);
+} evicted SEC(".maps");
+
+INLINE volatile u64 *evicted_at(u64 hash)
+{
+	u32 at = hash >> (64 - EVICTED_BITS);
+
+	return bpf_map_lookup_elem(&evicted, &at);
+}
+
+/* Whether a page that is about to be read had been evicted. */
+INLINE int was_evicted(u64 hash)
+{
+	volatile u64 *place = hash ? evicted_at(hash) : 0;
+	u64 known = place ? *place : 0;
+
+	if (!known || known >> 32 != (u32)hash)
+		return 0;
+	return (u32)((u32)(bpf_ktime_get_ns() >> 30) - (u32)known) <= EVICTED_MOST;
+}
+
+SEC("tp_btf/mm_filemap_delete_from_page_cache") int see_evictions(u64 *context)
+{
+	struct task_struct *task = this_task();
+	struct page_head head = {context[0]};
+	volatile u64 *place;
+	u64 hash;
+
+	if (!(GET(task, flags) & PF_MEMALLOC))
+		return 0;
+	bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
+	hash = hash_of_page((u64)IN_COPY(&head, struct page, mapping), index_of(&head));
+	place = evicted_at(hash);
+	if (place)
+		*place = hash << 32 | (u32)(bpf_ktime_get_ns() >> 30);
+	return 0;
+}
+
+#endif
