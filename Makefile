@@ -80,7 +80,7 @@ LAB ?=
 LAB_OPTIONS ?=
 LAB_PACKAGES := qemu-system-x86 busybox-static kmod fio e2fsprogs
 
-lab: ## lbolt on five of Debian's kernels and their storage stacks, in QEMU: 40 minutes; LAB=short: 3 minutes once built
+lab: ## lbolt on five of Debian's kernels and their storage stacks, in QEMU: two hours on two cores; LAB=short: 3 minutes once built
 ifeq ($(LAB),short)
 	@./setup $(LAB_PACKAGES)
 	$(LINTED) cargo build --workspace --bins --tests --locked
