@@ -69,7 +69,7 @@ bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 # The cases, where not all: --open, --held-out, or their names.
 PLANTED_OPTIONS ?=
 
-planted: ## whether the verdict names planted causes, and nobody in calm loads: real programs, 20 minutes
+planted: ## whether the verdict names planted causes, and nobody in calm loads: real programs, 35 minutes
 	@./setup $(PLANTED_PACKAGES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- planted --lbolt $(BUILT)/release/lbolt $(PLANTED_OPTIONS)
