@@ -69,7 +69,7 @@ bench: ## hold lbolt against fio, tracers and blkparse, side by side in one run
 # The cases, where not all: --open, --held-out, or their names.
 PLANTED_OPTIONS ?=
 
-planted: ## whether the verdict names planted causes, and nobody in calm loads: real programs, 20 minutes
+planted: ## whether the verdict names planted causes, and nobody in calm loads: real programs, 35 minutes
 	@./setup $(PLANTED_PACKAGES)
 	cargo build --release --locked
 	cargo run --release --locked -p xtask -- planted --lbolt $(BUILT)/release/lbolt $(PLANTED_OPTIONS)
@@ -80,7 +80,7 @@ LAB ?=
 LAB_OPTIONS ?=
 LAB_PACKAGES := qemu-system-x86 busybox-static kmod fio e2fsprogs
 
-lab: ## lbolt on five of Debian's kernels and their storage stacks, in QEMU: 40 minutes; LAB=short: 3 minutes once built
+lab: ## lbolt on five of Debian's kernels and their storage stacks, in QEMU: two hours on two cores; LAB=short: 3 minutes once built
 ifeq ($(LAB),short)
 	@./setup $(LAB_PACKAGES)
 	$(LINTED) cargo build --workspace --bins --tests --locked

@@ -4,6 +4,8 @@
 //!
 //! Non-goals: when it is over (`until`, `passes`), what the rows mean.
 
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use super::cost::Cost;
@@ -189,10 +191,10 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Has that written which a kill is to leave besides the rows.
-    fn keep_besides(&mut self) {
+    /// Has that written which a kill is to leave besides the rows, by what captures, if anything.
+    fn keep_besides(&mut self, by: Option<&str>) {
         // By perf no call and no wait is told, and none is to be missed.
-        let Some(tells) = self.tracer.as_ref().map(|tracer| tracer.name() == BPF) else { return };
+        let Some(tells) = by.map(|by| by == BPF) else { return };
         if !tells {
             // What nobody will ask for is not remembered.
             self.witness.iter().for_each(|witness| witness.borrow_mut().tells_no_news());
@@ -375,7 +377,8 @@ impl<'a> Session<'a> {
         if self.refused.is_none() && self.kept.elapsed() >= KEEP_EVERY {
             self.kept = Instant::now();
             self.refused = self.intake.keep().err();
-            self.keep_besides();
+            let by = self.tracer.as_ref().map(Tracer::name);
+            self.keep_besides(by);
             if let Some(keep) = self.options.keep {
                 self.keep_last(keep);
             }

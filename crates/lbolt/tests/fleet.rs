@@ -2,12 +2,15 @@
 //! planted is on the first screen, and every bad input has its sentence.
 
 // Helpers of tests are tests, which clippy.toml cannot know of this file.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common::{Ended, Lab};
+use crate::common::{Ended, Lab, Mounted, tool};
+use crate::verdict::made;
 use model::history::{DAY_NS, History, HostFacts, MINUTE_NS, Origin, Store};
 use model::record::{Counted, Rollup, RollupKey, operations};
+use rustix::process::Signal;
 use serde_json::Value;
+use std::time::Duration;
 
 fn fine(lab: &Lab, words: &str) -> Ended {
     let ended = lab.run(words);
@@ -268,4 +271,53 @@ fn a_page_that_cannot_be_written_is_refused_in_a_sentence() {
     fine(&lab, "fleet fleet --page old.html");
     let html = std::fs::read_to_string(lab.path("old.html")).unwrap();
     assert!(html.contains("Nothing stands out"), "as other pages, it replaces an earlier one");
+}
+
+/// A file system that takes no writes, until this is dropped.
+struct Frozen<'m>(&'m Mounted);
+
+impl<'m> Frozen<'m> {
+    fn new(mounted: &'m Mounted) -> Option<Self> {
+        let frozen = Self(mounted);
+        if frozen.order("--freeze").is_none() {
+            println!("skipped: needs fsfreeze");
+            return None;
+        }
+        Some(frozen)
+    }
+
+    fn order(&self, option: &str) -> Option<String> {
+        tool("fsfreeze", &[option, self.0.seen.to_str()?])
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        self.order("--unfreeze");
+    }
+}
+
+/// What is printed may be ended anywhere, and a page is written whole.
+#[test]
+fn root_a_signal_amid_its_page_leaves_it_whole() {
+    let lab = lab("--hosts 24 --days 3 --calm");
+    let Some((_device, mounted)) = made(&lab, &["mkfs.ext4", "-q", "-F"]) else { return };
+    let Some(frozen) = Frozen::new(&mounted) else { return };
+    let page = mounted.seen.join("fleet.html");
+    let mut running = lab.start(lab.lbolt(&format!("fleet fleet --page {}", page.display())));
+    let (out, status) = (running.out_path(), format!("/proc/{}/status", running.child.id()));
+    running.until("its page", || {
+        let hangs = std::fs::read_to_string(&status).ok()?.contains("State:\tD");
+        let has_printed = std::fs::metadata(&out).ok()?.len() > 0;
+        (hangs && has_printed).then_some(())
+    });
+    running.signal(Signal::TERM);
+    // Longer than a command goes on that only reads and prints.
+    std::thread::sleep(Duration::from_secs(5));
+    drop(frozen);
+    let ended = running.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("page: "), "{}", ended.err);
+    let html = std::fs::read_to_string(page).unwrap();
+    assert!(html.trim_end().ends_with("</html>"), "{} bytes", html.len());
 }

@@ -45,8 +45,9 @@ pub(crate) struct Waits {
     /// The waits in calm of the classes that have any.
     pub(crate) calm_count: u64,
     pub(crate) calm_ns: f64,
-    /// All waits of these classes, and how long as many would take in calm.
+    /// All waits of these classes, how long they took, and how long as many would take in calm.
     pub(crate) compared_count: u64,
+    pub(crate) compared_ns: u64,
     pub(crate) expected_ns: f64,
     /// Those that are among them without calm to compare with, while others were busy.
     pub(crate) uncompared_count: u64,
@@ -57,7 +58,16 @@ impl Waits {
     /// How long a wait takes in calm, in the mean over its classes as often as each was waited in:
     /// held against a mean of another mix it would tell the mix.
     pub(crate) fn calm_mean_ns(&self) -> Option<f64> {
-        (self.compared_count > 0).then(|| self.expected_ns / self.compared_count as f64)
+        self.of_compared(self.expected_ns)
+    }
+
+    /// How long these same waits took: there may be others, of classes without calm.
+    pub(crate) fn compared_mean_ns(&self) -> Option<f64> {
+        self.of_compared(self.compared_ns as f64)
+    }
+
+    fn of_compared(&self, ns: f64) -> Option<f64> {
+        (self.compared_count > 0).then(|| ns / self.compared_count as f64)
     }
 }
 
@@ -159,6 +169,7 @@ pub(crate) fn blame(
                 of_victim.calm_count += calm.count;
                 of_victim.calm_ns += calm.mean_ns * calm.count as f64;
                 of_victim.compared_count += of_class.count;
+                of_victim.compared_ns += of_class.sum_ns;
                 of_victim.expected_ns += calm.mean_ns * of_class.count as f64;
                 against_calm(class, sums, &calm, &mut pairs);
                 divide(class, of_class, sums, &calm, &mut pairs);
@@ -339,11 +350,22 @@ mod tests {
         let class = |size| Class { device: 1, role: RoleId(1), kind: Kind::Read, size };
         let small = of_class(&[slice(0.0, 2000, 100_000), slice(0.9, 98_000, 1_000_000)]);
         let large = of_class(&[slice(0.0, 1000, 10_000_000)]);
-        let classes = BTreeMap::from([(class(0), small), (class(4), large)]);
-        let (waits, _) = blame(&Sums { classes, ..Sums::default() }, None);
-        let of = waits.values().next().unwrap();
+        let mut classes = BTreeMap::from([(class(0), small), (class(4), large)]);
+        let of = |classes: &BTreeMap<Class, OfClass>| {
+            let (waits, _) = blame(&Sums { classes: classes.clone(), ..Sums::default() }, None);
+            waits.into_values().next().unwrap()
+        };
+        let all = of(&classes);
         let expected_ns = (100_000.0 * 1e5 + 1000.0 * 1e7) / 101_000.0;
-        assert_eq!((of.calm_count, of.calm_mean_ns()), (3000, Some(expected_ns)));
-        assert!(expected_ns < of.sum_ns as f64 / of.count as f64);
+        assert_eq!((all.calm_count, all.calm_mean_ns()), (3000, Some(expected_ns)));
+        let mean_ns = all.sum_ns as f64 / all.count as f64;
+        assert!(expected_ns < mean_ns);
+        assert_eq!(all.compared_mean_ns(), Some(mean_ns));
+        // Few that have no calm of their size change the mean, and not what is compared.
+        classes.insert(class(7), of_class(&[slice(0.9, 10, 5_000_000_000)]));
+        let more = of(&classes);
+        assert!(more.sum_ns as f64 / more.count as f64 > 1.3 * mean_ns);
+        assert_eq!(more.calm_mean_ns(), Some(expected_ns));
+        assert_eq!(more.compared_mean_ns(), Some(mean_ns));
     }
 }

@@ -329,6 +329,8 @@ impl Verdict {
             found("waited_max_ns", Some(waits.times.max_ns() as f64)),
             Finding { count: waits.calm_count, ..calm },
         ];
+        let compared = waits.compared_mean_ns().map(|ns| found("compared_mean_ns", Some(ns)));
+        findings.extend(compared.map(|of| Finding { count: waits.compared_count, ..of }));
         if waits.uncompared_count > 0 {
             findings.push(found("uncompared_count", Some(waits.uncompared_count as f64)));
             findings.push(found("uncompared_ns", Some(waits.uncompared_ns as f64)));

@@ -5,9 +5,10 @@
 
 use super::case::{Case, Pattern};
 use super::effect::Effect;
+use super::told::Told;
 
-/// The verdict's words where nothing matters.
-const CALM: &str = "Nobody waited";
+/// The verdict's words where nothing matters, and the history's.
+const CALM: [&str; 2] = ["Nobody waited", "Nobody lost"];
 /// … and where the device held everybody up.
 const STILL: &str = "because the device itself stood still";
 
@@ -27,6 +28,10 @@ pub(super) struct Outcome {
     pub(super) is_right: Option<bool>,
     /// What the victim itself measured.
     pub(super) effect: Option<Effect>,
+    /// What is told of that.
+    pub(super) told: Option<Told>,
+    /// Whether the watch of the same load names the same; nothing, if there was none to judge.
+    pub(super) is_watch_right: Option<bool>,
     /// Of the CPUs' time during the load: what the hypervisor gave to others.
     pub(super) stolen_percent: f64,
     /// Of a calm load: the wait in which the disk stood still, by the load's own log, in ns.
@@ -48,12 +53,22 @@ impl Outcome {
         effect: Option<Effect>,
         (stolen_percent, stall_ns): (f64, Option<f64>),
     ) -> Self {
-        let said = sentences(printed);
-        let is_right = is_right(case, &said);
+        let (said, all) = (sentences(printed), split(before_tables(printed)));
+        let is_blamed = |sentence: &String| case.never.iter().any(|never| never.is_in(sentence));
+        let is_right = is_right(case, &said) && !all.iter().any(is_blamed);
         let said = said.into_iter().next().unwrap_or_default();
         let stall_ns = stall_ns.filter(|_| case.is_calm() && said.contains(STILL));
-        let outcome = Self { said, is_right: None, effect, stolen_percent, stall_ns };
-        Self { is_right: (!outcome.is_disturbed()).then_some(is_right), ..outcome }
+        let outcome = Self { said, effect, stolen_percent, stall_ns, ..Self::default() };
+        if outcome.is_disturbed() {
+            return outcome;
+        }
+        Self { is_right: Some(is_right), told: Told::of(case, &all, effect), ..outcome }
+    }
+
+    /// With what a watch of the same load told in the end.
+    pub(super) fn with_watch(self, case: &Case, printed: Option<&str>) -> Self {
+        let is_watch_right = printed.map(|printed| is_right(case, &sentences(printed)));
+        Self { is_watch_right: is_watch_right.filter(|_| self.is_right.is_some()), ..self }
     }
 
     pub(super) fn is_disturbed(&self) -> bool {
@@ -75,7 +90,7 @@ impl Outcome {
 
 fn is_right(case: &Case, said: &[String]) -> bool {
     let has = |pattern: &Pattern| said.iter().any(|sentence| pattern.is_in(sentence));
-    let is_calm = said.first().is_some_and(|sentence| sentence.contains(CALM));
+    let is_calm = said.first().is_some_and(|said| CALM.iter().any(|calm| said.contains(calm)));
     if case.is_calm() {
         return is_calm;
     }
@@ -84,13 +99,22 @@ fn is_right(case: &Case, said: &[String]) -> bool {
 
 /// The first sentences before the first table.
 fn sentences(printed: &str) -> Vec<String> {
+    let text = before_tables(printed);
+    let mut first = split(text.lines().take(LINES).collect::<Vec<_>>().join("\n"));
+    first.truncate(SENTENCES);
+    first
+}
+
+fn before_tables(printed: &str) -> String {
     let is_table = |paragraph: &&str| paragraph.contains('─');
     let text = printed.split("\n\n").take_while(|paragraph| !is_table(paragraph));
-    let text = text.collect::<Vec<_>>().join("\n\n");
-    let text = text.lines().take(LINES).collect::<Vec<_>>().join("\n");
+    text.collect::<Vec<_>>().join("\n\n")
+}
+
+fn split(text: String) -> Vec<String> {
     let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
     let all = paragraphs.flat_map(|p| p.split(". ").map(str::to_owned).collect::<Vec<_>>());
-    all.map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).take(SENTENCES).collect()
+    all.map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -110,6 +134,7 @@ mod tests {
         Outcome::of(case, printed, None, (4.9, None)).is_right.unwrap()
     }
 
+    const NOBODY: &str = CALM[0];
     const NAMED: &str =
         "fsync by orders lost 2.5 s of\n9.1 s. dd wrote meanwhile.\n\nwhat\n──\ntar\n";
 
@@ -149,15 +174,48 @@ mod tests {
         assert!(judged(&case("orders", r"\bdd\b|sync"), NAMED));
         assert!(!judged(&case("readers", r"\bdd\b"), NAMED));
         assert!(!judged(&case("orders", "tar"), NAMED));
-        assert!(!judged(&case("orders", "dd"), &format!("{CALM}: fsync by orders, dd")));
+        assert!(!judged(&case("orders", "dd"), &format!("{NOBODY}: fsync by orders, dd")));
         assert!(!judged(&case("orders", "dd"), ""));
     }
 
     #[test]
     fn a_calm_case_needs_the_words_for_calm_first() {
         let calm = case("", "");
-        assert!(judged(&calm, &format!("{CALM}. No flush took long.\n")));
-        assert!(!judged(&calm, &format!("dd made orders wait. {CALM}.")));
+        assert!(judged(&calm, &format!("{NOBODY}. No flush took long.\n")));
+        assert!(!judged(&calm, &format!("dd made orders wait. {NOBODY}.")));
         assert!(!judged(&calm, NAMED) && !judged(&calm, ""));
+    }
+
+    #[test]
+    fn who_must_not_be_blamed_stands_in_no_sentence_before_the_tables() {
+        let innocent = Case {
+            never: vec!["finder lost".to_owned().try_into().unwrap()],
+            ..case("orders", "dd")
+        };
+        assert!(judged(&innocent, NAMED));
+        let fourth = "\n\nd. e.\n\nfinder lost 2 s\n\nwhat\n──\n";
+        let named = NAMED.split("\n\nwhat").next().unwrap();
+        assert!(!judged(&innocent, &format!("{named}{fourth}")));
+        assert!(judged(&innocent, &format!("{NAMED}\n\nfinder lost 2 s")), "in a table");
+    }
+
+    #[test]
+    fn what_is_told_lost_and_what_a_watch_names_are_judged_beside() {
+        let own = Case {
+            own_log: Some("orders".to_owned().try_into().unwrap()),
+            ..case("orders", "9.1 s")
+        };
+        let effect = Some(Effect { p99: 9.0, lost: 0.5, lost_ns: 2.6e9 });
+        let of = |stolen| Outcome::of(&own, NAMED, effect, (stolen, None));
+        assert!(of(0.0).told.unwrap().is_right());
+        assert_eq!(of(9.0).told, None, "disturbed");
+        let watch = |printed| of(0.0).with_watch(&own, printed).is_watch_right;
+        assert_eq!(watch(None), None);
+        assert_eq!(watch(Some("orders lost 2.5 s to 9.1 s, waiting for fsync.\n")), Some(true));
+        assert_eq!(
+            watch(Some("Nobody lost much time to others: orders, fsync, 9.1 s.")),
+            Some(false)
+        );
+        assert_eq!(of(9.0).with_watch(&own, Some(NAMED)).is_watch_right, None, "disturbed");
     }
 }

@@ -1,6 +1,6 @@
 //! `planted`: does the verdict name a cause that was planted, and nobody in calm loads? Real
-//! programs run on fresh loop devices under `lbolt record`. `planted.toml` says what is run, what
-//! is planted, and which words the verdict needs.
+//! programs run on fresh loop devices under `lbolt record`. `planted.toml` and `planted-kinds.toml`
+//! say what is run, what is planted, and which words the verdict needs.
 
 mod case;
 mod effect;
@@ -9,6 +9,7 @@ mod modelled;
 mod rig;
 mod stage;
 mod table;
+mod told;
 
 use crate::command;
 use anyhow::ensure;
@@ -111,9 +112,9 @@ mod tests {
 
     #[test]
     fn cases_are_chosen_by_half_or_by_name() {
-        assert_eq!(chosen("").unwrap().len(), 45);
-        assert_eq!(chosen("--held-out").unwrap().len(), 21);
-        assert_eq!(chosen("--open").unwrap().len(), 24);
+        assert_eq!(chosen("").unwrap().len(), 62);
+        assert_eq!(chosen("--held-out").unwrap().len(), 29);
+        assert_eq!(chosen("--open").unwrap().len(), 33);
         assert_eq!(chosen("idle").unwrap(), ["idle"]);
         assert!(chosen("no_such_case").unwrap_err().to_string().contains("there are "));
         assert!(chosen("--open --held-out").is_err() && chosen("--open idle").is_err());

@@ -4,14 +4,14 @@ use super::case::{Case, Cases};
 use super::effect;
 use super::judge::Outcome;
 use super::stage::Stage;
-use crate::command::Child;
+use crate::command::{Child, output};
 use anyhow::{Context as _, ensure};
 use host::account::CpuStat;
 use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,6 +20,14 @@ use std::time::{Duration, Instant};
 const LOCK: &str = "/run/lbolt-planted.lock";
 /// No script takes as long.
 const AT_MOST: Duration = Duration::from_secs(120);
+
+/// So long it may take until a watch watches.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What it says then.
+const WATCHING: &str = "watching; ";
+/// What a watch keeps, and what is told of it in the end.
+const HISTORY: &str = "history";
+const HISTORY_TEXT: &str = "history-text";
 
 /// What all cases share.
 pub(super) struct Rig {
@@ -66,7 +74,10 @@ impl Rig {
         let turn = Turn { rig: self, stage, kept: &kept };
         let stolen = turn.play(case)?;
         let printed = std::fs::read_to_string(kept.join("text"))?;
-        Ok(Outcome::of(case, &printed, effect::read(&kept), (stolen, effect::stall_ns(&kept))))
+        let history = std::fs::read_to_string(kept.join(HISTORY_TEXT)).ok();
+        let disturbances = (stolen, effect::stall_ns(&kept));
+        let outcome = Outcome::of(case, &printed, effect::read(&kept), disturbances);
+        Ok(outcome.with_watch(case, history.as_deref()))
     }
 }
 
@@ -88,7 +99,7 @@ impl Turn<'_> {
     /// What the load was disturbed by: stolen CPU time, in per cent.
     fn play(&self, case: &Case) -> anyhow::Result<f64> {
         self.write_programs()?;
-        let outcome = self.script("prepare", &case.prepare).and_then(|()| self.record(&case.load));
+        let outcome = self.script("prepare", &case.prepare).and_then(|()| self.capture(case));
         let cleaned = self.script("clean", &case.clean);
         let stolen = outcome?;
         cleaned.map(|()| stolen)
@@ -118,6 +129,38 @@ impl Turn<'_> {
         let mut command = Command::new("bash");
         command.arg(self.write(name, text)?);
         self.finish(name, command)
+    }
+
+    /// The load, while it is recorded and, if that is wanted, watched.
+    fn capture(&self, case: &Case) -> anyhow::Result<f64> {
+        if !case.watched {
+            return self.record(&case.load);
+        }
+        let mut watch = self.watch()?;
+        let stolen = self.record(&case.load)?;
+        watch.stop()?;
+        let mut history = Command::new(&self.rig.lbolt);
+        history.arg("history").arg(self.kept.join(HISTORY));
+        std::fs::write(self.kept.join(HISTORY_TEXT), output(&mut history)?)?;
+        Ok(stolen)
+    }
+
+    /// A watch that has begun.
+    fn watch(&self) -> anyhow::Result<Child> {
+        let mut command = Command::new(&self.rig.lbolt);
+        command.arg("watch").arg(self.kept.join(HISTORY));
+        command.arg("--device").arg(&self.stage.device).stdout(Stdio::null());
+        let log = self.kept.join("watch.log");
+        let (mut watch, begin) = (Child::start("watch", &mut command, &log)?, Instant::now());
+        let status = watch.until(|| {
+            ensure!(
+                !self.rig.is_stopped() && begin.elapsed() < PATIENCE,
+                "the watch did not begin"
+            );
+            Ok(std::fs::read_to_string(&log)?.contains(WATCHING))
+        })?;
+        ensure!(status.is_none(), "the watch ended: {}", watch.last_words());
+        Ok(watch)
     }
 
     /// The load, while it is recorded; what lbolt prints is in `text`. How much of the

@@ -2,6 +2,7 @@
 
 use super::case::Case;
 use super::judge::Outcome;
+use super::told::Told;
 use report::listing::Listing;
 
 /// Longer texts are cut.
@@ -12,6 +13,9 @@ type Row<'a> = (&'a Case, Outcome);
 pub(super) fn render(rows: &[Row]) -> String {
     let notes = [
         "effect: by the victim's own log, while disturbed against before and after",
+        "told: lost to the planted cause by the verdict, of what the victim's own log says; \
+             wanted: 0.9 to 1.1",
+        "watch: whether `watch` and `history` name the same of the same load",
         "stolen: of the CPUs' time, by the hypervisor; with more than 5 % nothing is judged",
         "disturbed: that, or the machine's own disk stood still in a calm load, by the load's \
              own log, too",
@@ -21,6 +25,8 @@ pub(super) fn render(rows: &[Row]) -> String {
         .label("planted", |(case, _)| short(&case.planted))
         .label("verdict", |(_, outcome)| short(&outcome.said))
         .figure("", "effect", |(_, outcome)| effect(outcome))
+        .figure("", "told", |(_, outcome)| told(outcome))
+        .figure("", "watch", |(_, outcome)| watch(outcome).to_owned())
         .figure("", "stolen", |(_, outcome)| format!("{:.1} %", outcome.stolen_percent))
         .remark("judged", |(case, outcome)| judged(case, outcome).to_owned())
         .sheet(summary(rows))
@@ -39,6 +45,18 @@ fn effect(outcome: &Outcome) -> String {
     outcome.effect.map_or_else(|| "-".to_owned(), |effect| effect.to_string())
 }
 
+fn told(outcome: &Outcome) -> String {
+    outcome.told.map_or_else(|| "-".to_owned(), |told| told.to_string())
+}
+
+fn watch(outcome: &Outcome) -> &'static str {
+    match outcome.is_watch_right {
+        None => "-",
+        Some(true) => "the same",
+        Some(false) => "MISSED",
+    }
+}
+
 fn judged(case: &Case, outcome: &Outcome) -> &'static str {
     match (case.is_calm(), outcome.is_right) {
         (_, None) if outcome.is_disturbed() => "disturbed",
@@ -50,12 +68,12 @@ fn judged(case: &Case, outcome: &Outcome) -> &'static str {
     }
 }
 
-/// `named 10 of 12 (held out 5 of 6), calm 12 of 12 (held out 6 of 6), 1 not run`.
+/// `named 10 of 12 (held out 5 of 6), calm 12 of 12 (held out 6 of 6), 1 not judged; told within
+/// 10 % of the own log: 4 of 5; the watch names the same: 5 of 5`.
 fn summary(rows: &[Row]) -> String {
     let share = |is_alike: &dyn Fn(&Case) -> bool| {
         let alike = rows.iter().filter(|(case, _)| is_alike(case));
-        let judged: Vec<bool> = alike.filter_map(|(_, outcome)| outcome.is_right).collect();
-        format!("{} of {}", judged.iter().filter(|right| **right).count(), judged.len())
+        right(alike, |outcome| outcome.is_right)
     };
     let both = |is_calm: bool| {
         let all = share(&|case| case.is_calm() == is_calm);
@@ -63,7 +81,23 @@ fn summary(rows: &[Row]) -> String {
         format!("{all} (held out {held_out})")
     };
     let skipped = rows.iter().filter(|(_, outcome)| outcome.is_right.is_none()).count();
-    format!("named {}, calm {}, {skipped} not judged", both(false), both(true))
+    let told = right(rows, |outcome| outcome.told.map(Told::is_right));
+    let watch = right(rows, |outcome| outcome.is_watch_right);
+    format!(
+        "named {}, calm {}, {skipped} not judged; told within 10 % of the own log: {told}; the \
+         watch names the same: {watch}",
+        both(false),
+        both(true)
+    )
+}
+
+/// `5 of 6`: of those that were judged.
+fn right<'r, 'c: 'r>(
+    rows: impl IntoIterator<Item = &'r Row<'c>>,
+    is_right: impl Fn(&Outcome) -> Option<bool>,
+) -> String {
+    let judged: Vec<bool> = rows.into_iter().filter_map(|(_, outcome)| is_right(outcome)).collect();
+    format!("{} of {}", judged.iter().filter(|right| **right).count(), judged.len())
 }
 
 #[cfg(test)]
@@ -78,13 +112,17 @@ mod tests {
         let rows = cases.case.iter().map(|case| {
             count += 1;
             let is_right = (count > 1).then_some(!case.held_out);
-            (case, Outcome { is_right, said: "x".repeat(200), ..Outcome::default() })
+            let is_watch_right = Some(count > 25);
+            let said = "x".repeat(200);
+            (case, Outcome { is_right, is_watch_right, said, ..Outcome::default() })
         });
         let text = render(&rows.collect::<Vec<_>>());
-        let expected =
-            "named 13 of 26 (held out 0 of 13), calm 10 of 18 (held out 0 of 8), 1 not judged";
-        assert!(text.starts_with(expected), "{text}");
+        let verdict =
+            "named 19 of 38 (held out 0 of 19), calm 13 of 23 (held out 0 of 10), 1 not judged";
+        let more = "told within 10 % of the own log: 0 of 0; the watch names the same: 37 of 62";
+        assert!(text.starts_with(&format!("{verdict}; {more}")), "{text}");
         assert!(text.contains("NOT NAMED") && text.contains("nobody blamed"), "{text}");
         assert!(text.contains("not run") && text.contains("xxx…"), "{text}");
+        assert!(text.contains("the same") && text.contains("MISSED"), "{text}");
     }
 }

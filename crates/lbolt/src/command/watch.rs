@@ -234,3 +234,52 @@ fn of_capture(options: &WatchOptions) -> capture::Options {
 fn of_usage(error: impl std::fmt::Display) -> anyhow::Error {
     failure(Fault::Usage, format!("failed to {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::verdict::watched::Span;
+    use model::history::History;
+    use model::record::{Context, Rollup, RollupKey};
+    use standing::Incident;
+    use std::sync::mpsc::channel;
+
+    /// Who stops a service may kill it soon after: an incident's verdict may take until then.
+    #[test]
+    fn the_last_minutes_are_written_while_an_incident_still_takes_its_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let history = directory.path().to_owned();
+        let limits = Limits { history: history.clone(), count_most: 1, bytes_most: 1 };
+        let mut keeper = Keeper::new(Store::open(&history, 1 << 30).unwrap());
+        let (from_unix_ns, until_unix_ns) = (0, 60_000_000_000);
+        let rows = vec![Rollup {
+            count: 1,
+            ..Rollup::of(RollupKey::default(), from_unix_ns, until_unix_ns)
+        }];
+        let span = Span { number: 0, from_ns: 0, until_ns: 1, from_unix_ns, until_unix_ns };
+        keeper.take(&Second { rows, span, going_on: Vec::new() });
+        // What is told of the incident takes as long as the minutes are not written.
+        let (are_written, told) = channel();
+        let say = move |_: &str| {
+            let is_written = || History::open(&history).is_ok_and(|all| all.span().is_some());
+            let began = Instant::now();
+            while !is_written() && began.elapsed() < 60 * LOOK {
+                std::thread::sleep(LOOK / 100);
+            }
+            let _ = are_written.send(is_written());
+        };
+        let mut incidents = Writer::begin(limits, say).unwrap();
+        // Its requests are no file of them, so it is soon told that it cannot be kept.
+        incidents.write(Box::new(Incident {
+            why: "a test".to_owned(),
+            crowded_out: 0,
+            requests: Vec::new(),
+            context: Context::default(),
+        }));
+        let kept =
+            Kept { keeper, incidents, totals: None, _server: None, _export: None, watchdog: None };
+        let lost = kept.end().unwrap_err().to_string();
+        assert_eq!(lost, "1 incident could not be kept");
+        assert_eq!(told.iter().next(), Some(true));
+    }
+}

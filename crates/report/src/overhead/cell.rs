@@ -6,7 +6,7 @@ use super::routine::{Group, Key};
 use crate::figure::Figure;
 use crate::footnote::{Footnotes, Note};
 use crate::grid::{Entry, Figures, Grid, Labels};
-use crate::number::{interval, plus_minus};
+use crate::number::{CANNOT_TELL, interval, plus_minus};
 use crate::sheet::{NOT_MEASURED, Section, Sheet};
 use model::record::Verdict;
 use model::units::show_size;
@@ -45,6 +45,13 @@ pub(super) fn with_interval(value: f64, figure: &Figure) -> String {
         true => plus_minus(value, figure.half_interval()),
         false => interval(value, figure.half_interval()),
     }
+}
+
+/// A figure for a chart: not told where a table prints that it cannot tell it.
+pub(super) fn decided(figure: &Figure) -> Figure {
+    let mut decided = figure.clone();
+    decided.is_open = figure.value.is_some_and(|value| with_interval(value, figure) == CANNOT_TELL);
+    decided
 }
 
 /// In order, each once.

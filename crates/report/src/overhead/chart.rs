@@ -3,11 +3,12 @@
 //!
 //! Non-goals: fitting (the findings hold the lines), drawing.
 
+use super::cell::decided;
 use super::lines::CALL;
 use super::routine::{Group, RATE, Routine, Routines};
 use crate::chart::{Axis, Chart, Entry, Fit, Kind, Role, Scale, entries};
 use crate::experiments::Named;
-use crate::number::significant;
+use crate::number::{CANNOT_TELL, significant};
 use model::units::show_size;
 
 const OWN: &str = "operation_cpu_thread_ns";
@@ -63,9 +64,10 @@ fn calls(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
     let of = |routine: &&Routine| {
         entries(&series(routine), &ACCOUNTS, |account| routine.line(account, CALL))
     };
-    let found: Vec<Entry> = group.routines.iter().flat_map(of).collect();
+    let mut found: Vec<Entry> = group.routines.iter().flat_map(of).collect();
+    found.iter_mut().for_each(|(.., figure)| *figure = decided(figure));
     // An estimate that is not above zero stands at the begin of an axis of powers.
-    let known = found.iter().filter_map(|(.., figure)| figure.value.filter(|ns| *ns > 0.0));
+    let known = found.iter().filter_map(|(.., figure)| figure.told().filter(|ns| *ns > 0.0));
     let axis = Axis::new("T_call", "ns", Scale::of(known));
     let title = format!("The cost of a call: {heading}");
     let chart = Chart::rows(id, &title, Kind::Dots, axis, &found)?;
@@ -132,8 +134,7 @@ fn costs(id: &str, heading: &str, group: &Group<'_>) -> Option<Chart> {
         .texts(Role::Note, "doubts", points.iter().map(|point| point.note.clone()));
     let method = "The submitting thread's CPU time of a request over its size; the line: T_trans + \
         T_call × 1/B. Below: what the line leaves over, of the measured time.";
-    let breaks = laws.iter().filter_map(Law::break_note);
-    let chart = chart.by(method).noted(breaks).high(450);
+    let chart = chart.by(method).noted(laws.iter().filter_map(Law::note)).high(450);
     Some(Chart { fits: laws.iter().flat_map(Law::fits).collect(), ..chart })
 }
 
@@ -143,6 +144,8 @@ struct Law<'a> {
     call_ns: f64,
     trans_ns_per_kib: f64,
     beyond: Option<Beyond>,
+    /// Whether the table tells all of it; else it is not drawn, nor what it leaves over.
+    is_told: bool,
 }
 
 /// The second line: the findings hold its slope; it is laid through the middle of its points.
@@ -165,11 +168,14 @@ impl<'a> Law<'a> {
             let call_ns = left.iter().sum::<f64>() / left.len() as f64;
             (!left.is_empty()).then_some(Beyond { from_bytes, call_ns, trans_ns_per_kib })
         };
+        let numbers = [CALL, TRANS, TRANS_LARGE];
+        let mut figures = numbers.iter().filter_map(|of| routine.line("thread", of));
         Some(Self {
             routine,
             call_ns: value(CALL)?,
             trans_ns_per_kib: value(TRANS)?,
             beyond: beyond(),
+            is_told: figures.all(|figure| !decided(figure).is_open),
         })
     }
 
@@ -185,11 +191,12 @@ impl<'a> Law<'a> {
         let point = |bytes: u64| {
             let figure = self.routine.at(bytes, OWN)?;
             let (bytes, ns_per_kib) = (bytes as f64, figure.value? * KIB / bytes as f64);
+            let residual_percent = 100.0 * (1.0 - self.at(bytes) / ns_per_kib);
             Some(Point {
                 series: series(self.routine),
                 inverse_kib: KIB / bytes,
                 ns_per_kib,
-                residual_percent: Some(100.0 * (1.0 - self.at(bytes) / ns_per_kib)),
+                residual_percent: self.is_told.then_some(residual_percent),
                 note: figure.reason(),
             })
         };
@@ -197,6 +204,9 @@ impl<'a> Law<'a> {
     }
 
     fn fits(&self) -> Vec<Fit> {
+        if !self.is_told {
+            return vec![];
+        }
         let sizes: Vec<f64> = self.routine.sizes(OWN).map(|bytes| bytes as f64).collect();
         let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = sizes.iter().copied().fold(0.0, f64::max);
@@ -216,7 +226,13 @@ impl<'a> Law<'a> {
         std::iter::once(first).chain(second).map(fit).collect()
     }
 
-    fn break_note(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
+        if !self.is_told {
+            let series = series(self.routine);
+            return Some(format!(
+                "{series}: {CANNOT_TELL} yet which line; its sizes alone are drawn."
+            ));
+        }
         let beyond = self.beyond.as_ref()?;
         Some(format!(
             "{}: from {} on another line, {} ns/KiB; the findings hold its slope, and it is laid \
@@ -225,5 +241,75 @@ impl<'a> Law<'a> {
             show_size(beyond.from_bytes as u64),
             significant(beyond.trans_ns_per_kib)
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Values;
+    use crate::experiments::Run;
+    use crate::overhead::{answer, plot, table};
+    use model::record::{Finding, Subject};
+
+    fn found(of: (&str, &str), quantity: &str, (value, half): (f64, f64)) -> Finding {
+        let keys = [
+            ("access", "randread"),
+            ("arithmetic", "none"),
+            ("channels", "1"),
+            ("direct", "0"),
+            ("engine", "psync"),
+            ("target", "d"),
+            ("test_interval_ns", "none"),
+            of,
+        ];
+        let keys: std::collections::BTreeMap<&str, &str> = keys.into();
+        let subject = Subject::from_text(&serde_json::to_string(&keys).unwrap()).unwrap();
+        let found = Finding::new(&subject, quantity, Some(value), 3, "mean");
+        Finding { low: Some(value - half), high: Some(value + half), ..found }
+    }
+
+    /// Two sizes of a routine, and its lines, whose T_call has these half intervals.
+    fn findings(own_half: f64, total_half: f64) -> Vec<Finding> {
+        vec![
+            found(("block_bytes", "1024"), OWN, (689.0, 4.0)),
+            found(("block_bytes", "4096"), OWN, (915.0, 4.0)),
+            found(("account", "wall"), "latency_zero_ns", (647.0, 13.0)),
+            found(("account", "thread"), CALL, (613.0, own_half)),
+            found(("account", "thread"), TRANS, (75.6, 8.4)),
+            found(("account", "difference"), CALL, (700.0, total_half)),
+        ]
+    }
+
+    fn drawn(findings: &[Finding]) -> Vec<Chart> {
+        all(&[Named { name: "", run: Run { findings, rows: &[] } }])
+    }
+
+    fn values(charts: &[Chart], id: &str, role: Role) -> Option<Values> {
+        let chart = charts.iter().find(|chart| chart.id == id)?;
+        let column = chart.columns.iter().find(|column| column.role == role)?;
+        Some(column.values.clone())
+    }
+
+    #[test]
+    fn what_the_table_cannot_tell_is_neither_drawn_nor_a_headline() {
+        let (told, open) = (findings(30.0, 30.0), findings(600.0, 30.0));
+        for (findings, own, is_told) in [(&told, Some(613.0), true), (&open, None, false)] {
+            let charts = drawn(findings);
+            let calls = values(&charts, "calls-1", Role::Value);
+            assert_eq!(calls, Some(Values::Numbers(vec![own, Some(700.0)])));
+            // The sizes are measured; their line is not known.
+            assert_eq!(values(&charts, "costs-1", Role::Y).map(|sizes| sizes.len()), Some(2));
+            assert_eq!(values(&charts, "costs-1", Role::Residual).is_some(), is_told);
+            let costs = charts.iter().find(|chart| chart.id == "costs-1").unwrap();
+            assert_eq!((costs.fits.len(), costs.notes.is_empty()), (usize::from(is_told), is_told));
+            assert_eq!(plot::text(&Routines::from_findings(findings), None).is_some(), is_told);
+            assert_eq!(table(findings, None).contains(CANNOT_TELL), !is_told);
+            assert_eq!(answer(findings).unwrap().headline.0, "700 ns");
+        }
+        let open = findings(600.0, 690.0);
+        assert_eq!(values(&drawn(&open), "calls-1", Role::Value), None);
+        let answer = answer(&open).unwrap();
+        assert_eq!((answer.headline.0.as_str(), answer.bars.len()), (CANNOT_TELL, 0));
     }
 }

@@ -2,6 +2,7 @@
 //! T_call and the intercept T_trans. Drawn by the crate `drawille`; the axes are ours, because
 //! those of the plotting crates have no units.
 
+use super::cell::decided;
 use super::routine::{Routine, Routines};
 use crate::number::{interval, significant};
 use crate::words::{hang, name, width};
@@ -37,7 +38,9 @@ pub(super) fn text(routines: &Routines, limit: Option<u16>) -> Option<String> {
 }
 
 fn has_line(routine: &Routine) -> bool {
-    let is_known = |quantity| routine.line_value("thread", quantity).is_some();
+    // What the table cannot tell is no line to draw.
+    let figure = |quantity| routine.line("thread", quantity).map(decided);
+    let is_known = |quantity| figure(quantity).is_some_and(|figure| figure.told().is_some());
     routine.key.computing.is_none() && is_known("t_call_ns") && is_known("t_trans_ns_per_kib")
 }
 

@@ -8,7 +8,7 @@ use super::lines::{self, CALL, HALF};
 use super::routine::{Group, LINE_RATE, RATE, Routine, Routines};
 use crate::answer::{Answer, Bar, Fact};
 use crate::figure::Figure;
-use crate::number::RateUnit;
+use crate::number::{CANNOT_TELL, RateUnit};
 use crate::ranking::{Contest, Entrant};
 use crate::screen::{COLUMNS, first_of, fitted, joined, paragraphs, widest};
 use crate::sheet::{NOTHING, Sheet};
@@ -74,10 +74,15 @@ pub(crate) fn answer(findings: &[Finding]) -> Option<Answer> {
     // Without its title rates by size have no unit.
     let grid = grid.map(|grid| if path.has_lines { grid } else { grid.under(unit.name) });
     let costs = path.costs();
-    let bar = |cost: &Entrant| Bar::of(&cost.name, Some(cost.value), show_time_ns);
+    let bar = |cost: &Entrant| {
+        Bar::of(&cost.name, Some(cost.value).filter(|_| !cost.is_open), show_time_ns)
+    };
     let headline = costs.first().map(|cost| {
-        let number = format!("{}{}", show_time_ns(cost.value), cost.mark());
-        (number, path.costs_what(&cost.name))
+        let number = match cost.is_open {
+            true => CANNOT_TELL.to_owned(),
+            false => show_time_ns(cost.value),
+        };
+        (format!("{number}{}", cost.mark()), path.costs_what(&cost.name))
     });
     let cheapest = costs.first().cloned().map(|cost| Fact {
         verb: "costs",

@@ -3,8 +3,10 @@
 //!
 //! Non-goals: which wait is for which device (`verdict`).
 
+use super::looked::LARGE_NS;
 use super::shown::Shown;
-use super::told::{Told, Values};
+use super::told::{Of, Told, Values};
+use model::record::subject::Class;
 use model::units::show_time_ns;
 
 /// Less waiting elsewhere than this is no sentence.
@@ -46,13 +48,26 @@ fn of_roles(
     least_ns: f64,
 ) -> Option<(String, String)> {
     let ns = Some(such_ns(&told.run)).filter(|ns| *ns > 0.0 && *ns >= least_ns)?;
-    let roles = told.unplaced.iter().map(|(role, values)| (&role.class, such_ns(values)));
-    let mut roles: Vec<_> = roles.filter(|(_, ns)| *ns > 0.0).collect();
-    roles.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let roles = roles.into_iter().take(ROLES_MOST);
-    let roles: Vec<String> =
-        roles.map(|(role, ns)| format!("{role} {}", show_time_ns(ns))).collect();
-    Some((show_time_ns(ns), roles.join(", ")))
+    Some((show_time_ns(ns), largest(&told.unplaced, such_ns, 0.0)))
+}
+
+/// `db 3.00 s, web 1.20 s`: the roles of which it is most, and at least so long.
+fn largest(roles: &[Of<'_, Class>], such_ns: &dyn Fn(&Values<'_>) -> f64, least_ns: f64) -> String {
+    let times = roles.iter().map(|(role, values)| (&role.class, such_ns(values)));
+    let mut times: Vec<_> = times.filter(|(_, ns)| *ns > 0.0 && *ns >= least_ns).collect();
+    times.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let named = times.iter().take(ROLES_MOST);
+    let named = named.map(|(role, ns)| format!("{role} {}", show_time_ns(*ns)));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// ` (hog 23.7 s)`: whose waits are too short to be told one by one, where these are much.
+pub(super) fn short(told: &Told<'_>) -> String {
+    let short_ns = |values: &Values<'_>| values.or_zero("short_waits_ns");
+    match largest(&told.short, &short_ns, LARGE_NS) {
+        none if none.is_empty() => none,
+        roles => format!(" ({roles})"),
+    }
 }
 
 /// Waits that are not told one by one, of the selected roles: how long, and in words.

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: which pairs matter (`verdict`).
 
-use super::elsewhere::{brief, elsewhere, is_whole_of_named_devices, unplaced};
+use super::elsewhere::{brief, elsewhere, is_whole_of_named_devices, short, unplaced};
 use super::layers;
 use super::looked::{LARGE_NS, Looked};
 use super::order::Rank;
@@ -235,15 +235,6 @@ fn pressure(told: &Told<'_>) -> Option<String> {
         ),
         false => format!("{counted}; this trace shows {seen_percent} % of it.{of_cgroups}"),
     })
-}
-
-/// ` (hog 23.7 s)`: who did, so that it is much.
-fn short(told: &Told<'_>) -> String {
-    let of = told.short.iter().map(|(role, values)| (role, values.or_zero("short_waits_ns")));
-    let of = of.filter(|(_, ns)| *ns >= LARGE_NS).take(MOST);
-    let of: Vec<String> =
-        of.map(|(role, ns)| format!("{} {}", role.class, show_time_ns(ns))).collect();
-    if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) }
 }
 
 /// ` By cgroup: /shop.slice 3.20 s (98.1 % shown).`

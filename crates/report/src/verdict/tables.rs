@@ -31,7 +31,7 @@ const NAME_CHARS: usize = 28;
 /// The columns that go first where a terminal is narrow; the one without a head is a bound.
 const LESS_NEEDED: [&str; 5] = ["waits", "depth", "requests", "fsyncs", ""];
 /// Those that go where names are as short as they can be; what sentences tell of goes last.
-const NEEDED: [&str; 6] = ["on", "response", "storms", "in calm", "mean", "p99"];
+const NEEDED: [&str; 7] = ["on", "response", "storms", "in calm", "compared", "mean", "p99"];
 
 /// The tables that have rows, with their headings, for a terminal of `width` columns.
 pub(super) fn all(told: &Told<'_>, shown: &Shown, width: Option<u16>) -> Vec<(String, Grid)> {
@@ -109,9 +109,13 @@ fn devices(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     (table(&rows, &[("device", |of| of.class.clone())], &columns).grid(), all)
 }
 
+/// The mean of the waits that have calm of their kind, of which the mean in calm is.
+const COMPARED: &str = "compared_mean_ns";
+
 const WAITS: &[Column] = &[
     ("", "waits", "waits_count", show_count),
     ("", "mean", "waited_mean_ns", show_time_ns),
+    ("", "compared", COMPARED, show_time_ns),
     ("", "in calm", "calm_mean_ns", show_time_ns),
     ("", "p99", "waited_p99_ns", show_time_ns),
     ("", "longest", "waited_max_ns", show_time_ns),
@@ -142,8 +146,9 @@ fn waits(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     let rows: Vec<_> = rows.into_iter().cloned().collect();
     let lost = |(wait, values): &Of<'_, Wait>| {
         // Waits that were no longer than in calm lost nothing: what is left is chance.
-        let [mean, calm] = ["waited_mean_ns", "calm_mean_ns"].map(|of| values.get(of));
-        let is_shorter = calm.is_some_and(|calm| mean.is_some_and(|mean| mean <= calm));
+        let [mean, compared, calm] =
+            ["waited_mean_ns", COMPARED, "calm_mean_ns"].map(|of| values.get(of));
+        let is_shorter = calm.zip(compared.or(mean)).is_some_and(|(calm, mean)| mean <= calm);
         // What a sentence tells of stands here, too.
         if is_shorter && !said.has_wait(wait) {
             return String::new();
@@ -156,7 +161,14 @@ fn waits(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
         ("for", |wait| wait.wait.clone()),
         ("on", |wait| wait.device.clone()),
     ];
-    (table(&rows, labels, WAITS).figure("", "lost", lost).grid(), of_shown().count())
+    // Beside the mean in calm stands that of the same waits, where others have none.
+    let has_others = |(_, values): &Of<'_, Wait>| {
+        values.get(COMPARED).is_some_and(|ns| values.get("waited_mean_ns") != Some(ns))
+    };
+    let has_others = rows.iter().any(has_others);
+    let is_told = |column: &&Column| column.2 != COMPARED || has_others;
+    let columns: Vec<Column> = WAITS.iter().filter(is_told).copied().collect();
+    (table(&rows, labels, &columns).figure("", "lost", lost).grid(), of_shown().count())
 }
 
 const CAUSES: &[Column] = &[

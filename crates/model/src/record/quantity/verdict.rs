@@ -22,6 +22,7 @@ quantities! {
     wait "waited_max_ns" "ns" "the longest of these waits";
     wait "calm_mean_ns" "ns"
         "mean of comparable waits while others were hardly busy, or in the quietest tenth";
+    wait "compared_mean_ns" "ns" "mean of the waits that have comparable ones in calm";
     wait "uncompared_count" "1"
         "waits without calm to compare with, in which others had a good part of the time";
     wait "uncompared_ns" "ns" "sum of the waits without calm";

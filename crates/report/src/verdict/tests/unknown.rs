@@ -239,3 +239,25 @@ fn waits_on_devices_that_were_not_captured_leave_all_clear() {
     let rest = "in waits too short to be told one by one, or for devices that were not captured.";
     assert!(idle.ends_with(rest), "{idle}");
 }
+
+/// Waits without calm of their size are in the mean of all, and not in that in calm.
+#[test]
+fn beside_the_mean_in_calm_stands_that_of_the_same_waits() {
+    let table = |compared_ns: f64| {
+        let values = [
+            ("waits_count", 500.0),
+            ("waited_ns", 9e9),
+            ("waited_mean_ns", 18e6),
+            ("compared_mean_ns", compared_ns),
+            ("calm_mean_ns", 2.5e6),
+        ];
+        let findings = [of_run(), wait("db", "read", &values)].concat();
+        let text = screen(&findings, &Shown::default(), None);
+        text.split_once("Who waited").unwrap().1.to_owned()
+    };
+    let some = table(3.5e6);
+    assert!(some.contains("compared") && some.contains("3.50 ms"), "{some}");
+    let all = table(18e6);
+    assert!(all.contains("18.0 ms") && all.contains("2.50 ms"), "{all}");
+    assert!(!all.contains("compared"), "{all}");
+}
