@@ -27,9 +27,10 @@ record! {
              itself; null: gone";
         main_processes: Option<u64> = "number of main processes of that name when lbolt looked";
         job: Option<String> =
-            "arguments of the program that ran this short command: the process was gone within \
-             2 s of its first request, and this is its nearest ancestor in its process group that \
-             was seen alive at an age of 2 s; null: none, or not known";
+            "arguments of the program that ran this short command, which was gone within 2 s of \
+             its first request: its nearest ancestor in its process group that was seen alive at \
+             an age of 2 s; if it was gone before lbolt looked, that of all others of its name \
+             and cgroup; null: none, or not known";
         waits_count: Option<u64> =
             "uninterruptible waits, of any length, that ended during the capture; null: unknown";
         waited_ns: Option<u64> = "total time of these waits";
