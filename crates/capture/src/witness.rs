@@ -7,8 +7,9 @@
 //!
 //! Non-goals: roles and verdicts (`analyze`).
 
-mod requested;
 mod cpus;
+mod jobs;
+mod requested;
 
 use super::cpu_use_watch::CpuUseWatch;
 use super::cpu_watch::CpuWatch;
@@ -18,6 +19,7 @@ use host::device::Tree;
 use host::file_name::{Mounted, Names, find_named, find_open, find_open_in};
 use host::pod::PodNames;
 use host::process;
+use jobs::{Jobs, Young};
 use model::heaviest::Heaviest;
 use model::record::{
     Call, Commands, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait,
@@ -42,8 +44,6 @@ const PART: u32 = 50;
 const AT_ONCE: Duration = Duration::from_millis(50);
 /// Main processes of one name that are remembered.
 const MAINS_MOST: usize = 8;
-/// So long after it was first seen a thread is asked about again.
-const YOUNG: Duration = Duration::from_secs(2);
 
 /// A thread that became known.
 #[derive(Debug, Clone)]
@@ -69,7 +69,8 @@ pub(super) struct Witness {
     news: Option<Context>,
     cpus_told_ns: i64,
     cpu_uses_told_ns: i64,
-    young: VecDeque<(Instant, u32, u32)>,
+    young: VecDeque<Young>,
+    jobs: Jobs,
     /// With more of them, those that are gone are looked for.
     processes_most: usize,
     /// Bytes of requests by file; of a flight recorder those of the time that goes on, and of the
@@ -105,6 +106,7 @@ impl Default for Witness {
             cpus_told_ns: i64::MIN,
             cpu_uses_told_ns: i64::MIN,
             young: VecDeque::new(),
+            jobs: Jobs::default(),
             processes_most: PROCESSES_MOST,
             files: Heaviest::new(FILES_MOST),
             files_before: Heaviest::new(FILES_MOST),
@@ -205,10 +207,12 @@ impl Witness {
             let SeenThread { pid, process, .. } = thread;
             let started = model::process::started(pid);
             let (asked, path) = self.ask(thread, commands);
-            let asked = self.among_others(asked);
+            let mut asked = self.among_others(asked);
+            let young = Young::new((pid, process), started, &asked);
+            asked.job = self.jobs.expected(&asked, &young);
             let unit = path.as_ref().zip(asked.unit.as_ref());
             unit.iter().for_each(|(path, unit)| self.pressure_watch.follow(path, unit));
-            self.young.push_back((Instant::now(), pid, process));
+            self.young.push_back(young);
             if let Some(new) = &mut self.new {
                 new.push(NewThread { process: asked.clone(), started });
             }
@@ -316,22 +320,6 @@ impl Witness {
         Process { main_processes: Some(mains.len() as u64), ..asked }
     }
 
-    /// A script by a program's name may have become that program by now.
-    fn ask_young(&mut self) {
-        let is_old = |(since, ..): &mut (Instant, u32, u32)| since.elapsed() >= YOUNG;
-        while let Some((_, pid, process)) = self.young.pop_front_if(is_old) {
-            let started = model::process::started(pid);
-            let (again, _) = asked(pid, process, &mut self.pods);
-            let again = self.among_others(again);
-            if again.title.is_some() && self.processes.get(&pid) != Some(&again) {
-                if let Some(new) = &mut self.new {
-                    new.push(NewThread { process: again.clone(), started });
-                }
-                self.know(pid, again);
-            }
-        }
-    }
-
     /// The name of a file, if it is known.
     pub(super) fn file_name(&self, file: FileNumber) -> Option<String> {
         let told = self.told.get(&file).and_then(|of| of.last()).map(|(_, path)| path.clone());
@@ -428,22 +416,6 @@ impl Witness {
             }
         }
     }
-
-    /// Titles change: what a process is for may stand there only after its first request.
-    fn ask_again(&mut self) {
-        for (pid, process) in &mut self.processes {
-            let main_processes = process.main_processes;
-            let of = process.process.and_then(|of| u32::try_from(of).ok());
-            let again = of.map(|of| asked(*pid, of, &mut self.pods).0);
-            let is_it = |again: &Process| {
-                again.command == process.command
-                    && (again.title.is_some() || process.title.is_none())
-            };
-            if let Some(again) = again.filter(is_it) {
-                *process = Process { main_processes, ..again };
-            }
-        }
-    }
 }
 
 fn named(file: FileNumber, since_ns: i64, path: &str) -> NamedFile {
@@ -522,10 +494,10 @@ mod tests {
             ..asked(own, own, &mut PodNames::default()).0
         };
         let gone = Process { pid: 9, process: Some(9), title: Some("dd".into()), ..before.clone() };
+        let young = Young::new((own, own), model::process::started(own), &before);
         let processes = BTreeMap::from([(own, before), (9, gone.clone())]);
         let mut witness = Witness { processes, ..Witness::default() };
-        let seen = Instant::now().checked_sub(YOUNG).unwrap();
-        witness.young.push_back((seen, own, own));
+        witness.young.push_back(young.seen_before(jobs::YOUNG));
         let seen = |pid| SeenThread { pid, process: pid, ..SeenThread::default() };
         witness.look(vec![seen(9)], &Commands::default(), Vec::new());
         let expected =

@@ -5,7 +5,7 @@
 //!
 //! Non-goals: what is made of it (roles).
 
-use model::process::Stat;
+use model::process::{Started, Stat};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -65,6 +65,23 @@ fn seen_in(proc: &Path, process: u32) -> Option<Seen> {
     let title = title.or_else(|| (!stat.is_kernel_thread).then(|| command.clone()));
     let main_process = main_process(proc, process, stat.parent, &command);
     Some(Seen { command, title, unit: cgroup.ok().and_then(|text| unit(&text)), main_process })
+}
+
+/// A process and its ancestors in its process group, the nearest first: those that run it. A shell
+/// at a terminal gives each of its commands a group; a script's commands stay in the script's.
+pub fn lineage(process: u32) -> impl Iterator<Item = Started> {
+    lineage_in(Path::new("/proc"), process)
+}
+
+fn lineage_in(proc: &Path, process: u32) -> impl Iterator<Item = Started> {
+    let own = stat_in(proc, process).map(|stat| (process, stat));
+    let group = own.map(|(_, stat)| stat.group).filter(|group| *group != 0);
+    let next = move |(_, of): &(u32, Stat)| {
+        let stat = stat_in(proc, of.parent)?;
+        (Some(stat.group) == group).then_some((of.parent, stat))
+    };
+    let all = std::iter::successors(own, next).take(ANCESTORS_MOST);
+    all.map(|(pid, stat)| Started { pid, ticks: stat.started })
 }
 
 fn stat_in(proc: &Path, process: u32) -> Option<Stat> {
@@ -168,6 +185,23 @@ mod tests {
         assert_eq!(seen_in(proc.path(), 7), None, "it is ending: its cgroup is not true any more");
         write("stat", b"7 (db) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
         assert_eq!(seen_in(proc.path(), 7), None, "it has ended");
+    }
+
+    #[test]
+    fn a_command_is_run_by_its_ancestors_in_its_process_group() {
+        let proc = tempfile::tempdir().unwrap();
+        // A login shell, a script that it started as a job of its own, and what the script runs.
+        for (pid, parent, group) in [(5, 1, 5), (6, 5, 6), (7, 6, 6), (8, 7, 6), (9, 5, 9)] {
+            let directory = proc.path().join(pid.to_string());
+            std::fs::create_dir(&directory).unwrap();
+            let zeros = " 0".repeat(12);
+            let stat = format!("{pid} (sh) S {parent} {group} 1 0 -1 0{zeros} {pid}00");
+            std::fs::write(directory.join("stat"), stat).unwrap();
+        }
+        let of = |process| lineage_in(proc.path(), process).map(|of| (of.pid, of.ticks));
+        assert_eq!(of(8).collect::<Vec<_>>(), [(8, 800), (7, 700), (6, 600)]);
+        assert_eq!(of(9).collect::<Vec<_>>(), [(9, 900)]);
+        assert_eq!(of(4).next(), None, "it is gone");
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Stat {
 }
 
 /// A process: its number, which is used again, and when it started, in the kernel's ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Started {
     /// Its number.
     pub pid: u32,

@@ -7,6 +7,7 @@
 //! Non-goals: what roles are called (`super::role`).
 
 use super::bulk::{self, Written};
+use super::families::Families;
 use super::instance::{Instances, role_of};
 use super::names::without_segment;
 use super::role::{of_process, role};
@@ -110,17 +111,17 @@ pub struct Actors {
     /// Which processes have a role of their own, and these roles.
     alone: Option<Who>,
     own: BTreeSet<RoleId>,
+    families: Arc<Families>,
     instances: Arc<Instances>,
 }
 
 impl Actors {
     /// By what a trace says of processes; `alone` is told apart from its role.
     pub fn new(context: &Context, alone: Option<Who>) -> Self {
-        let mut actors = Self {
-            alone,
-            instances: Arc::new(Instances::of(&context.processes)),
-            ..Self::default()
-        };
+        let mut actors = Self { alone, ..Self::default() };
+        actors.expect(context.processes.iter());
+        let seen = actors.families.all_seen(&context.processes);
+        actors.instances = Arc::new(Instances::of(&seen));
         actors.number("journal", true);
         for process in &context.processes {
             actors.learn(process);
@@ -203,9 +204,25 @@ impl Actors {
         self
     }
 
+    /// These processes are to be learned: a job is known by all that it runs.
+    pub(crate) fn expect<'p>(&mut self, processes: impl Iterator<Item = &'p Process>) {
+        for process in processes.filter(|process| process.job.is_some()) {
+            Arc::make_mut(&mut self.families).learn(process);
+        }
+    }
+
+    /// What these threads are.
+    pub(crate) fn learn_all<'p>(&mut self, processes: impl Iterator<Item = &'p Process> + Clone) {
+        self.expect(processes.clone());
+        processes.for_each(|process| {
+            self.learn(process);
+        });
+    }
+
     /// What a thread is. What was gone before it could be asked has its requests' names.
     pub fn learn(&mut self, process: &Process) -> Option<RoleId> {
         process.process?;
+        self.expect(std::iter::once(process));
         let number = self.of_process(process, process.title.is_none());
         if let Some((_, role)) = self.names.get_index_mut(number.0.into()) {
             role.is_in(process.unit.as_ref());
@@ -277,8 +294,9 @@ impl Actors {
     /// The role that a process has, or shares with those of its purpose.
     fn of_process(&mut self, process: &Process, is_kernel: bool) -> RoleId {
         let Process { title, command, .. } = process;
-        let shared = role_of(process);
-        let shared = match self.instances.of_process(&shared, process) {
+        let seen = self.families.seen(process);
+        let shared = role_of(&seen);
+        let shared = match self.instances.of_process(&shared, &seen) {
             Some(instance) => format!("{shared} ({instance})"),
             None => shared,
         };

@@ -139,7 +139,7 @@ impl Known {
     /// Of a time that goes on: who is who, and where file systems lie; `owners` knows whose files
     /// are whose. Calls come as they end, and nothing is told of files.
     pub(crate) fn so_far<'p>(
-        processes: impl Iterator<Item = &'p Process>,
+        processes: impl Iterator<Item = &'p Process> + Clone,
         owners: &Actors,
         homes: Homes,
         (has_calls, has_waits): (bool, bool),
@@ -147,9 +147,7 @@ impl Known {
         let nothing = Context::default();
         // What else runs is not known yet: instances that it would tell apart are one.
         let mut actors = Actors::new(&nothing, None);
-        processes.for_each(|process| {
-            actors.learn(process);
-        });
+        actors.learn_all(processes);
         actors.learn_owners(owners);
         let known = Self { actors: actors.shared(), ..Self::new(nothing, Selection::default()) };
         Self { homes, has_calls, has_waits, of_files: false, wakers: None, ..known }

@@ -9,6 +9,7 @@
 //! verdict is the same to the last bit however it is cut, and takes memory for a minute.
 //!
 //! - [`role`]: what a process is for, by its title.
+//! - `families`: jobs of many short commands.
 //! - `instance`: which of several instances of one program a process is of.
 //! - `actors`: whose request it is.
 //! - `bulk`: bulk writes of a program beside its commits.
@@ -66,6 +67,7 @@ pub mod density;
 mod disk;
 mod ends;
 mod evicted;
+mod families;
 mod files;
 mod findings;
 pub mod fleet;

@@ -233,7 +233,8 @@ macro_rules! column {
 pub(crate) use column;
 
 /// Declares a record: its schema, which of its columns are moments of the trace, the version before
-/// (what was new since, or what gives its columns), and a row for each column: name, type, meaning.
+/// (what was new since, or what gives its columns), which columns a file of this version may lack,
+/// and a row for each column: name, type, meaning.
 macro_rules! record {
     (
         $(#[$meta:meta])*
@@ -241,6 +242,7 @@ macro_rules! record {
         $(, times [$($time:ident)+])?
         $(, new [$($new:ident)+] since $before:literal)?
         $(, earlier $earlier:path)?
+        $(, later [$($later:ident)+])?
         { $($field:ident: $type:ty = $why:literal;)* }
     ) => {
         $(#[$meta])*
@@ -260,6 +262,7 @@ macro_rules! record {
 
         impl $crate::record::Record for $record {
             const SCHEMA: &'static str = $schema;
+            $(const LATER: &'static [&'static str] = &[$(stringify!($later)),+];)?
 
             fn columns() -> Vec<$crate::record::Column<Self>> {
                 vec![$($crate::record::column::column!($record, $field: $type, $why)),*]

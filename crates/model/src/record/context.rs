@@ -256,6 +256,7 @@ mod tests {
             unit: Some("/a.service".into()),
             main_process: Some(3),
             main_processes: Some(1),
+            job: Some("build.sh".into()),
             waits_count: Some(3),
             waited_ns: Some(50),
             waited_for_requests_ns: Some(40),

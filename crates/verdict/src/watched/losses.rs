@@ -132,8 +132,9 @@ impl Losses {
     pub fn learn(&mut self, process: &Process) {
         self.open.iter_mut().for_each(|open| open.ledger.learn(process));
         // A role is known by the title's begin, and some titles are long.
-        let title = process.title.as_ref().map(|title| title.chars().take(TITLE_CHARS).collect());
-        let known = Process { title, ..process.clone() };
+        let begin = |title: &String| title.chars().take(TITLE_CHARS).collect::<String>();
+        let (title, job) = (process.title.as_ref().map(begin), process.job.as_ref().map(begin));
+        let known = Process { title, job, ..process.clone() };
         self.owners.learn(&known);
         self.processes.insert(process.pid as u32, known);
     }
@@ -152,7 +153,7 @@ impl Losses {
     }
 
     /// The threads that are known.
-    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+    pub fn processes(&self) -> impl Iterator<Item = &Process> + Clone {
         self.processes.values()
     }
 
@@ -306,9 +307,7 @@ impl Losses {
     fn forget_owners(&mut self) {
         if self.owners.has_all() {
             self.owners = Actors::default();
-            for process in self.processes.values() {
-                self.owners.learn(process);
-            }
+            self.owners.learn_all(self.processes.values());
         }
         self.owners.forget_owners_beyond(OWNERS_MOST);
     }

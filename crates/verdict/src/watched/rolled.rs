@@ -47,7 +47,7 @@ impl Rolled {
         told_ns: Range<i64>,
     ) -> Self {
         let mut tally = Tally::new(true);
-        processes.iter().for_each(|process| tally.learn(process));
+        tally.learn_all(processes.iter());
         tally.learn_owners(&known.actors);
         let minute = |ns: i64| known.minute_of(ns);
         let last = minute(told_ns.end.saturating_sub(1)).saturating_add(1);

@@ -183,6 +183,12 @@ impl Tally {
         }
     }
 
+    /// What these threads are, is known now.
+    pub(super) fn learn_all<'p>(&mut self, processes: impl Iterator<Item = &'p Process> + Clone) {
+        self.actors.expect(processes.clone());
+        processes.for_each(|process| self.learn(process));
+    }
+
     /// Forgets threads that are gone.
     pub fn forget(&mut self, gone: &[u32]) {
         self.actors.forget_threads(gone);
@@ -194,10 +200,10 @@ impl Tally {
     }
 
     /// Just after a taking: forgets all roles but those of these.
-    pub fn forget_roles<'p>(&mut self, known: impl Iterator<Item = &'p Process>) {
+    pub fn forget_roles<'p>(&mut self, known: impl Iterator<Item = &'p Process> + Clone) {
         self.actors = Actors::new(&Context::default(), None);
         self.own.roles.clear();
-        known.for_each(|process| self.learn(process));
+        self.learn_all(known);
     }
 
     /// A request is done with.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::doubt::Code;
 use crate::engine::EngineKind;
-use crate::record::{Doubt, Finding, NamedFile, Sample, Verdict};
+use crate::record::{Doubt, Finding, NamedFile, Process, Sample, Verdict};
 use crate::workload::Account;
 use arrow_array::StringArray;
 use proptest::prelude::*;
@@ -109,6 +109,15 @@ fn samples_without_spans_are_read() {
     columns.retain(|column| !column.name.starts_with("span_"));
     let file = write_as((Sample::SCHEMA, columns), &[spans], &[]);
     assert_eq!(read::<Sample>(file.path()).unwrap(), [Sample::default()]);
+}
+
+#[test]
+fn processes_without_jobs_are_read() {
+    let row = Process { pid: 7, job: Some("make".to_owned()), ..Process::default() };
+    let mut columns = Process::columns();
+    columns.retain(|column| column.name != "job");
+    let file = write_as((Process::SCHEMA, columns), std::slice::from_ref(&row), &[]);
+    assert_eq!(read::<Process>(file.path()).unwrap(), [Process { job: None, ..row }]);
 }
 
 #[test]
