@@ -39,7 +39,7 @@ impl Young {
     /// Of a thread that was just asked about.
     pub(super) fn new((pid, process): (u32, u32), started: Option<u64>, asked: &Process) -> Self {
         // A kernel's thread is nobody's command.
-        let lineage = asked.title.is_some().then(|| Lineage::of(process)).unwrap_or_default();
+        let lineage = if asked.title.is_some() { Lineage::of(process) } else { Lineage::default() };
         let (since, command) = (Instant::now(), asked.command.clone());
         Self { since, pid, process, command, started, lineage }
     }
