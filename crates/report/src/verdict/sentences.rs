@@ -6,7 +6,6 @@
 use super::elsewhere::{brief, elsewhere, is_whole_of_named_devices, unplaced};
 use super::layers;
 use super::looked::{LARGE_NS, Looked};
-use super::order::Rank;
 use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values, waker};
 use super::when;
@@ -79,7 +78,8 @@ impl<'t, 'a> Said<'t, 'a> {
         let of_roles = || of_shown().filter(is_root);
         let mut matter: Vec<&Loss<'a>> = of_roles().filter(|loss| loss.matters()).collect();
         // What is of one rank stays in the order of what was lost.
-        matter.sort_by_cached_key(|loss| Rank::of(loss, told));
+        let ranks = told.ranks();
+        matter.sort_by_key(|loss| ranks.of("", &loss.of.victim));
         matter.truncate(MOST);
         if matter.is_empty() {
             // What that thread itself lost may be too little, or waits that are not known.

@@ -4,6 +4,7 @@
 
 use super::shown::Shown;
 use model::circumstance::Circumstance;
+use model::rank::{Lost, Ranks};
 use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
 use model::record::{Finding, Subject, WAIT_FOR_THREAD};
 use std::collections::BTreeMap;
@@ -114,6 +115,16 @@ impl<'a> Told<'a> {
         most_first(&mut told.stacks, "stack_response_ns");
         most_first(&mut told.stacks, "stack_waited_ns");
         told
+    }
+
+    /// Who of those who lost is hurt.
+    pub(super) fn ranks(&self) -> Ranks<'a> {
+        let lost = |loss: &Loss<'a>| {
+            let of = loss.of;
+            let cause = of.is_role.then_some(of.cause.as_str());
+            Lost { host: "", victim: &of.victim, cause, wait: &of.wait, lost: loss.lost_ns() }
+        };
+        self.losses.iter().filter(|loss| loss.matters()).map(lost).collect()
     }
 
     /// Whether calls and waits would be in the trace, had there been any.
