@@ -291,7 +291,7 @@ fn of_loss(loss: &Loss<'_>, sleepers: &[&Loss<'_>], tells_storms: bool, told: &T
     let waits = told.waits.iter().find(|(wait, _)| loss.is_in(wait)).map(|(_, values)| values);
     let all_ns = waits.map_or(0.0, |values| values.or_zero("waited_ns"));
     let lost = format!(
-        "{} lost {}{} waiting for {} on {} ({} % of its {})",
+        "{} lost {}{} waiting for {} on {} ({} % of its {}){}",
         who("The", &of.victim),
         if is_estimate(loss) { "about " } else { "" },
         show_time_ns(loss.lost_ns()),
@@ -299,6 +299,7 @@ fn of_loss(loss: &Loss<'_>, sleepers: &[&Loss<'_>], tells_storms: bool, told: &T
         of.device,
         significant(loss.values.or_zero("lost_percent")),
         show_time_ns(all_ns),
+        loss.on_file(),
     );
     let (when, storms) = when::of(loss);
     let storms = if tells_storms { storms } else { String::new() };

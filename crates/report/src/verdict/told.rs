@@ -3,6 +3,7 @@
 //! Non-goals: words.
 
 use super::shown::Shown;
+use crate::screen::short;
 use model::circumstance::Circumstance;
 use model::rank::{Lost, Ranks};
 use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
@@ -34,6 +35,8 @@ pub(super) struct Loss<'a> {
     pub(super) values: Values<'a>,
     /// Begins and ends in ns.
     pub(super) storms_ns: Vec<(f64, f64)>,
+    /// Files that were waited for, and what of it was lost on each.
+    pub(super) files: Vec<(&'a str, f64)>,
 }
 
 impl Loss<'_> {
@@ -59,6 +62,17 @@ impl Loss<'_> {
 
     pub(super) fn lost_ns(&self) -> f64 {
         self.values.or_zero("lost_ns")
+    }
+
+    /// The file that has most of it, where one has more than half.
+    pub(super) fn file(&self) -> Option<&str> {
+        let most = self.files.iter().find(|(_, ns)| *ns > self.lost_ns() / 2.0);
+        most.map(|(file, _)| *file)
+    }
+
+    /// `, mostly on /data/pg_wal/*`: on which file it was, where that is known.
+    pub(super) fn on_file(&self) -> String {
+        self.file().map_or_else(String::new, |file| format!(", mostly on {}", short(file)))
     }
 }
 
@@ -166,9 +180,14 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// A storm's findings come behind those of its pair, its begin before its end.
+    /// A storm's findings come behind those of its pair, its begin before its end; so do files'.
     fn add_loss(&mut self, of: &'a Blame, finding: &'a Finding) {
         let value = finding.value.unwrap_or(0.0);
+        if let Some(file) = &of.file {
+            let loss = self.losses.last_mut().into_iter();
+            loss.for_each(|loss| loss.files.push((file.as_str(), value)));
+            return;
+        }
         match (self.losses.last_mut(), of.storm, finding.quantity.as_str()) {
             (Some(loss), Some(_), "affected_from_ns") => loss.storms_ns.push((value, value)),
             (Some(loss), Some(_), _) => {
@@ -179,7 +198,7 @@ impl<'a> Told<'a> {
             }
             (_, _, quantity) => {
                 let values = Values(BTreeMap::from([(quantity, finding)]));
-                self.losses.push(Loss { of, values, storms_ns: Vec::new() });
+                self.losses.push(Loss { of, values, storms_ns: Vec::new(), files: Vec::new() });
             }
         }
     }
