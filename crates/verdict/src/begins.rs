@@ -6,7 +6,7 @@
 use super::stalled::Unplaced;
 use super::{Class, Kind, Ledger};
 use crate::merge::Merge as _;
-use model::record::WaitKind;
+use model::record::{Wait, WaitKind};
 use std::sync::Arc;
 
 impl Ledger {
