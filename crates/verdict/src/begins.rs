@@ -67,6 +67,7 @@ impl Ledger {
         let span = (wait.begin_ns, wait.end_ns);
         if let Some(class) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
             self.note(wait.pid as u32, span, class);
+            self.note_file(wait.file(), class, span);
             return self.wait_for(span, class, None);
         }
         if wait.kind == WaitKind::Thread {
