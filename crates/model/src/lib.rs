@@ -24,6 +24,7 @@ pub mod plan;
 pub mod pod;
 pub mod process;
 pub mod quote;
+pub mod rank;
 pub mod record;
 pub mod role_name;
 pub mod room;

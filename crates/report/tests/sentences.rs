@@ -156,6 +156,7 @@ fn lost(
     let subject = Subject::Blame(Blame {
         cause: cause.into(),
         device: "vda".into(),
+        file: None,
         is_role,
         storm: None,
         victim: victim.into(),

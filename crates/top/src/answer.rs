@@ -6,6 +6,7 @@ use crate::number::{percent, time};
 use crate::past::Window;
 use crate::table::{Key, Kind};
 use model::circumstance::Circumstance;
+use model::rank::{Lost, Ranks};
 use model::record::{WAIT_FOR_THREAD, Wait, operations, waited_for};
 use model::text::visible;
 use model::units::counted;
@@ -63,12 +64,30 @@ pub(crate) fn losses(window: &Window) -> Vec<Loss<'_>> {
     losses
 }
 
+/// Those that are worth saying, who is hurt first.
+fn worth_saying<'a, 'k>(losses: &'a [Loss<'k>]) -> Vec<&'a Loss<'k>> {
+    let is_worth = |loss: &&Loss<'_>| loss.matters() && !loss.key.is_others;
+    let mut told: Vec<&Loss<'k>> = losses.iter().filter(is_worth).collect();
+    let lost = told.iter().copied().map(|Loss { key, lost, .. }| Lost {
+        host: "",
+        victim: key.role.as_deref().unwrap_or_default(),
+        cause: key.other.as_deref().filter(|cause| Circumstance::of_marked(cause).is_none()),
+        wait: &key.operation,
+        lost: *lost,
+    });
+    let ranks: Ranks<'_> = lost.collect();
+    // What is of one rank stays as it stands.
+    told.sort_by_key(|loss| {
+        let is_behind = loss.key.operation.starts_with(WAIT_FOR_THREAD);
+        (is_behind, ranks.of("", loss.key.role.as_deref().unwrap_or_default()))
+    });
+    told
+}
+
 /// The sentence.
 pub(crate) fn sentence(window: &Window, span: &str, going_on: &[Wait]) -> String {
     let losses = losses(window);
-    let mut told: Vec<&Loss<'_>> =
-        losses.iter().filter(|loss| loss.matters() && !loss.key.is_others).collect();
-    told.truncate(2);
+    let told = worth_saying(&losses);
     let mut text = match told.as_slice() {
         [] if !going_on.is_empty() => String::new(),
         [] => calm(window, &losses, span),
@@ -147,7 +166,7 @@ fn calm(window: &Window, losses: &[Loss<'_>], span: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::WaitKind;
+    use model::record::{Counted, Rollup, WaitKind};
 
     #[test]
     fn who_hangs_comes_first_and_leaves_no_all_clear() {
@@ -163,6 +182,31 @@ mod tests {
                         2 threads of mv wait for the journal, for up to 4 s.";
         assert_eq!(said.replace("75.0", "75").replace("4.00", "4"), expected);
         assert!(sentence(&Window::default(), "10 s", &[]).starts_with("No requests"));
+    }
+
+    /// A copy's own sync waits longest, whoever else it hurts.
+    #[test]
+    fn who_is_hurt_is_told_of_first() {
+        let told = |losses: &[(&str, &str, f64)]| {
+            let mut window = Window { span_ns: 1e9, ..Window::default() };
+            for (role, cause, lost_ns) in losses {
+                let row = Rollup {
+                    counted: Counted::Lost,
+                    role: Some((*role).into()),
+                    cause: Some((*cause).into()),
+                    operation: "fsync".into(),
+                    lost_ns: *lost_ns as i64,
+                    ..Rollup::default()
+                };
+                window.slot.add(&row, &mut crate::table::Names::default());
+            }
+            let losses = super::losses(&window);
+            let roles = worth_saying(&losses).into_iter().filter_map(|loss| loss.key.role.clone());
+            roles.map(|role| role.to_string()).collect::<Vec<String>>()
+        };
+        let (kernels, copy) = (("kernel worker", "dd", 4e8), ("dd", "<held>", 3e8));
+        assert_eq!(told(&[kernels, copy, ("db", "dd", 1e8)]), ["db", "dd", "kernel worker"]);
+        assert_eq!(told(&[copy, ("db", "<device>", 1e8)]), ["dd", "db"], "it hurts nobody");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::asked::Ahead;
 use super::stalled::Unplaced;
 use super::{Class, Kind, Ledger};
 use crate::merge::Merge as _;
-use model::record::WaitKind;
+use model::record::{Wait, WaitKind};
 use std::sync::Arc;
 
 impl Ledger {
@@ -38,15 +38,16 @@ impl Ledger {
         self.begun += 1;
         let pid = call.pid as u32;
         let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
-        let (kind, file_system) = (Kind::Call(call.kind), call.file_system);
+        let (kind, file_system, file) = (Kind::Call(call.kind), call.file_system, call.file());
         let role = self.actors.of_thread(pid, || call.command.clone());
-        let role = self.actors.of_work(role, &call.file());
+        let role = self.actors.of_work(role, &file);
         let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
         *in_call = (*in_call).max((end_ns, number));
         if let Some(device) = self.home(file_system) {
             let class = Class { device, role, kind, size: 0 };
             self.stall(Some(pid), (begin_ns, end_ns));
             self.note(pid, (begin_ns, end_ns), class);
+            self.note_file(file, class, (begin_ns, end_ns));
             self.wait_for((begin_ns, end_ns), class, None);
         }
     }
@@ -71,6 +72,7 @@ impl Ledger {
                 self.evicted.add_again((class.device, class.role), span);
             }
             self.note(wait.pid as u32, span, class);
+            self.note_file(wait.file(), class, span);
             return self.wait_for(span, class, None);
         }
         if wait.kind == WaitKind::Thread {
@@ -97,6 +99,7 @@ impl Ledger {
                 _ => None,
             };
             self.note(wait.pid as u32, span, class);
+            self.note_file(wait.file(), class, span);
             self.wait_for(span, class, holding);
         }
     }
@@ -106,5 +109,23 @@ impl Ledger {
         let Some(many) = self.many.pop_front() else { return };
         let known = Arc::clone(&self.known);
         self.bring_many(&many, &known.commands_of_many);
+    }
+
+    /// Whether a wait may be for what its thread reads ahead.
+    fn may_be_read(&self, wait: &Wait) -> bool {
+        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
+        !is_in_call && Kind::of_wait(wait.kind).is_some_and(Kind::may_be_a_request)
+    }
+
+    /// Whether a wait is a part of a call, or for a request of the thread's own.
+    fn is_told(&self, wait: &Wait, kind: Kind) -> bool {
+        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
+        is_in_call || kind.may_be_a_request() && self.has_asked(wait)
+    }
+
+    /// Whether the thread itself has a request in flight when it begins to wait.
+    fn has_asked(&self, wait: &Wait) -> bool {
+        let asked = self.asked.get(&(wait.pid as u32));
+        asked.is_some_and(|asked| asked.until_ns > wait.begin_ns)
     }
 }

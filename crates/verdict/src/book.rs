@@ -6,8 +6,10 @@
 
 use super::actors::RoleId;
 use super::disk::{PartNumber, Waited, Watch};
+use super::on_files::OnFiles;
 use super::sums::Storm;
 use super::waits::Class;
+use crate::names::Called;
 use hashbrown::HashTable;
 use model::histogram::{ListedHistogram, SparseHistogram};
 use std::ops::Range;
@@ -54,6 +56,12 @@ impl<'a> Cell<'a> {
     pub(crate) fn part_ns(&self, number: usize) -> f64 {
         let part = self.parts().find(|(known, _)| usize::from(*known) == number);
         part.map_or(0.0, |(_, ns)| ns)
+    }
+
+    /// One without parts.
+    #[cfg(test)]
+    pub(crate) fn for_test(slice: usize, count: u64, sum_ns: u64) -> Self {
+        Self { slice, count, sum_ns, numbers: &[], parts_ns: &[] }
     }
 
     /// The slices of such a width in which its waits went on, which may be of seconds.
@@ -254,6 +262,8 @@ pub(crate) struct Book {
     pub(crate) width_ns: i64,
     /// How long roles had requests in flight, by role and slice.
     pub(crate) busy_ns: Vec<Vec<i64>>,
+    /// For which files waits were.
+    pub(crate) on_files: OnFiles,
     /// When it stood still, in the order of time.
     stalled_ns: Vec<(i64, i64)>,
     pages: Vec<Page>,
@@ -275,6 +285,7 @@ impl Book {
             time_ns,
             width_ns: WIDTH_NS,
             busy_ns: Vec::new(),
+            on_files: OnFiles::default(),
             stalled_ns: Vec::new(),
             pages: Vec::new(),
             places: HashTable::new(),
@@ -308,6 +319,7 @@ impl Book {
 
     /// Puts what is open to the rest.
     pub(crate) fn settle(&mut self) {
+        self.on_files.settle();
         self.pages.iter_mut().for_each(Page::settle);
         self.bytes = self.pages.iter().map(|page| page.bytes).sum();
     }
@@ -370,6 +382,13 @@ impl Book {
         self.last.1
     }
 
+    /// A wait of a class is for a file.
+    pub(crate) fn note_file(&mut self, class: Class, (begin_ns, end_ns): (i64, i64), file: Called) {
+        let slice = self.slice_of_wait(begin_ns);
+        let took_ns = end_ns.saturating_sub(begin_ns).max(0).unsigned_abs();
+        self.on_files.add((class, slice, file), took_ns);
+    }
+
     /// When a slice begins.
     pub(crate) fn begin_ns(&self, slice: usize) -> i64 {
         let since_ns = i64::try_from(slice).unwrap_or(i64::MAX).saturating_mul(self.width_ns);
@@ -383,6 +402,7 @@ impl Book {
             *slices = slices.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         self.last = (0..0, 0);
+        self.on_files.widen();
         self.pages.iter_mut().for_each(Page::widen);
         self.bytes = self.pages.iter().map(|page| page.bytes).sum();
     }

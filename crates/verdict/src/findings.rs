@@ -2,12 +2,13 @@
 //!
 //! Non-goals: which of it is said first (`report::verdict`).
 
+mod of_files;
+
 use super::blame::{Loss, Waits, blame, matters};
 use super::bulk;
 use super::calls::{PARTS, Served};
 use super::cpus::CpuSum;
 use super::evicted::{Again, CacheLoss, Reader};
-use super::files::Requested;
 use super::stacks::Queued;
 use super::stalled::Unplaced;
 use super::sums::{Cause, Share, Victim};
@@ -15,17 +16,19 @@ use super::units::UnitSum;
 use super::waits::Kind;
 use super::whole::Verdict;
 use crate::merge::{Merge as _, sum};
+use crate::names::Called;
 use crate::requests::zero_finding;
 use hashbrown::HashMap;
 use model::doubt::{Code, Doubt, Judgement};
-use model::record::subject::{Blame, File, Stack, Wait};
-use model::record::{EVICTED_PAGE, FileKey, FileKind, Finding, Interval, Op, Subject};
+use model::record::subject::{Blame, Stack, Wait};
+use model::record::{EVICTED_PAGE, Finding, Interval, Op, Subject};
+use of_files::{LostByFile, of_files};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Files that are told of one by one: those with most bytes or most time in calls.
-const FILES_MOST: usize = 200;
+/// A file that has this part of a loss is told of with it.
+const LOST_PART: f64 = 0.1;
 
 /// Stacks that are told of: those whose requests took most time together.
 const STACKS_MOST: usize = 1000;
@@ -169,7 +172,8 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     if let [Told { verdict, .. }] = all {
         findings.extend(zero_finding(&run, verdict.known.zero_unix_ns));
     }
-    all.iter().for_each(|told| findings.extend(told.of_pairs()));
+    let mut lost = LostByFile::default();
+    all.iter().for_each(|told| findings.extend(told.of_pairs(&mut lost)));
     findings.extend(of_cpus(&cpus));
     let seen_ns = all.iter().map(|told| told.verdict.stalled_ns).sum::<i64>() as f64;
     let times_ns = [cpus.io_stalled_ns, cpus.io_counted_ns, seen_ns];
@@ -178,14 +182,14 @@ pub fn findings(all: &[Told<'_>]) -> Vec<Finding> {
     findings.extend(of_short(all));
     findings.extend(of_unplaced(all));
     all.iter().for_each(|told| findings.extend(told.verdict.of_calls(told.name)));
-    findings.extend(of_files(all));
+    findings.extend(of_files(all, &lost));
     findings.extend(of_stacks(all));
     findings
 }
 
 impl Told<'_> {
     /// Who waited, and who lost what to whom.
-    fn of_pairs(&self) -> Vec<Finding> {
+    fn of_pairs(&self, lost: &mut LostByFile) -> Vec<Finding> {
         let Self { verdict, name } = self;
         let time_ns = verdict.time_ns();
         let span_ns = (time_ns.end - time_ns.start).max(0) as f64;
@@ -209,6 +213,7 @@ impl Told<'_> {
             let Some(waits) = waits.get(&loss.victim) else { continue };
             let of_victim = (waits, of_all_ns.get(&loss.victim).copied().unwrap_or(0.0));
             let device = name(loss.victim.device);
+            lost.add(loss, &device, self);
             findings.extend(verdict.of_loss(loss, of_victim, span_ns, &device));
         }
         // What was lost by reads that took longer is not lost a second time.
@@ -308,6 +313,12 @@ impl Verdict {
         }
     }
 
+    /// The files of its waits, each with its part of what was lost.
+    fn on_files(&self, loss: &Loss) -> Vec<(Called, f64)> {
+        let of = self.sums.on_files.get(&(loss.victim, loss.cause));
+        of.map_or_else(Vec::new, |of| of.parts().collect())
+    }
+
     /// Its waits for locks that the cause held.
     fn held(&self, loss: &Loss) -> Option<Share> {
         match loss.cause {
@@ -350,6 +361,7 @@ impl Verdict {
             is_role: cause.is_ok(),
             cause: cause.unwrap_or_else(str::to_owned),
             device: device.to_owned(),
+            file: None,
             storm: None,
             victim: self.role(loss.victim.role),
             wait: self.kind(loss.victim.kind),
@@ -385,6 +397,16 @@ impl Verdict {
         let cpu = (is_cpu && cpu_percent > 0.0).then_some(cpu_percent);
         findings.extend(cpu.map(|percent| found("lost_to_cpu_percent", percent)));
         findings.extend(zero_finding(&subject, self.known.zero_unix_ns));
+        for (called, part) in self.on_files(loss) {
+            // What is no file, or had the name at another time, is not said to have been it.
+            if part >= LOST_PART && matches!(called, Called::Name(_)) {
+                let file = Some(self.known.file_names.text(called, &|_| device.to_owned()));
+                let subject = Subject::Blame(Blame { file, ..whole.clone() });
+                let value = Some(part * loss.lost_ns);
+                let count = loss.count as u64;
+                findings.push(Finding::new(&subject, "lost_on_file_ns", value, count, LOST));
+            }
+        }
         // A slice of time may reach beyond what was looked at.
         let Range { start, end } = self.time_ns();
         let storms = loss.storms_ns.iter();
@@ -419,6 +441,7 @@ impl Verdict {
             is_role: true,
             cause: self.role(loss.cause),
             device: device.to_owned(),
+            file: None,
             storm: None,
             victim: self.role(loss.reader.1),
             wait: EVICTED_PAGE.to_owned(),
@@ -472,88 +495,4 @@ fn of_stacks(all: &[Told<'_>]) -> Vec<Finding> {
         ]
     };
     rows.into_iter().take(STACKS_MOST).flat_map(found).collect()
-}
-
-#[derive(Default)]
-struct OfFile {
-    requested: Requested,
-    calls: u64,
-    /// Calls whose end is known, and their time.
-    ended_calls: u64,
-    calls_ns: f64,
-}
-
-/// What files were used for, in all and as far as it is known which they were.
-#[derive(Default)]
-struct OfFiles {
-    /// By device and name.
-    rows: BTreeMap<(String, String), OfFile>,
-    all: Requested,
-    known: Requested,
-    all_calls: u64,
-    known_calls: u64,
-}
-
-impl OfFiles {
-    fn add(&mut self, Told { verdict, name }: &Told<'_>) {
-        let Verdict { known, files, .. } = verdict;
-        self.all.merge(files.unknown);
-        for ((device, called), requested) in &files.known {
-            self.all.merge(*requested);
-            if called.is_known() {
-                self.known.merge(*requested);
-            }
-            let of = (name(*device), known.file_names.text(*called, name));
-            self.rows.entry(of).or_default().requested.merge(*requested);
-        }
-        for call in known.calls.all.iter().chain(&known.endless) {
-            let number = call.file();
-            // What is of all files (sync) is of none.
-            if number.inode == 0 || !known.selection.time_ns.contains(&call.begin_ns) {
-                continue;
-            }
-            let device = known.homes.get(number.file_system).unwrap_or(number.file_system);
-            let key = FileKey { kind: FileKind::Regular, number };
-            let called = known.file_names.at(&key, call.begin_ns);
-            self.all_calls += 1;
-            self.known_calls += u64::from(called.is_known());
-            let of = (name(device), known.file_names.text(called, name));
-            let of_file = self.rows.entry(of).or_default();
-            of_file.calls += 1;
-            if let Some(end_ns) = call.end_ns {
-                of_file.ended_calls += 1;
-                of_file.calls_ns += (end_ns - call.begin_ns) as f64;
-            }
-        }
-    }
-}
-
-fn of_files(all: &[Told<'_>]) -> Vec<Finding> {
-    let mut of_files = OfFiles::default();
-    all.iter().for_each(|told| of_files.add(told));
-    let OfFiles { rows, all, known, all_calls, known_calls } = of_files;
-    let percent = |part: u64, all: u64| (all > 0).then(|| 100.0 * part as f64 / all as f64);
-    let run = Subject::this_run();
-    let found = |name, value, count| Finding::new(&run, name, value, count, COUNTED);
-    let of_bytes = percent(known.bytes(), all.bytes());
-    let mut findings = vec![
-        found("files_known_percent", of_bytes, known.requests),
-        found("file_calls_known_percent", percent(known_calls, all_calls), known_calls),
-    ];
-    let mut rows: Vec<_> = rows.into_iter().collect();
-    rows.sort_by_key(|(_, of)| Reverse((of.requested.bytes(), of.calls)));
-    for ((device, file), of) in rows.into_iter().take(FILES_MOST) {
-        let subject = Subject::File(File { device, file });
-        let found = |name, value| Finding::new(&subject, name, Some(value), 1, COUNTED);
-        findings.push(found("file_requests_count", of.requested.requests as f64));
-        findings.push(found("file_read_bytes", of.requested.read_bytes as f64));
-        findings.push(found("file_write_bytes", of.requested.write_bytes as f64));
-        if of.calls > 0 {
-            findings.push(found("file_calls_count", of.calls as f64));
-        }
-        if of.ended_calls > 0 {
-            findings.push(found("file_calls_mean_ns", of.calls_ns / of.ended_calls as f64));
-        }
-    }
-    findings
 }

@@ -22,6 +22,7 @@
 //! - `asked`: what a thread has in flight, which it may wait for.
 //! - `scene`: a device's time, how far from calm, and whose each part of a wait is.
 //! - `weigh`: the waits of a minute divided among their causes.
+//! - `on_files`: on which files the waits were of which time was lost.
 //! - `sums`: what is kept of a minute, and how minutes are added up.
 //! - `calm`: what waits take in calm.
 //! - `blame`: what waits took beyond calm, and because of whom.
@@ -82,6 +83,7 @@ pub mod layers;
 mod merge;
 mod minutes;
 pub mod names;
+mod on_files;
 pub mod opened;
 pub mod parts;
 mod places;
@@ -356,6 +358,10 @@ impl Ledger {
         let class = waits.map(|(kind, _)| Class { device: row.device, role, kind, size });
         let earlier_ns = waits.map_or(i64::MIN, |(_, earlier_ns)| earlier_ns);
         let from_ns = begin_ns.max(earlier_ns).min(end_ns);
+        if let Some(class) = class {
+            let since_ns = held.map_or(from_ns, |(_, since_ns)| since_ns);
+            self.note_request(row, class, (since_ns, end_ns), held.is_some());
+        }
         let act = Act { role, op: row.op };
         let queue = self.known.queues.get(&row.device).copied();
         if held.is_none() && row.flags.contains(Flags::THROTTLED) {
@@ -465,24 +471,6 @@ impl Ledger {
                 self.device(queue).book.waited(&mut wait);
             }
         }
-    }
-
-    /// Whether a wait may be for what its thread reads ahead.
-    fn may_be_read(&self, wait: &Wait) -> bool {
-        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
-        !is_in_call && Kind::of_wait(wait.kind).is_some_and(Kind::may_be_a_request)
-    }
-
-    /// Whether a wait is a part of a call, or for a request of the thread's own.
-    fn is_told(&self, wait: &Wait, kind: Kind) -> bool {
-        let is_in_call = self.call_of(Some(wait.pid as u32), wait.begin_ns).is_some();
-        is_in_call || kind.may_be_a_request() && self.has_asked(wait)
-    }
-
-    /// Whether the thread itself has a request in flight when it begins to wait.
-    fn has_asked(&self, wait: &Wait) -> bool {
-        let asked = self.asked.get(&(wait.pid as u32));
-        asked.is_some_and(|asked| asked.until_ns > wait.begin_ns)
     }
 
     /// Somebody waits, without a request of its own, for what is in flight at a device, or beneath

@@ -9,6 +9,7 @@
 
 use super::actors::RoleId;
 use super::calm::{Alike, OwnParts, Slices};
+use super::on_files::LostOn;
 use super::waits::{Class, Kind};
 use crate::merge::{Merge as _, merged};
 use model::circumstance::Circumstance;
@@ -127,6 +128,8 @@ pub(crate) struct Sums {
     pub(crate) storms: BTreeMap<(Victim, Cause), Vec<Storm>>,
     /// Waits for locks that a role held.
     pub(crate) held: BTreeMap<(Victim, RoleId), Share>,
+    /// On which files time was lost.
+    pub(crate) on_files: BTreeMap<(Victim, Cause), LostOn>,
 }
 
 impl Sums {
@@ -148,6 +151,9 @@ impl Sums {
         }
         for ((of, by), storms) in other.storms {
             self.storms.entry((victim(of), cause(by))).or_default().extend(storms);
+        }
+        for ((of, by), lost) in other.on_files {
+            self.on_files.entry((victim(of), cause(by))).or_default().merge(lost);
         }
         for ((of, holder), share) in other.held {
             self.held.entry((victim(of), role(holder))).or_default().merge(share);

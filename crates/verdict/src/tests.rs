@@ -11,6 +11,7 @@ pub(crate) mod deep;
 mod evicted;
 mod held;
 mod layered;
+mod on_files;
 mod places;
 mod run_queue;
 mod selection;
@@ -537,65 +538,4 @@ fn calls_wait_and_their_threads_requests_are_parts_of_them() {
     let waits = findings.iter().filter(|f| f.quantity == "waits_count");
     let kinds: Vec<_> = waits.filter_map(|f| f.subject.get("wait")).collect();
     assert_eq!(kinds, ["read", "fsync"], "no flush: it is a part of a call");
-}
-
-/// A request and a call for a file under each name that it has, and some of which none is known.
-#[test]
-fn rows_are_of_the_name_that_a_file_had_and_only_those_count_as_known() {
-    let mut load = Load::with(&["postgres: a b [local] COMMIT"]);
-    let file_system = 8 << 20;
-    let mut asked = |inode: u64, at_ms: i64| {
-        load.request(1, Op::Write, at_ms * MS, MS, 4096);
-        let number = model::record::FileNumber { file_system, inode, generation: 1 };
-        let kind = model::record::FileKind::Regular;
-        load.rows.last_mut().unwrap().file = Some(FileKey { kind, number });
-        load.context.calls.push(Call {
-            file_system: file_system.into(),
-            inode,
-            generation: 1,
-            pid: 1,
-            begin_ns: at_ms * MS,
-            end_ns: Some(at_ms * MS + MS),
-            ..Call::default()
-        });
-    };
-    for (inode, at_ms) in [(5, 10), (5, 20), (5, 30), (5, 40), (6, 50), (7, 60), (7, 70), (7, 80)] {
-        asked(inode, at_ms);
-    }
-    // How long one took is not known: the trace ended before.
-    let mut calls = load.context.calls.iter_mut();
-    calls.find(|call| call.inode == 6).unwrap().end_ns = None;
-    // What is of all files is of none.
-    load.context.calls.push(Call { pid: 1, begin_ns: 90 * MS, ..Call::default() });
-    let named = |inode, since_ms: Option<i64>, path: &str| model::record::NamedFile {
-        file_system: file_system.into(),
-        inode,
-        generation: 1,
-        path: Some(path.to_owned()),
-        since_ns: since_ms.map(|ms| ms * MS),
-        ..model::record::NamedFile::default()
-    };
-    load.context.files = vec![
-        named(5, Some(10), "/pg_wal/xlogtemp.29362"),
-        named(5, Some(15), "/pg_wal/000000010000000000000001"),
-        named(5, Some(35), "/pg_wal/0000000100000000000000A3"),
-        named(6, None, "/found"),
-    ];
-    let findings = load.findings();
-    let calls = findings.iter().filter(|found| found.quantity == "file_calls_count");
-    let calls: BTreeMap<String, f64> =
-        calls.map(|f| (f.subject.get("file").unwrap(), f.value.unwrap())).collect();
-    let expected = [
-        ("/found", 1.0),
-        ("/pg_wal/*", 3.0),
-        ("/pg_wal/xlogtemp.29362", 1.0),
-        ("files without a name on sda", 3.0),
-    ];
-    assert_eq!(calls, BTreeMap::from(expected.map(|(name, calls)| (name.to_owned(), calls))));
-    let means = findings.iter().filter(|found| found.quantity == "file_calls_mean_ns");
-    let means: Vec<Option<f64>> = means.map(|found| found.value).collect();
-    assert_eq!(means, [Some(1e6); 3], "none is 0 for a call whose end is not known");
-    let value = |name| findings.iter().find(|found| found.quantity == name).unwrap().value;
-    assert_eq!(value("files_known_percent"), Some(50.0), "a name of another time is not known");
-    assert_eq!(value("file_calls_known_percent"), Some(50.0));
 }

@@ -15,6 +15,7 @@ use super::actors::{JOURNAL, RoleId};
 use super::book::{Cell, Page};
 use super::calm::{Alike, Calm, OwnPart, OwnParts, Slices};
 use super::disk::PartNumber;
+use super::on_files::WeighedFiles;
 use super::scene::Scene;
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
 use super::waits::Class;
@@ -191,6 +192,7 @@ struct Weighing<'a> {
     /// Of who waits for a thread, by that one's causes.
     behind: BTreeMap<Cause, OfPart>,
     wakers: &'a mut Wakers,
+    files: WeighedFiles,
     /// What is longer than in calm: memory of one cell's.
     longer: Vec<(PartNumber, f64)>,
 }
@@ -204,8 +206,8 @@ impl<'a> Weighing<'a> {
     ) -> Self {
         let (of_parts, longer) = (Vec::new(), Vec::new());
         let (stolen, unknown) = (OfPart::default(), OfPart::default());
-        let behind = BTreeMap::new();
-        Self { scene, class, by_slice, of_parts, stolen, unknown, behind, wakers, longer }
+        let (behind, files) = (BTreeMap::new(), WeighedFiles::default());
+        Self { scene, class, by_slice, of_parts, stolen, unknown, behind, wakers, files, longer }
     }
 
     fn of_class(&mut self, cells: &[Cell<'_>]) -> OfClass {
@@ -279,6 +281,7 @@ impl<'a> Weighing<'a> {
     /// pages that are too many, their commit that is waited for. Where neither others nor the
     /// waiter have any, and somebody must hold what is waited for, it is not known who.
     fn lose_whole(&mut self, cell: &Cell<'_>) {
+        self.begin_files(cell, 0.0);
         let (scene, role) = (self.scene, self.class.role);
         let of = |number: PartNumber| scene.whose(number, role);
         let parts = || scene.parts(cell, role);
@@ -324,8 +327,14 @@ impl<'a> Weighing<'a> {
         }
     }
 
+    /// What is lost from here on is of a cell's files, by what they took beyond so much each.
+    fn begin_files(&mut self, cell: &Cell<'_>, calm_ns: f64) {
+        self.files.begin(self.scene.book.on_files.parts(self.class, cell, calm_ns));
+    }
+
     /// A wait may be of seconds: it was lost while it went on, and not when it began.
     fn lose(&mut self, cause: Cause, cell: &Cell<'_>, ns: f64) {
+        self.files.lose(cause, ns);
         let waker = self.wakers.0.get_mut(&self.class.role);
         if let Some(waker) = waker.filter(|_| self.class.kind.waker().is_none()) {
             *waker.lost_ns.entry((cell.slice, cause)).or_default() += ns;
@@ -338,6 +347,7 @@ impl<'a> Weighing<'a> {
     }
 
     fn leave_open(&mut self, cell: &Cell<'_>) {
+        self.begin_files(cell, 0.0);
         for (number, ns) in self.scene.parts(cell, self.class.role) {
             let Ok((role, _)) = self.scene.whose(number, self.class.role) else { continue };
             self.of_part(number).open.add(ns / cell.sum_ns.max(1) as f64, cell);
@@ -364,6 +374,7 @@ impl<'a> Weighing<'a> {
     fn against_calm(&mut self, cell: &Cell<'_>, usual: &Usual) {
         let count = cell.count as f64;
         let excess_ns = cell.sum_ns as f64 - count * usual.mean_ns;
+        self.begin_files(cell, usual.mean_ns);
         // What each part is longer than in calm; where all is shorter, what it is.
         let mut longer = std::mem::take(&mut self.longer);
         longer.clear();
@@ -431,6 +442,7 @@ impl<'a> Weighing<'a> {
 
     /// What belongs to causes, as it is kept.
     fn tell(&self, sums: &mut Sums) {
+        self.files.tell(Victim::of(self.class), &mut sums.on_files);
         let mut keep = |cause, op, of: &OfPart| {
             let lost = of.rounded();
             if lost != Lost::default() {

@@ -248,12 +248,15 @@ subjects! {
         wait: String,
     }
     /// What they lost to a cause.
-    Blame [cause device victim wait] {
+    Blame [cause device file victim wait] {
         /// What made it wait: a role, `device` (it stood still), `held` (no request was there) or
         /// `throttled` (a limit of its cgroup).
         cause: String,
         /// At which device.
         device: String,
+        /// On which of the files that were waited for; none of the pair as a whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
         /// Whether the cause is a role.
         is_role: bool,
         /// Which of the pair's storms, from 1; none of the pair as a whole.

@@ -5,8 +5,9 @@ use super::{length, moment, stamp};
 use crate::number::significant;
 use crate::screen::short;
 use crate::words::clean;
-use model::circumstance::cause;
+use model::circumstance::{Circumstance, cause};
 use model::history::{By, DAY_NS, Gap, Line, Loss, Overview};
+use model::rank::{Lost, Ranks};
 use model::record::waited_for;
 use model::units::{counted, show_time_ns};
 
@@ -68,9 +69,21 @@ fn losses(overview: &Overview) -> Vec<String> {
     matter.iter().map(|loss| of_loss(loss, overview)).collect()
 }
 
-/// The losses that the sentences and the table of losses are of.
+/// The losses that the sentences and the table of losses are of: who is hurt first.
 pub(super) fn matter(overview: &Overview) -> Vec<&Loss> {
-    overview.losses.iter().filter(|loss| loss.matters).take(MOST_LOSSES).collect()
+    let mut matter: Vec<&Loss> = overview.losses.iter().filter(|loss| loss.matters).collect();
+    let lost = matter.iter().copied().map(|Loss { pair, lost_ns, .. }| Lost {
+        host: &pair.host,
+        victim: &pair.victim,
+        cause: Circumstance::of_marked(&pair.cause).is_none().then_some(pair.cause.as_str()),
+        wait: &pair.operation,
+        lost: *lost_ns,
+    });
+    let ranks: Ranks<'_> = lost.collect();
+    // What is of one rank stays in the order of what was lost.
+    matter.sort_by_key(|loss| ranks.of(&loss.pair.host, &loss.pair.victim));
+    matter.truncate(MOST_LOSSES);
+    matter
 }
 
 /// `postgres: backend lost 2.10 s to postgres: checkpointer, waiting for fsync on sda (31 % of its
@@ -286,6 +299,7 @@ fn disturbances(overview: &Overview) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::history::Pair;
 
     fn overview(p99s_ns: &[u64]) -> Overview {
         let line = |p99_ns: &u64| Line {
@@ -303,6 +317,29 @@ mod tests {
             lines,
             ..Overview::default()
         }
+    }
+
+    /// A copy's own sync waits longest, whoever else it hurts.
+    #[test]
+    fn who_is_hurt_is_told_of_first() {
+        let loss = |host: &str, victim: &str, cause: &str, lost_ns| {
+            let [host, victim, cause] = [host, victim, cause].map(str::to_owned);
+            let pair = Pair { host, victim, cause, ..Pair::default() };
+            Loss { pair, lost_ns, matters: true, ..Loss::default() }
+        };
+        let told = |losses: Vec<Loss>| {
+            let overview = Overview { losses, ..Overview::default() };
+            let victims = matter(&overview).into_iter().map(|loss| loss.pair.victim.clone());
+            victims.collect::<Vec<String>>()
+        };
+        let kernels = loss("a", "kernel worker", "dd", 2e10);
+        let copy = || loss("a", "dd", "<held>", 1e10);
+        let all = vec![kernels, copy(), loss("a", "orders", "dd", 3e9)];
+        assert_eq!(told(all), ["orders", "dd"]);
+        let elsewhere = vec![copy(), loss("b", "orders", "dd", 3e9)];
+        assert_eq!(told(elsewhere), ["dd", "orders"], "another dd");
+        let by_itself = vec![copy(), loss("a", "orders", "<device>", 3e9)];
+        assert_eq!(told(by_itself), ["dd", "orders"]);
     }
 
     #[test]

@@ -204,6 +204,7 @@ mod tests {
                 wait: "read".into(),
                 is_role: place > 0,
                 cause,
+                file: None,
                 storm: None,
             });
             Finding::new(&subject, "lost_ns", Some(1e9 / (place + 1) as f64), 1, "")

@@ -109,6 +109,7 @@ mod tests {
             Subject::Blame(Blame {
                 cause: texts(cause),
                 device: texts("vda"),
+                file: None,
                 is_role: true,
                 storm: None,
                 victim: texts(victim),

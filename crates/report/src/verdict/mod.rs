@@ -9,7 +9,6 @@ mod chosen;
 mod elsewhere;
 mod layers;
 mod looked;
-mod order;
 mod rows;
 mod selected;
 mod sentences;

@@ -6,7 +6,6 @@
 use super::elsewhere::{brief, elsewhere, is_whole_of_named_devices, short, unplaced};
 use super::layers;
 use super::looked::{LARGE_NS, Looked};
-use super::order::Rank;
 use super::shown::Shown;
 use super::told::{Loss, Of, Told, Values, waker};
 use super::when;
@@ -79,7 +78,8 @@ impl<'t, 'a> Said<'t, 'a> {
         let of_roles = || of_shown().filter(is_root);
         let mut matter: Vec<&Loss<'a>> = of_roles().filter(|loss| loss.matters()).collect();
         // What is of one rank stays in the order of what was lost.
-        matter.sort_by_cached_key(|loss| Rank::of(loss, told));
+        let ranks = told.ranks();
+        matter.sort_by_key(|loss| ranks.of("", &loss.of.victim));
         matter.truncate(MOST);
         if matter.is_empty() {
             // What that thread itself lost may be too little, or waits that are not known.
@@ -282,7 +282,7 @@ fn of_loss(loss: &Loss<'_>, sleepers: &[&Loss<'_>], tells_storms: bool, told: &T
     let waits = told.waits.iter().find(|(wait, _)| loss.is_in(wait)).map(|(_, values)| values);
     let all_ns = waits.map_or(0.0, |values| values.or_zero("waited_ns"));
     let lost = format!(
-        "{} lost {}{} waiting for {} on {} ({} % of its {})",
+        "{} lost {}{} waiting for {} on {} ({} % of its {}){}",
         who("The", &of.victim),
         if is_estimate(loss) { "about " } else { "" },
         show_time_ns(loss.lost_ns()),
@@ -290,6 +290,7 @@ fn of_loss(loss: &Loss<'_>, sleepers: &[&Loss<'_>], tells_storms: bool, told: &T
         of.device,
         significant(loss.values.or_zero("lost_percent")),
         show_time_ns(all_ns),
+        loss.on_file(),
     );
     let (when, storms) = when::of(loss);
     let storms = if tells_storms { storms } else { String::new() };

@@ -244,7 +244,11 @@ fn calls(told: &Told<'_>, shown: &Shown) -> Grid {
 
 /// The shares that are known stand above the table, and are never rounded up to all.
 fn files_heading(told: &Told<'_>) -> String {
-    let of = [("files_known_percent", "bytes"), ("file_calls_known_percent", "fsyncs")];
+    let of = [
+        ("files_known_percent", "bytes"),
+        ("file_calls_known_percent", "fsyncs"),
+        ("file_lost_known_percent", "lost time"),
+    ];
     let known = of.iter().filter_map(|(quantity, of)| {
         let percent = (10.0 * told.run.get(quantity)?).floor() / 10.0;
         Some(format!("{} % of {of}", significant(percent)))
@@ -256,22 +260,36 @@ fn files_heading(told: &Told<'_>) -> String {
     }
 }
 
+/// What was lost in waits for a file.
+const FILE_LOST: &str = "file_lost_ns";
+
 const FILES: &[Column] = &[
     ("", "read", "file_read_bytes", bytes),
     ("", "written", "file_write_bytes", bytes),
     ("", "fsyncs", "file_calls_count", show_count),
     ("", "mean", "file_calls_mean_ns", show_time_ns),
+    ("", "lost", FILE_LOST, some_time),
 ];
 
 fn files(told: &Told<'_>, shown: &Shown) -> (Grid, usize) {
     let is_shown = |(of, _): &&Of<'_, File>| {
         shown.has_device(&of.device) && has(&of.file, shown.file.as_deref())
     };
-    let mut rows: Vec<_> = told.files.iter().filter(is_shown).cloned().collect();
-    let all = rows.len();
-    rows.truncate(shown.rows());
+    let said = Said::of(told, shown);
+    let is_said = |(of, _): &&Of<'_, File>| {
+        let is_it =
+            |loss: &&Loss<'_>| loss.file() == Some(of.file.as_str()) && loss.of.device == of.device;
+        told.losses.iter().filter(is_it).any(|loss| said.has(loss))
+    };
+    let of_shown = || told.files.iter().filter(is_shown);
+    let rows = chosen(of_shown(), is_said, shown.rows());
+    let rows: Vec<_> = rows.into_iter().cloned().collect();
+    let is_told = |column: &&Column| {
+        column.2 != FILE_LOST || rows.iter().any(|(_, values)| values.or_zero(FILE_LOST) > 0.0)
+    };
+    let columns: Vec<Column> = FILES.iter().filter(is_told).copied().collect();
     let labels: &[Label<File>] = &[("file", |of| of.file.clone()), ("on", |of| of.device.clone())];
-    (table(&rows, labels, FILES).grid(), all)
+    (table(&rows, labels, &columns).grid(), of_shown().count())
 }
 
 /// What else there is to see.

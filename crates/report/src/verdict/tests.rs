@@ -1,7 +1,8 @@
 //! The screen of made findings.
 
-mod order;
 mod cpus;
+mod on_file;
+mod order;
 mod selected;
 mod unknown;
 
@@ -29,6 +30,7 @@ fn blame(
     let whole = Blame {
         cause: cause.into(),
         device: "vda".into(),
+        file: None,
         is_role,
         storm: None,
         victim: "postgres: backend".into(),
@@ -162,6 +164,7 @@ fn throttled(seen_percent: f64) -> Vec<Finding> {
     let blame = Blame {
         cause: "dd".into(),
         device: "vda".into(),
+        file: None,
         is_role: true,
         storm: None,
         victim: "logger".into(),

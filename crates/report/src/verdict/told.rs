@@ -3,7 +3,9 @@
 //! Non-goals: words.
 
 use super::shown::Shown;
+use crate::screen::short;
 use model::circumstance::Circumstance;
+use model::rank::{Lost, Ranks};
 use model::record::subject::{Blame, Class, File, Layer, Stack, Wait};
 use model::record::{Finding, Subject, WAIT_FOR_THREAD};
 use std::collections::BTreeMap;
@@ -33,6 +35,8 @@ pub(super) struct Loss<'a> {
     pub(super) values: Values<'a>,
     /// Begins and ends in ns.
     pub(super) storms_ns: Vec<(f64, f64)>,
+    /// Files that were waited for, and what of it was lost on each.
+    pub(super) files: Vec<(&'a str, f64)>,
 }
 
 impl Loss<'_> {
@@ -58,6 +62,17 @@ impl Loss<'_> {
 
     pub(super) fn lost_ns(&self) -> f64 {
         self.values.or_zero("lost_ns")
+    }
+
+    /// The file that has most of it, where one has more than half.
+    pub(super) fn file(&self) -> Option<&str> {
+        let most = self.files.iter().find(|(_, ns)| *ns > self.lost_ns() / 2.0);
+        most.map(|(file, _)| *file)
+    }
+
+    /// `, mostly on /data/pg_wal/*`: on which file it was, where that is known.
+    pub(super) fn on_file(&self) -> String {
+        self.file().map_or_else(String::new, |file| format!(", mostly on {}", short(file)))
     }
 }
 
@@ -116,6 +131,16 @@ impl<'a> Told<'a> {
         told
     }
 
+    /// Who of those who lost is hurt.
+    pub(super) fn ranks(&self) -> Ranks<'a> {
+        let lost = |loss: &Loss<'a>| {
+            let of = loss.of;
+            let cause = of.is_role.then_some(of.cause.as_str());
+            Lost { host: "", victim: &of.victim, cause, wait: &of.wait, lost: loss.lost_ns() }
+        };
+        self.losses.iter().filter(|loss| loss.matters()).map(lost).collect()
+    }
+
     /// Whether calls and waits would be in the trace, had there been any.
     pub(super) fn tells_calls(&self) -> bool {
         self.run.get("calls_told") != Some(0.0)
@@ -155,9 +180,14 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// A storm's findings come behind those of its pair, its begin before its end.
+    /// A storm's findings come behind those of its pair, its begin before its end; so do files'.
     fn add_loss(&mut self, of: &'a Blame, finding: &'a Finding) {
         let value = finding.value.unwrap_or(0.0);
+        if let Some(file) = &of.file {
+            let loss = self.losses.last_mut().into_iter();
+            loss.for_each(|loss| loss.files.push((file.as_str(), value)));
+            return;
+        }
         match (self.losses.last_mut(), of.storm, finding.quantity.as_str()) {
             (Some(loss), Some(_), "affected_from_ns") => loss.storms_ns.push((value, value)),
             (Some(loss), Some(_), _) => {
@@ -168,7 +198,7 @@ impl<'a> Told<'a> {
             }
             (_, _, quantity) => {
                 let values = Values(BTreeMap::from([(quantity, finding)]));
-                self.losses.push(Loss { of, values, storms_ns: Vec::new() });
+                self.losses.push(Loss { of, values, storms_ns: Vec::new(), files: Vec::new() });
             }
         }
     }

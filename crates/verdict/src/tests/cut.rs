@@ -1,7 +1,7 @@
 //! A trace cut in any way has the same verdict, to the last bit.
 
 use super::*;
-use model::record::{CpuUse, FileKey, FileKind, FileNumber, JournalCommit};
+use model::record::{CpuUse, FileKey, FileKind, FileNumber, JournalCommit, NamedFile};
 use proptest::prelude::*;
 
 const FILE_SYSTEM: u32 = 8 << 20;
@@ -11,12 +11,21 @@ type Row = (i64, i64, u32, u32, u8);
 
 fn load(rows: &[Row], calls: &[(i64, i64, u64)], minutes: i64) -> Load {
     let mut load = Load::with(&["a", "b", "c", "kworker/u4:1-flush"]);
-    let number = FileNumber { file_system: FILE_SYSTEM, inode: 5, generation: 0 };
+    let named = |inode: u64| NamedFile {
+        file_system: FILE_SYSTEM.into(),
+        inode,
+        path: Some(format!("/{inode}")),
+        since_ns: Some(0),
+        ..NamedFile::default()
+    };
+    load.context.files = vec![named(5), named(6)];
     for (begin, took, pid, size, kind) in rows {
         let op = [Op::Read, Op::Read, Op::Write, Op::Flush][usize::from(*kind % 4)];
         load.request(*pid, op, begin % (minutes * 60_000) * MS, took * MS, 4096 << size);
         let row = load.rows.last_mut().unwrap();
         row.device = FILE_SYSTEM + u32::from(kind % 2);
+        let inode = 5 + u64::from(kind / 4 % 3);
+        let number = FileNumber { file_system: FILE_SYSTEM, inode, generation: 0 };
         row.file = Some(FileKey { kind: FileKind::Regular, number });
     }
     load.rows.sort_by_key(|row| row.queued_ns);

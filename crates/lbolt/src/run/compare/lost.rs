@@ -149,6 +149,7 @@ mod tests {
         let subject = Subject::Blame(Blame {
             cause: "dd".into(),
             device: "sda".into(),
+            file: None,
             is_role: true,
             storm: None,
             victim: "db".into(),

@@ -44,6 +44,8 @@ quantities! {
     blame "lost_to_cpu_percent" "%"
         "share of lost_ns in which the victim waited for a CPU, and the cause used the most CPU \
          time";
+    blame "lost_on_file_ns" "ns"
+        "the part of lost_ns in waits for that file, where it is a tenth or more of it";
     blame "affected_count" "1" "waits that the cause made longer";
     blame "affected_mean_ns" "ns" "mean of the affected waits";
     blame "affected_calm_mean_ns" "ns" "mean of the affected waits, had there been calm";
@@ -60,6 +62,8 @@ quantities! {
     file "file_write_bytes" "B" "bytes written to the file";
     file "file_calls_count" "1" "calls that made the file durable";
     file "file_calls_mean_ns" "ns" "mean time of these calls";
+    file "file_lost_ns" "ns"
+        "time that was lost in waits for the file, to whomever: its part of the lost_ns of all";
     stack "stack_requests_count" "1" "requests queued by these functions";
     stack "stack_bytes" "B" "bytes read and written by these requests";
     stack "stack_response_ns" "ns" "sum of these requests' response times";
@@ -83,6 +87,9 @@ quantities! {
          metadata or a device";
     run "file_calls_known_percent" "%"
         "share of all calls for a file with a name known at the call";
+    run "file_lost_known_percent" "%"
+        "share of the lost_ns of all waits, but for those for threads and evicted pages, in waits \
+         for a file with a name known at the wait, or for a journal, metadata or a device";
     run "verdict_span_ns" "ns"
         "time examined, from the run's start or from the start of a selection";
     run "cpu_idle_percent" "%" "idle share of all CPUs' time, by /proc/stat";

@@ -8,6 +8,7 @@ fn told(losses: &[(&str, &str, f64)]) -> Vec<String> {
         let subject = Subject::Blame(Blame {
             cause: (*cause).into(),
             device: "vda".into(),
+            file: None,
             is_role: true,
             storm: None,
             victim: (*victim).into(),
