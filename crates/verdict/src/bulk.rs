@@ -65,6 +65,17 @@ pub(crate) fn unite(
     }
 }
 
+/// Leaves the files of those out who have too little of all of them to do both.
+pub(crate) fn retain_candidates(all: &mut HashMap<FileNumber, (RoleId, Written)>) {
+    let mut sums: HashMap<RoleId, Written> = HashMap::new();
+    for (role, file) in all.values() {
+        let sum = sums.entry(*role).or_default();
+        (sum.bytes, sum.calls) = (sum.bytes + file.bytes, sum.calls + file.calls);
+    }
+    let has_both = |of: &Written| of.bytes >= BULK && of.calls >= COMMITS;
+    all.retain(|_, (role, _)| sums.get(role).is_some_and(has_both));
+}
+
 /// The files that their owners write in bulk beside commits, with these.
 pub(crate) fn files(
     all: &HashMap<FileNumber, (RoleId, Written)>,

@@ -11,6 +11,7 @@
 //! - [`role`]: what a process is for, by its title.
 //! - `instance`: which of several instances of one program a process is of.
 //! - `actors`: whose request it is.
+//! - `guessed`: owners of files that only their threads' names tell.
 //! - `bulk`: bulk writes of a program beside its commits.
 //! - `intervals`: calls and waits, by their begins.
 //! - `places`: on which device a wait is.
@@ -66,6 +67,7 @@ mod evicted;
 mod files;
 mod findings;
 pub mod fleet;
+mod guessed;
 mod held;
 pub mod history;
 mod holders;
@@ -577,7 +579,7 @@ impl Ledger {
         let known = Arc::clone(&self.known);
         steps.served(&calls, &known.commits, &is_within, |call| {
             let device = self.home(call.file_system)?;
-            let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
+            let role = self.actors.of_call(call);
             let is_selected = self.time_ns.contains(&call.begin_ns);
             is_selected.then_some(Victim { role, kind: Kind::Call(call.kind), device })
         })

@@ -61,16 +61,19 @@ impl Ledger {
 
     /// A thread, by number and name, changes a file's data.
     pub(crate) fn changed(&mut self, file: FileNumber, pid: u32, command: &str) {
-        let role = self.actors.of_thread(pid, || command.to_owned());
-        self.actors.change(file, role);
+        self.actors.change(file, pid, command);
+    }
+
+    /// These files, and no others, are written in bulk beside commits.
+    pub(crate) fn learn_bulk(&mut self, files: &[FileNumber]) {
+        self.actors.learn_bulk(files);
     }
 
     /// A call has ended, however long ago it began. One that comes after what was requested
     /// behind its begin lost nothing that could be told.
     pub(crate) fn call(&mut self, call: Call) {
         self.has_calls = true;
-        let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
-        self.actors.own(call.file(), role);
+        self.actors.own(call.file(), call.pid as u32, &call.command);
         if let (true, Some(end_ns)) = (self.time_ns.contains(&call.begin_ns), call.end_ns) {
             self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
         }

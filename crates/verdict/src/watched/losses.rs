@@ -152,7 +152,7 @@ impl Losses {
     }
 
     /// The threads that are known.
-    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+    pub fn processes(&self) -> impl Iterator<Item = &Process> + Clone {
         self.processes.values()
     }
 
@@ -161,15 +161,19 @@ impl Losses {
         for open in &mut self.open {
             open.ledger.changed(file, pid, command);
         }
-        let role = self.owners.of_thread(pid, || command.to_owned());
-        self.owners.change(file, role);
+        self.owners.change(file, pid, command);
+    }
+
+    /// These files, and no others, are written in bulk beside commits ([`super::Tally::new_bulk`]).
+    pub fn learn_bulk(&mut self, files: &[FileNumber]) {
+        self.owners.learn_bulk(files);
+        self.open.iter_mut().for_each(|open| open.ledger.learn_bulk(files));
     }
 
     /// A call has ended.
     pub fn call(&mut self, call: &Call) {
         self.has_calls = true;
-        let role = self.owners.of_thread(call.pid as u32, || call.command.clone());
-        self.owners.own(call.file(), role);
+        self.owners.own(call.file(), call.pid as u32, &call.command);
         for open in &mut self.open {
             open.ledger.call(call.clone());
         }
@@ -305,10 +309,7 @@ impl Losses {
     /// What is remembered of files' owners has bounds.
     fn forget_owners(&mut self) {
         if self.owners.has_all() {
-            self.owners = Actors::default();
-            for process in self.processes.values() {
-                self.owners.learn(process);
-            }
+            self.owners = self.owners.with_room(self.processes.values());
         }
         self.owners.forget_owners_beyond(OWNERS_MOST);
     }
