@@ -8,6 +8,9 @@
 //!
 //! Segments of one log are one file here: in a storm each has fewer and larger commits.
 //!
+//! Of requests that only have sums (`record --slower-than`), those of several files are of none of
+//! them: less may be known of a file than was written.
+//!
 //! Non-goals: which thread it is: what it writes, the kernel and other threads send on.
 
 use super::RoleId;
