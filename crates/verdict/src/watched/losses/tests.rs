@@ -465,8 +465,8 @@ fn kept_beside(calls: &[Call], rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
     kept
 }
 
-/// The same of a trace that has these rows and sums, but for what is counted.
-fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+/// What is known besides rows of a trace that has these sums.
+fn context_of(sums: &[Many]) -> Context {
     let summed = sums.iter().map(|many| {
         let like = &many.like;
         let summed = Summed {
@@ -485,9 +485,12 @@ fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
         };
         summed.with_responses(&many.responses)
     });
-    let context =
-        Context { processes: processes(), summed: summed.collect(), ..Context::default() };
-    let known = Known::new(context, Selection::default()).without_files();
+    Context { processes: processes(), summed: summed.collect(), ..Context::default() }
+}
+
+/// The same of a trace that has these rows and sums, but for what is counted.
+fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+    let known = Known::new(context_of(sums), Selection::default()).without_files();
     let known = Arc::new(known.with_minutes_from(BEGUN));
     let first = known.minute_of(BEGUN);
     let mut rolled =
