@@ -402,6 +402,11 @@ impl Actors {
         RoleId(number as u16)
     }
 
+    /// The role of a name.
+    pub(crate) fn of_name(&mut self, name: &str) -> RoleId {
+        self.number(name, false)
+    }
+
     /// What all roles are called, in the order of their numbers.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         self.names.keys()

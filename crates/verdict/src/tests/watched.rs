@@ -84,3 +84,46 @@ fn a_watch_tells_a_programs_own_bulk_writes_as_the_whole_verdict_does() {
     let calm = most(&bulk::database(false));
     assert!(calm.is_none_or(|(.., lost_s)| lost_s < 0.05), "nobody waits for it");
 }
+
+/// In one minute, and filled in one minute and read again in the next one.
+#[test]
+fn a_watch_tells_who_evicted_pages_as_the_whole_verdict_does() {
+    let of = |fills: Range<i64>, again: Range<i64>| {
+        let mut load = evicted::shop();
+        evicted::fills(&mut load, 2, Op::Read, Flags::READAHEAD, fills);
+        evicted::reads_again(&mut load, 1, again);
+        load
+    };
+    for (fills, again) in [(20..30, 20..45), (50..60, 60..80)] {
+        let told = named(&of(fills.clone(), again.clone()).findings());
+        let [(victim, cause, lost_s)] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((victim.as_str(), cause.as_str()), ("shop", "backup"));
+        let rows = kept(&of(fills.clone(), again.clone()));
+        let is_cache = |row: &&Rollup| row.operation == model::record::EVICTED_PAGE;
+        let lost = rows.iter().filter(is_cache).filter(|row| row.counted == Counted::Lost);
+        let lost: Vec<&Rollup> = lost.collect();
+        let is_backup = |row: &&Rollup| row.cause.as_deref() == Some("backup");
+        assert!(!lost.is_empty() && lost.iter().all(is_backup), "{lost:?}");
+        let watched_s = lost.iter().map(|row| row.lost_ns).sum::<i64>() as f64 / 1e9;
+        assert!((watched_s / lost_s - 1.0).abs() < 0.05, "{watched_s} {lost_s}");
+        let waits = rows.iter().filter(is_cache).filter(|row| row.counted == Counted::Waits);
+        let count = (again.end - again.start) as u64 * 500;
+        assert_eq!(waits.map(|row| row.count).sum::<u64>(), count);
+    }
+}
+
+/// Who evicts pages all the time has no calm, and who asks for more is not hurt.
+#[test]
+fn a_watch_blames_nobody_for_pages_that_nobody_is_known_to_have_evicted() {
+    let mut no_calm = evicted::shop();
+    evicted::fills(&mut no_calm, 2, Op::Read, Flags::READAHEAD, 0..60);
+    evicted::reads_again(&mut no_calm, 1, 0..60);
+    let mut of_writes = evicted::shop();
+    evicted::fills(&mut of_writes, 2, Op::Write, Flags::BACKGROUND, 20..30);
+    evicted::reads_again(&mut of_writes, 1, 20..45);
+    for load in [no_calm, of_writes] {
+        let lost = kept(&load).into_iter().filter(|row| row.counted == Counted::Lost);
+        let lost: Vec<Rollup> = lost.filter(|row| row.operation == "evicted page").collect();
+        assert!(lost.is_empty(), "{lost:?}");
+    }
+}
