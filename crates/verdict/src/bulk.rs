@@ -76,7 +76,7 @@ pub(crate) fn retain_candidates(all: &mut HashMap<FileNumber, (RoleId, Written)>
         (sum.bytes, sum.calls) = (sum.bytes + file.bytes, sum.calls + file.calls);
     }
     let has_both = |of: &Written| of.bytes >= BULK && of.calls >= COMMITS;
-    all.retain(|_, (role, _)| sums.get(role).is_some_and(has_both));
+    all.retain(|_, (role, _)| sums.get(&*role).is_some_and(has_both));
 }
 
 /// The files that their owners write in bulk beside commits, with these.

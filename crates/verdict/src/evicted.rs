@@ -18,8 +18,8 @@
 //! 1 ms or longer are no waits of a request, and not counted.
 //!
 //! The watch looks at each minute as it goes on, by its spans that are over, and knows calm and who
-//! filled memory of the ten minutes before, and nothing of what is to come. A minute of a trace that
-//! is rolled up by itself tells none.
+//! filled memory of the ten minutes before, and nothing of what is to come. A minute of a trace
+//! that is rolled up by itself tells none.
 //!
 //! Non-goals: reads that take longer than in calm, which are lost as such (`super::blame`).
 

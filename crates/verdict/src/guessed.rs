@@ -1,5 +1,5 @@
-//! Owners of files that were guessed by their threads' names, because it was not known yet what these
-//! threads are: a call is told of sooner than it is asked whose it was.
+//! Owners of files that were guessed by their threads' names, because it was not known yet what
+//! these threads are: a call is told of sooner than it is asked whose it was.
 //!
 //! Non-goals: whose a file is (`super::actors`).
 
