@@ -67,8 +67,7 @@ pub fn roll_up(
     };
     let selection = Selection::default();
     let (known, _) = verdict::known_of(&file, context.clone(), selection, gate)?;
-    let known = known.without_files().without_bulk();
-    let known = known.with_minutes_from(minutes_from_ns(started_unix_ns));
+    let known = known.without_files().with_minutes_from(minutes_from_ns(started_unix_ns));
     let known = Arc::new(known);
     let begins = (0..file.groups()).filter_map(|group| file.arrivals_ns(group)).map(|(ns, _)| ns);
     let told_ns = begins.min().unwrap_or(0).min(0)..end_ns + 1;

@@ -14,11 +14,13 @@
 use super::diskstats::Amount;
 use super::repeats::{Repeats, TakesSums};
 use super::sums::{PART_NS, Sums};
+use super::witness::Requested;
 use super::{NewThread, Session};
 use ::verdict::watched::{InCommon, Many, Tally};
 use model::busy::Busy;
+use model::heaviest::Heaviest;
 use model::record::requests::Provenance;
-use model::record::{Commands, Flags, Op, Request, Summed};
+use model::record::{Commands, FileKind, FileNumber, Flags, Op, Request, Summed};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -29,6 +31,9 @@ use trace::intake::{Refused, Rows, RowsError, one_by_one};
 const SUMS_MOST: usize = 50_000;
 /// Names of what repeats are found anew after so long: none outlives its thread for longer.
 const NAMES_NS: i64 = 60_000_000_000;
+
+/// Files of what the kernel sums up that are remembered: those with most bytes.
+const FILES_MOST: usize = 10_000;
 
 /// What the kernel has summed up, by device and operation.
 pub(super) type OfKernel = BTreeMap<(u32, Op), Amount>;
@@ -88,6 +93,8 @@ pub(super) struct QuickSums {
     roles: Tally,
     sums: Sums,
     of_kernel: OfKernel,
+    /// What of that is of one file.
+    by_file: Heaviest<FileNumber, Requested>,
     /// Requests in the sums; those that came as rows and are none.
     count: u64,
     told_count: u64,
@@ -104,6 +111,7 @@ impl QuickSums {
             roles,
             sums: Sums::new(SUMS_MOST),
             of_kernel: OfKernel::new(),
+            by_file: Heaviest::new(FILES_MOST),
             count: 0,
             told_count: 0,
         }
@@ -117,6 +125,11 @@ impl QuickSums {
     /// Requests that came as rows and are none.
     pub(super) fn told_count(&self) -> u64 {
         self.told_count
+    }
+
+    /// What the kernel has summed up of files, as far as it is known of which.
+    pub(super) fn by_file(&self) -> impl Iterator<Item = (&FileNumber, &Requested)> {
+        self.by_file.iter()
     }
 
     /// From when to when a row's request was, if the row is none: it is in the sums, or a quick
@@ -192,6 +205,12 @@ impl TakesSums for QuickSums {
         self.count += requests;
         *self.of_kernel.entry((many.like.device, many.like.op)).or_default() +=
             Amount { requests, bytes };
+        let is_one = |kind, inode| kind == FileKind::Regular && inode != 0;
+        let file = many.like.file.filter(|file| is_one(file.kind, file.number.inode));
+        if let Some(file) = file {
+            let requested = Requested::like(&many.like, bytes);
+            self.by_file.add(file.number, bytes).add(requested);
+        }
         self.sums.add(what, many, commands);
     }
 }
@@ -243,6 +262,7 @@ impl<R: Rows> Rows for Slow<R> {
 mod tests {
     use super::*;
     use model::busy::BIT_NS;
+    use model::record::FileKey;
 
     const S: i64 = 1_000_000_000;
 
@@ -360,6 +380,29 @@ mod tests {
         assert_eq!((summed.count, summed.sum_ns, summed.bytes), (3, 1650, 4126));
         assert_eq!((summed.pid, summed.other_pids.as_slice()), (Some(3), &[4][..]));
         assert_eq!(summed.busy().map(|busy| busy.ns()), Some(3 * BIT_NS as u64));
+    }
+
+    /// A direct write of a table, quick but many.
+    #[test]
+    fn bytes_that_the_kernel_summed_up_are_of_their_file_if_it_is_one() {
+        let mut sums = QuickSums::new(Duration::from_millis(1));
+        let commands = Commands::default();
+        let mut take = |op, inode, bytes| {
+            let number = FileNumber { file_system: 8, inode, generation: 0 };
+            let file = Some(FileKey { kind: FileKind::Regular, number });
+            let like = Request { file, ..row(op, S, 700) };
+            let what = TakesSums::in_common(&mut sums, &like, &commands).unwrap();
+            let many = Many { like, bytes, ..Many::default() };
+            TakesSums::take(&mut sums, what, &many, i64::MAX, &commands);
+        };
+        take(Op::Write, 5, 16 << 20);
+        take(Op::Read, 5, 4096);
+        take(Op::Write, 5, 1 << 20);
+        take(Op::Write, 0, 7 << 20);
+        let of: Vec<_> = sums.by_file().map(|(file, of)| (file.inode, *of)).collect();
+        let mut expected = Requested::like(&row(Op::Write, S, 700), 17 << 20);
+        expected.add(Requested::like(&row(Op::Read, S, 700), 4096));
+        assert_eq!(of, [(5, expected)]);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use super::sums::PART_NS;
 use super::{Session, now_ns};
 use ::verdict::watched::{InCommon, Many};
-use model::record::{Commands, Request};
+use model::record::{Commands, FileKey, FileNumber, Request};
 use rustix::time::ClockId;
 use std::collections::{HashMap, HashSet};
 use trace::capture::{Quick, SUMS_MOST};
@@ -67,8 +67,8 @@ pub struct Repeats {
     /// Names that are summed up, with their sums, and those that were sampled once.
     named: HashMap<Repeated, usize>,
     once: HashSet<Repeated>,
-    /// How often others were sampled since a part of the time began.
-    sampled: HashMap<InCommon, u32>,
+    /// How often others were sampled since a part of the time began, and what stands for them.
+    sampled: HashMap<InCommon, (u32, Request)>,
     /// Until when what is queued is summed up: a span's end.
     until_ns: i64,
     /// When the sums were read last.
@@ -207,12 +207,10 @@ impl Repeats {
                 continue;
             }
             let Some(what) = into.in_common(&like, session.commands()) else { continue };
-            let count = self.sampled.entry(what).or_default();
-            *count += 1;
-            let is_often = *count >= OFTEN;
-            let Some(sums) = self.sums_of(&what, is_often.then_some(&like), now_ns) else {
-                continue;
-            };
+            let (count, all) = self.sampled.entry(what).or_insert((0, like));
+            (*count, *all) = (*count + 1, joined(*all, &like));
+            let (is_often, all) = (*count >= OFTEN, *all);
+            let Some(sums) = self.sums_of(&what, &all, is_often, now_ns) else { continue };
             if self.once.remove(&name) {
                 self.name(name, &like, sums, session);
             } else {
@@ -224,16 +222,23 @@ impl Repeats {
         }
     }
 
-    /// The sums of what has these in common; they may be new ones, of those like a request.
-    fn sums_of(&mut self, what: &InCommon, new: Option<&Request>, now_ns: i64) -> Option<usize> {
+    /// The sums of what has these in common, for which a request stands; they are new ones where it
+    /// comes often.
+    fn sums_of(
+        &mut self,
+        what: &InCommon,
+        like: &Request,
+        is_often: bool,
+        now_ns: i64,
+    ) -> Option<usize> {
         let is_its =
             |of: &Option<Together>| of.as_ref().is_some_and(|of| !of.is_left && of.what == *what);
         if let Some(known) = self.together.iter().position(is_its) {
+            self.together[known].iter_mut().for_each(|of| of.like = joined(of.like, like));
             return Some(known);
         }
-        let free = self.together.iter().position(Option::is_none)?;
-        let like = *new?;
-        let (what, other_pids) = (*what, Vec::new());
+        let free = self.together.iter().position(Option::is_none).filter(|_| is_often)?;
+        let (what, like, other_pids) = (*what, *like, Vec::new());
         let new = Together { what, like, other_pids, last_ns: now_ns, is_left: false };
         self.together[free] = Some(new);
         Some(free)
@@ -250,6 +255,18 @@ impl Repeats {
     }
 }
 
+/// What stands for two requests that are summed up together: which file they are of is known if it
+/// is the same one.
+fn joined(like: Request, other: &Request) -> Request {
+    let is_same = like.file == other.file;
+    let of_several = |FileKey { kind, number }: FileKey| FileKey {
+        kind,
+        number: FileNumber { file_system: number.file_system, ..FileNumber::default() },
+    };
+    let file = like.file.map(|file| if is_same { file } else { of_several(file) });
+    Request { file, ..like }
+}
+
 impl Together {
     fn has(&self, pid: u32) -> bool {
         self.like.pid == Some(pid) || self.other_pids.contains(&pid)
@@ -261,5 +278,28 @@ impl Together {
         let (like, other_pids) = (self.like, self.other_pids.clone());
         let times = Many { like, other_pids, from_ns, until_ns, ..Many::default() };
         Many { bytes, admission_ns, queue_ns, responses, busy, ..times }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::FileKind;
+
+    #[test]
+    fn requests_of_several_files_that_are_summed_up_together_are_of_none_of_them() {
+        let of = |inode| {
+            let number = FileNumber { file_system: 8, inode, generation: 1 };
+            let file = Some(FileKey { kind: FileKind::Regular, number });
+            Request { pid: Some(inode as u32), file, ..Request::default() }
+        };
+        assert_eq!(joined(of(5), &of(5)), of(5));
+        let both = joined(of(5), &of(6));
+        let number = FileNumber { file_system: 8, ..FileNumber::default() };
+        let file = Some(FileKey { kind: FileKind::Regular, number });
+        assert_eq!(both, Request { file, ..of(5) });
+        assert_eq!(joined(both, &of(5)), both, "from then on");
+        let none = Request { file: None, ..of(5) };
+        assert_eq!(joined(none, &none), none);
     }
 }

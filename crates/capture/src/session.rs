@@ -555,6 +555,9 @@ impl<'a> Session<'a> {
     /// Out of the kernel for good.
     pub fn end(mut self) -> Ended {
         self.pause();
+        if let (Some(witness), Some(quick)) = (&self.witness, &self.quick) {
+            witness.borrow_mut().add_sums(quick.sums().by_file());
+        }
         let durable = self.intake.take_durable();
         let (mut provenance, commands, refused) = self.intake.end(self.refused);
         let context = self.witness.map(|witness| witness.take().conclude(durable));

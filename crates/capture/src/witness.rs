@@ -24,7 +24,7 @@ use model::heaviest::Heaviest;
 use model::record::{
     Call, Commands, Context, FileKind, FileNumber, NamedFile, Process, Request, Wait,
 };
-use requested::Requested;
+pub(super) use requested::Requested;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 use trace::intake::{Durable, SeenThread, ToldName};

@@ -8,6 +8,7 @@
 
 use super::bulk::{self, Written};
 use super::families::Families;
+use super::guessed::Guessed;
 use super::instance::{Instances, role_of};
 use super::names::without_segment;
 use super::role::{of_process, role};
@@ -15,7 +16,7 @@ use crate::selection::Who;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use indexmap::IndexMap;
 use model::record::{
-    Commands, Context, FileKey, FileKind, FileNumber, Flags, NamedFile, Op, Process, Request,
+    Call, Commands, Context, FileKey, FileKind, FileNumber, Flags, Op, Process, Request,
 };
 use model::role_name::is_of_kernel;
 use std::collections::BTreeSet;
@@ -57,9 +58,19 @@ impl<K: Copy + Eq + Hash> Learned<K> {
         }
     }
 
-    fn learn_first(&mut self, key: K, role: RoleId) {
-        if self.get(&key).is_none() {
+    /// Whether that was news.
+    fn learn_first(&mut self, key: K, role: RoleId) -> bool {
+        let is_new = self.get(&key).is_none();
+        if is_new {
             self.learn(key, role);
+        }
+        is_new
+    }
+
+    /// Of more than these, what was not learned since they were as many is forgotten.
+    fn forget_beyond(&mut self, most: usize) {
+        if self.since.len() > most {
+            self.before = Arc::new(std::mem::take(&mut self.since));
         }
     }
 
@@ -79,6 +90,8 @@ struct Role {
     /// The cgroup of its processes: none where they are of several, or it is not told; nothing
     /// where no process is known.
     cgroup: Option<Option<String>>,
+    /// When it became a file's owner last, as the number of that among all; 0: never.
+    owned: u64,
 }
 
 impl Role {
@@ -104,6 +117,10 @@ pub struct Actors {
     writers: Learned<FileNumber>,
     /// Files that their owner writes in bulk beside his commits, and the role that this is.
     bulk: Arc<HashMap<FileNumber, (RoleId, RoleId)>>,
+    /// Owners that were only known by their threads' names then.
+    guessed: Guessed,
+    /// How often somebody became an owner.
+    owned: u64,
     /// The last thread that was looked up: they come in runs.
     last: Option<(u32, RoleId)>,
     /// Those of requests that tell neither thread nor command.
@@ -136,7 +153,7 @@ impl Actors {
             let writers = file.writers.iter().rev();
             let mut roles = writers.filter_map(|pid| actors.threads.get(&(*pid as u32)));
             if let Some(role) = roles.next() {
-                actors.change(file.number(), role);
+                actors.writers.learn(file.number(), role);
             }
         }
         actors.find_bulk(context);
@@ -145,28 +162,47 @@ impl Actors {
 
     /// Finds what is written in bulk beside commits.
     fn find_bulk(&mut self, context: &Context) {
-        let mut all: HashMap<FileNumber, (RoleId, Written)> = HashMap::new();
+        let mut written: HashMap<FileNumber, Written> = HashMap::new();
+        let mut paths: HashMap<FileNumber, &str> = HashMap::new();
         for file in &context.files {
-            let (number, bytes) = (file.number(), file.written_bytes);
-            if let Some((role, bytes)) = self.owner(&number).zip(bytes) {
-                all.insert(number, (role, Written { bytes, calls: 0 }));
-            }
+            let number = file.number();
+            paths.extend(file.path.as_deref().map(|path| (number, path)));
+            let bytes = file.written_bytes;
+            written.extend(bytes.map(|bytes| (number, Written { bytes, calls: 0 })));
         }
         for call in &context.calls {
-            if let Some((_, file)) = all.get_mut(&call.file()) {
-                file.calls += 1;
-            }
+            written.get_mut(&call.file()).into_iter().for_each(|file| file.calls += 1);
         }
+        let path = |file: FileNumber| paths.get(&file).map(|path| (*path).to_owned());
+        let found = self.bulk_among(written.into_iter(), &path);
+        let found: Vec<FileNumber> = found.into_iter().map(|(file, _)| file).collect();
+        self.learn_bulk(&found);
+    }
+
+    /// The files that their owners write in bulk beside commits, with these, of files that were
+    /// written so.
+    pub(crate) fn bulk_among(
+        &self,
+        written: impl Iterator<Item = (FileNumber, Written)>,
+        path: &dyn Fn(FileNumber) -> Option<String>,
+    ) -> Vec<(FileNumber, RoleId)> {
+        let owned = |(file, of): (FileNumber, Written)| Some((file, (self.owner(&file)?, of)));
+        let mut all: HashMap<FileNumber, (RoleId, Written)> = written.filter_map(owned).collect();
+        bulk::retain_candidates(&mut all);
         // The segments of a log are one file: in a storm each has fewer calls.
-        let segments = |file: &NamedFile| {
-            let role = all.get(&file.number())?.0;
-            Some((file.number(), (role, without_segment(file.path.as_deref()?))))
-        };
-        let named: HashMap<FileNumber, (RoleId, String)> =
-            context.files.iter().filter_map(segments).collect();
+        let segments = all
+            .iter()
+            .filter_map(|(file, (role, _))| Some((*file, (*role, without_segment(&path(*file)?)))));
+        let named: HashMap<FileNumber, (RoleId, String)> = segments.collect();
         bulk::unite(&mut all, &named);
-        let found: Vec<(FileNumber, RoleId)> = bulk::files(&all).collect();
-        let bulk = found.into_iter().map(|(file, role)| (file, (role, self.bulk_of(role))));
+        bulk::files(&all).collect()
+    }
+
+    /// These files, and no others, are written by their owners in bulk beside commits.
+    pub(crate) fn learn_bulk(&mut self, files: &[FileNumber]) {
+        let owned = files.iter().filter_map(|file| Some((*file, self.owner(file)?)));
+        let owned: Vec<(FileNumber, RoleId)> = owned.collect();
+        let bulk = owned.into_iter().map(|(file, role)| (file, (role, self.bulk_of(role))));
         self.bulk = Arc::new(bulk.collect());
     }
 
@@ -181,11 +217,6 @@ impl Actors {
             of.cgroup = cgroup;
         }
         bulk
-    }
-
-    /// Bulk writes are their program's from now on.
-    pub(crate) fn forget_bulk(&mut self) {
-        self.bulk = Arc::default();
     }
 
     /// Whose it is what a role does to a file's data: its bulk writes are a role of their own.
@@ -227,47 +258,107 @@ impl Actors {
         if let Some((_, role)) = self.names.get_index_mut(number.0.into()) {
             role.is_in(process.unit.as_ref());
         }
-        self.threads.learn(process.pid as u32, number);
+        let pid = process.pid as u32;
+        self.threads.learn(pid, number);
+        // What it did while only its name was known, it did as what it is.
+        let (guess, files) = self.guessed.take(pid).unwrap_or((number, Vec::new()));
+        for file in files {
+            for owners in [&mut self.owners, &mut self.writers] {
+                if owners.get(&file) == Some(guess) {
+                    owners.learn(file, number);
+                }
+            }
+        }
         self.last = None;
         Some(number)
     }
 
-    /// Somebody calls for a file's durability: he is its owner.
-    pub fn own(&mut self, file: FileNumber, role: RoleId) {
+    /// A thread calls for a file's durability: its role is the owner.
+    pub fn own(&mut self, file: FileNumber, pid: u32, command: &str) {
+        let role = self.of_thread(pid, || command.to_owned());
         self.owners.learn(file, role);
+        self.note_owner(file, Some(pid), role);
     }
 
-    /// Somebody changes a file's data: if nobody calls for it, it is his.
-    pub fn change(&mut self, file: FileNumber, role: RoleId) {
+    /// A thread changes a file's data: if nobody calls for it, it is its role's.
+    pub fn change(&mut self, file: FileNumber, pid: u32, command: &str) {
+        let role = self.of_thread(pid, || command.to_owned());
         self.writers.learn(file, role);
+        self.note_owner(file, Some(pid), role);
+    }
+
+    fn note_owner(&mut self, file: FileNumber, pid: Option<u32>, role: RoleId) {
+        self.owned += 1;
+        if let Some((_, of)) = self.names.get_index_mut(role.0.into()) {
+            of.owned = self.owned;
+        }
+        pid.into_iter().for_each(|pid| self.guessed.note(pid, file));
     }
 
     fn owner(&self, file: &FileNumber) -> Option<RoleId> {
         self.owners.get(file).or_else(|| self.writers.get(file))
     }
 
-    /// Learns whose files are whose from another one, with the names that their owners have there.
+    /// Learns whose files are whose from another one, with the names that their owners have there,
+    /// and which are written in bulk.
     pub fn learn_owners(&mut self, from: &Self) {
+        self.learn_owners_of(from, &|_| true);
+    }
+
+    fn learn_owners_of(&mut self, from: &Self, is_wanted: &dyn Fn(RoleId) -> bool) {
         let mut roles: HashMap<RoleId, RoleId> = HashMap::new();
         let mut learn = |known: &Learned<FileNumber>| {
             let all = known.before.iter().chain(&known.since);
+            let is_last = |(file, role): &(&FileNumber, &RoleId)| known.get(file) == Some(**role);
             let mut learned = Learned::default();
-            for (file, role) in all {
-                let role = *roles
-                    .entry(*role)
-                    .or_insert_with(|| self.number(from.name(*role), from.is_kernel(*role)));
+            for (file, role) in all.filter(is_last).filter(|(_, role)| is_wanted(**role)) {
+                let role = *roles.entry(*role).or_insert_with(|| self.number_as(from, *role));
                 learned.learn(*file, role);
             }
             learned
         };
         let (owners, writers) = (learn(&from.owners), learn(&from.writers));
         (self.owners, self.writers) = (owners, writers);
+        self.owned = self.owned.max(from.owned);
+        self.guessed = from.guessed.with_roles(|role| roles.get(&role).copied());
+        let mut bulk: Vec<FileNumber> = from.bulk.keys().copied().collect();
+        bulk.sort_unstable();
+        self.learn_bulk(&bulk);
+    }
+
+    /// The number here of a role that owns files there.
+    fn number_as(&mut self, from: &Self, role: RoleId) -> RoleId {
+        let number = self.number(from.name(role), from.is_kernel(role));
+        let owned = from.names.get_index(role.0.into()).map_or(0, |(_, of)| of.owned);
+        if let Some((_, of)) = self.names.get_index_mut(number.0.into()) {
+            of.owned = of.owned.max(owned);
+        }
+        number
+    }
+
+    /// The same with room for more roles: those of these processes, and of the owners of files
+    /// those that became one last.
+    #[must_use]
+    pub fn with_room<'p>(&self, processes: impl Iterator<Item = &'p Process> + Clone) -> Self {
+        let mut actors = Self::new(&Context::default(), None);
+        actors.learn_all(processes);
+        let all = self.names.iter().enumerate().filter(|(_, (name, _))| *name != OTHERS);
+        let mut last: Vec<(bool, u64, RoleId)> = all
+            .filter(|(_, (_, of))| of.owned > 0)
+            .map(|(n, (name, of))| (actors.names.contains_key(name), of.owned, RoleId(n as u16)))
+            .collect();
+        last.sort_unstable_by(|a, b| b.cmp(a));
+        let room = MOST / 2;
+        let wanted: BTreeSet<RoleId> = last.iter().take(room).map(|(.., role)| *role).collect();
+        actors.learn_owners_of(self, &|role| wanted.contains(&role));
+        actors
     }
 
     /// Forgets threads that are gone: their numbers will be others'.
     pub fn forget_threads(&mut self, gone: &[u32]) {
         for pid in gone {
             self.threads.since.remove(pid);
+            self.guessed.take(*pid);
         }
         self.last = None;
     }
@@ -282,13 +373,11 @@ impl Actors {
         self.name(role) == OTHERS
     }
 
-    /// Forgets whose files are whose, if these are more: those in use turn up again.
+    /// Remembers the owners of so many files at the least, those that were learned last, and of
+    /// twice as many at the most.
     pub fn forget_owners_beyond(&mut self, most: usize) {
-        for owners in [&mut self.owners, &mut self.writers] {
-            if owners.since.len() > most {
-                *owners = Learned::default();
-            }
-        }
+        self.owners.forget_beyond(most);
+        self.writers.forget_beyond(most);
     }
 
     /// The role that a process has, or shares with those of its purpose.
@@ -320,12 +409,18 @@ impl Actors {
     }
 
     fn number(&mut self, name: &str, is_kernel: bool) -> RoleId {
-        let name = if self.names.len() < MOST { name } else { OTHERS };
+        let has_room = self.names.len() < MOST || self.names.contains_key(name);
+        let name = if has_room { name } else { OTHERS };
         let number = self.names.get_index_of(name).unwrap_or_else(|| {
             let is_kernel = is_kernel || is_of_kernel(name);
-            self.names.insert_full(name.to_owned(), Role { is_kernel, cgroup: None }).0
+            self.names.insert_full(name.to_owned(), Role { is_kernel, ..Role::default() }).0
         });
         RoleId(number as u16)
+    }
+
+    /// The role of a name.
+    pub(crate) fn of_name(&mut self, name: &str) -> RoleId {
+        self.number(name, false)
     }
 
     /// What all roles are called, in the order of their numbers.
@@ -361,11 +456,18 @@ impl Actors {
                 let process = Process { pid: pid.into(), command, ..Process::default() };
                 let number = self.of_process(&process, false);
                 self.threads.learn(pid, number);
+                self.guessed.guess(pid, number);
                 number
             }
         };
         self.last = Some((pid, role));
         role
+    }
+
+    /// The role of a call: of its thread, or of its bulk writes.
+    pub(crate) fn of_call(&mut self, call: &Call) -> RoleId {
+        let role = self.of_thread(call.pid as u32, || call.command.clone());
+        self.of_work(role, &call.file())
     }
 
     /// The role of a thread of which something is known.
@@ -415,7 +517,9 @@ impl Actors {
         match self.is_kernel(role) {
             true => self.of_work(self.owner(&number).unwrap_or(role), &number),
             false if row.op == Op::Write => {
-                self.writers.learn_first(number, role);
+                if self.writers.learn_first(number, role) {
+                    self.note_owner(number, row.pid, role);
+                }
                 self.of_work(role, &number)
             }
             false => role,
@@ -445,125 +549,4 @@ fn of_origin(row: &Request) -> Origin {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use model::record::{Call, NamedFile};
-
-    #[test]
-    fn of_ever_more_threads_the_first_are_remembered() {
-        let mut threads = Learned::default();
-        for pid in 0..LEARNED_MOST as u32 + 9 {
-            threads.learn_first(pid, RoleId(1));
-        }
-        assert_eq!(threads.since.len(), LEARNED_MOST);
-        threads.learn(0, RoleId(2));
-        threads.learn_first(0, RoleId(3));
-        assert_eq!(threads.get(&0), Some(RoleId(2)));
-        assert_eq!(threads.get(&(LEARNED_MOST as u32)), None);
-    }
-
-    #[test]
-    fn threads_of_a_name_of_their_own_have_a_role_of_it() {
-        let of = |thread: Option<&str>| {
-            let thread = thread.map(str::to_owned);
-            role_of(&Process { thread, ..process(9, Some("db_bench --x"), "db_bench") })
-        };
-        assert_eq!(of(None), "db_bench");
-        assert_eq!(of(Some("rocksdb:low")), "db_bench: rocksdb:low");
-        assert_eq!(of(Some("worker-12")), "db_bench: worker");
-        assert_eq!(of(Some("lbolt-job-write")), "writer", "what runs it says nothing more");
-    }
-
-    fn process(pid: u64, title: Option<&str>, command: &str) -> Process {
-        let (command, title) = (command.to_owned(), title.map(str::to_owned));
-        Process { pid, process: Some(pid), command, title, ..Process::default() }
-    }
-
-    #[test]
-    fn a_role_is_of_the_cgroup_that_all_its_processes_are_in() {
-        let mut actors = Actors::new(&Context::default(), None);
-        let mut learn = |pid, title, unit: Option<&str>| {
-            let unit = unit.map(str::to_owned);
-            actors.learn(&Process { unit, ..process(pid, Some(title), title) });
-            actors.cgroup(title).map(str::to_owned)
-        };
-        let shop = Some("/shop.service");
-        assert_eq!(learn(1, "cron", None), None);
-        assert_eq!(learn(2, "redis", shop).as_deref(), shop);
-        assert_eq!(learn(3, "redis", shop).as_deref(), shop);
-        assert_eq!(learn(4, "redis", Some("/b")), None, "of two");
-        assert_eq!(learn(5, "redis", Some("/b")), None);
-        assert_eq!(learn(6, "cron", shop), None, "of the root, too");
-        assert_eq!(actors.cgroup("nobody"), None);
-    }
-
-    #[test]
-    fn the_kernel_writes_for_the_owner_of_the_file() {
-        let context = Context {
-            processes: vec![
-                process(7, None, "kworker/u8:1-flush-7:0"),
-                process(8, Some("postgres: checkpointer"), "postgres"),
-                process(9, Some("dd of=x"), "dd"),
-            ],
-            calls: vec![Call { file_system: 1, inode: 20, pid: 8, ..Call::default() }],
-            files: vec![NamedFile {
-                file_system: 1,
-                inode: 30,
-                writers: vec![9],
-                ..NamedFile::default()
-            }],
-            ..Context::default()
-        };
-        let mut actors = Actors::new(&context, None);
-        let mut commands = Commands::default();
-        let command = Some(commands.number(b"gzip"));
-        let mut name = |pid, kind, inode| {
-            let file =
-                Some(FileKey { kind, number: FileNumber { file_system: 1, inode, generation: 0 } });
-            let row =
-                Request { op: Op::Write, pid: Some(pid), command, file, ..Request::default() };
-            let role = actors.of_request(&row, &commands);
-            actors.name(role).to_owned()
-        };
-        assert_eq!(name(7, FileKind::Regular, 20), "postgres: checkpointer");
-        assert_eq!(name(7, FileKind::Regular, 30), "dd");
-        assert_eq!(name(7, FileKind::Regular, 40), "kernel writeback");
-        assert_eq!(name(55, FileKind::Regular, 40), "gzip");
-        assert_eq!(name(7, FileKind::Regular, 40), "gzip", "who wrote it himself owns it");
-        assert_eq!(name(9, FileKind::Regular, 20), "dd", "what he does himself is his");
-        assert_eq!(name(8, FileKind::Journal, 0), "journal");
-    }
-
-    #[test]
-    fn who_changed_a_file_owns_it_when_he_is_gone_and_until_somebody_calls_for_it() {
-        let mut actors = Actors::new(&Context::default(), None);
-        actors.learn(&process(7, None, "kworker/u8:1-flush-7:0"));
-        actors.learn(&process(9, Some("cp a b"), "cp"));
-        let number = FileNumber { file_system: 1, inode: 20, generation: 0 };
-        let owner = |actors: &mut Actors| {
-            let file = Some(FileKey { kind: FileKind::Regular, number });
-            let row = Request { op: Op::Write, pid: Some(7), file, ..Request::default() };
-            let role = actors.of_request(&row, &Commands::default());
-            actors.name(role).to_owned()
-        };
-        assert_eq!(owner(&mut actors), "kernel writeback");
-        let cp = actors.of_thread(9, String::new);
-        actors.change(number, cp);
-        actors.forget_threads(&[9]);
-        assert_eq!(owner(&mut actors), "cp");
-        // Another one, with numbers of its own.
-        let mut later = Actors::new(&Context::default(), None);
-        later.learn(&process(11, Some("redis"), "redis"));
-        later.learn(&process(7, None, "kworker/u8:1-flush-7:0"));
-        later.learn_owners(&actors);
-        assert_eq!(owner(&mut later), "cp");
-        let redis = later.of_thread(11, String::new);
-        later.own(number, redis);
-        assert_eq!(owner(&mut later), "redis");
-        let gzip = later.of_thread(12, || "gzip".to_owned());
-        later.change(number, gzip);
-        assert_eq!(owner(&mut later), "redis", "who calls for it, whoever changes it");
-        later.forget_owners_beyond(0);
-        assert_eq!(owner(&mut later), "kernel writeback");
-    }
-}
+mod tests;

@@ -39,8 +39,7 @@ impl Ledger {
         let pid = call.pid as u32;
         let (begin_ns, end_ns) = (call.begin_ns, call.end_ns.unwrap_or(call.begin_ns));
         let (kind, file_system, file) = (Kind::Call(call.kind), call.file_system, call.file());
-        let role = self.actors.of_thread(pid, || call.command.clone());
-        let role = self.actors.of_work(role, &file);
+        let role = self.actors.of_call(call);
         let in_call = self.in_call.entry(pid).or_insert((end_ns, number));
         *in_call = (*in_call).max((end_ns, number));
         if let Some(device) = self.home(file_system) {

@@ -8,6 +8,9 @@
 //!
 //! Segments of one log are one file here: in a storm each has fewer and larger commits.
 //!
+//! Of requests that only have sums (`record --slower-than`), those of several files are of none of
+//! them: less may be known of a file than was written.
+//!
 //! Non-goals: which thread it is: what it writes, the kernel and other threads send on.
 
 use super::RoleId;
@@ -63,6 +66,17 @@ pub(crate) fn unite(
     for (number, (_, file)) in all {
         *file = named.get(number).and_then(|name| sums.get(name)).copied().unwrap_or(*file);
     }
+}
+
+/// Leaves the files of those out who have too little of all of them to do both.
+pub(crate) fn retain_candidates(all: &mut HashMap<FileNumber, (RoleId, Written)>) {
+    let mut sums: HashMap<RoleId, Written> = HashMap::new();
+    for (role, file) in all.values() {
+        let sum = sums.entry(*role).or_default();
+        (sum.bytes, sum.calls) = (sum.bytes + file.bytes, sum.calls + file.calls);
+    }
+    let has_both = |of: &Written| of.bytes >= BULK && of.calls >= COMMITS;
+    all.retain(|_, (role, _)| sums.get(&*role).is_some_and(has_both));
 }
 
 /// The files that their owners write in bulk beside commits, with these.

@@ -15,7 +15,11 @@
 //!
 //! Limits: pages that were evicted by writes, or longer ago, or by nobody that the trace shows are
 //! lost to nobody. Of a request of several pages the first one tells. Of what is read ahead for
-//! 1 ms or longer, what its thread waited for is counted. The watch does not tell of it.
+//! 1 ms or longer, what its thread waited for is counted.
+//!
+//! The watch looks at each minute as it goes on, by its spans that are over, and knows calm and who
+//! filled memory of the ten minutes before, and nothing of what is to come. A minute of a trace
+//! that is rolled up by itself tells none.
 //!
 //! Non-goals: reads that take longer than in calm, which are lost as such (`super::blame`).
 
@@ -26,7 +30,7 @@ use crate::merge::{Merge, merged};
 use analyze::statistics::NORMAL_95;
 use model::record::{Flags, Op, Request};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// A span, and how many of them a minute has.
 const SPAN_NS: i64 = 5_000_000_000;
@@ -59,6 +63,14 @@ pub(crate) struct Evicted {
     again: BTreeMap<Reader, BTreeMap<i64, Again>>,
 }
 
+/// The same of a time that is over, with its begin and the names of its roles.
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) time_ns: Range<i64>,
+    evicted: Evicted,
+    names: BTreeMap<RoleId, String>,
+}
+
 /// What a reader lost to whom.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CacheLoss {
@@ -71,6 +83,17 @@ pub(crate) struct CacheLoss {
     pub(crate) high_ns: f64,
     /// How many of its waits that is.
     pub(crate) count: f64,
+}
+
+/// The spans of a time.
+fn spans(time_ns: &Range<i64>) -> RangeInclusive<i64> {
+    time_ns.start.div_euclid(SPAN_NS)..=time_ns.end.saturating_sub(1).div_euclid(SPAN_NS)
+}
+
+/// The whole spans that end in a time.
+fn ended(time_ns: &Range<i64>) -> Range<i64> {
+    let begin_ns = |ns: i64| ns.div_euclid(SPAN_NS) * SPAN_NS;
+    begin_ns(time_ns.start)..begin_ns(time_ns.end)
 }
 
 impl CacheLoss {
@@ -162,6 +185,56 @@ impl Evicted {
         }
     }
 
+    /// Whether anything was read again.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.again.is_empty()
+    }
+
+    /// What a later time is held against.
+    pub(crate) fn past(&self, time_ns: Range<i64>, name: &dyn Fn(RoleId) -> String) -> Past {
+        let roles = self.read_bytes.keys().map(|(_, role)| *role);
+        let roles = roles.chain(self.again.keys().map(|(_, role)| *role));
+        let names = roles.map(|role| (role, name(role))).collect();
+        Past { time_ns, evicted: self.clone(), names }
+    }
+
+    /// The same with what was before; `number` is that of a role by its name.
+    pub(crate) fn behind(&self, past: &[&Past], mut number: impl FnMut(&str) -> RoleId) -> Self {
+        let mut all = self.clone();
+        for Past { evicted, names, .. } in past {
+            let numbers: BTreeMap<RoleId, RoleId> =
+                names.iter().map(|(role, name)| (*role, number(name))).collect();
+            let number = |role: RoleId| numbers.get(&role).copied().unwrap_or(role);
+            all.merge(evicted.clone(), &number);
+        }
+        all
+    }
+
+    /// What everybody read again in the spans that end in a time.
+    pub(crate) fn again_in(&self, time_ns: &Range<i64>) -> impl Iterator<Item = (Reader, Again)> {
+        let spans = spans(&ended(time_ns));
+        let sum = move |again: &BTreeMap<i64, Again>| {
+            let mut sum = Again::default();
+            let of_time = again.iter().filter(|(span, _)| spans.contains(*span));
+            of_time.for_each(|(_, of)| sum.merge(*of));
+            sum
+        };
+        let all = self.again.iter().map(move |(reader, again)| (*reader, sum(again)));
+        all.filter(|(_, sum)| sum.count > 0)
+    }
+
+    /// What everybody lost of the spans that end in a time, held against those since an earlier
+    /// moment.
+    pub(crate) fn losses_in(
+        &self,
+        time_ns: &Range<i64>,
+        since_ns: i64,
+        is_left: &dyn Fn(Reader) -> f64,
+    ) -> Vec<CacheLoss> {
+        let ended = ended(time_ns);
+        self.all_losses(&ended, &(since_ns.min(ended.start)..ended.end), is_left)
+    }
+
     /// What everybody lost of a time. `is_left` is which part of a reader's reads was not lost
     /// already, by having taken longer than in calm.
     pub(crate) fn losses(
@@ -169,10 +242,20 @@ impl Evicted {
         time_ns: &Range<i64>,
         is_left: &dyn Fn(Reader) -> f64,
     ) -> Vec<CacheLoss> {
+        self.all_losses(time_ns, time_ns, is_left)
+    }
+
+    fn all_losses(
+        &self,
+        time_ns: &Range<i64>,
+        known_ns: &Range<i64>,
+        is_left: &dyn Fn(Reader) -> f64,
+    ) -> Vec<CacheLoss> {
+        let times = (spans(time_ns), spans(known_ns));
         let readers = self.again.iter();
         readers
             .flat_map(|(reader, again)| {
-                self.lost_by(*reader, again, time_ns, is_left(*reader).clamp(0.0, 1.0))
+                self.lost_by(*reader, again, &times, is_left(*reader).clamp(0.0, 1.0))
             })
             .collect()
     }
@@ -181,19 +264,19 @@ impl Evicted {
         &self,
         reader: Reader,
         again: &BTreeMap<i64, Again>,
-        time_ns: &Range<i64>,
+        (time, known): &(RangeInclusive<i64>, RangeInclusive<i64>),
         left: f64,
     ) -> Vec<CacheLoss> {
-        let spans =
-            time_ns.start.div_euclid(SPAN_NS)..=time_ns.end.saturating_sub(1).div_euclid(SPAN_NS);
         let took_ns = |span: i64| again.get(&span).map_or(0.0, |of| of.sum_ns as f64);
         let mut calm_ns: Vec<f64> = Vec::new();
         let mut hit: Vec<(f64, Filled)> = Vec::new();
-        for span in spans {
+        for span in known.clone() {
             let filled = self.filled(span, reader.1);
             match filled.is_calm() {
                 true => calm_ns.push(took_ns(span)),
-                false if filled.is_by_others() => hit.push((took_ns(span), filled)),
+                false if filled.is_by_others() && time.contains(&span) => {
+                    hit.push((took_ns(span), filled));
+                }
                 false => {}
             }
         }
@@ -216,7 +299,8 @@ impl Evicted {
             }
         }
         let mut all = Again::default();
-        again.values().for_each(|of| all.merge(*of));
+        let of_time = again.iter().filter(|(span, _)| time.contains(*span));
+        of_time.for_each(|(_, of)| all.merge(*of));
         let lost = sums.into_iter().filter(|(_, sum)| sum.sure_ns > 0.0 && left > 0.0);
         lost.map(|(cause, sum)| {
             // As many spans in calm, by chance, with the comparison's own error.

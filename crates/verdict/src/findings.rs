@@ -332,12 +332,15 @@ impl Verdict {
         let found = |name, value| Finding::new(&subject, name, value, waits.count, COUNTED);
         let (count, sum_ns) = (waits.count as f64, waits.sum_ns as f64);
         let calm = found("calm_mean_ns", waits.calm_mean_ns());
+        // Of some it may only be known how long they took together.
+        let times = Some(&waits.times).filter(|times| times.count() >= waits.count);
+        let p99_ns = times.and_then(|times| times.quantile_ns(0.99));
         let mut findings = vec![
             found("waits_count", Some(count)),
             found("waited_ns", Some(sum_ns)),
             found("waited_mean_ns", Some(sum_ns / count)),
-            found("waited_p99_ns", waits.times.quantile_ns(0.99).map(|ns| ns as f64)),
-            found("waited_max_ns", Some(waits.times.max_ns() as f64)),
+            found("waited_p99_ns", p99_ns.map(|ns| ns as f64)),
+            found("waited_max_ns", times.map(|times| times.max_ns() as f64)),
             Finding { count: waits.calm_count, ..calm },
         ];
         let compared = waits.compared_mean_ns().map(|ns| found("compared_mean_ns", Some(ns)));

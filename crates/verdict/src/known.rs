@@ -198,13 +198,6 @@ impl Known {
         Self { of_files: false, ..self }
     }
 
-    /// The same, where bulk writes are their program's, as a watch has them.
-    #[must_use]
-    pub fn without_bulk(mut self) -> Self {
-        self.actors.forget_bulk();
-        self
-    }
-
     /// Where file systems lie, of which calls are known: to be found before the first span.
     pub fn homes(&mut self) -> &mut Homes {
         &mut self.homes

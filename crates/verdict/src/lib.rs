@@ -12,6 +12,7 @@
 //! - `families`: jobs of many short commands.
 //! - `instance`: which of several instances of one program a process is of.
 //! - `actors`: whose request it is.
+//! - `guessed`: owners of files that only their threads' names tell.
 //! - `bulk`: bulk writes of a program beside its commits.
 //! - `intervals`: calls and waits, by their begins.
 //! - `places`: on which device a wait is.
@@ -72,6 +73,7 @@ mod families;
 mod files;
 mod findings;
 pub mod fleet;
+mod guessed;
 mod held;
 pub mod history;
 mod holders;
@@ -534,7 +536,7 @@ impl Ledger {
         let known = Arc::clone(&self.known);
         steps.served(&calls, &known.commits, &is_within, |call| {
             let device = self.home(call.file_system)?;
-            let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
+            let role = self.actors.of_call(call);
             let is_selected = self.time_ns.contains(&call.begin_ns);
             is_selected.then_some(Victim { role, kind: Kind::Call(call.kind), device })
         })

@@ -4,11 +4,12 @@
 //! Non-goals: what is published of a whole trace (`super::findings`).
 
 use super::blame::blame;
+use super::evicted::{Past, Reader};
 use super::sums::{Cause, Storm};
 use super::waits::Kind;
 use super::{Device, Ledger, RoleId};
 use model::circumstance::Circumstance;
-use model::record::{Call, CpuTime, CpuUse, FileNumber, JournalUse, Process, Wait};
+use model::record::{Call, CpuTime, CpuUse, EVICTED_PAGE, FileNumber, JournalUse, Process, Wait};
 use std::collections::BTreeMap;
 
 /// All waits of a victim, for something, at a device.
@@ -61,16 +62,19 @@ impl Ledger {
 
     /// A thread, by number and name, changes a file's data.
     pub(crate) fn changed(&mut self, file: FileNumber, pid: u32, command: &str) {
-        let role = self.actors.of_thread(pid, || command.to_owned());
-        self.actors.change(file, role);
+        self.actors.change(file, pid, command);
+    }
+
+    /// These files, and no others, are written in bulk beside commits.
+    pub(crate) fn learn_bulk(&mut self, files: &[FileNumber]) {
+        self.actors.learn_bulk(files);
     }
 
     /// A call has ended, however long ago it began. One that comes after what was requested
     /// behind its begin lost nothing that could be told.
     pub(crate) fn call(&mut self, call: Call) {
         self.has_calls = true;
-        let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
-        self.actors.own(call.file(), role);
+        self.actors.own(call.file(), call.pid as u32, &call.command);
         if let (true, Some(end_ns)) = (self.time_ns.contains(&call.begin_ns), call.end_ns) {
             self.loaded_until_ns = self.loaded_until_ns.max(end_ns);
         }
@@ -156,5 +160,61 @@ impl Ledger {
             |of: &WaitsSoFar| Some((of.role.clone(), self.actors.cgroup(&of.role)?.to_owned()));
         let cgroups = waits.iter().filter_map(cgroup).collect();
         SoFar { losses: lost.collect(), cgroups, waits }
+    }
+
+    /// Whether pages were read again that had been evicted.
+    pub(crate) fn reads_again(&self) -> bool {
+        self.evicted.has_any()
+    }
+
+    /// What filled memory, for later spans.
+    pub(crate) fn past(&self) -> Past {
+        let name = |role: RoleId| self.actors.name(role).to_owned();
+        self.evicted.past(self.time_ns.clone(), &name)
+    }
+
+    /// Adds what was read again until a moment, and lost to who filled memory then or in the past.
+    pub(crate) fn add_evicted(&mut self, past: &[&Past], until_ns: i64, so_far: &mut SoFar) {
+        if !self.evicted.has_any() {
+            return;
+        }
+        let Self { actors, evicted, time_ns, .. } = self;
+        let all = evicted.behind(past, |name| actors.of_name(name));
+        let time_ns = time_ns.start..until_ns.min(time_ns.end).max(time_ns.start);
+        let since_ns = past.iter().map(|past| past.time_ns.start).min().unwrap_or(time_ns.start);
+        let name = |role: RoleId| actors.name(role).to_owned();
+        let read = Kind::Read.name(name);
+        let is_left = |(device, role): Reader| {
+            let of = (device, name(role), read.clone());
+            let lost = so_far.losses.iter().filter(|lost| lost.lost_ns > 0.0);
+            let lost =
+                lost.filter(|lost| of == (lost.device, lost.role.clone(), lost.wait.clone()));
+            let lost_ns: f64 = lost.map(|lost| lost.lost_ns).sum();
+            let mut waits = so_far.waits.iter();
+            let waits = waits.find(|w| of == (w.device, w.role.clone(), w.wait.clone()));
+            waits.map_or(0.0, |of| 1.0 - lost_ns / of.sum_ns.max(1) as f64)
+        };
+        let lost = all.losses_in(&time_ns, since_ns, &is_left).into_iter().map(|loss| LostSoFar {
+            device: loss.reader.0,
+            role: name(loss.reader.1),
+            wait: EVICTED_PAGE.to_owned(),
+            cause: Ok(name(loss.cause)),
+            count: loss.count,
+            lost_ns: loss.lost_ns,
+            half_ns: Some((loss.high_ns - loss.lost_ns).max(loss.lost_ns - loss.low_ns)),
+            storms: Vec::new(),
+        });
+        let lost: Vec<LostSoFar> = lost.collect();
+        let waits = all.again_in(&time_ns).map(|((device, role), of)| WaitsSoFar {
+            device,
+            role: name(role),
+            wait: EVICTED_PAGE.to_owned(),
+            count: of.count,
+            sum_ns: of.sum_ns,
+            calm_count: 0,
+            calm_ns: 0.0,
+        });
+        so_far.waits.extend(waits);
+        so_far.losses.extend(lost);
     }
 }

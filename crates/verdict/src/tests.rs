@@ -10,11 +10,13 @@ mod cut;
 pub(crate) mod deep;
 mod evicted;
 mod held;
+mod instances;
 mod layered;
 mod on_files;
 mod places;
 mod run_queue;
 mod selection;
+mod watched;
 
 const MS: i64 = 1_000_000;
 
@@ -197,32 +199,6 @@ fn reads_behind_a_neighbours_writes_are_his_doing_and_cost_what_they_cost() {
     assert!(begins.iter().zip(0..).all(|(at, n)| (at - (5.0 * f64::from(n) + 4.5)).abs() <= 0.1));
     let period = values(&findings, "affected_period_ns");
     assert!(matches!(period[..], [ns] if (ns / 5e9 - 1.0).abs() < 0.05), "{period:?}");
-}
-
-/// The same load, but both are backends of PostgreSQL, of a cluster each.
-#[test]
-fn one_instance_of_a_program_is_the_victim_of_another() {
-    let of = |clusters: [(u64, Option<&str>); 2]| {
-        let mut load = Load::with(&["postgres: app a [local]", "postgres: app b [local]"]);
-        load.reads(1, 20, |begin_ns| if is_in_burst(begin_ns) { 3 * MS } else { MS });
-        let bursts = (0..20 * 500).map(|n| n * 2 * MS).filter(|ns| is_in_burst(*ns));
-        bursts.for_each(|ns| load.request(2, Op::Write, ns, 2 * MS, 1 << 20));
-        for (process, (main, unit)) in load.context.processes.iter_mut().zip(clusters) {
-            (process.main_process, process.main_processes) = (Some(main), Some(2));
-            process.unit = unit.map(str::to_owned);
-        }
-        named(&load.findings())
-    };
-    let pair = |found: &[(String, String, f64)]| match found {
-        [(victim, cause, _)] => format!("{victim} behind {cause}"),
-        _ => format!("{found:?}"),
-    };
-    assert_eq!(of([(7, None), (7, None)]), [], "of one cluster nobody else is to blame");
-    let by_hand = pair(&of([(7, None), (8, None)]));
-    assert_eq!(by_hand, "postgres: backend (of 7) behind postgres: backend (of 8)");
-    let services = ["/s/postgresql@15-main.service", "/s/postgresql@16-main.service"];
-    let as_services = pair(&of([(7, Some(services[0])), (8, Some(services[1]))]));
-    assert_eq!(as_services, "postgres: backend (15-main) behind postgres: backend (16-main)");
 }
 
 #[test]

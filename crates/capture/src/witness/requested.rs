@@ -2,23 +2,38 @@
 //!
 //! Non-goals: of which files (`super::Witness`).
 
-use model::record::{Op, Request};
+use super::Witness;
+use model::record::{FileNumber, Op, Request};
 
 /// What was requested of a file, in bytes.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Requested {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Requested {
     pub(super) all: u64,
     pub(super) written: u64,
 }
 
 impl Requested {
     pub(super) fn of(row: &Request) -> Self {
-        let all = u64::from(row.length_bytes);
+        Self::like(row, row.length_bytes.into())
+    }
+
+    /// Of requests that are like one, of so many bytes together.
+    pub(crate) fn like(row: &Request, all: u64) -> Self {
         Self { all, written: if row.op == Op::Write && row.is_asked() { all } else { 0 } }
     }
 
-    pub(super) fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         self.all += more.all;
         self.written += more.written;
+    }
+}
+
+impl Witness {
+    /// What the kernel has summed up of files.
+    pub(crate) fn add_sums<'s>(
+        &mut self,
+        sums: impl Iterator<Item = (&'s FileNumber, &'s Requested)>,
+    ) {
+        sums.for_each(|(number, of)| self.files.add(*number, of.all).add(*of));
     }
 }

@@ -23,7 +23,7 @@ fn call(inode: u64, begin_ns: i64, took_ns: i64) -> Call {
 }
 
 /// From 15 to 21 s a table is rewritten, if it is, and commits take 30 ms instead of 2.
-fn database(rewrites: bool) -> Load {
+pub(super) fn database(rewrites: bool) -> Load {
     let mut load = Load::with(&["onedb", "onedb", "kworker"]);
     load.context.processes[2].title = None;
     load.context.processes[2].command = "kworker/u8:1-flush-8:0".to_owned();

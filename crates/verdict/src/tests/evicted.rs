@@ -3,7 +3,7 @@
 use super::*;
 
 /// The reads that tell that their page had been evicted begin in these seconds, one every 2 ms.
-fn reads_again(load: &mut Load, pid: u32, seconds: Range<i64>) {
+pub(super) fn reads_again(load: &mut Load, pid: u32, seconds: Range<i64>) {
     for number in seconds.start * 500..seconds.end * 500 {
         load.request(pid, Op::Read, number * 2 * MS, MS, 4096);
         load.rows.last_mut().unwrap().flags = Flags::REFAULTED;
@@ -11,7 +11,7 @@ fn reads_again(load: &mut Load, pid: u32, seconds: Range<i64>) {
 }
 
 /// 60 MiB are read in each of these seconds, or written, or read past the page cache.
-fn fills(load: &mut Load, pid: u32, op: Op, flags: Flags, seconds: Range<i64>) {
+pub(super) fn fills(load: &mut Load, pid: u32, op: Op, flags: Flags, seconds: Range<i64>) {
     for number in seconds.start * 60..seconds.end * 60 {
         load.request(pid, op, number * 1000 * MS / 60, MS / 10, 1 << 20);
         load.rows.last_mut().unwrap().flags = flags;
@@ -19,7 +19,7 @@ fn fills(load: &mut Load, pid: u32, op: Op, flags: Flags, seconds: Range<i64>) {
 }
 
 /// A minute of a shop, whose hot file is in memory as a rule, beside somebody.
-fn shop() -> Load {
+pub(super) fn shop() -> Load {
     let mut load = Load::with(&["shop", "backup", "writer"]);
     // Something goes on to the end.
     load.request(1, Op::Read, 59_990 * MS, MS, 4096);

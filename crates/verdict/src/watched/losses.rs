@@ -10,6 +10,7 @@ use super::OWNERS_MOST;
 use super::many::Many;
 use super::spans::{Span, Spans};
 use super::tally::Names;
+use crate::evicted::Past;
 use crate::{Actors, Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
 use analyze::statistics::NORMAL_95;
 use model::circumstance::Circumstance;
@@ -25,6 +26,8 @@ use std::sync::Arc;
 const LATE_NS: i64 = 60_000_000_000;
 /// Calls that are remembered for the spans to come.
 const CALLS_NS: i64 = 90_000_000_000;
+/// What filled memory for so long before is held against what is read again.
+const PAST_NS: i64 = 600_000_000_000;
 
 /// As much of a process's title as is remembered.
 const TITLE_CHARS: usize = 256;
@@ -105,6 +108,8 @@ struct Open {
 #[derive(Debug, Default)]
 pub struct Losses {
     open: VecDeque<Open>,
+    /// What filled memory in spans that are over.
+    past: VecDeque<Past>,
     /// The number of the next span for which there is no ledger yet.
     next: u64,
     processes: BTreeMap<u32, Process>,
@@ -162,15 +167,19 @@ impl Losses {
         for open in &mut self.open {
             open.ledger.changed(file, pid, command);
         }
-        let role = self.owners.of_thread(pid, || command.to_owned());
-        self.owners.change(file, role);
+        self.owners.change(file, pid, command);
+    }
+
+    /// These files, and no others, are written in bulk beside commits ([`super::Tally::new_bulk`]).
+    pub fn learn_bulk(&mut self, files: &[FileNumber]) {
+        self.owners.learn_bulk(files);
+        self.open.iter_mut().for_each(|open| open.ledger.learn_bulk(files));
     }
 
     /// A call has ended.
     pub fn call(&mut self, call: &Call) {
         self.has_calls = true;
-        let role = self.owners.of_thread(call.pid as u32, || call.command.clone());
-        self.owners.own(call.file(), role);
+        self.owners.own(call.file(), call.pid as u32, &call.command);
         for open in &mut self.open {
             open.ledger.call(call.clone());
         }
@@ -280,7 +289,9 @@ impl Losses {
     ) -> Vec<Rollup> {
         self.show_many(shown_ns, commands, spans);
         let mut rows = Vec::new();
-        for open in &mut self.open {
+        for at in 0..self.open.len() {
+            let (earlier, open) = self.open.make_contiguous().split_at_mut(at);
+            let Some(open) = open.first_mut() else { break };
             // A span may have ended early, or late: the clock was set, or drifts.
             if let Some(span) = spans.numbered(open.span.number) {
                 open.span = *span;
@@ -288,11 +299,16 @@ impl Losses {
             }
             if open.span.from_ns <= shown_ns {
                 let until_ns = shown_ns.min(open.span.until_ns + LATE_NS);
-                open.has_changed |= open.ledger.advance(until_ns);
-                rows.extend(open.changes(names));
+                open.has_changed |= open.ledger.advance(until_ns) || open.ledger.reads_again();
+                rows.extend(open.changes((&self.past, &*earlier), until_ns, names));
             }
         }
-        let_go(&mut self.open, |open| open.span.until_ns + LATE_NS < shown_ns);
+        let is_over = |open: &mut Open| open.span.until_ns + LATE_NS < shown_ns;
+        while let Some(over) = self.open.pop_front_if(is_over) {
+            self.past.push_back(over.ledger.past());
+        }
+        self.open.give_room_back();
+        let_go(&mut self.past, |past| past.time_ns.end + PAST_NS < shown_ns);
         let from_ns = shown_ns - CALLS_NS;
         let_go(&mut self.calls, |call| call.end_ns < Some(from_ns));
         let_go(&mut self.waits, |wait| wait.end_ns < from_ns);
@@ -306,8 +322,7 @@ impl Losses {
     /// What is remembered of files' owners has bounds.
     fn forget_owners(&mut self) {
         if self.owners.has_all() {
-            self.owners = Actors::default();
-            self.owners.learn_all(self.processes.values());
+            self.owners = self.owners.with_room(self.processes.values());
         }
         self.owners.forget_owners_beyond(OWNERS_MOST);
     }
@@ -322,11 +337,23 @@ fn let_go<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
 }
 
 impl Open {
-    fn changes(&mut self, names: &Names<'_>) -> Vec<Rollup> {
+    /// What has changed until a moment. What filled memory before is of use where pages are read
+    /// again: spans that are over, and those that go on.
+    fn changes(
+        &mut self,
+        (past, earlier): (&VecDeque<Past>, &[Self]),
+        until_ns: i64,
+        names: &Names<'_>,
+    ) -> Vec<Rollup> {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }
-        let so_far = self.ledger.so_far();
+        let mut so_far = self.ledger.so_far();
+        if self.ledger.reads_again() {
+            let earlier: Vec<Past> = earlier.iter().map(|open| open.ledger.past()).collect();
+            let past: Vec<&Past> = past.iter().chain(&earlier).collect();
+            self.ledger.add_evicted(&past, until_ns, &mut so_far);
+        }
         let mut now = sums(&so_far, &self.span, names);
         // What was put down to somebody may turn out to be chance.
         for (place, _) in self.told.iter().filter(|(_, told)| told.lost_ns != 0) {

@@ -2,7 +2,8 @@
 //! neither begin nor end is known. In a ledger they are waits, and their role's work on the device,
 //! at the times in which some were in flight (to 2 ms), as if they came evenly.
 //!
-//! Of threads that must have had several in flight at once, each waits for as long as any was.
+//! Of threads that must have had several in flight at once, each waits for as long as any was; how
+//! long each of these waits took is not known, nor their percentiles.
 //!
 //! How many there were and how long they took is exact, and so is what they took beyond calm; but
 //! for the slice in which one began (100 ms), where one of these times goes on into the next. Among
@@ -228,7 +229,8 @@ impl Ledger {
         let Some(kind) = kind else { return };
         let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
         self.note_many(many, (&runs, mean.in_flight), class);
-        if many.are_at_once(&runs) {
+        let are_at_once = many.are_at_once(&runs);
+        if are_at_once {
             // Slow ones that come meanwhile are waited for from then on.
             let until_ns = runs.last().map_or(span.0, |(_, until_ns)| *until_ns);
             for pid in many.pids() {
@@ -237,7 +239,10 @@ impl Ledger {
             }
         }
         let Device { disk, book } = self.device(queue);
-        book.count(class, &many.responses);
+        // How long its threads waited from one completion to the next is known in the sum alone.
+        if !are_at_once {
+            book.count(class, &many.responses);
+        }
         for (run, times) in many.shared_out(&runs).filter(|(_, (count, _))| *count > 0) {
             disk.wait_for_many(run, class, (act, times));
         }

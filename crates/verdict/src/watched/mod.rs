@@ -20,8 +20,8 @@ mod spans;
 mod tally;
 mod usual;
 
-/// Files whose owners are remembered; with more all are forgotten, and those in use turn up again.
-const OWNERS_MOST: usize = 100_000;
+/// Files whose owners are remembered: so many, and up to twice as many.
+const OWNERS_MOST: usize = 50_000;
 
 pub use losses::Losses;
 pub use many::Many;

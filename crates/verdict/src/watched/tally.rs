@@ -6,6 +6,7 @@
 //!
 //! Non-goals: who waited for whom (`super::losses`).
 
+mod bulk;
 mod many;
 
 pub use many::InCommon;
@@ -16,6 +17,7 @@ use crate::names::{without_name, without_segment};
 use crate::requests::Share;
 use crate::response::Combination;
 use crate::{Actors, RoleId};
+use bulk::WrittenLately;
 use hashbrown::HashMap;
 use model::heaviest::Heaviest;
 use model::histogram::{CoarseHistogram, SparseHistogram};
@@ -129,6 +131,7 @@ struct OfFile {
 #[derive(Debug)]
 pub struct Tally {
     actors: Actors,
+    written: WrittenLately,
     sums: Runs<Key>,
     /// Requests by all that they are classed by.
     classes: Runs<(u64, Combination)>,
@@ -157,6 +160,7 @@ impl Tally {
     pub fn new(with_files: bool) -> Self {
         Self {
             actors: Actors::new(&Context::default(), None),
+            written: WrittenLately::default(),
             sums: Runs::default(),
             classes: Runs::default(),
             with_files,
@@ -199,9 +203,9 @@ impl Tally {
         self.actors.has_all()
     }
 
-    /// Just after a taking: forgets all roles but those of these.
+    /// Just after a taking: forgets all roles but those of these, and of the last files' owners.
     pub fn forget_roles<'p>(&mut self, known: impl Iterator<Item = &'p Process> + Clone) {
-        self.actors = Actors::new(&Context::default(), None);
+        self.actors = self.actors.with_room(known.clone());
         self.own.roles.clear();
         self.learn_all(known);
     }
@@ -222,6 +226,7 @@ impl Tally {
             return;
         }
         self.requests += 1;
+        self.written.add(row, row.length_bytes.into());
         self.from_issue += u64::from(share.is_from_issue());
         let file_system = row.file.map_or(0, |file| file.number.file_system);
         if file_system != 0 && row.above_id.is_none() {
@@ -248,18 +253,30 @@ impl Tally {
 
     /// A thread, by number and name, changes a file's data.
     pub fn changed(&mut self, file: FileNumber, pid: u32, command: &str) {
-        let role = self.actors.of_thread(pid, || command.to_owned());
-        self.actors.change(file, role);
+        self.actors.change(file, pid, command);
+    }
+
+    /// The files that are written in bulk beside commits, if they are others than last time: what
+    /// is written of them is of a role of its own from now on.
+    pub fn new_bulk(
+        &mut self,
+        now_ns: i64,
+        path: &dyn Fn(FileNumber) -> Option<String>,
+    ) -> Option<Vec<FileNumber>> {
+        let files = self.written.changed(now_ns, &self.actors, path)?;
+        self.actors.learn_bulk(&files);
+        Some(files)
     }
 
     /// A call has ended.
     pub fn call(&mut self, call: &Call, spans: &Spans) {
         let Some(span) = spans.of(call.begin_ns) else { return };
-        let role = self.actors.of_thread(call.pid as u32, || call.command.clone());
-        self.actors.own(call.file(), role);
+        self.actors.own(call.file(), call.pid as u32, &call.command);
+        let role = self.actors.of_call(call);
         if self.own.roles.contains(&role) {
             return;
         }
+        self.written.call(call.file());
         let file_system = call.file_system as u32;
         let device = self.homes.get(&file_system).copied().unwrap_or(file_system);
         let what = What::Calls(call.kind);

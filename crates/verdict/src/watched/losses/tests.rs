@@ -332,6 +332,43 @@ fn a_watch_of_weeks_remembers_little() {
     assert!(losses.open.len() <= 3 && losses.calls.len() <= 3, "{losses:?}");
 }
 
+/// The kernel tells once who changes a file, for as long as nobody else does.
+#[test]
+fn whose_a_file_is_is_known_after_a_thousand_other_roles() {
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(60 * S));
+    spans.advance(BEGUN, 0);
+    let file = FileNumber { file_system: 8 << 20, inode: 9, generation: 0 };
+    for pid in 0..2000u32 {
+        let title = format!("{pid}th");
+        let (command, process) = (title.clone(), Some(u64::from(pid)));
+        let title = Some(title);
+        losses.learn(&Process { pid: pid.into(), process, command, title, ..<_>::default() });
+        if pid == 900 {
+            losses.changed(file, 5000, "dd");
+        }
+    }
+    losses.forget(&(0..2000).collect::<Vec<u32>>());
+    assert!(losses.owners.has_all());
+    take(&mut losses, BEGUN + S, &spans);
+    assert!(!losses.owners.has_all());
+    losses.changed(FileNumber { inode: 10, ..file }, 5001, "cp");
+    take(&mut losses, BEGUN + 2 * S, &spans);
+    let kernel =
+        Process { command: "kworker/u8:2-flush".into(), title: None, ..processes().swap_remove(0) };
+    losses.learn(&Process { pid: 4, process: Some(4), ..kernel });
+    let mut later = Actors::new(&Context::default(), None);
+    later.learn_owners(&losses.owners);
+    let of = |actors: &mut Actors, inode| {
+        let number = FileNumber { inode, ..file };
+        let key = Some(FileKey { kind: FileKind::Regular, number });
+        let row = Request { pid: Some(4), op: Op::Write, file: key, ..Request::default() };
+        let role = actors.of_request(&row, &Commands::default());
+        actors.name(role).to_owned()
+    };
+    later.learn(losses.processes.get(&4).unwrap());
+    assert_eq!([9, 10].map(|inode| of(&mut later, inode)), ["dd", "cp"]);
+}
+
 /// A reader alone, but for a second in which a writer comes, and for a device that stands still for
 /// a while.
 fn load_of_one() -> Vec<Request> {
@@ -428,8 +465,8 @@ fn kept_beside(calls: &[Call], rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
     kept
 }
 
-/// The same of a trace that has these rows and sums, but for what is counted.
-fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+/// What is known besides rows of a trace that has these sums.
+fn context_of(sums: &[Many]) -> Context {
     let summed = sums.iter().map(|many| {
         let like = &many.like;
         let summed = Summed {
@@ -448,9 +485,12 @@ fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
         };
         summed.with_responses(&many.responses)
     });
-    let context =
-        Context { processes: processes(), summed: summed.collect(), ..Context::default() };
-    let known = Known::new(context, Selection::default()).without_files();
+    Context { processes: processes(), summed: summed.collect(), ..Context::default() }
+}
+
+/// The same of a trace that has these rows and sums, but for what is counted.
+fn rolled_of(rows: &[Request], sums: &[Many]) -> Vec<Rollup> {
+    let known = Known::new(context_of(sums), Selection::default()).without_files();
     let known = Arc::new(known.with_minutes_from(BEGUN));
     let first = known.minute_of(BEGUN);
     let mut rolled =

@@ -56,6 +56,7 @@ impl Tally {
         let role = self.actors.of_request(row, commands);
         let count = many.responses.count();
         self.requests += count;
+        self.written.add(row, many.bytes);
         let file_system = row.file.map_or(0, |file| file.number.file_system);
         if file_system != 0 {
             self.homes.entry(file_system).or_insert(row.device);

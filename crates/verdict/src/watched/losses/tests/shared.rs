@@ -203,6 +203,29 @@ fn a_thread_with_many_in_flight_loses_the_time_that_its_rate_does() {
     }
 }
 
+/// Its reads take 16 times as long as it waits for each.
+#[test]
+fn of_sums_of_many_in_flight_it_is_not_known_how_long_each_wait_took() {
+    let p99_ns = |rows: &[Request], sums: &[Many]| {
+        let mut minutes = Minutes::all(Known::new(context_of(sums), Selection::default()));
+        rows.iter().for_each(|row| minutes.add(row, &Commands::default()));
+        let findings = minutes.verdict().findings(&|_| String::new());
+        findings.iter().find(|of| of.quantity == "waited_p99_ns").unwrap().value
+    };
+    let of = |reads: Vec<(i64, i64)>| {
+        let row = |(begin_ns, took_ns)| row(1, Op::Read, begin_ns, took_ns, 16 << 10);
+        let mut rows: Vec<Request> = reads.into_iter().map(row).collect();
+        rows.sort_by_key(|row| row.queued_ns);
+        let (slow, sums) = as_sums(&rows, &[]);
+        assert!(slow.is_empty());
+        [p99_ns(&rows, &[]), p99_ns(&[], &sums)]
+    };
+    let [of_rows, of_sums] = of(deep::reads(16, 6 * S, |_| MS / 12));
+    assert!(of_rows.is_some_and(|ns| ns < MS as f64 / 4.0) && of_sums.is_none(), "{of_rows:?}");
+    let [of_rows, of_sums] = of((0..6000).map(|ms| (ms * MS, MS / 2)).collect());
+    assert!(of_rows.is_some() && of_rows == of_sums, "{of_rows:?} {of_sums:?}");
+}
+
 /// A database of one thread, which is in a call at the begin of each part of the time.
 #[test]
 fn who_is_in_a_call_when_a_sum_begins_waits_for_what_it_reads_behind_the_call() {
