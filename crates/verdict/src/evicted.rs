@@ -2,9 +2,10 @@
 //! are lost to whoever filled memory, however short each is.
 //!
 //! The evidence. A request says that its page had been evicted and is read again
-//! ([`Flags::REFAULTED`]): data that is read for the first time never does, nor does a program that
-//! asks for more of what is in memory or was never there. What filled memory are the requests that
-//! go through the page cache.
+//! ([`Flags::REFAULTED`]), from a file or from swap space: data that is read for the first time
+//! never does, nor does a program that asks for more of what is in memory or was never there. What
+//! filled memory are the reads that go through the page cache or come from swap space, and what a
+//! program had to be swapped out for.
 //!
 //! The rule, by spans of 5 s. In a span, a role lost what its reads of evicted pages took beyond
 //! calm, if within the minute before others read 16 MiB or more through the page cache, and at
@@ -58,7 +59,7 @@ pub(crate) type Reader = (u32, RoleId);
 /// What filled memory, and what was read again, by span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Evicted {
-    read_bytes: BTreeMap<(i64, RoleId), u64>,
+    filled_bytes: BTreeMap<(i64, RoleId), u64>,
     written_bytes: BTreeMap<i64, u64>,
     again: BTreeMap<Reader, BTreeMap<i64, Again>>,
 }
@@ -122,9 +123,9 @@ impl Filled {
     }
 }
 
-/// Whether a request goes through the page cache.
+/// Whether a request is for memory that the kernel may take: the page cache's, or what is swapped.
 fn is_cached(row: &Request) -> bool {
-    const NOT: [Flags; 3] = [Flags::DIRECT, Flags::OWN, Flags::SWAP];
+    const NOT: [Flags; 2] = [Flags::DIRECT, Flags::OWN];
     !NOT.into_iter().any(|flag| row.flags.contains(flag))
 }
 
@@ -148,7 +149,7 @@ impl Evicted {
     pub(crate) fn add(
         &mut self,
         row: &Request,
-        role: RoleId,
+        (role, is_kernel): (RoleId, bool),
         kind: Option<Kind>,
         (begin_ns, end_ns): (i64, i64),
     ) {
@@ -157,8 +158,14 @@ impl Evicted {
         }
         let (span, bytes) = (begin_ns.div_euclid(SPAN_NS), u64::from(row.length_bytes));
         match row.op {
-            Op::Read => self.read_bytes.entry((span, role)).or_default().merge(bytes),
-            Op::Write => self.written_bytes.entry(span).or_default().merge(bytes),
+            // Who needs memory swaps out that of others; the kernel's own thread does for anybody.
+            Op::Write if row.flags.contains(Flags::SWAP) && is_kernel => {}
+            Op::Write if !row.flags.contains(Flags::SWAP) => {
+                self.written_bytes.entry(span).or_default().merge(bytes);
+            }
+            Op::Read | Op::Write => {
+                self.filled_bytes.entry((span, role)).or_default().merge(bytes);
+            }
             _ => {}
         }
         if kind == Some(Kind::Read) && is_again(row) {
@@ -175,8 +182,8 @@ impl Evicted {
 
     /// Adds those of another time; `number` is that of each of its roles here.
     pub(crate) fn merge(&mut self, other: Self, number: &dyn Fn(RoleId) -> RoleId) {
-        for ((span, role), bytes) in other.read_bytes {
-            self.read_bytes.entry((span, number(role))).or_default().merge(bytes);
+        for ((span, role), bytes) in other.filled_bytes {
+            self.filled_bytes.entry((span, number(role))).or_default().merge(bytes);
         }
         Merge::merge(&mut self.written_bytes, other.written_bytes);
         for ((device, role), spans) in other.again {
@@ -192,7 +199,7 @@ impl Evicted {
 
     /// What a later time is held against.
     pub(crate) fn past(&self, time_ns: Range<i64>, name: &dyn Fn(RoleId) -> String) -> Past {
-        let roles = self.read_bytes.keys().map(|(_, role)| *role);
+        let roles = self.filled_bytes.keys().map(|(_, role)| *role);
         let roles = roles.chain(self.again.keys().map(|(_, role)| *role));
         let names = roles.map(|role| (role, name(role))).collect();
         Past { time_ns, evicted: self.clone(), names }
@@ -323,7 +330,8 @@ impl Evicted {
     fn filled(&self, span: i64, reader: RoleId) -> Filled {
         let mut filled = Filled::default();
         let first = span.saturating_sub(MINUTE);
-        for ((_, role), bytes) in self.read_bytes.range((first, RoleId(0))..(span + 1, RoleId(0))) {
+        for ((_, role), bytes) in self.filled_bytes.range((first, RoleId(0))..(span + 1, RoleId(0)))
+        {
             match *role == reader {
                 true => filled.by_else += bytes,
                 false => {

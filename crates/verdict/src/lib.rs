@@ -314,7 +314,8 @@ impl Ledger {
         }
         let waits = kind.filter(|_| !is_ahead);
         if is_selected && row.above_id.is_none() {
-            self.evicted.add(row, role, waits, (begin_ns, end_ns));
+            let whose = (role, self.actors.is_kernel(role));
+            self.evicted.add(row, whose, waits, (begin_ns.max(earlier_ns).min(end_ns), end_ns));
         }
         if let Some((pid, kind)) = row.pid.zip(waits) {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };

@@ -398,11 +398,10 @@ fn behind(loss: &Loss<'_>, told: &Told<'_>) -> String {
             doing.retain(|(_, percent)| *percent >= LEAST_PERCENT);
             doing.sort_by(|a, b| b.1.total_cmp(&a.1));
             let names: Vec<&str> = doing.iter().map(|(name, _)| *name).collect();
-            let is_evicted = loss.of.wait == EVICTED_PAGE;
-            let behind = if is_evicted { "evicted by" } else { "behind" };
             let behind = match names.is_empty() {
-                true => format!("{behind} {cause}"),
-                false => format!("{behind} {} of {cause}", names.join(" and ")),
+                _ if loss.of.wait == EVICTED_PAGE => format!("evicted while {cause} filled memory"),
+                true => format!("behind {cause}"),
+                false => format!("behind {} of {cause}", names.join(" and ")),
             };
             let cpu_percent = loss.values.or_zero("lost_to_cpu_percent");
             if cpu_percent >= LEAST_PERCENT {

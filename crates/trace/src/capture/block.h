@@ -147,6 +147,8 @@ volatile const struct facts {
 	u64 in_flush_sequence;
 	/* bio.bi_flags of what has been through the throttling of cgroups: a mask */
 	u64 throttled;
+	/* page.flags of memory that may be swapped, the first word: a mask */
+	u64 swapped_page;
 	/* which argument is the bio or the request: the queue was the first one before 5.11 */
 	u64 queued_bio;
 	u64 split_bio;

@@ -9,7 +9,9 @@
  * Source: mm/filemap.c (__filemap_remove_folio), mm/vmscan.c (__remove_mapping) of Linux 5.10 to
  * 7.2. Each page that is evicted runs this program once: of a huge one, its first page tells.
  *
- * Non-goals: who evicted it (user space, by who fills memory); memory of a process's own.
+ * What is read in from swap space had been evicted in any case.
+ *
+ * Non-goals: who evicted it (user space, by who fills memory).
  */
 #ifndef LBOLT_EVICTED_H
 #define LBOLT_EVICTED_H
@@ -36,9 +38,11 @@ INLINE volatile u64 *evicted_at(u64 hash)
 /* Whether a page that is about to be read had been evicted. */
 INLINE int was_evicted(u64 hash)
 {
-	volatile u64 *place = hash ? evicted_at(hash) : 0;
+	volatile u64 *place = hash > SWAPPED ? evicted_at(hash) : 0;
 	u64 known = place ? *place : 0;
 
+	if (hash == SWAPPED)
+		return 1;
 	if (!known || known >> 32 != (u32)hash)
 		return 0;
 	return (u32)((u32)(bpf_ktime_get_ns() >> 30) - (u32)known) <= EVICTED_MOST;

@@ -156,27 +156,29 @@ INLINE u64 index_of(const struct page_head *head)
 }
 
 /*
- * What a bio's first page is mapped by: an address with two low bits; and its number there. A bio
- * holds its pages.
+ * A bio's first page, as its first bytes tell it; and what it is mapped by: an address with two
+ * low bits. A bio holds its pages.
  */
-INLINE u64 mapping_of(struct bio *bio, u64 *index)
+INLINE u64 mapping_of(struct bio *bio, struct page_head *head)
 {
 	struct page *page = GET(GET(bio, bi_io_vec), bv_page);
-	struct page_head head = {number_of(page) + base_of_numbers()};
 	u64 word;
 
-	bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
+	head->address = number_of(page) + base_of_numbers();
+	bpf_probe_read_kernel(head->words, sizeof(head->words), (void *)head->address);
 	if (HAS(struct page, compound_head))
-		word = (u64)IN_COPY(&head, struct page, compound_head);
+		word = (u64)IN_COPY(head, struct page, compound_head);
 	else
-		word = (u64)IN_COPY(&head, struct page___7, compound_info);
+		word = (u64)IN_COPY(head, struct page___7, compound_info);
 	if (word & 1) {
-		head.address = first_page(head.address, word);
-		bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
+		head->address = first_page(head->address, word);
+		bpf_probe_read_kernel(head->words, sizeof(head->words), (void *)head->address);
 	}
-	*index = index_of(&head);
-	return (u64)IN_COPY(&head, struct page, mapping);
+	return (u64)IN_COPY(head, struct page, mapping);
 }
+
+/* In the place of a hash: what had been swapped out. */
+#define SWAPPED 1
 
 /* A page by its mapping and its number there. */
 INLINE u64 hash_of_page(u64 mapping, u64 index)
@@ -188,13 +190,14 @@ INLINE u64 hash_of_page(u64 mapping, u64 index)
 struct whose {
 	struct identity file;
 	u64 is_direct;
-	u64 page; /* a hash of its first page, if that is a regular file's (evicted.h) */
+	u64 page; /* a hash of its first page, if that is a regular file's; or SWAPPED */
 };
 
 /* `whose` is all zeroes before. */
 static APART int find_whose(struct bio *bio, struct whose *whose)
 {
-	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping, index = 0;
+	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping;
+	struct page_head page;
 	struct head head;
 
 	/* What was split off from a bio is linked to it, which knows whose it is. */
@@ -229,7 +232,10 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 		whose->file.file_system = part_of_bio(bio);
 		return 0;
 	}
-	mapping = mapping_of(bio, &index);
+	mapping = mapping_of(bio, &page);
+	/* A page of memory that is read in has no mapping yet. */
+	if (!mapping && facts.swapped_page != UNKNOWN && page.words[0] & facts.swapped_page)
+		whose->page = SWAPPED;
 	if (mapping & PAGE_MAPPING_ANON)
 		whose->is_direct = 1;
 	if (!end || !mapping || mapping & PAGE_MAPPING_FLAGS)
@@ -238,7 +244,7 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
 		identify(&whose->file, &head);
 	if (whose->file.kind == FILE_REGULAR)
-		whose->page = hash_of_page(mapping, index);
+		whose->page = hash_of_page(mapping, index_of(&page));
 	return 0;
 }
 

@@ -30,11 +30,12 @@ pub(crate) enum Fact {
 }
 
 /// `struct facts`: the words' names, and how each is found.
-pub(crate) const FACTS: [(&str, Fact); 27] = [
+pub(crate) const FACTS: [(&str, Fact); 28] = [
     ("op_read", Fact::Value("REQ_OP_READ")),
     ("op_flush", Fact::Value("REQ_OP_FLUSH")),
     ("in_flush_sequence", Fact::Mask(&["__RQF_FLUSH_SEQ"])),
     ("throttled", Fact::Mask(&["BIO_BPS_THROTTLED", "BIO_THROTTLED"])),
+    ("swapped_page", Fact::Mask(&["PG_swapbacked"])),
     ("queued_bio", Fact::Argument("block_bio_queue", "bio")),
     ("split_bio", Fact::Argument("block_split", "bio")),
     ("remapped_bio", Fact::Argument("block_bio_remap", "bio")),

@@ -59,6 +59,17 @@ fn the_one_is_named_who_filled_memory() {
     assert_eq!(causes, ["writer"]);
 }
 
+/// Who needs memory swaps out that of others, which is read in again.
+#[test]
+fn memory_that_is_swapped_out_is_lost_to_the_one_who_filled_it() {
+    let mut load = shop();
+    fills(&mut load, 2, Op::Write, Flags::SWAP, 20..30);
+    fills(&mut load, 3, Op::Write, Flags::DIRECT, 20..30);
+    reads_again(&mut load, 1, 20..45);
+    let causes: Vec<String> = lost(load).into_iter().map(|(_, cause, _)| cause).collect();
+    assert_eq!(causes, ["backup"]);
+}
+
 /// What is read for the first time had not been in memory, whatever others read meanwhile.
 #[test]
 fn nobody_is_to_blame_for_a_load_that_asks_for_more_or_starts() {
