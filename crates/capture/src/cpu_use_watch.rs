@@ -4,7 +4,9 @@
 //! Non-goals: what all CPUs did together (`cpu_watch`); what it explains (`verdict`).
 
 use host::account::{Ran, ran_of_all, waited_for_cpu_ns};
+use model::process::now_ticks;
 use model::record::CpuUse;
+use rustix::time::ClockId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,8 +18,10 @@ const SELDOM: Duration = Duration::from_secs(10);
 const APART: u32 = 300;
 /// Processes that are told of: those that ran most.
 const PROCESSES_MOST: usize = 8;
-/// Threads that are looked at.
+/// Threads whose waits are read: of those that are there.
 const THREADS_MOST: usize = 1000;
+/// So much CPU time is spent on all processes, and as much on threads: the rings fill up meanwhile.
+const AT_ONCE: Duration = Duration::from_millis(100);
 /// Who waited for less in an interval is not told of.
 const WAITED_LEAST_NS: u64 = 1_000_000;
 
@@ -25,17 +29,34 @@ const WAITED_LEAST_NS: u64 = 1_000_000;
 #[derive(Debug, Clone, Default)]
 struct Reading {
     ns: i64,
+    /// When it began, as processes tell when they were started.
+    ticks: u64,
+    /// Empty where it is not known of all.
     ran: BTreeMap<u32, Ran>,
     waited_ns: BTreeMap<(u32, u32), u64>,
 }
 
 impl Reading {
     fn now(now_ns: i64, threads: impl Iterator<Item = (u32, u32)>) -> Self {
-        let ran = ran_of_all().into_iter().map(|ran| (ran.process, ran)).collect();
-        let waited = threads.take(THREADS_MOST).filter_map(|(process, thread)| {
-            Some(((process, thread), waited_for_cpu_ns(process, thread)?))
-        });
-        Self { ns: now_ns, ran, waited_ns: waited.collect() }
+        let ticks = now_ticks();
+        let ran = ran_of_all(AT_ONCE).into_iter().map(|ran| (ran.process, ran)).collect();
+        let spent_ns = || u128::from(crate::now_ns(ClockId::ThreadCPUTime).unsigned_abs());
+        let until_ns = spent_ns() + AT_ONCE.as_nanos();
+        // Those that are gone cost less than those that are there, and may be many more.
+        let waited =
+            threads.take_while(|_| spent_ns() < until_ns).filter_map(|(process, thread)| {
+                Some(((process, thread), waited_for_cpu_ns(process, thread)?))
+            });
+        Self { ns: now_ns, ticks, ran, waited_ns: waited.take(THREADS_MOST).collect() }
+    }
+
+    /// What a process had run by then, for one that is there later; none if that is not known.
+    fn ran_ns(&self, later: &Ran) -> Option<u64> {
+        match self.ran.get(&later.process) {
+            _ if self.ran.is_empty() => None,
+            Some(known) if known.started == later.started => Some(known.ran_ns),
+            _ => (later.started >= self.ticks).then_some(0),
+        }
     }
 
     /// What was run and waited since an earlier reading, the most first. A process that has
@@ -52,10 +73,7 @@ impl Reading {
         let mut ran: Vec<CpuUse> = self
             .ran
             .values()
-            .map(|now| {
-                let known = before.ran.get(&now.process).filter(|of| of.started == now.started);
-                (now, now.ran_ns.saturating_sub(known.map_or(0, |known| known.ran_ns)))
-            })
+            .filter_map(|now| Some((now, now.ran_ns.saturating_sub(before.ran_ns(now)?))))
             .filter(|(_, ran_ns)| *ran_ns > 0)
             .map(|(now, ran_ns)| CpuUse { ran_ns, ..of(now.process) })
             .collect();
@@ -138,12 +156,13 @@ mod tests {
     use super::*;
 
     fn ran(process: u32, started: u64, ran_ns: u64) -> (u32, Ran) {
-        (process, Ran { process, started, command: format!("p{process}"), ran_ns })
+        let command = format!("p{process}");
+        (process, Ran { process, started, command, ran_ns, is_kernel_thread: false })
     }
 
     fn reading(ns: i64, ran: &[(u32, Ran)], waited: &[((u32, u32), u64)]) -> Reading {
         let (ran, waited_ns) = (ran.iter().cloned().collect(), waited.iter().copied().collect());
-        Reading { ns, ran, waited_ns }
+        Reading { ns, ticks: 2, ran, waited_ns }
     }
 
     #[test]
@@ -173,6 +192,32 @@ mod tests {
         assert!(watch.since(20).is_empty());
         watch.keep_last(0);
         assert_eq!(watch.take(), expected);
+    }
+
+    #[test]
+    fn of_a_process_that_is_older_than_its_first_reading_it_is_not_known_what_it_ran_since() {
+        const MS: u64 = 1_000_000;
+        let none = reading(10, &[], &[]);
+        let first = reading(20, &[ran(5, 1, 40 * MS)], &[]);
+        let second = reading(30, &[ran(5, 1, 60 * MS), ran(6, 1, 900 * MS), ran(7, 2, MS)], &[]);
+        let since = |later: &Reading, earlier: &Reading| {
+            later.since(earlier).iter().map(|one| (one.pid, one.ran_ns)).collect::<Vec<_>>()
+        };
+        assert_eq!(since(&second, &first), [(5, 20 * MS), (7, MS)]);
+        assert!(since(&first, &none).is_empty() && since(&second, &none).is_empty());
+    }
+
+    #[test]
+    fn threads_that_are_gone_take_no_place_of_those_that_are_there() {
+        let own = std::process::id();
+        if waited_for_cpu_ns(own, own).is_none() {
+            return;
+        }
+        // No process has these numbers: they are beyond the most that a kernel gives (proc(5)).
+        let gone = (0..THREADS_MOST as u32).map(|more| (1 << 22) + 1 + more);
+        let threads = gone.map(|pid| (pid, pid)).chain([(own, own)]);
+        let known = Reading::now(0, threads).waited_ns;
+        assert_eq!(known.into_keys().collect::<Vec<_>>(), [(own, own)]);
     }
 
     #[test]
