@@ -26,6 +26,8 @@ pub(super) struct Outcome {
     pub(super) said: String,
     /// Nothing, if the case could not be run.
     pub(super) is_right: Option<bool>,
+    /// Whether something failed that runs it: lbolt itself, or its load.
+    pub(super) has_failed: bool,
     /// What the victim itself measured.
     pub(super) effect: Option<Effect>,
     /// What is told of that.
@@ -44,7 +46,13 @@ impl Outcome {
     }
 
     pub(super) fn failed(error: &anyhow::Error) -> Self {
-        Self::skipped(format!("{error:#}").replace('\n', "; "))
+        let reason = format!("{error:#}").replace('\n', "; ");
+        Self { has_failed: true, ..Self::skipped(reason) }
+    }
+
+    /// Whether nothing is wrong, as far as there was anything to judge.
+    pub(super) fn is_fine(&self) -> bool {
+        !self.has_failed && self.is_right != Some(false)
     }
 
     pub(super) fn of(
@@ -152,6 +160,14 @@ mod tests {
         let outcome = Outcome::of(&case("orders", "dd"), NAMED, None, (5.1, None));
         assert!(outcome.is_right.is_none() && outcome.is_disturbed());
         assert!(!Outcome::skipped("no fio".to_owned()).is_disturbed());
+    }
+
+    #[test]
+    fn what_fails_is_not_fine_and_what_cannot_be_judged_here_is() {
+        assert!(!Outcome::failed(&anyhow::anyhow!("record failed")).is_fine());
+        assert!(Outcome::skipped("there is no fio".to_owned()).is_fine());
+        let of = |stolen| Outcome::of(&case("orders", "tar"), NAMED, None, (stolen, None));
+        assert!(of(5.1).is_fine() && !of(4.9).is_fine());
     }
 
     #[test]
