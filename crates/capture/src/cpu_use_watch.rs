@@ -101,13 +101,13 @@ pub(super) struct CpuUseWatch {
 impl CpuUseWatch {
     /// Reads it if it is time, while all CPUs are busy and once more behind that; `now_ns` is on
     /// the requests' clock, and threads come with their processes before them. Tells the processes
-    /// that ran.
+    /// that ran, and their names.
     pub(super) fn look(
         &mut self,
         now_ns: i64,
         is_busy: bool,
         threads: impl Iterator<Item = (u32, u32)>,
-    ) -> Vec<u32> {
+    ) -> Vec<(u32, String)> {
         let began = Instant::now();
         let is_early = self.due.is_some_and(|due| began < due);
         if is_early || !is_busy && self.last.is_none() {
@@ -118,11 +118,12 @@ impl CpuUseWatch {
         self.add(now, is_busy)
     }
 
-    fn add(&mut self, now: Reading, is_busy: bool) -> Vec<u32> {
+    fn add(&mut self, now: Reading, is_busy: bool) -> Vec<(u32, String)> {
         let uses = self.last.take().map_or_else(Vec::new, |before| now.since(&before));
         self.last = is_busy.then_some(now);
         let ran = uses.iter().filter(|one| one.ran_ns > 0);
-        let processes = ran.filter_map(|one| u32::try_from(one.process).ok()).collect();
+        let named = |one: &CpuUse| Some((u32::try_from(one.process).ok()?, one.command.clone()));
+        let processes = ran.filter_map(named).collect();
         self.uses.extend(uses);
         processes
     }
@@ -175,7 +176,8 @@ mod tests {
         // Number 7 was given to another process; 6 did not run, and one thread of it waited.
         let second = [ran(5, 1, 60 * MS), ran(6, 1, 9 * MS), ran(7, 2, 30 * MS)];
         let waited = [((6, 6), 3 * MS + 7), ((6, 8), 9 * MS), ((6, 9), 99 * MS)];
-        assert_eq!(watch.add(reading(20, &second, &waited), false), [7, 5]);
+        let named = [(7, "p7".to_owned()), (5, "p5".to_owned())];
+        assert_eq!(watch.add(reading(20, &second, &waited), false), named);
         // What was not read in a row is of no interval.
         assert!(watch.add(reading(30, &[ran(5, 1, 900 * MS)], &[]), true).is_empty());
         let of = |pid, process, ran_ns, waited_ns| CpuUse {
