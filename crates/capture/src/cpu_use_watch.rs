@@ -4,7 +4,9 @@
 //! Non-goals: what all CPUs did together (`cpu_watch`); what it explains (`verdict`).
 
 use host::account::{Ran, ran_of_all, waited_for_cpu_ns};
+use model::process::now_ticks;
 use model::record::CpuUse;
+use rustix::time::ClockId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,8 +18,10 @@ const SELDOM: Duration = Duration::from_secs(10);
 const APART: u32 = 300;
 /// Processes that are told of: those that ran most.
 const PROCESSES_MOST: usize = 8;
-/// Threads that are looked at.
+/// Threads whose waits are read: of those that are there.
 const THREADS_MOST: usize = 1000;
+/// So much CPU time is spent on all processes, and as much on threads: the rings fill up meanwhile.
+const AT_ONCE: Duration = Duration::from_millis(100);
 /// Who waited for less in an interval is not told of.
 const WAITED_LEAST_NS: u64 = 1_000_000;
 
@@ -25,17 +29,34 @@ const WAITED_LEAST_NS: u64 = 1_000_000;
 #[derive(Debug, Clone, Default)]
 struct Reading {
     ns: i64,
+    /// When it began, as processes tell when they were started.
+    ticks: u64,
+    /// Empty where it is not known of all.
     ran: BTreeMap<u32, Ran>,
     waited_ns: BTreeMap<(u32, u32), u64>,
 }
 
 impl Reading {
     fn now(now_ns: i64, threads: impl Iterator<Item = (u32, u32)>) -> Self {
-        let ran = ran_of_all().into_iter().map(|ran| (ran.process, ran)).collect();
-        let waited = threads.take(THREADS_MOST).filter_map(|(process, thread)| {
-            Some(((process, thread), waited_for_cpu_ns(process, thread)?))
-        });
-        Self { ns: now_ns, ran, waited_ns: waited.collect() }
+        let ticks = now_ticks();
+        let ran = ran_of_all(AT_ONCE).into_iter().map(|ran| (ran.process, ran)).collect();
+        let spent_ns = || u128::from(crate::now_ns(ClockId::ThreadCPUTime).unsigned_abs());
+        let until_ns = spent_ns() + AT_ONCE.as_nanos();
+        // Those that are gone cost less than those that are there, and may be many more.
+        let waited =
+            threads.take_while(|_| spent_ns() < until_ns).filter_map(|(process, thread)| {
+                Some(((process, thread), waited_for_cpu_ns(process, thread)?))
+            });
+        Self { ns: now_ns, ticks, ran, waited_ns: waited.take(THREADS_MOST).collect() }
+    }
+
+    /// What a process had run by then, for one that is there later; none if that is not known.
+    fn ran_ns(&self, later: &Ran) -> Option<u64> {
+        match self.ran.get(&later.process) {
+            _ if self.ran.is_empty() => None,
+            Some(known) if known.started == later.started => Some(known.ran_ns),
+            _ => (later.started >= self.ticks).then_some(0),
+        }
     }
 
     /// What was run and waited since an earlier reading, the most first. A process that has
@@ -52,10 +73,7 @@ impl Reading {
         let mut ran: Vec<CpuUse> = self
             .ran
             .values()
-            .map(|now| {
-                let known = before.ran.get(&now.process).filter(|of| of.started == now.started);
-                (now, now.ran_ns.saturating_sub(known.map_or(0, |known| known.ran_ns)))
-            })
+            .filter_map(|now| Some((now, now.ran_ns.saturating_sub(before.ran_ns(now)?))))
             .filter(|(_, ran_ns)| *ran_ns > 0)
             .map(|(now, ran_ns)| CpuUse { ran_ns, ..of(now.process) })
             .collect();
@@ -83,13 +101,13 @@ pub(super) struct CpuUseWatch {
 impl CpuUseWatch {
     /// Reads it if it is time, while all CPUs are busy and once more behind that; `now_ns` is on
     /// the requests' clock, and threads come with their processes before them. Tells the processes
-    /// that ran.
+    /// that ran, and their names.
     pub(super) fn look(
         &mut self,
         now_ns: i64,
         is_busy: bool,
         threads: impl Iterator<Item = (u32, u32)>,
-    ) -> Vec<u32> {
+    ) -> Vec<(u32, String)> {
         let began = Instant::now();
         let is_early = self.due.is_some_and(|due| began < due);
         if is_early || !is_busy && self.last.is_none() {
@@ -100,11 +118,12 @@ impl CpuUseWatch {
         self.add(now, is_busy)
     }
 
-    fn add(&mut self, now: Reading, is_busy: bool) -> Vec<u32> {
+    fn add(&mut self, now: Reading, is_busy: bool) -> Vec<(u32, String)> {
         let uses = self.last.take().map_or_else(Vec::new, |before| now.since(&before));
         self.last = is_busy.then_some(now);
         let ran = uses.iter().filter(|one| one.ran_ns > 0);
-        let processes = ran.filter_map(|one| u32::try_from(one.process).ok()).collect();
+        let named = |one: &CpuUse| Some((u32::try_from(one.process).ok()?, one.command.clone()));
+        let processes = ran.filter_map(named).collect();
         self.uses.extend(uses);
         processes
     }
@@ -138,12 +157,13 @@ mod tests {
     use super::*;
 
     fn ran(process: u32, started: u64, ran_ns: u64) -> (u32, Ran) {
-        (process, Ran { process, started, command: format!("p{process}"), ran_ns })
+        let command = format!("p{process}");
+        (process, Ran { process, started, command, ran_ns, is_kernel_thread: false })
     }
 
     fn reading(ns: i64, ran: &[(u32, Ran)], waited: &[((u32, u32), u64)]) -> Reading {
         let (ran, waited_ns) = (ran.iter().cloned().collect(), waited.iter().copied().collect());
-        Reading { ns, ran, waited_ns }
+        Reading { ns, ticks: 2, ran, waited_ns }
     }
 
     #[test]
@@ -156,7 +176,8 @@ mod tests {
         // Number 7 was given to another process; 6 did not run, and one thread of it waited.
         let second = [ran(5, 1, 60 * MS), ran(6, 1, 9 * MS), ran(7, 2, 30 * MS)];
         let waited = [((6, 6), 3 * MS + 7), ((6, 8), 9 * MS), ((6, 9), 99 * MS)];
-        assert_eq!(watch.add(reading(20, &second, &waited), false), [7, 5]);
+        let named = [(7, "p7".to_owned()), (5, "p5".to_owned())];
+        assert_eq!(watch.add(reading(20, &second, &waited), false), named);
         // What was not read in a row is of no interval.
         assert!(watch.add(reading(30, &[ran(5, 1, 900 * MS)], &[]), true).is_empty());
         let of = |pid, process, ran_ns, waited_ns| CpuUse {
@@ -173,6 +194,32 @@ mod tests {
         assert!(watch.since(20).is_empty());
         watch.keep_last(0);
         assert_eq!(watch.take(), expected);
+    }
+
+    #[test]
+    fn of_a_process_that_is_older_than_its_first_reading_it_is_not_known_what_it_ran_since() {
+        const MS: u64 = 1_000_000;
+        let none = reading(10, &[], &[]);
+        let first = reading(20, &[ran(5, 1, 40 * MS)], &[]);
+        let second = reading(30, &[ran(5, 1, 60 * MS), ran(6, 1, 900 * MS), ran(7, 2, MS)], &[]);
+        let since = |later: &Reading, earlier: &Reading| {
+            later.since(earlier).iter().map(|one| (one.pid, one.ran_ns)).collect::<Vec<_>>()
+        };
+        assert_eq!(since(&second, &first), [(5, 20 * MS), (7, MS)]);
+        assert!(since(&first, &none).is_empty() && since(&second, &none).is_empty());
+    }
+
+    #[test]
+    fn threads_that_are_gone_take_no_place_of_those_that_are_there() {
+        let own = std::process::id();
+        if waited_for_cpu_ns(own, own).is_none() {
+            return;
+        }
+        // No process has these numbers: they are beyond the most that a kernel gives (proc(5)).
+        let gone = (0..THREADS_MOST as u32).map(|more| (1 << 22) + 1 + more);
+        let threads = gone.map(|pid| (pid, pid)).chain([(own, own)]);
+        let known = Reading::now(0, threads).waited_ns;
+        assert_eq!(known.into_keys().collect::<Vec<_>>(), [(own, own)]);
     }
 
     #[test]

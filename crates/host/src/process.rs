@@ -5,7 +5,7 @@
 //!
 //! Non-goals: what is made of it (roles).
 
-use model::process::{Started, Stat};
+use model::process::{Started, Stat, line};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -85,7 +85,7 @@ fn lineage_in(proc: &Path, process: u32) -> impl Iterator<Item = Started> {
 }
 
 fn stat_in(proc: &Path, process: u32) -> Option<Stat> {
-    Stat::parse(&std::fs::read_to_string(proc.join(process.to_string()).join("stat")).ok()?)
+    Stat::parse(&line(proc, process)?)
 }
 
 /// The numbers of all processes.
@@ -185,6 +185,17 @@ mod tests {
         assert_eq!(seen_in(proc.path(), 7), None, "it is ending: its cgroup is not true any more");
         write("stat", b"7 (db) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
         assert_eq!(seen_in(proc.path(), 7), None, "it has ended");
+    }
+
+    #[test]
+    fn a_name_that_is_cut_amid_a_letter_hides_no_process() {
+        let proc = tempfile::tempdir().unwrap();
+        let directory = proc.path().join("7");
+        std::fs::create_dir(&directory).unwrap();
+        let zeros = " 0".repeat(13);
+        let stat = [b"7 (donn\xc3) S 1 1 1 0 -1 0".as_slice(), zeros.as_bytes()].concat();
+        std::fs::write(directory.join("stat"), stat).unwrap();
+        assert_eq!(stat_in(proc.path(), 7).map(|stat| stat.parent), Some(1));
     }
 
     #[test]

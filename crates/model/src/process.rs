@@ -4,13 +4,17 @@
 //!
 //! Non-goals: its arguments, its name, its cgroup (`host::process`).
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::Path;
 
 /// PF_KTHREAD, include/linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// PF_EXITING, there too.
 const ENDING: u64 = 0x4;
+/// The kernel's ticks of a second: USER_HZ is 100 on every Linux that keeps its ABI.
+const TICKS: u64 = 100;
 
 /// What the kernel tells of a process or a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +40,7 @@ pub struct Stat {
 impl Stat {
     /// Of that number; none if it is gone.
     pub fn of(pid: u32) -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        Self::parse(&line(Path::new("/proc"), pid)?)
     }
 
     /// A line. Its second field is a name, with any character in it: counting begins behind that.
@@ -59,6 +63,13 @@ impl Stat {
             is_ending: has_ended || flags & ENDING != 0,
         })
     }
+}
+
+/// The line of a process, where `proc` is mounted; none if it is gone. A name is cut after 15
+/// bytes, amid a letter, too: what is not UTF-8 is replaced.
+pub fn line(proc: &Path, pid: u32) -> Option<String> {
+    let bytes = std::fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A process: its number, which is used again, and when it started, in the kernel's ticks.
@@ -89,6 +100,13 @@ impl Started {
 /// later.
 pub fn started(pid: u32) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.started)
+}
+
+/// Now, as [`Stat::started`] counts: what starts from now on has as much or more.
+pub fn now_ticks() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let [seconds, ns] = [now.tv_sec, now.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));
+    seconds * TICKS + ns / (1_000_000_000 / TICKS)
 }
 
 #[cfg(test)]
@@ -127,9 +145,11 @@ mod tests {
     fn one_that_has_ended_is_not_alive_before_it_was_waited_for() {
         let own = Started::own().unwrap();
         assert!(own.is_alive() && !Started { ticks: own.ticks + 1, ..own }.is_alive());
+        let before_ticks = now_ticks();
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let begun = Started { pid: child.id(), ticks: started(child.id()).unwrap() };
         assert!(begun.ticks >= own.ticks);
+        assert!(before_ticks <= begun.ticks && begun.ticks <= now_ticks());
         assert_eq!(Stat::of(child.id()).map(|stat| stat.parent), Some(own.pid));
         while !Stat::of(child.id()).unwrap().has_ended {
             std::thread::yield_now();

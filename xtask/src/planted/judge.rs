@@ -26,6 +26,8 @@ pub(super) struct Outcome {
     pub(super) said: String,
     /// Nothing, if the case could not be run.
     pub(super) is_right: Option<bool>,
+    /// Whether something failed that runs it: lbolt itself, or its load.
+    pub(super) has_failed: bool,
     /// What the victim itself measured.
     pub(super) effect: Option<Effect>,
     /// What is told of that.
@@ -44,7 +46,13 @@ impl Outcome {
     }
 
     pub(super) fn failed(error: &anyhow::Error) -> Self {
-        Self::skipped(format!("{error:#}").replace('\n', "; "))
+        let reason = format!("{error:#}").replace('\n', "; ");
+        Self { has_failed: true, ..Self::skipped(reason) }
+    }
+
+    /// Whether nothing is wrong, as far as there was anything to judge.
+    pub(super) fn is_fine(&self) -> bool {
+        !self.has_failed && self.is_right != Some(false)
     }
 
     pub(super) fn of(
@@ -53,21 +61,19 @@ impl Outcome {
         effect: Option<Effect>,
         (stolen_percent, stall_ns): (f64, Option<f64>),
     ) -> Self {
-        let (said, all) = (sentences(printed), split(before_tables(printed)));
-        let is_blamed = |sentence: &String| case.never.iter().any(|never| never.is_in(sentence));
-        let is_right = is_right(case, &said) && !all.iter().any(is_blamed);
-        let said = said.into_iter().next().unwrap_or_default();
+        let said = sentences(printed).into_iter().next().unwrap_or_default();
         let stall_ns = stall_ns.filter(|_| case.is_calm() && said.contains(STILL));
         let outcome = Self { said, effect, stolen_percent, stall_ns, ..Self::default() };
         if outcome.is_disturbed() {
             return outcome;
         }
-        Self { is_right: Some(is_right), told: Told::of(case, &all, effect), ..outcome }
+        let told = Told::of(case, &split(before_tables(printed)), effect);
+        Self { is_right: Some(is_right(case, printed)), told, ..outcome }
     }
 
     /// With what a watch of the same load told in the end.
     pub(super) fn with_watch(self, case: &Case, printed: Option<&str>) -> Self {
-        let is_watch_right = printed.map(|printed| is_right(case, &sentences(printed)));
+        let is_watch_right = printed.map(|printed| is_right(case, printed));
         Self { is_watch_right: is_watch_right.filter(|_| self.is_right.is_some()), ..self }
     }
 
@@ -88,7 +94,11 @@ impl Outcome {
     }
 }
 
-fn is_right(case: &Case, said: &[String]) -> bool {
+fn is_right(case: &Case, printed: &str) -> bool {
+    let (said, all) = (sentences(printed), split(before_tables(printed)));
+    if all.iter().any(|sentence| case.never.iter().any(|never| never.is_in(sentence))) {
+        return false;
+    }
     let has = |pattern: &Pattern| said.iter().any(|sentence| pattern.is_in(sentence));
     let is_calm = said.first().is_some_and(|said| CALM.iter().any(|calm| said.contains(calm)));
     if case.is_calm() {
@@ -155,6 +165,14 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_is_not_fine_and_what_cannot_be_judged_here_is() {
+        assert!(!Outcome::failed(&anyhow::anyhow!("record failed")).is_fine());
+        assert!(Outcome::skipped("there is no fio".to_owned()).is_fine());
+        let of = |stolen| Outcome::of(&case("orders", "tar"), NAMED, None, (stolen, None));
+        assert!(of(5.1).is_fine() && !of(4.9).is_fine());
+    }
+
+    #[test]
     fn a_calm_load_on_a_disk_that_stood_still_by_its_own_log_is_not_judged() {
         let calm = case("", "");
         let said = format!("orders lost 91 ms waiting for fsync, {STILL} for 100 ms at 5.6 s");
@@ -197,6 +215,12 @@ mod tests {
         let named = NAMED.split("\n\nwhat").next().unwrap();
         assert!(!judged(&innocent, &format!("{named}{fourth}")));
         assert!(judged(&innocent, &format!("{NAMED}\n\nfinder lost 2 s")), "in a table");
+        let watch = |printed: &str| {
+            let outcome = Outcome::of(&innocent, NAMED, None, (0.0, None));
+            outcome.with_watch(&innocent, Some(printed)).is_watch_right
+        };
+        assert_eq!(watch(NAMED), Some(true));
+        assert_eq!(watch(&format!("{named}{fourth}")), Some(false));
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         done.push((case, outcome));
     }
     print!("{}", table::render(&done));
-    Ok(crate::code(done.iter().all(|(_, outcome)| outcome.is_right != Some(false))))
+    Ok(crate::code(done.iter().all(|(_, outcome)| outcome.is_fine())))
 }
 
 /// A case, again while the machine is disturbed.

@@ -4,7 +4,7 @@ use super::case::{Case, Cases};
 use super::effect;
 use super::judge::Outcome;
 use super::stage::Stage;
-use crate::command::{Child, output};
+use crate::command::{Child, dying_with_us, output};
 use anyhow::{Context as _, ensure};
 use host::account::CpuStat;
 use std::collections::BTreeMap;
@@ -138,6 +138,8 @@ impl Turn<'_> {
         }
         let mut watch = self.watch()?;
         let stolen = self.record(&case.load)?;
+        let ended = watch.until(|| Ok(true))?;
+        ensure!(ended.is_none(), "the watch ended amid the load: {}", watch.last_words());
         watch.stop()?;
         let mut history = Command::new(&self.rig.lbolt);
         history.arg("history").arg(self.kept.join(HISTORY));
@@ -147,7 +149,8 @@ impl Turn<'_> {
 
     /// A watch that has begun.
     fn watch(&self) -> anyhow::Result<Child> {
-        let mut command = Command::new(&self.rig.lbolt);
+        // It ends by nothing else where we are killed, and is in no cgroup that is found later.
+        let mut command = dying_with_us(&self.rig.lbolt);
         command.arg("watch").arg(self.kept.join(HISTORY));
         command.arg("--device").arg(&self.stage.device).stdout(Stdio::null());
         let log = self.kept.join("watch.log");

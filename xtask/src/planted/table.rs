@@ -60,6 +60,7 @@ fn watch(outcome: &Outcome) -> &'static str {
 fn judged(case: &Case, outcome: &Outcome) -> &'static str {
     match (case.is_calm(), outcome.is_right) {
         (_, None) if outcome.is_disturbed() => "disturbed",
+        (_, None) if outcome.has_failed => "FAILED",
         (_, None) => "not run",
         (false, Some(true)) => "named",
         (false, Some(false)) => "NOT NAMED",
@@ -124,5 +125,7 @@ mod tests {
         assert!(text.contains("NOT NAMED") && text.contains("nobody blamed"), "{text}");
         assert!(text.contains("not run") && text.contains("xxx…"), "{text}");
         assert!(text.contains("the same") && text.contains("MISSED"), "{text}");
+        let failed = Outcome::failed(&anyhow::anyhow!("record failed"));
+        assert!(render(&[(&cases.case[0], failed)]).contains("FAILED"));
     }
 }

@@ -33,7 +33,8 @@ impl Told {
     /// Of a case that says whose log its logs are, by what the verdict says.
     pub(super) fn of(case: &Case, said: &[String], effect: Option<Effect>) -> Option<Self> {
         let told_ns = lost_ns(said, case.own_log.as_ref()?, &case.cause);
-        Some(Self { told_ns, own_ns: effect?.lost_ns })
+        // Logs that are missing, or know no calm, are no reason to be content.
+        Some(Self { told_ns, own_ns: effect.map_or(f64::NAN, |effect| effect.lost_ns) })
     }
 
     fn ratio(self) -> f64 {
@@ -128,5 +129,6 @@ mod tests {
         assert!(told(10.9e9).is_right() && !told(11.1e9).is_right());
         // A log that shows no loss has nothing that could be right.
         assert!(!Told { told_ns: 0.0, own_ns: 0.0 }.is_right());
+        assert!(!Told { told_ns: 1e9, own_ns: f64::NAN }.is_right());
     }
 }

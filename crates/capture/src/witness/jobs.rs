@@ -8,11 +8,9 @@
 //! Non-goals: which jobs are a role (`verdict`).
 
 use super::{NewThread, Witness, asked};
-use crate::now_ns;
 use host::process;
-use model::process::{Started, started};
+use model::process::{Started, now_ticks, started};
 use model::record::Process;
-use rustix::time::ClockId;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -20,9 +18,10 @@ use std::time::{Duration, Instant};
 pub(super) const YOUNG: Duration = Duration::from_secs(2);
 /// As long in the kernel's ticks of 10 ms.
 const YOUNG_TICKS: u64 = 200;
-const TICK_NS: u64 = 10_000_000;
 /// Jobs, and names of commands, that are remembered before all are forgotten.
 const MOST: usize = 1000;
+/// Jobs of one name that are remembered: all are looked at each time that one of it has ended.
+const OF_NAME_MOST: usize = 8;
 
 /// A thread that is to be asked about again.
 #[derive(Debug)]
@@ -96,8 +95,7 @@ impl Lineage {
 }
 
 fn is_old(of: &Started) -> bool {
-    let now_ticks = now_ns(ClockId::Boottime).unsigned_abs() / TICK_NS;
-    of.ticks + YOUNG_TICKS <= now_ticks
+    of.ticks + YOUNG_TICKS <= now_ticks()
 }
 
 /// A command by its cgroup and its name.
@@ -138,9 +136,15 @@ impl Jobs {
         }
         let known = self.of_name.entry(name_of(process)).or_default();
         known.retain(|of| of.is_none_or(|of| of.is_alive()));
-        if !known.contains(&job) {
-            known.push(job);
+        if known.contains(&job) {
+            return;
         }
+        // That some are of no job is remembered: else one that is left could be all of the name's.
+        let oldest = known.iter().position(Option::is_some);
+        if let Some(oldest) = oldest.filter(|_| known.len() >= OF_NAME_MOST) {
+            known.remove(oldest);
+        }
+        known.push(job);
     }
 
     /// The job that a process is of which was just asked, as far as others of its name tell: those
@@ -290,5 +294,23 @@ mod tests {
         witness.jobs.learn(&command(GONE + 4), None);
         let told = expected(&mut witness, &command(GONE));
         assert_eq!((told, expected(&mut witness, &unseen)), (title, None));
+    }
+
+    #[test]
+    fn of_many_jobs_of_one_name_the_last_ones_are_remembered_and_that_some_are_of_none() {
+        let sleep = |_| std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut children: Vec<_> = (0..=OF_NAME_MOST).map(sleep).collect();
+        let pids = children.iter().map(|child| child.id());
+        let all: Vec<_> =
+            pids.map(|pid| Started { pid, ticks: started(pid).unwrap() }).map(Some).collect();
+        let mut jobs = Jobs::default();
+        jobs.learn(&command(GONE), None);
+        all.iter().for_each(|job| jobs.learn(&command(GONE), *job));
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let last = &all[all.len() - (OF_NAME_MOST - 1)..];
+        assert_eq!(jobs.of_name[&name_of(&command(GONE))], [&[None][..], last].concat());
     }
 }

@@ -6,7 +6,7 @@
 //! takes only its last stretch with it, and not its whole past.
 
 use super::{TICK_NS, malformed};
-use model::process::Stat;
+use model::process::{Stat, line};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
@@ -48,7 +48,7 @@ impl Tasks {
                 continue;
             };
             // A process may end between the listing and the reading.
-            let Ok(text) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+            let Some(text) = line(Path::new("/proc"), pid) else { continue };
             let stat = Stat::parse(&text).ok_or_else(|| malformed("/proc/PID/stat"))?;
             if pid != own.0 {
                 let precise = stat.is_kernel_thread.then(|| run_time_ns(&entry.path())).flatten();

@@ -90,10 +90,6 @@ use std::time::Duration;
 use threads::{Left, Threads};
 use wait::Waits;
 
-/// What is not told where /proc/kallsyms shows no addresses.
-/// What is then not told.
-const WAITS_UNTOLD: &str = "waits of threads without a request or call are not traced";
-
 /// Why there is no capture. A clause with its remedy.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what each is")]
@@ -285,7 +281,8 @@ pub struct Capture {
     plain: Option<LoadError>,
     untold: Vec<String>,
     waits: Waits,
-    waits_refused: Option<LoadError>,
+    /// Why programs are left out without which it captures nonetheless.
+    refused: Vec<LoadError>,
     /// Waits that went on at the stop.
     threads: Threads,
     /// What is told when the rings are emptied the next time.
@@ -313,14 +310,9 @@ impl Capture {
         let second = Second::open(&mut loaded, own_tgid, options)?;
         let mut attached = programs::attach(&mut loaded, &kernel, options, starts)?;
         let mut untold = kernel.untold(options.calls);
-        let mut waits_refused = None;
-        match programs::attach_waits(&mut loaded, options) {
-            Ok(hooks) => attached.extend(hooks),
-            Err(refused) => {
-                untold.push(format!("{WAITS_UNTOLD}: failed to {refused}"));
-                waits_refused = Some(refused);
-            }
-        }
+        let (hooks, refused) = programs::attach_waits(&mut loaded, options);
+        attached.extend(hooks);
+        untold.extend(refused.iter().map(|(what, why)| format!("{what}: failed to {why}")));
         second.tell(&mut decoder);
         let ends_of_bios = EndsOfBios::of(&attached, &mut loaded)?;
         drop(maps);
@@ -337,7 +329,7 @@ impl Capture {
             attached,
             plain,
             untold,
-            waits_refused,
+            refused: refused.into_iter().map(|(_, why)| why).collect(),
             waits,
             threads,
             left: Left::default(),
@@ -444,7 +436,7 @@ impl Capture {
 
     /// What the kernel's verifier said of programs without which it captures nonetheless.
     pub fn refused_log(&self) -> Option<&str> {
-        self.plain.as_ref().and_then(LoadError::log).or_else(|| self.waits_refused.as_ref()?.log())
+        self.plain.iter().chain(&self.refused).find_map(LoadError::log)
     }
 
     /// Whether it tells of waits.

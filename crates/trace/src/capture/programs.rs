@@ -98,6 +98,12 @@ const OF_SLEEPS: Hook = Hook::optional("sched_waking");
 const OF_EVICTIONS: Hook =
     Hook { program: "see_evictions", ..Hook::optional("mm_filemap_delete_from_page_cache") };
 
+/// Which of these a kernel takes or refuses together, and what is then not told.
+const WITH_CALLS: [(&[Hook], &str); 2] = [
+    (&[OF_WAITS, OF_LOCKS, OF_SLEEPS], "waits of threads without a request or call are not traced"),
+    (&[OF_EVICTIONS], "reads of pages that had been evicted are not marked"),
+];
+
 /// The same by system calls, which every one of the machine pays for.
 const OF_SYSCALLS: [Hook; 2] = [Hook::optional("sys_exit"), Hook::optional("sys_enter")];
 
@@ -306,17 +312,27 @@ pub(super) fn attach(
     Ok(attached)
 }
 
-/// Attaches what tells of waits and of what memory was needed for, if they are asked for.
-/// Errors: a kernel that does not take it, which takes all else.
+/// Attaches what tells of waits and of what memory was needed for, if they are asked for. Also
+/// tells what the kernel does not take, though it takes all else: what is not told, and why.
 pub(super) fn attach_waits(
     loaded: &mut Loaded,
     options: &CaptureOptions,
-) -> Result<Vec<Hook>, LoadError> {
+) -> (Vec<Hook>, Vec<(&'static str, LoadError)>) {
+    let (mut attached, mut refused) = (Vec::new(), Vec::new());
+    for (hooks, untold) in WITH_CALLS.iter().filter(|_| options.calls) {
+        match attach_those_there(loaded, hooks) {
+            Ok(hooks) => attached.extend(hooks),
+            Err(why) => refused.push((*untold, why)),
+        }
+    }
+    (attached, refused)
+}
+
+fn attach_those_there(loaded: &mut Loaded, hooks: &[Hook]) -> Result<Vec<Hook>, LoadError> {
     let mut attached = Vec::new();
-    for hook in [OF_WAITS, OF_LOCKS, OF_SLEEPS, OF_EVICTIONS].into_iter().filter(|_| options.calls)
-    {
-        if loaded.attach(&hook)? {
-            attached.push(hook);
+    for hook in hooks {
+        if loaded.attach(hook)? {
+            attached.push(*hook);
         }
     }
     Ok(attached)
