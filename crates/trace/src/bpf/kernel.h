@@ -89,6 +89,7 @@ typedef unsigned long long u64;
 #define PF_EXITING 0x00000004
 #define PF_MEMALLOC 0x00000800
 #define PF_WQ_WORKER 0x00000020
+#define PF_KSWAPD 0x00020000
 #define PF_KTHREAD 0x00200000
 
 struct task_struct {

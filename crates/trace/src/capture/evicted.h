@@ -1,10 +1,11 @@
 /*
  * Pages of files that the kernel took from memory because it needed memory, not long ago: a read
- * that begins with one of them had been spared before. A table by a hash of a page's mapping and
- * its number there; what has the place of another is that one's end.
+ * that begins with one of them had been spared before. A table by a hash of a page's file and its
+ * number there; what has the place of another is that one's end.
  *
  * Who needs memory reclaims it, or lets kswapd do so: such a thread has PF_MEMALLOC. What is
- * truncated, dropped by request, or made invalid by a direct write is no eviction.
+ * truncated, dropped by request, made invalid by a direct write, or taken by another thread of the
+ * kernel (DAMON) is no eviction.
  *
  * Source: mm/filemap.c (__filemap_remove_folio), mm/vmscan.c (__remove_mapping) of Linux 5.10 to
  * 7.2. Each page that is evicted runs this program once: of a huge one, its first page tells.
@@ -53,12 +54,16 @@ SEC("tp_btf/mm_filemap_delete_from_page_cache") int see_evictions(u64 *context)
 	struct task_struct *task = this_task();
 	struct page_head head = {context[0]};
 	volatile u64 *place;
-	u64 hash;
+	u32 flags = GET(task, flags);
+	struct head file;
+	u64 mapping, hash;
 
-	if (!(GET(task, flags) & PF_MEMALLOC))
+	if (!(flags & PF_MEMALLOC) || (flags & PF_KTHREAD && !(flags & PF_KSWAPD)))
 		return 0;
 	bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
-	hash = hash_of_page((u64)IN_COPY(&head, struct page, mapping), index_of(&head));
+	mapping = (u64)IN_COPY(&head, struct page, mapping);
+	file = head_of((u64)FIELD_OF(mapping, struct address_space, host));
+	hash = hash_of_page(&file, &head);
 	place = evicted_at(hash);
 	if (place)
 		*place = hash << 32 | (u32)(bpf_ktime_get_ns() >> 30);

@@ -180,10 +180,15 @@ INLINE u64 mapping_of(struct bio *bio, struct page_head *head)
 /* In the place of a hash: what had been swapped out. */
 #define SWAPPED 1
 
-/* A page by its mapping and its number there. */
-INLINE u64 hash_of_page(u64 mapping, u64 index)
+/*
+ * A page by its file and its number there. Where the file's inode lies in memory says nothing: it
+ * may be freed with its last page, and another one have its place.
+ */
+INLINE u64 hash_of_page(const struct head *file, const struct page_head *page)
 {
-	return (mapping ^ index * PI_1) * PI_0;
+	u64 inode = (u64)IN_HEAD(file, i_sb) ^ (u64)IN_HEAD(file, i_ino) * PI_1;
+
+	return (inode ^ (u64)IN_HEAD(file, i_generation) * PI_2 ^ index_of(page) * PI_3) * PI_0;
 }
 
 /* Which file a bio is of, and whether its data goes past the page cache, as far as it tells. */
@@ -244,7 +249,7 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
 		identify(&whose->file, &head);
 	if (whose->file.kind == FILE_REGULAR)
-		whose->page = hash_of_page(mapping, index_of(&page));
+		whose->page = hash_of_page(&head, &page);
 	return 0;
 }
 
