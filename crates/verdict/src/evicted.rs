@@ -259,7 +259,9 @@ impl Evicted {
         is_left: &dyn Fn(Reader) -> f64,
     ) -> Vec<CacheLoss> {
         let times = (spans(time_ns), spans(known_ns));
-        let readers = self.again.iter();
+        // Who read nothing again in the time lost nothing, and is looked at no further.
+        let is_within = |again: &BTreeMap<i64, Again>| again.keys().any(|of| times.0.contains(of));
+        let readers = self.again.iter().filter(|(_, again)| is_within(again));
         readers
             .flat_map(|(reader, again)| {
                 self.lost_by(*reader, again, &times, is_left(*reader).clamp(0.0, 1.0))
