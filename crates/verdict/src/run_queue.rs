@@ -3,11 +3,13 @@
 //! How long a thread was runnable and waited is known by intervals of about a second. It is spread
 //! over the times of the interval in which all CPUs were busy. Where none were, it explains
 //! nothing: a limit of a cgroup makes its threads wait so, too. What a role's waits were held back
-//! before the device is its wait for a CPU up to what was measured, and no more.
+//! before the device is its wait for a CPU up to what was measured, and no more. Where many used the
+//! CPUs and nobody a good part of what was used, nobody used those that were waited for.
 //!
 //! Non-goals: CPUs that the hypervisor gave to others (`super::cpus`).
 
 use super::actors::{Actors, RoleId};
+use super::blame::GOOD_PART;
 use super::book::{Book, Cell};
 use super::cpus::Cpus;
 use super::disk::{HELD, PartNumber};
@@ -120,13 +122,17 @@ impl RunQueue {
     /// Of two roles that used as much CPU time, the first one.
     fn find_holders(&mut self, ran_ns: &BTreeMap<(usize, RoleId), f64>) {
         let mut most: BTreeMap<usize, (RoleId, f64)> = BTreeMap::new();
+        let mut all_ns: BTreeMap<usize, f64> = BTreeMap::new();
         for ((slice, role), ns) in ran_ns {
+            *all_ns.entry(*slice).or_default() += ns;
             let known = most.entry(*slice).or_insert((*role, *ns));
             if known.1 < *ns {
                 *known = (*role, *ns);
             }
         }
-        for (slice, (role, _)) in most {
+        let is_much =
+            |slice: &usize, ns: f64| all_ns.get(slice).is_some_and(|all| ns >= GOOD_PART * all);
+        for (slice, (role, _)) in most.into_iter().filter(|(slice, (_, ns))| is_much(slice, *ns)) {
             let place = self.holders.iter().position(|known| *known == role);
             let place = place.unwrap_or_else(|| {
                 self.holders.push(role);

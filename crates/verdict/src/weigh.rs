@@ -2,12 +2,13 @@
 //!
 //! What a slice's waits took beyond calm is divided among the parts of a wait that are longer than
 //! in calm, and so among the roles whose requests were in flight. Less than in calm counts against
-//! it, so that chance sums to nothing. A waiter that waits for no more at once than in calm does not
-//! ask for more: that its own requests take longer is the doing of those beside them. While the hypervisor took CPUs away, no larger part of the
-//! waits' time than of all CPUs' time is its doing and nobody's here. What held a wait back before
-//! the device is the doing of who used the CPUs, as far as the waiter waited for one. Calm is here
-//! the span's own, for only how a slice divides depends on it. A span without any leaves its waits
-//! open: they are divided as a whole, by the calm of other spans (`super::blame`).
+//! it, so that chance sums to nothing. A waiter that waits for no more at once than in calm does
+//! not ask for more: that its own requests take longer is the doing of those beside them. While the
+//! hypervisor took CPUs away, no larger part of the waits' time than of all CPUs' time is its doing
+//! and nobody's here. What held a wait back before the device is the doing of who used the CPUs, as
+//! far as the waiter waited for one. Calm is here the span's own, for only how a slice divides
+//! depends on it. A span without any leaves its waits open: they are divided as a whole, by the
+//! calm of other spans (`super::blame`).
 //!
 //! Non-goals: how much was lost (`super::blame`).
 
