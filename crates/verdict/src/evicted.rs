@@ -13,10 +13,12 @@
 //! lost. It is divided among these others by their bytes. The part of all else that filled memory
 //! is not theirs for sure: it is in the interval alone.
 //!
-//! Limits: pages that were evicted by writes, or longer ago, or by nobody that the trace shows are
-//! lost to nobody. Of a request of several pages the first one tells. Of what is read ahead for
-//! 1 ms or longer, what its thread waited for is counted. A thread waits once for what it has in
-//! flight at once. What a trace knows before its time is not known to have filled memory.
+//! Limits: pages that were evicted by writes, or longer ago, or while nobody read are lost to
+//! nobody. Memory that programs take for themselves and limits of cgroups evict pages, too, and are
+//! not seen here: who read as much meanwhile is taken for it. Of a request of several pages the
+//! first one tells. Of what is read ahead for 1 ms or longer, what its thread waited for counts. A
+//! thread waits once for what it has in flight at once. What filled memory before the time that is
+//! looked at is not known.
 //!
 //! The watch looks at each minute as it goes on, by its spans that are over, and knows calm and who
 //! filled memory of the ten minutes before, and nothing of what is to come. A minute of a trace
