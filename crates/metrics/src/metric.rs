@@ -138,9 +138,10 @@ metrics! {
     CallsFailed Counter None "lbolt_calls_failed" ["device" "operation" "role"] Calls failed [],
         "Calls that make files durable and failed.";
     Waits Counter None "lbolt_waits" ["device" "role" "wait"] Waits count [],
-        "Waits of a role for reads, direct writes, flushes and calls that make files durable.";
+        "Waits of a role for reads, direct writes, flushes and calls that make files durable; \
+         waits for an evicted page are among its reads.";
     WaitSeconds Counter Seconds "lbolt_wait_seconds" ["device" "role" "wait"] Waits sum_ns [],
-        "Total duration of the waits of a role.";
+        "Total duration of the waits of a role; waits for an evicted page are among its reads.";
     Lost Counter Seconds "lbolt_lost_seconds" ["device" "victim" "wait" "cause"] Lost lost_ns [],
         "Time a role waited longer than in calm, by the role or circumstance that caused it.";
     Outstanding Gauge None "lbolt_outstanding_requests" ["device"]

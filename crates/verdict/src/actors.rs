@@ -252,13 +252,17 @@ impl Actors {
 
     /// What a thread is. What was gone before it could be asked has its requests' names.
     pub fn learn(&mut self, process: &Process) -> Option<RoleId> {
-        process.process?;
+        let pid = process.pid as u32;
+        if process.process.is_none() {
+            // Its number will be another's, who did nothing of that.
+            self.guessed.take(pid);
+            return None;
+        }
         self.expect(std::iter::once(process));
         let number = self.of_process(process, process.title.is_none());
         if let Some((_, role)) = self.names.get_index_mut(number.0.into()) {
             role.is_in(process.unit.as_ref());
         }
-        let pid = process.pid as u32;
         self.threads.learn(pid, number);
         // What it did while only its name was known, it did as what it is.
         let (guess, files) = self.guessed.take(pid).unwrap_or((number, Vec::new()));

@@ -4,6 +4,7 @@
 //! Non-goals: what a wait is for (`super::waits`).
 
 use super::asked::Ahead;
+use super::evicted::Again;
 use super::stalled::Unplaced;
 use super::{Class, Kind, Ledger};
 use crate::merge::Merge as _;
@@ -68,7 +69,8 @@ impl Ledger {
         if let Some(ahead) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
             let Ahead { class, is_again, .. } = ahead;
             if is_again && is_selected {
-                self.evicted.add_again((class.device, class.role), span);
+                let reader = (class.device, class.role);
+                self.evicted.add_again(reader, wait.begin_ns, Again::one(span));
             }
             self.note(wait.pid as u32, span, class);
             self.note_file(wait.file(), class, span);

@@ -27,7 +27,7 @@ const UNKNOWN_PART: f64 = 0.1;
 /// Without calm, others are to blame for the time of waits only if it is mostly theirs, and one of
 /// them only for a good part of that.
 const MOSTLY: f64 = 0.67;
-const GOOD_PART: f64 = 0.33;
+pub(crate) const GOOD_PART: f64 = 0.33;
 /// The largest storms, which have this part of a pair's loss together, are told of; so many at
 /// most.
 const MOST_OF_IT: f64 = 0.8;

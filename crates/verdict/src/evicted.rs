@@ -14,9 +14,12 @@
 //! lost. It is divided among these others by their bytes. The part of all else that filled memory
 //! is not theirs for sure: it is in the interval alone.
 //!
-//! Limits: pages that were evicted by writes, or longer ago, or by nobody that the trace shows are
-//! lost to nobody. Of a request of several pages the first one tells. Of what is read ahead for
-//! 1 ms or longer, what its thread waited for is counted.
+//! Limits: pages that were evicted by writes, or longer ago, or while nobody read are lost to
+//! nobody. Memory that programs take for themselves and limits of cgroups evict pages, too, and are
+//! not seen here: who read as much meanwhile is taken for it. Of a request of several pages the
+//! first one tells. Of what is read ahead for 1 ms or longer, what its thread waited for counts. A
+//! thread waits once for what it has in flight at once. What filled memory before the time that is
+//! looked at is not known.
 //!
 //! The watch looks at each minute as it goes on, by its spans that are over, and knows calm and who
 //! filled memory of the ten minutes before, and nothing of what is to come. A minute of a trace
@@ -26,7 +29,6 @@
 
 use super::actors::RoleId;
 use super::blame::LARGE_NS;
-use super::waits::Kind;
 use crate::merge::{Merge, merged};
 use analyze::statistics::NORMAL_95;
 use model::record::{Flags, Op, Request};
@@ -52,6 +54,13 @@ pub(crate) struct Again {
 }
 
 merged!(Again { count, sum_ns });
+
+impl Again {
+    /// One wait.
+    pub(crate) fn one((begin_ns, end_ns): (i64, i64)) -> Self {
+        Self { count: 1, sum_ns: end_ns.saturating_sub(begin_ns).max(0).unsigned_abs() }
+    }
+}
 
 /// Who read again, at which device.
 pub(crate) type Reader = (u32, RoleId);
@@ -145,22 +154,23 @@ struct Sum {
 }
 
 impl Evicted {
-    /// Adds a request to the top of a stack; `kind` where its thread waits for it.
+    /// Adds requests to the top of a stack, like this one, since a moment, with their bytes; and
+    /// what their threads waited, if they wait for reads: each once, as of all waits.
     pub(crate) fn add(
         &mut self,
-        row: &Request,
+        like: &Request,
         (role, is_kernel): (RoleId, bool),
-        kind: Option<Kind>,
-        (begin_ns, end_ns): (i64, i64),
+        (begin_ns, bytes): (i64, u64),
+        waited: Option<(i64, Again)>,
     ) {
-        if !is_cached(row) {
+        if !is_cached(like) {
             return;
         }
-        let (span, bytes) = (begin_ns.div_euclid(SPAN_NS), u64::from(row.length_bytes));
-        match row.op {
+        let span = begin_ns.div_euclid(SPAN_NS);
+        match like.op {
             // Who needs memory swaps out that of others; the kernel's own thread does for anybody.
-            Op::Write if row.flags.contains(Flags::SWAP) && is_kernel => {}
-            Op::Write if !row.flags.contains(Flags::SWAP) => {
+            Op::Write if like.flags.contains(Flags::SWAP) && is_kernel => {}
+            Op::Write if !like.flags.contains(Flags::SWAP) => {
                 self.written_bytes.entry(span).or_default().merge(bytes);
             }
             Op::Read | Op::Write => {
@@ -168,16 +178,15 @@ impl Evicted {
             }
             _ => {}
         }
-        if kind == Some(Kind::Read) && is_again(row) {
-            self.add_again((row.device, role), (begin_ns, end_ns));
+        if let Some((since_ns, again)) = waited.filter(|_| is_again(like)) {
+            self.add_again((like.device, role), since_ns, again);
         }
     }
 
-    /// Adds a wait for such a page.
-    pub(crate) fn add_again(&mut self, reader: Reader, (begin_ns, end_ns): (i64, i64)) {
-        let again = Again { count: 1, sum_ns: (end_ns - begin_ns).max(0).unsigned_abs() };
+    /// Adds waits for such pages, since a moment.
+    pub(crate) fn add_again(&mut self, reader: Reader, since_ns: i64, again: Again) {
         let of_reader = self.again.entry(reader).or_default();
-        of_reader.entry(begin_ns.div_euclid(SPAN_NS)).or_default().merge(again);
+        of_reader.entry(since_ns.div_euclid(SPAN_NS)).or_default().merge(again);
     }
 
     /// Adds those of another time; `number` is that of each of its roles here.
@@ -259,7 +268,9 @@ impl Evicted {
         is_left: &dyn Fn(Reader) -> f64,
     ) -> Vec<CacheLoss> {
         let times = (spans(time_ns), spans(known_ns));
-        let readers = self.again.iter();
+        // Who read nothing again in the time lost nothing, and is looked at no further.
+        let is_within = |again: &BTreeMap<i64, Again>| again.keys().any(|of| times.0.contains(of));
+        let readers = self.again.iter().filter(|(_, again)| is_within(again));
         readers
             .flat_map(|(reader, again)| {
                 self.lost_by(*reader, again, &times, is_left(*reader).clamp(0.0, 1.0))

@@ -127,7 +127,7 @@ use book::Book;
 use calls::Steps;
 use cpus::Cpus;
 use disk::{Act, Disk, Holding, PartNumber, THROTTLED, Waited, Watch as _};
-use evicted::Evicted;
+use evicted::{Again, Evicted};
 use files::Files;
 use hashbrown::HashMap;
 use model::record::{
@@ -313,13 +313,16 @@ impl Ledger {
             self.remember(row, role, end_ns, is_ahead);
         }
         let waits = kind.filter(|_| !is_ahead);
+        let waited_ns = (begin_ns.max(earlier_ns).min(end_ns), end_ns);
         if is_selected && row.above_id.is_none() {
+            let reads = waits.filter(|kind| *kind == Kind::Read);
+            let waited = reads.map(|_| (waited_ns.0, Again::one(waited_ns)));
             let whose = (role, self.actors.is_kernel(role));
-            self.evicted.add(row, whose, waits, (begin_ns.max(earlier_ns).min(end_ns), end_ns));
+            self.evicted.add(row, whose, (begin_ns, row.length_bytes.into()), waited);
         }
         if let Some((pid, kind)) = row.pid.zip(waits) {
             let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
-            self.note(pid, (begin_ns.max(earlier_ns).min(end_ns), end_ns), class);
+            self.note(pid, waited_ns, class);
         }
         self.bring(row, role, waits.map(|kind| (kind, earlier_ns)), (begin_ns, end_ns));
         if let Some(kind) = kind.filter(|_| is_ahead) {

@@ -3,11 +3,13 @@
 //! How long a thread was runnable and waited is known by intervals of about a second. It is spread
 //! over the times of the interval in which all CPUs were busy. Where none were, it explains
 //! nothing: a limit of a cgroup makes its threads wait so, too. What a role's waits were held back
-//! before the device is its wait for a CPU up to what was measured, and no more.
+//! before the device is its wait for a CPU up to what was measured, and no more. Where many used
+//! the CPUs and nobody a good part of what was used, nobody used those that were waited for.
 //!
 //! Non-goals: CPUs that the hypervisor gave to others (`super::cpus`).
 
 use super::actors::{Actors, RoleId};
+use super::blame::GOOD_PART;
 use super::book::{Book, Cell};
 use super::cpus::Cpus;
 use super::disk::{HELD, PartNumber};
@@ -93,13 +95,24 @@ impl RunQueue {
     /// Of a book that is settled; its parts are numbered below `first`.
     pub(super) fn new(uses: &[RoleUse], cpus: &Cpus, book: &Book, first: usize) -> Self {
         let mut queue = Self { first, width_ns: book.width_ns, ..Self::default() };
+        // Where nobody who waits at the device waited for a CPU, it does not matter who used them.
+        let waiters: BTreeSet<RoleId> = book.waits().iter().map(|(class, _)| class.role).collect();
+        if !uses.iter().any(|one| one.waited_ns > 0.0 && waiters.contains(&one.role)) {
+            return queue;
+        }
         let mut ran_ns: BTreeMap<(usize, RoleId), f64> = BTreeMap::new();
+        // Many are of the same interval: its parts by slice.
+        let mut last: (Range<i64>, Vec<(usize, f64)>) = (0..0, Vec::new());
         for one in uses {
             queue.processes.entry(one.role).or_default().insert(one.process);
-            let busy: Vec<Range<i64>> = cpus.busy_within(&one.time_ns).collect();
-            let whole_ns: f64 = busy.iter().map(length_ns).sum();
-            for (slice, ns) in busy.iter().flat_map(|of| pieces(of, book)) {
-                let part = ns / whole_ns;
+            if last.0 != one.time_ns {
+                let busy: Vec<Range<i64>> = cpus.busy_within(&one.time_ns).collect();
+                let whole_ns: f64 = busy.iter().map(length_ns).sum();
+                let of_busy = busy.iter().flat_map(|of| pieces(of, book));
+                let parts = of_busy.map(|(slice, ns)| (slice, ns / whole_ns)).collect();
+                last = (one.time_ns.clone(), parts);
+            }
+            for (slice, part) in last.1.iter().copied() {
                 if one.ran_ns > 0.0 {
                     *ran_ns.entry((slice, one.role)).or_default() += part * one.ran_ns;
                 }
@@ -120,13 +133,17 @@ impl RunQueue {
     /// Of two roles that used as much CPU time, the first one.
     fn find_holders(&mut self, ran_ns: &BTreeMap<(usize, RoleId), f64>) {
         let mut most: BTreeMap<usize, (RoleId, f64)> = BTreeMap::new();
+        let mut all_ns: BTreeMap<usize, f64> = BTreeMap::new();
         for ((slice, role), ns) in ran_ns {
+            *all_ns.entry(*slice).or_default() += ns;
             let known = most.entry(*slice).or_insert((*role, *ns));
             if known.1 < *ns {
                 *known = (*role, *ns);
             }
         }
-        for (slice, (role, _)) in most {
+        let is_much =
+            |slice: &usize, ns: f64| all_ns.get(slice).is_some_and(|all| ns >= GOOD_PART * all);
+        for (slice, (role, _)) in most.into_iter().filter(|(slice, (_, ns))| is_much(slice, *ns)) {
             let place = self.holders.iter().position(|known| *known == role);
             let place = place.unwrap_or_else(|| {
                 self.holders.push(role);

@@ -49,6 +49,21 @@ pub(crate) struct SoFar {
     pub(crate) cgroups: BTreeMap<String, String>,
 }
 
+impl SoFar {
+    /// Which part of what each role waited for something was not lost, by device.
+    fn left(&self, wait: &str) -> BTreeMap<(u32, String), f64> {
+        let mut lost_ns: BTreeMap<(u32, &str), f64> = BTreeMap::new();
+        for lost in self.losses.iter().filter(|lost| lost.lost_ns > 0.0 && lost.wait == wait) {
+            *lost_ns.entry((lost.device, lost.role.as_str())).or_default() += lost.lost_ns;
+        }
+        let left = self.waits.iter().filter(|of| of.wait == wait).map(|of| {
+            let lost_ns = lost_ns.get(&(of.device, of.role.as_str())).copied().unwrap_or(0.0);
+            ((of.device, of.role.clone()), 1.0 - lost_ns / of.sum_ns.max(1) as f64)
+        });
+        left.collect()
+    }
+}
+
 impl Ledger {
     /// When the span begins.
     pub(crate) fn begin_ns(&self) -> i64 {
@@ -183,17 +198,9 @@ impl Ledger {
         let time_ns = time_ns.start..until_ns.min(time_ns.end).max(time_ns.start);
         let since_ns = past.iter().map(|past| past.time_ns.start).min().unwrap_or(time_ns.start);
         let name = |role: RoleId| actors.name(role).to_owned();
-        let read = Kind::Read.name(name);
-        let is_left = |(device, role): Reader| {
-            let of = (device, name(role), read.clone());
-            let lost = so_far.losses.iter().filter(|lost| lost.lost_ns > 0.0);
-            let lost =
-                lost.filter(|lost| of == (lost.device, lost.role.clone(), lost.wait.clone()));
-            let lost_ns: f64 = lost.map(|lost| lost.lost_ns).sum();
-            let mut waits = so_far.waits.iter();
-            let waits = waits.find(|w| of == (w.device, w.role.clone(), w.wait.clone()));
-            waits.map_or(0.0, |of| 1.0 - lost_ns / of.sum_ns.max(1) as f64)
-        };
+        let left = so_far.left(&Kind::Read.name(name));
+        let is_left =
+            |(device, role): Reader| left.get(&(device, name(role))).copied().unwrap_or(0.0);
         let lost = all.losses_in(&time_ns, since_ns, &is_left).into_iter().map(|loss| LostSoFar {
             device: loss.reader.0,
             role: name(loss.reader.1),

@@ -2,12 +2,13 @@
 //!
 //! What a slice's waits took beyond calm is divided among the parts of a wait that are longer than
 //! in calm, and so among the roles whose requests were in flight. Less than in calm counts against
-//! it, so that chance sums to nothing. A waiter that waits for no more at once than in calm does not
-//! ask for more: that its own requests take longer is the doing of those beside them. While the hypervisor took CPUs away, no larger part of the
-//! waits' time than of all CPUs' time is its doing and nobody's here. What held a wait back before
-//! the device is the doing of who used the CPUs, as far as the waiter waited for one. Calm is here
-//! the span's own, for only how a slice divides depends on it. A span without any leaves its waits
-//! open: they are divided as a whole, by the calm of other spans (`super::blame`).
+//! it, so that chance sums to nothing. A waiter that waits for no more at once than in calm does
+//! not ask for more: that its own requests take longer is the doing of those beside them. While the
+//! hypervisor took CPUs away, no larger part of the waits' time than of all CPUs' time is its doing
+//! and nobody's here. What held a wait back before the device is the doing of who used the CPUs, as
+//! far as the waiter waited for one. Calm is here the span's own, for only how a slice divides
+//! depends on it. A span without any leaves its waits open: they are divided as a whole, by the
+//! calm of other spans (`super::blame`).
 //!
 //! Non-goals: how much was lost (`super::blame`).
 
@@ -18,7 +19,7 @@ use super::disk::PartNumber;
 use super::on_files::WeighedFiles;
 use super::scene::Scene;
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
-use super::waits::Class;
+use super::waits::{Class, Kind};
 use crate::merge::Merge as _;
 use model::circumstance::Circumstance;
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ const STORM_PART: f64 = 0.05;
 const STORM_NS: f64 = 1e6;
 /// Others had at least this part of waits that they are to blame for as a whole.
 const OTHERS_LEAST: f64 = 0.1;
+/// Of a wait.
+const GREATER: f64 = 0.5;
 
 /// What a part of a wait is a loss by, where it is longer than in calm.
 pub(crate) fn cause_of(own: OwnPart) -> Option<Cause> {
@@ -394,13 +397,16 @@ impl<'a> Weighing<'a> {
     }
 
     /// The waiter's own requests take longer by its own doing only as far as it waits for more at
-    /// once than in calm; else by that of those beside them, if these are a good part of the wait.
+    /// once than in calm; else by that of those beside them, if these are the greater part of the
+    /// wait: a device that is slower for everybody is not their doing. What a call asks for is not
+    /// known by how many there are.
     fn leave_to_others(&self, cell: &Cell<'_>, usual: &Usual, longer: &mut [(PartNumber, f64)]) {
         let (scene, role) = (self.scene, self.class.role);
         let is_others = |number: PartNumber| matches!(scene.whose(number, role), Ok((_, Some(_))));
         let others_ns: f64 =
             longer.iter().filter(|(number, _)| is_others(*number)).map(|(_, ns)| ns).sum();
-        if others_ns < OTHERS_LEAST * cell.sum_ns as f64 {
+        let is_request = matches!(self.class.kind, Kind::Read | Kind::DirectWrite);
+        if !is_request || others_ns < GREATER * cell.sum_ns as f64 {
             return;
         }
         let more = (1.0 - usual.at_once / scene.at_once(cell)).max(0.0);

@@ -50,7 +50,9 @@ pub use sample::{Cold, Overhead, Role, Sample};
 pub use stack::Stack;
 pub use subject::{Experiment, Subject};
 pub use summed::Summed;
-pub use wait::{EVICTED_PAGE, WAIT_FOR_THREAD, WAIT_LEAST_NS, Wait, WaitKind, waited_for};
+pub use wait::{
+    EVICTED_PAGE, WAIT_FOR_THREAD, WAIT_LEAST_NS, Wait, WaitKind, is_among_others, waited_for,
+};
 
 /// docs/records.md, made from the tables; `others` are quantities that another crate's findings
 /// have.

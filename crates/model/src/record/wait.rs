@@ -74,6 +74,12 @@ pub const WAIT_FOR_THREAD: &str = "thread of ";
 /// A read of a page that others had evicted from memory is called so.
 pub const EVICTED_PAGE: &str = "evicted page";
 
+/// Whether such waits, by their name, are among others that are told as well, of the same role:
+/// where all waits of a role are summed up, they do not count again.
+pub fn is_among_others(wait: &str) -> bool {
+    wait == EVICTED_PAGE
+}
+
 impl WaitKind {
     fn words(self) -> &'static str {
         match self {

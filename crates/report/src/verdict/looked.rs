@@ -4,6 +4,7 @@
 
 use super::shown::Shown;
 use super::told::Told;
+use model::record::is_among_others;
 use model::record::subject::Wait;
 use model::units::show_time_ns;
 
@@ -25,7 +26,10 @@ pub(super) struct Looked {
 impl Looked {
     /// Those on the selected devices, of these victims.
     pub(super) fn at(told: &Told<'_>, shown: &Shown, is_victim: impl Fn(&str) -> bool) -> Self {
-        let is_shown = |wait: &Wait| shown.has_device(&wait.device) && is_victim(&wait.victim);
+        let is_shown = |wait: &Wait| {
+            let is_it = shown.has_device(&wait.device) && is_victim(&wait.victim);
+            is_it && !is_among_others(&wait.wait)
+        };
         let sum = |quantity: &str| -> f64 {
             let waits = told.waits.iter().filter(|(wait, _)| is_shown(wait));
             waits.map(|(_, values)| values.or_zero(quantity)).sum()

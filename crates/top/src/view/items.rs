@@ -10,7 +10,7 @@ use crate::table::{Key, Kind, Name};
 use crate::tally::Tally;
 use hashbrown::HashMap;
 use model::circumstance::cause;
-use model::record::operations;
+use model::record::{is_among_others, operations};
 
 /// A loss of so much of the waiting is marked.
 const MARKED_PERCENT: f64 = 20.0;
@@ -158,11 +158,13 @@ pub(super) fn roles(_: &Kept, window: &Window) -> Vec<Item> {
     for kind in [Kind::Requests, Kind::Calls, Kind::Waits, Kind::Lost] {
         for (key, sum) in window.slot.table(kind).iter() {
             let (role, is_others) = (key.role.clone(), key.is_others);
+            let is_again = is_among_others(&key.operation);
             let key = Key { role, is_others, ..Key::default() };
             let of = roles.entry(key).or_default();
             match kind {
                 Kind::Requests => of.sum.merge(sum),
                 Kind::Calls => of.calls.merge(sum),
+                Kind::Waits if is_again => {}
                 Kind::Waits => of.waits += sum.sum_ns as f64 / window.span_ns,
                 _ => of.lost += sum.lost_ns / window.span_ns,
             }
@@ -265,4 +267,27 @@ pub(super) fn storms(kept: &Kept, _: &Window) -> Vec<Item> {
         Item { key, opens, is_marked: last >= now - 2, storm: storm.clone(), ..Item::default() }
     };
     kept.storms.iter().map(item).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::{Counted, EVICTED_PAGE, Rollup};
+
+    #[test]
+    fn evicted_pages_are_not_waited_for_twice() {
+        let mut window = Window { span_ns: 1e9, ..Window::default() };
+        for (operation, sum_ns) in [("read", 300_000_000), (EVICTED_PAGE, 100_000_000)] {
+            let row = Rollup {
+                counted: Counted::Waits,
+                role: Some("db".into()),
+                operation: operation.into(),
+                sum_ns,
+                ..Rollup::default()
+            };
+            window.slot.add(&row, &mut crate::table::Names::default());
+        }
+        let items = roles(&Kept::default(), &window);
+        assert_eq!(items.iter().map(|item| item.waits).collect::<Vec<f64>>(), [0.3]);
+    }
 }

@@ -152,6 +152,17 @@ fn who_called_before_it_was_known_what_he_is_owns_the_file_as_what_he_is() {
 }
 
 #[test]
+fn what_somebody_did_who_was_gone_is_not_of_the_next_of_his_number() {
+    let number = FileNumber { file_system: 1, inode: 20, generation: 0 };
+    let mut actors = Actors::new(&Context::default(), None);
+    actors.own(number, 8, "cp");
+    let gone = Process { process: None, ..process(8, None, "cp") };
+    assert_eq!(actors.learn(&gone), None);
+    actors.learn(&process(8, Some("redis"), "redis"));
+    assert_eq!(owner_of(&actors, 20).as_deref(), Some("cp"));
+}
+
+#[test]
 fn owners_are_remembered_when_roles_make_room_for_others() {
     let number = |inode| FileNumber { file_system: 1, inode, generation: 0 };
     let mut actors = Actors::new(&Context::default(), None);

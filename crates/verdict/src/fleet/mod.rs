@@ -29,7 +29,7 @@ use hashbrown::HashMap;
 use indexmap::IndexMap;
 use model::fleet::{Fleet, FleetBy};
 use model::history::{DAY_NS, HOUR_NS, Hosts};
-use model::record::{Counted, Rollup, RollupRow, operations};
+use model::record::{Counted, Rollup, RollupRow, is_among_others, operations};
 use pictures::{Bins, Track};
 use series::{Series, Side, Sum};
 use std::collections::BTreeMap;
@@ -252,7 +252,7 @@ impl Ledger {
                 let watched = self.host(row, source).watched.entry(kernel.unwrap_or_default());
                 watched.or_default().add(from_ns, anchor_ns, Sum { ns, us2: 0 });
             }
-            Counted::Waits => {
+            Counted::Waits if !is_among_others(row.operation) => {
                 let ns = i64::try_from(row.sum_ns).unwrap_or(i64::MAX);
                 self.unit(row, source).waited.add(from_ns, anchor_ns, Sum { ns, us2: 0 });
             }

@@ -69,6 +69,18 @@ fn what_is_in_several_pieces_counts_once() {
     assert_eq!(whole.finish().storms.iter().map(|storm| storm.storms).sum::<u64>(), 4 * 72 + 1);
 }
 
+/// They are among its reads.
+#[test]
+fn evicted_pages_are_not_waited_for_twice() {
+    let waits = |operation: &str, sum_ns| Rollup {
+        operation: operation.into(),
+        sum_ns,
+        ..row(Counted::Waits, "web", ("db", ""), 0)
+    };
+    let all = of([waits("read", 9), waits(model::record::EVICTED_PAGE, 4)]);
+    assert_eq!(all.finish().waited_ns, 9);
+}
+
 /// The size that docs/guide/fleet.md promises, with one or two storms in every hour.
 #[test]
 fn a_thousand_hosts_with_thirty_days_of_storms_are_taken() {

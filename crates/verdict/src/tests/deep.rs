@@ -26,10 +26,15 @@ fn is_beside(ns: i64) -> bool {
 /// Reads of 16 KiB, 16 at once, for 45 s; beside them somebody may read 1 MiB after the other for
 /// 15 s. And what the reader's own log of its rate says it has lost, in s.
 fn load(other: Option<&str>) -> (Load, f64) {
+    beside(other, 3)
+}
+
+/// The same; beside somebody one of its reads ends after so many ms.
+fn beside(other: Option<&str>, gap_ms: i64) -> (Load, f64) {
     let mut load = Load { is_deep: true, ..Load::with(&["scan", other.unwrap_or("nobody")]) };
     let gap_ns = |ns: i64| {
         let chance_ns = ns / 1000 % 13 * 10_000;
-        if is_beside(ns) && other.is_some() { 3 * MS + chance_ns } else { MS + chance_ns }
+        if is_beside(ns) && other.is_some() { gap_ms * MS + chance_ns } else { MS + chance_ns }
     };
     for (begin_ns, took_ns) in reads(16, 45 * S, gap_ns) {
         load.request(1, Op::Read, begin_ns, took_ns, 16 << 10);
@@ -65,6 +70,36 @@ fn a_reader_of_16_at_once_loses_what_its_own_log_says_to_who_reads_beside_it() {
         let waited_s = waited_ns(&findings, "scan") / 1e9;
         assert!((44.9..=45.1).contains(&waited_s), "a thread has 45 s: {waited_s}");
     }
+}
+
+/// By its share of the work the other one makes it wait three times as long: more of it is the
+/// other's, too, for the reader asks for no more.
+#[test]
+fn a_reader_that_asks_for_no_more_loses_nothing_by_its_own_doing() {
+    let (load, own_log_s) = beside(Some("tar"), 6);
+    let findings = load.findings();
+    let lost: Vec<_> = named(&findings).into_iter().filter(|(of, ..)| of == "scan").collect();
+    let [(_, _, lost_s)] = &lost[..] else { panic!("{lost:?}") };
+    assert!((lost_s / own_log_s - 1.0).abs() < 0.05, "{lost_s} of {own_log_s}");
+}
+
+/// A device that is slow for everybody is not the doing of who reads a little beside.
+#[test]
+fn who_reads_a_little_at_a_device_that_becomes_slow_is_blamed_for_its_part_alone() {
+    let mut load = Load::with(&["scan", "other"]);
+    let mut now_ns = 0;
+    while now_ns < 45 * S {
+        let took_ns = if is_beside(now_ns) { 40 * MS } else { MS + now_ns / 1000 % 7 * 1000 };
+        load.request(1, Op::Read, now_ns, took_ns, 4096);
+        now_ns += took_ns;
+    }
+    for number in 150..300 {
+        load.request(2, Op::Read, number * 100 * MS, 40 * MS, 4096);
+    }
+    let findings = load.findings();
+    let is_its = |(victim, cause, _): &(String, String, f64)| victim == "scan" && cause == "other";
+    let lost_s: f64 = named(&findings).into_iter().filter(is_its).map(|(.., s)| s).sum();
+    assert!(lost_s < 5.0, "{lost_s} of 14.6");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! A program's pages are evicted, and read again: by whose reads, and when nobody is to blame.
 
 use super::*;
+use model::histogram::SparseHistogram;
+use model::record::Summed;
 
 /// The reads that tell that their page had been evicted begin in these seconds, one every 2 ms.
 pub(super) fn reads_again(load: &mut Load, pid: u32, seconds: Range<i64>) {
@@ -16,6 +18,26 @@ pub(super) fn fills(load: &mut Load, pid: u32, op: Op, flags: Flags, seconds: Ra
         load.request(pid, op, number * 1000 * MS / 60, MS / 10, 1 << 20);
         load.rows.last_mut().unwrap().flags = flags;
     }
+}
+
+/// Reads of each of these seconds that are known as sums: so many, which took so long each.
+fn summed(load: &mut Load, pid: u64, flags: Flags, seconds: Range<i64>, each: (u64, i64, u64)) {
+    let (count, took_ns, length_bytes) = each;
+    let mut responses = SparseHistogram::default();
+    (0..count).for_each(|_| responses.record(took_ns.unsigned_abs()));
+    let sum = |second: i64| Summed {
+        device: 8 << 20,
+        op: Op::Read,
+        from_ns: second * 1000 * MS,
+        until_ns: (second + 1) * 1000 * MS,
+        bytes: count * length_bytes,
+        pid: Some(pid),
+        flags: Some(flags.0.into()),
+        length_bytes: Some(length_bytes),
+        ..Summed::default()
+    };
+    let sums = seconds.map(|second| sum(second).with_responses(&responses));
+    load.context.summed.extend(sums);
 }
 
 /// A minute of a shop, whose hot file is in memory as a rule, beside somebody.
@@ -47,6 +69,30 @@ fn pages_evicted_by_a_backup_are_lost_to_it_with_their_uncertainty() {
     let lost = of_cache.iter().find(|of| of.quantity == "lost_ns").unwrap();
     let (low, high) = (lost.low.unwrap(), lost.high.unwrap());
     assert!(low > 11e9 && (12.4e9..12.6e9).contains(&high), "{low} {high}");
+}
+
+/// What is asked for at once is waited for once.
+#[test]
+fn evicted_pages_that_a_thread_reads_at_once_are_lost_once() {
+    let mut load = shop();
+    load.is_deep = true;
+    fills(&mut load, 2, Op::Read, Flags::READAHEAD, 20..30);
+    (0..3).for_each(|_| reads_again(&mut load, 1, 20..45));
+    let lost = lost(load);
+    let [(victim, cause, lost_s)] = lost.as_slice() else { panic!("{lost:?}") };
+    assert_eq!((victim.as_str(), cause.as_str()), ("shop", "backup"));
+    assert!((9.0..=12.5).contains(lost_s), "{lost_s}");
+}
+
+#[test]
+fn what_is_known_as_sums_fills_memory_and_is_read_again_too() {
+    let mut load = shop();
+    summed(&mut load, 2, Flags::READAHEAD, 20..30, (60, MS / 10, 1 << 20));
+    summed(&mut load, 1, Flags::REFAULTED, 20..45, (500, MS, 4096));
+    let lost = lost(load);
+    let [(victim, cause, lost_s)] = lost.as_slice() else { panic!("{lost:?}") };
+    assert_eq!((victim.as_str(), cause.as_str()), ("shop", "backup"));
+    assert!((11.25..=12.5).contains(lost_s), "{lost_s}");
 }
 
 #[test]

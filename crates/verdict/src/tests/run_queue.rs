@@ -97,6 +97,28 @@ fn who_used_the_cpus_is_behind_waits_for_one() {
     assert!(percent.len() == 1 && (99.0..101.0).contains(&percent[0]), "{percent:?}");
 }
 
+/// Each of four used a quarter of what was used.
+#[test]
+fn of_many_who_used_the_cpus_nobody_is_behind_waits_for_one() {
+    let mut load = load(|ns| if is_in_burst(ns) { 12 } else { 2 }, &BUSY);
+    for one in std::mem::take(&mut load.context.cpu_uses) {
+        if one.pid != BUSY.user {
+            load.context.cpu_uses.push(one);
+            continue;
+        }
+        let part = |(pid, name): (u64, &str)| CpuUse {
+            pid,
+            process: pid,
+            command: name.to_owned(),
+            ran_ns: one.ran_ns / 4,
+            ..one.clone()
+        };
+        load.context.cpu_uses.extend((20..).zip(["red", "green", "blue", "white"]).map(part));
+    }
+    let named = named(&load.findings());
+    assert!(matches!(&named[..], [(_, cause, _)] if cause == "held"), "{named:?}");
+}
+
 #[test]
 fn what_was_not_measured_as_a_wait_for_a_cpu_stays_unknown() {
     let bursts = Burst { waited_ms: 100, ..BUSY };

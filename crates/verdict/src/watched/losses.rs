@@ -26,6 +26,9 @@ use std::sync::Arc;
 const LATE_NS: i64 = 60_000_000_000;
 /// Calls that are remembered for the spans to come.
 const CALLS_NS: i64 = 90_000_000_000;
+/// So long after a span's end it is looked at again for reads of evicted pages that go on, at the
+/// least.
+const AGAIN_LATE_NS: i64 = 5_000_000_000;
 /// What filled memory for so long before is held against what is read again.
 const PAST_NS: i64 = 600_000_000_000;
 
@@ -101,6 +104,8 @@ struct Open {
     span: Span,
     ledger: Ledger,
     told: BTreeMap<Place, Sums>,
+    /// Until when.
+    told_ns: i64,
     has_changed: bool,
 }
 
@@ -277,7 +282,8 @@ impl Losses {
         self.journal_use.iter().for_each(|one| ledger.journal_use(one.clone()));
         self.cpu_times.iter().for_each(|interval| ledger.cpu_time(interval.clone()));
         self.cpu_uses.iter().for_each(|one| ledger.cpu_use(one.clone()));
-        Open { span: *span, ledger, told: BTreeMap::new(), has_changed: false }
+        let told = BTreeMap::new();
+        Open { span: *span, ledger, told, told_ns: i64::MIN, has_changed: false }
     }
 
     /// What has changed since the last time. `shown_ns` is until when requests were shown.
@@ -299,7 +305,7 @@ impl Losses {
             }
             if open.span.from_ns <= shown_ns {
                 let until_ns = shown_ns.min(open.span.until_ns + LATE_NS);
-                open.has_changed |= open.ledger.advance(until_ns) || open.ledger.reads_again();
+                open.has_changed |= open.ledger.advance(until_ns) || open.reads_again();
                 rows.extend(open.changes((&self.past, &*earlier), until_ns, names));
             }
         }
@@ -337,6 +343,11 @@ fn let_go<T>(queue: &mut VecDeque<T>, is_over: impl Fn(&T) -> bool) {
 }
 
 impl Open {
+    /// Whether more of what was read again may be told: spans of it end while this one goes on.
+    fn reads_again(&self) -> bool {
+        self.told_ns < self.span.until_ns + AGAIN_LATE_NS && self.ledger.reads_again()
+    }
+
     /// What has changed until a moment. What filled memory before is of use where pages are read
     /// again: spans that are over, and those that go on.
     fn changes(
@@ -348,6 +359,7 @@ impl Open {
         if !std::mem::take(&mut self.has_changed) {
             return Vec::new();
         }
+        self.told_ns = until_ns;
         let mut so_far = self.ledger.so_far();
         if self.ledger.reads_again() {
             let earlier: Vec<Past> = earlier.iter().map(|open| open.ledger.past()).collect();

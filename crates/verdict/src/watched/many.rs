@@ -14,6 +14,7 @@
 //! Non-goals: which requests are told so (`capture::repeats`).
 
 use crate::disk::Mean;
+use crate::evicted::Again;
 use crate::intervals::Interval;
 use crate::sleeps::ManyPieces;
 use crate::waits::{Class, Kind, size_of};
@@ -216,6 +217,12 @@ impl Ledger {
         let (runs, without_gaps) = (many.runs(1), many.runs(GAP_NS));
         if kind.is_some() {
             without_gaps.iter().for_each(|run| self.stall(row.pid, *run));
+        }
+        if is_selected && row.above_id.is_none() {
+            let again = Again { count: many.responses.count(), sum_ns: many.waited_ns(&runs) };
+            let waited = kind.filter(|kind| *kind == Kind::Read).map(|_| (span.0, again));
+            let whose = (role, self.actors.is_kernel(role));
+            self.evicted.add(row, whose, (span.0, many.bytes), waited);
         }
         let act = Act { role, op: row.op };
         let queue = self.known.queues.get(&row.device).copied().unwrap_or(row.device);

@@ -12,7 +12,7 @@ use analyze::compare::series::Series;
 use capture::gate::Gate;
 use model::named::Named;
 use model::record::subject::{Blame, Wait};
-use model::record::{Finding, Subject, WAIT_FOR_THREAD, WaitKind};
+use model::record::{Finding, Subject, WAIT_FOR_THREAD, WaitKind, is_among_others};
 use model::run::RunDirectory;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,6 +97,7 @@ fn of_findings(findings: &[Finding]) -> Vec<Series> {
         let value = finding.value.unwrap_or(0.0);
         let is_compared = compared.contains(&finding.subject);
         match (&finding.subject, finding.quantity.as_str()) {
+            (Subject::Wait(of), _) if is_among_others(&of.wait) => {}
             (Subject::Wait(of), "waited_ns") if is_own(&of.wait) => {
                 let role = roles.entry(&of.victim).or_default();
                 role.waited_ns += value;
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
     use analyze::compare::{Question, Unit, compare};
     use model::comparison::{Comparison, Outcome};
-    use model::record::Interval;
+    use model::record::{EVICTED_PAGE, Interval};
 
     /// What waits of `db` came to: in all, in calm, without calm.
     fn waits(
@@ -197,6 +198,16 @@ mod tests {
         // Calm waits that are all the same leave nothing to chance.
         let exact = [waits("read", 1000.0, Some(1.0), None), loss("read", 100.0, None, WITH_CALM)];
         assert_eq!(series(&exact).interval, Some((10.0, 10.0)));
+    }
+
+    /// They are among its reads.
+    #[test]
+    fn evicted_pages_are_not_waited_for_twice() {
+        let ends = Some((80.0, 120.0));
+        let lost = loss(EVICTED_PAGE, 100.0, ends, &["affected_mean_ns"]);
+        let again = [waits(EVICTED_PAGE, 500.0, None, None), lost].concat();
+        let all = [waits("read", 1000.0, Some(1.0), None), again];
+        assert_eq!(told(&series(&all)), (Some(10.0), Some((8.0, 12.0))));
     }
 
     #[test]

@@ -261,3 +261,14 @@ fn beside_the_mean_in_calm_stands_that_of_the_same_waits() {
     assert!(all.contains("18.0 ms") && all.contains("2.50 ms"), "{all}");
     assert!(!all.contains("compared"), "{all}");
 }
+
+/// They are among its reads.
+#[test]
+fn evicted_pages_are_not_counted_twice() {
+    let waited = [("waits_count", 500.0), ("waited_ns", 1e9)];
+    let again = [("waits_count", 40.0), ("waited_ns", 1e8)];
+    let evicted = wait("db", model::record::EVICTED_PAGE, &again);
+    let findings = [of_run(), wait("db", "read", &waited), evicted].concat();
+    let [line] = &sentences(&findings)[..] else { panic!() };
+    assert!(line.contains("none of 500 waits"), "{line}");
+}

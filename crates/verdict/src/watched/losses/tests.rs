@@ -188,6 +188,22 @@ fn spans_have_the_verdict_of_their_time() {
     assert!((3.4e9..4.1e9).contains(&lost_ns), "{lost_ns}");
 }
 
+/// And not for all of the minute in which waits may end late.
+#[test]
+fn evicted_pages_are_looked_at_while_their_span_goes_on() {
+    let (mut losses, mut spans) = (Losses::default(), Spans::new(10 * S));
+    processes().iter().for_each(|process| losses.learn(process));
+    spans.advance(BEGUN, 0);
+    let read = Request { flags: model::record::Flags::REFAULTED, ..row(1, Op::Read, S, MS, 4096) };
+    losses.request(&read, &Commands::default(), &spans);
+    let looks = [5, 14, 16, 60].map(|second| {
+        spans.advance(BEGUN + second * S, second * S);
+        take(&mut losses, BEGUN + second * S, &spans);
+        losses.open.front().is_some_and(Open::reads_again)
+    });
+    assert_eq!(looks, [true, true, false, false]);
+}
+
 /// How often and how long was waited for fewer dirty pages.
 fn throttled<'r>(rows: impl Iterator<Item = &'r Rollup>) -> (u64, u64) {
     let waits = rows.filter(|row| row.counted == Counted::Waits);
