@@ -7,7 +7,7 @@
 //! those of all minutes are the same however a trace is cut; of a minute and a pair the largest are
 //! kept.
 //!
-//! Limits: who waits for a thread, and who reads evicted pages, has no file here; nor has the watch.
+//! Limits: who waits for a thread, or reads evicted pages, has no file here; nor has the watch.
 //!
 //! Non-goals: what files are called ([`crate::names`]), how much was lost (`super::blame`).
 
