@@ -19,7 +19,7 @@ use super::disk::PartNumber;
 use super::on_files::WeighedFiles;
 use super::scene::Scene;
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
-use super::waits::{Class, Kind};
+use super::waits::Class;
 use crate::merge::Merge as _;
 use model::circumstance::Circumstance;
 use std::collections::BTreeMap;
@@ -398,20 +398,22 @@ impl<'a> Weighing<'a> {
 
     /// The waiter's own requests take longer by its own doing only as far as it waits for more at
     /// once than in calm; else by that of those beside them, if these are the greater part of the
-    /// wait: a device that is slower for everybody is not their doing. What a call asks for is not
-    /// known by how many there are.
+    /// wait: a device that is slower for everybody is not their doing. What a journal writes for
+    /// the waiter is as his own.
     fn leave_to_others(&self, cell: &Cell<'_>, usual: &Usual, longer: &mut [(PartNumber, f64)]) {
         let (scene, role) = (self.scene, self.class.role);
         let is_others = |number: PartNumber| matches!(scene.whose(number, role), Ok((_, Some(_))));
         let others_ns: f64 =
             longer.iter().filter(|(number, _)| is_others(*number)).map(|(_, ns)| ns).sum();
-        let is_request = matches!(self.class.kind, Kind::Read | Kind::DirectWrite);
-        if !is_request || others_ns < GREATER * cell.sum_ns as f64 {
+        if others_ns < GREATER * cell.sum_ns as f64 {
             return;
         }
-        let more = (1.0 - usual.at_once / scene.at_once(cell)).max(0.0);
+        // One of its waits may go on in the next slice, in which it is not counted.
+        let others = cell.count.saturating_sub(1) as f64 / cell.count.max(1) as f64;
+        let at_once = others * scene.at_once(cell);
+        let more = if at_once > usual.at_once { 1.0 - usual.at_once / at_once } else { 0.0 };
         for (number, ns) in longer {
-            if scene.is_request_of(*number, role) {
+            if [role, JOURNAL].iter().any(|own| scene.is_request_of(*number, *own)) {
                 *ns *= more;
             }
         }

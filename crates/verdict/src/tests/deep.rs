@@ -137,3 +137,38 @@ fn minutes_sum_to_the_time_of_the_thread() {
     assert_eq!(Some(waited_ns(&findings, "scan") as i64), last_ns);
     assert_eq!(named(&findings), []);
 }
+
+/// Commits one after the other, which ask for no more beside a writer than without it.
+#[test]
+fn commits_lose_what_they_take_longer_beside_who_has_the_greater_part_of_them() {
+    let mut load = Load::with(&["ledger", "flood"]);
+    let (mut now_ns, mut lost_ns) = (0, 0);
+    while now_ns < 45 * S {
+        let chance_ns = now_ns / 1000 % 7 * 10_000;
+        let took_ns = if is_beside(now_ns) { 60 * MS } else { 2 * MS + chance_ns };
+        lost_ns += if is_beside(now_ns) { took_ns - 2 * MS } else { 0 };
+        load.context.calls.push(Call {
+            kind: model::record::CallKind::Fdatasync,
+            file_system: 8 << 20,
+            pid: 1,
+            begin_ns: now_ns,
+            end_ns: Some(now_ns + took_ns),
+            ..Call::default()
+        });
+        load.request(1, Op::Write, now_ns + MS / 10, took_ns - MS / 5, 4096);
+        now_ns += took_ns + MS / 10;
+    }
+    for number in 15 * 60..30 * 60 {
+        load.request(2, Op::Write, number * S / 60, S / 60, 16 << 10);
+        load.rows.last_mut().unwrap().flags = Flags::DIRECT | Flags::SYNC;
+    }
+    for row in load.rows.iter_mut().filter(|row| row.pid == Some(1)) {
+        let number = model::record::FileNumber { file_system: 8 << 20, inode: 5, generation: 0 };
+        row.file = Some(model::record::FileKey { kind: model::record::FileKind::Regular, number });
+    }
+    let findings = load.findings();
+    let is_its =
+        |(victim, cause, _): &(String, String, f64)| victim == "ledger" && cause == "flood";
+    let lost_s: f64 = named(&findings).into_iter().filter(is_its).map(|(.., s)| s).sum();
+    assert!((lost_s / (lost_ns as f64 / 1e9) - 1.0).abs() < 0.05, "{lost_s} of {lost_ns} ns");
+}
