@@ -34,8 +34,10 @@ pub(crate) fn role_of(process: &Process) -> String {
     let role_of_all = service.map_or(role_of_all, str::to_owned);
     let role_of_thread = match &process.thread {
         Some(thread) if JobRole::of_thread(thread).is_some() => return role(None, thread),
-        Some(thread) if role_of_all != BUILD => format!("{role_of_all}: {}", role(None, thread)),
-        _ => role_of_all,
+        // A driver of a compiler runs that in a thread of its name.
+        Some(thread) if role_of_all == BUILD || role(None, thread) == BUILD => BUILD.to_owned(),
+        Some(thread) => format!("{role_of_all}: {}", role(None, thread)),
+        None => role_of_all,
     };
     match unit.and_then(of_unit) {
         Some(instance) => format!("{role_of_thread} ({instance})"),
@@ -191,6 +193,12 @@ mod tests {
             let process = Process { unit: Some(unit.to_owned()), ..process(1, 1, title) };
             assert_eq!(role_of(&process), expected, "{title} in {unit}");
         }
+    }
+
+    #[test]
+    fn a_driver_that_compiles_in_a_thread_is_of_the_build() {
+        let thread = Some("rustc".to_owned());
+        assert_eq!(role_of(&Process { thread, ..process(2, 1, "clippy-driver") }), BUILD);
     }
 
     #[test]
