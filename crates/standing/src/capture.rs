@@ -381,7 +381,7 @@ impl<'a, O: Output> Watcher<'a, O> {
         let set = self.shared.spans.borrow_mut().advance(monotonic_ns, now_ns(ClockId::Realtime));
         self.learn(session);
         self.forget(session);
-        self.look_at_bulk(monotonic_ns, session);
+        self.look_at_work(monotonic_ns, session);
         let shown_ns = match self.is_over {
             true => monotonic_ns,
             false => monotonic_ns - self.options.delay.as_nanos() as i64,
@@ -443,12 +443,12 @@ impl<'a, O: Output> Watcher<'a, O> {
     }
 
     /// What is written in bulk beside commits is of other roles from now on.
-    fn look_at_bulk(&mut self, now_ns: i64, session: &mut Session<'_>) {
+    fn look_at_work(&mut self, now_ns: i64, session: &mut Session<'_>) {
         let path = |file: FileNumber| session.file_name(file);
-        let files = self.shared.tally.borrow_mut().new_bulk(now_ns, &path);
+        let files = self.shared.tally.borrow_mut().new_work(now_ns, &path);
         if let Some(files) = files {
             self.repeats.leave_all(session);
-            self.shared.losses.borrow_mut().learn_bulk(&files);
+            self.shared.losses.borrow_mut().learn_work(&files);
         }
     }
 

@@ -6,12 +6,13 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
-use super::bulk::{self, Written};
+use super::bulk::{self, Work, Written};
 use super::families::Families;
 use super::guessed::Guessed;
 use super::instance::{Instances, role_of};
 use super::names::without_segment;
 use super::role::{of_process, role};
+use super::waits::size_of;
 use crate::selection::Who;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use indexmap::IndexMap;
@@ -115,8 +116,9 @@ pub struct Actors {
     /// them first.
     owners: Learned<FileNumber>,
     writers: Learned<FileNumber>,
-    /// Files that their owner writes in bulk beside his commits, and the role that this is.
-    bulk: Arc<HashMap<FileNumber, (RoleId, RoleId)>>,
+    /// Files that their owner writes in bulk beside his commits, and to which he commits, and the
+    /// role that this is.
+    work: Arc<HashMap<FileNumber, (RoleId, RoleId)>>,
     /// Owners that were only known by their threads' names then.
     guessed: Guessed,
     /// How often somebody became an owner.
@@ -156,12 +158,12 @@ impl Actors {
                 actors.writers.learn(file.number(), role);
             }
         }
-        actors.find_bulk(context);
+        actors.find_work(context);
         actors
     }
 
     /// Finds what is written in bulk beside commits.
-    fn find_bulk(&mut self, context: &Context) {
+    fn find_work(&mut self, context: &Context) {
         let mut written: HashMap<FileNumber, Written> = HashMap::new();
         let mut paths: HashMap<FileNumber, &str> = HashMap::new();
         for file in &context.files {
@@ -174,18 +176,18 @@ impl Actors {
             written.get_mut(&call.file()).into_iter().for_each(|file| file.calls += 1);
         }
         let path = |file: FileNumber| paths.get(&file).map(|path| (*path).to_owned());
-        let found = self.bulk_among(written.into_iter(), &path);
-        let found: Vec<FileNumber> = found.into_iter().map(|(file, _)| file).collect();
-        self.learn_bulk(&found);
+        let found = self.work_among(written.into_iter(), &path);
+        let found: Vec<_> = found.into_iter().map(|(file, _, work)| (file, work)).collect();
+        self.learn_work(&found);
     }
 
-    /// The files that their owners write in bulk beside commits, with these, of files that were
-    /// written so.
-    pub(crate) fn bulk_among(
+    /// The files to which their owners commit, and that they write in bulk beside that, with these,
+    /// of files that were written so.
+    pub(crate) fn work_among(
         &self,
         written: impl Iterator<Item = (FileNumber, Written)>,
         path: &dyn Fn(FileNumber) -> Option<String>,
-    ) -> Vec<(FileNumber, RoleId)> {
+    ) -> Vec<(FileNumber, RoleId, Work)> {
         let owned = |(file, of): (FileNumber, Written)| Some((file, (self.owner(&file)?, of)));
         let mut all: HashMap<FileNumber, (RoleId, Written)> = written.filter_map(owned).collect();
         bulk::retain_candidates(&mut all);
@@ -195,15 +197,19 @@ impl Actors {
             .filter_map(|(file, (role, _))| Some((*file, (*role, without_segment(&path(*file)?)))));
         let named: HashMap<FileNumber, (RoleId, String)> = segments.collect();
         bulk::unite(&mut all, &named);
-        bulk::files(&all).collect()
+        bulk::files(&all)
     }
 
-    /// These files, and no others, are written by their owners in bulk beside commits.
-    pub(crate) fn learn_bulk(&mut self, files: &[FileNumber]) {
-        let owned = files.iter().filter_map(|file| Some((*file, self.owner(file)?)));
-        let owned: Vec<(FileNumber, RoleId)> = owned.collect();
-        let bulk = owned.into_iter().map(|(file, role)| (file, (role, self.bulk_of(role))));
-        self.bulk = Arc::new(bulk.collect());
+    /// To these files, and no others, their owners commit, or write them in bulk beside that.
+    pub(crate) fn learn_work(&mut self, files: &[(FileNumber, Work)]) {
+        let owned = files.iter().filter_map(|(file, work)| Some((*file, self.owner(file)?, *work)));
+        let owned: Vec<(FileNumber, RoleId, Work)> = owned.collect();
+        let mut role_of = |role, work| match work {
+            Work::Bulk => self.bulk_of(role),
+            Work::Commits => role,
+        };
+        let work = owned.into_iter().map(|(file, role, work)| (file, (role, role_of(role, work))));
+        self.work = Arc::new(work.collect());
     }
 
     /// The role that another one's bulk writes are: of the same processes.
@@ -221,9 +227,18 @@ impl Actors {
 
     /// Whose it is what a role does to a file's data: its bulk writes are a role of their own.
     pub(crate) fn of_work(&self, role: RoleId, file: &FileNumber) -> RoleId {
-        match self.bulk.get(file) {
-            Some((owner, bulk)) if *owner == role => *bulk,
+        match self.work.get(file) {
+            Some((owner, work)) if *owner == role => *work,
             _ => role,
+        }
+    }
+
+    /// The class of a request's length: commits are comparable however large they are.
+    pub(crate) fn size_of(&self, row: &Request) -> u8 {
+        let work = row.file.and_then(|file| self.work.get(&file.number));
+        match work {
+            Some((owner, work)) if owner == work && row.op == Op::Write => 0,
+            _ => size_of(row.length_bytes),
         }
     }
 
@@ -325,9 +340,13 @@ impl Actors {
         (self.owners, self.writers) = (owners, writers);
         self.owned = self.owned.max(from.owned);
         self.guessed = from.guessed.with_roles(|role| roles.get(&role).copied());
-        let mut bulk: Vec<FileNumber> = from.bulk.keys().copied().collect();
-        bulk.sort_unstable();
-        self.learn_bulk(&bulk);
+        let work = |(owner, work): &(RoleId, RoleId)| match owner == work {
+            true => Work::Commits,
+            false => Work::Bulk,
+        };
+        let mut files: Vec<_> = from.work.iter().map(|(file, of)| (*file, work(of))).collect();
+        files.sort_unstable();
+        self.learn_work(&files);
     }
 
     /// The number here of a role that owns files there.

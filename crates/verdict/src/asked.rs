@@ -5,7 +5,7 @@
 use super::Ledger;
 use super::actors::RoleId;
 use super::evicted::is_again;
-use super::waits::{Class, Kind, size_of};
+use super::waits::{Class, Kind};
 use model::record::{Request, Wait};
 
 /// Until when a thread has requests that it waits for, as these tell; and reads that take long, for
@@ -39,7 +39,7 @@ impl Ledger {
             asked
         });
         if let Some((asked, kind)) = asked.zip(kind) {
-            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            let class = Class { device: row.device, role, kind, size: self.actors.size_of(row) };
             match is_ahead {
                 true if asked.ahead.is_none_or(|ahead| ahead.until_ns < end_ns) => {
                     let is_again = is_again(row);

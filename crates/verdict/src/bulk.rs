@@ -1,12 +1,14 @@
 //! A program's bulk writes beside its commits: a database that rewrites a table, compacts, or
 //! writes a checkpoint makes its own commits wait, and is not calm because others are idle.
 //!
-//! The rule. A file is written *in bulk* if at least 16 MiB of it were written, and at least 1 MiB
-//! for each call that made it durable. A program *commits* if it calls 20 times for another file,
-//! of which at most 256 KiB were written for each call. Of a program that does both, what it writes
-//! of the files in bulk, and its calls for them, are a role of their own: `mariadbd: bulk writes`.
+//! The rule. A program *commits* to a file if it makes it durable 20 times, and writes at most 256
+//! KiB of it for each of these calls. Another file of such a program is written *in bulk* if at least
+//! 16 MiB of it were written, and for each call at least 128 KiB, and eight times as much as for a
+//! commit to the file that it commits to most often. What is written of files in bulk, and the calls
+//! for them, are a role of their own: `mariadbd: bulk writes`.
 //!
-//! Segments of one log are one file here: in a storm each has fewer and larger commits.
+//! Segments of one log are one file here: in a storm each has fewer and larger commits. A commit is
+//! one however large it is: who writes a table anew logs that with the commits of others.
 //!
 //! Of requests that only have sums (`record --slower-than`), those of several files are of none of
 //! them: less may be known of a file than was written.
@@ -17,9 +19,10 @@ use super::RoleId;
 use hashbrown::HashMap;
 use model::record::FileNumber;
 
-/// So much is bulk, in bytes: of a file, and for each call.
+/// So much is bulk, in bytes: of a file, and for each call; and so many commits for each call.
 const BULK: u64 = 16 << 20;
-const BULK_OF_CALL: u64 = 1 << 20;
+const BULK_OF_CALL: u64 = 128 << 10;
+const BULK_OF_COMMIT: u64 = 8;
 /// So many calls are commits, and so many bytes each, at the most.
 const COMMITS: u64 = 20;
 const OF_COMMIT: u64 = 256 << 10;
@@ -33,13 +36,27 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    fn is_bulk(self) -> bool {
-        self.bytes >= BULK && self.bytes / self.calls.max(1) >= BULK_OF_CALL
+    fn of_call(self) -> u64 {
+        self.bytes / self.calls.max(1)
+    }
+
+    fn is_bulk_beside(self, commits: Self) -> bool {
+        let least = BULK_OF_CALL.max(BULK_OF_COMMIT * commits.of_call());
+        self.bytes >= BULK && self.of_call() >= least
     }
 
     fn are_commits(self) -> bool {
-        self.calls >= COMMITS && self.bytes / self.calls <= OF_COMMIT
+        self.calls >= COMMITS && self.of_call() <= OF_COMMIT
     }
+}
+
+/// What a program does with a file, where it is told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Work {
+    /// It writes the file in bulk, and commits to another one.
+    Bulk,
+    /// It commits to it.
+    Commits,
 }
 
 /// What the role is called that a role's bulk writes are.
@@ -68,67 +85,96 @@ pub(crate) fn unite(
     }
 }
 
-/// Leaves the files of those out who have too little of all of them to do both.
+/// Leaves the files of those out who commit to none of them.
 pub(crate) fn retain_candidates(all: &mut HashMap<FileNumber, (RoleId, Written)>) {
-    let mut sums: HashMap<RoleId, Written> = HashMap::new();
+    let mut calls: HashMap<RoleId, u64> = HashMap::new();
     for (role, file) in all.values() {
-        let sum = sums.entry(*role).or_default();
-        (sum.bytes, sum.calls) = (sum.bytes + file.bytes, sum.calls + file.calls);
+        *calls.entry(*role).or_default() += file.calls;
     }
-    let has_both = |of: &Written| of.bytes >= BULK && of.calls >= COMMITS;
-    all.retain(|_, (role, _)| sums.get(&*role).is_some_and(has_both));
+    all.retain(|_, (role, _)| calls.get(&*role).is_some_and(|calls| *calls >= COMMITS));
 }
 
-/// The files that their owners write in bulk beside commits, with these.
+/// The files to which their owners commit, and that they write in bulk beside that.
 pub(crate) fn files(
     all: &HashMap<FileNumber, (RoleId, Written)>,
-) -> impl Iterator<Item = (FileNumber, RoleId)> {
-    let commits = |role: RoleId| all.values().any(|(of, file)| *of == role && file.are_commits());
-    let mut does: HashMap<RoleId, bool> = HashMap::new();
-    let mut found: Vec<(FileNumber, RoleId)> = Vec::new();
-    for (number, (role, _)) in all.iter().filter(|(_, (_, file))| file.is_bulk()) {
-        if *does.entry(*role).or_insert_with(|| commits(*role)) {
-            found.push((*number, *role));
-        }
+) -> Vec<(FileNumber, RoleId, Work)> {
+    let mut most: HashMap<RoleId, Written> = HashMap::new();
+    for (role, file) in all.values().filter(|(_, file)| file.are_commits()) {
+        let known = most.entry(*role).or_insert(*file);
+        // Of as many, the smaller ones, in whatever order they come.
+        let often = |of: &Written| (of.calls, std::cmp::Reverse(of.bytes));
+        *known = std::cmp::max_by_key(*known, *file, often);
     }
+    let work = |role: &RoleId, file: &Written| {
+        let commits = most.get(role)?;
+        let is_bulk = file.is_bulk_beside(*commits);
+        let work = is_bulk.then_some(Work::Bulk);
+        work.or_else(|| file.are_commits().then_some(Work::Commits))
+    };
+    let found =
+        all.iter().filter_map(|(number, (role, file))| Some((*number, *role, work(role, file)?)));
+    let mut found: Vec<_> = found.collect();
     // In an order that depends on nothing but the files.
     found.sort_unstable();
-    found.into_iter()
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const DATABASE: RoleId = RoleId(1);
+    const COPIER: RoleId = RoleId(2);
+
+    fn number(inode: u64) -> FileNumber {
+        FileNumber { file_system: 1, inode, generation: 0 }
+    }
+
+    /// A file of so many KiB, and calls for it.
+    fn file(inode: u64, role: RoleId, kib: u64, calls: u64) -> (FileNumber, (RoleId, Written)) {
+        (number(inode), (role, Written { bytes: kib << 10, calls }))
+    }
+
+    fn in_bulk(all: &HashMap<FileNumber, (RoleId, Written)>) -> Vec<u64> {
+        let bulk = files(all).into_iter().filter(|(_, _, work)| *work == Work::Bulk);
+        bulk.map(|(file, ..)| file.inode).collect()
+    }
+
     #[test]
     fn bulk_is_told_apart_where_its_program_commits_too() {
-        let number = |inode| FileNumber { file_system: 1, inode, generation: 0 };
-        let (database, copier) = (RoleId(1), RoleId(2));
-        let file = |inode, role, mib: u64, calls| {
-            (number(inode), (role, Written { bytes: mib << 20, calls }))
-        };
         let all = HashMap::from([
-            file(1, database, 1, 500),
-            file(2, database, 120, 1),
-            file(3, database, 64, 100),
-            file(4, database, 15, 0),
-            file(5, copier, 900, 1),
+            file(1, DATABASE, 1 << 10, 500),
+            file(2, DATABASE, 120 << 10, 1),
+            file(3, DATABASE, 64 << 10, 600),
+            file(4, DATABASE, 15 << 10, 0),
+            file(5, COPIER, 900 << 10, 1),
         ]);
-        assert_eq!(files(&all).collect::<Vec<_>>(), [(number(2), database)]);
+        assert_eq!(in_bulk(&all), [2]);
+        let commits = (number(1), DATABASE, Work::Commits);
+        assert_eq!(files(&all)[0], commits);
         // A log of which large pieces are made durable is no commit.
-        let all = HashMap::from([file(1, copier, 500, 500), file(2, copier, 900, 1)]);
-        assert_eq!(files(&all).count(), 0);
+        let all = HashMap::from([file(1, COPIER, 500 << 10, 500), file(2, COPIER, 900 << 10, 1)]);
+        assert_eq!(files(&all), []);
+    }
+
+    #[test]
+    fn a_table_that_is_extended_by_many_calls_is_bulk_beside_smaller_commits() {
+        // MariaDB 10.11, ALTER TABLE: bytes and calls of ib_logfile0 and of the new table.
+        let log = file(1, DATABASE, 100_000, 5220);
+        let table = file(2, DATABASE, 68_064, 188);
+        assert_eq!(in_bulk(&HashMap::from([log, table])), [2]);
+        // As large as its commits are, it is one of two logs.
+        let log = file(1, DATABASE, 60_000, 400);
+        assert_eq!(in_bulk(&HashMap::from([log, table])), [0; 0]);
     }
 
     #[test]
     fn segments_of_a_log_are_judged_together() {
-        let number = |inode| FileNumber { file_system: 1, inode, generation: 0 };
-        let server = RoleId(1);
-        let of = |calls| (server, Written { bytes: 16 << 20, calls });
-        let mut all = HashMap::from([(number(1), of(400)), (number(2), of(8))]);
-        assert_eq!(files(&all).collect::<Vec<_>>(), [(number(2), server)], "each by itself");
-        let named = [1, 2].map(|inode| (number(inode), (server, "pg_wal/*".to_owned())));
+        let mut all =
+            HashMap::from([file(1, DATABASE, 16 << 10, 4000), file(2, DATABASE, 16 << 10, 8)]);
+        assert_eq!(in_bulk(&all), [2], "each by itself");
+        let named = [1, 2].map(|inode| (number(inode), (DATABASE, "pg_wal/*".to_owned())));
         unite(&mut all, &HashMap::from(named));
-        assert_eq!(files(&all).count(), 0);
+        assert_eq!(in_bulk(&all), [0; 0]);
     }
 }

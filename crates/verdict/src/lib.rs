@@ -112,6 +112,7 @@ mod whole;
 pub use actors::{Actors, RoleId};
 pub(crate) use blame::united;
 pub use bound::{Bound, NAMES_MOST};
+pub use bulk::Work;
 pub use ends::Ends;
 pub use findings::{Told, findings};
 pub use known::{Homes, Known};
@@ -144,7 +145,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use sums::{Share, Sums, Victim};
 use throttle::Throttle;
-use waits::{Class, Kind, size_of};
+use waits::{Class, Kind};
 use watched::Many;
 use weigh::weigh;
 
@@ -321,13 +322,13 @@ impl Ledger {
             self.evicted.add(row, whose, (begin_ns, row.length_bytes.into()), waited);
         }
         if let Some((pid, kind)) = row.pid.zip(waits) {
-            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            let class = Class { device: row.device, role, kind, size: self.actors.size_of(row) };
             self.note(pid, waited_ns, class);
         }
         self.bring(row, role, waits.map(|kind| (kind, earlier_ns)), (begin_ns, end_ns));
         if let Some(kind) = kind.filter(|_| is_ahead) {
             // Who does not sleep for it does not wait for it; who does, is told of by that.
-            let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+            let class = Class { device: row.device, role, kind, size: self.actors.size_of(row) };
             self.wait_for((begin_ns, begin_ns), class, None);
         }
     }
@@ -354,7 +355,7 @@ impl Ledger {
         waits: Option<(Kind, i64)>,
         (begin_ns, end_ns): (i64, i64),
     ) {
-        let size = size_of(row.length_bytes);
+        let size = self.actors.size_of(row);
         let held = self.throttle.take(row, role, (begin_ns, end_ns));
         let role = held.map_or(role, |(whose, _)| whose);
         if waits.is_some() {

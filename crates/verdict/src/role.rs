@@ -95,14 +95,16 @@ fn of_title(title: &str, command: &str) -> String {
             name => format!("{name}: {}", first_words(rest)),
         };
     }
-    let is_interpreter = INTERPRETERS.contains(&without_version(program));
-    match program {
-        "java" => format!("java: {}", java_main(&words)),
-        _ if is_interpreter && words.get(1) != Some(&"-c") => {
-            let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
-            script.map_or(program.to_owned(), |script| base(script).to_owned())
-        }
-        program => of_program(program).to_owned(),
+    let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
+    let runs_script = match program {
+        ITSELF => script.is_some_and(|script| script.contains('/')),
+        _ => INTERPRETERS.contains(&without_version(program)) && words.get(1) != Some(&"-c"),
+    };
+    match (program, script) {
+        ("java", _) => format!("java: {}", java_main(&words)),
+        (_, Some(script)) if runs_script => base(script).to_owned(),
+        (program, _) if runs_script => program.to_owned(),
+        (program, _) => of_program(program).to_owned(),
     }
 }
 
@@ -190,6 +192,9 @@ mod tests {
             ("sshd: root@pts/0", "sshd: "),
             ("/usr/bin/python3.11 -u /srv/app.py --port 80", "app.py"),
             ("python3 -c import os", "python"),
+            ("exe /srv/reindex.py /data 72", "reindex.py"),
+            ("/proc/self/exe init", "exe"),
+            ("exe --type=renderer --lang=en", "exe"),
             ("bash /etc/cron.daily/logrotate", "logrotate"),
             ("java -Xmx4g -cp a.jar:b.jar org.apache.Kafka config", "java: Kafka"),
             ("java -jar /opt/x/server.jar", "java: server.jar"),

@@ -3,6 +3,9 @@
 //! (client, proxy, server): a cascade of waits as in wPerf (Zhou, Gan, Ma, Wang, OSDI 2018,
 //! section 3.2).
 //!
+//! A waker that slept first for another one's wait goes on with that: who slept already before the
+//! waker did, slept for the same (a commit is written when the one before it has been).
+//!
 //! What the sleeper lost is what the waker lost in these waits (`super::weigh`): a server that
 //! waits as long as ever delays nobody.
 //!
@@ -28,6 +31,8 @@ pub(super) struct Piece {
     /// When the wait itself began.
     pub(super) root_ns: i64,
     pub(super) class: Class,
+    /// Who woke this thread, if it slept.
+    pub(super) behind: Option<u32>,
 }
 
 /// Waits of threads of which no single one is known: within these times each thread has waited for
@@ -53,7 +58,7 @@ impl ManyPieces {
         let begin_ns = both.clone().map(|(from_ns, _)| from_ns).next()?;
         let whole_ns: i64 = both.map(|(from_ns, until_ns)| until_ns - from_ns).sum();
         let end_ns = begin_ns + (whole_ns as f64 * self.part) as i64;
-        Some(Piece { begin_ns, end_ns, root_ns: begin_ns, class: self.class })
+        Some(Piece { begin_ns, end_ns, root_ns: begin_ns, class: self.class, behind: None })
     }
 }
 
@@ -70,7 +75,7 @@ pub(super) struct Sleeps {
 impl Sleeps {
     /// A thread waits.
     pub(super) fn note(&mut self, pid: u32, (begin_ns, end_ns): (i64, i64), class: Class) {
-        self.remember(pid, Piece { begin_ns, end_ns, root_ns: begin_ns, class });
+        self.remember(pid, Piece { begin_ns, end_ns, root_ns: begin_ns, class, behind: None });
     }
 
     /// Threads wait again and again.
@@ -120,19 +125,30 @@ impl Sleeps {
     }
 
     fn pieces(&mut self, sleep: Wait) -> (Wait, Vec<Piece>) {
-        let of_waker = self.waits.get(&(sleep.holder as u32)).into_iter().flatten();
-        let within = of_waker.map(|piece| Piece {
-            begin_ns: piece.begin_ns.max(sleep.begin_ns),
-            end_ns: piece.end_ns.min(sleep.end_ns),
-            ..*piece
-        });
+        let waker = sleep.holder as u32;
+        let within = self.within(waker, (sleep.begin_ns, sleep.end_ns));
+        let first = within.iter().min_by_key(|piece| piece.begin_ns);
+        let before = first.and_then(|first| Some((first.behind?, first.begin_ns)));
+        let before = before.map(|(pid, until_ns)| self.within(pid, (sleep.begin_ns, until_ns)));
         let is_wakers = |many: &&ManyPieces| many.pids.contains(&(sleep.holder as u32));
         let last = self.many.iter().rev().take_while(|many| many.until_ns > sleep.begin_ns);
         let of_many = last.filter(is_wakers).filter_map(|many| many.within(&sleep));
-        let pieces: Vec<Piece> =
-            within.chain(of_many).filter(|piece| piece.begin_ns < piece.end_ns).collect();
-        pieces.iter().for_each(|piece| self.remember(sleep.pid as u32, *piece));
+        let before = before.into_iter().flatten();
+        let pieces: Vec<Piece> = before.chain(within).chain(of_many).collect();
+        for piece in &pieces {
+            self.remember(sleep.pid as u32, Piece { behind: Some(waker), ..*piece });
+        }
         (sleep, pieces)
+    }
+
+    /// What a thread waited within a time.
+    fn within(&self, pid: u32, (begin_ns, end_ns): (i64, i64)) -> Vec<Piece> {
+        let all = self.waits.get(&pid).into_iter().flatten().map(|piece| Piece {
+            begin_ns: piece.begin_ns.max(begin_ns),
+            end_ns: piece.end_ns.min(end_ns),
+            ..*piece
+        });
+        all.filter(|piece| piece.begin_ns < piece.end_ns).collect()
     }
 }
 
@@ -158,10 +174,16 @@ mod tests {
         sleeps.begin(sleep(2, (12, 30), 3));
         assert_eq!(sleeps.end(29), []);
         let ended = sleeps.end(30);
-        let piece = |begin_ns, end_ns, root_ns| Piece { begin_ns, end_ns, root_ns, class: CLASS };
-        let expected = vec![piece(12, 20, 10), piece(22, 30, 22)];
+        let piece = |begin_ns, end_ns, root_ns, behind| Piece {
+            begin_ns,
+            end_ns,
+            root_ns,
+            class: CLASS,
+            behind,
+        };
+        let expected = |behind| vec![piece(12, 20, 10, behind), piece(22, 30, 22, behind)];
         let told: Vec<_> = ended.iter().map(|(sleep, pieces)| (sleep.pid, pieces)).collect();
-        assert_eq!(told, [(2, &expected), (1, &expected)]);
+        assert_eq!(told, [(2, &expected(None)), (1, &expected(Some(3)))]);
         assert_eq!(sleeps.end(i64::MAX), []);
         // Who woke it has waited for nothing that is known: for another device, or for no storage.
         sleeps.begin(sleep(1, (40, 50), 7));
@@ -170,6 +192,24 @@ mod tests {
         sleeps.begin(sleep(1, (60, 70), 2));
         sleeps.begin(sleep(2, (60, 70), 1));
         assert_eq!(sleeps.end(70).len(), 2);
+    }
+
+    /// 1 and 2 asked while 3 wrote; then 2 wrote for both.
+    #[test]
+    fn who_slept_before_its_waker_did_slept_for_that_ones_waker() {
+        let mut sleeps = Sleeps::default();
+        sleeps.note(3, (0, 40), CLASS);
+        sleeps.begin(sleep(2, (30, 40), 3));
+        sleeps.end(40);
+        sleeps.note(2, (41, 70), CLASS);
+        sleeps.begin(sleep(1, (5, 70), 2));
+        let ended = sleeps.end(70);
+        let pieces = ended[0].1.iter().map(|piece| (piece.begin_ns, piece.end_ns));
+        assert_eq!(pieces.collect::<Vec<_>>(), [(5, 30), (30, 40), (41, 70)]);
+        // Nobody wrote before 2 did.
+        sleeps.note(2, (100, 120), CLASS);
+        sleeps.begin(sleep(1, (90, 120), 2));
+        assert_eq!(sleeps.end(120)[0].1.len(), 1);
     }
 
     #[test]

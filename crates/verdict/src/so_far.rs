@@ -4,6 +4,7 @@
 //! Non-goals: what is published of a whole trace (`super::findings`).
 
 use super::blame::blame;
+use super::bulk::Work;
 use super::evicted::{Past, Reader};
 use super::sums::{Cause, Storm};
 use super::waits::Kind;
@@ -80,9 +81,9 @@ impl Ledger {
         self.actors.change(file, pid, command);
     }
 
-    /// These files, and no others, are written in bulk beside commits.
-    pub(crate) fn learn_bulk(&mut self, files: &[FileNumber]) {
-        self.actors.learn_bulk(files);
+    /// These files, and no others, are committed to or written in bulk.
+    pub(crate) fn learn_work(&mut self, files: &[(FileNumber, Work)]) {
+        self.actors.learn_work(files);
     }
 
     /// A call has ended, however long ago it began. One that comes after what was requested

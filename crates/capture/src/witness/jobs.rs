@@ -3,7 +3,7 @@
 //! A command is short if its process was not seen alive at an age of 2 s. Its job is the nearest
 //! ancestor in its process group that was. That is known 2 s after its first request; until then,
 //! and of a process that was gone before it was asked, it is what it was of others of its name and
-//! cgroup.
+//! cgroup. So it stays if the process lives on: a stall makes short commands long.
 //!
 //! Non-goals: which jobs are a role (`verdict`).
 
@@ -186,8 +186,11 @@ impl Witness {
         let known = self.processes.get(pid).filter(|known| known.command == *command).cloned();
         let settled = match (again, known) {
             (Some(again), _) => {
-                self.jobs.learn(&again, None);
-                self.among_others(again)
+                let job = self.jobs.expected(&again, young);
+                if job.is_none() {
+                    self.jobs.learn(&again, None);
+                }
+                self.among_others(Process { job, ..again })
             }
             (None, Some(known)) if !young.lineage.all.is_empty() => {
                 let job = young.lineage.job();
@@ -294,6 +297,29 @@ mod tests {
         witness.jobs.learn(&command(GONE + 4), None);
         let told = expected(&mut witness, &command(GONE));
         assert_eq!((told, expected(&mut witness, &unseen)), (title, None));
+    }
+
+    #[test]
+    fn a_command_that_a_stall_makes_long_is_of_the_job_of_those_that_were_short() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        let mut witness = Witness::default();
+        let asked_now = asked(pid, pid, &mut witness.pods).0;
+        let mut job_now = |short: Option<Started>| {
+            short.into_iter().for_each(|job| witness.jobs.learn(&asked_now, Some(job)));
+            let all = vec![Started { pid, ticks: started(pid).unwrap() }, first()];
+            let lineage = Lineage { all, ends_with_old: true };
+            let young = Young { lineage, ..Young::new((pid, pid), started(pid), &asked_now) };
+            witness.know(pid, asked_now.clone());
+            witness.young.push_back(young.seen_before(YOUNG));
+            witness.ask_young();
+            witness.processes[&pid].job.clone()
+        };
+        let first_of_its_name = job_now(None);
+        let as_others = job_now(Some(first()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((first_of_its_name, as_others), (None, process::seen(1).unwrap().title));
     }
 
     #[test]

@@ -19,7 +19,8 @@
  * A thread that sleeps and can be interrupted (a pipe, a socket, a futex) waits for whoever wakes
  * it. If that one has waited for long meanwhile, and the sleep was not much longer and no shorter
  * than the thread's usual ones, the sleeper has waited for the same (sched_waking): a client for
- * its server, a commit for the one that is written with it.
+ * its server, a commit for the one that is written with it. Who slept before that for another one's
+ * wait continues that: a commit is written when the one before it has been.
  *
  * Non-goals: what the functions of a stack mean (wait.rs); whom an interrupt wakes.
  */
@@ -96,6 +97,7 @@ struct waiting {
 	u64 from_ns;
 	u64 until_ns;
 	u64 longest_ns;
+	u64 before_ns; /* since when those who woke it meanwhile had waited, or it itself */
 	u32 is_asleep; /* and is not told of */
 	u32 begun;     /* waits so far: only to count them is of use (note_block) */
 };
@@ -189,7 +191,7 @@ INLINE struct waiting *own_waiting(u32 pid)
 		waits->totals[0].count = waits->totals[0].sum_ns = 0;
 		waits->totals[1].count = waits->totals[1].sum_ns = 0;
 		waits->blocks = 0;
-		waits->from_ns = waits->until_ns = waits->longest_ns = 0;
+		waits->from_ns = waits->until_ns = waits->longest_ns = waits->before_ns = 0;
 		waits->asleep_ns = waits->usual_ns = waits->is_asleep = 0;
 	}
 	return waits;
@@ -421,7 +423,7 @@ INLINE void waited(struct waiting *waits, u64 from_ns, u64 until_ns)
 	if (waits->longest_ns < until_ns - from_ns)
 		waits->longest_ns = until_ns - from_ns;
 	if (from_ns > waits->until_ns && from_ns - waits->until_ns > waits->longest_ns) {
-		waits->from_ns = from_ns;
+		waits->from_ns = waits->before_ns = from_ns;
 		waits->longest_ns = until_ns - from_ns;
 	}
 	waits->until_ns = until_ns;
@@ -521,6 +523,7 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	asleep_ns = waits->asleep_ns;
 	if (!waits->is_asleep || asleep_ns >= until_ns)
 		return 0;
+	from_ns = behind->before_ns;
 	if (asleep_ns > from_ns)
 		from_ns = asleep_ns;
 	both_ns = until_ns - from_ns;
@@ -533,6 +536,8 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 		return 0;
 	waits->is_asleep = 0;
 	waited(waits, from_ns, until_ns);
+	if (behind->from_ns < waits->before_ns)
+		waits->before_ns = behind->from_ns;
 	return tell_woken(task, from_ns, until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
 }
 

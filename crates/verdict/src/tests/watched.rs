@@ -44,8 +44,8 @@ fn kept(load: &Load) -> Vec<Rollup> {
             tally.call(call, &spans);
             losses.call(call);
         }
-        if let Some(files) = tally.new_bulk(now_ns, names.file) {
-            losses.learn_bulk(&files);
+        if let Some(files) = tally.new_work(now_ns, names.file) {
+            losses.learn_work(&files);
         }
         let shown_ns = now_ns - 1500 * MS;
         while let Some(row) = by_begin.next_if(|row| row.queued_ns <= Some(shown_ns)) {

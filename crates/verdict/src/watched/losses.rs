@@ -11,7 +11,7 @@ use super::many::Many;
 use super::spans::{Span, Spans};
 use super::tally::Names;
 use crate::evicted::Past;
-use crate::{Actors, Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, united};
+use crate::{Actors, Homes, Known, Ledger, LostSoFar, SoFar, WaitsSoFar, Work, united};
 use analyze::statistics::NORMAL_95;
 use model::circumstance::Circumstance;
 use model::record::{
@@ -175,10 +175,10 @@ impl Losses {
         self.owners.change(file, pid, command);
     }
 
-    /// These files, and no others, are written in bulk beside commits ([`super::Tally::new_bulk`]).
-    pub fn learn_bulk(&mut self, files: &[FileNumber]) {
-        self.owners.learn_bulk(files);
-        self.open.iter_mut().for_each(|open| open.ledger.learn_bulk(files));
+    /// These files, and no others, are committed to or written in bulk ([`super::Tally::new_work`]).
+    pub fn learn_work(&mut self, files: &[(FileNumber, Work)]) {
+        self.owners.learn_work(files);
+        self.open.iter_mut().for_each(|open| open.ledger.learn_work(files));
     }
 
     /// A call has ended.

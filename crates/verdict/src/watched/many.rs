@@ -17,7 +17,7 @@ use crate::disk::Mean;
 use crate::evicted::Again;
 use crate::intervals::Interval;
 use crate::sleeps::ManyPieces;
-use crate::waits::{Class, Kind, size_of};
+use crate::waits::{Class, Kind};
 use crate::{Act, Device, Ledger, actors};
 use hashbrown::HashSet;
 use model::busy::{BIT_NS, Busy};
@@ -234,7 +234,7 @@ impl Ledger {
         disk.many(&runs, mean);
         disk.completed_within(&without_gaps);
         let Some(kind) = kind else { return };
-        let class = Class { device: row.device, role, kind, size: size_of(row.length_bytes) };
+        let class = Class { device: row.device, role, kind, size: self.actors.size_of(row) };
         self.note_many(many, (&runs, mean.in_flight), class);
         let are_at_once = many.are_at_once(&runs);
         if are_at_once {

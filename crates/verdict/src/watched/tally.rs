@@ -16,7 +16,7 @@ use super::spans::{Span, Spans};
 use crate::names::{without_name, without_segment};
 use crate::requests::Share;
 use crate::response::Combination;
-use crate::{Actors, RoleId};
+use crate::{Actors, RoleId, Work};
 use bulk::WrittenLately;
 use hashbrown::HashMap;
 use model::heaviest::Heaviest;
@@ -256,15 +256,15 @@ impl Tally {
         self.actors.change(file, pid, command);
     }
 
-    /// The files that are written in bulk beside commits, if they are others than last time: what
-    /// is written of them is of a role of its own from now on.
-    pub fn new_bulk(
+    /// The files that are committed to, and written in bulk beside that, if they are others than
+    /// last time: what is written in bulk is of a role of its own from now on.
+    pub fn new_work(
         &mut self,
         now_ns: i64,
         path: &dyn Fn(FileNumber) -> Option<String>,
-    ) -> Option<Vec<FileNumber>> {
+    ) -> Option<Vec<(FileNumber, Work)>> {
         let files = self.written.changed(now_ns, &self.actors, path)?;
-        self.actors.learn_bulk(&files);
+        self.actors.learn_work(&files);
         Some(files)
     }
 

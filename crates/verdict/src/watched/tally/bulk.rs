@@ -1,4 +1,4 @@
-//! Which files are written in bulk beside commits, as a trace of the last ten to twenty minutes
+//! Which files are committed to, and written in bulk beside that, as a trace of the last ten to twenty minutes
 //! would tell it ([`crate::bulk`]).
 //!
 //! What is counted as it ends is known before the verdict has it in the order of its arrival: so
@@ -6,7 +6,7 @@
 //!
 //! Non-goals: whose files they are (`crate::actors`).
 
-use crate::bulk::Written;
+use crate::bulk::{Work, Written};
 use crate::{Actors, RoleId};
 use hashbrown::HashMap;
 use model::heaviest::Heaviest;
@@ -29,7 +29,7 @@ pub(super) struct WrittenLately {
     /// Bytes of the last file: requests come in runs.
     last: Option<(FileNumber, u64)>,
     /// What was told last, and whose.
-    told: Vec<(FileNumber, RoleId)>,
+    told: Vec<(FileNumber, RoleId, Work)>,
 }
 
 impl Default for WrittenLately {
@@ -69,13 +69,14 @@ impl WrittenLately {
         self.now.add(file, BYTES_OF_CALL).calls += 1;
     }
 
-    /// The files that are written in bulk, if they or their owners are others than last time.
+    /// The files that are committed to or written in bulk, if they or their owners are others than
+    /// last time.
     pub(super) fn changed(
         &mut self,
         now_ns: i64,
         actors: &Actors,
         path: &dyn Fn(FileNumber) -> Option<String>,
-    ) -> Option<Vec<FileNumber>> {
+    ) -> Option<Vec<(FileNumber, Work)>> {
         self.settle();
         let since_ns = *self.since_ns.get_or_insert(now_ns);
         if now_ns.saturating_sub(since_ns) >= LATELY_NS {
@@ -87,8 +88,9 @@ impl WrittenLately {
             let sum = written.entry(*file).or_default();
             (sum.bytes, sum.calls) = (sum.bytes + of.bytes, sum.calls + of.calls);
         }
-        let found = actors.bulk_among(written.into_iter(), path);
-        let files = (found != self.told).then(|| found.iter().map(|(file, _)| *file).collect());
+        let found = actors.work_among(written.into_iter(), path);
+        let files = || found.iter().map(|(file, _, work)| (*file, *work)).collect();
+        let files = (found != self.told).then(files);
         self.told = found;
         files
     }
