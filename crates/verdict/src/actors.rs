@@ -6,13 +6,13 @@
 //!
 //! Non-goals: what roles are called (`super::role`).
 
-use super::bulk::{self, Work, Written};
+use super::bulk::{self, Work, Worked, Written};
 use super::families::Families;
 use super::guessed::Guessed;
 use super::instance::{Instances, role_of};
 use super::names::without_segment;
 use super::role::{of_process, role};
-use super::waits::size_of;
+use super::waits::{Class, Kind, OF_BULK, size_of};
 use crate::selection::Who;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use indexmap::IndexMap;
@@ -116,9 +116,8 @@ pub struct Actors {
     /// them first.
     owners: Learned<FileNumber>,
     writers: Learned<FileNumber>,
-    /// Files that their owner writes in bulk beside his commits, and to which he commits, and the
-    /// role that this is.
-    work: Arc<HashMap<FileNumber, (RoleId, RoleId)>>,
+    /// Files that their owner writes in bulk beside his commits, and to which he commits.
+    work: Arc<HashMap<FileNumber, Worked>>,
     /// Owners that were only known by their threads' names then.
     guessed: Guessed,
     /// How often somebody became an owner.
@@ -204,11 +203,11 @@ impl Actors {
     pub(crate) fn learn_work(&mut self, files: &[(FileNumber, Work)]) {
         let owned = files.iter().filter_map(|(file, work)| Some((*file, self.owner(file)?, *work)));
         let owned: Vec<(FileNumber, RoleId, Work)> = owned.collect();
-        let mut role_of = |role, work| match work {
-            Work::Bulk => self.bulk_of(role),
-            Work::Commits => role,
-        };
-        let work = owned.into_iter().map(|(file, role, work)| (file, (role, role_of(role, work))));
+        let in_bulk = owned.iter().filter(|(_, _, work)| *work == Work::Bulk);
+        let bulk: HashMap<RoleId, RoleId> =
+            in_bulk.map(|(_, role, _)| (*role, self.bulk_of(*role))).collect();
+        let worked = |owner, work| Worked { owner, bulk: bulk.get(&owner).copied(), work };
+        let work = owned.into_iter().map(|(file, owner, work)| (file, worked(owner, work)));
         self.work = Arc::new(work.collect());
     }
 
@@ -227,19 +226,41 @@ impl Actors {
 
     /// Whose it is what a role does to a file's data: its bulk writes are a role of their own.
     pub(crate) fn of_work(&self, role: RoleId, file: &FileNumber) -> RoleId {
-        match self.work.get(file) {
-            Some((owner, work)) if *owner == role => *work,
-            _ => role,
-        }
+        self.work.get(file).filter(|of| of.owner == role).map_or(role, |of| of.role())
     }
 
-    /// The class of a request's length: commits are comparable however large they are.
+    /// What is known of the file that a request writes.
+    fn worked(&self, row: &Request) -> Option<Worked> {
+        let file = row.file.filter(|_| row.op == Op::Write)?;
+        self.work.get(&file.number).copied()
+    }
+
+    /// The class of a request's length: commits are comparable, though they are of many sizes.
     pub(crate) fn size_of(&self, row: &Request) -> u8 {
-        let work = row.file.and_then(|file| self.work.get(&file.number));
-        match work {
-            Some((owner, work)) if owner == work && row.op == Op::Write => 0,
-            _ => size_of(row.length_bytes),
-        }
+        let are_alike = |of: Worked| of.are_alike(row.length_bytes);
+        if self.worked(row).is_some_and(are_alike) { 0 } else { size_of(row.length_bytes) }
+    }
+
+    /// Whose doing a role's request is: of a log, bulk is written with the commits.
+    pub(crate) fn doer_of(&self, row: &Request, role: RoleId) -> RoleId {
+        let of_role = self.worked(row).filter(|of| of.owner == role);
+        of_role.map_or(role, |of| of.doer(row.length_bytes))
+    }
+
+    /// A role's wait for a thread that waits itself as a role: for its program.
+    pub(crate) fn sleep_for(&self, waker: RoleId, (device, role): (u32, RoleId)) -> Class {
+        let program = bulk::program_if_bulk(self.name(waker)).and_then(|name| self.known(name));
+        let (of, size) = program.map_or((waker, 0), |program| (program, OF_BULK));
+        Class { device, role, kind: Kind::Thread(of), size }
+    }
+
+    /// The role that a program's bulk writes are.
+    pub(crate) fn bulk_writes(&self, program: RoleId) -> Option<RoleId> {
+        self.known(&bulk::name(self.name(program)))
+    }
+
+    fn known(&self, name: &str) -> Option<RoleId> {
+        self.names.get_index_of(name).map(|number| RoleId(number as u16))
     }
 
     /// The same, whose clones share what it knows.
@@ -340,11 +361,7 @@ impl Actors {
         (self.owners, self.writers) = (owners, writers);
         self.owned = self.owned.max(from.owned);
         self.guessed = from.guessed.with_roles(|role| roles.get(&role).copied());
-        let work = |(owner, work): &(RoleId, RoleId)| match owner == work {
-            true => Work::Commits,
-            false => Work::Bulk,
-        };
-        let mut files: Vec<_> = from.work.iter().map(|(file, of)| (*file, work(of))).collect();
+        let mut files: Vec<_> = from.work.iter().map(|(file, of)| (*file, of.work)).collect();
         files.sort_unstable();
         self.learn_work(&files);
     }

@@ -7,8 +7,9 @@
 //! commit to the file that it commits to most often. What is written of files in bulk, and the calls
 //! for them, are a role of their own: `mariadbd: bulk writes`.
 //!
-//! Segments of one log are one file here: in a storm each has fewer and larger commits. A commit is
-//! one however large it is: who writes a table anew logs that with the commits of others.
+//! Segments of one log are one file here: in a storm each has fewer and larger commits. Who writes a
+//! table anew logs that, too, with the commits of others: of a program that writes in bulk, so do
+//! its commits of 128 KiB and more, though it is the commits that wait for them.
 //!
 //! Of requests that only have sums (`record --slower-than`), those of several files are of none of
 //! them: less may be known of a file than was written.
@@ -23,6 +24,8 @@ use model::record::FileNumber;
 const BULK: u64 = 16 << 20;
 const BULK_OF_CALL: u64 = 128 << 10;
 const BULK_OF_COMMIT: u64 = 8;
+/// A write of a log is of one commit, or some; else of bulk, too, if its program writes any.
+const LARGE_COMMIT: u64 = 128 << 10;
 /// So many calls are commits, and so many bytes each, at the most.
 const COMMITS: u64 = 20;
 const OF_COMMIT: u64 = 256 << 10;
@@ -59,6 +62,36 @@ pub enum Work {
     Commits,
 }
 
+/// Of a file to which its owner commits: who that is, and the role that its bulk writes are, if any.
+/// Of a file that is written in bulk: the owner, and that role.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Worked {
+    pub(crate) owner: RoleId,
+    pub(crate) bulk: Option<RoleId>,
+    pub(crate) work: Work,
+}
+
+impl Worked {
+    /// The role that a request of the file is of, which is the owner's.
+    pub(crate) fn role(self) -> RoleId {
+        match (self.work, self.bulk) {
+            (Work::Bulk, Some(bulk)) => bulk,
+            _ => self.owner,
+        }
+    }
+
+    /// Whether commits of so many bytes are comparable with others: those wait for bulk, too.
+    pub(crate) fn are_alike(self, bytes: u32) -> bool {
+        self.work == Work::Commits && (self.bulk.is_some() || u64::from(bytes) < LARGE_COMMIT)
+    }
+
+    /// The role whose doing a write of so many bytes is.
+    pub(crate) fn doer(self, bytes: u32) -> RoleId {
+        let is_large = u64::from(bytes) >= LARGE_COMMIT;
+        self.bulk.filter(|_| self.work == Work::Bulk || is_large).unwrap_or(self.owner)
+    }
+}
+
 /// What the role is called that a role's bulk writes are.
 pub(crate) fn name(role: &str) -> String {
     format!("{role}: bulk writes")
@@ -66,7 +99,12 @@ pub(crate) fn name(role: &str) -> String {
 
 /// The program whose bulk writes a role is, or the role itself.
 pub(crate) fn program(role: &str) -> &str {
-    role.strip_suffix(": bulk writes").unwrap_or(role)
+    program_if_bulk(role).unwrap_or(role)
+}
+
+/// The program whose bulk writes a role is.
+pub(crate) fn program_if_bulk(role: &str) -> Option<&str> {
+    role.strip_suffix(": bulk writes")
 }
 
 /// Files of one name, of one role, are judged by their sums.

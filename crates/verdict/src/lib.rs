@@ -369,7 +369,7 @@ impl Ledger {
             let since_ns = held.map_or(from_ns, |(_, since_ns)| since_ns);
             self.note_request(row, class, (since_ns, end_ns), held.is_some());
         }
-        let act = Act { role, op: row.op };
+        let act = Act { role: self.actors.doer_of(row, role), op: row.op };
         let queue = self.known.queues.get(&row.device).copied();
         if held.is_none() && row.flags.contains(Flags::THROTTLED) {
             // Written back for a call: until it came, its role waited for the limit.
@@ -468,7 +468,7 @@ impl Ledger {
                     continue;
                 }
                 let device = piece.class.device;
-                let class = Class { device, role, kind: Kind::Thread(piece.class.role), size: 0 };
+                let class = self.actors.sleep_for(piece.class.role, (device, role));
                 let queue = self.known.queues.get(&device).copied().unwrap_or(device);
                 // It stands beside the waker's own, which it is a part of.
                 let begin_ns = piece.root_ns;
@@ -503,8 +503,7 @@ impl Ledger {
             let stolen = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
             let queue = RunQueue::new(&uses, &self.cpus, book, disk.parts());
             let (part, actors) = (|number| disk.part(number), &self.actors);
-            let is_kernel = |role| actors.is_kernel(role);
-            let scene = Scene::new(book, &part, &is_kernel, (stolen, queue));
+            let scene = Scene::new(book, actors, &part, (stolen, queue));
             sums.merge(weigh(&scene), &|role| role);
         }
         sums

@@ -3,7 +3,7 @@
 //!
 //! Non-goals: what was lost (`super::weigh`).
 
-use super::actors::{JOURNAL, RoleId};
+use super::actors::{Actors, JOURNAL, RoleId};
 use super::book::{Book, Cell};
 use super::calm::{OwnPart, OwnParts};
 use super::disk::{HELD, Part, PartNumber, THROTTLED};
@@ -15,7 +15,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) book: &'a Book,
     /// What a number stands for in the book.
     pub(crate) part: &'a dyn Fn(PartNumber) -> Part,
-    pub(crate) is_kernel: &'a dyn Fn(RoleId) -> bool,
+    pub(crate) actors: &'a Actors,
     /// The part of all CPUs' time that was stolen, by slice of the book.
     stolen: Vec<f64>,
     /// Who waited for a CPU.
@@ -27,8 +27,8 @@ pub(crate) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(crate) fn new(
         book: &'a Book,
+        actors: &'a Actors,
         part: &'a dyn Fn(PartNumber) -> Part,
-        is_kernel: &'a dyn Fn(RoleId) -> bool,
         (stolen, queue): (Vec<f64>, RunQueue),
     ) -> Self {
         let mut all_ns = Vec::new();
@@ -40,7 +40,7 @@ impl<'a> Scene<'a> {
                 all_ns.iter_mut().zip(busy_ns).for_each(|(sum, ns)| *sum += ns);
             }
         }
-        Self { book, part, is_kernel, stolen, queue, all_ns }
+        Self { book, part, actors, stolen, queue, all_ns }
     }
 
     /// For which part of a slice others were busy.

@@ -16,8 +16,11 @@ use hashbrown::{HashMap, HashSet};
 use model::record::Wait;
 use std::collections::VecDeque;
 
-/// Waits of a thread that are remembered.
-const PIECES_MOST: usize = 64;
+/// Waits of a thread that are remembered: who writes in bulk waits a thousand times a second.
+const PIECES_MOST: usize = 4096;
+/// They are remembered nearly in their order: behind so many in a row that were over there are no
+/// later ones.
+const OVER_MOST: usize = 64;
 /// And sums of waits, of all threads.
 const MANY_MOST: usize = 1024;
 /// Chains are followed so far.
@@ -143,12 +146,19 @@ impl Sleeps {
 
     /// What a thread waited within a time.
     fn within(&self, pid: u32, (begin_ns, end_ns): (i64, i64)) -> Vec<Piece> {
-        let all = self.waits.get(&pid).into_iter().flatten().map(|piece| Piece {
+        let mut over = 0;
+        let last = self.waits.get(&pid).into_iter().flatten().rev().take_while(|piece| {
+            over = if piece.end_ns <= begin_ns { over + 1 } else { 0 };
+            over < OVER_MOST
+        });
+        let all = last.map(|piece| Piece {
             begin_ns: piece.begin_ns.max(begin_ns),
             end_ns: piece.end_ns.min(end_ns),
             ..*piece
         });
-        all.filter(|piece| piece.begin_ns < piece.end_ns).collect()
+        let mut pieces: Vec<Piece> = all.filter(|piece| piece.begin_ns < piece.end_ns).collect();
+        pieces.reverse();
+        pieces
     }
 }
 
@@ -229,8 +239,8 @@ mod tests {
     #[test]
     fn a_thread_has_its_last_waits() {
         let mut sleeps = Sleeps::default();
-        (0..100).for_each(|at| sleeps.note(3, (10 * at, 10 * at + 5), CLASS));
-        sleeps.begin(sleep(1, (0, 1000), 3));
-        assert_eq!(sleeps.end(1000)[0].1.len(), PIECES_MOST);
+        (0..5000).for_each(|at| sleeps.note(3, (10 * at, 10 * at + 5), CLASS));
+        sleeps.begin(sleep(1, (0, 50_000), 3));
+        assert_eq!(sleeps.end(50_000)[0].1.len(), PIECES_MOST);
     }
 }

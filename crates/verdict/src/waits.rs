@@ -103,13 +103,17 @@ impl Kind {
     }
 }
 
+/// All of such a wait is lost.
+pub(crate) const OF_BULK: u8 = 1;
+
 /// Waits that are comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Class {
     pub(crate) device: u32,
     pub(crate) role: RoleId,
     pub(crate) kind: Kind,
-    /// Of the length: 0 up to 4 KiB, 1 up to 16 KiB, …
+    /// Of the length: 0 up to 4 KiB, 1 up to 16 KiB, …; of waits for a thread [`OF_BULK`], if it
+    /// is its program's bulk writes for which that one waits.
     pub(crate) size: u8,
 }
 

@@ -19,7 +19,7 @@ use super::disk::PartNumber;
 use super::on_files::WeighedFiles;
 use super::scene::Scene;
 use super::sums::{Cause, Lost, OfClass, Share, Storm, Sums, Victim};
-use super::waits::Class;
+use super::waits::{Class, OF_BULK};
 use crate::merge::Merge as _;
 use model::circumstance::Circumstance;
 use std::collections::BTreeMap;
@@ -220,7 +220,7 @@ impl<'a> Weighing<'a> {
             ..OfClass::default()
         };
         let role = self.class.role;
-        if (self.scene.is_kernel)(role) {
+        if self.scene.actors.is_kernel(role) {
             return of_class;
         }
         if let Some(waker) = self.class.kind.waker() {
@@ -320,8 +320,14 @@ impl<'a> Weighing<'a> {
         }
     }
 
-    /// What of a wait for a thread is lost is what of that one's waits is.
+    /// What of a wait for a thread is lost is what of that one's waits is; all of one for a
+    /// program's bulk writes.
     fn lose_behind(&mut self, waker: RoleId, cell: &Cell<'_>) {
+        let bulk = self.scene.actors.bulk_writes(waker).filter(|_| self.class.size == OF_BULK);
+        if let Some(bulk) = bulk {
+            self.behind.entry(Cause::Role(bulk)).or_default().above.add(1.0, cell);
+            return self.lose(Cause::Role(bulk), cell, cell.sum_ns as f64);
+        }
         let Some(waker) = self.wakers.0.get(&waker) else { return };
         let parts: Vec<(Cause, f64)> = waker.parts(cell.slice).collect();
         for (cause, part) in parts {

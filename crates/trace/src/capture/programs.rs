@@ -263,6 +263,7 @@ impl Told {
             .override_global("waiting_calls", &self.waiting_calls, true)
             .override_global("with_descriptor", &self.with_descriptor, true)
             .override_global("wait_ns_least", &wait::LEAST_NS, true)
+            .override_global("number_of_futex", &wait::NUMBER_OF_FUTEX, true)
             .override_global("own_requests", &self.own_requests, true)
             .override_global("interrupts", &self.interrupts, true)
             .override_global("stacks_wanted", &self.stacks_wanted, true)

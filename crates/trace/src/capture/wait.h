@@ -73,6 +73,11 @@ volatile const struct code interrupts;
  */
 #define WAITING_BITS 15
 
+/* Sleeps by what they are: for a request or a time, and in a futex, for a thread of its own. */
+#define SLEEPS 2
+#define SLEEP_OF_THREADS 1
+volatile const u64 number_of_futex;
+
 struct waiting {
 	u64 since_ns;
 	u32 pid;   /* who waits; 0: nobody */
@@ -90,9 +95,12 @@ struct waiting {
 	u64 handled_ns;
 	u32 journal;
 	u32 blocks;
-	/* When it fell asleep last, so that it can be interrupted; and from one time to the next. */
+	/* When it fell asleep last, so that it can be interrupted; 0: that was long, for no thread. */
 	u64 asleep_ns;
-	u64 usual_ns; /* how long that takes for half of the time (note_usual); 0: not known */
+	/* From one time to the next. */
+	/* How long that takes for half of the time (usual_after), by what it is; 0: not known. */
+	u64 usual_ns[SLEEPS];
+	u64 registers; /* where they are; 0: not known */
 	/* Its waits, as long as it was at work between them for no longer than the longest of them. */
 	u64 from_ns;
 	u64 until_ns;
@@ -100,6 +108,8 @@ struct waiting {
 	u64 before_ns; /* since when those who woke it meanwhile had waited, or it itself */
 	u32 is_asleep; /* and is not told of */
 	u32 begun;     /* waits so far: only to count them is of use (note_block) */
+	u32 sleep;     /* what its last sleep is */
+	u32 unused;
 };
 
 /* So many times as long as a thread's usual sleep is one that has a reason. */
@@ -192,7 +202,8 @@ INLINE struct waiting *own_waiting(u32 pid)
 		waits->totals[1].count = waits->totals[1].sum_ns = 0;
 		waits->blocks = 0;
 		waits->from_ns = waits->until_ns = waits->longest_ns = waits->before_ns = 0;
-		waits->asleep_ns = waits->usual_ns = waits->is_asleep = 0;
+		waits->asleep_ns = waits->usual_ns[0] = waits->usual_ns[1] = waits->is_asleep = 0;
+		waits->registers = 0;
 	}
 	return waits;
 }
@@ -364,35 +375,39 @@ INLINE void begin_wait(struct task_struct *task)
 }
 
 /*
- * What is usual grows or shrinks by as much of it as the time is of 69 s, so that half of the time
+ * What is usual (usual_after) grows or shrinks by as much of it as the time is of 69 s, so that half of the time
  * goes by in longer ones: what takes long for half a minute is not usual yet. A thread whose work
  * has become much quicker is soon known anew.
  */
 #define USUAL_MUCH 4
 
-INLINE void note_usual(struct waiting *waits, u64 since_ns)
+INLINE u64 usual_after(u64 usual_ns, u64 since_ns)
 {
-	u64 usual_ns = waits->usual_ns, by_ns = usual_ns * (since_ns >> 16) >> 20, most_ns;
+	u64 by_ns = usual_ns * (since_ns >> 16) >> 20, most_ns;
 
+	if (!usual_ns)
+		return since_ns;
 	if (since_ns >= usual_ns) {
 		most_ns = (since_ns - usual_ns) / 8;
-		waits->usual_ns += by_ns < most_ns ? by_ns : most_ns;
-		return;
+		return usual_ns + (by_ns < most_ns ? by_ns : most_ns);
 	}
 	most_ns = (usual_ns - since_ns) / 8;
 	if (since_ns < usual_ns / USUAL_MUCH || by_ns > most_ns)
 		by_ns = most_ns;
-	waits->usual_ns -= by_ns;
+	return usual_ns - by_ns;
 }
 
-INLINE void fall_asleep(struct waiting *waits)
+/* What is usual for a server's thread that waits for a client is not so where it waits for others. */
+INLINE void fall_asleep(struct task_struct *task, struct waiting *waits)
 {
-	u64 now_ns = bpf_ktime_get_ns(), since_ns = now_ns - waits->asleep_ns;
+	u64 now_ns = bpf_ktime_get_ns();
+	u64 *usual_ns = &waits->usual_ns[waits->sleep & SLEEP_OF_THREADS];
 
-	if (waits->usual_ns)
-		note_usual(waits, since_ns);
-	else
-		waits->usual_ns = waits->asleep_ns ? since_ns : 0;
+	if (waits->asleep_ns)
+		*usual_ns = usual_after(*usual_ns, now_ns - waits->asleep_ns);
+	if (!waits->registers)
+		waits->registers = registers_of(task);
+	waits->sleep = waits->registers && number_at_end(waits->registers) == number_of_futex;
 	waits->asleep_ns = now_ns;
 	waits->is_asleep = 1;
 }
@@ -413,7 +428,7 @@ INLINE void leave(struct task_struct *task)
 		struct waiting *waits = own_waiting(GET(task, pid));
 
 		if (waits)
-			fall_asleep(waits);
+			fall_asleep(task, waits);
 	}
 }
 
@@ -497,31 +512,48 @@ static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns,
 }
 
 /*
+ * Whether a thread that wakes slept for another one, as far as that matters: what took long until a
+ * timer or a device woke it, a pause or a packet, is no usual sleep for a thread.
+ */
+INLINE int slept_for_a_thread(u64 *context, struct task_struct *waker, struct waiting *waits,
+			      u64 usual_ns, u64 now_ns)
+{
+	u64 since_ns = now_ns - waits->asleep_ns;
+
+	if (since_ns < wait_ns_least || since_ns <= usual_ns)
+		return 1;
+	if (!(GET(waker, flags) & PF_KTHREAD) && wakes_by_itself(context))
+		return 1;
+	waits->asleep_ns = waits->is_asleep = 0;
+	return 0;
+}
+
+/*
  * Who wakes a thread has waited itself: so has the thread, while it slept. It has, from then on, a
  * wait of its own, behind which others may have slept.
  */
 SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 {
 	struct task_struct *waker = this_task(), *task = (struct task_struct *)context[0];
-	u32 waker_pid = GET(waker, pid), pid;
-	struct waiting *behind = waiting_of(waker_pid), *waits;
-	u64 from_ns, until_ns, asleep_ns, both_ns;
+	u32 waker_pid = GET(waker, pid), pid = GET(task, pid);
+	struct waiting *behind, *waits = waiting_of(pid);
+	u64 now_ns, from_ns, until_ns, asleep_ns, both_ns, usual_ns;
 
+	if (!waits || waits->owner != pid || !waits->is_asleep)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	usual_ns = waits->usual_ns[waits->sleep & SLEEP_OF_THREADS];
+	if (!slept_for_a_thread(context, waker, waits, usual_ns, now_ns))
+		return 0;
+	behind = waiting_of(waker_pid);
 	if (!behind || behind->owner != waker_pid)
 		return 0;
-	from_ns = behind->from_ns;
 	until_ns = behind->until_ns;
-	if (until_ns - from_ns < wait_ns_least)
+	asleep_ns = waits->asleep_ns;
+	if (until_ns - behind->from_ns < wait_ns_least || asleep_ns >= until_ns)
 		return 0;
 	/* Who waits for a program's end has started it. */
-	if (GET(waker, flags) & (PF_KTHREAD | PF_EXITING))
-		return 0;
-	pid = GET(task, pid);
-	waits = waiting_of(pid);
-	if (!waits || waits->owner != pid)
-		return 0;
-	asleep_ns = waits->asleep_ns;
-	if (!waits->is_asleep || asleep_ns >= until_ns)
+	if (GET(waker, flags) & PF_EXITING)
 		return 0;
 	from_ns = behind->before_ns;
 	if (asleep_ns > from_ns)
@@ -530,9 +562,9 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	/* A sleep that began long before, or ends long after, has another reason; so has a usual one. */
 	if (both_ns < wait_ns_least || both_ns < from_ns - asleep_ns)
 		return 0;
-	if (!waits->usual_ns || both_ns < LONGER_THAN_USUAL * waits->usual_ns)
+	if (!usual_ns || both_ns < LONGER_THAN_USUAL * usual_ns)
 		return 0;
-	if (both_ns < bpf_ktime_get_ns() - until_ns || !wakes_by_itself(context))
+	if (both_ns < now_ns - until_ns)
 		return 0;
 	waits->is_asleep = 0;
 	waited(waits, from_ns, until_ns);

@@ -12,6 +12,8 @@ use crate::kernel::waiting::Functions;
 use model::record::{FileNumber, WAIT_LEAST_NS, WaitKind};
 use std::collections::HashMap;
 
+/// A thread that sleeps in this system call sleeps for another one of its own: `number_of_futex`.
+pub(super) const NUMBER_OF_FUTEX: u64 = libc::SYS_futex as u64;
 /// Shorter waits are not told: `wait_ns_least`.
 pub(super) const LEAST_NS: u64 = WAIT_LEAST_NS.unsigned_abs();
 /// Stacks that are told apart; of more each wait has its kind, and no number.

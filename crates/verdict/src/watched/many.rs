@@ -224,7 +224,7 @@ impl Ledger {
             let whose = (role, self.actors.is_kernel(role));
             self.evicted.add(row, whose, (span.0, many.bytes), waited);
         }
-        let act = Act { role, op: row.op };
+        let act = Act { role: self.actors.doer_of(row, role), op: row.op };
         let queue = self.known.queues.get(&row.device).copied().unwrap_or(row.device);
         let mean = many.mean(act, &runs);
         if row.flags.contains(Flags::DIRECT) && row.file.is_some() {
