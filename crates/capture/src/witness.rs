@@ -373,8 +373,8 @@ impl Witness {
             wanted.iter().filter(is_nameless).take(NAMED_MOST).copied().collect();
         find_open(&nameless, &mut self.names);
         find_named(&Tree::system(), &nameless, NAMING, &mut self.names);
-        let written: BTreeMap<FileNumber, u64> =
-            self.files.iter().map(|(number, of)| (*number, of.written)).collect();
+        let written: BTreeMap<FileNumber, Requested> =
+            self.files.iter().map(|(number, of)| (*number, *of)).collect();
         let files = wanted.into_iter().flat_map(|number| {
             let writers = durable.writers.pop(&number).unwrap_or_default();
             let file = NamedFile {
@@ -382,7 +382,8 @@ impl Witness {
                 inode: number.inode,
                 generation: u64::from(number.generation),
                 writers: writers.into_iter().map(u64::from).collect(),
-                written_bytes: written.get(&number).copied(),
+                written_bytes: written.get(&number).map(|of| of.written),
+                written_large_bytes: written.get(&number).map(|of| of.written_large),
                 ..NamedFile::default()
             };
             self.names_of(number).into_iter().map(move |(since_ns, path)| NamedFile {

@@ -168,8 +168,9 @@ impl Actors {
         for file in &context.files {
             let number = file.number();
             paths.extend(file.path.as_deref().map(|path| (number, path)));
-            let bytes = file.written_bytes;
-            written.extend(bytes.map(|bytes| (number, Written { bytes, calls: 0 })));
+            let large_bytes = file.written_large_bytes.unwrap_or(0);
+            let of = file.written_bytes.map(|bytes| Written { bytes, large_bytes, calls: 0 });
+            written.extend(of.map(|of| (number, of)));
         }
         for call in &context.calls {
             written.get_mut(&call.file()).into_iter().for_each(|file| file.calls += 1);
@@ -203,7 +204,7 @@ impl Actors {
     pub(crate) fn learn_work(&mut self, files: &[(FileNumber, Work)]) {
         let owned = files.iter().filter_map(|(file, work)| Some((*file, self.owner(file)?, *work)));
         let owned: Vec<(FileNumber, RoleId, Work)> = owned.collect();
-        let in_bulk = owned.iter().filter(|(_, _, work)| *work == Work::Bulk);
+        let in_bulk = owned.iter().filter(|(_, _, work)| work.tells_bulk());
         let bulk: HashMap<RoleId, RoleId> =
             in_bulk.map(|(_, role, _)| (*role, self.bulk_of(*role))).collect();
         let worked = |owner, work| Worked { owner, bulk: bulk.get(&owner).copied(), work };

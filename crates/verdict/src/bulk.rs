@@ -8,8 +8,9 @@
 //! for them, are a role of their own: `mariadbd: bulk writes`.
 //!
 //! Segments of one log are one file here: in a storm each has fewer and larger commits. Who writes a
-//! table anew logs that, too, with the commits of others: of a program that writes in bulk, so do
-//! its commits of 128 KiB and more, though it is the commits that wait for them.
+//! table anew logs that, too, with the commits of others: of a program that writes in bulk, so are
+//! its commits of 128 KiB and more, though it is the commits that wait for them. Where these come to
+//! 16 MiB, and others are of 16 KiB at the most, it writes in bulk, even if only its log tells.
 //!
 //! Of requests that only have sums (`record --slower-than`), those of several files are of none of
 //! them: less may be known of a file than was written.
@@ -18,14 +19,14 @@
 
 use super::RoleId;
 use hashbrown::HashMap;
-use model::record::FileNumber;
+use model::record::{FileNumber, LARGE_WRITE_BYTES};
 
 /// So much is bulk, in bytes: of a file, and for each call; and so many commits for each call.
 const BULK: u64 = 16 << 20;
 const BULK_OF_CALL: u64 = 128 << 10;
 const BULK_OF_COMMIT: u64 = 8;
-/// A write of a log is of one commit, or some; else of bulk, too, if its program writes any.
-const LARGE_COMMIT: u64 = 128 << 10;
+/// A large write of a log is of more than commits, where these are of so many bytes at the most.
+const SMALL_COMMIT: u64 = 16 << 10;
 /// So many calls are commits, and so many bytes each, at the most.
 const COMMITS: u64 = 20;
 const OF_COMMIT: u64 = 256 << 10;
@@ -33,9 +34,18 @@ const OF_COMMIT: u64 = 256 << 10;
 /// What is known of a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Written {
-    /// Bytes, and calls for it.
+    /// Bytes, those of large writes, and calls for it.
     pub(crate) bytes: u64,
+    pub(crate) large_bytes: u64,
     pub(crate) calls: u64,
+}
+
+impl std::ops::AddAssign for Written {
+    fn add_assign(&mut self, more: Self) {
+        self.bytes += more.bytes;
+        self.large_bytes += more.large_bytes;
+        self.calls += more.calls;
+    }
 }
 
 impl Written {
@@ -51,6 +61,11 @@ impl Written {
     fn are_commits(self) -> bool {
         self.calls >= COMMITS && self.of_call() <= OF_COMMIT
     }
+
+    fn are_commits_with_bulk(self) -> bool {
+        let small_bytes = self.bytes.saturating_sub(self.large_bytes);
+        self.large_bytes >= BULK && small_bytes / self.calls.max(1) <= SMALL_COMMIT
+    }
 }
 
 /// What a program does with a file, where it is told apart.
@@ -60,6 +75,15 @@ pub enum Work {
     Bulk,
     /// It commits to it.
     Commits,
+    /// It commits to it, and writes in bulk, which is logged there, too.
+    CommitsWithBulk,
+}
+
+impl Work {
+    /// Whether its program writes in bulk.
+    pub(crate) fn tells_bulk(self) -> bool {
+        self != Self::Commits
+    }
 }
 
 /// Of a file to which its owner commits: who that is, and the role that its bulk writes are, if any.
@@ -82,12 +106,12 @@ impl Worked {
 
     /// Whether commits of so many bytes are comparable with others: those wait for bulk, too.
     pub(crate) fn are_alike(self, bytes: u32) -> bool {
-        self.work == Work::Commits && (self.bulk.is_some() || u64::from(bytes) < LARGE_COMMIT)
+        self.work != Work::Bulk && (self.bulk.is_some() || bytes < LARGE_WRITE_BYTES)
     }
 
     /// The role whose doing a write of so many bytes is.
     pub(crate) fn doer(self, bytes: u32) -> RoleId {
-        let is_large = u64::from(bytes) >= LARGE_COMMIT;
+        let is_large = bytes >= LARGE_WRITE_BYTES;
         self.bulk.filter(|_| self.work == Work::Bulk || is_large).unwrap_or(self.owner)
     }
 }
@@ -116,7 +140,7 @@ pub(crate) fn unite(
     for (number, (_, file)) in &*all {
         let Some(name) = named.get(number) else { continue };
         let sum = sums.entry(name).or_default();
-        (sum.bytes, sum.calls) = (sum.bytes + file.bytes, sum.calls + file.calls);
+        *sum += *file;
     }
     for (number, (_, file)) in all {
         *file = named.get(number).and_then(|name| sums.get(name)).copied().unwrap_or(*file);
@@ -146,8 +170,11 @@ pub(crate) fn files(
     let work = |role: &RoleId, file: &Written| {
         let commits = most.get(role)?;
         let is_bulk = file.is_bulk_beside(*commits);
-        let work = is_bulk.then_some(Work::Bulk);
-        work.or_else(|| file.are_commits().then_some(Work::Commits))
+        match file.are_commits() {
+            _ if is_bulk => Some(Work::Bulk),
+            true if file.are_commits_with_bulk() => Some(Work::CommitsWithBulk),
+            are_commits => are_commits.then_some(Work::Commits),
+        }
     };
     let found =
         all.iter().filter_map(|(number, (role, file))| Some((*number, *role, work(role, file)?)));
@@ -170,7 +197,7 @@ mod tests {
 
     /// A file of so many KiB, and calls for it.
     fn file(inode: u64, role: RoleId, kib: u64, calls: u64) -> (FileNumber, (RoleId, Written)) {
-        (number(inode), (role, Written { bytes: kib << 10, calls }))
+        (number(inode), (role, Written { bytes: kib << 10, large_bytes: 0, calls }))
     }
 
     fn in_bulk(all: &HashMap<FileNumber, (RoleId, Written)>) -> Vec<u64> {
@@ -204,6 +231,17 @@ mod tests {
         // As large as its commits are, it is one of two logs.
         let log = file(1, DATABASE, 60_000, 400);
         assert_eq!(in_bulk(&HashMap::from([log, table])), [0; 0]);
+    }
+
+    #[test]
+    fn a_log_with_many_large_writes_beside_small_commits_tells_of_bulk() {
+        let work = |mib: u64, large_mib: u64, calls| {
+            let of = Written { bytes: mib << 20, large_bytes: large_mib << 20, calls };
+            files(&HashMap::from([(number(1), (DATABASE, of))]))[0].2
+        };
+        assert_eq!(work(60, 50, 5000), Work::CommitsWithBulk);
+        assert_eq!(work(60, 15, 5000), Work::Commits, "that is little");
+        assert_eq!(work(60, 50, 500), Work::Commits, "each commit is large");
     }
 
     #[test]

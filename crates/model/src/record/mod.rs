@@ -38,7 +38,7 @@ pub use file::{RecordError, TOOL_VERSION, read, read_bytes, write};
 pub use finding::{Finding, Interval};
 pub use journal_use::JournalUse;
 pub use json::{from_json, to_json, to_objects};
-pub use named_file::NamedFile;
+pub use named_file::{LARGE_WRITE_BYTES, NamedFile};
 pub use pressure::Pressure;
 pub use process::Process;
 pub use quantity::{Better, Quantity, quantities, quantity};

@@ -13,7 +13,8 @@ record! {
     /// One name of a file.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct NamedFile, "lbolt.files/3", times [since_ns],
-        new [written_bytes] since "lbolt.files/2"
+        new [written_bytes written_large_bytes] since "lbolt.files/2",
+        later [written_large_bytes]
     {
         file_system: u64 = "device number of the file's file system";
         inode: u64 = "the file's inode";
@@ -24,8 +25,13 @@ record! {
              null: found by a search at another time";
         writers: Vec<u64> = "the last threads that changed the file's data, in the order seen";
         written_bytes: Option<u64> = "bytes of write requests for it; null: unknown";
+        written_large_bytes: Option<u64> =
+            "the part of written_bytes in requests of 128 KiB and more; null: unknown";
     }
 }
+
+/// A write request of so many bytes is a large one.
+pub const LARGE_WRITE_BYTES: u32 = 128 << 10;
 
 impl NamedFile {
     /// What identifies it.

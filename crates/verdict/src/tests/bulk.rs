@@ -68,3 +68,78 @@ fn a_programs_own_bulk_writes_are_behind_which_its_commits_wait() {
     assert!((lost_s / own_log_s - 1.0).abs() < 0.05, "{lost_s} of {own_log_s}");
     assert_eq!(named(&database(false).findings()), []);
 }
+
+/// A log alone: while somebody changes a table, his commits are large, and others are written with
+/// them. A client sleeps for each.
+fn log_alone(large: bool) -> Load {
+    let mut load = Load::with(&["onedb", "shop"]);
+    for number in 0..800 {
+        let begin_ns = number * 50 * MS;
+        let is_large = large && (300..420).contains(&number);
+        let (took_ns, bytes) = if is_large { (30 * MS, 512 << 10) } else { (MS, 4096) };
+        load.request(1, Op::Write, begin_ns, took_ns, bytes);
+        let row = load.rows.last_mut().unwrap();
+        row.flags = Flags::DIRECT | Flags::SYNC;
+        row.file = Some(FileKey { kind: FileKind::Regular, number: file(REDO) });
+        load.context.calls.push(call(REDO, begin_ns + took_ns, MS / 10));
+        if is_large {
+            load.context.waits.push(Wait {
+                kind: WaitKind::Thread,
+                pid: 2,
+                holder: 1,
+                begin_ns,
+                end_ns: begin_ns + took_ns,
+                ..Wait::default()
+            });
+        }
+    }
+    let large_bytes = if large { 120 * (512 << 10) } else { 0 };
+    load.context.files = vec![NamedFile {
+        file_system: 8 << 20,
+        inode: REDO,
+        writers: vec![1],
+        written_bytes: Some(large_bytes + 700 * 4096),
+        written_large_bytes: Some(large_bytes),
+        ..NamedFile::default()
+    }];
+    load
+}
+
+#[test]
+fn large_commits_of_a_log_are_what_the_others_wait_for() {
+    let lost = named(&log_alone(true).findings());
+    let of = |who: &str| {
+        let of_who =
+            lost.iter().filter(|(victim, cause, _)| victim == who && cause == "onedb: bulk writes");
+        of_who.map(|(.., lost_s)| *lost_s).sum::<f64>()
+    };
+    let own_log_s = 120.0 * 0.029;
+    assert!((of("onedb") / own_log_s - 1.0).abs() < 0.05, "{lost:?}");
+    assert!((of("shop") / own_log_s - 1.0).abs() < 0.05, "{lost:?}");
+    assert_eq!(named(&log_alone(false).findings()), []);
+}
+
+/// A thread waits for one that rewrites the table.
+#[test]
+fn who_sleeps_for_bulk_writes_loses_all_of_that() {
+    let mut load = database(true);
+    load.context.processes.push(Process {
+        pid: 4,
+        process: Some(4),
+        command: "shop".to_owned(),
+        title: Some("shop".to_owned()),
+        ..Process::default()
+    });
+    load.context.waits.push(Wait {
+        kind: WaitKind::Thread,
+        pid: 4,
+        holder: 2,
+        begin_ns: 21_000 * MS,
+        end_ns: 21_300 * MS,
+        ..Wait::default()
+    });
+    let lost = named(&load.findings());
+    let of_shop = lost.iter().find(|(victim, ..)| victim == "shop");
+    let (_, cause, lost_s) = of_shop.unwrap_or_else(|| panic!("{lost:?}"));
+    assert_eq!((cause.as_str(), *lost_s), ("onedb: bulk writes", 0.3));
+}

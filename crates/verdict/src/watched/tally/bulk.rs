@@ -10,7 +10,7 @@ use crate::bulk::{Work, Written};
 use crate::{Actors, RoleId};
 use hashbrown::HashMap;
 use model::heaviest::Heaviest;
-use model::record::{FileKey, FileKind, FileNumber, Op, Request};
+use model::record::{FileKey, FileKind, FileNumber, LARGE_WRITE_BYTES, Op, Request};
 
 /// Files that are remembered: those with most bytes and calls.
 const FILES_MOST: usize = 4096;
@@ -27,7 +27,7 @@ pub(super) struct WrittenLately {
     since_ns: Option<i64>,
     before: Heaviest<FileNumber, Written>,
     /// Bytes of the last file: requests come in runs.
-    last: Option<(FileNumber, u64)>,
+    last: Option<(FileNumber, Written)>,
     /// What was told last, and whose.
     told: Vec<(FileNumber, RoleId, Work)>,
 }
@@ -50,18 +50,20 @@ impl WrittenLately {
         let is_known = |file: &FileKey| file.kind == FileKind::Regular && file.number.inode != 0;
         let is_written = like.op == Op::Write && like.is_asked();
         let Some(file) = like.file.filter(|file| is_written && is_known(file)) else { return };
+        let large_bytes = if like.length_bytes >= LARGE_WRITE_BYTES { bytes } else { 0 };
+        let written = Written { bytes, large_bytes, calls: 0 };
         match &mut self.last {
-            Some((last, sum)) if *last == file.number => *sum += bytes,
+            Some((last, sum)) if *last == file.number => *sum += written,
             _ => {
                 self.settle();
-                self.last = Some((file.number, bytes));
+                self.last = Some((file.number, written));
             }
         }
     }
 
     fn settle(&mut self) {
-        let Some((file, bytes)) = self.last.take() else { return };
-        self.now.add(file, bytes).bytes += bytes;
+        let Some((file, written)) = self.last.take() else { return };
+        *self.now.add(file, written.bytes) += written;
     }
 
     /// Takes a call that makes a file durable.
@@ -85,8 +87,7 @@ impl WrittenLately {
         }
         let mut written: HashMap<FileNumber, Written> = HashMap::new();
         for (file, of) in self.before.iter().chain(self.now.iter()) {
-            let sum = written.entry(*file).or_default();
-            (sum.bytes, sum.calls) = (sum.bytes + of.bytes, sum.calls + of.calls);
+            *written.entry(*file).or_default() += *of;
         }
         let found = actors.work_among(written.into_iter(), path);
         let files = || found.iter().map(|(file, _, work)| (*file, *work)).collect();
