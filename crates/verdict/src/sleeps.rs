@@ -137,7 +137,7 @@ impl Sleeps {
         let last = self.many.iter().rev().take_while(|many| many.until_ns > sleep.begin_ns);
         let of_many = last.filter(is_wakers).filter_map(|many| many.within(&sleep));
         let before = before.into_iter().flatten();
-        let pieces: Vec<Piece> = before.chain(within).chain(of_many).collect();
+        let pieces = one_after_another(before.chain(within).chain(of_many).collect());
         for piece in &pieces {
             self.remember(sleep.pid as u32, Piece { behind: Some(waker), ..*piece });
         }
@@ -160,6 +160,19 @@ impl Sleeps {
         pieces.reverse();
         pieces
     }
+}
+
+/// A moment is slept through once, though its waker waited for several things then: for the one
+/// that began first.
+fn one_after_another(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    pieces.sort_by_key(|piece| piece.begin_ns);
+    let mut until_ns = i64::MIN;
+    for piece in &mut pieces {
+        piece.begin_ns = piece.begin_ns.max(until_ns);
+        until_ns = until_ns.max(piece.end_ns);
+    }
+    pieces.retain(|piece| piece.begin_ns < piece.end_ns);
+    pieces
 }
 
 #[cfg(test)]
@@ -202,6 +215,16 @@ mod tests {
         sleeps.begin(sleep(1, (60, 70), 2));
         sleeps.begin(sleep(2, (60, 70), 1));
         assert_eq!(sleeps.end(70).len(), 2);
+    }
+
+    #[test]
+    fn a_moment_is_slept_through_once() {
+        let mut sleeps = Sleeps::default();
+        [(0, 40), (10, 30), (20, 60)].into_iter().for_each(|span| sleeps.note(3, span, CLASS));
+        sleeps.begin(sleep(1, (5, 70), 3));
+        let ended = sleeps.end(70);
+        let pieces = ended[0].1.iter().map(|piece| (piece.begin_ns, piece.end_ns));
+        assert_eq!(pieces.collect::<Vec<_>>(), [(5, 40), (40, 60)]);
     }
 
     /// 1 and 2 asked while 3 wrote; then 2 wrote for both.
