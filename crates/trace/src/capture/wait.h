@@ -109,7 +109,7 @@ struct waiting {
 	u32 is_asleep; /* and is not told of */
 	u32 begun;     /* waits so far: only to count them is of use (note_block) */
 	u32 sleep;     /* what its last sleep is */
-	u32 unused;
+	u32 ticks;     /* the kernel's clock then: jiffies, cheap to read */
 };
 
 /* So many times as long as a thread's usual sleep is one that has a reason. */
@@ -179,6 +179,7 @@ struct {
 	MAP_TYPE(value, struct wait_stack);
 } wait_stacks SEC(".maps");
 
+static u64 (*bpf_jiffies64)(void) = (void *)118;
 static long (*bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)67;
 static long (*bpf_get_task_stack)(struct task_struct *task, void *into, u32 size,
 				  u64 flags) = (void *)141;
@@ -409,6 +410,7 @@ INLINE void fall_asleep(struct task_struct *task, struct waiting *waits)
 		waits->registers = registers_of(task);
 	waits->sleep = waits->registers && number_at_end(waits->registers) == number_of_futex;
 	waits->asleep_ns = now_ns;
+	waits->ticks = bpf_jiffies64();
 	waits->is_asleep = 1;
 }
 
@@ -512,65 +514,65 @@ static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns,
 }
 
 /*
- * Whether a thread that wakes slept for another one, as far as that matters: what took long until a
- * timer or a device woke it, a pause or a packet, is no usual sleep for a thread.
+ * Since when a thread that is woken has slept for what its waker waited for; 0: not for that. A
+ * sleep that began long before, or ends long after, has another reason; so has a usual one.
  */
-INLINE int slept_for_a_thread(u64 *context, struct task_struct *waker, struct waiting *waits,
-			      u64 usual_ns, u64 now_ns)
+INLINE u64 slept_since(struct waiting *waits, struct waiting *behind, u64 usual_ns, u64 now_ns)
 {
-	u64 since_ns = now_ns - waits->asleep_ns;
+	u64 from_ns = behind->before_ns, until_ns = behind->until_ns, both_ns;
 
-	if (since_ns < wait_ns_least || since_ns <= usual_ns)
-		return 1;
-	if (!(GET(waker, flags) & PF_KTHREAD) && wakes_by_itself(context))
-		return 1;
-	waits->asleep_ns = waits->is_asleep = 0;
-	return 0;
+	if (until_ns - behind->from_ns < wait_ns_least || waits->asleep_ns >= until_ns)
+		return 0;
+	if (waits->asleep_ns > from_ns)
+		from_ns = waits->asleep_ns;
+	both_ns = until_ns - from_ns;
+	if (both_ns < wait_ns_least || both_ns < from_ns - waits->asleep_ns)
+		return 0;
+	if (!usual_ns || both_ns < LONGER_THAN_USUAL * usual_ns || both_ns < now_ns - until_ns)
+		return 0;
+	return from_ns;
 }
 
 /*
  * Who wakes a thread has waited itself: so has the thread, while it slept. It has, from then on, a
- * wait of its own, behind which others may have slept.
+ * wait of its own, behind which others may have slept. What took long until a timer or a device woke
+ * a thread, a pause or a packet, is no usual sleep for another one.
  */
 SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 {
 	struct task_struct *waker = this_task(), *task = (struct task_struct *)context[0];
 	u32 waker_pid = GET(waker, pid), pid = GET(task, pid);
-	struct waiting *behind, *waits = waiting_of(pid);
-	u64 now_ns, from_ns, until_ns, asleep_ns, both_ns, usual_ns;
+	struct waiting *behind = waiting_of(waker_pid), *waits = waiting_of(pid);
+	u64 usual_ns, now_ns, from_ns = 0;
+	int is_long;
 
-	if (!waits || waits->owner != pid || !waits->is_asleep)
+	if (!waits || waits->owner != pid || !waits->is_asleep || !behind)
+		return 0;
+	is_long = (u32)bpf_jiffies64() - waits->ticks > 1;
+	if (behind->owner != waker_pid || behind->until_ns - behind->from_ns < wait_ns_least)
+		behind = 0;
+	if (!is_long && !behind)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	usual_ns = waits->usual_ns[waits->sleep & SLEEP_OF_THREADS];
-	if (!slept_for_a_thread(context, waker, waits, usual_ns, now_ns))
-		return 0;
-	behind = waiting_of(waker_pid);
-	if (!behind || behind->owner != waker_pid)
-		return 0;
-	until_ns = behind->until_ns;
-	asleep_ns = waits->asleep_ns;
-	if (until_ns - behind->from_ns < wait_ns_least || asleep_ns >= until_ns)
-		return 0;
+	is_long = is_long && now_ns - waits->asleep_ns > usual_ns;
 	/* Who waits for a program's end has started it. */
-	if (GET(waker, flags) & PF_EXITING)
+	if (behind && !(GET(waker, flags) & (PF_KTHREAD | PF_EXITING)))
+		from_ns = slept_since(waits, behind, usual_ns, now_ns);
+	if (!is_long && !from_ns)
 		return 0;
-	from_ns = behind->before_ns;
-	if (asleep_ns > from_ns)
-		from_ns = asleep_ns;
-	both_ns = until_ns - from_ns;
-	/* A sleep that began long before, or ends long after, has another reason; so has a usual one. */
-	if (both_ns < wait_ns_least || both_ns < from_ns - asleep_ns)
+	if (GET(waker, flags) & PF_KTHREAD || !wakes_by_itself(context)) {
+		if (is_long)
+			waits->asleep_ns = waits->is_asleep = 0;
 		return 0;
-	if (!usual_ns || both_ns < LONGER_THAN_USUAL * usual_ns)
-		return 0;
-	if (both_ns < now_ns - until_ns)
+	}
+	if (!from_ns || !behind)
 		return 0;
 	waits->is_asleep = 0;
-	waited(waits, from_ns, until_ns);
+	waited(waits, from_ns, behind->until_ns);
 	if (behind->from_ns < waits->before_ns)
 		waits->before_ns = behind->from_ns;
-	return tell_woken(task, from_ns, until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
+	return tell_woken(task, from_ns, behind->until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
 }
 
 /* The owner of a lock, which cannot go while it holds it; 0: not known. */
