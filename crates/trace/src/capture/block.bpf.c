@@ -329,7 +329,8 @@ INLINE struct whose whose_is(struct bio *bio)
 	struct whose whose = {};
 
 	if (bio) {
-		find_whose(bio, &whose);
+		if (find_whose(bio, &whose))
+			find_whose_page(bio, &whose);
 		tell_name(&whose.file, 0);
 	}
 	return whose;

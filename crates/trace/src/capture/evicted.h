@@ -63,7 +63,7 @@ SEC("tp_btf/mm_filemap_delete_from_page_cache") int see_evictions(u64 *context)
 	bpf_probe_read_kernel(head.words, sizeof(head.words), (void *)head.address);
 	mapping = (u64)IN_COPY(&head, struct page, mapping);
 	file = head_of((u64)FIELD_OF(mapping, struct address_space, host));
-	hash = hash_of_page(&file, &head);
+	hash = hash_of_page(&file, index_of(&head));
 	place = evicted_at(hash);
 	if (place)
 		*place = hash << 32 | (u32)(bpf_ktime_get_ns() >> 30);

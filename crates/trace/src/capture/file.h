@@ -184,11 +184,11 @@ INLINE u64 mapping_of(struct bio *bio, struct page_head *head)
  * A page by its file and its number there. Where the file's inode lies in memory says nothing: it
  * may be freed with its last page, and another one have its place.
  */
-INLINE u64 hash_of_page(const struct head *file, const struct page_head *page)
+INLINE u64 hash_of_page(const struct head *file, u64 index)
 {
 	u64 inode = (u64)IN_HEAD(file, i_sb) ^ (u64)IN_HEAD(file, i_ino) * PI_1;
 
-	return (inode ^ (u64)IN_HEAD(file, i_generation) * PI_2 ^ index_of(page) * PI_3) * PI_0;
+	return (inode ^ (u64)IN_HEAD(file, i_generation) * PI_2 ^ index * PI_3) * PI_0;
 }
 
 /* Which file a bio is of, and whether its data goes past the page cache, as far as it tells. */
@@ -198,11 +198,42 @@ struct whose {
 	u64 page; /* a hash of its first page, if that is a regular file's; or SWAPPED */
 };
 
-/* `whose` is all zeroes before. */
+/*
+ * By a bio's page. The stacks of a program and of what it calls are 512 bytes together, and before
+ * 6.9 each counts in steps of 32: so this is apart from find_whose, and one thing after the other.
+ */
+static APART int find_whose_page(struct bio *bio, struct whose *whose)
+{
+	u64 mapping, index;
+
+	{
+		struct page_head page;
+
+		mapping = mapping_of(bio, &page);
+		index = index_of(&page);
+		/* A page of memory that is read in has no mapping yet. */
+		if (!mapping && facts.swapped_page != UNKNOWN && page.words[0] & facts.swapped_page)
+			whose->page = SWAPPED;
+	}
+	if (mapping & PAGE_MAPPING_ANON)
+		whose->is_direct = 1;
+	if (!GET(bio, bi_end_io) || !mapping || mapping & PAGE_MAPPING_FLAGS)
+		return 0;
+	{
+		struct head head = head_of((u64)FIELD_OF(mapping, struct address_space, host));
+
+		if ((u64)IN_HEAD(&head, i_mapping) == mapping)
+			identify(&whose->file, &head);
+		if (whose->file.kind == FILE_REGULAR)
+			whose->page = hash_of_page(&head, index);
+	}
+	return 0;
+}
+
+/* Whether its page is to tell it. `whose` is all zeroes before. */
 static APART int find_whose(struct bio *bio, struct whose *whose)
 {
-	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private), mapping;
-	struct page_head page;
+	u64 end = (u64)GET(bio, bi_end_io), own = (u64)GET(bio, bi_private);
 	struct head head;
 
 	/* What was split off from a bio is linked to it, which knows whose it is. */
@@ -237,20 +268,7 @@ static APART int find_whose(struct bio *bio, struct whose *whose)
 		whose->file.file_system = part_of_bio(bio);
 		return 0;
 	}
-	mapping = mapping_of(bio, &page);
-	/* A page of memory that is read in has no mapping yet. */
-	if (!mapping && facts.swapped_page != UNKNOWN && page.words[0] & facts.swapped_page)
-		whose->page = SWAPPED;
-	if (mapping & PAGE_MAPPING_ANON)
-		whose->is_direct = 1;
-	if (!end || !mapping || mapping & PAGE_MAPPING_FLAGS)
-		return 0;
-	head = head_of((u64)FIELD_OF(mapping, struct address_space, host));
-	if ((u64)IN_HEAD(&head, i_mapping) == mapping)
-		identify(&whose->file, &head);
-	if (whose->file.kind == FILE_REGULAR)
-		whose->page = hash_of_page(&head, &page);
-	return 0;
+	return 1;
 }
 
 #endif

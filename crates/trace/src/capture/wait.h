@@ -398,8 +398,11 @@ INLINE u64 usual_after(u64 usual_ns, u64 since_ns)
 	return usual_ns - by_ns;
 }
 
-/* What is usual for a server's thread that waits for a client is not so where it waits for others. */
-INLINE void fall_asleep(struct task_struct *task, struct waiting *waits)
+/*
+ * What is usual for a server's thread that waits for a client is not so where it waits for others.
+ * Apart: what it needs of the stack is not needed beside what tell_wait does.
+ */
+static APART int fall_asleep(struct task_struct *task, struct waiting *waits)
 {
 	u64 now_ns = bpf_ktime_get_ns();
 	u64 *usual_ns = &waits->usual_ns[waits->sleep & SLEEP_OF_THREADS];
@@ -412,6 +415,7 @@ INLINE void fall_asleep(struct task_struct *task, struct waiting *waits)
 	waits->asleep_ns = now_ns;
 	waits->ticks = bpf_jiffies64();
 	waits->is_asleep = 1;
+	return 0;
 }
 
 /* A thread leaves its CPU. */
