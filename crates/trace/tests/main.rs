@@ -3,4 +3,5 @@
 mod account;
 mod capture;
 mod inexact;
+mod stacks;
 mod survival;

@@ -293,6 +293,19 @@ INLINE void tell_stack(struct task_struct *task, u64 since_ns, struct wait_stack
 	}
 }
 
+/* Which file an inode is, if its file system is asked for. */
+static APART int find_file(u64 inode, struct identity *file)
+{
+	struct head head = head_of(inode);
+
+	if (!is_file_system_asked_for((u64)IN_HEAD(&head, i_sb)))
+		return 0;
+	identify(file, &head);
+	if (!file->kind)
+		number_file(file, &head);
+	return 1;
+}
+
 /*
  * A wait has ended: its stack, the name of its file, and then the wait itself. What is known of the
  * thread is looked up late: what is kept across the calls costs some of the little stack.
@@ -316,13 +329,8 @@ static APART int tell_wait(struct task_struct *task)
 	if (!(GET(task, flags) & PF_KTHREAD))
 		inode = inode_of_call(task);
 	if (inode) {
-		struct head head = head_of(inode);
-
-		if (!is_file_system_asked_for((u64)IN_HEAD(&head, i_sb)))
+		if (!find_file(inode, &file))
 			return 0;
-		identify(&file, &head);
-		if (!file.kind)
-			number_file(&file, &head);
 		tell_name(&file, 1);
 	}
 	waits = waiting_of(GET(task, pid));
