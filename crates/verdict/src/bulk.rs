@@ -1,16 +1,17 @@
 //! A program's bulk writes beside its commits: a database that rewrites a table, compacts, or
 //! writes a checkpoint makes its own commits wait, and is not calm because others are idle.
 //!
-//! The rule. A program *commits* to a file if it makes it durable 20 times, and writes at most 256
-//! KiB of it for each of these calls. Another file of such a program is written *in bulk* if at least
-//! 16 MiB of it were written, and for each call at least 128 KiB, and eight times as much as for a
-//! commit to the file that it commits to most often. What is written of files in bulk, and the calls
-//! for them, are a role of their own: `mariadbd: bulk writes`.
+//! The rule. A program *commits* to a file if it makes it durable 20 times, and writes at most
+//! 256 KiB of it for each of these calls. Another file of such a program is written *in bulk*
+//! if at least 16 MiB of it were written, and for each call at least 128 KiB, and eight times
+//! as much as for a commit to the file that it commits to most often. What is written of files
+//! in bulk, and the calls for them, are a role of their own: `mariadbd: bulk writes`.
 //!
-//! Segments of one log are one file here: in a storm each has fewer and larger commits. Who writes a
-//! table anew logs that, too, with the commits of others: of a program that writes in bulk, so are
-//! its commits of 128 KiB and more, though it is the commits that wait for them. Where these come to
-//! 16 MiB, and others are of 16 KiB at the most, it writes in bulk, even if only its log tells.
+//! Segments of one log are one file here: in a storm each has fewer and larger commits. Who
+//! writes a table anew logs that, too, with the commits of others: of a program that writes in
+//! bulk, so are its commits of 128 KiB and more, though it is the commits that wait for them.
+//! Where these come to 16 MiB, and others are of 16 KiB at the most, it writes in bulk, even if
+//! only its log tells.
 //!
 //! Of requests that only have sums (`record --slower-than`), those of several files are of none of
 //! them: less may be known of a file than was written.
@@ -86,8 +87,8 @@ impl Work {
     }
 }
 
-/// Of a file to which its owner commits: who that is, and the role that its bulk writes are, if any.
-/// Of a file that is written in bulk: the owner, and that role.
+/// Of a file to which its owner commits: who that is, and the role that its bulk writes are, if
+/// any. Of a file that is written in bulk: the owner, and that role.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Worked {
     pub(crate) owner: RoleId,

@@ -175,7 +175,8 @@ impl Losses {
         self.owners.change(file, pid, command);
     }
 
-    /// These files, and no others, are committed to or written in bulk ([`super::Tally::new_work`]).
+    /// These files, and no others, are committed to or written in bulk
+    /// ([`super::Tally::new_work`]).
     pub fn learn_work(&mut self, files: &[(FileNumber, Work)]) {
         self.owners.learn_work(files);
         self.open.iter_mut().for_each(|open| open.ledger.learn_work(files));

@@ -1,5 +1,5 @@
-//! Which files are committed to, and written in bulk beside that, as a trace of the last ten to twenty minutes
-//! would tell it ([`crate::bulk`]).
+//! Which files are committed to, and written in bulk beside that, as a trace of the last ten to
+//! twenty minutes would tell it ([`crate::bulk`]).
 //!
 //! What is counted as it ends is known before the verdict has it in the order of its arrival: so
 //! the first of these writes are their role's, too.
