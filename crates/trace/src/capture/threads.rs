@@ -21,7 +21,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `struct waiting`, and how many there are.
-const SLOT_BYTES: usize = 128;
+const SLOT_BYTES: usize = 160;
 const SLOTS: usize = 1 << 15;
 /// How many are looked at together. They begin a page, however large pages are.
 const BLOCK_SLOTS: usize = 1 << 9;
