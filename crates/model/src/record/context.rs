@@ -269,6 +269,7 @@ mod tests {
             since_ns: Some(5),
             writers: vec![3],
             written_bytes: Some(4096),
+            written_large_bytes: Some(0),
         };
         Context {
             calls: vec![call, Call::default()],
