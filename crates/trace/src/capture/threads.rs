@@ -261,7 +261,8 @@ fn function(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Slot, function};
+    use super::*;
+    use aya_obj::Object;
 
     #[test]
     fn a_line_of_a_stack_names_its_function() {
@@ -275,9 +276,26 @@ mod tests {
         let mut threads = 7_u32.to_ne_bytes().to_vec();
         threads.extend(8_u32.to_ne_bytes());
         let threads = u64::from_ne_bytes(threads.try_into().unwrap());
-        let slot = Slot::of([5, threads, 0, 0, 1, 10, 2, 30, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let mut words = Words::default();
+        words[..8].copy_from_slice(&[5, threads, 0, 0, 1, 10, 2, 30]);
+        let slot = Slot::of(words);
         assert_eq!((slot.since_ns, slot.pid, slot.owner), (5, 7, 8));
         let totals = slot.totals;
         assert_eq!((totals.count, totals.sum_ns, totals.for_requests_ns), (3, 40, 30));
+    }
+
+    /// Rows of another size would be read from wrong places, and without an error.
+    #[test]
+    fn a_row_is_as_large_as_the_programs_have_it() {
+        let objects = [
+            aya::include_bytes_aligned!("block.bpf.o"),
+            aya::include_bytes_aligned!("block_plain.bpf.o"),
+        ];
+        for object in objects {
+            let object = Object::parse(object).unwrap();
+            assert_eq!(object.maps["waiting"].value_size() as usize, SLOT_BYTES);
+            assert_eq!(object.maps["waiting"].max_entries() as usize, SLOTS);
+            assert_eq!(object.maps["waited_in"].value_size() as usize, BLOCKS);
+        }
     }
 }
