@@ -3,7 +3,9 @@
 //!
 //! Non-goals: what all CPUs did together (`cpu_watch`); what it explains (`verdict`).
 
+use crate::devices::kernel_number;
 use host::account::{Ran, ran_of_all, waited_for_cpu_ns};
+use host::device::{NamesInThreads, Tree};
 use model::process::now_ticks;
 use model::record::CpuUse;
 use rustix::time::ClockId;
@@ -34,12 +36,22 @@ struct Reading {
     /// Empty where it is not known of all.
     ran: BTreeMap<u32, Ran>,
     waited_ns: BTreeMap<(u32, u32), u64>,
+    /// Of the kernel's threads that serve a device, which that is.
+    serve: BTreeMap<u32, u32>,
 }
 
 impl Reading {
     fn now(now_ns: i64, threads: impl Iterator<Item = (u32, u32)>) -> Self {
         let ticks = now_ticks();
-        let ran = ran_of_all(AT_ONCE).into_iter().map(|ran| (ran.process, ran)).collect();
+        let ran: BTreeMap<u32, Ran> =
+            ran_of_all(AT_ONCE).into_iter().map(|ran| (ran.process, ran)).collect();
+        let names = NamesInThreads::of(&Tree::system());
+        let of_kernel = ran.values().filter(|ran| ran.is_kernel_thread);
+        let serve: BTreeMap<u32, u32> = of_kernel
+            .filter_map(|ran| Some((ran.process, kernel_number(names.served_by(&ran.command)?))))
+            .collect();
+        let serving: Vec<(u32, u32)> = serve.keys().map(|thread| (*thread, *thread)).collect();
+        let threads = serving.into_iter().chain(threads);
         let spent_ns = || u128::from(crate::now_ns(ClockId::ThreadCPUTime).unsigned_abs());
         let until_ns = spent_ns() + AT_ONCE.as_nanos();
         // Those that are gone cost less than those that are there, and may be many more.
@@ -47,7 +59,7 @@ impl Reading {
             threads.take_while(|_| spent_ns() < until_ns).filter_map(|(process, thread)| {
                 Some(((process, thread), waited_for_cpu_ns(process, thread)?))
             });
-        Self { ns: now_ns, ticks, ran, waited_ns: waited.take(THREADS_MOST).collect() }
+        Self { ns: now_ns, ticks, ran, waited_ns: waited.take(THREADS_MOST).collect(), serve }
     }
 
     /// What a process had run by then, for one that is there later; none if that is not known.
@@ -81,7 +93,10 @@ impl Reading {
         ran.truncate(PROCESSES_MOST);
         let waited = self.waited_ns.iter().filter_map(|(thread, now_ns)| {
             let waited_ns = now_ns.saturating_sub(*before.waited_ns.get(thread)?);
-            let row = || CpuUse { pid: thread.1.into(), waited_ns, ..of(thread.0) };
+            // A worker may serve another one by now.
+            let serves = self.serve.get(&thread.1).or_else(|| before.serve.get(&thread.1));
+            let serves_device = serves.map(|device| u64::from(*device));
+            let row = || CpuUse { pid: thread.1.into(), waited_ns, serves_device, ..of(thread.0) };
             (waited_ns >= WAITED_LEAST_NS).then(row)
         });
         ran.extend(waited);
@@ -163,7 +178,7 @@ mod tests {
 
     fn reading(ns: i64, ran: &[(u32, Ran)], waited: &[((u32, u32), u64)]) -> Reading {
         let (ran, waited_ns) = (ran.iter().cloned().collect(), waited.iter().copied().collect());
-        Reading { ns, ticks: 2, ran, waited_ns }
+        Reading { ns, ticks: 2, ran, waited_ns, serve: BTreeMap::new() }
     }
 
     #[test]
@@ -188,6 +203,7 @@ mod tests {
             command: format!("p{process}"),
             ran_ns,
             waited_ns,
+            serves_device: None,
         };
         let expected = [of(7, 7, 30 * MS, 0), of(5, 5, 20 * MS, 0), of(8, 6, 0, 6 * MS)];
         assert_eq!(watch.since(10), expected);
@@ -210,6 +226,18 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_serves_a_device_says_which() {
+        let serving = |at_ns, waited_ns, serve: &[(u32, u32)]| Reading {
+            serve: serve.iter().copied().collect(),
+            ..reading(at_ns, &[], &[((6, 6), waited_ns), ((7, 7), waited_ns)])
+        };
+        let (first, second) = (serving(10, 0, &[(6, 700)]), serving(20, 5_000_000, &[]));
+        let since = second.since(&first);
+        let devices: Vec<_> = since.iter().map(|one| (one.pid, one.serves_device)).collect();
+        assert_eq!(devices, [(6, Some(700)), (7, None)], "it has done something else since");
+    }
+
+    #[test]
     fn threads_that_are_gone_take_no_place_of_those_that_are_there() {
         let own = std::process::id();
         if waited_for_cpu_ns(own, own).is_none() {
@@ -218,8 +246,9 @@ mod tests {
         // No process has these numbers: they are beyond the most that a kernel gives (proc(5)).
         let gone = (0..THREADS_MOST as u32).map(|more| (1 << 22) + 1 + more);
         let threads = gone.map(|pid| (pid, pid)).chain([(own, own)]);
-        let known = Reading::now(0, threads).waited_ns;
-        assert_eq!(known.into_keys().collect::<Vec<_>>(), [(own, own)]);
+        let known = Reading::now(0, threads);
+        let asked = known.waited_ns.into_keys().filter(|of| !known.serve.contains_key(&of.1));
+        assert_eq!(asked.collect::<Vec<_>>(), [(own, own)]);
     }
 
     #[test]

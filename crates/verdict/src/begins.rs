@@ -76,7 +76,7 @@ impl Ledger {
             self.note_file(wait.file(), class, span);
             return self.wait_for(span, class, None);
         }
-        if wait.kind == WaitKind::Thread {
+        if wait.kind.is_sleep() {
             return self.sleeps.begin(wait);
         }
         let kind = Kind::of_wait(wait.kind).filter(|kind| !self.is_told(&wait, *kind));

@@ -18,7 +18,6 @@ use model::history::MINUTE_NS;
 use model::record::requests::DeviceStack;
 use model::record::{
     Call, Commands, Context, FileKey, FileNumber, JournalUse, Process, Request, Stack, Wait,
-    WaitKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -75,7 +74,7 @@ fn has_totals(process: &Process) -> bool {
 }
 
 fn wakers(waits: &[Wait]) -> HashSet<u32> {
-    let sleeps = waits.iter().filter(|wait| wait.kind == WaitKind::Thread);
+    let sleeps = waits.iter().filter(|wait| wait.kind.is_sleep());
     sleeps.flat_map(|sleep| [sleep.holder as u32, sleep.pid as u32]).collect()
 }
 

@@ -133,6 +133,7 @@ use files::Files;
 use hashbrown::HashMap;
 use model::record::{
     Call, Commands, FileKey, Flags, JournalCommit, JournalUse, Op, Request, WAIT_LEAST_NS, Wait,
+    WaitKind,
 };
 use places::MetadataRead;
 use run_queue::{CpuUses, RunQueue};
@@ -461,7 +462,8 @@ impl Ledger {
 
     /// Sleeps that have ended until a moment: each is so many waits as its waker had meanwhile.
     fn end_sleeps(&mut self, until_ns: i64) {
-        for (sleep, pieces) in self.sleeps.end(until_ns) {
+        let ended = self.sleeps.end(until_ns).into_iter();
+        for (sleep, pieces) in ended.filter(|(sleep, _)| sleep.kind == WaitKind::Thread) {
             let role = self.actors.of_thread(sleep.pid as u32, || sleep.command.clone());
             for piece in pieces {
                 if !self.time_ns.contains(&piece.root_ns) {
@@ -497,11 +499,11 @@ impl Ledger {
     fn sums(&mut self) -> Sums {
         let mut sums = Sums { held: self.held.clone(), ..Sums::default() };
         let uses = self.cpu_uses.by_role(&mut self.actors);
-        for Device { disk, book } in self.devices.values_mut() {
+        for (device, Device { disk, book }) in &mut self.devices {
             disk.tell_busy(book);
             book.settle();
             let stolen = self.cpus.stolen_by_slice(self.time_ns.start, book.width_ns);
-            let queue = RunQueue::new(&uses, &self.cpus, book, disk.parts());
+            let queue = RunQueue::new(&uses, &self.cpus, (*device, book), disk.parts());
             let (part, actors) = (|number| disk.part(number), &self.actors);
             let scene = Scene::new(book, actors, &part, (stolen, queue));
             sums.merge(weigh(&scene), &|role| role);

@@ -3,8 +3,11 @@
 //! How long a thread was runnable and waited is known by intervals of about a second. It is spread
 //! over the times of the interval in which all CPUs were busy. Where none were, it explains
 //! nothing: a limit of a cgroup makes its threads wait so, too. What a role's waits were held back
-//! before the device is its wait for a CPU up to what was measured, and no more. Where many used
-//! the CPUs and nobody a good part of what was used, nobody used those that were waited for.
+//! before the device is its wait for a CPU up to what was measured, and no more. So it is with what
+//! a thread of the kernel waited that serves the device (a journal's, a loop device's worker): that
+//! held back who waited meanwhile, and made as large a part of the time that the device was busy.
+//! Where many used the CPUs and nobody a good part of what was used, nobody used those that were
+//! waited for.
 //!
 //! Non-goals: CPUs that the hypervisor gave to others (`super::cpus`).
 
@@ -29,6 +32,8 @@ pub(super) struct RoleUse {
     process: u64,
     ran_ns: f64,
     waited_ns: f64,
+    /// The device that the thread serves.
+    serves: Option<u32>,
 }
 
 impl CpuUses {
@@ -58,7 +63,7 @@ impl CpuUses {
 
     /// Whose they are. A thread of which nothing is known is nobody's.
     pub(super) fn by_role(&self, actors: &mut Actors) -> Vec<RoleUse> {
-        let mut role = |one: &CpuUse| match one.ran_ns > 0 {
+        let mut role = |one: &CpuUse| match one.ran_ns > 0 || one.serves_device.is_some() {
             true => Some(actors.of_thread(one.pid as u32, || one.command.clone())),
             false => actors.of_known_thread(one.pid as u32),
         };
@@ -69,10 +74,20 @@ impl CpuUses {
                 process: one.process,
                 ran_ns: one.ran_ns as f64,
                 waited_ns: one.waited_ns as f64,
+                serves: one.serves_device.map(|device| device as u32),
             })
         });
         of.collect()
     }
+}
+
+/// What of a wait was one for a CPU: a part of it by its number, for which part of what held the
+/// wait back, and of the device's own time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queued {
+    pub(crate) number: PartNumber,
+    pub(crate) held: f64,
+    pub(crate) served: f64,
 }
 
 /// Waits for a CPU by the slices of a device's book.
@@ -83,6 +98,9 @@ pub(crate) struct RunQueue {
     waited_ns: BTreeMap<RoleId, Vec<f64>>,
     /// For which part of what held its waits back it waited for a CPU.
     parts: BTreeMap<RoleId, Vec<f64>>,
+    /// How long who serves the device waited for one, and for which part of its busy time.
+    served_ns: Vec<f64>,
+    served: Vec<f64>,
     /// Who used the most CPU time, by slice: its place among these roles.
     holders: Vec<RoleId>,
     holder_of: BTreeMap<usize, usize>,
@@ -93,11 +111,18 @@ pub(crate) struct RunQueue {
 
 impl RunQueue {
     /// Of a book that is settled; its parts are numbered below `first`.
-    pub(super) fn new(uses: &[RoleUse], cpus: &Cpus, book: &Book, first: usize) -> Self {
+    pub(super) fn new(
+        uses: &[RoleUse],
+        cpus: &Cpus,
+        (device, book): (u32, &Book),
+        first: usize,
+    ) -> Self {
         let mut queue = Self { first, width_ns: book.width_ns, ..Self::default() };
         // Where nobody who waits at the device waited for a CPU, it does not matter who used them.
         let waiters: BTreeSet<RoleId> = book.waits().iter().map(|(class, _)| class.role).collect();
-        if !uses.iter().any(|one| one.waited_ns > 0.0 && waiters.contains(&one.role)) {
+        let serves = |one: &RoleUse| one.serves == Some(device);
+        let matters = |one: &RoleUse| waiters.contains(&one.role) || serves(one);
+        if !uses.iter().any(|one| one.waited_ns > 0.0 && matters(one)) {
             return queue;
         }
         let mut ran_ns: BTreeMap<(usize, RoleId), f64> = BTreeMap::new();
@@ -118,16 +143,28 @@ impl RunQueue {
                 }
                 if one.waited_ns > 0.0 {
                     let waited = queue.waited_ns.entry(one.role).or_default();
-                    if waited.len() <= slice {
-                        waited.resize(slice + 1, 0.0);
+                    let served = Some(&mut queue.served_ns).filter(|_| serves(one));
+                    for sums in std::iter::once(waited).chain(served) {
+                        add(sums, slice, part * one.waited_ns);
                     }
-                    waited[slice] += part * one.waited_ns;
                 }
             }
         }
         queue.find_holders(&ran_ns);
+        queue.find_served(book);
         queue.find_parts(book);
         queue
+    }
+
+    /// As far as it is known when the device was busy: for several at once no longer than a slice.
+    fn find_served(&mut self, book: &Book) {
+        let width_ns = book.width_ns as f64;
+        let of = |(slice, ns): (usize, &f64)| {
+            let each = book.busy_ns.iter().filter_map(|of| of.get(slice));
+            let busy_ns = (each.sum::<i64>() as f64).min(width_ns);
+            if busy_ns > 0.0 { (ns / busy_ns).min(1.0) } else { 0.0 }
+        };
+        self.served = self.served_ns.iter().enumerate().map(of).collect();
     }
 
     /// Of two roles that used as much CPU time, the first one.
@@ -153,15 +190,14 @@ impl RunQueue {
         }
     }
 
-    /// All that held a role's waits back in a slice shares what the role waited for a CPU in it.
+    /// All that held a role's waits back in a slice shares what the role waited for a CPU in it, or
+    /// who serves the device.
     fn find_parts(&mut self, book: &Book) {
-        if self.waited_ns.is_empty() {
-            return;
-        }
         let mut held: BTreeMap<RoleId, Vec<f64>> = BTreeMap::new();
         for (class, page) in book.waits() {
-            let Some(waited) = self.waited_ns.get(&class.role) else { continue };
-            let sums = held.entry(class.role).or_insert_with(|| vec![0.0; waited.len()]);
+            let waited = self.waited_ns.get(&class.role).map_or(0, Vec::len);
+            let slices = waited.max(self.served_ns.len());
+            let sums = held.entry(class.role).or_insert_with(|| vec![0.0; slices]);
             for cell in page.cells() {
                 let spanned = cell.spanned(self.width_ns);
                 let each_ns = cell.part_ns(HELD) / spanned.len() as f64;
@@ -170,31 +206,34 @@ impl RunQueue {
             }
         }
         for (role, sums) in held {
-            let waited = self.waited_ns.get(&role).into_iter().flatten();
-            let parts = sums.iter().zip(waited).map(|(held_ns, waited_ns)| match *held_ns > 0.0 {
-                true => (waited_ns / held_ns).min(1.0),
+            let waited = self.waited_ns.get(&role).map_or(&[][..], Vec::as_slice);
+            let parts = sums.iter().enumerate().map(|(slice, held_ns)| match *held_ns > 0.0 {
+                true => ((of(waited, slice) + of(&self.served_ns, slice)) / held_ns).min(1.0),
                 false => 0.0,
             });
             self.parts.insert(role, parts.collect());
         }
     }
 
-    /// What of a cell's time was a wait for a CPU, as a part of its own: its number, and how long.
-    /// Nothing where it is not known who used the CPUs.
-    pub(crate) fn of(&self, cell: &Cell<'_>, waiter: RoleId) -> Option<(PartNumber, f64)> {
-        let parts = self.parts.get(&waiter)?;
+    /// What of a cell's time was a wait for a CPU, as a part of its own. Nothing where it is not
+    /// known who used the CPUs.
+    pub(crate) fn of(&self, cell: &Cell<'_>, waiter: RoleId) -> Option<Queued> {
+        let parts = self.parts.get(&waiter).map_or(&[][..], Vec::as_slice);
         let spanned = cell.spanned(self.width_ns);
-        let slices = parts.iter().enumerate().skip(spanned.start).take(spanned.len());
-        let known = slices.filter_map(|(slice, part)| Some((*self.holder_of.get(&slice)?, *part)));
-        let (mut sum, mut most): (f64, Option<(usize, f64)>) = (0.0, None);
-        for (holder, part) in known {
-            sum += part;
+        let slices = spanned.len() as f64;
+        let (mut held, mut served, mut most) = (0.0, 0.0, None);
+        for slice in spanned {
+            let Some(holder) = self.holder_of.get(&slice) else { continue };
+            let of_slice = (of(parts, slice), of(&self.served, slice));
+            (held, served) = (held + of_slice.0, served + of_slice.1);
+            let part = of_slice.0.max(of_slice.1);
             if part > most.map_or(0.0, |(_, most)| most) {
-                most = Some((holder, part));
+                most = Some((*holder, part));
             }
         }
         let (holder, _) = most?;
-        Some(((self.first + holder) as PartNumber, cell.part_ns(HELD) * sum / spanned.len() as f64))
+        let number = (self.first + holder) as PartNumber;
+        Some(Queued { number, held: held / slices, served: served / slices })
     }
 
     /// Who used the CPUs, by the number of a part.
@@ -208,11 +247,23 @@ impl RunQueue {
         a == b || of(a).zip(of(b)).is_some_and(|(a, b)| !a.is_disjoint(b))
     }
 
-    /// For which part of a slice a role waited for a CPU.
+    /// For which part of a slice a role waited for a CPU, or who serves the device.
     pub(crate) fn unrest(&self, slice: usize, waiter: RoleId) -> f64 {
-        let waited_ns = self.waited_ns.get(&waiter).and_then(|of| of.get(slice));
-        waited_ns.map_or(0.0, |ns| (ns / self.width_ns as f64).min(1.0))
+        let waited = self.waited_ns.get(&waiter).map_or(&[][..], Vec::as_slice);
+        let most_ns = of(waited, slice).max(of(&self.served_ns, slice));
+        (most_ns / self.width_ns as f64).min(1.0)
     }
+}
+
+fn of(sums: &[f64], slice: usize) -> f64 {
+    sums.get(slice).copied().unwrap_or(0.0)
+}
+
+fn add(sums: &mut Vec<f64>, slice: usize, by: f64) {
+    if sums.len() <= slice {
+        sums.resize(slice + 1, 0.0);
+    }
+    sums[slice] += by;
 }
 
 fn length_ns(time_ns: &Range<i64>) -> f64 {

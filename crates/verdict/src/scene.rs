@@ -7,7 +7,7 @@ use super::actors::{Actors, JOURNAL, RoleId};
 use super::book::{Book, Cell};
 use super::calm::{OwnPart, OwnParts};
 use super::disk::{HELD, Part, PartNumber, THROTTLED};
-use super::run_queue::RunQueue;
+use super::run_queue::{Queued, RunQueue};
 use model::record::Op;
 
 /// What is known of a device's time.
@@ -82,19 +82,29 @@ impl<'a> Scene<'a> {
     }
 
     /// The parts of a cell's time. What a waiter waited for a CPU is a part of its own, and no
-    /// longer of what held it back for a reason that is not known.
-    pub(crate) fn parts<'c>(
-        &self,
+    /// longer of what held it back for a reason that is not known; what those waited who serve the
+    /// device, no longer of its own time there.
+    pub(crate) fn parts<'s, 'c>(
+        &'s self,
         cell: &Cell<'c>,
         waiter: RoleId,
-    ) -> impl Iterator<Item = (PartNumber, f64)> + use<'c> {
+    ) -> impl Iterator<Item = (PartNumber, f64)> + use<'s, 'a, 'c> {
         let queued = self.queue.of(cell, waiter);
-        let queued_ns = queued.map_or(0.0, |(_, ns)| ns);
-        let parts = cell.parts().map(move |(number, ns)| match usize::from(number) {
-            HELD => (number, ns - queued_ns),
-            _ => (number, ns),
-        });
-        parts.chain(queued)
+        let of_queue = move |number: PartNumber, ns: f64| match queued {
+            None => 0.0,
+            Some(queued) if usize::from(number) == HELD => ns * queued.held,
+            Some(queued) => match (self.part)(number) {
+                Part::Act(act) if is_other(act.role, waiter) => 0.0,
+                Part::Act(_) | Part::Stalled => ns * queued.served,
+                Part::Held | Part::Throttled => 0.0,
+            },
+        };
+        let parts = cell.parts().map(move |(number, ns)| (number, ns - of_queue(number, ns)));
+        let all_ns = |queued: Queued| {
+            let of_parts = cell.parts().map(|(number, ns)| of_queue(number, ns));
+            (queued.number, of_parts.sum())
+        };
+        parts.chain(queued.map(all_ns))
     }
 
     /// Whose a part of a wait is: somebody else's request or, without any operation, CPU time; or

@@ -72,9 +72,8 @@ impl Kind {
     /// Of a wait by itself, but for one behind a thread: calls and direct requests are told of as
     /// such, and networks are no device.
     pub(crate) fn of_wait(kind: WaitKind) -> Option<Self> {
-        const TOLD: [WaitKind; 4] =
-            [WaitKind::Call, WaitKind::DirectIo, WaitKind::Network, WaitKind::Thread];
-        (!TOLD.contains(&kind)).then_some(Self::Wait(kind))
+        const TOLD: [WaitKind; 3] = [WaitKind::Call, WaitKind::DirectIo, WaitKind::Network];
+        (!kind.is_sleep() && !TOLD.contains(&kind)).then_some(Self::Wait(kind))
     }
 
     /// Whether a wait may be for a request that the thread itself has in flight, which is told of

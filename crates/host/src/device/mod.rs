@@ -11,6 +11,7 @@ mod file_map;
 pub(crate) mod fixture;
 mod given_name;
 mod identity;
+mod kernel_threads;
 pub(crate) mod loop_info;
 mod loops;
 pub(crate) mod lvm;
@@ -23,6 +24,7 @@ mod tree;
 mod writers;
 
 pub use file_map::{FileExtent, file_map};
+pub use kernel_threads::NamesInThreads;
 pub use loops::{BackingFile, FileIdentity, Loop};
 pub use mounts::{Mount, MountTable};
 pub use space_map::space_map;

@@ -49,6 +49,9 @@ named! {
         Network = "network file system",
         /// Another thread, which waited itself, and woke this one then.
         Thread = "thread",
+        /// The same, for no longer than this thread usually sleeps: nothing is lost, but who sleeps
+        /// for this one sleeps for the other.
+        Usual = "usual sleep",
     }
 }
 
@@ -81,6 +84,11 @@ pub fn is_among_others(wait: &str) -> bool {
 }
 
 impl WaitKind {
+    /// Whether it is a sleep, which another thread ended.
+    pub fn is_sleep(self) -> bool {
+        matches!(self, Self::Thread | Self::Usual)
+    }
+
     fn words(self) -> &'static str {
         match self {
             Self::Throttling => "dirty pages to be written",
@@ -95,7 +103,7 @@ impl WaitKind {
             Self::Swap => "swapped-out memory",
             Self::Call => "calls that make files durable",
             Self::Network => "a network file system",
-            Self::Thread => "a thread that waited itself",
+            Self::Thread | Self::Usual => "a thread that waited itself",
             Self::Other => "something else in the kernel",
         }
     }

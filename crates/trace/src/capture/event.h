@@ -99,6 +99,8 @@ enum stage {
 #define MARK_FOR_REQUEST 1
 /* Of a wait: meanwhile it held a transaction of a journal open. */
 #define MARK_IN_TRANSACTION 2
+/* Of a sleep that was a wait: no longer than the thread's usual ones. */
+#define MARK_USUAL 4
 
 /* A part's text, with the zero behind it. */
 #define NAME_BYTES 64

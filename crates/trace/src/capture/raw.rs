@@ -167,6 +167,8 @@ pub(super) const MARK_DELETED: u8 = 128;
 pub(super) const MARK_FOR_REQUEST: u8 = 1;
 /// A wait that holds a transaction open.
 pub(super) const MARK_IN_TRANSACTION: u8 = 2;
+/// A sleep as long as usual.
+pub(super) const MARK_USUAL: u8 = 4;
 /// In `done_bytes`: not known.
 pub(super) const ALL_BYTES: u32 = u32::MAX;
 

@@ -17,10 +17,10 @@
  * and with PREEMPT_RT, the kernel does not know.
  *
  * A thread that sleeps and can be interrupted (a pipe, a socket, a futex) waits for whoever wakes
- * it. If that one has waited for long meanwhile, and the sleep was not much longer and no shorter
- * than the thread's usual ones, the sleeper has waited for the same (sched_waking): a client for
- * its server, a commit for the one that is written with it. Who slept before that for another one's
- * wait continues that: a commit is written when the one before it has been.
+ * it. If that one has waited for long meanwhile, and the sleep was not much longer, the sleeper has
+ * waited for the same (sched_waking): a client for its server, a commit for the one that is written
+ * with it. A sleep that was no longer than usual only passes on what it was for. Who slept before
+ * that for another one's wait continues that: a commit is written when the one before it has been.
  *
  * Non-goals: what the functions of a stack mean (wait.rs); whom an interrupt wakes.
  */
@@ -101,19 +101,16 @@ struct waiting {
 	/* How long that takes for half of the time (usual_after), by what it is; 0: not known. */
 	u64 usual_ns[SLEEPS];
 	u64 registers; /* where they are; 0: not known */
-	/* Its waits, as long as it was at work between them for no longer than the longest of them. */
+	/* Its waits, as long as it was at work between them for no longer than they take. */
 	u64 from_ns;
 	u64 until_ns;
-	u64 longest_ns;
+	u64 longest_ns; /* of them; of each that came before another one, the half */
 	u64 before_ns; /* since when those who woke it meanwhile had waited, or it itself */
 	u32 is_asleep; /* and is not told of */
 	u32 begun;     /* waits so far: only to count them is of use (note_block) */
-	u32 sleep;     /* what its last sleep is */
-	u32 ticks;     /* the kernel's clock then: jiffies, cheap to read */
+	u32 sleep_kind;      /* what its last sleep is: of SLEEPS */
+	u32 asleep_jiffies;  /* since when by the kernel's clock, which is cheap to read */
 };
-
-/* So many times as long as a thread's usual sleep is one that has a reason. */
-#define LONGER_THAN_USUAL 2
 
 /* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
 #define AT_ONCE_NS 100000
@@ -384,7 +381,7 @@ INLINE void begin_wait(struct task_struct *task)
 }
 
 /*
- * What is usual (usual_after) grows or shrinks by as much of it as the time is of 69 s, so that half of the time
+ * What is usual grows or shrinks by as much of it as the time is of 69 s, so that half of the time
  * goes by in longer ones: what takes long for half a minute is not usual yet. A thread whose work
  * has become much quicker is soon known anew.
  */
@@ -413,15 +410,15 @@ INLINE u64 usual_after(u64 usual_ns, u64 since_ns)
 static APART int fall_asleep(struct task_struct *task, struct waiting *waits)
 {
 	u64 now_ns = bpf_ktime_get_ns();
-	u64 *usual_ns = &waits->usual_ns[waits->sleep & SLEEP_OF_THREADS];
+	u64 *usual_ns = &waits->usual_ns[waits->sleep_kind & SLEEP_OF_THREADS];
 
 	if (waits->asleep_ns)
 		*usual_ns = usual_after(*usual_ns, now_ns - waits->asleep_ns);
 	if (!waits->registers)
 		waits->registers = registers_of(task);
-	waits->sleep = waits->registers && number_at_end(waits->registers) == number_of_futex;
+	waits->sleep_kind = waits->registers && number_at_end(waits->registers) == number_of_futex;
 	waits->asleep_ns = now_ns;
-	waits->ticks = bpf_jiffies64();
+	waits->asleep_jiffies = bpf_jiffies64();
 	waits->is_asleep = 1;
 	return 0;
 }
@@ -449,13 +446,14 @@ INLINE void leave(struct task_struct *task)
 /* A wait is over. */
 INLINE void waited(struct waiting *waits, u64 from_ns, u64 until_ns)
 {
-	if (waits->longest_ns < until_ns - from_ns)
-		waits->longest_ns = until_ns - from_ns;
-	if (from_ns > waits->until_ns && from_ns - waits->until_ns > waits->longest_ns) {
+	u64 ns = until_ns - from_ns, longest_ns = waits->longest_ns > ns ? waits->longest_ns : ns;
+
+	if (from_ns > waits->until_ns && from_ns - waits->until_ns > longest_ns) {
 		waits->from_ns = waits->before_ns = from_ns;
-		waits->longest_ns = until_ns - from_ns;
+		longest_ns = ns;
 	}
 	waits->until_ns = until_ns;
+	waits->longest_ns = longest_ns / 2 > ns ? longest_ns / 2 : ns;
 }
 
 INLINE void end_wait(struct task_struct *task, struct waiting *waits)
@@ -508,7 +506,8 @@ INLINE int wakes_by_itself(u64 *context)
 	return bytes > 0;
 }
 
-static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns, u64 waker)
+static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns, u64 waker,
+			    u8 marks)
 {
 	struct room room;
 	struct sync *sync;
@@ -521,34 +520,34 @@ static APART int tell_woken(struct task_struct *task, u64 from_ns, u64 until_ns,
 	sync->step.identity = from_ns;
 	sync->step.sector = waker;
 	sync->transaction = until_ns;
+	sync->step.marks = marks;
 	commit(&room);
 	return 0;
 }
 
 /*
  * Since when a thread that is woken has slept for what its waker waited for; 0: not for that. A
- * sleep that began long before, or ends long after, has another reason; so has a usual one.
+ * sleep that began long before, or ends long after, has another reason.
  */
-INLINE u64 slept_since(struct waiting *waits, struct waiting *behind, u64 usual_ns, u64 now_ns)
+INLINE u64 slept_since(struct waiting *waits, struct waiting *behind, u64 now_ns)
 {
 	u64 from_ns = behind->before_ns, until_ns = behind->until_ns, both_ns;
 
-	if (until_ns - behind->from_ns < wait_ns_least || waits->asleep_ns >= until_ns)
+	if (waits->asleep_ns >= until_ns)
 		return 0;
 	if (waits->asleep_ns > from_ns)
 		from_ns = waits->asleep_ns;
 	both_ns = until_ns - from_ns;
 	if (both_ns < wait_ns_least || both_ns < from_ns - waits->asleep_ns)
 		return 0;
-	if (!usual_ns || both_ns < LONGER_THAN_USUAL * usual_ns || both_ns < now_ns - until_ns)
-		return 0;
-	return from_ns;
+	return both_ns < now_ns - until_ns ? 0 : from_ns;
 }
 
 /*
  * Who wakes a thread has waited itself: so has the thread, while it slept. It has, from then on, a
- * wait of its own, behind which others may have slept. What took long until a timer or a device woke
- * a thread, a pause or a packet, is no usual sleep for another one.
+ * wait of its own, behind which others may have slept: also where its sleep was no longer than
+ * usual, of a proxy that sleeps as long for who asks it. What took long until a timer or a device
+ * woke a thread, a pause or a packet, is no usual sleep for another one.
  */
 SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 {
@@ -556,21 +555,21 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	u32 waker_pid = GET(waker, pid), pid = GET(task, pid);
 	struct waiting *behind = waiting_of(waker_pid), *waits = waiting_of(pid);
 	u64 usual_ns, now_ns, from_ns = 0;
-	int is_long;
+	int is_long, is_usual;
 
 	if (!waits || waits->owner != pid || !waits->is_asleep || !behind)
 		return 0;
-	is_long = (u32)bpf_jiffies64() - waits->ticks > 1;
+	is_long = (u32)bpf_jiffies64() - waits->asleep_jiffies > 1;
 	if (behind->owner != waker_pid || behind->until_ns - behind->from_ns < wait_ns_least)
 		behind = 0;
 	if (!is_long && !behind)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	usual_ns = waits->usual_ns[waits->sleep & SLEEP_OF_THREADS];
+	usual_ns = waits->usual_ns[waits->sleep_kind & SLEEP_OF_THREADS];
 	is_long = is_long && now_ns - waits->asleep_ns > usual_ns;
 	/* Who waits for a program's end has started it. */
 	if (behind && !(GET(waker, flags) & (PF_KTHREAD | PF_EXITING)))
-		from_ns = slept_since(waits, behind, usual_ns, now_ns);
+		from_ns = slept_since(waits, behind, now_ns);
 	if (!is_long && !from_ns)
 		return 0;
 	if (GET(waker, flags) & PF_KTHREAD || !wakes_by_itself(context)) {
@@ -580,11 +579,13 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *context)
 	}
 	if (!from_ns || !behind)
 		return 0;
+	is_usual = !usual_ns || behind->until_ns - from_ns <= usual_ns;
 	waits->is_asleep = 0;
 	waited(waits, from_ns, behind->until_ns);
 	if (behind->from_ns < waits->before_ns)
 		waits->before_ns = behind->from_ns;
-	return tell_woken(task, from_ns, behind->until_ns, (u64)READ(waker, tgid) << 32 | waker_pid);
+	return tell_woken(task, from_ns, behind->until_ns, (u64)READ(waker, tgid) << 32 | waker_pid,
+			  is_usual ? MARK_USUAL : 0);
 }
 
 /* The owner of a lock, which cannot go while it holds it; 0: not known. */

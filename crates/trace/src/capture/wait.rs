@@ -167,10 +167,11 @@ impl Waits {
         }
         let name = see(raw, steps);
         steps.thread(SeenThread { pid: waker, process: of, ..SeenThread::default() });
+        let is_usual = raw.step.marks & raw::MARK_USUAL != 0;
         let event = WaitEvent {
             begin_ns: raw.step.identity as i64,
             end_ns: raw.transaction as i64,
-            kind: WaitKind::Thread,
+            kind: if is_usual { WaitKind::Usual } else { WaitKind::Thread },
             file: FileNumber::default(),
             pid: raw.pid,
             command: name,

@@ -58,6 +58,7 @@ fn load(rows: &[Row], calls: &[(i64, i64, u64)], minutes: i64) -> Load {
         io_stalled_ns: None,
     };
     load.context.cpu_times = (0..minutes * 60).map(cpu_time).collect();
+    let device = u64::from(load.rows[0].device);
     let cpu_use = |number: i64| CpuUse {
         from_ns: number * 1700 * MS,
         until_ns: (number + 1) * 1700 * MS,
@@ -66,6 +67,7 @@ fn load(rows: &[Row], calls: &[(i64, i64, u64)], minutes: i64) -> Load {
         command: "x".to_owned(),
         ran_ns: if number % 2 == 0 { 900_000_000 } else { 0 },
         waited_ns: if number % 2 == 0 { 0 } else { 700_000_000 },
+        serves_device: (number % 4 == 1).then_some(device),
     };
     load.context.cpu_uses = (0..minutes * 60_000 / 1700).map(cpu_use).collect();
     load

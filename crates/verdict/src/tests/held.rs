@@ -139,10 +139,10 @@ fn what_nothing_explains_is_an_unknown_cause_and_no_all_clear() {
     assert_eq!(of(WaitKind::Throttling, 0, false), [], "its own pages");
 }
 
-/// `keeper` calls fsync for each of `asker`'s requests, and `dd` writes now and then.
-#[test]
-fn who_waits_for_a_thread_waits_for_what_that_one_waits_for() {
-    let mut load = Load::with(&["asker", "keeper", "dd of=x"]);
+/// `keeper` calls fsync for each of `asker`'s requests, and `dd` writes now and then. `proxy` may
+/// stand between them, whose sleeps are of such a kind.
+fn asked(proxy: Option<WaitKind>) -> Load {
+    let mut load = Load::with(&["asker", "keeper", "dd of=x", "proxy"]);
     load.request(2, Op::Write, 0, MS, 4096);
     let number = FileNumber { file_system: 8 << 20, inode: 12, generation: 1 };
     load.rows[0].file = Some(FileKey { kind: FileKind::Regular, number });
@@ -159,18 +159,22 @@ fn who_waits_for_a_thread_waits_for_what_that_one_waits_for() {
             end_ns: Some(end_ns),
             ..Call::default()
         });
-        load.context.waits.push(Wait {
-            kind: WaitKind::Thread,
-            pid: 1,
-            begin_ns: begin_ns + MS / 10,
-            end_ns,
-            holder: 2,
-            ..Wait::default()
-        });
+        let sleep = |kind, pid, holder| {
+            let begin_ns = begin_ns + MS / 10;
+            Wait { kind, pid, begin_ns, end_ns, holder, ..Wait::default() }
+        };
+        let first = if proxy.is_some() { 4 } else { 2 };
+        load.context.waits.push(sleep(WaitKind::Thread, 1, first));
+        load.context.waits.extend(proxy.map(|kind| sleep(kind, 4, 2)));
         let (pid, length_bytes) = if is_in_burst(begin_ns) { (3, 1 << 20) } else { (2, 4096) };
         load.request(pid, Op::Write, begin_ns, took_ns, length_bytes);
     }
-    let findings = load.findings();
+    load
+}
+
+#[test]
+fn who_waits_for_a_thread_waits_for_what_that_one_waits_for() {
+    let findings = asked(None).findings();
     let lost = named(&findings);
     let of = |who: &str| lost.iter().find(|(victim, ..)| victim == who).unwrap();
     assert_eq!((of("asker").1.as_str(), of("keeper").1.as_str()), ("dd", "dd"));
@@ -178,4 +182,16 @@ fn who_waits_for_a_thread_waits_for_what_that_one_waits_for() {
     assert!((asker_s / keeper_s - 1.0).abs() < 0.02, "{asker_s} of {keeper_s}");
     let waits = findings.iter().filter_map(|finding| finding.subject.get("wait"));
     assert!(waits.into_iter().any(|wait| wait == "thread of keeper"));
+}
+
+#[test]
+fn who_sleeps_as_long_as_ever_passes_on_what_it_slept_for_and_loses_nothing() {
+    let lost_s = |proxy: WaitKind, who: &str| {
+        let lost = named(&asked(Some(proxy)).findings());
+        lost.iter().filter(|(victim, ..)| victim == who).map(|(.., lost_s)| lost_s).sum::<f64>()
+    };
+    let (longer, usual) = (WaitKind::Thread, WaitKind::Usual);
+    let asker_s = [longer, usual].map(|kind| lost_s(kind, "asker"));
+    assert!(asker_s[0] > 0.5 && asker_s[0] == asker_s[1], "{asker_s:?}");
+    assert!(lost_s(longer, "proxy") > 0.5 && lost_s(usual, "proxy") == 0.0);
 }

@@ -139,6 +139,40 @@ fn stolen_cpus_are_the_hypervisors_doing_and_the_rest_is_not() {
     assert_blamed(&Burst { stolen_ms: 500, ..BUSY }, &[("busy-loop", 0.4), ("stolen", 0.6)]);
 }
 
+/// The write itself takes 11 ms of the call's 12, as the device's worker waits for a CPU.
+fn served_load(worker_waited_ms: u64, device_ms: i64) -> Load {
+    let took_ms = |ns| if is_in_burst(ns) { 2 + device_ms } else { 2 };
+    let mut load = load(took_ms, &Burst { waited_ms: 0, ..BUSY });
+    for row in load.rows.iter_mut().filter(|row| is_in_burst(row.queued_ns.unwrap())) {
+        let completed_ns = row.queued_ns.unwrap() + (1 + device_ms) * MS;
+        row.completed_ns = Some(completed_ns);
+    }
+    let device = u64::from(load.rows[0].device);
+    for one in &mut load.context.cpu_uses {
+        if one.ran_ns == 0 {
+            one.pid = 77;
+            one.command = "kworker/u8:1-loop0".to_owned();
+            one.waited_ns = worker_waited_ms * MS as u64;
+            one.serves_device = Some(device);
+        }
+    }
+    load
+}
+
+#[test]
+fn while_who_serves_the_device_waits_for_a_cpu_who_used_them_is_behind_it() {
+    let named = named(&served_load(250, 10).findings());
+    let expected = ("db", "busy-loop");
+    let are = named.iter().map(|(victim, cause, _)| (victim.as_str(), cause.as_str()));
+    assert!(are.eq([expected]) && (0.8..1.05).contains(&named[0].2), "{named:?}");
+}
+
+#[test]
+fn a_slow_device_whose_worker_waits_for_no_cpu_is_no_programs_doing() {
+    let named = named(&served_load(0, 10).findings());
+    assert!(named.iter().all(|(_, cause, _)| cause != "busy-loop"), "{named:?}");
+}
+
 #[test]
 fn a_program_that_uses_the_cpus_itself_loses_nothing_to_others() {
     assert_blamed(&Burst { user: 1, ..BUSY }, &[]);
