@@ -6,7 +6,7 @@ use super::Ledger;
 use super::actors::RoleId;
 use super::evicted::is_again;
 use super::waits::{Class, Kind};
-use model::record::{Request, Wait};
+use model::record::{Flags, Request, Wait};
 
 /// Until when a thread has requests that it waits for, as these tell; and reads that take long, for
 /// which it may not wait.
@@ -23,8 +23,8 @@ pub(super) struct Asked {
 pub(super) struct Ahead {
     until_ns: i64,
     pub(super) class: Class,
-    /// Whether it reads a page again that had been evicted.
-    pub(super) is_again: bool,
+    /// Its flags, if it reads a page again that had been evicted.
+    pub(super) again: Option<Flags>,
 }
 
 impl Ledger {
@@ -42,8 +42,8 @@ impl Ledger {
             let class = Class { device: row.device, role, kind, size: self.actors.size_of(row) };
             match is_ahead {
                 true if asked.ahead.is_none_or(|ahead| ahead.until_ns < end_ns) => {
-                    let is_again = is_again(row);
-                    asked.ahead = Some(Ahead { until_ns: end_ns, class, is_again });
+                    let again = is_again(row).then_some(row.flags);
+                    asked.ahead = Some(Ahead { until_ns: end_ns, class, again });
                 }
                 true => {}
                 false => asked.until_ns = end_ns.max(asked.until_ns),

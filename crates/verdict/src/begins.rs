@@ -67,10 +67,10 @@ impl Ledger {
         }
         let span = (wait.begin_ns, wait.end_ns);
         if let Some(ahead) = self.ahead_of(&wait).filter(|_| self.may_be_read(&wait)) {
-            let Ahead { class, is_again, .. } = ahead;
-            if is_again && is_selected {
-                let reader = (class.device, class.role);
-                self.evicted.add_again(reader, wait.begin_ns, Again::one(span));
+            let Ahead { class, again, .. } = ahead;
+            if let Some(flags) = again.filter(|_| is_selected) {
+                let (reader, again) = ((class.device, class.role), Again::one(span).of(flags));
+                self.evicted.add_again(reader, wait.begin_ns, again);
             }
             self.note(wait.pid as u32, span, class);
             self.note_file(wait.file(), class, span);

@@ -15,11 +15,12 @@
 //! is not theirs for sure: it is in the interval alone.
 //!
 //! Limits: pages that were evicted by writes, or longer ago, or while nobody read are lost to
-//! nobody. Memory that programs take for themselves and limits of cgroups evict pages, too, and are
-//! not seen here: who read as much meanwhile is taken for it. Of a request of several pages the
-//! first one tells. Of what is read ahead for 1 ms or longer, what its thread waited for counts. A
-//! thread waits once for what it has in flight at once. What filled memory before the time that is
-//! looked at is not known.
+//! nobody. What a process evicted itself, at a limit of its cgroup, it lost to nobody: a span is
+//! left out if 90 % of what was read again was that. Memory that programs take for themselves, and
+//! limits that several processes share, evict pages, too, and are not seen here: who read as much
+//! meanwhile is taken for it. Of a request of several pages the first one tells. Of what is read
+//! ahead for 1 ms or longer, what its thread waited for counts. A thread waits once for what it has
+//! in flight at once. What filled memory before the time that is looked at is not known.
 //!
 //! The watch looks at each minute as it goes on, by its spans that are over, and knows calm and who
 //! filled memory of the ten minutes before, and nothing of what is to come. A minute of a trace
@@ -40,6 +41,8 @@ const SPAN_NS: i64 = 5_000_000_000;
 const MINUTE: i64 = 12;
 /// Who reads less within a minute evicted nothing that could be told, in bytes.
 const FILLED: u64 = 16 << 20;
+/// Of what is read again: evicted by its reader, it is nobody's doing.
+const OWN_DOING: f64 = 0.9;
 /// Spans of calm that make a comparison.
 const CALM_LEAST: f64 = 2.0;
 /// Of what is read again, and of the time, as of other losses (`super::blame::matters`).
@@ -51,14 +54,27 @@ const OF_SPAN: f64 = 0.005;
 pub(crate) struct Again {
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
+    /// So many that the reader's own process had evicted.
+    pub(crate) by_itself: u64,
 }
 
-merged!(Again { count, sum_ns });
+merged!(Again { count, sum_ns, by_itself });
 
 impl Again {
     /// One wait.
     pub(crate) fn one((begin_ns, end_ns): (i64, i64)) -> Self {
-        Self { count: 1, sum_ns: end_ns.saturating_sub(begin_ns).max(0).unsigned_abs() }
+        let sum_ns = end_ns.saturating_sub(begin_ns).max(0).unsigned_abs();
+        Self { count: 1, sum_ns, by_itself: 0 }
+    }
+
+    /// These reads, whose flags are these.
+    pub(crate) fn of(self, flags: Flags) -> Self {
+        let is_by_itself = flags.contains(Flags::EVICTED_ITSELF);
+        Self { by_itself: if is_by_itself { self.count } else { 0 }, ..self }
+    }
+
+    fn is_own_doing(self) -> bool {
+        self.by_itself as f64 >= OWN_DOING * self.count.max(1) as f64
     }
 }
 
@@ -179,7 +195,7 @@ impl Evicted {
             _ => {}
         }
         if let Some((since_ns, again)) = waited.filter(|_| is_again(like)) {
-            self.add_again((like.device, role), since_ns, again);
+            self.add_again((like.device, role), since_ns, again.of(like.flags));
         }
     }
 
@@ -292,6 +308,7 @@ impl Evicted {
             let filled = self.filled(span, reader.1);
             match filled.is_calm() {
                 true => calm_ns.push(took_ns(span)),
+                _ if again.get(&span).is_some_and(|of| of.is_own_doing()) => {}
                 false if filled.is_by_others() && time.contains(&span) => {
                     hit.push((took_ns(span), filled));
                 }

@@ -158,8 +158,8 @@ struct Waker {
 }
 
 impl Waker {
-    /// Who is to blame for which part of what it waited in a slice: below 0 where it waited for less
-    /// than in calm, so that chance sums to nothing here, too.
+    /// Who is to blame for which part of what it waited in a slice: below 0 where it waited for
+    /// less than in calm, so that chance sums to nothing here, too.
     fn parts(&self, slice: usize) -> impl Iterator<Item = (Cause, f64)> {
         let waited_ns = self.waited_ns.get(&slice).copied().unwrap_or(0.0);
         let lost = self.lost_ns.range((slice, Cause::first())..);

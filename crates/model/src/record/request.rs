@@ -67,9 +67,11 @@ impl Flags {
     pub const THROTTLED: Self = Self(1 << 11);
     /// Its page had been in memory and was evicted (the kernel's refault, mm/workingset.c).
     pub const REFAULTED: Self = Self(1 << 12);
+    /// The same: the process that reads it had needed memory, and evicted it itself.
+    pub const EVICTED_ITSELF: Self = Self(1 << 13);
 
     /// The bits with their names and meanings, in order.
-    pub const ALL: [(Self, &'static str, &'static str); 13] = [
+    pub const ALL: [(Self, &'static str, &'static str); 14] = [
         (Self::SYNC, "sync", "a thread waits for the request"),
         (Self::META, "meta", "file system metadata"),
         (
@@ -87,6 +89,11 @@ impl Flags {
         (Self::JOB, "job", "made by a job of the run itself (--trace)"),
         (Self::THROTTLED, "throttled", "held back by a cgroup limit before it was queued"),
         (Self::REFAULTED, "refaulted", "reads a page again that had been evicted from memory"),
+        (
+            Self::EVICTED_ITSELF,
+            "evicted-itself",
+            "refaulted, and it was the reading process that evicted the page",
+        ),
     ];
 
     /// Whether all bits of `other` are set.

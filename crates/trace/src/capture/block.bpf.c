@@ -347,8 +347,7 @@ INLINE void describe_file(struct start *start, struct bio *bio, struct whose *wh
 		return;
 	if (whose->is_direct)
 		start->step.marks |= MARK_DIRECT;
-	if (was_evicted(whose->page))
-		start->step.marks |= MARK_REFAULTED;
+	start->step.marks |= was_evicted(whose->page, GET(this_task(), tgid));
 }
 
 /* Two words; a name that changes meanwhile may be of both halves. */

@@ -300,7 +300,9 @@ impl Decoder {
         let flags = flags.with(Flags::OWN, is_own);
         let flags = flags.with(Flags::THROTTLED, is_throttled);
         let is_refaulted = op == Op::Read && raw.step.marks & raw::MARK_REFAULTED != 0;
-        event.extent.flags = flags.with(Flags::REFAULTED, is_refaulted);
+        let is_by_itself = is_refaulted && raw.step.marks & raw::MARK_BY_ITSELF != 0;
+        let flags = flags.with(Flags::REFAULTED, is_refaulted);
+        event.extent.flags = flags.with(Flags::EVICTED_ITSELF, is_by_itself);
         event
     }
 

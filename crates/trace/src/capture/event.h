@@ -82,6 +82,8 @@ enum stage {
 #define MARK_DATASYNC 4
 /* Of a start: a read, of a page that had been evicted from memory. */
 #define MARK_REFAULTED 4
+/* The same, by the process itself that reads it. */
+#define MARK_BY_ITSELF 8
 /* Of a call: what it asks for, and when it ends, is not told. */
 #define MARK_UNTOLD 8
 /* Of a start: a limit of a cgroup held the bio back before it was queued. */

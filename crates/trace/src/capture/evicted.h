@@ -12,7 +12,10 @@
  *
  * What is read in from swap space had been evicted in any case.
  *
- * Non-goals: who evicted it (user space, by who fills memory).
+ * Whether it was the reader's own process that needed memory, is known: at a limit of its cgroup it
+ * evicts its own pages, whatever others read. kswapd does it for anybody.
+ *
+ * Non-goals: for whom else it was evicted (user space, by who fills memory).
  */
 #ifndef LBOLT_EVICTED_H
 #define LBOLT_EVICTED_H
@@ -21,7 +24,8 @@
 /* So long ago at the most, in units of 2^30 ns. */
 #define EVICTED_MOST 60
 
-/* The lower half of a page's hash, and when it was evicted, in such units. */
+/* The lower half of a page's hash; the last bits of the process by which it was evicted, 0: kswapd;
+ * and when, in such units. */
 struct {
 	MAP_NUMBER(type, ARRAY);
 	MAP_NUMBER(max_entries, 1 << EVICTED_BITS);
@@ -36,17 +40,20 @@ INLINE volatile u64 *evicted_at(u64 hash)
 	return bpf_map_lookup_elem(&evicted, &at);
 }
 
-/* Whether a page that is about to be read had been evicted. */
-INLINE int was_evicted(u64 hash)
+/* How a page that a process is about to read had been evicted: a mark, or 0. */
+INLINE u8 was_evicted(u64 hash, u32 tgid)
 {
 	volatile u64 *place = hash > SWAPPED ? evicted_at(hash) : 0;
 	u64 known = place ? *place : 0;
 
 	if (hash == SWAPPED)
-		return 1;
+		return MARK_REFAULTED;
 	if (!known || known >> 32 != (u32)hash)
 		return 0;
-	return (u32)((u32)(bpf_ktime_get_ns() >> 30) - (u32)known) <= EVICTED_MOST;
+	if ((u16)((u16)(bpf_ktime_get_ns() >> 30) - (u16)known) > EVICTED_MOST)
+		return 0;
+	known = (u16)(known >> 16);
+	return known && known == (u16)tgid ? MARK_REFAULTED | MARK_BY_ITSELF : MARK_REFAULTED;
 }
 
 SEC("tp_btf/mm_filemap_delete_from_page_cache") int see_evictions(u64 *context)
@@ -56,7 +63,7 @@ SEC("tp_btf/mm_filemap_delete_from_page_cache") int see_evictions(u64 *context)
 	volatile u64 *place;
 	u32 flags = GET(task, flags);
 	struct head file;
-	u64 mapping, hash;
+	u64 mapping, hash, by;
 
 	if (!(flags & PF_MEMALLOC) || (flags & PF_KTHREAD && !(flags & PF_KSWAPD)))
 		return 0;
@@ -65,8 +72,9 @@ SEC("tp_btf/mm_filemap_delete_from_page_cache") int see_evictions(u64 *context)
 	file = head_of((u64)FIELD_OF(mapping, struct address_space, host));
 	hash = hash_of_page(&file, index_of(&head));
 	place = evicted_at(hash);
+	by = flags & PF_KTHREAD ? 0 : (u16)GET(task, tgid);
 	if (place)
-		*place = hash << 32 | (u32)(bpf_ktime_get_ns() >> 30);
+		*place = hash << 32 | by << 16 | (u16)(bpf_ktime_get_ns() >> 30);
 	return 0;
 }
 

@@ -151,6 +151,8 @@ pub(super) const MARK_IN_SEQUENCE: u8 = 2;
 pub(super) const MARK_DATASYNC: u8 = 4;
 /// A read of a page that had been evicted from memory.
 pub(super) const MARK_REFAULTED: u8 = 4;
+/// The same, evicted by the reader's own process.
+pub(super) const MARK_BY_ITSELF: u8 = 8;
 /// A call of which neither what it asks for nor its end is told.
 pub(super) const MARK_UNTOLD: u8 = 8;
 /// A request that a cgroup's limit held back.
@@ -260,6 +262,8 @@ mod tests {
             ("DATASYNC", MARK_DATASYNC),
             ("THROTTLED", MARK_THROTTLED),
             ("REFAULTED", MARK_REFAULTED),
+            ("BY_ITSELF", MARK_BY_ITSELF),
+            ("USUAL", MARK_USUAL),
             ("UNTOLD", MARK_UNTOLD),
             ("IN_SEQUENCE", MARK_IN_SEQUENCE),
             ("MORE", MARK_MORE),

@@ -71,6 +71,23 @@ fn pages_evicted_by_a_backup_are_lost_to_it_with_their_uncertainty() {
     assert!(low > 11e9 && (12.4e9..12.6e9).contains(&high), "{low} {high}");
 }
 
+/// At a limit of its own it evicts its pages itself, while somebody else reads beside it.
+#[test]
+fn pages_that_a_program_evicted_itself_are_lost_to_nobody() {
+    let lost_by = |itself: i64| {
+        let mut load = shop();
+        fills(&mut load, 2, Op::Read, Flags::READAHEAD, 20..30);
+        reads_again(&mut load, 1, 20..45);
+        let again = load.rows.iter_mut().filter(|row| row.flags == Flags::REFAULTED);
+        for (row, number) in again.zip(0..) {
+            row.flags = row.flags.with(Flags::EVICTED_ITSELF, number % 10 < itself);
+        }
+        lost(load).into_iter().map(|(_, cause, _)| cause).collect::<Vec<_>>()
+    };
+    assert_eq!(lost_by(10), [""; 0]);
+    assert_eq!(lost_by(5), ["backup"], "half of them only");
+}
+
 /// What is asked for at once is waited for once.
 #[test]
 fn evicted_pages_that_a_thread_reads_at_once_are_lost_once() {

@@ -219,7 +219,11 @@ impl Ledger {
             without_gaps.iter().for_each(|run| self.stall(row.pid, *run));
         }
         if is_selected && row.above_id.is_none() {
-            let again = Again { count: many.responses.count(), sum_ns: many.waited_ns(&runs) };
+            let again = Again {
+                count: many.responses.count(),
+                sum_ns: many.waited_ns(&runs),
+                ..Again::default()
+            };
             let waited = kind.filter(|kind| *kind == Kind::Read).map(|_| (span.0, again));
             let whose = (role, self.actors.is_kernel(role));
             self.evicted.add(row, whose, (span.0, many.bytes), waited);

@@ -305,13 +305,14 @@ fn flags_are_where_the_kernel_has_them() {
 
 #[test]
 fn a_read_of_a_page_that_had_been_evicted_is_marked() {
-    let flags = |op: u32| {
+    let flags = |op: u32, more: u8| {
         let mut bytes = start(kind::START, op, 9, b"dd");
-        let marked = step(kind::START, 8, op, raw::MARK_REFAULTED);
+        let marked = step(kind::START, 8, op, raw::MARK_REFAULTED | more);
         bytes[..marked.len()].copy_from_slice(&marked);
         decode(&bytes).unwrap()[0].extent.flags
     };
-    assert_eq!([flags(0), flags(1)], [Flags::REFAULTED, Flags::default()]);
+    assert_eq!([flags(0, 0), flags(1, 0)], [Flags::REFAULTED, Flags::default()]);
+    assert_eq!(flags(0, raw::MARK_BY_ITSELF), Flags::REFAULTED | Flags::EVICTED_ITSELF);
 }
 
 #[test]
