@@ -27,7 +27,7 @@ fn flags_are_bits_of_their_own_that_join_and_stay() {
         assert_eq!(all | flag, all);
         assert!(all.contains(flag) && all.contains(Flags::default()), "{name}");
     }
-    assert_eq!(all.0, 0x1fff);
+    assert_eq!(all.0, 0x3fff);
     let two = Flags::SYNC | Flags::FUA;
     assert!(two.contains(Flags::FUA) && all.contains(two));
     assert!(!Flags::SYNC.contains(two) && !two.contains(Flags::SYNC | Flags::META));
