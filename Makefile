@@ -8,7 +8,7 @@ TEST_PACKAGES := $(SURVEY_PACKAGES) fdisk chromium
 FUZZ_PACKAGES := g++ util-linux
 BENCH_PACKAGES := $(SURVEY_PACKAGES) fio blktrace linux-perf postgresql \
 	bpftrace libbpf-tools
-PLANTED_PACKAGES := $(SURVEY_PACKAGES) fio postgresql mariadb-server python3
+PLANTED_PACKAGES := $(SURVEY_PACKAGES) fio postgresql mariadb-server redis-server python3
 
 # Where cargo puts what it builds.
 BUILT := $(or $(CARGO_TARGET_DIR),target)

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn cases_are_chosen_by_half_or_by_name() {
-        assert_eq!(chosen("").unwrap().len(), 65);
+        assert_eq!(chosen("").unwrap().len(), 66);
         assert_eq!(chosen("--held-out").unwrap().len(), 29);
         assert_eq!(chosen("--open").unwrap().len(), 36);
         assert_eq!(chosen("idle").unwrap(), ["idle"]);
