@@ -21,10 +21,11 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `struct waiting`, and how many there are.
-const SLOT_BYTES: usize = 160;
+const SLOT_BYTES: usize = 192;
 const SLOTS: usize = 1 << 15;
 /// How many are looked at together. They begin a page, however large pages are.
-const BLOCK_SLOTS: usize = 1 << 9;
+const BLOCK_SLOTS: usize = 1 << 10;
+const _: () = assert!((BLOCK_SLOTS * SLOT_BYTES).is_multiple_of(64 << 10));
 const BLOCKS: usize = SLOTS / BLOCK_SLOTS;
 
 /// The table as the programs write it; none where they tell of no waits.
@@ -136,20 +137,24 @@ impl Table {
         let word = |slot: usize, place: usize| {
             part.word(slot * SLOT_BYTES + 8 * place).load(Ordering::Relaxed)
         };
-        let known = (0..of.len()).filter(|slot| word(*slot, 1) != 0);
+        let known = (0..of.len()).filter(|slot| word(*slot, THREADS) != 0);
         Some(known.map(|slot| Slot::of(std::array::from_fn(|place| word(slot, place)))).collect())
     }
 }
 
-/// The same in words.
+/// The same in words; and where in them is who waits and whose it is, since when, and both sums.
 type Words = [u64; SLOT_BYTES / 8];
+const THREADS: usize = 0;
+const SINCE: usize = 8;
+const TOTALS: usize = 16;
 
 impl Slot {
     fn of(words: Words) -> Self {
-        let [since_ns, threads, _, _, others, others_ns, requests, requests_ns, ..] = words;
-        let [a, b, c, d, e, f, g, h] = threads.to_ne_bytes();
+        let [others, others_ns, requests, requests_ns] =
+            std::array::from_fn(|place| words[TOTALS + place]);
+        let [a, b, c, d, e, f, g, h] = words[THREADS].to_ne_bytes();
         Self {
-            since_ns,
+            since_ns: words[SINCE],
             pid: u32::from_ne_bytes([a, b, c, d]),
             owner: u32::from_ne_bytes([e, f, g, h]),
             totals: WaitTotals {
@@ -174,7 +179,7 @@ fn begin_those_that_wait(loaded: &mut Loaded) {
         }
         let threads = u64::from(thread) << 32 | u64::from(thread);
         let mut words = Words::default();
-        (words[0], words[1]) = (ring::now_ns(), threads);
+        (words[SINCE], words[THREADS]) = (ring::now_ns(), threads);
         let _ = map.set(place, words, 0);
         // It may have come back meanwhile, unseen.
         if waiting_since_switch(thread) != Some(switches) {
@@ -277,7 +282,8 @@ mod tests {
         threads.extend(8_u32.to_ne_bytes());
         let threads = u64::from_ne_bytes(threads.try_into().unwrap());
         let mut words = Words::default();
-        words[..8].copy_from_slice(&[5, threads, 0, 0, 1, 10, 2, 30]);
+        (words[THREADS], words[SINCE]) = (threads, 5);
+        words[TOTALS..TOTALS + 4].copy_from_slice(&[1, 10, 2, 30]);
         let slot = Slot::of(words);
         assert_eq!((slot.since_ns, slot.pid, slot.owner), (5, 7, 8));
         let totals = slot.totals;

@@ -78,39 +78,46 @@ volatile const struct code interrupts;
 #define SLEEP_OF_THREADS 1
 volatile const u64 number_of_futex;
 
+/*
+ * In lines of the cache (64 bytes): who sleeps and is woken again, mostly by another CPU, needs the
+ * first one only.
+ */
+#define CACHE_LINE 64
+
 struct waiting {
-	u64 since_ns;
 	u32 pid;   /* who waits; 0: nobody */
 	u32 owner; /* whose all else is */
-	/* Who held the lock that was found taken last, and when that was. */
-	u32 holder; /* 0: nobody is known */
-	u32 holder_tgid;
-	u64 contended_ns;
-	/* All waits that have ended: for something else, and for a request (in_iowait). */
-	struct {
-		u64 count;
-		u64 sum_ns;
-	} totals[2];
-	/* Blocks of metadata that it has changed and that are not told, where, and since when. */
-	u64 handled_ns;
-	u32 journal;
-	u32 blocks;
+	u32 asleep_jiffies; /* since when by the kernel's clock, which is cheap to read */
+	u16 is_asleep;      /* and is not told of */
+	u16 sleep_kind;     /* what its last sleep is: of SLEEPS */
 	/* When it fell asleep last, so that it can be interrupted; 0: that was long, for no thread. */
 	u64 asleep_ns;
-	/* From one time to the next. */
-	/* How long that takes for half of the time (usual_after), by what it is; 0: not known. */
+	/* How long from one time to the next, for half of the time (usual_after), by what it is; 0: not
+	 * known. */
 	u64 usual_ns[SLEEPS];
 	u64 registers; /* where they are; 0: not known */
 	/* Its waits, as long as it was at work between them for no longer than they take. */
 	u64 from_ns;
 	u64 until_ns;
-	u64 longest_ns; /* of them; of each that came before another one, the half */
+	/* The second line. */
+	u64 since_ns;
+	u64 longest_ns; /* of its waits; of each that came before another one, the half */
 	u64 before_ns; /* since when those who woke it meanwhile had waited, or it itself */
-	u32 is_asleep; /* and is not told of */
-	u32 begun;     /* waits so far: only to count them is of use (note_block) */
-	u32 sleep_kind;      /* what its last sleep is: of SLEEPS */
-	u32 asleep_jiffies;  /* since when by the kernel's clock, which is cheap to read */
-};
+	/* Who held the lock that was found taken last, and when that was. */
+	u64 contended_ns;
+	u32 holder; /* 0: nobody is known */
+	u32 holder_tgid;
+	u32 begun; /* waits so far: only to count them is of use (note_block) */
+	/* Blocks of metadata that it has changed and that are not told, where, and since when. */
+	u32 blocks;
+	u64 handled_ns;
+	u64 journal;
+	/* The third: all waits that have ended: for something else, and for a request (in_iowait). */
+	struct {
+		u64 count;
+		u64 sum_ns;
+	} totals[2];
+} __attribute__((aligned(CACHE_LINE)));
 
 /* Who finds a lock taken and sleeps, sleeps at once; and again, if he was woken too early. */
 #define AT_ONCE_NS 100000
@@ -147,7 +154,7 @@ struct {
  * Whether somebody has begun to wait in a block of that table since it was looked at last: who
  * looks clears it first, and sets it again where somebody waits. So most of the table lies still.
  */
-#define BLOCK_BITS 9
+#define BLOCK_BITS 10
 #define BLOCKS (1 << (WAITING_BITS - BLOCK_BITS))
 
 struct waited_in {
