@@ -12,6 +12,7 @@ mod debian;
 mod dist;
 mod docs;
 mod fit;
+mod fleets;
 mod fuzz;
 mod gallery;
 mod history;
@@ -37,6 +38,7 @@ enum Chore {
     Bench(bench::Options),
     Fuzz(fuzz::Options),
     Fit(fit::Options),
+    Fleets(fleets::Options),
     Gallery(gallery::Options),
     Lab(lab::Options),
     History(history::Options),
@@ -58,6 +60,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match Chore::parse() {
         Chore::Tidy => return tidy::run(&root),
         Chore::Bench(options) => return bench::run(&root, &options),
+        Chore::Fleets(options) => return fleets::run(&options),
         Chore::Fuzz(options) => return fuzz::run(&root, &options),
         Chore::Lab(options) => return lab::run(&options),
         Chore::Planted(options) => return planted::run(&options),

@@ -240,7 +240,7 @@ fn name_of(trace: &Path) -> Option<String> {
 }
 
 /// What tells traces apart: the names of their runs where these differ, else their paths.
-pub(crate) fn labels(traces: &[PathBuf]) -> Vec<String> {
+pub fn labels(traces: &[PathBuf]) -> Vec<String> {
     let names: Option<Vec<String>> = traces.iter().map(|trace| name_of(trace)).collect();
     let are_apart = |names: &Vec<String>| {
         let apart: std::collections::BTreeSet<&String> = names.iter().collect();

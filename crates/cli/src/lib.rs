@@ -13,6 +13,7 @@ pub mod fio;
 mod fleet;
 mod help;
 mod history;
+mod identity;
 mod measure;
 mod moment;
 #[cfg(test)]
@@ -50,6 +51,7 @@ use fio::zero_or_one;
 pub use fleet::FleetOptions;
 use help::{DOCTOR_HELP, OVERHEAD_HELP, TARGET_HELP, export_help, import_help};
 pub use history::{HistoryOptions, Point, PointSpan};
+pub use identity::IdentityOptions;
 pub use measure::MeasureOptions;
 use model::engine::ENGINES;
 use model::seam::Operation;
@@ -433,6 +435,9 @@ pub struct ImportOptions {
     /// The trace.
     #[command(flatten)]
     pub trace: TraceOptions,
+    /// Whose it is.
+    #[command(flatten)]
+    pub identity: IdentityOptions,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputOptions,

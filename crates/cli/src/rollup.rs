@@ -1,6 +1,6 @@
 //! The options of `lbolt rollup`, and what its help says.
 
-use super::{TraceOptions, named};
+use super::{IdentityOptions, TraceOptions, named};
 use clap::Args;
 use model::record::RollupLevel;
 use std::path::PathBuf;
@@ -26,9 +26,9 @@ pub struct RollupOptions {
     #[arg(long, value_name = "LEVEL", default_value = "minute",
         value_parser = named(RollupLevel::ALL))]
     pub level: RollupLevel,
-    /// Host name for all inputs [default: the host that they record, otherwise the run's name].
-    #[arg(long, value_name = "NAME")]
-    pub host: Option<String>,
+    /// Whose they are.
+    #[command(flatten)]
+    pub identity: IdentityOptions,
     /// Start time of traces that do not record it, for example 2026-11-25T10:00:00Z.
     #[arg(long, value_name = "MOMENT")]
     pub started: Option<jiff::Timestamp>,
@@ -73,6 +73,9 @@ impl std::fmt::Display for Part {
 const ROLLUP_HELP: &str = "\
 lbolt rollup lbolt-runs -o host.parquet     a directory of runs, minute by minute
 lbolt rollup web1 web2 db -o fleet.parquet  runs of several hosts
+lbolt rollup web1.csv web2.csv -o fleet.parquet
+                                            foreign traces: a host each, by their names
+lbolt rollup db.csv --host db1 --model \"Disk 9\" --firmware 1.2 --kernel 6.12 -o db1.parquet
 lbolt rollup fleet.parquet --level hour -o hours.parquet
                                             coarser, for long spans
 lbolt history fleet.parquet --by host       which host lost most time, and to whom

@@ -207,7 +207,7 @@ fn hosts_are_told_apart_and_each_time_is_counted_once() {
         ("rollup host1 all/a.parquet -o c.parquet", "is already present; leave out one of them"),
         ("history host1", "it contains none; name the directory of a `lbolt watch`, or a file"),
         ("history fleet.parquet --incidents", "a file has no incidents; name the directory"),
-        ("rollup fleet.parquet --host web -o c.parquet", "fleet.parquet has 2; leave it out"),
+        ("rollup fleet.parquet --host web -o c.parquet", "fleet.parquet has 2; leave them out"),
         ("rollup all --host web -o c.parquet", "is already present as run host1 of web"),
         ("rollup host1 host2 --host web -o c.parquet", "is already present as run host1 of web"),
     ] {
@@ -315,4 +315,52 @@ fn sql_of_a_rollup_says_what_its_rows_say() {
         let refused = lab.run(words);
         assert!(refused.code == 2 && refused.err.contains(sentence), "{words}: {}", refused.err);
     }
+}
+
+/// What is known of the hosts of a rollup: host, kernel, firmware and model of its devices.
+fn known(lab: &Lab, path: &str) -> Vec<[String; 4]> {
+    let rows = rows(lab, path);
+    let history = History::open(&lab.path(path)).unwrap();
+    let mut known: Vec<[String; 4]> = rows
+        .iter()
+        .filter(|row| row.counted == Counted::Requests)
+        .map(|row| {
+            let facts = history.hosts().of(row.host.as_deref(), row.run.as_deref());
+            let kernel = facts.and_then(|facts| facts.kernel.clone());
+            let firmware = facts.and_then(|facts| facts.firmware.values().next().cloned());
+            let known = [row.host.clone(), kernel, firmware, row.model.clone()];
+            known.map(Option::unwrap_or_default)
+        })
+        .collect();
+    known.sort();
+    known.dedup();
+    known
+}
+
+#[test]
+fn a_foreign_trace_is_of_the_host_that_is_named_and_never_of_this_machine() {
+    let lab = Lab::new();
+    let text = "128166385295514663,db,0,Read,4096,4096,1000\n".repeat(50);
+    for name in ["web1.csv", "web2.csv"] {
+        lab.file(name, &text);
+    }
+    let unnamed = |host: &str| [host.to_owned(), String::new(), String::new(), String::new()];
+    fine(&lab, "rollup web1.csv web2.csv -o both.parquet");
+    assert_eq!(known(&lab, "both.parquet"), [unnamed("web1"), unnamed("web2")]);
+    let named = ["db1", "6.12", "1.2", "Disk9"].map(str::to_owned);
+    let words = "--host db1 --model Disk9 --firmware 1.2 --kernel 6.12";
+    fine(&lab, &format!("rollup web1.csv {words} -o db1.parquet"));
+    assert_eq!(known(&lab, "db1.parquet"), std::slice::from_ref(&named));
+    // A rollup that says it not yet, and a run.
+    fine(&lab, "rollup web1.csv -o web1.parquet");
+    fine(&lab, &format!("rollup web1.parquet {words} -o again.parquet"));
+    assert_eq!(known(&lab, "again.parquet"), std::slice::from_ref(&named));
+    fine(&lab, &format!("import web1.csv {words} -o named"));
+    fine(&lab, "rollup named -o of-run.parquet");
+    assert_eq!(known(&lab, "of-run.parquet"), [named]);
+    fine(&lab, "import web1.csv -o unnamed");
+    fine(&lab, "rollup unnamed -o unnamed.parquet");
+    assert_eq!(known(&lab, "unnamed.parquet"), [unnamed("unnamed")]);
+    let refused = lab.run("rollup both.parquet --model Disk9 -o of-two.parquet");
+    refused.assert_refused(2, &["--model", "has 2", "leave them out"]);
 }

@@ -85,8 +85,73 @@ pub struct FleetFinding {
     pub since_unix_ns: Option<i64>,
     /// The hours of the day (UTC) in which most of it is: the first one, and how many.
     pub hours: Option<(u8, u8)>,
+    /// Its hosts, those that lost most of it first.
+    pub worst: Vec<Found>,
+}
+
+impl FleetFinding {
     /// The host that lost most of it.
-    pub worst: Found,
+    pub fn first(&self) -> Found {
+        self.worst.first().cloned().unwrap_or_default()
+    }
+}
+
+named! {
+    /// In which way hosts are slower than others of their kind.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Slowness {
+        /// Whenever it was: hosts with a firmware or a kernel, against others of the model.
+        #[default]
+        Level = "level",
+        /// After a moment, against before it.
+        Change = "change",
+        /// More and more.
+        Drift = "drift",
+        /// In single hours, several requests took very long.
+        Stalls = "stalls",
+        /// The same in an hour of the day on many hosts.
+        Daily = "daily",
+    }
+}
+
+/// Hosts whose response times are longer than those of their kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetSlower {
+    /// In which way.
+    pub slowness: Slowness,
+    /// What its hosts have in common, and which; [`Common::Cause`]: nothing that is known.
+    pub common: Common,
+    /// See above.
+    pub key: String,
+    /// The device model.
+    pub model: String,
+    /// The device, where it is of one host.
+    pub device: String,
+    /// What the requests do.
+    pub operation: String,
+    /// Which part of them, the slowest ones: 1 is all of them.
+    pub share: f64,
+    /// Whether it is those against all of the same host, which may be quick as such.
+    pub is_against_all: bool,
+    /// How many times as long they take, from the end of the interval to its other end; of a drift
+    /// from the first hour to the last. Of stalls, 1.
+    pub ratio: f64,
+    /// See above: with all intervals of this kind it holds to 95 %.
+    pub low: f64,
+    /// See above.
+    pub high: f64,
+    /// Hours with stalls, of all these hosts, and the longest response in them.
+    pub stalls: (u64, u64),
+    /// How many such hours others with the model have, in the mean, or other hours of the day.
+    pub stalls_of_others: f64,
+    /// Of a drift: from when until when there were requests.
+    pub span_unix_ns: (i64, i64),
+    /// The hours of the day (UTC): the first one, and how many.
+    pub hours: Option<(u8, u8)>,
+    /// The hosts, the slowest first.
+    pub hosts: Vec<Found>,
+    /// Of so many with that key, or of the model.
+    pub of_hosts: usize,
 }
 
 /// A line of a table; figures are none where they are not known.
@@ -202,6 +267,10 @@ pub struct Fleet {
     pub waited_ns: u64,
     /// What stands out, the most lost first.
     pub findings: Vec<FleetFinding>,
+    /// Which hosts are slower than others of their kind, whatever they lost.
+    pub slower: Vec<FleetSlower>,
+    /// From how long on a response may be one of a stall.
+    pub stall_ns: u64,
     /// Tables' lines, the most lost first; hours in their order.
     pub lines: Vec<FleetLine>,
     /// Storms of many hosts at once, the most lost first; then those of single hosts.

@@ -114,7 +114,7 @@ mod tests {
     fn cases_are_chosen_by_half_or_by_name() {
         assert_eq!(chosen("").unwrap().len(), 66);
         assert_eq!(chosen("--held-out").unwrap().len(), 29);
-        assert_eq!(chosen("--open").unwrap().len(), 36);
+        assert_eq!(chosen("--open").unwrap().len(), 37);
         assert_eq!(chosen("idle").unwrap(), ["idle"]);
         assert!(chosen("no_such_case").unwrap_err().to_string().contains("there are "));
         assert!(chosen("--open --held-out").is_err() && chosen("--open idle").is_err());

@@ -169,7 +169,7 @@ fn compared(
 ) -> anyhow::Result<String> {
     if history.origins().hosts().len() > 1 {
         let sentence = "failed to compare: the histories are of several hosts; name the histories \
-                        of one host";
+                        of one host, or compare hosts with `lbolt fleet --before-after`";
         return Err(failure(Fault::Usage, sentence));
     }
     let [a, b] = spans;

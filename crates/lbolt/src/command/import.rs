@@ -33,7 +33,11 @@ fn once(
     control: &Arc<Control>,
 ) -> anyhow::Result<Option<()>> {
     let place = RunPlace::of(&options.output, "import");
-    let plan = serde_json::json!({ "files": options.trace.traces, "from": foreign.format.name() });
+    let of = &options.identity;
+    let plan = serde_json::json!({
+        "files": options.trace.traces, "from": foreign.format.name(), "host": of.host,
+        "model": of.model, "firmware": of.firmware, "kernel": of.kernel,
+    });
     let gate = Gate::new(control);
     let mut run = RequestsRun::begin("import", place, plan, gate.clone())?;
     let path = run.path().to_owned();

@@ -1,26 +1,26 @@
 //! `lbolt rollup`: minutes of traces and histories in one file.
 
+mod identity;
+
 use super::export::mode_of;
 use super::note;
 use crate::run::fleet::too_many;
 use crate::run::session::control;
 use ::verdict::{Bound, NAMES_MOST};
-use analysis::inputs::{Input, expanded_with_rollups, is_rollup, label_of, several};
+use analysis::inputs::{Input, expanded_with_rollups, is_rollup, label_of, labels, several};
 use analysis::rollup::roll_up;
 use analysis::trace::TraceFile;
 use capture::gate::Gate;
 use capture::leftover::Kept;
-use cli::RollupOptions;
+use cli::{IdentityOptions, RollupOptions};
 use formats::export::{self, Destination, ExportError};
+use identity::Identity;
 use messages::fault::{Fault, failure, of_records};
 use messages::output::print;
-use model::history::{
-    Folder, History, HistoryError, HostFacts, Models, Note, Origin, Query, Twice,
-};
+use model::history::{Folder, History, HistoryError, Models, Note, Origin, Query, Twice};
 use model::record::RollupRow;
-use model::run::{RunDirectory, RunInfo, parent_of};
+use model::run::parent_of;
 use report::show_bytes;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,7 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     let named = expanded_with_rollups(&options.trace.traces)?;
     let mode = mode_of(&named);
     let sources = sources(options, named)?;
+    let own = &options.identity;
     if options.part.is_some() && !matches!(sources.as_slice(), [Source::Trace(..)]) {
         return Err(usage("--part selects minutes of one trace; name one"));
     }
@@ -51,14 +52,15 @@ pub(super) fn run(options: &RollupOptions) -> anyhow::Result<()> {
     for source in &sources {
         match source {
             Source::Trace(traces, origin) => {
-                let models = traces.first().map_or_else(Models::new, |path| models_of(path));
-                folder.begin_source(origin, models).map_err(twice)?;
-                folder.know_host(traces.first().map_or_else(HostFacts::default, |p| facts_of(p)));
-                rolled(traces, options, &mut folder, &gate)?;
+                let first = traces.first().map_or(Path::new(""), PathBuf::as_path);
+                let mut identity = Identity::of(first, own);
+                folder.begin_source(origin, identity.models.clone()).map_err(twice)?;
+                rolled(traces, options, &mut identity, &mut folder, &gate)?;
+                folder.know_host(identity.facts());
             }
             Source::Rows(path) => {
                 folder.begin_source(&Origin::default(), Models::new()).map_err(twice)?;
-                copied(path, options.host.as_deref(), &mut folder, &gate)?;
+                copied(path, own, &mut folder, &gate)?;
             }
         }
     }
@@ -103,7 +105,7 @@ fn sources(options: &RollupOptions, named: Vec<PathBuf>) -> anyhow::Result<Vec<S
     let (rows, traces): (Vec<PathBuf>, Vec<PathBuf>) =
         named.into_iter().partition(|path| is_rollup(path));
     let of_run = |label: String, path: &Path| {
-        let host = options.host.clone().or_else(|| host_of(path)).unwrap_or_else(|| label.clone());
+        let host = Identity::of(path, &options.identity).host.unwrap_or_else(|| label.clone());
         let part = options.part.map(|part| part.to_string());
         Origin { host: Some(host), run: Some(label), part }
     };
@@ -113,6 +115,14 @@ fn sources(options: &RollupOptions, named: Vec<PathBuf>) -> anyhow::Result<Vec<S
             .into_iter()
             .map(|Input { label, path }| Source::Trace(vec![path.clone()], of_run(label, &path)))
             .collect(),
+        // Foreign ones are of a host each, unless they are said to be of one.
+        (None, _) if options.identity.host.is_none() => labelled(traces)
+            .into_iter()
+            .map(|(label, traces)| {
+                let origin = of_run(label, &traces[0]);
+                Source::Trace(traces, origin)
+            })
+            .collect(),
         (None, [first, ..]) => {
             let origin = of_run(label_of(first), first);
             vec![Source::Trace(traces, origin)]
@@ -121,46 +131,25 @@ fn sources(options: &RollupOptions, named: Vec<PathBuf>) -> anyhow::Result<Vec<S
     Ok(of_traces.into_iter().chain(rows.into_iter().map(Source::Rows)).collect())
 }
 
-/// What is told of a run, if it is one.
-fn info_of(path: &Path) -> Option<RunInfo> {
-    let run = if path.is_dir() { path } else { parent_of(path) };
-    RunDirectory::open(run).ok().map(|(_, info)| info)
-}
-
-/// The host that a run was recorded on.
-fn host_of(path: &Path) -> Option<String> {
-    info_of(path)?.machine.get("host")?.as_str().map(str::to_owned)
-}
-
-/// The models of the devices that a run captured, as far as they have one.
-fn models_of(path: &Path) -> Models {
-    of_devices(info_of(path).as_ref(), "model")
-}
-
-/// What a run says of each of its devices under a key, by their names.
-fn of_devices(info: Option<&RunInfo>, key: &str) -> BTreeMap<String, String> {
-    let devices = info.and_then(|info| info.plan.get("devices")?.as_array());
-    let of = |device: &Value| {
-        let text = |key| device.get(key)?.as_str().map(str::to_owned);
-        Some((text("name")?, text(key)?))
-    };
-    devices.into_iter().flatten().filter_map(of).collect()
-}
-
-/// What is known besides of the host that a run captured: of an imported trace, which names no
-/// devices of this machine, nothing.
-fn facts_of(path: &Path) -> HostFacts {
-    let info = info_of(path).filter(|info| info.plan.get("devices").is_some());
-    let kernel = info.as_ref().and_then(|info| info.machine.get("kernel")?.as_str());
-    let release = kernel.and_then(|kernel| kernel.split_whitespace().next());
-    let firmware = of_devices(info.as_ref(), "firmware");
-    HostFacts { kernel: release.map(str::to_owned), firmware, ..HostFacts::default() }
+/// Foreign traces by what they are called: the files of all CPUs that blktrace writes are one.
+fn labelled(traces: Vec<PathBuf>) -> Vec<(String, Vec<PathBuf>)> {
+    let mut all: Vec<(String, Vec<PathBuf>)> = Vec::new();
+    for (label, path) in labels(&traces).into_iter().zip(traces) {
+        let of_cpu = label.rsplit_once(".blktrace").map(|(label, _)| label.to_owned());
+        let label = of_cpu.unwrap_or(label);
+        match all.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, files)) => files.push(path),
+            None => all.push((label, vec![path])),
+        }
+    }
+    all
 }
 
 /// Rolls a trace up.
 fn rolled(
     traces: &[PathBuf],
     options: &RollupOptions,
+    identity: &mut Identity,
     folder: &mut Folder<Vec<u8>>,
     gate: &Gate,
 ) -> anyhow::Result<()> {
@@ -170,7 +159,7 @@ fn rolled(
     let started = options.started.and_then(|at| i64::try_from(at.as_nanosecond()).ok());
     let mut refused = Ok(());
     roll_up(trace, started, options.part, gate, |rows| {
-        rows.iter().for_each(|row| folder.push(&row.lent()));
+        rows.iter().for_each(|row| folder.push(&identity.row(row.lent())));
         if refused.is_ok() {
             refused = folder.end_part();
         }
@@ -178,10 +167,10 @@ fn rolled(
     Ok(refused?)
 }
 
-/// Takes the rows of a history or a rollup, which are of that host if one is named.
+/// Takes the rows of a history or a rollup, which are of what is named.
 fn copied(
     path: &Path,
-    host: Option<&str>,
+    own: &IdentityOptions,
     folder: &mut Folder<Vec<u8>>,
     gate: &Gate,
 ) -> anyhow::Result<()> {
@@ -189,17 +178,21 @@ fn copied(
     let history = History::open(path).map_err(of_history)?;
     history.notes().iter().for_each(|said| note(&format!("{said}.")));
     let hosts = history.origins().hosts().len();
-    if host.is_some() && hosts > 1 {
+    if *own != IdentityOptions::default() && hosts > 1 {
         let shown = path.display();
         return Err(usage(&format!(
-            "--host names one host, but {shown} has {hosts}; leave it out"
+            "--host, --model, --firmware and --kernel are of one host, but {shown} has {hosts}; \
+             leave them out"
         )));
     }
+    let host = own.host.as_deref();
     let known = history.hosts().clone();
-    folder.know_hosts(match host {
+    let known = match host {
         Some(host) => known.renamed(host),
         None => known,
-    });
+    };
+    let mut identities: BTreeMap<Origin, Identity> = BTreeMap::new();
+    let is_named = own.model.is_some() || own.firmware.is_some() || own.kernel.is_some();
     let query = Query { from_unix_ns: i64::MIN, until_unix_ns: i64::MAX, ..Query::default() };
     for part in history.parts(&query) {
         let (mut refused, mut full) = (Ok(()), None);
@@ -217,7 +210,17 @@ fn copied(
                     full = Some(usage(&format!("{why}; name fewer inputs")));
                 }
                 _ => {
-                    folder.push(&RollupRow { host: host.or(row.host), ..*row });
+                    let row = RollupRow { host: host.or(row.host), ..*row };
+                    if is_named {
+                        let [host, run] = [row.host, row.run].map(|of| of.map(str::to_owned));
+                        let origin = Origin { host, run, part: None };
+                        let facts = || known.of(row.host, row.run).cloned().unwrap_or_default();
+                        let named = identities.entry(origin);
+                        let named = named.or_insert_with(|| Identity::renamed(facts(), own));
+                        folder.push(&named.row(row));
+                    } else {
+                        folder.push(&row);
+                    }
                     refused = folder.end_part();
                 }
             }
@@ -230,6 +233,10 @@ fn copied(
         // Half of a part would be no rollup of it.
         read.map_err(|said| failure(Fault::Usage, said.to_string()))?;
         refused?;
+    }
+    folder.know_hosts(known);
+    for (origin, identity) in identities {
+        folder.know(&origin, identity.facts());
     }
     Ok(())
 }

@@ -96,6 +96,11 @@ impl<W: Write + Send> Folder<W> {
         self.hosts.know(&self.origin, facts);
     }
 
+    /// What is known of another host.
+    pub fn know(&mut self, origin: &Origin, facts: HostFacts) {
+        self.hosts.know(origin, facts);
+    }
+
     /// What a file says of the hosts of its rows.
     pub fn know_hosts(&mut self, hosts: Hosts) {
         self.hosts.merge(hosts);

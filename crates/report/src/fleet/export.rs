@@ -3,7 +3,7 @@
 use super::{About, told};
 use crate::export::{answer, line};
 use jiff::Timestamp;
-use model::fleet::{Fleet, FleetFinding, FleetLine, FleetStorm, Found};
+use model::fleet::{Fleet, FleetFinding, FleetLine, FleetSlower, FleetStorm, Found, Slowness};
 use model::text::visible_json;
 use serde_json::{Value, json};
 
@@ -42,6 +42,14 @@ fn path(about: &About, found: &Found) -> String {
     place.map_or_else(String::new, |place| place.path.display().to_string())
 }
 
+fn names(hosts: &[Found]) -> Vec<&str> {
+    hosts.iter().map(|found| found.host.as_str()).collect()
+}
+
+fn finite(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite())
+}
+
 /// `{"schema":"lbolt.fleet/1","answer":[…],"findings":[…],"rows":[…],"storms":[…],…}`.
 /// Errors: none that these types can cause; the serializer's own are passed on.
 pub fn json(fleet: &Fleet, about: &About) -> serde_json::Result<String> {
@@ -54,7 +62,22 @@ pub fn json(fleet: &Fleet, about: &About) -> serde_json::Result<String> {
             "lost_high_ns": found.lost_ns + found.half_ns, "percent": found.percent,
             "since": found.since_unix_ns.map(time),
             "hours": found.hours.map(|(first, count)| json!({ "first": first, "count": count })),
-            "worst": found.worst.host, "path": path(about, &found.worst),
+            "worst": found.first().host, "path": path(about, &found.first()),
+            "which": names(&found.worst),
+        })
+    };
+    let slower = |of: &FleetSlower| {
+        json!({
+            "slowness": of.slowness.name(), "common": of.common.name(), "key": of.key,
+            "model": of.model, "device": of.device, "operation": of.operation,
+            "share": of.share, "against_all": of.is_against_all, "ratio": finite(of.ratio),
+            "ratio_low": finite(of.low), "ratio_high": finite(of.high),
+            "stalls": of.stalls.0, "longest_ns": of.stalls.1,
+            "stalls_of_others": of.stalls_of_others,
+            "from": (of.slowness == Slowness::Drift).then(|| time(of.span_unix_ns.0)),
+            "until": (of.slowness == Slowness::Drift).then(|| time(of.span_unix_ns.1)),
+            "hours": of.hours.map(|(first, count)| json!({ "first": first, "count": count })),
+            "which": names(&of.hosts), "of_hosts": of.of_hosts,
         })
     };
     let row = |line: &FleetLine| {
@@ -91,6 +114,7 @@ pub fn json(fleet: &Fleet, about: &About) -> serde_json::Result<String> {
         "waited_ns": fleet.waited_ns,
         "before_after": fleet.change_unix_ns.map(time),
         "findings": fleet.findings.iter().map(finding).collect::<Vec<_>>(),
+        "slower": fleet.slower.iter().map(slower).collect::<Vec<_>>(),
         "rows": fleet.lines.iter().map(row).collect::<Vec<_>>(),
         "storms": fleet.storms.iter().map(storm).collect::<Vec<_>>(),
     });

@@ -6,6 +6,7 @@
 mod export;
 mod page;
 mod pictures;
+mod slower;
 mod told;
 
 pub use export::{csv, json};
@@ -78,17 +79,17 @@ pub fn table(fleet: &Fleet, about: &About) -> String {
     let sentences = told::sentences(fleet, about);
     let storms = storms(&fleet.storms, about);
     let lines = lines(fleet);
-    let findings = findings(fleet, about);
+    let findings = findings(fleet, about).into_iter();
     if about.shows_all {
         let limit = wide(about.width);
-        let sheets = findings.into_iter().chain(storms).chain([lines]);
+        let sheets = findings.chain(slower::table(fleet)).chain(storms).chain([lines]);
         let sheets = sheets.map(|sheet| sheet.text(limit));
         let parts = [paragraphs(&sentences, limited(limit))].into_iter().chain(sheets);
         return crate::screen::joined(parts);
     }
     let screen = Screen {
         sentences,
-        tables: findings.into_iter().chain([lines]).collect(),
+        tables: findings.chain([lines]).collect(),
         which: if fleet.by == FleetBy::Hour { "first" } else { "worst" },
         less_needed: LESS_NEEDED,
         needed: &[],
@@ -103,7 +104,9 @@ pub fn table(fleet: &Fleet, about: &About) -> String {
 pub fn markdown(fleet: &Fleet, about: &About) -> String {
     let sentences = told::sentences(fleet, about).into_iter();
     let text = sentences.map(|text| crate::grid::escape_markdown(&text) + "\n\n");
-    let sheets = findings(fleet, about).into_iter().chain(storms(&fleet.storms, about));
+    let slower = slower::table(fleet);
+    let sheets = findings(fleet, about).into_iter().chain(slower);
+    let sheets = sheets.chain(storms(&fleet.storms, about));
     let sheets = sheets.chain([lines(fleet)]);
     let tables: Vec<String> = sheets.map(|sheet| sheet.markdown()).collect();
     text.collect::<String>() + &tables.join("\n")
@@ -132,7 +135,7 @@ fn findings(fleet: &Fleet, about: &About) -> Option<Sheet> {
         .figure("", "lost", |found| time(found.lost_ns))
         .figure("", "±", |found| if found.half_ns > 0.0 { time(found.half_ns) } else { "-".into() })
         .figure("", "% of waiting", |found| significant(found.percent.max(0.0)))
-        .remark("worst host", |found| short(&found.worst.host));
+        .remark("worst host", |found| short(&found.first().host));
     (!rows.is_empty()).then(|| listing.sheet("What stands out"))
 }
 

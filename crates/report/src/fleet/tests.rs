@@ -22,7 +22,7 @@ fn fleet() -> (Fleet, About) {
         percent: 12.0,
         since_unix_ns: Some(0),
         hours: Some((23, 2)),
-        worst: worst.clone(),
+        worst: vec![worst.clone()],
         ..FleetFinding::default()
     };
     let line = FleetLine {

@@ -1,6 +1,6 @@
 //! The answer: what was lost, what stands out, what hit many hosts at once, and what changed.
 
-use super::{About, STORMS, stamp, time};
+use super::{About, STORMS, slower, stamp, time};
 use crate::answer::Card;
 use crate::number::significant;
 use crate::screen::short;
@@ -28,6 +28,7 @@ pub(super) fn sentences(fleet: &Fleet, about: &About) -> Vec<String> {
     if fleet.findings.is_empty() {
         told.push(nothing(fleet));
     }
+    told.extend(slower::sentences(fleet, about, fleet.findings.len().min(most)));
     told.extend(storms(fleet, "with --all"));
     told.extend(about.notes.iter().map(|note| upper(note)));
     told
@@ -42,6 +43,7 @@ pub(super) fn beside_cards(fleet: &Fleet, about: &About, cards: usize) -> Vec<St
     let left = fleet.findings.len().saturating_sub(cards + MORE);
     told.extend((left > 0).then(|| format!("{} more: --all.", counted_of(left, "finding"))));
     told.extend(fleet.findings.is_empty().then(|| nothing(fleet)));
+    told.extend(slower::sentences(fleet, about, fleet.findings.len().min(cards + MORE)));
     told.extend(storms(fleet, "in the table"));
     told
 }
@@ -53,7 +55,7 @@ pub(super) fn card(place: usize, found: &FleetFinding, fleet: &Fleet, about: &Ab
     let percent = significant(found.percent.max(0.0));
     let worst = match found.common {
         Common::Host => String::new(),
-        _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
+        _ => format!(" Worst: {}.", slower::named(&found.worst)),
     };
     Card {
         word: format!("{place}. {}", subject(found)),
@@ -61,7 +63,7 @@ pub(super) fn card(place: usize, found: &FleetFinding, fleet: &Fleet, about: &Ab
         what: format!("{}{percent} % of {whose} waiting", half("± ", found, "; ")),
         bars: vec![],
         sentence: format!("{}{}.{worst}", upper(&to(found)), when(found, fleet)),
-        advice: about.open(&found.worst),
+        advice: about.open(&found.first()),
     }
 }
 
@@ -150,7 +152,7 @@ fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) 
     let more = if fleet.change_unix_ns.is_some() { " more" } else { "" };
     let worst = match found.common {
         Common::Host => String::new(),
-        _ => format!(" Worst: {}.", short(&clean(&found.worst.host))),
+        _ => format!(" Worst: {}.", slower::named(&found.worst)),
     };
     format!(
         "{place}. {} lost {}{more}{} {} ({} % of {} waiting){}.{worst} Next: {}",
@@ -161,7 +163,7 @@ fn of_finding(place: usize, found: &FleetFinding, fleet: &Fleet, about: &About) 
         significant(found.percent.max(0.0)),
         if found.hosts == 1 { "its" } else { "their" },
         when(found, fleet),
-        about.open(&found.worst),
+        about.open(&found.first()),
     )
 }
 

@@ -5,6 +5,7 @@
 //! - `stand`: who lost more than others, and what these have in common.
 //! - `when`: since when, and in which hours of the day.
 //! - `storms`: many hosts at once, or one alone.
+//! - `kind`: who is slower than others of its kind, whatever it lost; `pace` is what that reads.
 //! - `lines`: tables, with the percentiles of merged histograms.
 //! - `pictures`: what a page draws.
 //!
@@ -14,7 +15,9 @@
 //!
 //! Non-goals: reading files (`model::history`), words (`report::fleet`).
 
+mod kind;
 mod lines;
+mod pace;
 mod pictures;
 mod series;
 mod stand;
@@ -30,6 +33,7 @@ use indexmap::IndexMap;
 use model::fleet::{Fleet, FleetBy};
 use model::history::{DAY_NS, HOUR_NS, Hosts};
 use model::record::{Counted, Rollup, RollupRow, is_among_others, operations};
+use pace::Pace;
 use pictures::{Bins, Track};
 use series::{Series, Side, Sum};
 use std::collections::BTreeMap;
@@ -79,6 +83,8 @@ struct Unit {
     waited: Series,
     /// By the role that lost and what it lost to.
     losses: IndexMap<(String, String), Series>,
+    /// How long its requests took, by operation.
+    paces: IndexMap<String, Pace>,
     /// The pair of the row before.
     last: usize,
 }
@@ -97,12 +103,24 @@ impl Unit {
     }
 }
 
+impl Unit {
+    fn pace(&mut self, operation: &str) -> &mut Pace {
+        if !self.paces.contains_key(operation) {
+            self.paces.insert(operation.to_owned(), Pace::default());
+        }
+        &mut self.paces[operation]
+    }
+}
+
 impl Merge for Unit {
     fn merge(&mut self, other: Self) {
         self.waited.merge(other.waited);
         other.losses.into_iter().for_each(|(names, series)| {
             self.losses.entry(names).or_default().merge(series);
         });
+        for (operation, pace) in other.paces {
+            self.pace(&operation).merge(pace);
+        }
     }
 }
 
@@ -345,6 +363,8 @@ impl Ledger {
 
     fn requested(&mut self, row: &RollupRow<'_>, source: &Source<'_>) {
         let place = self.place(row, source);
+        let bin_ns = pace::bin_ns(self.asked.from_unix_ns, self.asked.until_unix_ns);
+        self.units[place].pace(row.operation).add(row.from_unix_ns.div_euclid(bin_ns), row);
         let group = match self.asked.by {
             FleetBy::Cause => return,
             FleetBy::Role => self.group(row.role.unwrap_or_default()),
@@ -433,6 +453,8 @@ impl Ledger {
             lost_ns: lost_ns(Side::All),
             waited_ns: sum(&|unit| unit.waited.sum_ns(Side::All)) as u64,
             findings: stand::findings(&fleet),
+            slower: kind::slower(&fleet),
+            stall_ns: pace::SLOW_NS,
             lines: lines::lines(&fleet),
             storms: storms::storms(&fleet),
             change_unix_ns: asked.change_unix_ns,

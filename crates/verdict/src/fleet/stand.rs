@@ -1,9 +1,10 @@
 //! Who lost more than others, and what these have in common.
 //!
-//! For each cause a unit's loss is held against what the least affected quarter of all units lost
-//! of their waiting. It stands out where it is beyond chance and beyond how far these differ, with
-//! intervals that hold for all units and causes together, and beyond 1 % of what it waited. Of a
-//! moment that is compared, what is held against others is what was lost after it beyond what was
+//! For each cause a unit's loss is held against what the least affected quarter of all units with
+//! its model lost of their waiting, or of all, where the model has few: a disk stands still for
+//! longer than flash does. It stands out where it is beyond chance and beyond how far these differ,
+//! with intervals that hold for all units and causes together, and beyond 1 % of what it waited. Of
+//! a moment that is compared, what is held against others is what was lost after it beyond what was
 //! lost before.
 //!
 //! Units that stand out are explained by the model, firmware or kernel that has most of them and
@@ -25,6 +26,8 @@ const LEAST_SHARE: f64 = 0.01;
 const LEAST_NS: f64 = 1e8;
 /// Of fewer units there are no others to be held against.
 const UNITS_LEAST: usize = 4;
+/// Units of a model that are held against each other, at the least.
+const MODEL_LEAST: usize = 2 * UNITS_LEAST;
 /// The least affected part of all, and the part that tells how far its units differ.
 const BASE: f64 = 0.25;
 const BELOW: f64 = 0.1;
@@ -169,6 +172,18 @@ struct Explained<'a> {
 }
 
 impl Explained<'_> {
+    /// Those that lost more than others of their model.
+    fn affected_of_all<'c>(&self, all: &[&'c Candidate<'c>]) -> Vec<&'c Candidate<'c>> {
+        let mut models: BTreeMap<&str, Vec<&Candidate<'_>>> = BTreeMap::new();
+        all.iter().for_each(|of| models.entry(&of.key[2]).or_default().push(of));
+        let of_all = base(all);
+        let of_model = |units: Vec<&'c Candidate<'c>>| {
+            let base = if units.len() < MODEL_LEAST { of_all } else { base(&units) };
+            self.affected(&units, base)
+        };
+        models.into_values().flat_map(of_model).collect()
+    }
+
     /// Those that lost more than others.
     fn affected<'c>(
         &self,
@@ -188,7 +203,7 @@ impl Explained<'_> {
     fn findings<'c>(&self, candidates: &'c [Candidate<'c>]) -> Vec<FleetFinding> {
         let all: Vec<&Candidate<'_>> = candidates.iter().collect();
         let base = base(&all);
-        let mut left = self.affected(&all, base);
+        let mut left = self.affected_of_all(&all);
         let mut found = Vec::new();
         if base.0 >= LEAST_SHARE {
             found.push(self.finding(Common::All, "", &all, hosts(&all)));
@@ -263,7 +278,12 @@ impl Explained<'_> {
         let lost_ns: f64 = of.iter().map(|of| of.lost_ns).sum();
         let waited_ns: f64 = of.iter().map(|of| of.waited_ns).sum();
         let chance_ns: f64 = of.iter().map(|of| of.chance_ns.powi(2)).sum::<f64>().sqrt();
-        let worst = most(&by_host);
+        let mut worst: Vec<(&str, f64)> = by_host.iter().map(|(host, ns)| (*host, *ns)).collect();
+        worst.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let found = |(host, _): (&str, f64)| Found {
+            host: host.to_owned(),
+            source: self.fleet.source_of(host),
+        };
         let first = of.first().map(|of| of.key);
         let name = |place: usize| first.map_or_else(String::new, |key| key[place].clone());
         FleetFinding {
@@ -280,7 +300,7 @@ impl Explained<'_> {
             percent: 100.0 * lost_ns / waited_ns.max(1.0),
             since_unix_ns: self.days().and_then(|days| when::since(self.fleet, &series, days)),
             hours: when::hours(&series.hours),
-            worst: Found { host: worst.to_owned(), source: self.fleet.source_of(worst) },
+            worst: worst.into_iter().map(found).collect(),
         }
     }
 
@@ -309,14 +329,26 @@ fn hosts(of: &[&Candidate<'_>]) -> usize {
     of.iter().map(|candidate| candidate.host()).collect::<BTreeSet<_>>().len()
 }
 
+/// What has a unit's key.
+pub(super) trait Keyed {
+    fn key(&self) -> &UnitKey;
+}
+
+impl Keyed for Candidate<'_> {
+    fn key(&self) -> &UnitKey {
+        self.key
+    }
+}
+
 /// What those that are left have in common: what it is, its name, and all units that have it.
-fn in_common<'c>(
-    all: &[&'c Candidate<'c>],
-    left: &[&'c Candidate<'c>],
-) -> Option<(Common, &'c str, Vec<&'c Candidate<'c>>)> {
+pub(super) fn in_common<'c, T: Keyed>(
+    all: &[&'c T],
+    left: &[&'c T],
+) -> Option<(Common, &'c str, Vec<&'c T>)> {
     // A firmware's name says little without its model's.
-    let name = |of: &&'c Candidate<'c>, place: usize| {
-        [if place == 3 { of.key[2].as_str() } else { "" }, of.key[place].as_str()]
+    let name = |of: &&'c T, place: usize| {
+        let key = of.key();
+        [if place == 3 { key[2].as_str() } else { "" }, key[place].as_str()]
     };
     let mut names: BTreeSet<(usize, [&'c str; 2])> = BTreeSet::new();
     for (_, place) in IN_COMMON {
@@ -325,10 +357,8 @@ fn in_common<'c>(
     names.retain(|(_, [_, own])| !own.is_empty());
     let tests = names.len();
     let scored = |(place, own): (usize, [&'c str; 2])| {
-        let group: Vec<&Candidate<'_>> =
-            all.iter().copied().filter(|of| name(of, place) == own).collect();
-        let inside: Vec<&Candidate<'_>> =
-            left.iter().copied().filter(|of| name(of, place) == own).collect();
+        let group: Vec<&T> = all.iter().copied().filter(|of| name(of, place) == own).collect();
+        let inside: Vec<&T> = left.iter().copied().filter(|of| name(of, place) == own).collect();
         let (n, k) = (all.len() as f64, left.len() as f64);
         let (g, both) = (group.len() as f64, inside.len() as f64);
         let outside = (k - both) / (n - g).max(1.0);
@@ -336,7 +366,8 @@ fn in_common<'c>(
         let chance = Hypergeometric::new(n as u64, k as u64, g as u64).ok()?;
         let is_chance = chance.sf((both as u64).saturating_sub(1)) * tests as f64 > MISTAKE;
         let common = IN_COMMON.iter().find(|(_, of)| *of == place)?.0;
-        (hosts(&inside) >= HOSTS_LEAST && is_more && !is_chance)
+        let hosts: BTreeSet<&str> = inside.iter().map(|of| of.key()[0].as_str()).collect();
+        (hosts.len() >= HOSTS_LEAST && is_more && !is_chance)
             .then(|| (both / (k + g - both), common, own[1], group))
     };
     // Of equal ones the first: a model says more than its only firmware.
