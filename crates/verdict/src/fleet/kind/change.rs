@@ -35,10 +35,12 @@ impl Keyed for Changed<'_> {
 
 pub(super) fn changes(kin: &Kin<'_>, at_unix_ns: i64) -> Vec<FleetSlower> {
     let at = at_unix_ns.div_euclid(kin.bin_ns);
+    // A bin with the moment in it is on neither side.
+    let mixed = (at_unix_ns.rem_euclid(kin.bin_ns) != 0).then_some(at);
     let changed: Vec<(&str, Vec<Changed<'_>>)> = kin
         .members
         .iter()
-        .map(|(operation, members)| (*operation, devices(members, at, kin.a_day)))
+        .map(|(operation, members)| (*operation, devices(members, (at, mixed), kin.a_day)))
         .collect();
     let tests: usize = changed.iter().map(|(_, of)| of.len()).sum();
     let wide = student_of(tests, f64::INFINITY).unwrap_or(f64::INFINITY);
@@ -46,7 +48,11 @@ pub(super) fn changes(kin: &Kin<'_>, at_unix_ns: i64) -> Vec<FleetSlower> {
 }
 
 /// Devices with what they took on both sides, under whatever kernel.
-fn devices<'a>(members: &[Member<'a>], at: i64, a_day: i64) -> Vec<Changed<'a>> {
+fn devices<'a>(
+    members: &[Member<'a>],
+    (at, mixed): (i64, Option<i64>),
+    a_day: i64,
+) -> Vec<Changed<'a>> {
     let mut devices: BTreeMap<[&str; 2], Vec<Member<'a>>> = BTreeMap::new();
     for member in members {
         devices.entry([&member.key[0], &member.key[1]]).or_default().push(*member);
@@ -56,7 +62,9 @@ fn devices<'a>(members: &[Member<'a>], at: i64, a_day: i64) -> Vec<Changed<'a>> 
         let key = units.iter().max_by_key(last)?.key;
         let mut pace = Pace::default();
         units.iter().for_each(|unit| pace.merge(unit.pace.clone()));
-        Some(Changed { key, step: step(&track(&pace), at, a_day)? })
+        let mut track = track(&pace);
+        track.retain(|(number, _)| Some(*number) != mixed);
+        Some(Changed { key, step: step(&track, at, a_day)? })
     };
     devices.into_values().filter_map(changed).collect()
 }
